@@ -1,0 +1,110 @@
+// What is known of a type at run time. Descriptors are made in one place, schema/load.h, from a binary schema (.bfbs):
+// for types compiled in and for types a process has never seen alike. schemac writes constexpr TypeTraits from them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/builtin.h"
+#include "schema/hash.h"
+
+namespace muster {
+
+using TypeId = std::uint32_t;   ///< hash32 of a type's full name, the same in every process and file
+using FieldId = std::uint32_t;  ///< hash32 of a field's dotted path inside its type ("position.x", "slots[2].count")
+
+enum class TypeRole : std::uint8_t { plain, component, message, table_message };
+
+/// `entity` is a muster.Entity, `text` a ulong marked (text). The last three occur in tables only.
+enum class FieldKind : std::uint8_t {
+  boolean, int8, uint8, int16, uint16, int32, uint32, int64, uint64, float32, float64,
+  entity, text, structure,
+  string, vector, table,
+};
+
+/// Who may send a message from outside (attribute `remote`); each includes the ones before it. `none`: nobody remote.
+enum class RemoteRight : std::uint8_t { none, view, edit, control, admin };
+/// How the journal treats a message type (attribute `journal`).
+enum class JournalPolicy : std::uint8_t { always, latest, never };
+
+struct EnumValue {
+  std::string name;
+  std::int64_t value = 0;
+  std::string doc;
+};
+
+struct EnumDescriptor {
+  std::string name;  ///< full name, "game.Team"
+  FieldKind underlying = FieldKind::int32;
+  bool bit_flags = false;  ///< values are masks (1 << n), any combination is valid
+  std::vector<EnumValue> values;
+  std::string doc;
+};
+
+/// One field. Of structs: at `offset`, `count` elements of `size` bytes. Of tables: `slot` is the vtable slot
+/// (4 + 2 * id) and `offset` is 0; a vector's elements are described by `element`.
+struct FieldDescriptor {
+  std::string name;
+  FieldKind kind = FieldKind::int32;
+  FieldKind element = FieldKind::int32;  ///< of vectors (tables only)
+  std::uint32_t offset = 0;
+  std::uint32_t size = 0;   ///< bytes of one element; 0 for string, vector, table
+  std::uint32_t count = 1;  ///< elements of a fixed-length array, else 1
+  bool is_array = false;
+  std::uint16_t slot = 0;
+  TypeId type = 0;                              ///< kind or element structure/table: its type id
+  const EnumDescriptor* enumeration = nullptr;  ///< integers declared as an enum; owned by the Schema
+  std::string default_text;  ///< as written in the schema ("100", "1, 0, 0", "Red"), empty: zero
+  std::string unit;          ///< "m", "deg", ...; empty: none
+  bool has_range = false;
+  double range_min = 0, range_max = 0;
+  bool color = false, asset = false, required = false;
+  std::string was;  ///< an older name, for reading old data
+  std::string doc;
+};
+
+struct TypeDescriptor {
+  TypeId id = 0;
+  std::string name;               ///< full name with namespace, "game.Health"
+  std::uint64_t fingerprint = 0;  ///< hash64 of the canonical layout text; equal fingerprints mean equal bytes
+  TypeRole role = TypeRole::plain;
+  bool is_table = false;
+  std::uint32_t size = 0;   ///< bytes, padding included; 0 for tables
+  std::uint32_t align = 1;  ///< 1..16; 16 for tables
+  std::vector<FieldDescriptor> fields;   ///< by offset (structs) or slot (tables)
+  std::vector<std::byte> default_bytes;  ///< one value with its defaults, padding zero; empty for tables
+  std::vector<std::uint32_t> entity_offsets;  ///< of every muster.Entity inside, nested ones and array elements too
+  std::vector<std::uint32_t> text_offsets;    ///< of every text inside, likewise
+  RemoteRight remote = RemoteRight::edit;
+  JournalPolicy journal = JournalPolicy::always;
+  std::string was, doc;
+};
+
+/// A field as the compiler knows it: schemac writes an array of these into each type's traits.
+struct FieldEntry {
+  std::string_view name;
+  FieldKind kind;
+  std::uint32_t offset, size, count;
+};
+
+/// Specialised by generated headers for every generated type:
+///   static constexpr TypeId id; std::string_view name; std::uint64_t fingerprint; TypeRole role;
+///   static constexpr std::span<const FieldEntry> fields; static constexpr std::span<const std::uint8_t> schema (.bfbs)
+template <class T>
+struct TypeTraits;
+
+template <class T>
+concept GeneratedType = requires { TypeTraits<T>::id; };
+template <class T>
+concept ComponentType = GeneratedType<T> && TypeTraits<T>::role == TypeRole::component;
+/// POD messages; messages that are tables satisfy TableMessageType.
+template <class T>
+concept MessageType = GeneratedType<T> && TypeTraits<T>::role == TypeRole::message;
+template <class T>
+concept TableMessageType = GeneratedType<T> && TypeTraits<T>::role == TypeRole::table_message;
+
+}  // namespace muster
