@@ -1,0 +1,71 @@
+// Every type a registry, a session or a tool knows, by id and by name. Filled from binary schemas only, so that types
+// compiled in and types met at run time are the same thing to storage, wire, file and editor.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/descriptor.h"
+#include "schema/load.h"
+
+namespace muster {
+
+/// A place inside a type that a dotted path names: "position.x", "slots[2].count", or a whole nested struct.
+struct FieldPlace {
+  const FieldDescriptor* field = nullptr;  ///< of the innermost struct
+  std::uint32_t offset = 0;                ///< from the start of the outermost struct
+  std::uint32_t size = 0;                  ///< bytes: of one element, or of the whole array where no element was named
+  std::uint32_t count = 1;
+};
+
+/// Not thread-safe while a schema is added; otherwise const and free to share. Descriptors never move or go away.
+class TypeTable {
+ public:
+  TypeTable();
+  ~TypeTable();
+  TypeTable(const TypeTable&) = delete;
+  TypeTable& operator=(const TypeTable&) = delete;
+
+  /// Adds all types of a binary schema. Types known already with the same fingerprint are passed over (the first
+  /// descriptor stays). Fails, adding nothing, where the bytes are no valid schema, where a known type has another
+  /// layout, or where two names share a type id; the error names the type and the field.
+  [[nodiscard]] std::expected<void, SchemaError> add_schema(std::span<const std::byte> bfbs);
+  /// Adds the schema that T was generated from, unless its type is known already with T's layout.
+  template <GeneratedType T>
+  [[nodiscard]] std::expected<void, SchemaError> add() {
+    if (const TypeDescriptor* known = find(TypeTraits<T>::id);
+        known && known->fingerprint == TypeTraits<T>::fingerprint && known->name == TypeTraits<T>::name)
+      return {};
+    return add_schema(std::as_bytes(TypeTraits<T>::schema));
+  }
+
+  /// Null where unknown. One probe of a table without collisions.
+  const TypeDescriptor* find(TypeId id) const noexcept;
+  /// By full name ("game.Health"); null where unknown.
+  const TypeDescriptor* find(std::string_view full_name) const noexcept;
+  /// By full name, or by the last part of it where only one type ends so; otherwise null, and `candidates`, if given,
+  /// receives those that fit.
+  const TypeDescriptor* resolve(std::string_view name, std::vector<const TypeDescriptor*>* candidates = nullptr) const;
+  /// The place a path names inside a struct type; the error names the part that does not fit and what would.
+  [[nodiscard]] std::expected<FieldPlace, std::string> place(const TypeDescriptor& type, std::string_view path) const;
+  /// The place whose path hashes to `field` (leaves, array elements, whole arrays and nested structs); null if none.
+  const FieldPlace* place(const TypeDescriptor& type, FieldId field) const noexcept;
+
+  /// All types in the order they were added.
+  std::span<const TypeDescriptor* const> types() const noexcept;
+  /// The binary schemas that brought at least one new type, in order: what a stranger needs to know all types.
+  std::span<const std::vector<std::byte>> schemas() const noexcept;
+  /// hash64 over (name, fingerprint) of all types, sorted by name: equal means both sides know the same layouts.
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster
