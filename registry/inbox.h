@@ -1,0 +1,76 @@
+// How other threads and sockets reach a registry: each writer has a lane, the registry takes all lanes at flush.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace muster {
+
+class Inbox;
+
+/// One writer's end. Messages of one lane arrive in the order they were put; lanes are taken in the order they were
+/// opened. Any thread. Must not outlive its registry.
+class InboxLane {
+ public:
+  /// Copies a batch that is whole and verified. False, and nothing taken, where the lane holds bytes_max already: the
+  /// writer waits or drops, as it sees fit.
+  [[nodiscard]] bool put(std::span<const std::byte> batch, std::uint64_t request = 0);
+  std::uint64_t author() const noexcept { return author_; }
+
+ private:
+  friend class Inbox;
+  struct Entry {
+    std::uint64_t request;
+    std::size_t offset;  // into bytes, 16-aligned
+    std::size_t bytes;
+  };
+  Inbox* inbox_ = nullptr;
+  std::uint64_t author_ = 0;
+  std::size_t bytes_max_ = 0;
+  std::mutex mutex_;
+  std::vector<Entry> entries_;
+  std::vector<std::byte> bytes_;  // operator new gives 16-byte alignment
+};
+
+/// Owned by the registry. open_lane and on_arrival: any thread.
+class Inbox {
+ public:
+  /// A lane whose batches carry `author`. It stays open until the last shared_ptr is gone and all was taken.
+  std::shared_ptr<InboxLane> open_lane(std::uint64_t author, std::size_t bytes_max = 64u << 20);
+  /// Called (on the writer's thread, no lock held) when something was put into an inbox that was empty. Empty: nobody.
+  void on_arrival(std::function<void()> wake);
+  bool empty() const noexcept;
+
+  /// For the registry: calls take(author, request, batch) for everything that had arrived when it was called.
+  template <class Take>
+  void drain(Take&& take);
+
+ private:
+  friend class InboxLane;
+  struct Taken {
+    std::uint64_t author;
+    std::vector<InboxLane::Entry> entries;
+    std::vector<std::byte> bytes;
+  };
+  std::vector<Taken> take_all();
+  void arrived();
+
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<InboxLane>> lanes_;
+  std::function<void()> wake_;
+  bool pending_ = false;
+};
+
+template <class Take>
+void Inbox::drain(Take&& take) {
+  for (const Taken& lane : take_all())
+    for (const InboxLane::Entry& entry : lane.entries)
+      take(lane.author, entry.request, std::span<const std::byte>(lane.bytes).subspan(entry.offset, entry.bytes));
+}
+
+}  // namespace muster

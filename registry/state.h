@@ -1,0 +1,63 @@
+// The border between a registry and whatever keeps its state: rows of bytes, each with a key and a version. The world
+// file stores one database row per StateKey; a test keeps them in a map. Every row is checksummed by who stores it.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "schema/descriptor.h"
+
+namespace muster {
+
+/// Numbers are part of the file format.
+enum class StateSection : std::uint16_t {
+  registry = 1,    ///< one row: clock, sequences, counters
+  schema = 2,      ///< key: ordinal; one .bfbs each
+  directory = 3,   ///< key: page; generations and states of ids
+  free_queue = 4,  ///< one row: the free indices in order
+  grants = 5,      ///< one row
+  archetypes = 6,  ///< key: archetype number; its component type ids, sizes and fingerprints
+  chunks = 7,      ///< key: chunk uid; archetype, depth, place in its group, rows
+  columns = 8,     ///< key: chunk uid, column: component type id (0: entity ids, 1: parents)
+  hierarchy = 9,   ///< key: page; order of children
+  texts = 10,      ///< key: page; the text table
+  pending = 11,    ///< key: ordinal; posted or carried batches with their envelopes
+  timers = 12,     ///< key: timer id; the timed batch
+  managers = 13,   ///< key: hash64 of the manager's name
+};
+
+struct StateKey {
+  StateSection section = StateSection::registry;
+  std::uint64_t key = 0;
+  std::uint32_t column = 0;
+  friend constexpr auto operator<=>(const StateKey&, const StateKey&) noexcept = default;
+};
+
+/// Receives a registry's rows. `version` grows whenever the bytes may have changed: a keeper that has the row at this
+/// version need not write it again. `bytes` are valid during the call.
+class StateSink {
+ public:
+  virtual ~StateSink() = default;
+  virtual void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) = 0;
+};
+
+/// Gives rows back, in key order within a section.
+class StateSource {
+ public:
+  virtual ~StateSource() = default;
+  virtual void rows(StateSection section,
+                    const std::function<void(const StateKey&, std::span<const std::byte>)>& take) = 0;
+};
+
+/// Why saved state was not accepted: where, and what was found. The registry that was to read it must be thrown away.
+struct StateError {
+  StateKey at;
+  std::string what;
+  std::string text() const;
+};
+
+}  // namespace muster
