@@ -13,8 +13,23 @@
 namespace muster {
 
 enum class Fault : std::uint8_t {
-  truncated, misaligned, oversized, unknown_kind, unknown_flag, unknown_type, wrong_role, wrong_size, wrong_count,
-  wrong_offset, nonzero_padding, bad_bool, bad_enum, bad_table, bad_row_set, bad_argument, nested_timer,
+  truncated,
+  misaligned,
+  oversized,
+  unknown_kind,
+  unknown_flag,
+  unknown_type,
+  wrong_role,
+  wrong_size,
+  wrong_count,
+  wrong_offset,
+  nonzero_padding,
+  bad_bool,
+  bad_enum,
+  bad_table,
+  bad_row_set,
+  bad_argument,
+  nested_timer,
 };
 
 /// What is wrong with a batch: the first thing found. `type` and `field` name where, if it got that far.
@@ -38,8 +53,9 @@ struct VerifierLimits {
 /// against the types; bools, enums (bit_flags: only known bits) and padding of every payload; row sets; tables by FlatBuffers' own verifier
 /// against the schema; one level of `timed`. Padding that is not zero is refused, so that equal messages are equal bytes.
 /// Whether an entity lives or a sender may send is not asked here. Const, thread-safe while no schema is added to `types`.
-[[nodiscard]] std::expected<BatchView, BatchFault> verify_batch(std::span<const std::byte> bytes, const TypeTable& types,
-                                                                 const VerifierLimits& limits = {});
+[[nodiscard]] std::expected<BatchView, BatchFault> verify_batch(std::span<const std::byte> bytes,
+                                                                const TypeTable& types,
+                                                                const VerifierLimits& limits = {});
 
 /// Checks one struct value (bools, enums, padding); null if good.
 [[nodiscard]] std::expected<void, BatchFault> verify_value(std::span<const std::byte> value, const TypeDescriptor& type,

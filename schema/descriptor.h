@@ -21,9 +21,23 @@ enum class TypeRole : std::uint8_t { plain, component, message, table_message };
 
 /// `entity` is a muster.Entity, `text` a ulong marked (text). The last three occur in tables only.
 enum class FieldKind : std::uint8_t {
-  boolean, int8, uint8, int16, uint16, int32, uint32, int64, uint64, float32, float64,
-  entity, text, structure,
-  string, vector, table,
+  boolean,
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  float32,
+  float64,
+  entity,
+  text,
+  structure,
+  string,
+  vector,
+  table,
 };
 
 /// Who may send a message from outside (attribute `remote`); each includes the ones before it. `none`: nobody remote.
@@ -58,8 +72,8 @@ struct FieldDescriptor {
   std::uint16_t slot = 0;
   TypeId type = 0;                              ///< kind or element structure/table: its type id
   const EnumDescriptor* enumeration = nullptr;  ///< integers declared as an enum; owned by the Schema
-  std::string default_text;  ///< as written in the schema ("100", "1, 0, 0", "Red"), empty: zero
-  std::string unit;          ///< "m", "deg", ...; empty: none
+  std::string default_text;                     ///< as written in the schema ("100", "1, 0, 0", "Red"), empty: zero
+  std::string unit;                             ///< "m", "deg", ...; empty: none
   bool has_range = false;
   double range_min = 0, range_max = 0;
   bool color = false, asset = false, required = false;
@@ -73,10 +87,10 @@ struct TypeDescriptor {
   std::uint64_t fingerprint = 0;  ///< hash64 of the canonical layout text; equal fingerprints mean equal bytes
   TypeRole role = TypeRole::plain;
   bool is_table = false;
-  std::uint32_t size = 0;   ///< bytes, padding included; 0 for tables
-  std::uint32_t align = 1;  ///< 1..16; 16 for tables
-  std::vector<FieldDescriptor> fields;   ///< by offset (structs) or slot (tables)
-  std::vector<std::byte> default_bytes;  ///< one value with its defaults, padding zero; empty for tables
+  std::uint32_t size = 0;                     ///< bytes, padding included; 0 for tables
+  std::uint32_t align = 1;                    ///< 1..16; 16 for tables
+  std::vector<FieldDescriptor> fields;        ///< by offset (structs) or slot (tables)
+  std::vector<std::byte> default_bytes;       ///< one value with its defaults, padding zero; empty for tables
   std::vector<std::uint32_t> entity_offsets;  ///< of every muster.Entity inside, nested ones and array elements too
   std::vector<std::uint32_t> text_offsets;    ///< of every text inside, likewise
   RemoteRight remote = RemoteRight::edit;

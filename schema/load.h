@@ -15,9 +15,9 @@ namespace muster {
 
 /// What is wrong with a schema, and where. Empty strings where a part does not apply.
 struct SchemaError {
-  std::string type;   ///< full name
+  std::string type;  ///< full name
   std::string field;
-  std::string what;   ///< "default 120 is outside the range 0..100"
+  std::string what;          ///< "default 120 is outside the range 0..100"
   std::string text() const;  ///< "game.Health.value: default 120 is outside the range 0..100"
 };
 

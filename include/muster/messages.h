@@ -1,0 +1,8 @@
+// Types, batches and the judgement of foreign bytes: what a tool that speaks the protocol without a world needs.
+#pragma once
+
+#include "messages/batch.h"
+#include "messages/type_table.h"
+#include "messages/verifier.h"
+#include "schema/builtin.h"
+#include "schema/descriptor.h"
