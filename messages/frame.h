@@ -1,0 +1,120 @@
+// How batches travel on a byte stream. No I/O here: bytes come in, frames go out, and the other way round. Client and server
+// use the same classes; docs/protocol.md draws the same for others.
+//
+//   frame     0        4        8                16                                48
+//             | bytes  | flags  | request        | envelope, if flag envelope      | one batch (messages/batch.h)
+//
+//   envelope  0                8                16               24
+//             | sequence       | author         | author_request | clock_ns        |
+//
+//   bytes     of the whole frame with this header, a multiple of 16; so every batch stays aligned to 16 in a buffer that is
+//   request   a question's id as its sender chose it; an answer carries the id of its question, what a watch brings
+//             carries the id of the Watch. 0: nobody waits for an answer
+//   envelope  only from server to client: which input of the world this is, or as of which input a value is
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "messages/batch.h"
+
+namespace muster {
+
+/// Bits of FrameHeader::flags. Others are refused.
+enum FrameFlags : std::uint32_t {
+  frame_envelope = 1,  ///< an envelope stands between header and batch
+  frame_more = 2,      ///< the answer, or the state at this sequence, goes on in the next frame of this request
+};
+constexpr std::uint32_t frame_flags_known = frame_envelope | frame_more;
+
+struct FrameHeader {
+  std::uint32_t bytes = 0;
+  std::uint32_t flags = 0;
+  std::uint64_t request = 0;
+};
+static_assert(sizeof(FrameHeader) == 16);
+
+struct FrameEnvelope {
+  std::uint64_t sequence = 0;
+  std::uint64_t author = 0;          ///< 0: the world itself
+  std::uint64_t author_request = 0;  ///< the id under which the author sent it
+  std::uint64_t clock_ns = 0;
+};
+static_assert(sizeof(FrameEnvelope) == 32);
+
+constexpr std::uint32_t frame_overhead_max = sizeof(FrameHeader) + sizeof(FrameEnvelope);
+constexpr std::uint32_t frame_bytes_min = sizeof(FrameHeader) + sizeof(BatchHeader);
+
+/// A whole frame. `batch` has not been judged: see verify_batch. It points into the decoder.
+struct Frame {
+  FrameHeader header;
+  FrameEnvelope envelope;  ///< zero without the flag
+  std::span<const std::byte> batch;
+};
+
+struct FrameFault {
+  enum class Code : std::uint8_t { misaligned, too_short, oversized, unknown_flag, unexpected_envelope, ended_inside };
+  Code code = Code::misaligned;
+  std::uint64_t stream_offset = 0;  ///< of the frame, from the first byte received
+  std::string text;                 ///< a sentence: what was found and what is allowed
+};
+const char* name(FrameFault::Code code) noexcept;
+
+/// Cuts a byte stream into frames. Holds at most one incomplete frame and what was received behind it; memory grows with the bytes
+/// that really came, not with what a header claims. One thread at a time.
+///
+///     while (reading) { auto room = decoder.room(); n = read(room); decoder.received(n);
+///                       while (auto frame = decoder.next()) { if (!*frame) break; use(**frame); } }
+class FrameDecoder {
+ public:
+  /// `envelopes`: whether frames may carry one (true at the client's end).
+  explicit FrameDecoder(std::uint32_t frame_bytes_max, bool envelopes = false);
+  ~FrameDecoder();
+  FrameDecoder(FrameDecoder&&) noexcept;
+  FrameDecoder& operator=(FrameDecoder&&) noexcept;
+
+  /// Takes effect with the next frame whose header has not been read.
+  void set_frame_bytes_max(std::uint32_t bytes) noexcept { frame_bytes_max_ = bytes; }
+
+  /// Where to put received bytes; never empty. Frames handed out before are invalid afterwards.
+  std::span<std::byte> room();
+  /// The first `bytes` of room() are filled.
+  void received(std::size_t bytes) noexcept;
+  /// The next whole frame; nothing where more bytes are needed. After a fault every call gives that fault again. The frame
+  /// stays valid until room() is called.
+  [[nodiscard]] std::expected<std::optional<Frame>, FrameFault> next();
+  /// To be asked when the stream ended: a fault where it ended inside a frame.
+  [[nodiscard]] std::expected<void, FrameFault> finish() const;
+
+  std::size_t memory_bytes() const noexcept { return capacity_; }
+
+ private:
+  struct Freer {
+    void operator()(std::byte* memory) const noexcept;
+  };
+  using Buffer = std::unique_ptr<std::byte[], Freer>;
+  static Buffer allocate(std::size_t bytes);
+  void resize(std::size_t capacity);
+
+  Buffer buffer_;
+  std::size_t capacity_ = 0;
+  std::size_t begin_ = 0;  // of the first frame not handed out; a multiple of 16
+  std::size_t end_ = 0;    // of what was received
+  std::size_t last_received_ = 0;
+  std::uint64_t stream_begin_ = 0;  // stream offset of begin_
+  std::uint32_t frame_bytes_max_;
+  bool envelopes_;
+  std::optional<FrameFault> fault_;
+};
+
+/// Appends one frame to `out`, whose size must be a multiple of 16 and stays one. The batch must be whole.
+void append_frame(std::vector<std::byte>& out, std::span<const std::byte> batch, std::uint64_t request,
+                  std::uint32_t flags = 0, const FrameEnvelope* envelope = nullptr);
+
+}  // namespace muster
