@@ -1,0 +1,140 @@
+#include "messages/arena.h"
+
+#include <new>
+#include <utility>
+
+#include "messages/must.h"
+#include "messages/poison.h"
+
+namespace muster {
+namespace {
+
+// Large segments kept for use again; what goes beyond is given back to the system at once.
+constexpr std::size_t spare_large_bytes_max = 64u << 20;
+
+}  // namespace
+
+Arena::Arena(std::size_t segment_bytes) noexcept : segment_bytes_(segment_bytes) {
+  must(segment_bytes % 64 == 0 && segment_bytes >= 1024,
+       "an arena's segments are multiples of 64, at least 1024 bytes");
+}
+
+Arena::~Arena() {
+  for (Segment* list : {head_, spare_, spare_large_})
+    while (list != nullptr) free(std::exchange(list, list->next));
+}
+
+void Arena::make_room(std::size_t bytes) {
+  if (tail_ != nullptr) tail_->end = write_;
+  Segment* const segment = acquire(bytes);
+  if (tail_ == nullptr) {
+    head_ = segment;
+  } else if (batches() == 0) {  // the only segment is empty, and too small
+    release(head_);
+    head_ = segment;
+  } else {
+    tail_->next = segment;
+  }
+  tail_ = segment;
+  write_ = segment->begin();
+  limit_ = write_ + segment->bytes;
+  if (head_ == segment) read_ = write_;
+}
+
+void Arena::pop_front() noexcept {
+  if (sealed_batches_ == 0) {
+    must(open_key_ != 0, "pop_front on an empty arena");
+    seal();
+  }
+  const std::size_t bytes = BatchView(read_).header().bytes;
+  poison(read_, bytes);
+  read_ += bytes;
+  sealed_bytes_ -= bytes;
+  --sealed_batches_;
+  if (head_ != tail_) {
+    if (read_ != head_->end) return;
+    release(std::exchange(head_, head_->next));
+    read_ = head_->begin();
+  } else if (read_ == write_) {  // empty
+    if (head_->bytes != segment_bytes_ - sizeof(Segment)) {  // a large one: free for the next large batch
+      release(head_);
+      head_ = tail_ = nullptr;
+      read_ = write_ = limit_ = nullptr;
+      return;
+    }
+    write_ = read_ = head_->begin();  // begin it again, its first lines are still in the cache
+    unpoison(read_, head_->bytes);
+  }
+}
+
+void Arena::clear() noexcept {
+  seal();
+  while (!empty()) pop_front();
+}
+
+void Arena::trim() noexcept {
+  while (spare_ != nullptr) free(std::exchange(spare_, spare_->next));
+  while (spare_large_ != nullptr) free(std::exchange(spare_large_, spare_large_->next));
+  spare_large_bytes_ = 0;
+}
+
+void Arena::swap(Arena& other) noexcept {
+  swap_state(other);
+  std::swap(read_, other.read_);
+  std::swap(head_, other.head_);
+  std::swap(tail_, other.tail_);
+  std::swap(spare_, other.spare_);
+  std::swap(spare_large_, other.spare_large_);
+  std::swap(spare_large_bytes_, other.spare_large_bytes_);
+  std::swap(segment_bytes_, other.segment_bytes_);
+  std::swap(sealed_bytes_, other.sealed_bytes_);
+  std::swap(sealed_batches_, other.sealed_batches_);
+  std::swap(capacity_, other.capacity_);
+}
+
+Arena::Segment* Arena::acquire(std::size_t bytes) {
+  const std::size_t usual = segment_bytes_ - sizeof(Segment);
+  Segment* segment = nullptr;
+  if (bytes <= usual) {
+    bytes = usual;
+    if (spare_ != nullptr) segment = std::exchange(spare_, spare_->next);
+  } else {
+    for (Segment** link = &spare_large_; *link != nullptr; link = &(*link)->next)
+      if ((*link)->bytes >= bytes) {
+        segment = std::exchange(*link, (*link)->next);
+        spare_large_bytes_ -= segment->bytes;
+        break;
+      }
+  }
+  if (segment == nullptr) {
+    bytes = (bytes + 63) & ~std::size_t{63};
+    void* const memory = ::operator new(sizeof(Segment) + bytes, std::align_val_t{alignof(Segment)});
+    segment = new (memory) Segment;
+    segment->bytes = bytes;
+    capacity_ += sizeof(Segment) + bytes;
+  }
+  segment->next = nullptr;
+  unpoison(segment->begin(), segment->bytes);
+  return segment;
+}
+
+void Arena::release(Segment* segment) noexcept {
+  if (segment->bytes == segment_bytes_ - sizeof(Segment)) {
+    segment->next = std::exchange(spare_, segment);
+  } else if (spare_large_bytes_ + segment->bytes <= spare_large_bytes_max) {
+    spare_large_bytes_ += segment->bytes;
+    segment->next = std::exchange(spare_large_, segment);
+  } else {
+    return free(segment);
+  }
+  poison(segment->begin(), segment->bytes);
+}
+
+void Arena::free(Segment* segment) noexcept {
+  capacity_ -= sizeof(Segment) + segment->bytes;
+  unpoison(segment->begin(), segment->bytes);
+  segment->~Segment();
+  ::operator delete(static_cast<void*>(segment), std::align_val_t{alignof(Segment)});
+}
+
+}  // namespace muster

@@ -1,0 +1,46 @@
+#include "messages/batch_builder.h"
+
+#include <algorithm>
+#include <new>
+
+namespace muster {
+
+BatchBuilder::~BatchBuilder() { ::operator delete(memory_, std::align_val_t{batch_alignment}); }
+
+void BatchBuilder::clear() noexcept {
+  seal();
+  write_ = limit_ = memory_;
+  batches_ = 0;
+}
+
+void BatchBuilder::make_room(std::size_t bytes) {
+  reserve(bytes);
+  const auto left = static_cast<std::size_t>(memory_ + capacity_ - write_);
+  limit_ = write_ + std::min(left, std::max(bytes, batch_bytes_ & ~std::size_t{15}));
+}
+
+bool BatchBuilder::grow_open(std::size_t bytes) {
+  const auto used = static_cast<std::size_t>(write_ - open_);
+  if (used + bytes > (batch_bytes_ & ~std::size_t{15})) return false;
+  reserve((bytes + 15) & ~std::size_t{15});
+  const auto left = static_cast<std::size_t>(memory_ + capacity_ - open_);
+  limit_ = open_ + std::min(left, batch_bytes_ & ~std::size_t{15});
+  return true;
+}
+
+/// Room for `bytes` behind write_, moving everything if need be.
+void BatchBuilder::reserve(std::size_t bytes) {
+  const auto used = static_cast<std::size_t>(write_ - memory_);
+  const std::size_t needed = (used + 15 + bytes) & ~std::size_t{15};
+  if (needed <= capacity_) return;
+  const std::size_t capacity = std::max({needed, capacity_ * 2, std::size_t{1024}});
+  auto* const memory = static_cast<std::byte*>(::operator new(capacity, std::align_val_t{batch_alignment}));
+  if (used != 0) std::memcpy(memory, memory_, used);
+  if (open_key_ != 0) open_ = memory + (open_ - memory_);
+  write_ = limit_ = memory + used;
+  ::operator delete(memory_, std::align_val_t{batch_alignment});
+  memory_ = memory;
+  capacity_ = capacity;
+}
+
+}  // namespace muster

@@ -1,0 +1,110 @@
+// Row sets: which components travel behind a Create or Set message, and where in its payload. One rule makes the layout,
+// for sets known to the compiler and for sets put together at run time:
+//
+//   payload  | message struct | pad | component | pad | component ...
+//
+// The components follow in ascending order of type id, each at the next offset that its alignment allows. So equal sets
+// have equal bytes, and the Verifier can refuse every other layout.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "messages/batch.h"
+
+namespace muster {
+
+/// What a payload is: of which message type, how long, how aligned. Of a batch with rows: with all its components.
+struct PayloadShape {
+  TypeId type = 0;
+  std::uint32_t bytes = 0;
+  std::uint32_t align = 8;  ///< 1..16
+
+  static PayloadShape of(const TypeDescriptor& type) noexcept { return {type.id, type.size, type.align}; }
+  template <MessageType M>
+  static constexpr PayloadShape of() noexcept {
+    return {TypeTraits<M>::id, sizeof(M), alignof(M)};
+  }
+};
+
+/// A batch header holds at most this many components: header_units is one byte.
+constexpr std::uint32_t row_set_components_max = (255 * 16 - sizeof(BatchHeader) - 8) / 8;
+
+/// A row set made at run time. Owns its entries; cheap to keep and use again.
+class RowSet {
+ public:
+  RowSet() = default;
+  /// `components` in any order; a type named twice, or more than row_set_components_max, stops the program.
+  RowSet(PayloadShape message, std::span<const PayloadShape> components);
+  RowSet(const TypeDescriptor& message, std::span<const TypeDescriptor* const> components);
+
+  /// Of the whole payload.
+  PayloadShape shape() const noexcept { return shape_; }
+  /// Ascending by type id.
+  std::span<const RowSetEntry> entries() const noexcept { return entries_; }
+  /// Where the value of a component goes in the payload; `shape().bytes` if the set lacks it.
+  std::uint32_t offset(TypeId component) const noexcept;
+
+ private:
+  PayloadShape shape_;
+  std::vector<RowSetEntry> entries_;
+};
+
+namespace detail {
+template <std::size_t Count>
+struct RowSetLayout {
+  std::array<RowSetEntry, Count> entries{};    // ascending by type id
+  std::array<std::uint32_t, Count> offsets{};  // in the order the components were named
+  std::uint32_t bytes = 0;
+  bool unique = true;
+};
+template <std::size_t Count>
+constexpr RowSetLayout<Count> row_set_layout(std::uint32_t message_bytes,
+                                             const std::array<PayloadShape, Count>& shapes) {
+  RowSetLayout<Count> made;
+  made.bytes = message_bytes;
+  std::array<std::size_t, Count> order{};
+  for (std::size_t i = 0; i < Count; ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return shapes[a].type < shapes[b].type; });
+  for (std::size_t i = 0; i < Count; ++i) {
+    const PayloadShape& shape = shapes[order[i]];
+    const std::uint32_t at = round_up(made.bytes, shape.align);
+    made.entries[i] = {shape.type, at};
+    made.offsets[order[i]] = at;
+    made.bytes = at + shape.bytes;
+    if (i > 0 && made.entries[i - 1].type == shape.type) made.unique = false;
+  }
+  return made;
+}
+}  // namespace detail
+
+/// The same, for types known to the compiler: everything is a constant.
+template <MessageType M, ComponentType... Cs>
+struct StaticRowSet {
+  static constexpr std::size_t count = sizeof...(Cs);
+  static_assert(count <= row_set_components_max);
+  static constexpr detail::RowSetLayout<count> layout = detail::row_set_layout<count>(
+      sizeof(M), std::array<PayloadShape, count>{PayloadShape{TypeTraits<Cs>::id, sizeof(Cs), alignof(Cs)}...});
+  static_assert(layout.unique, "a component is named twice");
+
+  /// Of the whole payload.
+  static constexpr PayloadShape shape{TypeTraits<M>::id, layout.bytes,
+                                      std::max({std::uint32_t{alignof(M)}, std::uint32_t{alignof(Cs)}...})};
+  /// Ascending by type id.
+  static constexpr std::span<const RowSetEntry> entries() noexcept { return layout.entries; }
+
+  /// Writes message and components to `payload`, padding zero.
+  static void put(std::byte* payload, const M& message, const Cs&... components) noexcept {
+    std::memset(payload, 0, layout.bytes);  // constant size: the compiler drops what is overwritten
+    std::memcpy(payload, &message, sizeof(M));
+    [[maybe_unused]] std::size_t i = 0;
+    (std::memcpy(payload + layout.offsets[i++], &components, sizeof(Cs)), ...);
+  }
+};
+
+}  // namespace muster

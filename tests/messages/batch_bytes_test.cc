@@ -1,0 +1,1 @@
+#include "messages/arena.h"
