@@ -1,0 +1,24 @@
+# Sourced by the tools here: the repository as working directory, the default toolchain, and how a build is configured.
+# shellcheck shell=bash
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# use_clang | use_gcc: the compiler of the next `configure`. clang-19 with mold is the default; GCC 12 must pass as well.
+use_clang() { export CC=clang-19 CXX=clang++-19 CC_LD=mold CXX_LD=mold; }
+use_gcc() { export CC=gcc-12 CXX=g++-12 CC_LD=mold CXX_LD=mold; }
+use_clang
+
+# configure DIR OPTION...: makes the build directory, or gives an existing one the same options again; says nothing
+# unless it fails.
+configure() {
+  local dir=$1 log
+  shift
+  log=$(mktemp)
+  if [ -f "$dir/build.ninja" ]; then
+    meson configure "$dir" "$@" >"$log" 2>&1 || { cat "$log"; rm -f "$log"; return 1; }
+  else
+    rm -rf "$dir"
+    meson setup "$dir" "$@" >"$log" 2>&1 || { cat "$log"; rm -f "$log"; return 1; }
+  fi
+  rm -f "$log"
+}
