@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Fails on an #include that points up the layers, and on a few that do not belong where they are.
+
+    schema <- messages <- registry <- server/world <- server        client: schema and messages only
+
+`includes.py ROOT` checks a tree; `includes.py --self-test` feeds it trees with one violation each.
+"""
+import os
+import re
+import sys
+import tempfile
+
+from source_tree import cpp_files, includes, read, without_comments
+
+# layer -> the layers it may name besides itself. A file belongs to the longest layer its path begins with.
+LAYERS = {
+    "schema": [],
+    "messages": ["schema"],
+    "registry": ["schema", "messages"],
+    "server/world": ["schema", "messages", "registry"],
+    "server": ["schema", "messages", "registry", "server/world"],
+    "client/cpp": ["schema", "messages"],
+    "client/import": ["schema", "messages", "client/cpp"],
+    "client/cli": ["schema", "messages", "client/cpp", "client/import"],
+    "client/replica": ["schema", "messages", "registry", "client/cpp"],
+}
+EVERYTHING = ("examples", "bench", "tests")  # see all layers, and are seen by none
+
+# include/muster/X.h is the face of one layer and may show what that layer may name.
+UMBRELLAS = {"messages.h": "messages", "registry.h": "registry", "world.h": "server/world", "server.h": "server",
+             "client.h": "client/cpp"}
+
+POSIX = re.compile(r"^(unistd|fcntl|dlfcn|pthread|signal|poll|netdb|semaphore|termios|sched)\.h$"
+                   r"|^(sys|netinet|arpa|linux)/")
+INPUT_OUTPUT = re.compile(r"^(fstream|iostream|filesystem|thread|csignal)$")
+
+
+def layer_of(path):
+    if path.startswith("include/muster/"):
+        return UMBRELLAS.get(path.removeprefix("include/muster/"))
+    fitting = [layer for layer in LAYERS if path.startswith(layer + "/")]
+    return max(fitting, key=len, default=None)
+
+
+def exists(path, files):
+    """In the tree, or made while building from a schema of the same name."""
+    base = path.removesuffix(".h").removesuffix("_generated")
+    if path in files or base + ".fbs" in files:
+        return True
+    if path.endswith("_bfbs.h") and path.removesuffix("_bfbs.h") + ".fbs" in files:
+        return True
+    return "/" not in path and any(name.endswith("/" + base + ".fbs") for name in files)
+
+
+def violations(root):
+    files = set(cpp_files(root))
+    every_name = files | {os.path.relpath(os.path.join(folder, name), root)
+                          for folder, _, names in os.walk(root) for name in names if name.endswith(".fbs")}
+    for path in sorted(files):
+        text = read(root, path)
+        layer, header = layer_of(path), path.endswith(".h")
+        free = path.startswith(EVERYTHING)
+        if layer is None and not free:
+            yield f"{path}: belongs to no layer; the layers are in tests/checks/includes.py"
+            continue
+        for line, quote, name in includes(text):
+            where = f"{path}:{line}"
+            own = f"include/{name}" if name.startswith("muster/") else name
+            if quote == '"':
+                if name.startswith("muster/"):
+                    yield f'{where}: "{name}" is written <{name}>'
+                    continue
+                if not exists(name, every_name):
+                    yield f'{where}: "{name}" is no path from the repository root'
+                    continue
+            target = layer_of(own)
+            if own.startswith("include/muster/"):
+                if target is None:
+                    yield f"{where}: <{name}> is the face of no layer"
+                elif not free:
+                    yield f"{where}: <{name}> is for users of the libraries; name the header itself"
+            elif quote == '"' and not free:
+                if own.startswith(EVERYTHING):
+                    yield f'{where}: {layer} includes "{name}", which belongs to no library'
+                elif target and target != layer and target not in LAYERS[layer]:
+                    yield f'{where}: {layer} includes "{name}" of {target}, which is above it'
+            if name.startswith(("boost/asio", "boost/beast")):
+                if header and not free:
+                    yield f"{where}: Asio is for .cc files; a header that shows it costs every reader seconds"
+                elif not free and layer not in ("server", "client/cpp", "client/cli"):
+                    yield f"{where}: {layer} knows no sockets"
+            if name == "sqlite3.h" and not free and (header or layer != "server/world"):
+                yield f"{where}: SQLite is for .cc files of server/world"
+            if name.startswith(("spdlog/", "fmt/")) and not free and (header or layer not in ("server", "client/cli")):
+                yield f"{where}: spdlog is for .cc files of server and client/cli"
+            if layer in ("schema", "messages", "registry") and POSIX.search(name):
+                yield f"{where}: {layer} knows no operating system"
+            if layer in ("messages", "registry") and INPUT_OUTPUT.search(name):
+                yield f"{where}: {layer} does no input or output and starts no threads"
+        if header:
+            code = without_comments(text)
+            for found in re.finditer(r"^\s*using\s+namespace\b", code, re.MULTILINE):
+                yield f"{path}:{code.count(chr(10), 0, found.end()) + 1}: `using namespace` in a header"
+            if not re.search(r"^#pragma once$", code, re.MULTILINE):
+                yield f"{path}: no #pragma once"
+
+
+HEADER = "#pragma once\n"
+GOOD = {
+    "schema/hash.h": HEADER,
+    "schema/muster.fbs": "",
+    "messages/batch.h": HEADER + '#include <vector>\n#include "schema/hash.h"\n#include "schema/muster.h"\n',
+    "registry/row.h": HEADER + '// #include "server/session.h" in a comment\n#include "messages/batch.h"\n',
+    "server/world/file.cc": '#include <sqlite3.h>\n#include "registry/row.h"\n',
+    "server/session.cc": '#include <boost/asio.hpp>\n#include <spdlog/spdlog.h>\n#include "server/world/open.h"\n',
+    "server/world/open.h": HEADER,
+    "client/cpp/connect.cc": '#include <boost/asio/ip/tcp.hpp>\n#include "messages/batch.h"\n',
+    "include/muster/registry.h": HEADER + '#include "registry/row.h"\n',
+    "examples/hello.cc": '#include <muster/registry.h>\n#include "game.h"\n',
+    "examples/game.fbs": "",
+}
+# (file, text, what the message must say)
+BAD = [
+    ("schema/a.h", HEADER + '#include "messages/batch.h"\n', "which is above it"),
+    ("messages/a.cc", '#include "registry/row.h"\n', "which is above it"),
+    ("registry/a.h", HEADER + '  #  include "server/world/open.h"\n', "which is above it"),
+    ("server/world/a.cc", '#include "server/other.h"\n', "which is above it"),
+    ("client/cpp/a.cc", '#include "registry/row.h"\n', "which is above it"),
+    ("client/cli/a.cc", '#include "server/world/open.h"\n', "which is above it"),
+    ("include/muster/registry.h", HEADER + '#include "server/world/open.h"\n', "which is above it"),
+    ("include/muster/other.h", HEADER, "belongs to no layer"),
+    ("registry/a.cc", "#include <muster/registry.h>\n", "for users of the libraries"),
+    ("server/a.cc", '#include "tests/support/model.h"\n', "belongs to no library"),
+    ("registry/a.cc", '#include "row.h"\n', "no path from the repository root"),
+    ("server/a.h", HEADER + "#include <boost/asio.hpp>\n", "Asio is for .cc files"),
+    ("registry/a.cc", "#include <boost/asio.hpp>\n", "knows no sockets"),
+    ("server/world/a.cc", "#include <boost/beast.hpp>\n", "knows no sockets"),
+    ("server/a.cc", "#include <sqlite3.h>\n", "SQLite is for"),
+    ("server/world/a.h", HEADER + "#include <sqlite3.h>\n", "SQLite is for"),
+    ("server/a.h", HEADER + "#include <spdlog/spdlog.h>\n", "spdlog is for"),
+    ("registry/a.cc", "#include <unistd.h>\n", "no operating system"),
+    ("messages/a.cc", "#include <sys/mman.h>\n", "no operating system"),
+    ("registry/a.cc", "#include <fstream>\n", "no input or output"),
+    ("server/a.h", HEADER + "using namespace std;\n", "`using namespace` in a header"),
+    ("server/a.h", "int x;\n", "no #pragma once"),
+]
+
+
+def found_in(tree):
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in tree.items():
+            os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
+            with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                file.write(text)
+        return list(violations(root))
+
+
+def self_test():
+    failures = [f"a tree without violations: {found}" for found in found_in(GOOD)]
+    extra = {"server/other.h": HEADER, "tests/support/model.h": HEADER}
+    for path, text, message in BAD:
+        found = found_in(GOOD | extra | {path: text})
+        if len(found) != 1 or message not in found[0]:
+            failures.append(f"{path} with {text!r}: expected one violation that says {message!r}, found {found}")
+    print("\n".join(failures), end="\n" if failures else "")
+    print(f"{len(BAD) + 1 - len(failures)} passed, {len(failures)} failed")
+    return bool(failures)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--self-test"]:
+        sys.exit(self_test())
+    broken = list(violations(sys.argv[1]))
+    print("\n".join(broken))
+    sys.exit(bool(broken))

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Compiles each file here twice: as it stands it must compile; with -DVIOLATION it must not, and the compiler must say
+what the file's first line, `// expect: REGEX`, expects. So a failure comes from the lines between #ifdef VIOLATION and
+#endif and from nothing else.
+
+`run.py ROOT COMPILER ARGUMENT...`; the last line counts files: `N passed, N failed`. `run.py --self-test COMPILER
+ARGUMENT...` feeds it files that must not pass.
+"""
+import concurrent.futures
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+MARK = "// expect: "
+
+
+def compile_it(root, command, path, *more):
+    return subprocess.run([*command, *more, "-fsyntax-only", path], cwd=root, capture_output=True, text=True, check=False)
+
+
+def failure(root, command, path):
+    """Why this file does not pass, or an empty string."""
+    with open(path, encoding="utf-8") as file:
+        first = file.readline().rstrip("\n")
+    if not first.startswith(MARK):
+        return f"{path}: the first line is not `{MARK}REGEX`"
+    control = compile_it(root, command, path)
+    if control.returncode:
+        return f"{path}: does not compile even without the violation:\n{control.stderr}"
+    violation = compile_it(root, command, path, "-DVIOLATION")
+    if violation.returncode == 0:
+        return f"{path}: the violation compiles"
+    if not re.search(first.removeprefix(MARK), violation.stderr):
+        return f"{path}: the compiler does not say {first.removeprefix(MARK)!r}:\n{violation.stderr}"
+    return ""
+
+
+def run(root, command, folder):
+    files = sorted(glob.glob(os.path.join(folder, "*.cc")))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        failures = [text for text in pool.map(lambda path: failure(root, command, path), files) if text]
+    return files, failures
+
+
+SELF_TEST = {
+    "good": ("// expect: counts\nstatic_assert(true);\n#ifdef VIOLATION\nstatic_assert(false, \"counts\");\n#endif\n", ""),
+    "no_mark": ("int x;\n", "the first line"),
+    "broken": ("// expect: x\nint x\n", "without the violation"),
+    "harmless": ("// expect: x\n#ifdef VIOLATION\nint x;\n#endif\n", "the violation compiles"),
+    "other_error": ("// expect: counts\n#ifdef VIOLATION\nint x\n#endif\n", "does not say"),
+}
+
+
+def self_test(command):
+    wrong = []
+    for name, (text, reason) in SELF_TEST.items():
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, name + ".cc"), "w", encoding="utf-8") as file:
+                file.write(text)
+            _, failures = run(folder, command, folder)
+        if bool(failures) != bool(reason) or (reason and reason not in failures[0]):
+            wrong.append(f"{name}: expected {reason!r}, found {failures}")
+    print("\n".join(wrong))
+    print(f"{len(SELF_TEST) - len(wrong)} passed, {len(wrong)} failed")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--self-test":
+        sys.exit(self_test(sys.argv[2:]))
+    paths, found = run(sys.argv[1], sys.argv[2:], os.path.dirname(os.path.abspath(__file__)))
+    print("\n".join(found))
+    print(f"{len(paths) - len(found)} passed, {len(found)} failed")
+    sys.exit(bool(found) or not paths)
