@@ -18,7 +18,8 @@ MARK = "// expect: "
 
 
 def compile_it(root, command, path, *more):
-    return subprocess.run([*command, *more, "-fsyntax-only", path], cwd=root, capture_output=True, text=True, check=False)
+    return subprocess.run([*command, *more, "-fsyntax-only", path], cwd=root, capture_output=True, text=True, check=False,
+                          env=os.environ | {"LC_ALL": "C"})  # plain quotation marks in messages
 
 
 def failure(root, command, path):
