@@ -14,7 +14,7 @@ constexpr std::size_t spare_large_bytes_max = 64u << 20;
 
 }  // namespace
 
-Arena::Arena(std::size_t segment_bytes) noexcept : segment_bytes_(segment_bytes) {
+Arena::Arena(std::size_t segment_bytes) noexcept : BatchWriter(batch_bytes_max), segment_bytes_(segment_bytes) {
   must(segment_bytes % 64 == 0 && segment_bytes >= 1024,
        "an arena's segments are multiples of 64, at least 1024 bytes");
 }
@@ -37,7 +37,7 @@ void Arena::make_room(std::size_t bytes) {
   }
   tail_ = segment;
   write_ = segment->begin();
-  limit_ = write_ + segment->bytes;
+  end_ = write_ + segment->bytes;
   if (head_ == segment) read_ = write_;
 }
 
@@ -55,11 +55,11 @@ void Arena::pop_front() noexcept {
     if (read_ != head_->end) return;
     release(std::exchange(head_, head_->next));
     read_ = head_->begin();
-  } else if (read_ == write_) {  // empty
+  } else if (read_ == write_) {                              // empty
     if (head_->bytes != segment_bytes_ - sizeof(Segment)) {  // a large one: free for the next large batch
       release(head_);
       head_ = tail_ = nullptr;
-      read_ = write_ = limit_ = nullptr;
+      read_ = write_ = end_ = nullptr;
       return;
     }
     write_ = read_ = head_->begin();  // begin it again, its first lines are still in the cache
@@ -87,8 +87,6 @@ void Arena::swap(Arena& other) noexcept {
   std::swap(spare_large_, other.spare_large_);
   std::swap(spare_large_bytes_, other.spare_large_bytes_);
   std::swap(segment_bytes_, other.segment_bytes_);
-  std::swap(sealed_bytes_, other.sealed_bytes_);
-  std::swap(sealed_batches_, other.sealed_batches_);
   std::swap(capacity_, other.capacity_);
 }
 

@@ -75,10 +75,6 @@ class Arena final : public BatchWriter {
 
   void make_room(std::size_t bytes) override;
   bool grow_open(std::size_t) override { return false; }
-  void on_sealed(std::size_t bytes) noexcept override {
-    sealed_bytes_ += bytes;
-    ++sealed_batches_;
-  }
   Segment* acquire(std::size_t bytes);
   void release(Segment* segment) noexcept;
   void free(Segment* segment) noexcept;
@@ -90,8 +86,6 @@ class Arena final : public BatchWriter {
   Segment* spare_large_ = nullptr;  // larger ones, the last few released
   std::size_t spare_large_bytes_ = 0;
   std::size_t segment_bytes_;
-  std::size_t sealed_bytes_ = 0;
-  std::size_t sealed_batches_ = 0;
   std::size_t capacity_ = 0;
 };
 

@@ -9,22 +9,17 @@ BatchBuilder::~BatchBuilder() { ::operator delete(memory_, std::align_val_t{batc
 
 void BatchBuilder::clear() noexcept {
   seal();
-  write_ = limit_ = memory_;
-  batches_ = 0;
+  write_ = memory_;
+  end_ = memory_ + capacity_;
+  sealed_batches_ = sealed_bytes_ = 0;
 }
 
-void BatchBuilder::make_room(std::size_t bytes) {
-  reserve(bytes);
-  const auto left = static_cast<std::size_t>(memory_ + capacity_ - write_);
-  limit_ = write_ + std::min(left, std::max(bytes, batch_bytes_ & ~std::size_t{15}));
-}
+void BatchBuilder::make_room(std::size_t bytes) { reserve(bytes); }
 
 bool BatchBuilder::grow_open(std::size_t bytes) {
-  const auto used = static_cast<std::size_t>(write_ - open_);
-  if (used + bytes > (batch_bytes_ & ~std::size_t{15})) return false;
-  reserve((bytes + 15) & ~std::size_t{15});
-  const auto left = static_cast<std::size_t>(memory_ + capacity_ - open_);
-  limit_ = open_ + std::min(left, batch_bytes_ & ~std::size_t{15});
+  if (static_cast<std::size_t>(write_ - open_) + bytes > batch_bytes_) return false;
+  reserve(bytes);
+  limit_ = open_ + std::min(static_cast<std::size_t>(end_ - open_), batch_bytes_);
   return true;
 }
 
@@ -37,7 +32,8 @@ void BatchBuilder::reserve(std::size_t bytes) {
   auto* const memory = static_cast<std::byte*>(::operator new(capacity, std::align_val_t{batch_alignment}));
   if (used != 0) std::memcpy(memory, memory_, used);
   if (open_key_ != 0) open_ = memory + (open_ - memory_);
-  write_ = limit_ = memory + used;
+  write_ = memory + used;
+  end_ = memory + capacity;
   ::operator delete(memory_, std::align_val_t{batch_alignment});
   memory_ = memory;
   capacity_ = capacity;

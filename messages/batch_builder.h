@@ -15,7 +15,7 @@ class BatchBuilder final : public BatchWriter {
  public:
   /// A batch is closed and a new one begun before it exceeds `batch_bytes`, so that it fits the limits of a receiver; a
   /// single message that is larger still gets a batch of its own.
-  explicit BatchBuilder(std::size_t batch_bytes = 1u << 20) noexcept : batch_bytes_(batch_bytes) {}
+  explicit BatchBuilder(std::size_t batch_bytes = 1u << 20) noexcept : BatchWriter(batch_bytes & ~std::size_t{15}) {}
   ~BatchBuilder();
 
   /// All batches. Seals the open one.
@@ -23,7 +23,7 @@ class BatchBuilder final : public BatchWriter {
     seal();
     return {memory_, static_cast<std::size_t>(write_ - memory_)};
   }
-  std::size_t batches() const noexcept { return batches_ + (open_key_ != 0 ? 1 : 0); }
+  std::size_t batches() const noexcept { return sealed_batches_ + (open_key_ != 0 ? 1 : 0); }
   bool empty() const noexcept { return batches() == 0; }
   /// The first batch; there must be one. Seals the open one.
   BatchView front() noexcept {
@@ -45,16 +45,10 @@ class BatchBuilder final : public BatchWriter {
  private:
   void make_room(std::size_t bytes) override;
   bool grow_open(std::size_t bytes) override;
-  void on_sealed(std::size_t) noexcept override {
-    ++batches_;
-    limit_ = write_;  // the next batch asks for room, and so gets a limit of its own
-  }
   void reserve(std::size_t bytes);
 
   std::byte* memory_ = nullptr;
   std::size_t capacity_ = 0;
-  std::size_t batch_bytes_;
-  std::size_t batches_ = 0;
 };
 
 }  // namespace muster

@@ -1,5 +1,7 @@
 #include "messages/batch_writer.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "messages/must.h"
@@ -19,23 +21,30 @@ constexpr std::uint64_t all_parts = subtree_ancestors | subtree_self | subtree_d
 }  // namespace
 
 /// Begins a batch with room for `body` bytes behind its header; write_ is then where the body begins.
-BatchHeader& BatchWriter::start(const BatchHeader& header, std::uint64_t key, std::span<const RowSetEntry> rows,
-                                std::size_t body) {
+void BatchWriter::start(const Run& run, std::uint64_t parts, std::uint64_t argument, std::uint32_t count,
+                        std::span<const RowSetEntry> rows, std::size_t body) {
   seal();
-  const std::size_t head = std::size_t{header.header_units} * 16;
-  const std::size_t bytes = head + up_to_16(body);
+  const std::size_t bytes = run.header_bytes + up_to_16(body);
   must(bytes <= batch_bytes_max, "a batch would be larger than 1 GiB");
-  if (room() < bytes) make_room(bytes);
+  if (static_cast<std::size_t>(end_ - write_) < bytes) make_room(bytes);
   open_ = write_;
-  open_key_ = key;
-  std::memcpy(open_, &header, sizeof header);
-  if ((header.flags & batch_rows) != 0) {
-    std::memset(open_ + sizeof header, 0, head - sizeof header);
-    store(open_ + sizeof header, static_cast<std::uint32_t>(rows.size()));
-    if (!rows.empty()) std::memcpy(open_ + sizeof header + 8, rows.data(), rows.size_bytes());
+  open_key_ = run.key(parts);
+  limit_ = open_ + std::min(static_cast<std::size_t>(end_ - open_), std::max(bytes, batch_bytes_));
+  // In words, not by fields: what was stored in small pieces is slow to read as a whole.
+  const std::array<std::uint64_t, 4> words{
+      std::uint64_t{run.type} << 32,
+      std::uint64_t{static_cast<std::uint8_t>(run.kind)} | (std::uint64_t{run.flags} << 8) |
+          (std::uint64_t{run.header_bytes / 16} << 16) | (std::uint64_t{run.payload_offset} << 24) |
+          (std::uint64_t{count} << 32),
+      std::uint64_t{run.payload_bytes} | (std::uint64_t{run.item_bytes} << 32), argument};
+  std::memcpy(open_, words.data(), sizeof words);
+  if ((run.flags & batch_rows) != 0) {
+    std::byte* const set = open_ + sizeof(BatchHeader);
+    store(set, std::uint64_t{rows.size()});
+    if (!rows.empty()) std::memcpy(set + 8, rows.data(), rows.size_bytes());
+    if (rows.size() % 2 == 0) store(set + 8 + rows.size_bytes(), std::uint64_t{0});
   }
-  write_ = open_ + head;
-  return *reinterpret_cast<BatchHeader*>(open_);
+  write_ = open_ + run.header_bytes;
 }
 
 void BatchWriter::finish_header() const noexcept {
@@ -57,96 +66,57 @@ void BatchWriter::close() noexcept {
   write_ = open_ + bytes;
   open_key_ = 0;
   open_ = nullptr;
-  on_sealed(bytes);
+  sealed_bytes_ += bytes;
+  ++sealed_batches_;
 }
 
-std::byte* BatchWriter::append_item(BatchKind kind, PayloadShape shape, Entity target, std::uint64_t parts,
-                                    std::span<const RowSetEntry> rows, bool has_rows) {
-  must(parts <= all_parts, "unknown bits in a mask of SubtreeParts");
-  const auto flags = static_cast<std::uint8_t>((causes_ ? batch_causes : 0) | (has_rows ? batch_rows : 0));
-  const Item item(kind, shape, causes_);
-  const std::uint64_t key = run_key(shape.type, kind, flags, parts);
-
-  bool extends = open_key_ == key;
-  if (extends) {
+/// Sees to it that the open batch is one of `run` with room for another item.
+void BatchWriter::next_item(const Run& run, std::uint64_t parts, std::span<const RowSetEntry> rows) {
+  if (open_key_ == run.key(parts)) {
     const BatchView open(open_);
-    must(has_rows || open.header().payload_bytes == shape.bytes, "one message type was given with two sizes");
-    if (has_rows) {
-      const auto have = open.row_set();
-      extends =
-          have.size() == rows.size() && (rows.empty() || std::memcmp(have.data(), rows.data(), rows.size_bytes()) == 0);
+    const auto have = open.row_set();
+    const bool same_rows =
+        have.size() == rows.size() && (rows.empty() || std::memcmp(have.data(), rows.data(), rows.size_bytes()) == 0);
+    if (same_rows) {
+      must(open.header().payload_bytes == run.payload_bytes, "one message type was given with two sizes");
+      if (room() >= run.item_bytes || grow_open(run.item_bytes)) return;
     }
-    if (extends && room() < item.bytes) extends = grow_open(item.bytes);
   }
-  if (!extends) {
-    BatchHeader header;
-    header.type = shape.type;
-    header.kind = kind;
-    header.flags = flags;
-    if (has_rows)
-      header.header_units = static_cast<std::uint8_t>(
-          (sizeof(BatchHeader) + row_set_bytes(static_cast<std::uint32_t>(rows.size()))) / 16);
-    header.payload_offset = static_cast<std::uint8_t>(item.offset);
-    header.payload_bytes = shape.bytes;
-    header.item_bytes = item.bytes;
-    header.argument = parts;
-    start(header, key, rows, item.bytes);
-  }
-
-  std::byte* const at = write_;
-  write_ = at + item.bytes;
-  std::memset(at, 0, item.bytes);
-  std::byte* head = at;
-  if (kind != BatchKind::world) {
-    store(head, target);
-    head += 8;
-  }
-  if (causes_) store(head, cause_);
-  return at + item.offset;
+  must(parts <= all_parts, "unknown bits in a mask of SubtreeParts");
+  start(run, parts, parts, 0, rows, run.item_bytes);
 }
 
-std::byte* BatchWriter::append_shared_item(PayloadShape shape, std::span<const Entity> targets,
-                                           std::span<const RowSetEntry> rows, bool has_rows) {
+std::byte* BatchWriter::rows_item(PayloadShape shape, Entity target, std::span<const RowSetEntry> rows) {
+  const Run run(BatchKind::each, shape, causes_, true, rows.size());
+  next_item(run, 0, rows);
+  std::byte* const payload = take(run, target);
+  std::memset(payload, 0, run.payload_bytes);
+  return payload;
+}
+
+std::byte* BatchWriter::shared_item(PayloadShape shape, std::span<const Entity> targets,
+                                    std::span<const RowSetEntry> rows, bool has_rows) {
   if (targets.empty()) return nullptr;
   must(targets.size() <= batch_bytes_max / 8, "a shared message has too many targets");
-  BatchHeader header;
-  header.type = shape.type;
-  header.kind = BatchKind::shared;
-  header.flags = static_cast<std::uint8_t>((causes_ ? batch_causes : 0) | (has_rows ? batch_rows : 0));
-  if (has_rows)
-    header.header_units =
-        static_cast<std::uint8_t>((sizeof(BatchHeader) + row_set_bytes(static_cast<std::uint32_t>(rows.size()))) / 16);
-  header.payload_offset = static_cast<std::uint8_t>(payload_offset_for(BatchKind::shared, causes_, shape.align));
-  header.count = static_cast<std::uint32_t>(targets.size());
-  header.payload_bytes = shape.bytes;
-  header.item_bytes = 8;
-  const std::size_t head = header.payload_offset + up_to_16(shape.bytes);
-  start(header, run_key(shape.type, BatchKind::shared, header.flags, 0), rows, head + targets.size_bytes());
+  const Run run(BatchKind::shared, shape, causes_, has_rows, rows.size());
+  const std::size_t head = run.payload_offset + up_to_16(shape.bytes);
+  start(run, 0, 0, static_cast<std::uint32_t>(targets.size()), rows, head + targets.size_bytes());
   std::byte* const at = write_;
   std::memset(at, 0, head);
   if (causes_) store(at, cause_);
   std::memcpy(at + head, targets.data(), targets.size_bytes());
   write_ = at + head + targets.size_bytes();
   seal();
-  return at + header.payload_offset;
+  return at + run.payload_offset;
 }
 
 void BatchWriter::append_table(TypeId type, Entity target, std::span<const std::byte> table, std::uint64_t parts) {
   must(parts <= all_parts, "unknown bits in a mask of SubtreeParts");
   must(table.size() <= batch_bytes_max, "a table is larger than 1 GiB");
-  const auto flags = static_cast<std::uint8_t>(causes_ ? batch_causes : 0);
-  const std::uint32_t offset = payload_offset_for(BatchKind::table, causes_, 16);
+  const Run run(BatchKind::table, type, causes_);
+  const std::size_t offset = run.payload_offset;
   const std::size_t bytes = offset + up_to_16(table.size());
-  const std::uint64_t key = run_key(type, BatchKind::table, flags, parts);
-  if (open_key_ != key || (room() < bytes && !grow_open(bytes))) {
-    BatchHeader header;
-    header.type = type;
-    header.kind = BatchKind::table;
-    header.flags = flags;
-    header.payload_offset = static_cast<std::uint8_t>(offset);
-    header.argument = parts;
-    start(header, key, {}, bytes);
-  }
+  if (open_key_ != run.key(parts) || (room() < bytes && !grow_open(bytes))) start(run, parts, parts, 0, {}, bytes);
   ++reinterpret_cast<BatchHeader*>(open_)->count;
   std::byte* const at = write_;
   write_ = at + bytes;
@@ -161,13 +131,7 @@ void BatchWriter::append_table(TypeId type, Entity target, std::span<const std::
 void BatchWriter::append_timed(std::uint64_t due, std::uint64_t timer, BatchView inner) {
   must(inner.kind() != BatchKind::timed, "a timed batch inside a timed batch");
   const std::span<const std::byte> bytes = inner.bytes();
-  BatchHeader header;
-  header.type = inner.type();
-  header.kind = BatchKind::timed;
-  header.payload_offset = 16;
-  header.count = 1;
-  header.argument = due;
-  start(header, run_key(header.type, BatchKind::timed, 0, 0), {}, 16 + bytes.size());
+  start(Run(BatchKind::timed, inner.type(), false), 0, due, 1, {}, 16 + bytes.size());
   store(write_, timer);
   store(write_ + 8, std::uint64_t{0});
   std::memcpy(write_ + 16, bytes.data(), bytes.size());
@@ -178,15 +142,20 @@ void BatchWriter::append_timed(std::uint64_t due, std::uint64_t timer, BatchView
 void BatchWriter::append_batch(BatchView batch) {
   seal();
   const std::span<const std::byte> bytes = batch.bytes();
-  if (room() < bytes.size()) make_room(bytes.size());
+  if (static_cast<std::size_t>(end_ - write_) < bytes.size()) make_room(bytes.size());
   std::memcpy(write_, bytes.data(), bytes.size());
   write_ += bytes.size();
-  on_sealed(bytes.size());
+  sealed_bytes_ += bytes.size();
+  ++sealed_batches_;
 }
 
 void BatchWriter::swap_state(BatchWriter& other) noexcept {
   std::swap(write_, other.write_);
   std::swap(limit_, other.limit_);
+  std::swap(end_, other.end_);
+  std::swap(batch_bytes_, other.batch_bytes_);
+  std::swap(sealed_bytes_, other.sealed_bytes_);
+  std::swap(sealed_batches_, other.sealed_batches_);
   std::swap(open_, other.open_);
   std::swap(open_key_, other.open_key_);
   std::swap(causes_, other.causes_);

@@ -47,43 +47,40 @@ class BatchWriter {
   template <MessageType M, ComponentType... Cs>
   void append_rows(Entity target, const M& message, const Cs&... components) {
     using Rows = StaticRowSet<M, Cs...>;
-    constexpr Item item(BatchKind::each, Rows::shape);
-    constexpr std::uint64_t key = run_key(Rows::shape.type, BatchKind::each, batch_rows, 0);
+    constexpr Run run(BatchKind::each, Rows::shape, false, true, Rows::count);
     std::byte* payload;
-    if (open_key_ == key && room() >= item.bytes && open_rows_are(Rows::layout.entries)) [[likely]]
-      payload = take<item.offset, item.bytes, Rows::shape.bytes, true>(target);
-    else
-      payload = append_item(BatchKind::each, Rows::shape, target, 0, Rows::entries(), true);
+    if (causes_) [[unlikely]] {
+      payload = rows_item(Rows::shape, target, Rows::entries());
+    } else {
+      if (open_key_ != run.key() || room() < run.item_bytes || !open_rows_are(Rows::layout.entries)) [[unlikely]]
+        next_item(run, 0, Rows::entries());
+      payload = take<run.payload_offset, run.item_bytes, Rows::shape.bytes, true>(target);
+    }
     Rows::put(payload, message, components...);
   }
   /// The same set of values to many entities, for instance to create a crowd. Nothing for an empty span.
   template <MessageType M, ComponentType... Cs>
   void append_rows_shared(std::span<const Entity> targets, const M& message, const Cs&... components) {
     using Rows = StaticRowSet<M, Cs...>;
-    if (std::byte* at = append_shared_item(Rows::shape, targets, Rows::entries(), true))
-      Rows::put(at, message, components...);
+    if (std::byte* at = shared_item(Rows::shape, targets, Rows::entries(), true)) Rows::put(at, message, components...);
   }
 
-  // --- The same by run-time types. Each returns where the payload goes, zeroed: fill all `bytes` of its shape before
-  // the next call of this writer; padding inside must stay zero.
+  // --- The same by run-time types. Each returns where the payload goes: write all `bytes` of its shape before the next
+  // call of this writer, padding as zero. Only payloads with rows are zeroed already.
 
-  std::byte* append(PayloadShape shape, Entity target) {
-    return append_item(BatchKind::each, shape, target, 0, {}, false);
-  }
-  std::byte* append_world(PayloadShape shape) { return append_item(BatchKind::world, shape, {}, 0, {}, false); }
+  std::byte* append(PayloadShape shape, Entity target) { return item(BatchKind::each, shape, target, 0); }
+  std::byte* append_world(PayloadShape shape) { return item(BatchKind::world, shape, {}, 0); }
   std::byte* append_subtree(PayloadShape shape, Entity target, std::uint64_t parts) {
-    return append_item(BatchKind::subtree, shape, target, parts, {}, false);
+    return item(BatchKind::subtree, shape, target, parts);
   }
   /// Null for an empty span.
   std::byte* append_shared(PayloadShape shape, std::span<const Entity> targets) {
-    return append_shared_item(shape, targets, {}, false);
+    return shared_item(shape, targets, {}, false);
   }
-  std::byte* append_rows(const RowSet& rows, Entity target) {
-    return append_item(BatchKind::each, rows.shape(), target, 0, rows.entries(), true);
-  }
+  std::byte* append_rows(const RowSet& rows, Entity target) { return rows_item(rows.shape(), target, rows.entries()); }
   /// Null for an empty span.
   std::byte* append_rows_shared(const RowSet& rows, std::span<const Entity> targets) {
-    return append_shared_item(rows.shape(), targets, rows.entries(), true);
+    return shared_item(rows.shape(), targets, rows.entries(), true);
   }
 
   // --- The other kinds.
@@ -109,16 +106,16 @@ class BatchWriter {
   void set_cause(std::uint64_t cause) noexcept { cause_ = cause; }
 
  protected:
-  BatchWriter() = default;
+  /// `batch_bytes`: how large a batch may get by extending it.
+  explicit BatchWriter(std::size_t batch_bytes) noexcept : batch_bytes_(batch_bytes) {}
   ~BatchWriter() = default;
 
-  /// Points write_ and limit_ at memory for a new batch of at least `bytes` (a multiple of 16), 16-aligned, limit_ too.
-  /// No batch is open.
+  /// Points write_ and end_ at memory for a new batch of at least `bytes` (a multiple of 16), both 16-aligned. No batch
+  /// is open.
   virtual void make_room(std::size_t bytes) = 0;
-  /// Tries to make room for `bytes` more behind the open batch, perhaps moving it; false: it cannot grow.
+  /// Tries to make room for `bytes` more behind the open batch, perhaps moving it, and sets limit_ and end_; false:
+  /// it cannot grow.
   virtual bool grow_open(std::size_t bytes) = 0;
-  /// A batch of `bytes` is finished.
-  virtual void on_sealed(std::size_t bytes) noexcept = 0;
 
   /// Brings the open batch's header up to date; it stays open.
   void finish_header() const noexcept;
@@ -128,23 +125,48 @@ class BatchWriter {
   void swap_state(BatchWriter& other) noexcept;
 
   std::byte* write_ = nullptr;  // where the next item goes
-  std::byte* limit_ = nullptr;  // end of the memory it may use
+  std::byte* limit_ = nullptr;  // how far the open batch may extend
+  std::byte* end_ = nullptr;    // of the memory at write_
   std::byte* open_ = nullptr;   // header of the open batch
-  std::uint64_t open_key_ = 0;  // 0: no batch is open
+  std::uint64_t open_key_ = 0;  // Run::key of the open batch; 0: none is open
+  std::size_t batch_bytes_;
+  std::size_t sealed_bytes_ = 0;
+  std::size_t sealed_batches_ = 0;
 
  private:
-  /// Where the payload lies in an item, and the item's length, as batch.h says; without causes.
-  struct Item {
-    constexpr Item(BatchKind kind, PayloadShape shape, bool causes = false) noexcept
-        : offset(payload_offset_for(kind, causes, shape.align)),
-          bytes(item_bytes_for(offset, shape.bytes, shape.align)) {}
-    std::uint32_t offset, bytes;
+  /// What the messages of one batch have in common: its header, all but the counts. The rules are those of batch.h.
+  struct Run {
+    constexpr Run(BatchKind k, PayloadShape shape, bool causes, bool rows, std::size_t components) noexcept
+        : type(shape.type),
+          kind(k),
+          flags(static_cast<std::uint8_t>((causes ? batch_causes : 0) | (rows ? batch_rows : 0))),
+          header_bytes(static_cast<std::uint32_t>(sizeof(BatchHeader) +
+                                                  (rows ? row_set_bytes(static_cast<std::uint32_t>(components)) : 0))),
+          payload_offset(payload_offset_for(k, causes, shape.align)),
+          payload_bytes(shape.bytes),
+          item_bytes(k == BatchKind::shared ? 8 : item_bytes_for(payload_offset, shape.bytes, shape.align)) {}
+    /// Of tables and timed, whose items have no common length.
+    constexpr Run(BatchKind k, TypeId t, bool causes) noexcept
+        : type(t),
+          kind(k),
+          flags(causes ? batch_causes : 0),
+          header_bytes(sizeof(BatchHeader)),
+          payload_offset(payload_offset_for(k, causes, 16)),
+          payload_bytes(0),
+          item_bytes(0) {}
+
+    /// Type, kind, flags (and parts) as one number, never 0. Only row sets must be compared beside it.
+    constexpr std::uint64_t key(std::uint64_t parts = 0) const noexcept {
+      return type | (std::uint64_t{static_cast<std::uint8_t>(kind)} << 32) | (std::uint64_t{flags} << 40) |
+             (parts << 48);
+    }
+
+    TypeId type;
+    BatchKind kind;
+    std::uint8_t flags;
+    std::uint32_t header_bytes, payload_offset, payload_bytes, item_bytes;
   };
-  /// What messages of one batch have in common, as one number; never 0. Only row sets must be compared beside it.
-  static constexpr std::uint64_t run_key(TypeId type, BatchKind kind, std::uint32_t flags,
-                                         std::uint64_t parts) noexcept {
-    return type | (std::uint64_t{static_cast<std::uint8_t>(kind)} << 32) | (std::uint64_t{flags} << 40) | (parts << 48);
-  }
+
   std::size_t room() const noexcept { return static_cast<std::size_t>(limit_ - write_); }
 
   /// The next item of the open batch, known to fit: target and zero padding are written, the payload is not.
@@ -158,17 +180,43 @@ class BatchWriter {
     if constexpr (Bytes > Offset + Payload) std::memset(at + Offset + Payload, 0, Bytes - Offset - Payload);
     return at + Offset;
   }
+  /// The same where the layout is known at run time only, causes included.
+  std::byte* take(const Run& run, Entity target) noexcept {
+    std::byte* const at = write_;
+    write_ = at + run.item_bytes;
+    std::memset(write_ - 8, 0, 8);  // padding behind the payload is less than 16, and less than 8 up to alignment 8
+    if (run.item_bytes >= 16) std::memset(write_ - 16, 0, 8);
+    if (run.payload_offset == 16) std::memset(at, 0, 16);
+    std::byte* head = at;
+    if (run.kind != BatchKind::world) {
+      std::memcpy(head, &target, 8);
+      head += 8;
+    }
+    if ((run.flags & batch_causes) != 0) std::memcpy(head, &cause_, 8);
+    return at + run.payload_offset;
+  }
 
   template <class M, BatchKind Kind>
   void put(Entity target, std::uint64_t parts, const M& message) {
     constexpr PayloadShape shape = PayloadShape::of<M>();
-    constexpr Item item(Kind, shape);
+    constexpr Run run(Kind, shape, false, false, 0);
     std::byte* payload;
-    if (open_key_ == run_key(shape.type, Kind, 0, parts) && room() >= item.bytes) [[likely]]
-      payload = take < item.offset, item.bytes, shape.bytes, Kind != BatchKind::world > (target);
-    else
-      payload = append_item(Kind, shape, target, parts, {}, false);
+    if (open_key_ != run.key(parts) || room() < run.item_bytes) [[unlikely]] {
+      if (causes_) {
+        std::memcpy(item(Kind, shape, target, parts), &message, sizeof(M));
+        return;
+      }
+      next_item(run, parts, {});
+    }
+    payload = take < run.payload_offset, run.item_bytes, shape.bytes, Kind != BatchKind::world > (target);
     std::memcpy(payload, &message, sizeof(M));
+  }
+
+  std::byte* item(BatchKind kind, PayloadShape shape, Entity target, std::uint64_t parts) {
+    const Run run(kind, shape, causes_, false, 0);
+    if (open_key_ != run.key(parts) || room() < run.item_bytes) [[unlikely]]
+      next_item(run, parts, {});
+    return take(run, target);
   }
 
   template <std::size_t N>
@@ -178,11 +226,12 @@ class BatchWriter {
     return count == N && std::memcmp(open_ + sizeof(BatchHeader) + 8, entries.data(), N * sizeof(RowSetEntry)) == 0;
   }
 
-  std::byte* append_item(BatchKind kind, PayloadShape shape, Entity target, std::uint64_t parts,
-                         std::span<const RowSetEntry> rows, bool has_rows);
-  std::byte* append_shared_item(PayloadShape shape, std::span<const Entity> targets, std::span<const RowSetEntry> rows,
-                                bool has_rows);
-  BatchHeader& start(const BatchHeader& header, std::uint64_t key, std::span<const RowSetEntry> rows, std::size_t body);
+  std::byte* rows_item(PayloadShape shape, Entity target, std::span<const RowSetEntry> rows);
+  std::byte* shared_item(PayloadShape shape, std::span<const Entity> targets, std::span<const RowSetEntry> rows,
+                         bool has_rows);
+  void next_item(const Run& run, std::uint64_t parts, std::span<const RowSetEntry> rows);
+  void start(const Run& run, std::uint64_t parts, std::uint64_t argument, std::uint32_t count,
+             std::span<const RowSetEntry> rows, std::size_t body);
   void close() noexcept;
 
   bool causes_ = false;
