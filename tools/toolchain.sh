@@ -7,6 +7,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 use_clang() { export CC=clang-19 CXX=clang++-19 CC_LD=mold CXX_LD=mold; }
 use_gcc() { export CC=gcc-12 CXX=g++-12 CC_LD=mold CXX_LD=mold; }
 use_clang
+# Build directories and checkouts share the compiler cache.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
 # configure DIR OPTION...: makes the build directory, or gives an existing one the same options again; says nothing
 # unless it fails.
