@@ -1,0 +1,259 @@
+#include "messages/type_table.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <deque>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// The index of all types by id: a power of two of slots in which no two types meet, so that a look-up is one probe.
+/// A multiplier is sought that spreads the ids so; where none of a few hundred does, the table doubles.
+class PerfectIndex {
+ public:
+  const TypeDescriptor* find(TypeId id) const noexcept {
+    const TypeDescriptor* const found = slots_[slot(id)];
+    return found != nullptr && found->id == id ? found : nullptr;
+  }
+
+  /// `types` have distinct ids.
+  void rebuild(std::span<const TypeDescriptor* const> types) {
+    for (std::size_t size = std::bit_ceil(types.size() * 2 + 2);; size *= 2) {
+      shift_ = 32 - static_cast<unsigned>(std::countr_zero(size));
+      for (std::uint32_t attempt = 0; attempt < 256; ++attempt) {
+        multiplier_ = 0x9e3779b1u + 2 * 0x632be5abu * attempt;  // odd: distinct ids keep distinct products
+        if (fill(types, size)) return;
+      }
+    }
+  }
+
+ private:
+  std::size_t slot(TypeId id) const noexcept { return (id * multiplier_) >> shift_; }
+  bool fill(std::span<const TypeDescriptor* const> types, std::size_t size) {
+    slots_.assign(size, nullptr);
+    for (const TypeDescriptor* type : types) {
+      const TypeDescriptor*& at = slots_[slot(type->id)];
+      if (at != nullptr) return false;
+      at = type;
+    }
+    return true;
+  }
+
+  std::vector<const TypeDescriptor*> slots_ = {nullptr, nullptr};
+  std::uint32_t multiplier_ = 1;
+  unsigned shift_ = 31;
+};
+
+/// The places of one type by the hash of their paths; made when first asked for.
+struct Places {
+  std::once_flag made;
+  std::unordered_map<FieldId, FieldPlace> by_id;
+};
+
+/// Names the first difference between two layouts of one type.
+SchemaError layout_difference(const TypeDescriptor& known, const TypeDescriptor& other) {
+  const auto error = [&](std::string field, std::string what) {
+    return SchemaError{known.name, std::move(field), std::move(what)};
+  };
+  if (known.is_table != other.is_table)
+    return error({}, known.is_table ? "is a table here and a struct in the added schema"
+                                    : "is a struct here and a table in the added schema");
+  for (std::size_t i = 0; i < std::max(known.fields.size(), other.fields.size()); ++i) {
+    if (i >= other.fields.size()) return error(known.fields[i].name, "is missing in the added schema");
+    if (i >= known.fields.size()) return error(other.fields[i].name, "is new in the added schema");
+    const FieldDescriptor &a = known.fields[i], &b = other.fields[i];
+    if (a.name != b.name) return error(a.name, "is called " + b.name + " in the added schema");
+    if (a.kind != b.kind || a.element != b.element || a.type != b.type)
+      return error(a.name, "has another type in the added schema");
+    if (a.offset != b.offset || a.slot != b.slot)
+      return error(a.name, "is at " + std::to_string(a.is_array || a.slot == 0 ? a.offset : a.slot) + ", but at " +
+                               std::to_string(b.is_array || b.slot == 0 ? b.offset : b.slot) + " in the added schema");
+    if (a.count != b.count || a.size != b.size)
+      return error(a.name, "has " + std::to_string(a.count) + " elements of " + std::to_string(a.size) +
+                               " bytes, but " + std::to_string(b.count) + " of " + std::to_string(b.size) +
+                               " in the added schema");
+  }
+  return error({}, "is known with another layout (" + std::to_string(known.size) + " bytes; in the added schema " +
+                       std::to_string(other.size) + ")");
+}
+
+std::string list_fields(const TypeDescriptor& type) {
+  std::string list;
+  for (const FieldDescriptor& field : type.fields) list += (list.empty() ? "" : ", ") + field.name;
+  return list;
+}
+
+FieldPlace whole(const FieldDescriptor& field, std::uint32_t base) {
+  return {&field, base + field.offset, field.size * field.count, field.count};
+}
+FieldPlace element(const FieldDescriptor& field, std::uint32_t base, std::uint32_t index) {
+  return {&field, base + field.offset + index * field.size, field.size, 1};
+}
+
+}  // namespace
+
+struct TypeTable::Impl {
+  std::deque<Schema> loaded;
+  std::vector<std::vector<std::byte>> schemas;
+  std::vector<const TypeDescriptor*> types;
+  std::unordered_map<std::string_view, const TypeDescriptor*> by_name;
+  std::unordered_map<TypeId, Places> places;  // nodes never move
+  PerfectIndex by_id;
+
+  void collect(const TypeDescriptor& type, std::uint32_t base, const std::string& prefix, Places& out) const {
+    const auto add = [&](const std::string& path, const FieldPlace& place) {
+      // Two paths with one hash: neither can be reached by it, and what holds them must be set as a whole.
+      if (auto [at, fresh] = out.by_id.try_emplace(hash32(path), place); !fresh) at->second.field = nullptr;
+    };
+    for (const FieldDescriptor& field : type.fields) {
+      const std::string path = prefix + field.name;
+      const TypeDescriptor* inner = field.kind == FieldKind::structure ? by_id.find(field.type) : nullptr;
+      add(path, whole(field, base));
+      if (!field.is_array) {
+        if (inner != nullptr) collect(*inner, base + field.offset, path + ".", out);
+        continue;
+      }
+      for (std::uint32_t i = 0; i < field.count; ++i) {
+        const std::string indexed = path + "[" + std::to_string(i) + "]";
+        const FieldPlace place = element(field, base, i);
+        add(indexed, place);
+        if (inner != nullptr) collect(*inner, place.offset, indexed + ".", out);
+      }
+    }
+  }
+};
+
+TypeTable::TypeTable() : impl_(std::make_unique<Impl>()) {}
+TypeTable::~TypeTable() = default;
+
+std::expected<void, SchemaError> TypeTable::add_schema(std::span<const std::byte> bfbs) {
+  std::expected<Schema, SchemaError> schema = load_schema(bfbs);
+  if (!schema) return std::unexpected(std::move(schema.error()));
+
+  std::vector<const TypeDescriptor*> fresh;
+  for (const TypeDescriptor& type : schema->types) {
+    const TypeDescriptor* known = find(type.id);
+    if (known == nullptr) {
+      const auto same = std::ranges::find(fresh, type.id, &TypeDescriptor::id);
+      if (same == fresh.end()) {
+        fresh.push_back(&type);
+        continue;
+      }
+      known = *same;
+    }
+    if (known->name != type.name)
+      return std::unexpected(
+          SchemaError{type.name, {}, "has the same type id as " + known->name + ": one of the two must be renamed"});
+    if (known->fingerprint != type.fingerprint) return std::unexpected(layout_difference(*known, type));
+  }
+  if (fresh.empty()) return {};
+
+  impl_->loaded.push_back(std::move(*schema));
+  impl_->schemas.emplace_back(bfbs.begin(), bfbs.end());
+  for (const TypeDescriptor* type : fresh) {
+    impl_->types.push_back(type);
+    impl_->by_name.emplace(type->name, type);
+    impl_->places.try_emplace(type->id);
+  }
+  impl_->by_id.rebuild(impl_->types);
+  return {};
+}
+
+const TypeDescriptor* TypeTable::find(TypeId id) const noexcept { return impl_->by_id.find(id); }
+
+const TypeDescriptor* TypeTable::find(std::string_view full_name) const noexcept {
+  const auto at = impl_->by_name.find(full_name);
+  return at == impl_->by_name.end() ? nullptr : at->second;
+}
+
+const TypeDescriptor* TypeTable::resolve(std::string_view name, std::vector<const TypeDescriptor*>* candidates) const {
+  if (const TypeDescriptor* exact = find(name)) return exact;
+  std::vector<const TypeDescriptor*> fitting;
+  for (const TypeDescriptor* type : impl_->types) {
+    const std::string_view full = type->name;
+    if (!name.empty() && full.size() > name.size() && full.ends_with(name) &&
+        full[full.size() - name.size() - 1] == '.')
+      fitting.push_back(type);
+  }
+  if (fitting.size() == 1) return fitting.front();
+  if (candidates != nullptr) *candidates = std::move(fitting);
+  return nullptr;
+}
+
+std::expected<FieldPlace, std::string> TypeTable::place(const TypeDescriptor& type, std::string_view path) const {
+  const auto fail = [](std::string what) { return std::unexpected(std::move(what)); };
+  if (type.is_table) return fail(type.name + " is a table: its fields have no fixed place");
+  const TypeDescriptor* inside = &type;
+  std::uint32_t base = 0;
+  std::string_view rest = path;
+  while (true) {
+    const std::size_t dot = rest.find('.');
+    const std::string part(rest.substr(0, dot));
+    const std::size_t bracket = part.find('[');
+    const std::string field_name = part.substr(0, bracket);
+    const auto field = std::ranges::find(inside->fields, field_name, &FieldDescriptor::name);
+    if (field == inside->fields.end())
+      return fail(inside->name + " has no field '" + field_name + "'; it has " + list_fields(*inside));
+
+    FieldPlace found = whole(*field, base);
+    bool one = !field->is_array;
+    if (bracket != std::string::npos) {
+      if (!field->is_array) return fail("'" + field_name + "' of " + inside->name + " is no array");
+      std::uint32_t index = 0;
+      const char *first = part.data() + bracket + 1, *last = part.data() + part.size();
+      const auto [end, problem] = std::from_chars(first, last, index);
+      if (problem != std::errc() || end + 1 != last || *end != ']')
+        return fail("'" + part + "' is no element: expected " + field_name + "[0] to " + field_name + "[" +
+                    std::to_string(field->count - 1) + "]");
+      if (index >= field->count)
+        return fail("'" + part + "' is outside the array: " + field_name + " of " + inside->name +
+                    " has elements 0 to " + std::to_string(field->count - 1));
+      found = element(*field, base, index);
+      one = true;
+    }
+    if (dot == std::string_view::npos) return found;
+    const TypeDescriptor* nested = field->kind == FieldKind::structure ? find(field->type) : nullptr;
+    if (nested == nullptr)
+      return fail("'" + field_name + "' of " + inside->name + " is no struct: it has no field '" +
+                  std::string(rest.substr(dot + 1)) + "'");
+    if (!one)
+      return fail("'" + field_name + "' of " + inside->name + " is an array: name an element, " + field_name +
+                  "[0] to " + field_name + "[" + std::to_string(field->count - 1) + "]");
+    inside = nested;
+    base = found.offset;
+    rest.remove_prefix(dot + 1);
+  }
+}
+
+const FieldPlace* TypeTable::place(const TypeDescriptor& type, FieldId field) const noexcept {
+  const auto at = impl_->places.find(type.id);
+  if (at == impl_->places.end() || type.is_table) return nullptr;
+  Places& places = at->second;
+  std::call_once(places.made, [&] { impl_->collect(type, 0, "", places); });
+  const auto found = places.by_id.find(field);
+  return found == places.by_id.end() || found->second.field == nullptr ? nullptr : &found->second;
+}
+
+std::span<const TypeDescriptor* const> TypeTable::types() const noexcept { return impl_->types; }
+
+std::span<const std::vector<std::byte>> TypeTable::schemas() const noexcept { return impl_->schemas; }
+
+std::uint64_t TypeTable::fingerprint() const noexcept {
+  std::vector<const TypeDescriptor*> sorted = impl_->types;
+  std::ranges::sort(sorted, {}, &TypeDescriptor::name);
+  std::uint64_t hash = hash64("");
+  for (const TypeDescriptor* type : sorted) {
+    hash = hash64(type->name, hash);
+    std::array<char, 8> bytes{};
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(type->fingerprint >> (8 * i));
+    hash = hash64({bytes.data(), bytes.size()}, hash);
+  }
+  return hash;
+}
+
+}  // namespace muster
