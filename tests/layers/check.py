@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Installs the libraries into a folder of their own and uses them as a stranger does: each program here is compiled with
+nothing but what pkg-config says of one library, run, and its symbols are looked at for layers that it must not hold.
+
+`check.py MESON BUILD "COMPILER ARGUMENT..." PACKAGE...`; PACKAGE.cc is the program. The last line is `N passed, N failed`.
+"""
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ASIO, SQLITE = re.compile(r"\basio::"), re.compile(r"\bsqlite3_\w+")
+# package -> (what its programs must not hold, what they must: the proof that looking finds it)
+LAYERS = {
+    "muster": ([ASIO, SQLITE], []),
+    "muster-world": ([ASIO], [SQLITE]),
+    "muster-server": ([], [ASIO, SQLITE]),
+    "muster-client": ([SQLITE], [ASIO]),
+}
+
+
+class Failure(Exception):
+    pass
+
+
+def run(command, **more):
+    ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **more)
+    if ran.returncode:
+        raise Failure(f"{shlex.join(map(str, command))}: exit code {ran.returncode}\n{ran.stdout}")
+    return ran.stdout
+
+
+def check(package, installed, compiler):
+    """Raises Failure where the package is not usable, or holds what it must not."""
+    found = list(installed.rglob("pkgconfig"))
+    environment = os.environ | {"PKG_CONFIG_PATH": str(found[0]), "PKG_CONFIG_SYSROOT_DIR": str(installed)}
+    flags = shlex.split(run(["pkg-config", "--cflags", "--libs", package], env=environment))
+    program = installed / package
+    # Away from the source tree, so that no header is found but the installed ones.
+    run([*compiler, HERE / f"{package}.cc", "-o", program, *flags], cwd=installed)
+    run([program], cwd=installed)
+    symbols = run(["nm", "-C", program])
+    without, within = LAYERS[package]
+    for pattern in without:
+        if match := pattern.search(symbols):
+            raise Failure(f"a program linked with {package} holds {match.group(0)}")
+    for pattern in within:
+        if not pattern.search(symbols):
+            raise Failure(f"a program linked with {package} holds no {pattern.pattern}: this check finds nothing any more")
+
+
+def main(meson, build, compiler, packages):
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        run([*shlex.split(meson), "install", "-C", build, "--no-rebuild", "--tags", "devel", "--destdir", folder])
+        for package in packages:
+            try:
+                check(package, pathlib.Path(folder), shlex.split(compiler))
+            except Failure as failure:
+                failed += 1
+                print(f"{package}: {failure}")
+    print(f"{len(packages) - failed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]))
