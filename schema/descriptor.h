@@ -57,6 +57,7 @@ struct EnumDescriptor {
   bool bit_flags = false;  ///< values are masks (1 << n), any combination is valid
   std::vector<EnumValue> values;
   std::string doc;
+  std::string file;  ///< where it is declared, "//game.fbs": relative to the folder of the file that flatc was given
 };
 
 /// One field. Of structs: at `offset`, `count` elements of `size` bytes. Of tables: `slot` is the vtable slot
@@ -76,8 +77,10 @@ struct FieldDescriptor {
   std::string unit;                             ///< "m", "deg", ...; empty: none
   bool has_range = false;
   double range_min = 0, range_max = 0;
-  bool color = false, asset = false, required = false;
-  std::string was;  ///< an older name, for reading old data
+  bool color = false, asset = false;
+  bool required = false;  ///< tables: absence is refused
+  bool optional = false;  ///< tables: a scalar without default (`= null`); absence says something
+  std::string was;        ///< an older name, for reading old data
   std::string doc;
 };
 
@@ -87,8 +90,9 @@ struct TypeDescriptor {
   std::uint64_t fingerprint = 0;  ///< hash64 of the canonical layout text; equal fingerprints mean equal bytes
   TypeRole role = TypeRole::plain;
   bool is_table = false;
-  std::uint32_t size = 0;                     ///< bytes, padding included; 0 for tables
-  std::uint32_t align = 1;                    ///< 1..16; 16 for tables
+  bool tag = false;         ///< a component without data: its one value is default_bytes, storage keeps no column
+  std::uint32_t size = 0;   ///< bytes, padding included; 0 for tables
+  std::uint32_t align = 1;  ///< 1..16; 16 for tables
   std::vector<FieldDescriptor> fields;        ///< by offset (structs) or slot (tables)
   std::vector<std::byte> default_bytes;       ///< one value with its defaults, padding zero; empty for tables
   std::vector<std::uint32_t> entity_offsets;  ///< of every muster.Entity inside, nested ones and array elements too
@@ -96,18 +100,26 @@ struct TypeDescriptor {
   RemoteRight remote = RemoteRight::edit;
   JournalPolicy journal = JournalPolicy::always;
   std::string was, doc;
+  std::string file;  ///< where it is declared, as in EnumDescriptor
 };
 
-/// A field as the compiler knows it: schemac writes an array of these into each type's traits.
+/// A field as the compiler knows it: schemac writes an array of these into each type's traits. Of tables: `offset` is the
+/// vtable slot.
 struct FieldEntry {
   std::string_view name;
   FieldKind kind;
   std::uint32_t offset, size, count;
+  friend constexpr bool operator==(const FieldEntry&, const FieldEntry&) = default;
 };
 
 /// Specialised by generated headers for every generated type:
 ///   static constexpr TypeId id; std::string_view name; std::uint64_t fingerprint; TypeRole role;
-///   static constexpr std::span<const FieldEntry> fields; static constexpr std::span<const std::uint8_t> schema (.bfbs)
+///   static constexpr bool tag;                         a component without data
+///   static constexpr bool view;                        T reads a table in place (ChatView) rather than holding it (Chat)
+///   static constexpr std::uint32_t size;               bytes; 0 for tables
+///   static constexpr std::span<const FieldEntry> fields;
+///   static constexpr std::span<const std::uint8_t> schema;   the .bfbs it came from, shared by all types of a header
+/// Of tables also `using Native` and `using View`: the two classes of one message; both have these traits.
 template <class T>
 struct TypeTraits;
 

@@ -23,8 +23,8 @@ struct SchemaError {
 
 /// The descriptors of one binary schema. Owns them; pointers to its elements stay valid as long as it lives, moves included.
 struct Schema {
-  std::deque<TypeDescriptor> types;
-  std::deque<EnumDescriptor> enums;
+  std::deque<TypeDescriptor> types;  ///< by name
+  std::deque<EnumDescriptor> enums;  ///< by name
 };
 
 /// Verifies the bytes and makes descriptors of all structs and tables in them. Checks everything a message or component

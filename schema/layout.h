@@ -1,0 +1,36 @@
+// What follows from a type's fields: whether they fit, where references are, the fingerprint. Internal to schema/.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "schema/defaults.h"
+#include "schema/descriptor.h"
+
+namespace muster::schema_detail {
+
+struct LayoutFault {
+  std::string field, what;
+};
+
+/// Checks that the fields of a struct, sorted by offset, are aligned, lie inside it and do not overlap. Null if so.
+std::optional<LayoutFault> check_layout(const TypeDescriptor& type,
+                                        const std::function<std::uint32_t(TypeId)>& align_of);
+
+/// Fills entity_offsets and text_offsets, nested structs and array elements included, in ascending order.
+void list_references(TypeDescriptor& type, const FindType& find);
+
+/// hash64 of the canonical layout text. One line per field, by offset or slot:
+///
+///     struct 16 4            size, alignment              table
+///     0 float32 1 x          offset, kind, count, name    4 string text       slot, kind, name
+///     4 structure 2 slots 8c736521a6e1d3f0                6 vector structure path 8c736521a6e1d3f0
+///
+/// A nested struct is named by its fingerprint, a nested table by its name. Not part of it: the type's own name, enums'
+/// values, and everything that changes no byte.
+std::uint64_t layout_fingerprint(const TypeDescriptor& type, const FindType& find);
+
+const char* kind_name(FieldKind kind) noexcept;
+
+}  // namespace muster::schema_detail

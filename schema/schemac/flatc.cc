@@ -1,0 +1,97 @@
+#include "schema/schemac/flatc.h"
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+extern char** environ;
+
+namespace muster::schemac {
+namespace {
+
+/// A folder of its own that goes away with it.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::error_code error;
+    const std::filesystem::path base = std::filesystem::temp_directory_path(error);
+    std::string name = ((error ? std::filesystem::path("/tmp") : base) / "schemac-XXXXXX").string();
+    if (::mkdtemp(name.data()) != nullptr) path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+std::expected<std::vector<std::byte>, FlatcFailure> run_flatc(const std::string& flatc,
+                                                              const std::vector<std::string>& include_folders,
+                                                              const std::string& source) {
+  const ScratchFolder scratch;
+  if (scratch.path().empty())
+    return std::unexpected(FlatcFailure{false, std::string("cannot make a scratch folder: ") + std::strerror(errno)});
+  std::vector<std::string> words = {flatc, "-b", "--schema", "--bfbs-comments", "--bfbs-builtins"};
+  for (const std::string& folder : include_folders) {
+    words.push_back("-I");
+    words.push_back(folder);
+  }
+  words.insert(words.end(), {"-o", scratch.path(), source});
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+
+  pid_t child = 0;
+  if (const int error = ::posix_spawnp(&child, flatc.c_str(), nullptr, nullptr, arguments.data(), environ); error != 0)
+    return std::unexpected(FlatcFailure{false, "cannot run " + flatc + ": " + std::strerror(error)});
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    return std::unexpected(FlatcFailure{false, "cannot run " + flatc});
+  if (WIFSIGNALED(status))
+    return std::unexpected(FlatcFailure{true, "flatc was killed by signal " + std::to_string(WTERMSIG(status))});
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return std::unexpected(FlatcFailure{true, "flatc refuses it, see above"});
+  const std::filesystem::path result =
+      std::filesystem::path(scratch.path()) / std::filesystem::path(source).filename().replace_extension(".bfbs");
+  auto bytes = read_file(result.string());
+  if (!bytes) return std::unexpected(FlatcFailure{false, "flatc wrote no " + result.filename().string()});
+  return std::move(*bytes);
+}
+
+std::expected<std::vector<std::byte>, std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::unexpected("cannot read it: " + std::string(std::strerror(errno)));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad()) return std::unexpected("cannot read it: " + std::string(std::strerror(errno)));
+  std::vector<std::byte> bytes(text.size());
+  if (!text.empty()) std::memcpy(bytes.data(), text.data(), text.size());
+  return bytes;
+}
+
+std::expected<void, std::string> write_file(const std::string& path, const void* data, std::size_t bytes) {
+  if (auto present = read_file(path);
+      present && present->size() == bytes && (bytes == 0 || std::memcmp(present->data(), data, bytes) == 0))
+    return {};
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
+  file.close();
+  if (!file) return std::unexpected("cannot write it: " + std::string(std::strerror(errno)));
+  return {};
+}
+
+}  // namespace muster::schemac

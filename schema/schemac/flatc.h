@@ -1,0 +1,25 @@
+// Runs flatc, which knows the schema language; schemac begins where it ends.
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <string>
+#include <vector>
+
+namespace muster::schemac {
+
+struct FlatcFailure {
+  bool schema_is_wrong = false;  ///< flatc said what is wrong with the schema; false: it could not be run
+  std::string what;
+};
+
+/// Compiles a .fbs to a binary schema. What flatc prints goes where schemac's own output goes.
+[[nodiscard]] std::expected<std::vector<std::byte>, FlatcFailure> run_flatc(
+    const std::string& flatc, const std::vector<std::string>& include_folders, const std::string& source);
+
+/// Empty-handed where the file cannot be read.
+[[nodiscard]] std::expected<std::vector<std::byte>, std::string> read_file(const std::string& path);
+/// Leaves a file alone that holds these bytes already, so that what depends on it is not built again.
+[[nodiscard]] std::expected<void, std::string> write_file(const std::string& path, const void* data, std::size_t bytes);
+
+}  // namespace muster::schemac

@@ -1,0 +1,183 @@
+#include "schema/schemac/header.h"
+
+#include <flatbuffers/reflection.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include "schema/defaults.h"
+#include "schema/schemac/output.h"
+
+namespace muster::schemac {
+namespace {
+
+const char* role_name(TypeRole role) {
+  switch (role) {
+    case TypeRole::plain: return "plain";
+    case TypeRole::component: return "component";
+    case TypeRole::message: return "message";
+    case TypeRole::table_message: return "table_message";
+  }
+  return "";
+}
+
+const char* kind_name(FieldKind kind) {
+  switch (kind) {
+    case FieldKind::boolean: return "boolean";
+    case FieldKind::int8: return "int8";
+    case FieldKind::uint8: return "uint8";
+    case FieldKind::int16: return "int16";
+    case FieldKind::uint16: return "uint16";
+    case FieldKind::int32: return "int32";
+    case FieldKind::uint32: return "uint32";
+    case FieldKind::int64: return "int64";
+    case FieldKind::uint64: return "uint64";
+    case FieldKind::float32: return "float32";
+    case FieldKind::float64: return "float64";
+    case FieldKind::entity: return "entity";
+    case FieldKind::text: return "text";
+    case FieldKind::structure: return "structure";
+    case FieldKind::string: return "string";
+    case FieldKind::vector: return "vector";
+    case FieldKind::table: return "table";
+  }
+  return "";
+}
+
+std::string hex(std::uint64_t value, int digits) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%0*llx", digits, static_cast<unsigned long long>(value));
+  return text;
+}
+
+/// Structs after those they hold, otherwise in the schema's order.
+void place_struct(const Output& out, const TypeDescriptor& type, std::string_view file, std::set<TypeId>& placed,
+                  std::vector<const TypeDescriptor*>& order) {
+  if (type.file != file || !placed.insert(type.id).second) return;
+  for (const FieldDescriptor& field : type.fields)
+    if (field.type) place_struct(out, out.type(field.type), file, placed, order);
+  order.push_back(&type);
+}
+
+}  // namespace
+
+std::vector<std::string> field_names(const TypeDescriptor& type, std::initializer_list<std::string_view> taken) {
+  std::vector<std::string> names;
+  for (const FieldDescriptor& field : type.fields) {
+    std::string name = cpp_name(field.name);
+    if (std::ranges::find(taken, name) != taken.end() || name == cpp_last_name(type.name)) name += '_';
+    const auto clash = [&](const FieldDescriptor& other) { return &other != &field && other.name == name; };
+    while (name != field.name && std::ranges::any_of(type.fields, clash)) name += '_';
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::string field_doc(const FieldDescriptor& field) {
+  std::string text = field.doc;
+  std::string limits = field.unit;
+  if (field.has_range) limits += (limits.empty() ? "" : ", ") + schema_detail::range_text(field);
+  if (!limits.empty()) text += (text.empty() ? "[" : " [") + limits + "]";
+  return doc_comment(text, "  ");
+}
+
+void write_traits(Output& out, const TypeDescriptor& type, std::string_view schema_array) {
+  const std::string name = cpp_absolute_name(type.name);
+  const auto head = [&](const std::string& of, bool view) {
+    out << "template <>\nstruct TypeTraits<" << of << "> {\n";
+    if (type.is_table) out << "  using Native = " << name << ";\n  using View = " << name << "View;\n";
+    out << "  static constexpr bool view = " << (view ? "true" : "false") << ";\n";
+  };
+  head(name, false);
+  out << "  static constexpr TypeId id = " << hex(type.id, 8) << ";\n"
+      << "  static constexpr std::string_view name = \"" << type.name << "\";\n"
+      << "  static constexpr std::uint64_t fingerprint = " << hex(type.fingerprint, 16) << ";\n"
+      << "  static constexpr TypeRole role = TypeRole::" << role_name(type.role) << ";\n"
+      << "  static constexpr bool tag = " << (type.tag ? "true" : "false") << ";\n"
+      << "  static constexpr std::uint32_t size = " << std::to_string(type.size) << ";\n";
+  if (!type.fields.empty()) {
+    out << "  static constexpr FieldEntry entries[] = {\n";
+    for (const FieldDescriptor& field : type.fields)
+      out << "      {\"" << field.name << "\", FieldKind::" << kind_name(field.kind) << ", "
+          << std::to_string(type.is_table ? field.slot : field.offset) << ", " << std::to_string(field.size) << ", "
+          << std::to_string(field.count) << "},\n";
+    out << "  };\n  static constexpr std::span<const FieldEntry> fields = entries;\n";
+  } else {
+    out << "  static constexpr std::span<const FieldEntry> fields = {};\n";
+  }
+  out << "  static constexpr std::span<const std::uint8_t> schema = " << schema_array << ";\n};\n";
+  if (type.is_table) {
+    out << "template <>\nstruct TypeTraits<" << name << "View> : TypeTraits<" << name << "> {\n"
+        << "  static constexpr bool view = true;\n};\n";
+  }
+}
+
+std::string write_header(const HeaderInput& input) {
+  Output out(input.schema);
+  std::string file = "//" + input.stem + ".fbs";
+  // An older flatc does not say where a type was declared: then all are written.
+  if (std::ranges::all_of(input.schema.types, [](const TypeDescriptor& type) { return type.file.empty(); }))
+    file.clear();
+
+  std::vector<const TypeDescriptor*> structs, tables, all;
+  std::set<TypeId> placed;
+  for (const TypeDescriptor& type : input.schema.types) {
+    if (!type.is_table) place_struct(out, type, file, placed, structs);
+    if (type.is_table && type.file == file) tables.push_back(&type);
+    if (type.file == file) all.push_back(&type);
+  }
+  bool arrays = false;
+  for (const TypeDescriptor* type : structs)
+    for (const FieldDescriptor& field : type->fields) arrays |= field.is_array;
+
+  out << "// Written by schemac from " << input.stem << ".fbs: change that instead.\n#pragma once\n\n";
+  if (arrays) out << "#include <array>\n";
+  out << "#include <cstddef>\n#include <cstdint>\n#include <span>\n#include <string_view>\n\n"
+      << "#include \"schema/builtin.h\"\n#include \"schema/descriptor.h\"\n";
+  if (!tables.empty()) out << "#include \"schema/table.h\"\n";
+  for (const std::string& include : input.includes) out << "#include \"" << include << "\"\n";
+  out << "\n";
+
+  for (const EnumDescriptor& type : input.schema.enums)
+    if (type.file == file && !type.values.empty()) write_enum(out, type);
+  for (const TypeDescriptor* type : structs) write_struct(out, *type);
+  if (!tables.empty()) write_tables(out, tables);
+
+  if (!all.empty()) {
+    // One array per schema, whichever header brings it: named by its content.
+    const std::string_view bytes(reinterpret_cast<const char*>(input.bfbs.data()), input.bfbs.size());
+    const std::string array = "bfbs_" + hex(hash64(bytes), 16).substr(2);
+    const std::string size = std::to_string(input.bfbs.size());
+    out.enter("muster::schemas");
+    out << "/// The binary schema of " << input.stem << ".fbs; the string's closing zero is not part of it.\n"
+        << "alignas(16) inline constexpr unsigned char " << array << "_and_zero[" << size << " + 1] =\n"
+        << byte_literal(input.bfbs, "    ") << ";\n"
+        << "inline constexpr std::span<const std::uint8_t> " << array << "{" << array << "_and_zero, " << size
+        << "};\n\n";
+    out.enter("muster");
+    for (const TypeDescriptor* type : all) write_traits(out, *type, "schemas::" + array);
+    out << "\n";
+  }
+  out.leave();
+  std::string text = out.take();
+  while (text.ends_with("\n\n")) text.pop_back();
+  return text;
+}
+
+std::vector<std::string> source_files(std::span<const std::byte> verified_bfbs) {
+  std::vector<std::string> files;
+  const reflection::Schema* schema = reflection::GetSchema(verified_bfbs.data());
+  if (schema->fbs_files())
+    for (const reflection::SchemaFile* file : *schema->fbs_files()) files.push_back(file->filename()->str());
+  return files;
+}
+
+std::string header_of(std::string_view source_file) {
+  source_file = source_file.substr(source_file.rfind('/') + 1);
+  if (source_file.ends_with(".fbs")) source_file.remove_suffix(4);
+  if (source_file == "muster") return "schema/muster.h";
+  return std::string(source_file) + ".h";
+}
+
+}  // namespace muster::schemac

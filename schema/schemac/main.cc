@@ -1,0 +1,154 @@
+// schemac: a schema becomes a C++ header.
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/load.h"
+#include "schema/schemac/flatc.h"
+#include "schema/schemac/header.h"
+
+namespace {
+
+constexpr const char* usage =
+    "schemac [options] SCHEMA.fbs -o HEADER.h\n"
+    "schemac [options] SCHEMA.bfbs -o HEADER.h\n"
+    "\n"
+    "Writes plain C++ classes and traits for the types that SCHEMA declares.\n"
+    "A .fbs goes through flatc first; a .bfbs is what\n"
+    "flatc -b --schema --bfbs-comments --bfbs-builtins makes.\n"
+    "\n"
+    "  -o FILE          the header to write\n"
+    "  --bfbs FILE      also write the binary schema there\n"
+    "  --depfile FILE   also write the files the header depends on, as make and ninja read them\n"
+    "  --flatc PROGRAM  the flatc to run (default: flatc)\n"
+    "  -I FOLDER        where included schemas are looked for; may be given several times\n"
+    "  --check          write nothing, only say what is wrong\n"
+    "  --help           this text\n"
+    "\n"
+    "Exit code: 0 good, 1 the schema is wrong, 2 wrong usage or a file that cannot be read or written.\n";
+
+enum ExitCode { good = 0, wrong_schema = 1, wrong_usage = 2 };
+
+struct Options {
+  std::string input, header, bfbs, depfile, flatc = "flatc";
+  std::vector<std::string> include_folders;
+  bool check = false, help = false;
+};
+
+int complain(const std::string& what) {
+  std::fprintf(stderr, "schemac: %s\n", what.c_str());
+  return wrong_usage;
+}
+int complain(const std::string& file, const std::string& what, int code) {
+  std::fprintf(stderr, "%s: %s\n", file.c_str(), what.c_str());
+  return code;
+}
+
+/// Empty if good, else what is wrong.
+std::string read_options(int count, char** words, Options& options) {
+  for (int i = 1; i < count; ++i) {
+    const std::string_view word = words[i];
+    std::string* value = nullptr;
+    if (word == "--help" || word == "-h") {
+      options.help = true;
+    } else if (word == "--check") {
+      options.check = true;
+    } else if (word == "-o") {
+      value = &options.header;
+    } else if (word == "--bfbs") {
+      value = &options.bfbs;
+    } else if (word == "--depfile") {
+      value = &options.depfile;
+    } else if (word == "--flatc") {
+      value = &options.flatc;
+    } else if (word == "-I") {
+      value = &options.include_folders.emplace_back();
+    } else if (word.starts_with('-')) {
+      return "unknown option " + std::string(word);
+    } else if (!options.input.empty()) {
+      return "one schema at a time, not " + options.input + " and " + std::string(word);
+    } else {
+      options.input = word;
+    }
+    if (value != nullptr) {
+      if (++i == count) return "option " + std::string(word) + " needs a value";
+      *value = words[i];
+    }
+  }
+  if (options.help) return "";
+  if (options.input.empty()) return "no schema given; schemac --help says how";
+  if (!options.input.ends_with(".fbs") && !options.input.ends_with(".bfbs"))
+    return options.input + " is neither a .fbs nor a .bfbs";
+  if (options.header.empty() && !options.check) return "no header to write (-o), and no --check";
+  return "";
+}
+
+std::string escaped(const std::string& path) {
+  std::string text;
+  for (const char c : path) {
+    if (c == ' ' || c == '#') text += '\\';
+    if (c == '$') text += '$';
+    text += c;
+  }
+  return text;
+}
+
+std::string dependencies(const Options& options, const std::vector<std::string>& files) {
+  const std::filesystem::path folder = std::filesystem::path(options.input).parent_path();
+  std::string text = escaped(options.header) + ":";
+  for (const std::string& file : files)
+    if (file.starts_with("//")) text += " \\\n  " + escaped((folder / file.substr(2)).lexically_normal().string());
+  return text + "\n";
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  using namespace muster::schemac;
+  Options options;
+  if (const std::string wrong = read_options(count, words, options); !wrong.empty()) return complain(wrong);
+  if (options.help) {
+    std::fputs(usage, stdout);
+    return good;
+  }
+
+  std::vector<std::byte> bfbs;
+  if (options.input.ends_with(".fbs")) {
+    std::error_code error;
+    if (!std::filesystem::exists(options.input, error)) return complain(options.input, "no such file", wrong_usage);
+    auto compiled = run_flatc(options.flatc, options.include_folders, options.input);
+    if (!compiled)
+      return complain(options.input, compiled.error().what,
+                      compiled.error().schema_is_wrong ? wrong_schema : wrong_usage);
+    bfbs = std::move(*compiled);
+  } else {
+    auto read = read_file(options.input);
+    if (!read) return complain(options.input, read.error(), wrong_usage);
+    bfbs = std::move(*read);
+  }
+
+  const auto schema = muster::load_schema(bfbs);
+  if (!schema) return complain(options.input, schema.error().text(), wrong_schema);
+  if (options.check) return good;
+
+  const std::string stem = std::filesystem::path(options.input).stem().string();
+  const std::vector<std::string> files = source_files(bfbs);
+  HeaderInput input{*schema, bfbs, stem, {}};
+  for (const std::string& file : files)
+    if (file != "//" + stem + ".fbs") input.includes.push_back(header_of(file));
+  const std::string header = write_header(input);
+  if (auto done = write_file(options.header, header.data(), header.size()); !done)
+    return complain(options.header, done.error(), wrong_usage);
+  if (!options.bfbs.empty())
+    if (auto done = write_file(options.bfbs, bfbs.data(), bfbs.size()); !done)
+      return complain(options.bfbs, done.error(), wrong_usage);
+  if (!options.depfile.empty()) {
+    const std::string text = dependencies(options, files);
+    if (auto done = write_file(options.depfile, text.data(), text.size()); !done)
+      return complain(options.depfile, done.error(), wrong_usage);
+  }
+  return good;
+}

@@ -1,0 +1,60 @@
+// What the writers of structs and of tables share: the text so far, and the schema it is about.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "schema/load.h"
+#include "schema/schemac/names.h"
+
+namespace muster::schemac {
+
+class Output {
+ public:
+  explicit Output(const Schema& schema) : schema_(schema) {}
+
+  const Schema& schema() const { return schema_; }
+  const TypeDescriptor& type(TypeId id) const {
+    for (const TypeDescriptor& type : schema_.types)
+      if (type.id == id) return type;
+    std::abort();  // the loader has seen to it
+  }
+
+  /// What follows is in this namespace ("game::battle"; empty: none).
+  void enter(const std::string& space) {
+    if (space == space_) return;
+    leave();
+    if (!space.empty()) text_ += "namespace " + space + " {\n\n";
+    space_ = space;
+  }
+  void leave() {
+    if (!space_.empty()) text_ += "}  // namespace " + space_ + "\n\n";
+    space_.clear();
+  }
+  const std::string& space() const { return space_; }
+
+  Output& operator<<(std::string_view text) {
+    text_ += text;
+    return *this;
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  const Schema& schema_;
+  std::string text_;
+  std::string space_;
+};
+
+void write_enum(Output& out, const EnumDescriptor& type);
+void write_struct(Output& out, const TypeDescriptor& type);
+/// The class that holds a table, and the class that reads one in place.
+void write_tables(Output& out, const std::vector<const TypeDescriptor*>& tables);
+/// `schema_array`: the name of the array that holds the binary schema.
+void write_traits(Output& out, const TypeDescriptor& type, std::string_view schema_array);
+
+/// The name of each field in C++: unlike all others of the type.
+std::vector<std::string> field_names(const TypeDescriptor& type, std::initializer_list<std::string_view> taken = {});
+/// The doc comment of a field, with its unit and range, indented by two.
+std::string field_doc(const FieldDescriptor& field);
+
+}  // namespace muster::schemac

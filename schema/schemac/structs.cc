@@ -1,0 +1,138 @@
+// Enums and structs: plain aggregates with FlatBuffers' layout.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "schema/defaults.h"
+#include "schema/schemac/output.h"
+
+namespace muster::schemac {
+namespace {
+
+/// A struct's value as a designated initializer; `bytes` are its own.
+std::string struct_literal(const Output& out, const TypeDescriptor& type, const std::byte* bytes);
+
+std::string element_literal(const Output& out, const FieldDescriptor& field, const std::byte* bytes) {
+  if (field.kind == FieldKind::structure) return struct_literal(out, out.type(field.type), bytes);
+  return cpp_literal(field.kind, field.enumeration, bytes, out.space());
+}
+
+/// What stands behind the `=` of a field whose value is `bytes`.
+std::string initializer(const Output& out, const FieldDescriptor& field, const std::byte* bytes) {
+  // {} gives a nested struct its own defaults and everything else zeros.
+  std::vector<std::byte> plain(field.size);
+  if (field.kind == FieldKind::structure) plain = out.type(field.type).default_bytes;
+  bool all_plain = true;
+  for (std::uint32_t i = 0; i < field.count; ++i)
+    all_plain &= std::memcmp(bytes + std::size_t{i} * field.size, plain.data(), field.size) == 0;
+  if (field.is_array) {
+    if (all_plain) return "{}";
+    std::string text = "{{";
+    for (std::uint32_t i = 0; i < field.count; ++i)
+      text += (i ? ", " : "") + element_literal(out, field, bytes + std::size_t{i} * field.size);
+    return text + "}}";
+  }
+  if (field.kind == FieldKind::structure && all_plain) return "{}";
+  return element_literal(out, field, bytes);
+}
+
+std::string struct_literal(const Output& out, const TypeDescriptor& type, const std::byte* bytes) {
+  const std::vector<std::string> names = field_names(type);
+  std::string text = "{";
+  for (std::size_t i = 0; i < type.fields.size(); ++i)
+    text += (i ? ", ." : ".") + names[i] + " = " + initializer(out, type.fields[i], bytes + type.fields[i].offset);
+  return text + "}";
+}
+
+std::string padding_name(std::uint32_t offset, const std::vector<std::string>& names) {
+  std::string name = "padding" + std::to_string(offset) + "_";
+  while (std::ranges::find(names, name) != names.end()) name += '_';
+  return name;
+}
+
+}  // namespace
+
+void write_enum(Output& out, const EnumDescriptor& type) {
+  out.enter(cpp_namespace(type.name));
+  const std::string name = cpp_last_name(type.name);
+  const std::string underlying = cpp_scalar(type.underlying, out.space());
+  out << doc_comment(type.doc, "") << "enum class " << name << " : " << underlying << " {\n";
+  for (const EnumValue& value : type.values) {
+    const std::string number = type.underlying == FieldKind::uint64 && value.value < 0
+                                   ? std::to_string(static_cast<std::uint64_t>(value.value)) + "u"
+                               : value.value == INT64_MIN ? "-9223372036854775807 - 1"
+                                                          : std::to_string(value.value);
+    out << doc_comment(value.doc, "  ") << "  " << cpp_name(value.name) << " = " << number << ",\n";
+  }
+  out << "};\n";
+  if (type.bit_flags) {
+    for (const char* op : {"|", "&", "^"})
+      out << "constexpr " << name << " operator" << op << "(" << name << " a, " << name
+          << " b) noexcept {\n  return static_cast<" << name << ">(static_cast<" << underlying << ">(a) " << op
+          << " static_cast<" << underlying << ">(b));\n}\n";
+    out << "constexpr " << name << " operator~(" << name << " a) noexcept {\n  return static_cast<" << name
+        << ">(static_cast<" << underlying << ">(~static_cast<" << underlying << ">(a)));\n}\n";
+    for (const char* op : {"|", "&", "^"})
+      out << "constexpr " << name << "& operator" << op << "=(" << name << "& a, " << name
+          << " b) noexcept { return a = a " << op << " b; }\n";
+    out << "/// Whether any flag is set.\nconstexpr bool any(" << name << " a) noexcept { return a != " << name
+        << "{}; }\n";
+  }
+  out << "/// The name in the schema; empty for a number that has none.\nconstexpr std::string_view name_of(" << name
+      << " value) noexcept {\n  switch (value) {\n";
+  std::vector<std::int64_t> seen;
+  for (const EnumValue& value : type.values) {
+    if (std::ranges::find(seen, value.value) != seen.end()) continue;
+    seen.push_back(value.value);
+    out << "    case " << name << "::" << cpp_name(value.name) << ": return \"" << value.name << "\";\n";
+  }
+  out << "    default: return {};\n  }\n}\n\n";
+}
+
+void write_struct(Output& out, const TypeDescriptor& type) {
+  out.enter(cpp_namespace(type.name));
+  const std::string name = cpp_last_name(type.name);
+  const std::vector<std::string> names = field_names(type);
+  const bool built_in = type.name == "muster.Entity";  // written by hand in schema/builtin.h
+  if (!built_in) {
+    std::uint32_t natural = 1, end = 0;
+    for (const FieldDescriptor& field : type.fields)
+      natural = std::max(natural, field.type ? out.type(field.type).align : field.size);
+    out << doc_comment(type.doc, "") << "struct "
+        << (natural < type.align ? "alignas(" + std::to_string(type.align) + ") " : "") << name << " {\n";
+    const auto pad = [&](std::uint32_t until) {
+      if (until == end) return;
+      out << "  std::uint8_t " << padding_name(end, names) << "[" << std::to_string(until - end) << "] = {};\n";
+    };
+    for (std::size_t i = 0; i < type.fields.size(); ++i) {
+      const FieldDescriptor& field = type.fields[i];
+      pad(field.offset);
+      end = field.offset + field.size * field.count;
+      std::string element = cpp_element(field.kind, field.enumeration,
+                                        field.type ? std::string_view(out.type(field.type).name) : "", out.space());
+      // Inside the class a field hides a type of the same name.
+      if (std::ranges::find(names, element) != names.end())
+        element = field.enumeration               ? cpp_absolute_name(field.enumeration->name)
+                  : field.kind == FieldKind::text ? "::muster::Text"
+                                                  : cpp_absolute_name(out.type(field.type).name);
+      if (field.is_array) element = "std::array<" + element + ", " + std::to_string(field.count) + ">";
+      out << field_doc(field) << "  " << element << " " << names[i] << " = "
+          << initializer(out, field, type.default_bytes.data() + field.offset) << ";";
+      if (field.kind == FieldKind::text && !field.default_text.empty())
+        out << "  // interned: "
+            << doc_comment(field.default_text.substr(0, field.default_text.find('\n')), "").substr(4);
+      else
+        out << "\n";
+    }
+    pad(type.size);
+    out << "\n  friend constexpr bool operator==(const " << name << "&, const " << name << "&) = default;\n};\n";
+  }
+  out << "static_assert(sizeof(" << name << ") == " << std::to_string(type.size) << " && alignof(" << name
+      << ") == " << std::to_string(type.align) << ");\n";
+  for (std::size_t i = 0; i < type.fields.size(); ++i)
+    out << "static_assert(offsetof(" << name << ", " << names[i] << ") == " << std::to_string(type.fields[i].offset)
+        << ");\n";
+  out << "\n";
+}
+
+}  // namespace muster::schemac

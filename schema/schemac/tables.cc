@@ -1,0 +1,360 @@
+// Tables: a class that holds one (Chat), and a class that reads one in place (ChatView).
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "schema/schemac/output.h"
+
+namespace muster::schemac {
+namespace {
+
+constexpr std::initializer_list<std::string_view> view_members = {"decode", "table_"};
+
+/// How the tables of one schema hold each other.
+struct TableOrder {
+  std::vector<const TypeDescriptor*> order;     ///< those that are held before their holders, where that can be
+  std::set<const FieldDescriptor*> back_edges;  ///< fields whose table is not complete where the field stands
+};
+
+struct Placer {
+  const Output& out;
+  const std::vector<const TypeDescriptor*>& tables;
+  TableOrder result;
+  std::set<const TypeDescriptor*> open, done;
+
+  void place(const TypeDescriptor& type) {
+    if (std::ranges::find(tables, &type) == tables.end() || done.contains(&type)) return;
+    open.insert(&type);
+    for (const FieldDescriptor& field : type.fields) {
+      if (field.kind != FieldKind::table && !(field.kind == FieldKind::vector && field.element == FieldKind::table))
+        continue;
+      const TypeDescriptor& inner = out.type(field.type);
+      if (open.contains(&inner))
+        result.back_edges.insert(&field);
+      else
+        place(inner);
+    }
+    open.erase(&type);
+    done.insert(&type);
+    result.order.push_back(&type);
+  }
+};
+
+/// All that the writers below need to know of one field.
+struct Member {
+  const FieldDescriptor& field;
+  std::string name;
+  std::string element;  ///< the C++ type of the scalar, struct, table or vector element; bools in vectors are bytes
+  std::string absent;   ///< scalars: the literal of the default
+  bool by_pointer = false;
+  bool is_vector() const { return field.kind == FieldKind::vector; }
+  FieldKind kind() const { return is_vector() ? field.element : field.kind; }
+};
+
+std::string default_literal(const FieldDescriptor& field, std::string_view inside) {
+  if (field.default_text.empty()) {
+    const std::byte zero[8] = {};
+    return cpp_literal(field.kind, field.enumeration, zero, inside);
+  }
+  if (field.enumeration)
+    for (const EnumValue& value : field.enumeration->values)
+      if (value.name == field.default_text)
+        return cpp_type_name(field.enumeration->name, inside) + "::" + cpp_name(value.name);
+  std::byte bytes[8] = {};
+  const auto put = [&](auto value) { std::memcpy(bytes, &value, sizeof value); };
+  const std::string& text = field.default_text;
+  switch (field.kind) {
+    case FieldKind::boolean: return text;
+    case FieldKind::float32: put(std::strtof(text.c_str(), nullptr)); break;
+    case FieldKind::float64: put(std::strtod(text.c_str(), nullptr)); break;
+    case FieldKind::uint64: put(std::strtoull(text.c_str(), nullptr, 10)); break;
+    default: put(std::strtoll(text.c_str(), nullptr, 10)); break;  // little-endian: the low bytes come first
+  }
+  return cpp_literal(field.kind, field.enumeration, bytes, inside);
+}
+
+std::vector<Member> members_of(const Output& out, const TypeDescriptor& type, const TableOrder& order) {
+  const std::vector<std::string> names = field_names(type, view_members);
+  std::vector<Member> members;
+  for (std::size_t i = 0; i < type.fields.size(); ++i) {
+    const FieldDescriptor& field = type.fields[i];
+    Member member{field, names[i], "", "", false};
+    const FieldKind kind = member.kind();
+    if (kind == FieldKind::string)
+      member.element = "std::string";
+    else if (kind == FieldKind::boolean && member.is_vector())
+      member.element = "std::uint8_t";
+    else
+      member.element = cpp_element(kind, field.enumeration,
+                                   field.type ? std::string_view(out.type(field.type).name) : "", out.space());
+    if (std::ranges::find(names, member.element) != names.end())
+      member.element = field.enumeration         ? cpp_absolute_name(field.enumeration->name)
+                       : kind == FieldKind::text ? "::muster::Text"
+                                                 : cpp_absolute_name(out.type(field.type).name);
+    if (kind <= FieldKind::float64 && !member.is_vector()) member.absent = default_literal(field, out.space());
+    member.by_pointer = field.kind == FieldKind::table && order.back_edges.contains(&field);
+    members.push_back(std::move(member));
+  }
+  return members;
+}
+
+void write_native(Output& out, const TypeDescriptor& type, const TableOrder& order) {
+  const std::string name = cpp_last_name(type.name);
+  out << doc_comment(type.doc, "") << "struct " << name << " {\n";
+  bool pointers = false;
+  const std::vector<Member> members = members_of(out, type, order);
+  for (const Member& m : members) {
+    out << field_doc(m.field);
+    std::string held = m.element, value = "{}";
+    if (m.is_vector()) {
+      held = "std::vector<" + m.element + ">";
+      // No initializer where it would need the class that comes later.
+      if (order.back_edges.contains(&m.field) && m.field.type != type.id) value.clear();
+    } else if (m.by_pointer) {
+      held = "std::unique_ptr<" + m.element + ">";
+      if (m.field.type != type.id) value.clear();
+      pointers = true;
+    } else if (m.field.kind == FieldKind::table || m.field.optional ||
+               (m.field.kind == FieldKind::structure && !m.field.required)) {
+      if (m.field.kind != FieldKind::table || !m.field.required) held = "std::optional<" + m.element + ">";
+    } else if (!m.absent.empty()) {
+      value = m.absent;
+    }
+    out << "  " << held << " " << m.name << (value.empty() ? "" : " = " + value) << ";\n";
+  }
+  if (!pointers) {
+    out << "\n  friend bool operator==(const " << name << "&, const " << name << "&) = default;\n};\n\n";
+    return;
+  }
+  out << "\n  friend bool operator==(const " << name << "& a, const " << name << "& b);\n};\n\n";
+}
+
+/// Of natives with pointers: compares what they point to.
+void write_comparison(Output& out, const TypeDescriptor& type, const TableOrder& order) {
+  const std::vector<Member> members = members_of(out, type, order);
+  if (std::ranges::none_of(members, &Member::by_pointer)) return;
+  out.enter(cpp_namespace(type.name));
+  const std::string name = cpp_last_name(type.name);
+  out << "inline bool operator==(const " << name << "& a, const " << name << "& b) {\n  return ";
+  bool first = true;
+  for (const Member& m : members) {
+    if (!first) out << " &&\n         ";
+    first = false;
+    const std::string a = "a." + m.name, b = "b." + m.name;
+    if (m.by_pointer)
+      out << "(" << a << " && " << b << " ? *" << a << " == *" << b << " : " << a << " == " << b << ")";
+    else
+      out << a << " == " << b;
+  }
+  out << ";\n}\n\n";
+}
+
+void write_view(Output& out, const TypeDescriptor& type, const TableOrder& order) {
+  const std::string name = cpp_last_name(type.name);
+  const std::string view = name + "View";
+  out << "/// Reads a " << name << " in place, from bytes that were verified.\nclass " << view << " {\n public:\n  "
+      << view << "() = default;\n  explicit " << view << "(::muster::TableReader table) noexcept : table_(table) {}\n"
+      << "  /// Owns nothing: valid as long as the bytes are, which must be aligned to 16.\n  static " << view
+      << " from(std::span<const std::byte> verified) noexcept {\n    return " << view
+      << "(::muster::TableReader::root(verified));\n  }\n"
+      << "  /// False for a table that is absent; it reads as one without fields.\n"
+      << "  explicit operator bool() const noexcept { return static_cast<bool>(table_); }\n"
+      << "  /// A copy that lives on its own.\n  " << name << " decode() const;\n\n";
+  for (const Member& m : members_of(out, type, order)) {
+    const std::string slot = std::to_string(m.field.slot);
+    out << field_doc(m.field) << "  ";
+    if (m.is_vector()) {
+      if (m.kind() == FieldKind::string)
+        out << "::muster::OffsetVector<std::string_view> " << m.name
+            << "() const noexcept {\n    return ::muster::OffsetVector<std::string_view>(table_.target(" << slot
+            << "));\n  }\n";
+      else if (m.kind() == FieldKind::table)
+        out << "::muster::OffsetVector<" << m.element << "View> " << m.name << "() const noexcept;\n";
+      else
+        out << "std::span<const " << m.element << "> " << m.name << "() const noexcept { return table_.vector<"
+            << m.element << ">(" << slot << "); }\n";
+      continue;
+    }
+    switch (m.field.kind) {
+      case FieldKind::string:
+        out << "std::string_view " << m.name << "() const noexcept { return table_.string(" << slot << "); }\n";
+        break;
+      case FieldKind::table: out << m.element << "View " << m.name << "() const noexcept;\n"; break;
+      case FieldKind::structure:
+        if (m.field.required)
+          out << "const " << m.element << "& " << m.name << "() const noexcept { return *table_.structure<" << m.element
+              << ">(" << slot << "); }\n";
+        else
+          out << "const " << m.element << "* " << m.name << "() const noexcept { return table_.structure<" << m.element
+              << ">(" << slot << "); }\n";
+        break;
+      case FieldKind::entity:
+      case FieldKind::text:
+        out << m.element << " " << m.name << "() const noexcept { return table_.scalar<" << m.element << ">(" << slot
+            << ", {}); }\n";
+        break;
+      default:
+        if (m.field.optional)
+          out << "std::optional<" << m.element << "> " << m.name << "() const noexcept { return table_.optional<"
+              << m.element << ">(" << slot << "); }\n";
+        else
+          out << m.element << " " << m.name << "() const noexcept { return table_.scalar<" << m.element << ">(" << slot
+              << ", " << m.absent << "); }\n";
+    }
+  }
+  out << "\n private:\n  ::muster::TableReader table_;\n};\n\n";
+}
+
+/// Accessors that return views of tables declared later.
+void write_late_accessors(Output& out, const TypeDescriptor& type, const TableOrder& order) {
+  const std::string view = cpp_last_name(type.name) + "View";
+  for (const Member& m : members_of(out, type, order)) {
+    if (m.kind() != FieldKind::table) continue;
+    const std::string slot = std::to_string(m.field.slot);
+    if (m.is_vector())
+      out << "inline ::muster::OffsetVector<" << m.element << "View> " << view << "::" << m.name
+          << "() const noexcept {\n  return ::muster::OffsetVector<" << m.element << "View>(table_.target(" << slot
+          << "));\n}\n";
+    else
+      out << "inline " << m.element << "View " << view << "::" << m.name << "() const noexcept { return " << m.element
+          << "View(table_.table(" << slot << ")); }\n";
+  }
+  out << "\n";
+}
+
+void write_decode(Output& out, const TypeDescriptor& type, const TableOrder& order) {
+  const std::string name = cpp_last_name(type.name);
+  out << "inline " << name << " " << name << "View::decode() const {\n  " << name << " out;\n";
+  for (const Member& m : members_of(out, type, order)) {
+    const std::string to = "out." + m.name, from = "this->" + m.name + "()";
+    if (m.is_vector()) {
+      if (m.kind() == FieldKind::table)
+        out << "  for (const " << m.element << "View element : " << from << ") " << to
+            << ".push_back(element.decode());\n";
+      else if (m.kind() == FieldKind::string)
+        out << "  for (const std::string_view element : " << from << ") " << to << ".emplace_back(element);\n";
+      else
+        out << "  { const auto all = " << from << "; " << to << ".assign(all.begin(), all.end()); }\n";
+      continue;
+    }
+    switch (m.field.kind) {
+      case FieldKind::table:
+        if (m.by_pointer)
+          out << "  if (const auto inner = " << from << ") " << to << " = std::make_unique<" << m.element
+              << ">(inner.decode());\n";
+        else
+          out << "  if (const auto inner = " << from << ") " << to << " = inner.decode();\n";
+        break;
+      case FieldKind::structure:
+        if (m.field.required)
+          out << "  " << to << " = " << from << ";\n";
+        else
+          out << "  if (const auto* inner = " << from << ") " << to << " = *inner;\n";
+        break;
+      default: out << "  " << to << " = " << from << ";\n";
+    }
+  }
+  out << "  return out;\n}\n\n";
+}
+
+void write_encode(Output& out, const TypeDescriptor& type, const TableOrder& order) {
+  const std::string name = cpp_last_name(type.name);
+  const std::vector<Member> members = members_of(out, type, order);
+  out << "inline flatbuffers::Offset<void> write_table(flatbuffers::FlatBufferBuilder& builder, const " << name
+      << "& table) {\n";
+  std::size_t number = 0;
+  std::map<const FieldDescriptor*, std::string> offsets;
+  for (const Member& m : members) {
+    const std::string value = "table." + m.name;
+    const std::string offset = "offset" + std::to_string(number++);
+    const std::string required = m.field.required ? ", true)" : ", false)";
+    if (m.is_vector()) {
+      const char* writer = m.kind() == FieldKind::string    ? "write_strings"
+                           : m.kind() == FieldKind::table   ? "write_tables"
+                           : m.kind() <= FieldKind::float64 ? "write_scalars"
+                                                            : "write_structs";
+      out << "  const auto " << offset << " = ::muster::" << writer << "(builder, " << value << required << ";\n";
+    } else if (m.field.kind == FieldKind::string) {
+      out << "  const auto " << offset << " = ::muster::write_string(builder, " << value << required << ";\n";
+    } else if (m.field.kind == FieldKind::table) {
+      if (m.field.required && !m.by_pointer)
+        out << "  const auto " << offset << " = write_table(builder, " << value << ");\n";
+      else
+        out << "  const auto " << offset << " = " << value << " ? write_table(builder, *" << value
+            << ") : flatbuffers::Offset<void>();\n";
+    } else {
+      continue;
+    }
+    offsets[&m.field] = offset;
+  }
+  out << "  const auto start = builder.StartTable();\n";
+  // Large fields first: least padding, and the order in which flatc's own code adds them.
+  std::vector<const Member*> sorted;
+  for (const std::uint32_t width : {8u, 4u, 2u, 1u})
+    for (const Member& m : members)
+      if (width == (m.field.kind == FieldKind::structure ? 8u : offsets.contains(&m.field) ? 4u : m.field.size))
+        sorted.push_back(&m);
+  for (const Member* member : sorted) {
+    const Member& m = *member;
+    const std::string value = "table." + m.name, slot = std::to_string(m.field.slot);
+    if (const auto offset = offsets.find(&m.field); offset != offsets.end()) {
+      out << "  builder.AddOffset(" << slot << ", " << offset->second << ");\n";
+    } else if (m.field.kind == FieldKind::entity) {
+      if (m.field.required)
+        out << "  builder.AddStruct(" << slot << ", &" << value << ");\n";
+      else
+        out << "  if (" << value << ") builder.AddStruct(" << slot << ", &" << value << ");\n";
+    } else if (m.field.kind == FieldKind::text) {
+      out << "  builder.AddElement<std::uint64_t>(" << slot << ", " << value << ".hash, 0);\n";
+    } else if (m.field.kind == FieldKind::structure) {
+      if (m.field.required)
+        out << "  builder.AddStruct(" << slot << ", &" << value << ");\n";
+      else
+        out << "  if (" << value << ") builder.AddStruct(" << slot << ", &*" << value << ");\n";
+    } else if (m.field.optional) {
+      out << "  if (" << value << ") builder.AddElement(" << slot << ", " << "static_cast<"
+          << (m.field.kind == FieldKind::boolean ? std::string("std::uint8_t") : cpp_scalar(m.field.kind, out.space()))
+          << ">(*" << value << "));\n";
+    } else {
+      const std::string stored =
+          m.field.kind == FieldKind::boolean ? "std::uint8_t" : cpp_scalar(m.field.kind, out.space());
+      if (stored == m.element)
+        out << "  builder.AddElement<" << stored << ">(" << slot << ", " << value << ", " << m.absent << ");\n";
+      else
+        out << "  builder.AddElement<" << stored << ">(" << slot << ", static_cast<" << stored << ">(" << value
+            << "), static_cast<" << stored << ">(" << (m.absent == "{}" ? m.element + "{}" : m.absent) << "));\n";
+    }
+  }
+  out << "  return flatbuffers::Offset<void>(builder.EndTable(start));\n}\n\n";
+}
+
+}  // namespace
+
+void write_tables(Output& out, const std::vector<const TypeDescriptor*>& tables) {
+  Placer placer{out, tables, {}, {}, {}};
+  for (const TypeDescriptor* type : tables) placer.place(*type);
+  const TableOrder& order = placer.result;
+  for (const TypeDescriptor* type : order.order) {
+    out.enter(cpp_namespace(type->name));
+    const std::string name = cpp_last_name(type->name);
+    out << "struct " << name << ";\nclass " << name
+        << "View;\nflatbuffers::Offset<void> write_table(flatbuffers::FlatBufferBuilder& builder, const " << name
+        << "& table);\n";
+  }
+  out << "\n";
+  const auto each = [&](auto writer) {
+    for (const TypeDescriptor* type : order.order) {
+      out.enter(cpp_namespace(type->name));
+      writer(out, *type, order);
+    }
+  };
+  each(write_native);
+  each(write_comparison);
+  each(write_view);
+  each(write_late_accessors);
+  each(write_decode);
+  each(write_encode);
+}
+
+}  // namespace muster::schemac
