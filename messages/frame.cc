@@ -94,14 +94,15 @@ std::expected<std::optional<Frame>, FrameFault> FrameDecoder::next() {
                                                     "; this version knows " + std::to_string(frame_flags_known));
   const bool enveloped = (frame.header.flags & frame_envelope) != 0;
   if (enveloped && !envelopes_)
-    return fail(FrameFault::Code::unexpected_envelope, "an envelope in a frame to the server, which writes them itself");
+    return fail(FrameFault::Code::unexpected_envelope,
+                "an envelope in a frame to the server, which writes them itself");
   const std::uint32_t overhead = enveloped ? frame_overhead_max : std::uint32_t{sizeof(FrameHeader)};
   if (bytes < overhead + sizeof(BatchHeader))
     return fail(FrameFault::Code::too_short, "a frame of " + std::to_string(bytes) + " bytes; the shortest has " +
                                                  std::to_string(overhead + sizeof(BatchHeader)));
   if (bytes > frame_bytes_max_)
-    return fail(FrameFault::Code::oversized, "a frame of " + std::to_string(bytes) + " bytes; " +
-                                                 std::to_string(frame_bytes_max_) + " are allowed");
+    return fail(FrameFault::Code::oversized,
+                "a frame of " + std::to_string(bytes) + " bytes; " + std::to_string(frame_bytes_max_) + " are allowed");
   if (end_ - begin_ < bytes) return std::optional<Frame>();
   if (enveloped) std::memcpy(&frame.envelope, base + sizeof(FrameHeader), sizeof frame.envelope);
   frame.batch = {base + overhead, bytes - overhead};

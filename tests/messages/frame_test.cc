@@ -141,7 +141,8 @@ TEST_CASE("frames before a wrong one are still given, and the wrong one's place 
   REQUIRE(frame.error().stream_offset == stream.size() - 16);
 }
 
-TEST_CASE("a large frame grows the buffer only as its bytes come, and a quiet stream gives the memory back", "[frame]") {
+TEST_CASE("a large frame grows the buffer only as its bytes come, and a quiet stream gives the memory back",
+          "[frame]") {
   FrameDecoder decoder(16u << 20);
   const FrameHeader header{16u << 20, 0, 1};
   std::memcpy(decoder.room().data(), &header, sizeof header);
