@@ -49,7 +49,9 @@ std::expected<std::vector<std::byte>, FlatcFailure> run_flatc(const std::string&
     words.push_back("-I");
     words.push_back(folder);
   }
-  words.insert(words.end(), {"-o", scratch.path(), source});
+  // Without its folder's name flatc would not say which file declares what.
+  const std::string folder = std::filesystem::path(source).parent_path().string();
+  words.insert(words.end(), {"--bfbs-filenames", folder.empty() ? "." : folder, "-o", scratch.path(), source});
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

@@ -115,11 +115,7 @@ void write_traits(Output& out, const TypeDescriptor& type, std::string_view sche
 
 std::string write_header(const HeaderInput& input) {
   Output out(input.schema);
-  std::string file = "//" + input.stem + ".fbs";
-  // An older flatc does not say where a type was declared: then all are written.
-  if (std::ranges::all_of(input.schema.types, [](const TypeDescriptor& type) { return type.file.empty(); }))
-    file.clear();
-
+  const std::string file = "//" + input.stem + ".fbs";
   std::vector<const TypeDescriptor*> structs, tables, all;
   std::set<TypeId> placed;
   for (const TypeDescriptor& type : input.schema.types) {
@@ -128,12 +124,17 @@ std::string write_header(const HeaderInput& input) {
     if (type.file == file) all.push_back(&type);
   }
   bool arrays = false;
+  const bool nested_tables = std::ranges::any_of(tables, [&](const TypeDescriptor* table) {
+    return std::ranges::any_of(table->fields,
+                               [](const FieldDescriptor& field) { return field.kind == FieldKind::table; });
+  });
   for (const TypeDescriptor* type : structs)
     for (const FieldDescriptor& field : type->fields) arrays |= field.is_array;
 
   out << "// Written by schemac from " << input.stem << ".fbs: change that instead.\n#pragma once\n\n";
   if (arrays) out << "#include <array>\n";
-  out << "#include <cstddef>\n#include <cstdint>\n#include <span>\n#include <string_view>\n\n"
+  out << "#include <cstddef>\n#include <cstdint>\n"
+      << (nested_tables ? "#include <memory>\n" : "") << "#include <span>\n#include <string_view>\n\n"
       << "#include \"schema/builtin.h\"\n#include \"schema/descriptor.h\"\n";
   if (!tables.empty()) out << "#include \"schema/table.h\"\n";
   for (const std::string& include : input.includes) out << "#include \"" << include << "\"\n";

@@ -1,6 +1,6 @@
 // schemac: a schema becomes a C++ header.
+#include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -18,7 +18,7 @@ constexpr const char* usage =
     "\n"
     "Writes plain C++ classes and traits for the types that SCHEMA declares.\n"
     "A .fbs goes through flatc first; a .bfbs is what\n"
-    "flatc -b --schema --bfbs-comments --bfbs-builtins makes.\n"
+    "flatc -b --schema --bfbs-comments --bfbs-builtins --bfbs-filenames FOLDER makes.\n"
     "\n"
     "  -o FILE          the header to write\n"
     "  --bfbs FILE      also write the binary schema there\n"
@@ -136,6 +136,10 @@ int main(int count, char** words) {
 
   const std::string stem = std::filesystem::path(options.input).stem().string();
   const std::vector<std::string> files = source_files(bfbs);
+  if (std::ranges::find(files, "//" + stem + ".fbs") == files.end())
+    return complain(options.input,
+                    "does not say what " + stem + ".fbs declares: make it with flatc --bfbs-filenames FOLDER",
+                    wrong_schema);
   HeaderInput input{*schema, bfbs, stem, {}};
   for (const std::string& file : files)
     if (file != "//" + stem + ".fbs") input.includes.push_back(header_of(file));

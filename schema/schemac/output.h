@@ -28,7 +28,7 @@ class Output {
     space_ = space;
   }
   void leave() {
-    if (!space_.empty()) text_ += "}  // namespace " + space_ + "\n\n";
+    if (!space_.empty()) text_ += (text_.ends_with("\n\n") ? "" : "\n") + ("}  // namespace " + space_) + "\n\n";
     space_.clear();
   }
   const std::string& space() const { return space_; }

@@ -153,7 +153,7 @@ void write_comparison(Output& out, const TypeDescriptor& type, const TableOrder&
 void write_view(Output& out, const TypeDescriptor& type, const TableOrder& order) {
   const std::string name = cpp_last_name(type.name);
   const std::string view = name + "View";
-  out << "/// Reads a " << name << " in place, from bytes that were verified.\nclass " << view << " {\n public:\n  "
+  out << "/// Reads one " << name << " in place, from bytes that were verified.\nclass " << view << " {\n public:\n  "
       << view << "() = default;\n  explicit " << view << "(::muster::TableReader table) noexcept : table_(table) {}\n"
       << "  /// Owns nothing: valid as long as the bytes are, which must be aligned to 16.\n  static " << view
       << " from(std::span<const std::byte> verified) noexcept {\n    return " << view
@@ -261,72 +261,57 @@ void write_decode(Output& out, const TypeDescriptor& type, const TableOrder& ord
 void write_encode(Output& out, const TypeDescriptor& type, const TableOrder& order) {
   const std::string name = cpp_last_name(type.name);
   const std::vector<Member> members = members_of(out, type, order);
-  out << "inline flatbuffers::Offset<void> write_table(flatbuffers::FlatBufferBuilder& builder, const " << name
-      << "& table) {\n";
-  std::size_t number = 0;
-  std::map<const FieldDescriptor*, std::string> offsets;
-  for (const Member& m : members) {
-    const std::string value = "table." + m.name;
-    const std::string offset = "offset" + std::to_string(number++);
-    const std::string required = m.field.required ? ", true)" : ", false)";
-    if (m.is_vector()) {
-      const char* writer = m.kind() == FieldKind::string    ? "write_strings"
-                           : m.kind() == FieldKind::table   ? "write_tables"
-                           : m.kind() <= FieldKind::float64 ? "write_scalars"
-                                                            : "write_structs";
-      out << "  const auto " << offset << " = ::muster::" << writer << "(builder, " << value << required << ";\n";
-    } else if (m.field.kind == FieldKind::string) {
-      out << "  const auto " << offset << " = ::muster::write_string(builder, " << value << required << ";\n";
-    } else if (m.field.kind == FieldKind::table) {
-      if (m.field.required && !m.by_pointer)
-        out << "  const auto " << offset << " = write_table(builder, " << value << ");\n";
-      else
-        out << "  const auto " << offset << " = " << value << " ? write_table(builder, *" << value
-            << ") : flatbuffers::Offset<void>();\n";
-    } else {
+  const std::size_t slots = type.fields.empty() ? 0 : type.fields.back().slot / 2u - 1;
+  out << "inline void write_table(::muster::TableEncoder& to, const " << name << "&" << (members.empty() ? "" : " from")
+      << ", std::size_t place) {\n  to.open(place, " << std::to_string(slots) << ");\n";
+  // Large fields first: least padding.
+  std::vector<const Member*> sorted;
+  std::map<const Member*, std::string> places;
+  for (const std::uint32_t width : {8u, 4u, 2u, 1u})
+    for (const Member& m : members) {
+      const bool offset = m.is_vector() || m.field.kind == FieldKind::string || m.field.kind == FieldKind::table;
+      if (offset) places[&m] = "at" + std::to_string(m.field.slot);
+      if (width == (m.field.kind == FieldKind::structure ? 8u : offset ? 4u : m.field.size)) sorted.push_back(&m);
+    }
+  for (const Member* m : sorted) {
+    const std::string value = "from." + m->name, slot = std::to_string(m->field.slot);
+    if (const auto place = places.find(m); place != places.end()) {
+      const bool held = m->field.kind == FieldKind::table && (m->by_pointer || !m->field.required);
+      const std::string present = held                ? "static_cast<bool>(" + value + ")"
+                                  : m->field.required ? "true"
+                                                      : "!" + value + ".empty()";
+      out << "  const auto " << place->second << " = to.offset(" << slot << ", " << present << ");\n";
       continue;
     }
-    offsets[&m.field] = offset;
+    const bool optional = m->field.optional || (m->field.kind == FieldKind::structure && !m->field.required);
+    std::string condition;
+    if (optional || m->field.kind == FieldKind::entity || m->field.kind == FieldKind::text)
+      condition = value;
+    else if (!m->absent.empty())
+      condition = value + " != " + (m->absent == "{}" ? m->element + "{}" : m->absent);
+    if (m->field.required) condition.clear();
+    out << "  " << (condition.empty() ? "" : "if (" + condition + ") ") << "to.field<" << m->element << ">(" << slot
+        << ", " << (optional ? "*" : "") << value << ");\n";
   }
-  out << "  const auto start = builder.StartTable();\n";
-  // Large fields first: least padding, and the order in which flatc's own code adds them.
-  std::vector<const Member*> sorted;
-  for (const std::uint32_t width : {8u, 4u, 2u, 1u})
-    for (const Member& m : members)
-      if (width == (m.field.kind == FieldKind::structure ? 8u : offsets.contains(&m.field) ? 4u : m.field.size))
-        sorted.push_back(&m);
-  for (const Member* member : sorted) {
-    const Member& m = *member;
-    const std::string value = "table." + m.name, slot = std::to_string(m.field.slot);
-    if (const auto offset = offsets.find(&m.field); offset != offsets.end()) {
-      out << "  builder.AddOffset(" << slot << ", " << offset->second << ");\n";
-    } else if (m.field.kind == FieldKind::entity) {
-      if (m.field.required)
-        out << "  builder.AddStruct(" << slot << ", &" << value << ");\n";
-      else
-        out << "  if (" << value << ") builder.AddStruct(" << slot << ", &" << value << ");\n";
-    } else if (m.field.kind == FieldKind::text) {
-      out << "  builder.AddElement<std::uint64_t>(" << slot << ", " << value << ".hash, 0);\n";
-    } else if (m.field.kind == FieldKind::structure) {
-      if (m.field.required)
-        out << "  builder.AddStruct(" << slot << ", &" << value << ");\n";
-      else
-        out << "  if (" << value << ") builder.AddStruct(" << slot << ", &*" << value << ");\n";
-    } else if (m.field.optional) {
-      out << "  if (" << value << ") builder.AddElement(" << slot << ", " << "static_cast<"
-          << (m.field.kind == FieldKind::boolean ? std::string("std::uint8_t") : cpp_scalar(m.field.kind, out.space()))
-          << ">(*" << value << "));\n";
-    } else {
-      const std::string stored =
-          m.field.kind == FieldKind::boolean ? "std::uint8_t" : cpp_scalar(m.field.kind, out.space());
-      if (stored == m.element)
-        out << "  builder.AddElement<" << stored << ">(" << slot << ", " << value << ", " << m.absent << ");\n";
-      else
-        out << "  builder.AddElement<" << stored << ">(" << slot << ", static_cast<" << stored << ">(" << value
-            << "), static_cast<" << stored << ">(" << (m.absent == "{}" ? m.element + "{}" : m.absent) << "));\n";
-    }
+  out << "  to.close();\n";
+  for (const Member& m : members) {
+    const auto place = places.find(&m);
+    if (place == places.end()) continue;
+    const std::string value = "from." + m.name;
+    if (m.is_vector())
+      out << "  to."
+          << (m.kind() == FieldKind::string  ? "strings"
+              : m.kind() == FieldKind::table ? "tables"
+                                             : "vector")
+          << "(" << place->second << ", " << value << ");\n";
+    else if (m.field.kind == FieldKind::string)
+      out << "  to.string(" << place->second << ", " << value << ");\n";
+    else if (m.by_pointer || !m.field.required)
+      out << "  if (" << value << ") write_table(to, *" << value << ", " << place->second << ");\n";
+    else
+      out << "  write_table(to, " << value << ", " << place->second << ");\n";
   }
-  out << "  return flatbuffers::Offset<void>(builder.EndTable(start));\n}\n\n";
+  out << "}\n\n";
 }
 
 }  // namespace
@@ -339,8 +324,8 @@ void write_tables(Output& out, const std::vector<const TypeDescriptor*>& tables)
     out.enter(cpp_namespace(type->name));
     const std::string name = cpp_last_name(type->name);
     out << "struct " << name << ";\nclass " << name
-        << "View;\nflatbuffers::Offset<void> write_table(flatbuffers::FlatBufferBuilder& builder, const " << name
-        << "& table);\n";
+        << "View;\ninline void write_table(::muster::TableEncoder& to, const " << name
+        << "& from, std::size_t place);\n";
   }
   out << "\n";
   const auto each = [&](auto writer) {
