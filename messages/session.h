@@ -14,8 +14,7 @@ constexpr std::uint32_t protocol_oldest = 1;
 /// Appends a table message, for the world or the session as a whole.
 template <TableMessageType T>
 void append(BatchWriter& out, const T& message) {
-  flatbuffers::FlatBufferBuilder builder(256);
-  out.append_table(TypeTraits<T>::id, Entity{}, encode(builder, message));
+  out.append_table(TypeTraits<T>::id, Entity{}, encode(message));
 }
 /// The same for struct messages.
 template <MessageType T>
