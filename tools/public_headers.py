@@ -12,25 +12,13 @@ import shutil
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/checks"))
-from source_tree import includes  # noqa: E402
+from source_tree import reached  # noqa: E402
 
 
 def public_headers(source, build):
-    """{path as included: file}. A header that is neither written nor generated is an error."""
-    found, waiting = {}, [(f"muster/{face.name}", face) for face in sorted((source / "include/muster").glob("*.h"))]
-    while waiting:
-        name, file = waiting.pop()
-        if name in found:
-            continue
-        found[name] = file
-        for line, quote, include in includes(file.read_text(encoding="utf-8")):
-            if quote != '"':
-                continue
-            candidates = [folder / include for folder in (source, build) if (folder / include).is_file()]
-            if not candidates:
-                sys.exit(f"{file}:{line}: {include} is in neither tree")
-            waiting.append((include, candidates[0]))
-    return dict(sorted(found.items()))
+    """{path as included: file}. A header that is neither written nor generated raises LookupError."""
+    faces = {f"muster/{face.name}": face for face in sorted((source / "include/muster").glob("*.h"))}
+    return faces | reached([source, build], faces.values())
 
 
 def install(headers, include_folder):

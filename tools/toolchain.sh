@@ -10,17 +10,15 @@ use_clang
 # Build directories and checkouts share the compiler cache.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
-# configure DIR OPTION...: makes the build directory, or gives an existing one the same options again; says nothing
-# unless it fails.
+# configure DIR OPTION...: makes the build directory, or gives an existing one these options and looks at the tree again;
+# says nothing unless it fails.
 configure() {
-  local dir=$1 log
+  local dir=$1 log code=0
+  local again=()
   shift
   log=$(mktemp)
-  if [ -f "$dir/build.ninja" ]; then
-    meson configure "$dir" "$@" >"$log" 2>&1 || { cat "$log"; rm -f "$log"; return 1; }
-  else
-    rm -rf "$dir"
-    meson setup "$dir" "$@" >"$log" 2>&1 || { cat "$log"; rm -f "$log"; return 1; }
-  fi
+  [ ! -f "$dir/build.ninja" ] || again=(--reconfigure)
+  meson setup "${again[@]}" "$dir" "$@" >"$log" 2>&1 || { code=$?; cat "$log"; }
   rm -f "$log"
+  return $code
 }

@@ -1,5 +1,7 @@
-"""What the checks share: the files of the tree, and C++ text without its comments."""
+"""What the checks and tools share: the files of the tree, C++ text without its comments, and what a file includes."""
+import hashlib
 import os
+import pathlib
 import re
 import subprocess
 
@@ -44,3 +46,32 @@ def includes(text):
     """(line, '<' or '"', path) of each #include outside comments."""
     code = without_comments(text)
     return [(code.count("\n", 0, match.start()) + 1, match.group(1), match.group(2)) for match in _INCLUDE.finditer(code)]
+
+
+def reached(folders, files):
+    """{path as included: file} of everything of the tree that these files include, directly or not. Folders are where an
+    include in quotes is looked for: the source and the build root. One that is in none of them raises LookupError."""
+    found, waiting = {}, list(files)
+    while waiting:
+        file = pathlib.Path(waiting.pop())
+        for line, quote, name in includes(file.read_text(encoding="utf-8", errors="replace")):
+            if name in found:
+                continue
+            here = [pathlib.Path(folder) / name for folder in folders]
+            if quote == "<":
+                here = [pathlib.Path(folder) / "include" / name for folder in folders if name.startswith("muster/")]
+            existing = [path for path in here if path.is_file()]
+            if existing:
+                found[name] = existing[0]
+                waiting.append(existing[0])
+            elif quote == '"':
+                raise LookupError(f"{file}:{line}: {name} is in none of {', '.join(map(str, folders))}")
+    return dict(sorted(found.items()))
+
+
+def fingerprint(folders, file, *more):
+    """Changes whenever the file, or one of the tree that it includes, or one of the texts in `more` does."""
+    hashed = hashlib.sha256("\0".join(more).encode())
+    for path in [file, *reached(folders, [file]).values()]:
+        hashed.update(str(path).encode() + b"\0" + pathlib.Path(path).read_bytes())
+    return hashed.hexdigest()
