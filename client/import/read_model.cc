@@ -1,0 +1,283 @@
+#include <assimp/commonMetaData.h>
+#include <assimp/config.h>
+#include <assimp/scene.h>
+
+#include <algorithm>
+#include <array>
+#include <assimp/Importer.hpp>
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+
+#include "client/import/decompose.h"
+#include "client/import/model.h"
+#include "client/import/utf8.h"
+
+namespace muster {
+namespace {
+
+constexpr double degrees = 57.295779513082320877;
+/// Beyond this part of the longest axis a transform is said to have shear. FBX pivots folded in floats stay below it.
+constexpr double shear_tolerance = 1e-3;
+
+std::string text_of(const aiString& text) { return valid_utf8({text.data, text.length}); }
+
+/// Assimp says which of its readers made the scene.
+bool is_gltf(const aiScene& scene) {
+  aiString format;
+  return scene.mMetaData && scene.mMetaData->Get(AI_METADATA_SOURCE_FORMAT, format) &&
+         std::string_view(format.C_Str()).find("glTF") != std::string_view::npos;
+}
+
+Matrix matrix_of(const aiMatrix4x4& m) {
+  return {{{m.a1, m.a2, m.a3, m.a4}, {m.b1, m.b2, m.b3, m.b4}, {m.c1, m.c2, m.c3, m.c4}, {m.d1, m.d2, m.d3, m.d4}}};
+}
+
+/// A number within 0..most; files hold negative, infinite and no numbers too.
+float within(double value, double most, double otherwise = 0) {
+  if (!std::isfinite(value)) value = otherwise;
+  return static_cast<float>(std::clamp(value, 0.0, most));
+}
+
+/// Where a light or camera sits and looks, in its node's space. `backward` need not be a unit vector; nothing is said
+/// where the file gives no direction.
+Decomposed frame_of(const aiVector3D& position, const aiVector3D& backward, const aiVector3D& up) {
+  const aiVector3D z = backward.SquareLength() > 0 ? aiVector3D(backward).Normalize() : aiVector3D(0, 0, 1);
+  aiVector3D x = up ^ z;
+  if (!(x.SquareLength() > 1e-6f)) x = (std::abs(z.y) < 0.9f ? aiVector3D(0, 1, 0) : aiVector3D(0, 0, -1)) ^ z;
+  x.Normalize();
+  const aiVector3D y = z ^ x;
+  return decompose(
+      {{{x.x, y.x, z.x, position.x}, {x.y, y.y, z.y, position.y}, {x.z, y.z, z.z, position.z}, {0, 0, 0, 1}}});
+}
+
+bool is_identity(const scene::Transform& t) {
+  return t.position.x == 0 && t.position.y == 0 && t.position.z == 0 && std::abs(t.rotation.w) > 0.9999999f;
+}
+
+scene::Light light_of(const aiLight& from, bool gltf) {
+  scene::Light light;
+  switch (from.mType) {
+    case aiLightSource_DIRECTIONAL: light.kind = scene::LightKind::directional; break;
+    case aiLightSource_SPOT: light.kind = scene::LightKind::spot; break;
+    case aiLightSource_AMBIENT: light.kind = scene::LightKind::ambient; break;
+    case aiLightSource_AREA: light.kind = scene::LightKind::area; break;
+    default: light.kind = scene::LightKind::point;
+  }
+  const aiColor3D& color = light.kind == scene::LightKind::ambient ? from.mColorAmbient : from.mColorDiffuse;
+  const float r = within(color.r, 1e9), g = within(color.g, 1e9), b = within(color.b, 1e9);
+  // Assimp multiplies colour and intensity; what is beyond 1 was intensity.
+  light.intensity = std::max({1.f, r, g, b});
+  light.color = {.r = r / light.intensity, .g = g / light.intensity, .b = b / light.intensity, .a = 1};
+  if (light.kind == scene::LightKind::spot) {
+    // Half angles in glTF, whole ones elsewhere.
+    const double whole = gltf ? 2 * degrees : degrees;
+    light.inner_angle = within(from.mAngleInnerCone * whole, 360);
+    light.outer_angle = within(from.mAngleOuterCone * whole, 360, 90);
+  }
+  return light;
+}
+
+scene::Camera camera_of(const aiCamera& from, bool gltf) {
+  scene::Camera camera;
+  camera.near = within(from.mClipPlaneNear, 1e9, 0.1);
+  camera.far = within(from.mClipPlaneFar, 1e9, 1000);
+  camera.aspect = within(from.mAspect, 1000);
+  const double aspect = camera.aspect > 0 ? camera.aspect : 1;
+  const double angle = from.mHorizontalFOV;
+  // glTF's vertical angle comes multiplied by the aspect; others are horizontal angles.
+  const double vertical = gltf ? angle / aspect : 2 * std::atan(std::tan(angle / 2) / aspect);
+  if (angle > 0) camera.fov = within(vertical * degrees, 180, camera.fov);
+  if (from.mOrthographicWidth > 0) camera.height = within(2 * from.mOrthographicWidth / aspect, 1e9);
+  return camera;
+}
+
+ImportedMesh mesh_of(const aiScene& scene, unsigned index) {
+  const aiMesh& from = *scene.mMeshes[index];
+  ImportedMesh mesh{.name = text_of(from.mName), .index = index, .bounds = {}, .color = {}};
+  aiVector3D low(INFINITY), high(-INFINITY);
+  for (unsigned i = 0; i < from.mNumVertices && from.mVertices; ++i) {
+    const aiVector3D& v = from.mVertices[i];
+    if (!std::isfinite(v.x) || !std::isfinite(v.y) || !std::isfinite(v.z)) continue;
+    low = {std::min(low.x, v.x), std::min(low.y, v.y), std::min(low.z, v.z)};
+    high = {std::max(high.x, v.x), std::max(high.y, v.y), std::max(high.z, v.z)};
+  }
+  if (low.x <= high.x) {
+    const aiVector3D center = (low + high) * 0.5f, size = high - low;
+    mesh.bounds = scene::Shape{.center = {.x = center.x, .y = center.y, .z = center.z},
+                               .size = {.x = size.x, .y = size.y, .z = size.z},
+                               .kind = scene::ShapeKind::box};
+  }
+  if (from.mMaterialIndex < scene.mNumMaterials) {
+    const aiMaterial& material = *scene.mMaterials[from.mMaterialIndex];
+    aiColor4D c;
+    if (material.Get(AI_MATKEY_BASE_COLOR, c) == AI_SUCCESS || material.Get(AI_MATKEY_COLOR_DIFFUSE, c) == AI_SUCCESS)
+      mesh.color = scene::Color{
+          .value = {
+              .r = within(c.r, 1e6, 1), .g = within(c.g, 1e6, 1), .b = within(c.b, 1e6, 1), .a = within(c.a, 1, 1)}};
+  }
+  return mesh;
+}
+
+/// Turns one scene into a model. A class only because every step needs the scene and the model.
+class Reader {
+ public:
+  explicit Reader(const aiScene& scene) : scene_(scene), gltf_(is_gltf(scene)) {
+    for (unsigned i = 0; i < scene.mNumLights; ++i) lights_.emplace(scene.mLights[i]->mName.C_Str(), scene.mLights[i]);
+    for (unsigned i = 0; i < scene.mNumCameras; ++i)
+      cameras_.emplace(scene.mCameras[i]->mName.C_Str(), scene.mCameras[i]);
+  }
+
+  ImportedModel read() {
+    struct Pending {
+      const aiNode* node;
+      std::uint32_t parent;
+    };
+    std::vector<Pending> stack{{scene_.mRootNode, ImportedEntity::no_parent}};
+    while (!stack.empty()) {
+      const Pending next = stack.back();
+      stack.pop_back();
+      const std::uint32_t place = add_node(*next.node, next.parent);
+      for (unsigned i = next.node->mNumChildren; i-- > 0;) stack.push_back({next.node->mChildren[i], place});
+    }
+    for (const auto& [name, light] : lights_)
+      model_.warnings.push_back("light \"" + std::string(name) + "\" was left out: no node has its name.");
+    for (const auto& [name, camera] : cameras_)
+      model_.warnings.push_back("camera \"" + std::string(name) + "\" was left out: no node has its name.");
+    return std::move(model_);
+  }
+
+ private:
+  ImportedEntity& add(std::uint32_t parent, std::string name, bool is_part) {
+    ImportedEntity entity;
+    entity.parent = parent;
+    entity.depth = parent == ImportedEntity::no_parent ? 0 : model_.entities[parent].depth + 1;
+    entity.is_part = is_part;
+    entity.name = std::move(name);
+    model_.entities.push_back(std::move(entity));
+    return model_.entities.back();
+  }
+
+  std::uint32_t add_node(const aiNode& node, std::uint32_t parent) {
+    const auto place = static_cast<std::uint32_t>(model_.entities.size());
+    const Decomposed local = decompose(matrix_of(node.mTransformation));
+    ImportedEntity& entity = add(parent, text_of(node.mName), false);
+    entity.transform = local.transform;
+    if (!local.finite)
+      model_.warnings.push_back("node \"" + entity.name + "\" (" + std::to_string(place) +
+                                ") has a transform that is not finite; it stands where its parent does.");
+    else if (local.error > shear_tolerance)
+      model_.warnings.push_back("node \"" + entity.name + "\" (" + std::to_string(place) +
+                                ") has a sheared transform; its shear is left out.");
+    add_meshes(node, place);
+    add_light(node, place);
+    add_camera(node, place);
+    return place;
+  }
+
+  void add_meshes(const aiNode& node, std::uint32_t place) {
+    for (unsigned i = 0; i < node.mNumMeshes; ++i) {
+      const unsigned index = node.mMeshes[i];
+      if (index >= scene_.mNumMeshes) {
+        model_.warnings.push_back("node \"" + model_.entities[place].name + "\" names mesh " + std::to_string(index) +
+                                  " of " + std::to_string(scene_.mNumMeshes) + "; it was left out.");
+        continue;
+      }
+      ImportedMesh mesh = mesh_of(scene_, index);
+      if (node.mNumMeshes == 1)
+        model_.entities[place].mesh = std::move(mesh);
+      else {
+        std::string name = mesh.name.empty() ? "mesh" : mesh.name;
+        add(place, std::move(name), true).mesh = std::move(mesh);
+      }
+    }
+  }
+
+  void add_light(const aiNode& node, std::uint32_t place) {
+    const auto found = lights_.find(node.mName.C_Str());
+    if (found == lights_.end()) return;
+    const aiLight& from = *found->second;
+    lights_.erase(found);
+    scene::Light light = light_of(from, gltf_);
+    if (float range = 0; node.mMetaData && node.mMetaData->Get("PBR_LightRange", range))
+      light.range = within(range, 1e9);
+    const bool directed = light.kind != scene::LightKind::point && light.kind != scene::LightKind::ambient;
+    const aiVector3D backward = directed ? from.mDirection * -1.f : aiVector3D(0, 0, 1);
+    const aiVector3D position = light.kind == scene::LightKind::directional ? aiVector3D() : from.mPosition;
+    entity_for(place, "light", frame_of(position, backward, from.mUp)).light = light;
+  }
+
+  void add_camera(const aiNode& node, std::uint32_t place) {
+    const auto found = cameras_.find(node.mName.C_Str());
+    if (found == cameras_.end()) return;
+    const aiCamera& from = *found->second;
+    cameras_.erase(found);
+    aiVector3D position = from.mPosition;
+    // Assimp's glTF reader says a camera node's own position a second time here.
+    const aiMatrix4x4& local = node.mTransformation;
+    if (gltf_ && position == aiVector3D(local.a4, local.b4, local.c4)) position = {};
+    entity_for(place, "camera", frame_of(position, from.mLookAt * -1.f, from.mUp)).camera = camera_of(from, gltf_);
+  }
+
+  /// The node's own entity, or a part of it where the frame differs from the node's.
+  ImportedEntity& entity_for(std::uint32_t place, const char* part, const Decomposed& frame) {
+    if (!frame.finite || is_identity(frame.transform)) return model_.entities[place];
+    ImportedEntity& entity = add(place, part, true);
+    entity.transform = frame.transform;
+    return entity;
+  }
+
+  const aiScene& scene_;
+  const bool gltf_;
+  std::unordered_map<std::string_view, const aiLight*> lights_;  // those not met yet
+  std::unordered_map<std::string_view, const aiCamera*> cameras_;
+  ImportedModel model_;
+};
+
+/// What can be said of a file without Assimp, which calls most of this "unable to open", or does not notice. Empty: nothing.
+std::string unfit(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (status.type() == std::filesystem::file_type::not_found) return "there is no such file";
+  if (error) return error.message();
+  if (std::filesystem::is_directory(status)) return "it is a folder, not a model file";
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return "it cannot be opened for reading";
+  std::array<unsigned char, 12> head{};
+  in.read(reinterpret_cast<char*>(head.data()), head.size());
+  if (in.gcount() == 0) return "the file is empty";
+  if (in.gcount() == head.size() && std::memcmp(head.data(), "glTF", 4) == 0) {
+    const std::uint64_t said = head[8] | head[9] << 8 | head[10] << 16 | std::uint64_t{head[11]} << 24;
+    const std::uint64_t there = std::filesystem::file_size(file, error);
+    if (!error && there < said)
+      return "the file is cut off: its header says " + std::to_string(said) + " bytes, and it has " +
+             std::to_string(there);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string ModelError::text() const { return "cannot import " + file.string() + ": " + what; }
+
+std::expected<ImportedModel, ModelError> read_model(const std::filesystem::path& file) {
+  const auto failed = [&](std::string what) { return std::unexpected(ModelError{file, std::move(what)}); };
+  if (std::string reason = unfit(file); !reason.empty()) return failed(std::move(reason));
+  try {
+    Assimp::Importer importer;
+    importer.SetPropertyBool(AI_CONFIG_IMPORT_FBX_PRESERVE_PIVOTS, false);
+    const aiScene* scene = importer.ReadFile(file.string(), 0);
+    if (!scene) return failed(valid_utf8(importer.GetErrorString()));
+    if (!scene->mRootNode) return failed("it holds no node");
+    return Reader(*scene).read();
+  } catch (const std::exception& exception) {
+    return failed(std::string("its reader failed: ") + exception.what());
+  }
+}
+
+}  // namespace muster
