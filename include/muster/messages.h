@@ -6,3 +6,4 @@
 #include "messages/verifier.h"
 #include "schema/builtin.h"
 #include "schema/descriptor.h"
+#include "schema/muster.h"

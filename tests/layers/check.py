@@ -38,9 +38,18 @@ def check(package, installed, compiler):
     """Raises Failure where the package is not usable, or holds what it must not."""
     found = list(installed.rglob("pkgconfig"))
     environment = os.environ | {"PKG_CONFIG_PATH": str(found[0]), "PKG_CONFIG_SYSROOT_DIR": str(installed)}
-    flags = shlex.split(run(["pkg-config", "--cflags", "--libs", package], env=environment))
+
+    def answer(*question):
+        return run(["pkg-config", *question], env=environment).strip()
+
+    def place(variable):
+        return installed / answer(f"--variable={variable}", "muster").removeprefix(str(installed)).lstrip("/")
+
+    flags = shlex.split(answer("--cflags", "--libs", package))
     program = installed / package
-    # Away from the source tree, so that no header is found but the installed ones.
+    # Away from the source tree, so that no header and no schema is found but the installed ones.
+    run([place("schemac"), HERE / "game.fbs", "-I", place("schemas"), "-o", installed / "game.h"], cwd=installed)
+    flags.append(f"-I{installed}")
     run([*compiler, HERE / f"{package}.cc", "-o", program, *flags], cwd=installed)
     run([program], cwd=installed)
     symbols = run(["nm", "-C", program])
