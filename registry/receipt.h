@@ -39,7 +39,7 @@ struct Receipt {
   std::uint32_t dead = 0;
   std::uint32_t refused = 0;
   bool cut_short = false;  ///< the cascade met its bound; the rest is delivered at the next input
-  Refusal refusal;         ///< the first one, where refused > 0
+  Refusal refusal = {};    ///< the first one, where refused > 0
 };
 
 }  // namespace muster

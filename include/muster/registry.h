@@ -1,0 +1,4 @@
+// The registry alone: entities, components, handlers, messages. No sockets, no database.
+#pragma once
+
+#include "registry/entity_registry.h"

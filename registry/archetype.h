@@ -1,0 +1,115 @@
+// Component rows in memory. An archetype is a set of component types; its rows are grouped by depth in the hierarchy, and
+// each group is a list of chunks, all full but the last. A chunk never moves and never grows.
+//
+//   chunk    | Chunk: header | ColumnSlot x columns | ids ... | parents ... | column 2 ... | column 3 ... |
+//            every column starts on a cache line; slot 0 is the entity ids, slot 1 the parents (null at depth 0)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "schema/descriptor.h"
+
+namespace muster {
+
+struct Archetype;
+
+/// What storage needs to know of a component type. Owned by Storage; never moves.
+struct StoredType {
+  TypeId id = 0;
+  std::uint32_t size = 0;  ///< 0 for tags: they have no column
+  std::uint32_t align = 1;
+  const TypeDescriptor* descriptor = nullptr;
+};
+
+struct ColumnSlot {
+  std::byte* data = nullptr;
+  std::uint64_t version = 0;  ///< of the last write; see Storage::touch
+};
+
+constexpr std::uint32_t chunk_rows_max = 1024;  ///< a row number has 10 bits in a directory entry
+constexpr std::uint32_t column_ids = 0, column_parents = 1, column_first = 2;
+constexpr std::uint16_t no_column = 0xffff;
+
+struct Chunk {
+  Archetype* archetype = nullptr;
+  std::uint64_t uid = 0;     ///< never used twice in a world's life
+  std::uint32_t number = 0;  ///< in the table that directory entries refer to; reused
+  std::uint32_t depth = 0;
+  std::uint32_t place = 0;  ///< in its group
+  std::uint32_t count = 0, capacity = 0;
+  std::uint32_t block_bytes = 0;
+
+  ColumnSlot* slots() noexcept { return reinterpret_cast<ColumnSlot*>(this + 1); }
+  const ColumnSlot* slots() const noexcept { return reinterpret_cast<const ColumnSlot*>(this + 1); }
+  Entity* ids() noexcept { return reinterpret_cast<Entity*>(slots()[column_ids].data); }
+  const Entity* ids() const noexcept { return reinterpret_cast<const Entity*>(slots()[column_ids].data); }
+  /// Null at depth 0.
+  Entity* parents() noexcept { return reinterpret_cast<Entity*>(slots()[column_parents].data); }
+  const Entity* parents() const noexcept { return reinterpret_cast<const Entity*>(slots()[column_parents].data); }
+};
+
+struct Group {
+  std::vector<Chunk*> chunks;
+  std::uint64_t rows = 0;
+};
+
+struct Archetype {
+  std::uint32_t number = 0;                   ///< in order of creation, saved, never reused
+  std::vector<TypeId> types;                  ///< ascending, tags included
+  std::vector<const StoredType*> components;  ///< beside `types`
+  std::vector<std::uint16_t> columns;         ///< beside `types`: slot in a chunk, no_column for tags
+  std::vector<const StoredType*> slot_types;  ///< by slot; null for ids and parents
+  std::uint32_t row_bytes = 0;                ///< of one row with id and parent
+  std::vector<Group> groups;                  ///< by depth
+  std::uint64_t rows = 0;
+
+  /// The slot of a type; no_column where it is absent or a tag.
+  std::uint16_t column(TypeId type) const noexcept {
+    for (std::size_t i = 0; i < types.size(); ++i)
+      if (types[i] == type) return columns[i];
+    return no_column;
+  }
+  bool has(TypeId type) const noexcept {
+    for (const TypeId t : types)
+      if (t == type) return true;
+    return false;
+  }
+};
+
+/// A place in storage.
+struct Row {
+  Chunk* chunk = nullptr;
+  std::uint32_t row = 0;
+  explicit operator bool() const noexcept { return chunk != nullptr; }
+  std::byte* at(std::uint16_t column, std::uint32_t size) const noexcept {
+    return chunk->slots()[column].data + std::size_t{row} * size;
+  }
+};
+
+/// Makes and recycles chunk memory. Blocks of equal size are kept in a pool.
+class ChunkPool {
+ public:
+  ~ChunkPool();
+  ChunkPool() = default;
+  ChunkPool(const ChunkPool&) = delete;
+  ChunkPool& operator=(const ChunkPool&) = delete;
+  /// A chunk for `capacity` rows, zero rows used, versions 0.
+  Chunk* make(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity);
+  void recycle(Chunk* chunk) noexcept;
+
+ private:
+  struct Shelf {
+    std::uint32_t bytes;
+    std::vector<void*> blocks;
+  };
+  std::vector<Shelf> shelves_;
+};
+
+/// How many rows a group's chunk holds: few in its first, then as many as fit the full size.
+std::uint32_t chunk_capacity(const Archetype& archetype, std::uint32_t place) noexcept;
+
+}  // namespace muster

@@ -1,0 +1,290 @@
+#include "registry/delivery.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include <flatbuffers/flatbuffers.h>
+
+#include "registry/fatal.h"
+
+namespace muster {
+
+namespace {
+
+/// For handlers that ask for no entity: their rows are never looked at.
+Chunk& no_chunk() noexcept {
+  static Chunk chunk;
+  return chunk;
+}
+
+std::string_view text_in(std::span<const std::byte> table) noexcept {
+  const auto* root = flatbuffers::GetRoot<flatbuffers::Table>(table.data());
+  const auto* text = root->GetPointer<const flatbuffers::String*>(4);
+  return text ? std::string_view(text->c_str(), text->size()) : std::string_view{};
+}
+
+}  // namespace
+
+void Delivery::note(const Refusal& refusal, Receipt& receipt) const noexcept {
+  if (receipt.refused++ == 0) receipt.refusal = refusal;
+}
+
+bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_t messages_max, Receipt& receipt) {
+  const BatchHeader& header = batch.header();
+  if (header.kind == BatchKind::timed) {
+    const TimerId id = batch.timer() ? batch.timer() : next_timer_++;
+    if (header.argument <= now_ns_)
+      cascade_.append_batch(batch.inner());
+    else
+      timers_.add(id, batch);
+    ++receipt.handled;
+    return true;
+  }
+  MessageRoute* route = types_.route(header.type);
+  require(route, "a message of a type that the registry does not know was delivered unverified");
+  const std::uint32_t begin = cursor.message;
+  switch (header.kind) {
+    case BatchKind::shared:
+      if (is_builtin(header.type))
+        for (std::uint32_t i = 0; i < header.count; ++i)
+          builtin(batch, *route, batch.target(i), batch.payload(0), receipt);
+      else
+        to_span(*route, {reinterpret_cast<const Entity*>(batch.shared_targets()), header.count}, batch.payload(0),
+                header.payload_bytes, false, receipt);
+      return true;
+    case BatchKind::each: {
+      const std::uint32_t end =
+          begin + static_cast<std::uint32_t>(std::min<std::uint64_t>(header.count - begin, messages_max));
+      if (is_builtin(header.type))
+        for (std::uint32_t i = begin; i < end; ++i) builtin(batch, *route, batch.target(i), batch.payload(i), receipt);
+      else
+        items(batch, *route, begin, end, receipt);
+      cursor.message = end;
+      return end == header.count;
+    }
+    case BatchKind::subtree: {
+      const std::uint32_t end =
+          begin + static_cast<std::uint32_t>(std::min<std::uint64_t>(header.count - begin, messages_max));
+      for (std::uint32_t i = begin; i < end; ++i)
+        to_subtree(*route, batch.target(i), header.argument, batch.payload(i), header.payload_bytes, false, receipt);
+      cursor.message = end;
+      return end == header.count;
+    }
+    case BatchKind::world: {
+      const std::uint32_t end =
+          begin + static_cast<std::uint32_t>(std::min<std::uint64_t>(header.count - begin, messages_max));
+      for (std::uint32_t i = begin; i < end; ++i) {
+        if (is_builtin(header.type)) builtin_world(*route, batch.payload(i), {}, receipt);
+        to_world(*route, const_cast<std::byte*>(batch.payload(i)), receipt);
+      }
+      cursor.message = end;
+      return end == header.count;
+    }
+    case BatchKind::table: {
+      const std::byte* at = batch.body() + cursor.offset;
+      for (std::uint64_t left = messages_max; cursor.message < header.count && left > 0; --left, ++cursor.message) {
+        TableItem item = table_item(batch, at);
+        at = item.next;
+        const auto* bytes = reinterpret_cast<const std::byte*>(&item.table);
+        if (header.argument)
+          to_subtree(*route, item.target, header.argument, bytes, sizeof item.table, true, receipt);
+        else if (item.target)
+          to_entity(*route, item.target, &item.table, receipt);
+        else {
+          if (is_builtin(header.type)) builtin_world(*route, nullptr, item.table, receipt);
+          to_world(*route, &item.table, receipt);
+        }
+      }
+      cursor.offset = static_cast<std::size_t>(at - batch.body());
+      return cursor.message == header.count;
+    }
+    case BatchKind::timed: break;
+  }
+  return true;
+}
+
+void Delivery::items(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end,
+                     Receipt& receipt) {
+  const BatchHeader& header = batch.header();
+  const std::uint32_t count = end - begin;
+  const Storage& storage = context_.storage;
+  if (route.active.empty() || (route.whole_runs && count > 1)) {
+    // Who is alive and has somebody does not change while a run is delivered: structure changes are queued.
+    for (std::uint32_t i = begin; i < end; ++i) {
+      const Row row = storage.find(batch.target(i));
+      if (!row)
+        ++receipt.dead;
+      else if (route.somebody[row.chunk->archetype->number])
+        ++receipt.handled;
+      else
+        ++receipt.unhandled;
+    }
+    const ItemRun run{batch.item(begin), count, header.item_bytes, header.payload_offset};
+    for (const Handler* handler : route.active) {
+      running_ = handler;
+      handler->items(context_, *handler, run);
+      running_ = nullptr;
+    }
+    return;
+  }
+  for (std::uint32_t i = begin; i < end; ++i) {
+    void* message = const_cast<std::byte*>(batch.payload(i));
+    if (route.writes_message) {
+      scratch_.resize(header.payload_bytes);
+      std::memcpy(scratch_.data(), message, header.payload_bytes);
+      message = scratch_.data();
+    }
+    to_entity(route, batch.target(i), message, receipt);
+  }
+}
+
+void Delivery::one(MessageRoute& route, Row row, void* message) {
+  for (const Handler* handler : route.active)
+    if (const std::uint16_t* columns = handler->columns(*row.chunk->archetype))
+      if (call(*handler, message, *row.chunk, row.row, row.row + 1, columns)) return;
+}
+
+void Delivery::to_entity(MessageRoute& route, Entity target, void* message, Receipt& receipt) {
+  const Row row = context_.storage.find(target);
+  if (!row) {
+    ++receipt.dead;
+    return;
+  }
+  if (!route.somebody[row.chunk->archetype->number]) {
+    ++receipt.unhandled;
+    return;
+  }
+  ++receipt.handled;
+  one(route, row, message);
+}
+
+void Delivery::to_span(MessageRoute& route, std::span<const Entity> targets, const std::byte* payload,
+                       std::uint32_t bytes, bool table, Receipt& receipt) {
+  for (const Entity target : targets) {
+    const Row row = context_.storage.find(target);
+    if (!row)
+      ++receipt.dead;
+    else if (route.somebody[row.chunk->archetype->number])
+      ++receipt.handled;
+    else
+      ++receipt.unhandled;
+  }
+  // A copy per target where a handler may change or end it: the handlers after it see that.
+  const bool copies = route.writes_message && !table;
+  std::vector<std::uint8_t> ended(copies || route.writes_message ? targets.size() : 0, 0);
+  if (copies) {
+    scratch_.resize(targets.size() * bytes);
+    for (std::size_t i = 0; i < targets.size(); ++i) std::memcpy(scratch_.data() + i * bytes, payload, bytes);
+  }
+  for (const Handler* handler : route.active)
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (!ended.empty() && ended[i]) continue;
+      const Row row = context_.storage.find(targets[i]);
+      const std::uint16_t* columns = row ? handler->columns(*row.chunk->archetype) : nullptr;
+      if (!columns) continue;
+      void* message = copies ? scratch_.data() + i * bytes : const_cast<std::byte*>(payload);
+      if (call(*handler, message, *row.chunk, row.row, row.row + 1, columns) && !ended.empty()) ended[i] = 1;
+    }
+}
+
+void Delivery::to_subtree(MessageRoute& route, Entity target, std::uint64_t parts, const std::byte* payload,
+                          std::uint32_t bytes, bool table, Receipt& receipt) {
+  if (!context_.storage.alive(target)) {
+    ++receipt.dead;
+    return;
+  }
+  const Hierarchy& hierarchy = structure_.hierarchy();
+  std::vector<Entity> targets;
+  targets.swap(targets_);
+  targets.clear();
+  if (parts & subtree_ancestors) {
+    for (Entity up = hierarchy.parent(target); up; up = hierarchy.parent(up)) targets.push_back(up);
+    std::ranges::reverse(targets);
+  }
+  if (parts & subtree_descendants) {
+    const auto self = static_cast<std::ptrdiff_t>(targets.size());
+    hierarchy.subtree(target, targets);
+    if (!(parts & subtree_self)) targets.erase(targets.begin() + self);
+  } else if (parts & subtree_self) {
+    targets.push_back(target);
+  }
+  to_span(route, targets, payload, bytes, table, receipt);
+  targets.swap(targets_);
+}
+
+void Delivery::to_world(MessageRoute& route, void* message, Receipt& receipt) {
+  bool called = is_builtin(route.type->id);
+  for (const Handler* handler : route.active) {
+    if (handler->writes_message)
+      fatal("handler \"" + handler->name + "\" changes or consumes " + route.type->name +
+            ", which was pushed as a pass");
+    if (handler->options.on_begin && !handler->options.on_begin()) continue;
+    called = true;
+    if (handler->once) {
+      call(*handler, message, no_chunk(), 0, 1, nullptr);
+      continue;
+    }
+    for (std::uint32_t depth = 0; depth < context_.storage.depths(); ++depth)
+      for (Archetype* archetype : handler->matched) {
+        if (depth >= archetype->groups.size()) continue;
+        const std::uint16_t* columns = handler->bound[archetype->number];
+        for (Chunk* chunk : archetype->groups[depth].chunks) call(*handler, message, *chunk, 0, chunk->count, columns);
+      }
+  }
+  ++(called ? receipt.handled : receipt.unhandled);
+}
+
+void Delivery::builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload,
+                       Receipt& receipt) {
+  const TypeId type = batch.type();
+  const bool creates = type == TypeTraits<Create>::id;
+  if (!creates && !context_.storage.alive(target)) {
+    ++receipt.dead;
+    return;
+  }
+  if (type == TypeTraits<Destroy>::id && !route.active.empty()) {
+    const std::span<const Entity> doomed = structure_.doomed(target);
+    targets_.assign(doomed.begin(), doomed.end());
+    for (const Entity e : targets_) one(route, context_.storage.find(e), const_cast<std::byte*>(payload));
+  }
+  const Refusal refusal = structure_.apply(type, target, payload, batch.row_set());
+  if (refusal.code != RefusalCode::none) {
+    note(refusal, receipt);
+    return;
+  }
+  ++receipt.handled;
+  if (type != TypeTraits<Destroy>::id && !route.active.empty())
+    one(route, context_.storage.find(target), const_cast<std::byte*>(payload));
+}
+
+void Delivery::builtin_world(MessageRoute& route, const std::byte* payload, std::span<const std::byte> table,
+                             Receipt& receipt) {
+  switch (route.type->id) {
+    case TypeTraits<Grant>::id: {
+      Grant grant;
+      std::memcpy(&grant, payload, sizeof grant);
+      structure_.grant(grant);
+      return;
+    }
+    case TypeTraits<ReturnGrant>::id: {
+      ReturnGrant grant;
+      std::memcpy(&grant, payload, sizeof grant);
+      structure_.return_grant(grant);
+      return;
+    }
+    case TypeTraits<CancelTimer>::id: {
+      CancelTimer cancel;
+      std::memcpy(&cancel, payload, sizeof cancel);
+      timers_.cancel(cancel.timer);
+      return;
+    }
+    case TypeTraits<InternText>::id:
+      if (const Refusal refusal = structure_.intern(text_in(table)); refusal.code != RefusalCode::none)
+        note(refusal, receipt);
+      return;
+    default: return;
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,73 @@
+// Takes a batch to its handlers. Run to completion: a message is handled by all its handlers, in order, before the next
+// one is; where nobody can tell, a run of messages goes through one handler after another instead.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "messages/batch.h"
+#include "registry/outbox.h"
+#include "registry/receipt.h"
+#include "registry/structure.h"
+#include "registry/timers.h"
+
+namespace muster {
+
+/// How far a batch has been delivered: budgets count messages, not batches.
+struct BatchCursor {
+  std::uint32_t message = 0;
+  std::size_t offset = 0;  ///< of tables: where the next item begins in the body
+};
+
+class Delivery {
+ public:
+  Delivery(RunContext context, TypesKnown& types, Structure& structure, Timers& timers, std::uint64_t& next_timer,
+           const std::uint64_t& now_ns, BatchWriter& cascade)
+      : context_(context),
+        types_(types),
+        structure_(structure),
+        timers_(timers),
+        next_timer_(next_timer),
+        now_ns_(now_ns),
+        cascade_(cascade) {}
+
+  /// Delivers at most `messages_max` messages from the cursor on and moves it. True when the batch is done. A batch to
+  /// a span counts as one message. Adds to the receipt.
+  bool deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_t messages_max, Receipt& receipt);
+  /// Who is being called right now, for error texts; null outside handlers.
+  const Handler* running() const noexcept { return running_; }
+
+ private:
+  void items(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end, Receipt& receipt);
+  void one(MessageRoute& route, Row row, void* message);
+  void to_entity(MessageRoute& route, Entity target, void* message, Receipt& receipt);
+  void to_span(MessageRoute& route, std::span<const Entity> targets, const std::byte* payload, std::uint32_t bytes,
+               bool table, Receipt& receipt);
+  void to_world(MessageRoute& route, void* message, Receipt& receipt);
+  void to_subtree(MessageRoute& route, Entity target, std::uint64_t parts, const std::byte* payload,
+                  std::uint32_t bytes, bool table, Receipt& receipt);
+  void builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload, Receipt& receipt);
+  void builtin_world(MessageRoute& route, const std::byte* payload, std::span<const std::byte> table, Receipt& receipt);
+  bool call(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
+            const std::uint16_t* columns) {
+    running_ = &handler;
+    const bool consumed = handler.rows(context_, handler, message, chunk, begin, end, columns);
+    running_ = nullptr;
+    return consumed;
+  }
+  void note(const Refusal& refusal, Receipt& receipt) const noexcept;
+
+  RunContext context_;
+  TypesKnown& types_;
+  Structure& structure_;
+  Timers& timers_;
+  std::uint64_t& next_timer_;
+  const std::uint64_t& now_ns_;
+  BatchWriter& cascade_;
+  const Handler* running_ = nullptr;
+  std::vector<std::byte> scratch_;
+  std::vector<Entity> targets_;
+};
+
+}  // namespace muster

@@ -1,0 +1,98 @@
+#include "registry/dynamic_handler.h"
+
+#include <array>
+
+#include "registry/entity_registry.h"
+
+namespace muster {
+
+namespace {
+
+struct Dynamic {
+  std::function<void(const DynamicCall&)> call;
+  std::uint32_t message_bytes = 0;  // 0: a table
+};
+
+std::byte* elsewhere(const RunContext& context, const Term& term, const Chunk& chunk, std::uint32_t row) noexcept {
+  const std::byte* found = nullptr;
+  if (term.source == Source::parent_with) {
+    found = component_of_anchor(context.storage, chunk, row, term.anchor, term.type);
+  } else if (term.source != Source::any) {
+    if (term.source == Source::self_or_parent) found = component_of(context.storage, chunk.ids()[row], term.type);
+    if (!found) found = component_above(context.storage, chunk, row, term.type);
+  }
+  return const_cast<std::byte*>(found);
+}
+
+bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
+              std::uint32_t end, const std::uint16_t* columns) {
+  const auto& dynamic = *static_cast<const Dynamic*>(handler.state.get());
+  const std::span<const std::byte> bytes =
+      dynamic.message_bytes ? std::span(static_cast<const std::byte*>(message), dynamic.message_bytes)
+                            : *static_cast<const std::span<const std::byte>*>(message);
+  std::vector<std::byte*> values(handler.terms.size());
+  for (std::uint32_t row = begin; row < end; ++row) {
+    std::size_t column = 0;
+    bool present = true;
+    for (std::size_t i = 0; i < values.size() && present; ++i) {
+      const Term& term = handler.terms[i];
+      values[i] = nullptr;
+      if (!term.value) continue;
+      if (term.source == Source::self) {
+        const std::uint16_t slot = columns[column++];
+        if (slot == no_column) continue;
+        if (term.access == Access::write) context.storage.touch(chunk, slot);
+        values[i] = chunk.slots()[slot].data + std::size_t{row} * chunk.archetype->slot_types[slot]->size;
+      } else {
+        values[i] = elsewhere(context, term, chunk, row);
+        present = values[i] || term.presence != Presence::required;
+      }
+    }
+    if (present)
+      dynamic.call({handler.once ? Entity{} : chunk.ids()[row], bytes, values, context.outbox, context.spawner});
+  }
+  return false;
+}
+
+void run_items(RunContext& context, const Handler& handler, const ItemRun& items) {
+  const std::byte* at = items.first;
+  for (std::uint32_t i = 0; i < items.count; ++i, at += items.bytes) {
+    Entity target;
+    std::memcpy(&target, at, 8);
+    const Row row = context.storage.find(target);
+    if (!row) continue;
+    if (const std::uint16_t* columns = handler.bound[row.chunk->archetype->number])
+      run_rows(context, handler, const_cast<std::byte*>(at + items.offset), *row.chunk, row.row, row.row + 1, columns);
+  }
+}
+
+}  // namespace
+
+Subscription EntityRegistry::subscribe(std::string name, DynamicShape shape,
+                                       std::function<void(const DynamicCall&)> call, HandlerOptions options) {
+  MessageRoute* route = known().route(shape.message);
+  if (!route)
+    throw SetupError("handler \"" + name + "\": there is no message with type id " + std::to_string(shape.message));
+  for (const Term& term : shape.terms) {
+    const StoredType* component = known().component(term.type);
+    if (!component)
+      throw SetupError("handler \"" + name + "\": there is no component with type id " + std::to_string(term.type));
+    if (term.access == Access::write && (term.source != Source::self || !term.value))
+      throw SetupError("handler \"" + name + "\" writes " + component->descriptor->name +
+                       " of another entity; only an entity's own components can be written");
+  }
+  auto handler = std::make_unique<Handler>();
+  handler->name = std::move(name);
+  handler->message = shape.message;
+  handler->options = std::move(options);
+  handler->terms = std::move(shape.terms);
+  handler->once = !shape.per_entity && handler->terms.empty();
+  handler->pushes = handler->spawns = shape.pushes;
+  handler->has_state = true;
+  handler->rows = &run_rows;
+  if (!route->type->is_table) handler->items = &run_items;
+  handler->state = std::make_shared<Dynamic>(std::move(call), route->type->is_table ? 0 : route->type->size);
+  return add_handler(std::move(handler));
+}
+
+}  // namespace muster

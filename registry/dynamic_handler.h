@@ -1,0 +1,30 @@
+// Handlers put together by run-time type ids: for plugins in other languages, scripts and tests.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "registry/handler.h"
+
+namespace muster {
+
+/// One call of a dynamic handler; valid during it.
+struct DynamicCall {
+  Entity self;                         ///< nil where the handler asks for nothing and the message is a pass
+  std::span<const std::byte> message;  ///< the POD or the FlatBuffer
+  std::span<std::byte* const> values;  ///< per term, in order; null where optional and absent, or without value
+  Outbox& outbox;
+  Spawner& spawner;
+};
+
+/// What a dynamic handler asks for. Terms with Access::write must have source self.
+struct DynamicShape {
+  TypeId message = 0;
+  std::vector<Term> terms;
+  bool per_entity = true;  ///< with no terms: called per entity, or once per pass
+  bool pushes = true;
+};
+
+}  // namespace muster

@@ -1,0 +1,378 @@
+#include "registry/entity_registry.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+#include <flatbuffers/flatbuffers.h>
+
+#include "registry/registry_impl.h"
+
+namespace muster {
+
+namespace {
+
+void add_to(Receipt& sum, const Receipt& one) noexcept {
+  if (sum.refused == 0) sum.refusal = one.refusal;
+  sum.handled += one.handled;
+  sum.unhandled += one.unhandled;
+  sum.dead += one.dead;
+  sum.refused += one.refused;
+  sum.sequence = one.sequence;
+}
+
+}  // namespace
+
+// --- inputs ---
+
+Envelope EntityRegistry::Impl::seal(InputKind kind, std::uint64_t author, std::uint64_t request,
+                                    std::span<const std::byte> batch) {
+  const Envelope envelope{++sequence, author, request, kind};
+  for (InputSink* sink : sinks) sink->on_input(envelope, batch);
+  return envelope;
+}
+
+Receipt EntityRegistry::Impl::deliver_input(const BatchView& batch, InputKind kind, std::uint64_t author,
+                                            std::uint64_t request) {
+  const Envelope envelope = seal(kind, author, request, batch.bytes());
+  Receipt receipt;
+  receipt.sequence = envelope.sequence;
+  BatchCursor all;
+  delivery.deliver(batch, all, ~std::uint64_t{0}, receipt);
+  counters.messages += receipt.handled + receipt.unhandled + receipt.dead + receipt.refused;
+  counters.unhandled += receipt.unhandled;
+  counters.dead += receipt.dead;
+  counters.refused += receipt.refused;
+  for (InputSink* sink : sinks) sink->on_receipt(envelope, receipt);
+  return receipt;
+}
+
+Receipt EntityRegistry::Impl::deliver_inputs(InputKind last_kind, std::uint64_t author, std::uint64_t request) {
+  Receipt sum;
+  input.seal();
+  while (!input.empty()) {
+    const bool last = input.batches() == 1 && last_kind != InputKind::post;
+    const BatchView batch = input.front();
+    const Receipt one =
+        last ? deliver_input(batch, last_kind, author, request) : deliver_input(batch, InputKind::post, 0, 0);
+    if (last_kind == InputKind::push) {
+      if (last) sum = one;
+    } else {
+      add_to(sum, one);
+    }
+    input.pop_front();
+  }
+  return sum;
+}
+
+bool EntityRegistry::Impl::deliver_cascade() {
+  std::uint64_t left = options.cascade_messages_max;
+  while (!cascade.empty() && left > 0) {
+    const BatchView batch = cascade.front();
+    Receipt receipt;
+    const std::uint32_t before = cursor.message;
+    const bool done = delivery.deliver(batch, cursor, left, receipt);
+    const std::uint64_t delivered = batch.kind() == BatchKind::shared || batch.kind() == BatchKind::timed
+                                        ? 1
+                                        : (done ? batch.count() : cursor.message) - before;
+    left -= std::min(left, delivered);
+    counters.messages += receipt.handled + receipt.unhandled + receipt.dead + receipt.refused;
+    counters.unhandled += receipt.unhandled;
+    counters.dead += receipt.dead;
+    counters.refused += receipt.refused;
+    if (done) {
+      cursor = {};
+      cascade.pop_front();
+    }
+  }
+  if (cascade.empty()) return true;
+  ++counters.carried;
+  return false;
+}
+
+void EntityRegistry::Impl::deliver_carried() {
+  if (!cascade.empty() && !deliver_cascade()) ++counters.overtaken;
+}
+
+void EntityRegistry::Impl::claim_ids(const BatchView& batch) {
+  if (batch.type() != TypeTraits<Create>::id) return;
+  for (std::uint32_t i = 0; i < batch.count(); ++i)
+    if (batch.target(i) == storage.ids().peek()) storage.reserve();
+}
+
+void EntityRegistry::used_inside_handler() const noexcept {
+  const Handler* handler = impl_->delivery.running();
+  fatal("the registry was used inside a handler" + (handler ? " (\"" + handler->name + "\")" : std::string()) +
+        "; a handler changes the world through its Outbox");
+}
+
+namespace {
+
+/// Marks the registry as delivering, and turns what a handler throws into the end of the program.
+template <class Impl, class Work>
+auto delivering(Impl& impl, Work&& work) {
+  struct Mark {
+    bool& flag;
+    explicit Mark(bool& f) : flag(f) { flag = true; }
+    ~Mark() { flag = false; }
+  } mark(impl.delivering);
+  try {
+    return work();
+  } catch (const std::exception& error) {
+    const Handler* handler = impl.delivery.running();
+    if (!handler) throw;
+    const TypeDescriptor* type = impl.types.table().find(handler->message);
+    fatal("handler \"" + handler->name + "\" threw while it handled " + (type ? type->name : std::string("?")) + ": " +
+          error.what());
+  }
+}
+
+}  // namespace
+
+Receipt EntityRegistry::deliver_pushed() {
+  return delivering(*impl_, [&] {
+    impl_->deliver_carried();
+    Receipt receipt = impl_->deliver_inputs(InputKind::push, 0, 0);
+    receipt.cut_short = !impl_->deliver_cascade();
+    return receipt;
+  });
+}
+
+Receipt EntityRegistry::push_batch(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request) {
+  check_outside();
+  return delivering(*impl_, [&] {
+    impl_->deliver_carried();
+    impl_->deliver_inputs(InputKind::post, 0, 0);
+    const BatchView batch(bytes);
+    if (author == 0) impl_->claim_ids(batch);
+    Receipt receipt = impl_->deliver_input(batch, InputKind::push, author, request);
+    receipt.cut_short = !impl_->deliver_cascade();
+    return receipt;
+  });
+}
+
+void EntityRegistry::post_batch(std::span<const std::byte> batch) {
+  check_outside();
+  impl_->claim_ids(BatchView(batch));
+  input().append_batch(BatchView(batch));
+}
+
+Receipt EntityRegistry::flush() {
+  check_outside();
+  return delivering(*impl_, [&] {
+    const bool idle = impl_->cascade.empty() && impl_->input.empty() && impl_->inbox.empty();
+    Receipt sum;
+    sum.sequence = impl_->sequence;
+    if (idle) return sum;
+    impl_->deliver_carried();
+    sum = impl_->deliver_inputs(InputKind::post, 0, 0);
+    impl_->inbox.drain([&](std::uint64_t author, std::uint64_t request, std::span<const std::byte> bytes) {
+      add_to(sum, impl_->deliver_input(BatchView(bytes), InputKind::inbox, author, request));
+    });
+    sum.sequence = impl_->seal(InputKind::flush, 0, 0, {}).sequence;
+    sum.cut_short = !impl_->deliver_cascade();
+    return sum;
+  });
+}
+
+Receipt EntityRegistry::advance(std::uint64_t ns) {
+  check_outside();
+  known().need<Advance>();
+  return delivering(*impl_, [&] {
+    impl_->deliver_carried();
+    Receipt sum = impl_->deliver_inputs(InputKind::post, 0, 0);
+    BatchBuilder builder;
+    builder.append_world(Advance{.ns = ns});
+    add_to(sum, impl_->deliver_input(builder.front(), InputKind::advance, 0, 0));
+    impl_->deliver_cascade();
+    const std::uint64_t until = impl_->now_ns + ns;
+    while (!impl_->timers.empty() && impl_->timers.next_due() <= until) {
+      const std::uint64_t due = impl_->timers.next_due();
+      impl_->now_ns = std::max(impl_->now_ns, due);
+      while (!impl_->timers.empty() && impl_->timers.next_due() == due) {
+        const std::vector<std::byte> timed = impl_->timers.pop();
+        impl_->cascade.append_batch(BatchView(timed).inner());
+      }
+      impl_->cascade.seal();
+      impl_->deliver_cascade();
+    }
+    impl_->now_ns = until;
+    sum.cut_short = !impl_->cascade.empty();
+    return sum;
+  });
+}
+
+TimerId EntityRegistry::post_timed(std::uint64_t due_ns, BatchView inner) {
+  check_outside();
+  const TimerId id = impl_->next_timer++;
+  input().append_timed(due_ns, id, inner);
+  return id;
+}
+
+Entity EntityRegistry::reserve() {
+  check_outside();
+  return storage_->reserve();
+}
+
+Entity EntityRegistry::grant(std::uint32_t count, std::uint64_t author) {
+  const auto first = static_cast<std::uint32_t>(storage_->ids().indices());
+  push(Grant{.first = first, .count = count, .author = author});
+  return {first, 1};
+}
+
+void EntityRegistry::return_grant(Entity first, std::uint32_t count) {
+  push(ReturnGrant{.first = first.index, .count = count});
+}
+
+Text EntityRegistry::intern(std::string_view text) {
+  if (text.empty()) return {};
+  const Text hash = text_of(text);
+  if (impl_->texts.find(hash) == text) return hash;
+  check_outside();
+  known().need<InternText>();
+  flatbuffers::FlatBufferBuilder builder(64 + text.size());
+  const auto string = builder.CreateString(text.data(), text.size());
+  const auto start = builder.StartTable();
+  builder.AddOffset(4, string);
+  builder.Finish(flatbuffers::Offset<flatbuffers::Table>(builder.EndTable(start)));
+  input().seal();
+  input().append_table(TypeTraits<InternText>::id, Entity{},
+                       {reinterpret_cast<const std::byte*>(builder.GetBufferPointer()), builder.GetSize()});
+  return deliver_pushed().refused ? Text{} : hash;
+}
+
+// --- reading ---
+
+std::string_view EntityRegistry::text(Text text) const noexcept { return impl_->texts.find(text); }
+std::size_t EntityRegistry::text_count() const noexcept { return impl_->texts.size(); }
+std::string_view EntityRegistry::text_at(std::size_t i) const noexcept { return impl_->texts[i]; }
+TypeTable& EntityRegistry::types() noexcept { return impl_->types.table(); }
+const TypeTable& EntityRegistry::types() const noexcept { return impl_->types.table(); }
+
+std::span<const TypeId> EntityRegistry::components(Entity e) const noexcept {
+  const Row row = storage().find(e);
+  return row ? std::span<const TypeId>(row.chunk->archetype->types) : std::span<const TypeId>{};
+}
+
+Entity EntityRegistry::parent(Entity e) const noexcept { return impl_->structure.hierarchy().parent(e); }
+std::uint32_t EntityRegistry::depth(Entity e) const noexcept { return impl_->structure.hierarchy().depth(e); }
+Entity EntityRegistry::first_child(Entity e) const noexcept {
+  return alive(e) ? impl_->structure.hierarchy().first_child(e) : Entity{};
+}
+Entity EntityRegistry::next_sibling(Entity e) const noexcept {
+  return alive(e) ? impl_->structure.hierarchy().next_sibling(e) : Entity{};
+}
+std::uint32_t EntityRegistry::child_count(Entity e) const noexcept {
+  return alive(e) ? impl_->structure.hierarchy().children(e) : 0;
+}
+std::string_view EntityRegistry::name(Entity e) const noexcept { return text(impl_->structure.name_of(e)); }
+Entity EntityRegistry::find_child(Entity parent, std::string_view name) const noexcept {
+  return name.empty() ? Entity{} : impl_->structure.names().find(parent, text_of(name));
+}
+
+Entity EntityRegistry::find_path(std::string_view path) const {
+  if (path.starts_with('/')) path.remove_prefix(1);
+  Entity at;
+  std::string name;
+  for (std::size_t i = 0; i <= path.size(); ++i) {
+    if (i < path.size() && path[i] == '\\' && i + 1 < path.size()) {
+      name += path[++i];
+    } else if (i == path.size() || path[i] == '/') {
+      at = find_child(at, name);
+      if (!at) return {};
+      name.clear();
+    } else {
+      name += path[i];
+    }
+  }
+  return at;
+}
+
+std::string EntityRegistry::path(Entity e) const {
+  std::string path;
+  for (; alive(e); e = parent(e)) {
+    const std::string_view name = this->name(e);
+    path.insert(0, '/' + (name.empty() ? '#' + std::to_string(e.index) + ':' + std::to_string(e.generation)
+                                       : escape_name(name)));
+  }
+  return path;
+}
+
+std::uint64_t EntityRegistry::now_ns() const noexcept { return impl_->now_ns; }
+bool EntityRegistry::next_due(std::uint64_t& due_ns) const noexcept {
+  if (impl_->timers.empty()) return false;
+  due_ns = impl_->timers.next_due();
+  return true;
+}
+std::uint64_t EntityRegistry::sequence() const noexcept { return impl_->sequence; }
+const RegistryCounters& EntityRegistry::counters() const noexcept { return impl_->counters; }
+std::uint64_t EntityRegistry::version() const noexcept { return storage().version(); }
+std::uint64_t EntityRegistry::begin_version() noexcept { return storage_->begin_version(); }
+void EntityRegistry::set_preserver(ColumnPreserver* preserver) noexcept { storage_->set_preserver(preserver); }
+
+// --- handlers ---
+
+Subscription EntityRegistry::add_handler(std::unique_ptr<Handler> handler) {
+  check_outside();
+  const Handler& added = known().handlers().add(std::move(handler), storage().archetypes());
+  return Subscription(impl_->self, added.ordinal);
+}
+
+void EntityRegistry::end_handler(std::uint64_t ordinal) {
+  check_outside();
+  known().handlers().remove(ordinal);
+}
+
+void Subscription::end() noexcept {
+  if (const std::uint64_t ordinal = std::exchange(ordinal_, 0))
+    if (const auto registry = registry_.lock()) (*registry)->end_handler(ordinal);
+}
+
+const HandlerTable& EntityRegistry::handlers() const noexcept { return impl_->types.handlers(); }
+
+// --- neighbours, life ---
+
+Inbox& EntityRegistry::inbox() noexcept { return impl_->inbox; }
+void EntityRegistry::add_sink(InputSink& sink) {
+  check_outside();
+  impl_->sinks.push_back(&sink);
+}
+void EntityRegistry::remove_sink(InputSink& sink) noexcept { std::erase(impl_->sinks, &sink); }
+
+EntityRegistry::EntityRegistry(RegistryOptions options) : impl_(std::make_unique<Impl>(*this, options)) {
+  storage_ = &impl_->storage;
+  known_ = &impl_->types;
+  input_ = &impl_->input;
+  delivering_ = &impl_->delivering;
+  impl_->self = std::make_shared<EntityRegistry*>(this);
+  storage_->on_archetype_context = &impl_->types.handlers();
+  storage_->on_archetype = [](void* handlers, Archetype& archetype) {
+    static_cast<HandlerTable*>(handlers)->bind(archetype);
+  };
+  known().need<Create>();
+  known().need<Name>();
+  known().need<ChildOf>();
+}
+
+EntityRegistry::~EntityRegistry() = default;
+
+const char* name(RefusalCode code) noexcept {
+  switch (code) {
+    case RefusalCode::none: return "none";
+    case RefusalCode::dead_entity: return "dead_entity";
+    case RefusalCode::id_not_granted: return "id_not_granted";
+    case RefusalCode::unknown_component: return "unknown_component";
+    case RefusalCode::missing_component: return "missing_component";
+    case RefusalCode::unknown_field: return "unknown_field";
+    case RefusalCode::name_taken: return "name_taken";
+    case RefusalCode::bad_name: return "bad_name";
+    case RefusalCode::cycle: return "cycle";
+    case RefusalCode::value_mismatch: return "value_mismatch";
+    case RefusalCode::text_collision: return "text_collision";
+    case RefusalCode::bad_value: return "bad_value";
+    case RefusalCode::no_right: return "no_right";
+  }
+  return "unknown";
+}
+
+}  // namespace muster

@@ -1,0 +1,410 @@
+// The facade: everything that happens to entities goes through here, as a message.
+//
+//   registry.push(orc, Damage{...})
+//     Arena            the message's bytes are appended as an item of a batch            messages/arena.h
+//     InputSink        the sealed batch passes, with its sequence number and author      registry/input_sink.h
+//     Delivery         finds the target's row, calls the handlers in order               registry/delivery.h
+//     Handler          reads and writes components, writes to its Outbox                 registry/signature.h, outbox.h
+//     Arena            what handlers pushed waits behind, and is delivered in turn
+//
+// One thread at a time uses a registry; other threads reach it through the inbox. Inside a handler the registry must not
+// be used: that stops the program and names the handler.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "messages/arena.h"
+#include "messages/batch_builder.h"
+#include "registry/dynamic_handler.h"
+#include "registry/handler_table.h"
+#include "registry/inbox.h"
+#include "registry/input_sink.h"
+#include "registry/outbox.h"
+#include "registry/receipt.h"
+#include "registry/signature.h"
+#include "registry/state.h"
+#include "registry/subscription.h"
+#include "registry/types_known.h"
+#include "schema/muster.h"
+
+namespace muster {
+
+/// Bounds and counters of one registry.
+struct RegistryOptions {
+  std::uint64_t cascade_messages_max = 10'000'000;  ///< that handlers of one input may cause; the rest is carried over
+};
+struct RegistryCounters {
+  std::uint64_t messages = 0;  ///< delivered, targets counted
+  std::uint64_t unhandled = 0, dead = 0, refused = 0;
+  std::uint64_t carried = 0;    ///< times a cascade was cut short
+  std::uint64_t overtaken = 0;  ///< times carried messages went behind a new input
+};
+
+class EntityRegistry {
+ public:
+  explicit EntityRegistry(RegistryOptions options = {});
+  ~EntityRegistry();
+  EntityRegistry(const EntityRegistry&) = delete;
+  EntityRegistry& operator=(const EntityRegistry&) = delete;
+
+  // --- types and texts ---
+
+  /// All types this registry knows. Add schemas to it before their messages come.
+  TypeTable& types() noexcept;
+  const TypeTable& types() const noexcept;
+  /// Makes a compiled type known; done by itself at first use. Throws SetupError where its layout differs from one known.
+  template <GeneratedType T>
+  void add_type() {
+    known().need<T>();
+  }
+  /// Makes the text known to the world (a message, if it is new) and returns its hash. A hash collision with another
+  /// text is refused: the result is the empty text.
+  Text intern(std::string_view text);
+  /// The bytes of a text; empty where unknown. Valid as long as the registry.
+  std::string_view text(Text text) const noexcept;
+  /// Texts in the order they came, for whoever sends them on.
+  std::size_t text_count() const noexcept;
+  std::string_view text_at(std::size_t i) const noexcept;
+
+  // --- reading; pointers and references last until the next push, flush or advance ---
+
+  bool alive(Entity e) const noexcept { return storage().alive(e); }
+  /// Null where the entity is not alive or lacks C.
+  template <ComponentType C>
+  const C* find(Entity e) const noexcept {
+    return reinterpret_cast<const C*>(component_of(storage(), e, TypeTraits<C>::id));
+  }
+  /// The component must be there: stops the program otherwise.
+  template <ComponentType C>
+  const C& get(Entity e) const noexcept {
+    const C* found = find<C>(e);
+    require(found, "EntityRegistry::get: the entity is dead or lacks the component");
+    return *found;
+  }
+  template <ComponentType C>
+  bool has(Entity e) const noexcept {
+    return find<C>(e) != nullptr;
+  }
+  /// By run-time type: the value's bytes (none for a tag that is there: not null, not to be read), null where absent.
+  const std::byte* find(Entity e, TypeId component) const noexcept { return component_of(storage(), e, component); }
+  /// The entity's component types, ascending by id.
+  std::span<const TypeId> components(Entity e) const noexcept;
+  /// Calls f for every entity that has all of Cs, in row order: f(Entity, const Cs&...) or f(const Cs&...).
+  template <class... Cs, class F>
+  void each(F&& f) const;
+  /// Calls f(Entity) for every entity in row order: depth, archetype, position.
+  template <class F>
+  void each_entity(F&& f) const;
+  std::uint64_t entity_count() const noexcept { return storage().rows(); }
+
+  Entity parent(Entity e) const noexcept;
+  std::uint32_t depth(Entity e) const noexcept;
+  Entity first_child(Entity e) const noexcept;
+  Entity next_sibling(Entity e) const noexcept;
+  std::uint32_t child_count(Entity e) const noexcept;
+  std::string_view name(Entity e) const noexcept;
+  /// The child of `parent` (nil: among the roots) of that name; nil if none.
+  Entity find_child(Entity parent, std::string_view name) const noexcept;
+  /// By path: names joined by `/`, `/` and `\` in names escaped by `\`; a leading `/` is allowed. Nil if none.
+  Entity find_path(std::string_view path) const;
+  /// "/squad/unit~2"; an unnamed entity is shown as "#index:generation" in its place.
+  std::string path(Entity e) const;
+
+  // --- messages: push delivers now, post waits for the next push, flush or advance ---
+
+  template <MessageType M>
+  Receipt push(Entity target, const M& message) {
+    open<M>().append(target, message);
+    return deliver_pushed();
+  }
+  /// One payload for a span of entities.
+  template <MessageType M>
+  Receipt push(std::span<const Entity> targets, const M& message) {
+    open<M>();
+    if (targets.empty()) return {};
+    input().append_shared(targets, message);
+    return deliver_pushed();
+  }
+  /// To everyone who matches: a pass.
+  template <MessageType M>
+  Receipt push(const M& message) {
+    open<M>().append_world(message);
+    return deliver_pushed();
+  }
+  /// To the `parts` (a mask of SubtreeParts) of an entity's line.
+  template <MessageType M>
+  Receipt push_subtree(Entity target, std::uint64_t parts, const M& message) {
+    open<M>().append_subtree(target, parts, message);
+    return deliver_pushed();
+  }
+  /// Any batch: made by a BatchBuilder from known types, or judged by the Verifier.
+  Receipt push_batch(std::span<const std::byte> batch, std::uint64_t author = 0, std::uint64_t request = 0);
+  void post_batch(std::span<const std::byte> batch);
+
+  template <MessageType M>
+  void post(Entity target, const M& message) {
+    posting<M>().append(target, message);
+  }
+  template <MessageType M>
+  void post(std::span<const Entity> targets, const M& message) {
+    posting<M>().append_shared(targets, message);
+  }
+  template <MessageType M>
+  void post(const M& message) {
+    posting<M>().append_world(message);
+  }
+  template <MessageType M>
+  void post_subtree(Entity target, std::uint64_t parts, const M& message) {
+    posting<M>().append_subtree(target, parts, message);
+  }
+  /// Posts a message that is delivered when the clock reaches `due_ns`.
+  template <MessageType M>
+  TimerId post_at(std::uint64_t due_ns, Entity target, const M& message) {
+    known().need<M>();
+    BatchBuilder inner;
+    inner.append(target, message);
+    return post_timed(due_ns, inner.front());
+  }
+  template <MessageType M>
+  TimerId post_at(std::uint64_t due_ns, const M& message) {
+    known().need<M>();
+    BatchBuilder inner;
+    inner.append_world(message);
+    return post_timed(due_ns, inner.front());
+  }
+  Receipt cancel(TimerId timer) { return push(CancelTimer{.timer = timer}); }
+
+  /// Delivers what was posted, then what the inbox holds, then everything handlers push. The counts are sums.
+  Receipt flush();
+  /// Moves the clock: what was posted is delivered, then each due time up to now + ns gets a flush of its own, the clock
+  /// showing it. Does not take the inbox.
+  Receipt advance(std::uint64_t ns);
+  std::uint64_t now_ns() const noexcept;
+  /// Of the next timer; no value if none waits.
+  bool next_due(std::uint64_t& due_ns) const noexcept;
+
+  // --- structure, as messages; each is pushed and delivered at once ---
+
+  template <ComponentType... Cs>
+  Entity create(const Cs&... components) {
+    return create_under(Entity{}, std::string_view{}, components...);
+  }
+  template <ComponentType... Cs>
+  Entity create(std::string_view name, const Cs&... components) {
+    return create_under(Entity{}, name, components...);
+  }
+  /// As the last child of `parent`. Nil, and nothing done, where it was refused (the name is taken, the parent is dead).
+  template <ComponentType... Cs>
+  Entity create_under(Entity parent, std::string_view name, const Cs&... components) {
+    (known().need<Cs>(), ...);
+    const Text text = intern(name);
+    Entity made = reserve();
+    open<Create>().append_rows(made, Create{.parent = parent, .name = text}, components...);
+    return deliver_pushed().handled ? made : Entity{};
+  }
+  /// `count` entities with the same values.
+  template <ComponentType... Cs>
+  std::vector<Entity> create_many(std::uint32_t count, const Cs&... components) {
+    (known().need<Cs>(), ...);
+    std::vector<Entity> made(count);
+    for (Entity& e : made) e = reserve();
+    if (count == 0) return made;
+    open<Create>().append_rows_shared(std::span<const Entity>(made), Create{}, components...);
+    deliver_pushed();
+    return made;
+  }
+  Receipt destroy(Entity e) { return push(e, Destroy{}); }
+  /// Adds or overwrites components.
+  template <ComponentType... Cs>
+  Receipt set(Entity e, const Cs&... components) {
+    (known().need<Cs>(), ...);
+    open<Set>().append_rows(e, Set{}, components...);
+    return deliver_pushed();
+  }
+  template <ComponentType C>
+  Receipt remove(Entity e) {
+    known().need<C>();
+    return push(e, Remove{.component = TypeTraits<C>::id});
+  }
+  Receipt reparent(Entity e, Entity parent, Entity before = {}) {
+    return push(e, Reparent{.parent = parent, .before = before});
+  }
+  /// An empty name takes the name away.
+  Receipt rename(Entity e, std::string_view name) {
+    const Text text = intern(name);
+    return push(e, Rename{.name = text});
+  }
+  /// Never-used ids for another thread or a session, which may create with them without asking: `count` indices from the
+  /// returned entity's on, all of generation 1.
+  Entity grant(std::uint32_t count, std::uint64_t author);
+  void return_grant(Entity first, std::uint32_t count);
+
+  // --- handlers ---
+
+  /// `handler`: a function or a lambda whose first parameter is the message and whose others are the query (see
+  /// registry/parameters.h). The name orders, journals and finds it; it must be unique per message type unless empty.
+  /// Throws SetupError for a name taken or a contradicting order.
+  template <class F>
+  [[nodiscard]] Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
+  /// A subsystem's member function; the object must outlive the subscription.
+  template <class C, class R, class... A>
+  [[nodiscard]] Subscription subscribe(std::string name, C& object, R (C::*member)(A...), HandlerOptions options = {});
+  template <class C, class R, class... A>
+  [[nodiscard]] Subscription subscribe(std::string name, const C& object, R (C::*member)(A...) const,
+                                       HandlerOptions options = {});
+  /// By run-time ids. Unknown types, and writes elsewhere than self, throw SetupError.
+  [[nodiscard]] Subscription subscribe(std::string name, DynamicShape shape,
+                                       std::function<void(const DynamicCall&)> handler, HandlerOptions options = {});
+  const HandlerTable& handlers() const noexcept;
+
+  // --- neighbours ---
+
+  Inbox& inbox() noexcept;
+  /// Sinks are called in the order they were added. Must be removed before they go.
+  void add_sink(InputSink& sink);
+  void remove_sink(InputSink& sink) noexcept;
+  /// Of the last sealed input.
+  std::uint64_t sequence() const noexcept;
+  const RegistryCounters& counters() const noexcept;
+
+  // --- state ---
+
+  /// A hash of everything that decides the future: rows in row order, hierarchy, ids, texts, queue, timers, clock.
+  std::uint64_t hash() const;
+  /// Writes all rows. Not inside a handler.
+  void save(StateSink& sink) const;
+  /// Reads saved rows into a registry that is new: nothing created, nothing pushed. Handlers may be there already. On an
+  /// error the registry must be thrown away.
+  [[nodiscard]] std::expected<void, StateError> load(StateSource& source);
+  /// Changes since a version: every row's column carries the version of its last change. See Storage::touch.
+  std::uint64_t version() const noexcept;
+  /// Everything that changes from now on gets a version greater than the one returned.
+  std::uint64_t begin_version() noexcept;
+  /// Told before columns change, for readers of the past; null: nobody.
+  void set_preserver(ColumnPreserver* preserver) noexcept;
+  /// For readers inside Muster (state, replication); not a way to write.
+  const Storage& storage() const noexcept { return *storage_; }
+
+ private:
+  friend class Subscription;
+  friend class StateWriter;
+  friend class StateReader;
+  struct Impl;
+  TypesKnown& known() noexcept { return *known_; }
+  Arena& input() noexcept { return *input_; }
+  /// Stops the program inside handlers; makes the type known; seals what was posted before.
+  template <GeneratedType M>
+  Arena& open() {
+    check_outside();
+    known().need<M>();
+    input().seal();
+    return input();
+  }
+  template <GeneratedType M>
+  Arena& posting() {
+    check_outside();
+    known().need<M>();
+    return input();
+  }
+  void check_outside() const noexcept {
+    if (*delivering_) [[unlikely]]
+      used_inside_handler();
+  }
+  [[noreturn]] void used_inside_handler() const noexcept;
+  Receipt deliver_pushed();
+  TimerId post_timed(std::uint64_t due_ns, BatchView inner);
+  Entity reserve();
+  Subscription add_handler(std::unique_ptr<Handler> handler);
+  template <class Invoker, class F>
+  Subscription add_invoker(std::string name, F&& f, bool has_state, HandlerOptions options);
+  void end_handler(std::uint64_t ordinal);
+
+  std::unique_ptr<Impl> impl_;
+  Storage* storage_ = nullptr;  // parts of impl_ that inlined calls need
+  TypesKnown* known_ = nullptr;
+  Arena* input_ = nullptr;
+  const bool* delivering_ = nullptr;
+};
+
+// --- templates ---
+
+template <class... Cs, class F>
+void EntityRegistry::each(F&& f) const {
+  const Storage& s = storage();
+  for (std::uint32_t depth = 0; depth < s.depths(); ++depth)
+    for (const auto& archetype : s.archetypes()) {
+      if (!archetype || depth >= archetype->groups.size()) continue;
+      if (!(archetype->has(TypeTraits<std::remove_const_t<Cs>>::id) && ...)) continue;
+      for (const Chunk* chunk : archetype->groups[depth].chunks) {
+        const auto column = [&]<class C>() {
+          const std::uint16_t slot = archetype->column(TypeTraits<C>::id);
+          return slot == no_column ? nullptr : reinterpret_cast<const C*>(chunk->slots()[slot].data);
+        };
+        const std::tuple columns { column.template operator()<std::remove_const_t<Cs>>()... };
+        for (std::uint32_t row = 0; row < chunk->count; ++row)
+          std::apply(
+              [&](const auto*... c) {
+                if constexpr (std::is_invocable_v<F, Entity, const Cs&...>)
+                  f(chunk->ids()[row], c[row]...);
+                else
+                  f(c[row]...);
+              },
+              columns);
+      }
+    }
+}
+
+template <class F>
+void EntityRegistry::each_entity(F&& f) const {
+  each<>([&](Entity e) { f(e); });
+}
+
+template <class Invoker, class F>
+Subscription EntityRegistry::add_invoker(std::string name, F&& f, bool has_state, HandlerOptions options) {
+  auto handler = std::make_unique<Handler>();
+  handler->name = std::move(name);
+  handler->options = std::move(options);
+  handler->has_state = has_state;
+  handler->state = std::make_shared<std::remove_cvref_t<F>>(std::forward<F>(f));
+  known().need<typename Invoker::Message>();
+  detail::NamedTypes<typename Invoker::Components>::each([&]<class T>() { known().need<T>(); });
+  Invoker::describe(*handler);
+  return add_handler(std::move(handler));
+}
+
+template <class F>
+Subscription EntityRegistry::subscribe(std::string name, F handler, HandlerOptions options) {
+  if constexpr (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) {
+    using Invoker = typename detail::SignatureOf<F, std::remove_pointer_t<F>>::type;
+    return add_invoker<Invoker>(std::move(name), handler, false, std::move(options));
+  } else {
+    using Signature = typename detail::CallOperator<decltype(&F::operator())>::type;
+    using Invoker = typename detail::SignatureOf<F, Signature>::type;
+    return add_invoker<Invoker>(std::move(name), std::move(handler), !std::is_empty_v<F>, std::move(options));
+  }
+}
+
+template <class C, class R, class... A>
+Subscription EntityRegistry::subscribe(std::string name, C& object, R (C::*member)(A...), HandlerOptions options) {
+  auto bound = [&object, member](A... arguments) -> R { return (object.*member)(std::forward<A>(arguments)...); };
+  using Invoker = typename detail::SignatureOf<decltype(bound), R(A...)>::type;
+  return add_invoker<Invoker>(std::move(name), std::move(bound), true, std::move(options));
+}
+
+template <class C, class R, class... A>
+Subscription EntityRegistry::subscribe(std::string name, const C& object, R (C::*member)(A...) const,
+                                       HandlerOptions options) {
+  auto bound = [&object, member](A... arguments) -> R { return (object.*member)(std::forward<A>(arguments)...); };
+  using Invoker = typename detail::SignatureOf<decltype(bound), R(A...)>::type;
+  return add_invoker<Invoker>(std::move(name), std::move(bound), true, std::move(options));
+}
+
+}  // namespace muster

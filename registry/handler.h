@@ -1,0 +1,104 @@
+// What a handler asks for and how it is run. Made from a C++ signature (signature.h) or put together by run-time type
+// ids (dynamic_handler.h); kept and ordered by HandlerTable; run by Delivery.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "registry/archetype.h"
+#include "schema/descriptor.h"
+
+namespace muster {
+
+class Storage;
+class Outbox;
+class Spawner;
+class EntityRegistry;
+
+enum class Access : std::uint8_t { read, write };
+enum class Presence : std::uint8_t { required, optional, excluded };
+enum class Source : std::uint8_t {
+  self,
+  parent,          ///< the nearest ancestor that has it, the entity itself left out
+  self_or_parent,  ///< the nearest that has it, the entity itself included
+  parent_with,     ///< T of the nearest ancestor that has X, absent where that one lacks T
+  any,             ///< Lookup: read by id
+};
+
+/// One component that a handler asks for.
+struct Term {
+  TypeId type = 0;
+  Access access = Access::read;
+  Presence presence = Presence::required;
+  Source source = Source::self;
+  bool value = true;  ///< false: With and Without, which only decide where the handler runs
+  TypeId anchor = 0;  ///< X of parent_with
+};
+
+/// What a handler's call may reach besides its arguments.
+struct RunContext {
+  Storage& storage;
+  Outbox& outbox;
+  Spawner& spawner;
+  const EntityRegistry& registry;
+};
+
+struct Handler;
+
+/// Calls the handler for rows [begin, end) of a chunk, with one message. `message` points to the POD, or, for tables, to
+/// a std::span<const std::byte>. `columns` has a slot per value term with source self. True: the message is consumed.
+using RunRows = bool (*)(RunContext&, const Handler&, void* message, Chunk&, std::uint32_t begin, std::uint32_t end,
+                         const std::uint16_t* columns);
+
+/// POD messages to one target each, in a row: at `first`, `bytes` apart, target at 0, payload at `offset`.
+struct ItemRun {
+  const std::byte* first = nullptr;
+  std::uint32_t count = 0, bytes = 0, offset = 0;
+};
+/// Calls the handler for each message whose target is alive and matches.
+using RunItems = void (*)(RunContext&, const Handler&, const ItemRun&);
+
+/// Options of EntityRegistry::subscribe.
+struct HandlerOptions {
+  int priority = 0;                 ///< smaller runs first
+  std::vector<std::string> before;  ///< names of handlers of the same message that run later; unknown names are ignored
+  std::vector<std::string> after;
+  std::function<bool(const Archetype&)> filter;              ///< asked once per archetype that matches
+  std::function<bool()> on_begin;                            ///< false skips this pass
+  std::vector<std::string> external_reads, external_writes;  ///< resources outside: "renderer", "octree"
+};
+
+struct Handler {
+  std::string name;
+  TypeId message = 0;
+  std::uint64_t ordinal = 0;  ///< of its subscription
+  HandlerOptions options;
+  std::vector<Term> terms;
+  bool once = false;            ///< asks for no entity and no component: a pass calls it once
+  bool writes_message = false;  ///< takes Msg&, or may consume
+  bool pushes = false;          ///< takes an Outbox or a Spawner
+  bool spawns = false;
+  bool has_state =
+      false;  ///< captures or an object: conflicts with all others of that kind unless externals are declared
+  bool enabled = true;
+  RunRows rows = nullptr;
+  RunItems items = nullptr;
+  std::shared_ptr<void> state;  ///< the callable
+
+  /// By archetype number: columns of the value terms with source self, or null where the handler does not match.
+  std::vector<const std::uint16_t*> bound;
+  std::vector<Archetype*> matched;  ///< ascending by number
+  std::vector<std::unique_ptr<std::uint16_t[]>> column_lists;
+
+  const std::uint16_t* columns(const Archetype& archetype) const noexcept { return bound[archetype.number]; }
+  /// Looks at a new archetype.
+  void bind(Archetype& archetype);
+};
+
+/// Whether running the one before the other could be told from running them the other way round.
+bool conflict(const Handler& a, const Handler& b) noexcept;
+
+}  // namespace muster

@@ -1,0 +1,132 @@
+#include "registry/handler_table.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include "registry/fatal.h"
+
+namespace muster {
+
+namespace {
+bool names(const std::vector<std::string>& list, const Handler& handler) {
+  return std::ranges::find(list, handler.name) != list.end();
+}
+}  // namespace
+
+std::vector<Handler*> ordered(std::vector<Handler*> handlers) {
+  std::ranges::sort(handlers, [](const Handler* a, const Handler* b) {
+    if (a->options.priority != b->options.priority) return a->options.priority < b->options.priority;
+    if (a->name != b->name) return a->name < b->name;
+    return a->ordinal < b->ordinal;
+  });
+  const std::size_t count = handlers.size();
+  std::vector<std::vector<std::size_t>> later(count);  // i runs before each of later[i]
+  std::vector<std::size_t> waits(count, 0);
+  const auto edge = [&](std::size_t first, std::size_t second) {
+    later[first].push_back(second);
+    ++waits[second];
+  };
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t j = 0; j < count; ++j) {
+      if (i == j) continue;
+      if (names(handlers[i]->options.before, *handlers[j])) edge(i, j);
+      if (names(handlers[i]->options.after, *handlers[j])) edge(j, i);
+    }
+  std::vector<Handler*> result;
+  std::vector<bool> taken(count, false);
+  while (result.size() < count) {
+    std::size_t next = 0;
+    while (next < count && (taken[next] || waits[next] != 0)) ++next;
+    if (next == count) {
+      std::string names;
+      for (std::size_t i = 0; i < count; ++i)
+        if (!taken[i]) names += (names.empty() ? "" : ", ") + handlers[i]->name;
+      throw SetupError("the order of these handlers contradicts itself: " + names);
+    }
+    taken[next] = true;
+    result.push_back(handlers[next]);
+    for (const std::size_t other : later[next]) --waits[other];
+  }
+  return result;
+}
+
+MessageRoute& HandlerTable::add_message(const TypeDescriptor& type) {
+  if (MessageRoute* known = route(type.id)) return *known;
+  by_type_.put(type.id, static_cast<std::uint32_t>(routes_.size()));
+  routes_.push_back(std::make_unique<MessageRoute>());
+  routes_.back()->type = &type;
+  routes_.back()->somebody.assign(archetypes_, 0);
+  return *routes_.back();
+}
+
+Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std::unique_ptr<Archetype>> archetypes) {
+  MessageRoute* route = this->route(handler->message);
+  require(route, "HandlerTable::add: the message type was not added");
+  if (!handler->name.empty())
+    for (const Handler* other : route->order)
+      if (other->name == handler->name)
+        throw SetupError("message " + route->type->name + " has a handler named \"" + handler->name + "\" already");
+  handler->ordinal = next_ordinal_;
+  std::vector<Handler*> order = route->order;
+  order.push_back(handler.get());
+  order = ordered(std::move(order));
+  ++next_ordinal_;
+  handlers_.push_back(std::move(handler));
+  Handler& added = *handlers_.back();
+  added.bound.resize(archetypes.size(), nullptr);
+  for (const auto& archetype : archetypes)
+    if (archetype) added.bind(*archetype);
+  refresh(*route, std::move(order));
+  return added;
+}
+
+void HandlerTable::remove(std::uint64_t ordinal) {
+  const auto at = std::ranges::find_if(handlers_, [&](const auto& h) { return h->ordinal == ordinal; });
+  if (at == handlers_.end()) return;
+  MessageRoute& route = *this->route((*at)->message);
+  std::vector<Handler*> order = route.order;
+  std::erase(order, at->get());
+  refresh(route, std::move(order));
+  handlers_.erase(at);
+}
+
+void HandlerTable::enable(Handler& handler, bool enabled) {
+  handler.enabled = enabled;
+  MessageRoute& route = *this->route(handler.message);
+  refresh(route, std::move(route.order));
+}
+
+void HandlerTable::refresh(MessageRoute& route, std::vector<Handler*> order) {
+  route.order = std::move(order);
+  route.active.clear();
+  for (Handler* handler : route.order)
+    if (handler->enabled) route.active.push_back(handler);
+  route.writes_message = std::ranges::any_of(route.active, &Handler::writes_message);
+  route.whole_runs = !route.writes_message && std::ranges::count_if(route.active, &Handler::pushes) <= 1;
+  for (std::size_t i = 0; i < route.active.size() && route.whole_runs; ++i) {
+    // Its own rows: a handler that reads by id or from ancestors what it writes must see each message's effect.
+    for (std::size_t j = 0; j < i; ++j)
+      if (conflict(*route.active[i], *route.active[j])) route.whole_runs = false;
+  }
+  std::ranges::fill(route.somebody, 0);
+  for (const Handler* handler : route.active)
+    for (std::size_t i = 0; i < handler->bound.size() && i < route.somebody.size(); ++i)
+      if (handler->bound[i]) route.somebody[i] = 1;
+}
+
+void HandlerTable::bind(Archetype& archetype) {
+  archetypes_ = std::max<std::size_t>(archetypes_, archetype.number + 1);
+  for (const auto& handler : handlers_) handler->bind(archetype);
+  for (const auto& route : routes_) {
+    route->somebody.resize(archetypes_, 0);
+    for (const Handler* handler : route->active)
+      if (handler->bound[archetype.number]) route->somebody[archetype.number] = 1;
+  }
+}
+
+Handler* HandlerTable::find(std::string_view name) noexcept {
+  const auto at = std::ranges::find_if(handlers_, [&](const auto& h) { return h->name == name; });
+  return at == handlers_.end() ? nullptr : at->get();
+}
+
+}  // namespace muster

@@ -1,0 +1,64 @@
+// Which handlers a message type has, and in which order they run: before/after, then priority, then name and ordinal.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "registry/flat_map.h"
+#include "registry/handler.h"
+
+namespace muster {
+
+/// A mistake made while a registry is set up: contradicting order, a name used twice, a type whose layout differs.
+class SetupError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// All handlers of one message type.
+struct MessageRoute {
+  const TypeDescriptor* type = nullptr;
+  std::vector<Handler*> order;
+  std::vector<Handler*> active;  ///< the enabled ones, in order
+  /// Whether a run of messages may go through one handler after another: nobody can tell it from message by message.
+  bool whole_runs = true;
+  bool writes_message = false;
+  std::vector<std::uint8_t> somebody;  ///< by archetype number: some active handler matches
+};
+
+class HandlerTable {
+ public:
+  /// Null where the type was never added.
+  MessageRoute* route(TypeId message) noexcept {
+    const std::uint32_t* at = by_type_.find(message);
+    return at ? routes_[*at].get() : nullptr;
+  }
+  MessageRoute& add_message(const TypeDescriptor& type);
+
+  /// Throws SetupError, and changes nothing, for a name that the message has already or an order that contradicts itself.
+  Handler& add(std::unique_ptr<Handler> handler, std::span<const std::unique_ptr<Archetype>> archetypes);
+  /// Ends a handler. Unknown ordinals are ignored.
+  void remove(std::uint64_t ordinal);
+  void enable(Handler& handler, bool enabled);
+  void bind(Archetype& archetype);
+
+  const std::vector<std::unique_ptr<Handler>>& handlers() const noexcept { return handlers_; }
+  /// Null if there is none.
+  Handler* find(std::string_view name) noexcept;
+
+ private:
+  void refresh(MessageRoute& route, std::vector<Handler*> order);
+  std::vector<std::unique_ptr<Handler>> handlers_;
+  std::vector<std::unique_ptr<MessageRoute>> routes_;
+  FlatMap<TypeId, std::uint32_t> by_type_;
+  std::uint64_t next_ordinal_ = 1;
+  std::size_t archetypes_ = 0;
+};
+
+/// The order in which handlers run. Throws SetupError naming the handlers of a circle.
+std::vector<Handler*> ordered(std::vector<Handler*> handlers);
+
+}  // namespace muster

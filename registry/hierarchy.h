@@ -1,0 +1,68 @@
+// Who is whose child, and in which order. Parents and depths are in the rows; here are the links between siblings, only
+// for entities that have any. Links are by index: both ends are always alive.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "registry/storage.h"
+
+namespace muster {
+
+/// 0 is "none": index 0 is never given out.
+struct Links {
+  std::uint32_t first_child = 0, last_child = 0, next = 0, previous = 0;
+  std::uint32_t children = 0;
+};
+
+class Hierarchy {
+ public:
+  explicit Hierarchy(Storage& storage) : storage_(storage) {}
+
+  Entity parent(Entity e) const noexcept;
+  std::uint32_t depth(Entity e) const noexcept;
+  Entity first_child(Entity e) const noexcept { return entity(links(e.index).first_child); }
+  Entity next_sibling(Entity e) const noexcept { return entity(links(e.index).next); }
+  /// By index, for checking saved links.
+  std::uint32_t previous(Entity e) const noexcept { return links(e.index).previous; }
+  std::uint32_t last_child(Entity e) const noexcept { return links(e.index).last_child; }
+  std::uint32_t children(Entity e) const noexcept { return links(e.index).children; }
+  /// Whether `e` is `top` or below it.
+  bool is_below(Entity e, Entity top) const noexcept;
+
+  /// Puts a child that has no links before `before` (nil or not a child of `parent`: at the end).
+  void link(Entity child, Entity parent, Entity before);
+  /// Takes a child out of its siblings; its own children stay with it.
+  void unlink(Entity child, Entity parent);
+  /// `e` and all below it, parents before children, siblings in order. Appends to `out`.
+  void subtree(Entity e, std::vector<Entity>& out) const;
+  /// An entity's slot is about to be recycled; it has no children and no siblings any more.
+  void forget(Entity e);
+
+  // Pages for saving: children lists are saved as links.
+  static constexpr std::uint32_t page_bits = 10;
+  struct Page {
+    Links links[1u << page_bits];
+    std::uint64_t version = 0;
+  };
+  std::uint32_t pages() const noexcept { return static_cast<std::uint32_t>(pages_.size()); }
+  const Page* page(std::uint32_t number) const noexcept { return pages_[number].get(); }
+  Page& restore_page(std::uint32_t number);
+
+ private:
+  const Links& links(std::uint32_t index) const noexcept {
+    static constexpr Links none{};
+    const std::uint32_t page = index >> page_bits;
+    return page < pages_.size() && pages_[page] ? pages_[page]->links[index & ((1u << page_bits) - 1)] : none;
+  }
+  Links& change(std::uint32_t index);
+  Entity entity(std::uint32_t index) const noexcept {
+    return index ? Entity{index, storage_.ids().slot(index).generation} : Entity{};
+  }
+
+  Storage& storage_;
+  std::vector<std::unique_ptr<Page>> pages_;
+};
+
+}  // namespace muster

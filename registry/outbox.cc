@@ -1,0 +1,23 @@
+#include "registry/outbox.h"
+
+#include "messages/batch_builder.h"
+#include "registry/storage.h"
+#include "registry/text_table.h"
+
+namespace muster {
+
+TimerId Outbox::append_timed(std::uint64_t delay_ns, BatchView inner) {
+  const TimerId id = next_timer_++;
+  arena_.append_timed(now_ns_ + delay_ns, id, inner);
+  return id;
+}
+
+void Outbox::rename(Entity target, std::string_view name) {
+  arena_.append(target, Rename{.name = texts_.intern(name), .clash = NameClash::suffix});
+}
+
+Entity Spawner::reserve() { return storage_.reserve(); }
+
+Text Spawner::intern(std::string_view name) { return outbox_.texts_.intern(name); }
+
+}  // namespace muster

@@ -1,0 +1,131 @@
+// How a handler says what should happen next. Everything goes to the end of the queue, in call order; nothing happens
+// before the handlers of the current message are done.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "messages/arena.h"
+#include "messages/batch_builder.h"
+#include "registry/types_known.h"
+#include "schema/muster.h"
+
+namespace muster {
+
+class EntityRegistry;
+class Storage;
+class TextTable;
+
+using TimerId = std::uint64_t;
+
+/// A handler's parameter; valid until the handler returns. Never fails: what becomes of a message is seen when it is
+/// delivered, and counted.
+class Outbox {
+ public:
+  template <MessageType M>
+  void push(Entity target, const M& message) {
+    types_.need<M>();
+    arena_.append(target, message);
+  }
+  /// One payload for a span of entities.
+  template <MessageType M>
+  void push(std::span<const Entity> targets, const M& message) {
+    types_.need<M>();
+    arena_.append_shared(targets, message);
+  }
+  /// To everyone who matches.
+  template <MessageType M>
+  void push(const M& message) {
+    types_.need<M>();
+    arena_.append_world(message);
+  }
+  /// `parts`: a mask of SubtreeParts.
+  template <MessageType M>
+  void push_subtree(Entity target, std::uint64_t parts, const M& message) {
+    types_.need<M>();
+    arena_.append_subtree(target, parts, message);
+  }
+  /// Delivered when the registry's clock reaches now + delay.
+  template <MessageType M>
+  TimerId push_after(std::uint64_t delay_ns, Entity target, const M& message) {
+    types_.need<M>();
+    BatchBuilder inner;
+    inner.append(target, message);
+    return append_timed(delay_ns, inner.front());
+  }
+  /// The same to everyone who matches.
+  template <MessageType M>
+  TimerId push_after(std::uint64_t delay_ns, const M& message) {
+    types_.need<M>();
+    BatchBuilder inner;
+    inner.append_world(message);
+    return append_timed(delay_ns, inner.front());
+  }
+  void cancel(TimerId timer) { arena_.append_world(CancelTimer{.timer = timer}); }
+
+  void destroy(Entity target) { arena_.append(target, Destroy{}); }
+  /// Adds or overwrites components.
+  template <ComponentType... Cs>
+  void set(Entity target, const Cs&... components) {
+    (types_.need<Cs>(), ...);
+    arena_.append_rows(target, Set{}, components...);
+  }
+  template <ComponentType C>
+  void remove(Entity target) {
+    arena_.append(target, Remove{.component = TypeTraits<C>::id});
+  }
+  void reparent(Entity target, Entity parent, Entity before = {}) {
+    arena_.append(target, Reparent{.parent = parent, .before = before});
+  }
+  /// The next free suffix is taken where a sibling has the name.
+  void rename(Entity target, std::string_view name);
+
+  /// ns of the registry's clock.
+  std::uint64_t now_ns() const noexcept { return now_ns_; }
+
+ private:
+  friend class EntityRegistry;
+  friend class Spawner;
+  friend class Delivery;
+  Outbox(BatchWriter& arena, TypesKnown& types, TextTable& texts, std::uint64_t& next_timer,
+         const std::uint64_t& now_ns)
+      : arena_(arena), types_(types), texts_(texts), next_timer_(next_timer), now_ns_(now_ns) {}
+  TimerId append_timed(std::uint64_t delay_ns, BatchView inner);
+
+  BatchWriter& arena_;
+  TypesKnown& types_;
+  TextTable& texts_;
+  std::uint64_t& next_timer_;
+  const std::uint64_t& now_ns_;
+};
+
+/// A handler's parameter that creates. It counts as writing the resource "ids": spawning handlers run one after another.
+class Spawner {
+ public:
+  /// The id is final and may be used in messages and fields at once; the entity is alive when its Create is delivered.
+  template <ComponentType... Cs>
+  Entity create(const Cs&... components) {
+    return create_under({}, {}, components...);
+  }
+  /// `name` may be empty; where a sibling has it, the next free suffix is taken.
+  template <ComponentType... Cs>
+  Entity create_under(Entity parent, std::string_view name, const Cs&... components) {
+    (outbox_.types_.need<Cs>(), ...);
+    const Entity made = reserve();
+    outbox_.arena_.append_rows(made, Create{.parent = parent, .name = intern(name), .clash = NameClash::suffix},
+                               components...);
+    return made;
+  }
+
+ private:
+  friend class EntityRegistry;
+  Spawner(Storage& storage, Outbox& outbox) : storage_(storage), outbox_(outbox) {}
+  Entity reserve();
+  Text intern(std::string_view name);
+
+  Storage& storage_;
+  Outbox& outbox_;
+};
+
+}  // namespace muster

@@ -1,0 +1,56 @@
+// The parts of a registry and how they hang together. Private to registry/*.cc.
+#pragma once
+
+#include "registry/delivery.h"
+#include "registry/entity_registry.h"
+#include "registry/names.h"
+#include "registry/structure.h"
+#include "registry/text_table.h"
+#include "registry/timers.h"
+
+namespace muster {
+
+struct EntityRegistry::Impl {
+  explicit Impl(EntityRegistry& owner, RegistryOptions wanted)
+      : options(wanted),
+        types(storage),
+        structure(storage, types, texts),
+        outbox(cascade, types, texts, next_timer, now_ns),
+        spawner(storage, outbox),
+        delivery(RunContext{storage, outbox, spawner, owner}, types, structure, timers, next_timer, now_ns, cascade) {}
+
+  RegistryOptions options;
+  RegistryCounters counters;
+  Storage storage;
+  TextTable texts;
+  TypesKnown types;
+  Structure structure;
+  Timers timers;
+  Arena input;         // what the outside pushed or posted
+  Arena cascade;       // what handlers pushed
+  BatchCursor cursor;  // into the front of `cascade`
+  std::uint64_t now_ns = 0;
+  std::uint64_t next_timer = 1;
+  std::uint64_t sequence = 0;
+  bool delivering = false;
+  Outbox outbox;
+  Spawner spawner;
+  Delivery delivery;
+  Inbox inbox;
+  std::vector<InputSink*> sinks;
+  std::shared_ptr<EntityRegistry*> self;
+
+  Envelope seal(InputKind kind, std::uint64_t author, std::uint64_t request, std::span<const std::byte> batch);
+  /// One input's own messages; not what they cause.
+  Receipt deliver_input(const BatchView& batch, InputKind kind, std::uint64_t author, std::uint64_t request);
+  /// Everything in `input`; the last batch is of `last_kind`.
+  Receipt deliver_inputs(InputKind last_kind, std::uint64_t author, std::uint64_t request);
+  /// What handlers pushed, up to the bound. True if all was delivered.
+  bool deliver_cascade();
+  /// Before an input: what an earlier one left behind.
+  void deliver_carried();
+  /// Ids that a replayed Create of the host names are taken as the host took them.
+  void claim_ids(const BatchView& batch);
+};
+
+}  // namespace muster

@@ -1,0 +1,394 @@
+// Reads a handler's C++ signature: the first parameter is the message, the others are the query. What is not understood
+// is a compile error that says so.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "registry/handler.h"
+#include "registry/parameters.h"
+#include "registry/storage.h"
+
+namespace muster::detail {
+
+template <class>
+inline constexpr bool never = false;
+
+// --- One parameter: its term (if any), and how its value is found for the rows of a chunk. ---
+
+struct ChunkRows {
+  RunContext& context;
+  Chunk& chunk;
+  const std::uint16_t* columns;
+  std::uint32_t begin, end;
+};
+
+template <class P>
+struct Parameter {
+  static_assert(never<P>,
+                "a handler takes its message first, then components (T&, const T&, T*, const T*, std::span<T>), With, "
+                "Without, Parent, SelfOrParent, ParentWith, Lookup, Entity, Outbox& or Spawner&");
+};
+
+/// Parameters with `column` true take the next entry of the handler's column list.
+template <class T, Presence presence_>
+struct ColumnParameter {
+  using Value = std::remove_const_t<T>;
+  static constexpr bool column = true, entity = true, span = false, pushes = false, spawns = false, has_term = true;
+  static constexpr bool writes = !std::is_const_v<T>;
+  static Term term() noexcept {
+    return {TypeTraits<Value>::id, writes ? Access::write : Access::read, presence_, Source::self, true, 0};
+  }
+  static T* base(const ChunkRows& rows, std::uint16_t slot) noexcept {
+    if (slot == no_column) return nullptr;
+    if constexpr (writes) rows.context.storage.touch(rows.chunk, slot);
+    return reinterpret_cast<T*>(rows.chunk.slots()[slot].data);
+  }
+};
+template <ComponentType T>
+struct Parameter<T&> : ColumnParameter<T, Presence::required> {
+  static bool present(T*, std::uint32_t) noexcept { return true; }
+  static T& at(T* base, std::uint32_t row) noexcept { return base[row]; }
+};
+template <ComponentType T>
+struct Parameter<const T&> : ColumnParameter<const T, Presence::required> {
+  static bool present(const T*, std::uint32_t) noexcept { return true; }
+  static const T& at(const T* base, std::uint32_t row) noexcept { return base[row]; }
+};
+template <ComponentType T>
+struct Parameter<T*> : ColumnParameter<T, Presence::optional> {
+  static bool present(T*, std::uint32_t) noexcept { return true; }
+  static T* at(T* base, std::uint32_t row) noexcept { return base ? base + row : nullptr; }
+};
+template <ComponentType T>
+struct Parameter<const T*> : ColumnParameter<const T, Presence::optional> {
+  static bool present(const T*, std::uint32_t) noexcept { return true; }
+  static const T* at(const T* base, std::uint32_t row) noexcept { return base ? base + row : nullptr; }
+};
+
+struct NoTerm {
+  static constexpr bool column = false, entity = false, span = false, pushes = false, spawns = false, has_term = false;
+  static constexpr bool writes = false;
+};
+
+/// Whole rows at once: the handler is called once per run of rows.
+template <ComponentType T>
+struct Parameter<std::span<T>> : ColumnParameter<T, Presence::required> {
+  static constexpr bool span = true;
+  static std::span<T> whole(T* base, const ChunkRows& rows) noexcept { return {base + rows.begin, base + rows.end}; }
+};
+template <ComponentType T>
+struct Parameter<std::span<const T>> : ColumnParameter<const T, Presence::required> {
+  static constexpr bool span = true;
+  static std::span<const T> whole(const T* base, const ChunkRows& rows) noexcept {
+    return {base + rows.begin, base + rows.end};
+  }
+};
+template <>
+struct Parameter<std::span<const Entity>> : NoTerm {
+  static constexpr bool span = true, entity = true;
+  static const Entity* base(const ChunkRows& rows, std::uint16_t) noexcept { return rows.chunk.ids(); }
+  static std::span<const Entity> whole(const Entity* base, const ChunkRows& rows) noexcept {
+    return {base + rows.begin, base + rows.end};
+  }
+};
+
+template <>
+struct Parameter<Entity> : NoTerm {
+  static constexpr bool entity = true;
+  static const Entity* base(const ChunkRows& rows, std::uint16_t) noexcept { return rows.chunk.ids(); }
+  static bool present(const Entity*, std::uint32_t) noexcept { return true; }
+  static Entity at(const Entity* base, std::uint32_t row) noexcept { return base[row]; }
+};
+template <class T, Presence presence_>
+struct FilterParameter {
+  static constexpr bool column = false, entity = true, span = false, pushes = false, spawns = false, has_term = true;
+  static constexpr bool writes = false;
+  static Term term() noexcept { return {TypeTraits<T>::id, Access::read, presence_, Source::self, false, 0}; }
+};
+template <ComponentType T>
+struct Parameter<With<T>> : FilterParameter<T, Presence::required> {
+  static std::nullptr_t base(const ChunkRows&, std::uint16_t) noexcept { return nullptr; }
+  static bool present(std::nullptr_t, std::uint32_t) noexcept { return true; }
+  static With<T> at(std::nullptr_t, std::uint32_t) noexcept { return {}; }
+  static With<T> whole(std::nullptr_t, const ChunkRows&) noexcept { return {}; }
+};
+template <ComponentType T>
+struct Parameter<Without<T>> : FilterParameter<T, Presence::excluded> {
+  static std::nullptr_t base(const ChunkRows&, std::uint16_t) noexcept { return nullptr; }
+  static bool present(std::nullptr_t, std::uint32_t) noexcept { return true; }
+  static Without<T> at(std::nullptr_t, std::uint32_t) noexcept { return {}; }
+  static Without<T> whole(std::nullptr_t, const ChunkRows&) noexcept { return {}; }
+};
+template <>
+struct Parameter<Outbox&> : NoTerm {
+  static constexpr bool pushes = true;
+  static Outbox* base(const ChunkRows& rows, std::uint16_t) noexcept { return &rows.context.outbox; }
+  static bool present(Outbox*, std::uint32_t) noexcept { return true; }
+  static Outbox& at(Outbox* outbox, std::uint32_t) noexcept { return *outbox; }
+  static Outbox& whole(Outbox* outbox, const ChunkRows&) noexcept { return *outbox; }
+};
+template <>
+struct Parameter<Spawner&> : NoTerm {
+  static constexpr bool pushes = true, spawns = true;
+  static Spawner* base(const ChunkRows& rows, std::uint16_t) noexcept { return &rows.context.spawner; }
+  static bool present(Spawner*, std::uint32_t) noexcept { return true; }
+  static Spawner& at(Spawner* spawner, std::uint32_t) noexcept { return *spawner; }
+  static Spawner& whole(Spawner* spawner, const ChunkRows&) noexcept { return *spawner; }
+};
+template <class T>
+struct Parameter<Lookup<T>> : NoTerm {
+  static constexpr bool has_term = true;
+  static Term term() noexcept {
+    return {TypeTraits<std::remove_const_t<T>>::id, Access::read, Presence::optional, Source::any, true, 0};
+  }
+  static const Storage* base(const ChunkRows& rows, std::uint16_t) noexcept { return &rows.context.storage; }
+  static bool present(const Storage*, std::uint32_t) noexcept { return true; }
+  static Lookup<T> at(const Storage* storage, std::uint32_t) noexcept { return Lookup<T>(*storage); }
+  static Lookup<T> whole(const Storage* storage, const ChunkRows&) noexcept { return Lookup<T>(*storage); }
+};
+
+/// Parent, SelfOrParent, ParentWith: found row by row, never cached.
+struct ElsewhereBase {
+  const Storage* storage;
+  const Chunk* chunk;
+};
+template <class Wrapper, class T, Source source_, class Anchor = void>
+struct ElsewhereParameter : NoTerm {
+  using Value = std::remove_cv_t<std::remove_pointer_t<T>>;
+  static constexpr bool entity = true, has_term = true;
+  static constexpr bool optional = std::is_pointer_v<T>;
+  static Term term() noexcept {
+    TypeId anchor = 0;
+    if constexpr (!std::is_void_v<Anchor>) anchor = TypeTraits<Anchor>::id;
+    return {
+        TypeTraits<Value>::id, Access::read, optional ? Presence::optional : Presence::required, source_, true, anchor};
+  }
+  static ElsewhereBase base(const ChunkRows& rows, std::uint16_t) noexcept {
+    return {&rows.context.storage, &rows.chunk};
+  }
+  static const Value* find(ElsewhereBase base, std::uint32_t row) noexcept {
+    const std::byte* found = nullptr;
+    if constexpr (source_ == Source::parent_with) {
+      found = component_of_anchor(*base.storage, *base.chunk, row, TypeTraits<Anchor>::id, TypeTraits<Value>::id);
+    } else {
+      if constexpr (source_ == Source::self_or_parent)
+        found = component_of(*base.storage, base.chunk->ids()[row], TypeTraits<Value>::id);
+      if (!found) found = component_above(*base.storage, *base.chunk, row, TypeTraits<Value>::id);
+    }
+    return reinterpret_cast<const Value*>(found);
+  }
+  static bool present(ElsewhereBase base, std::uint32_t row) noexcept { return optional || find(base, row) != nullptr; }
+  static Wrapper at(ElsewhereBase base, std::uint32_t row) noexcept { return Wrapper(find(base, row)); }
+};
+template <class T>
+struct Parameter<Parent<T>> : ElsewhereParameter<Parent<T>, T, Source::parent> {};
+template <class T>
+struct Parameter<SelfOrParent<T>> : ElsewhereParameter<SelfOrParent<T>, T, Source::self_or_parent> {};
+template <class T, class X>
+struct Parameter<ParentWith<T, X>> : ElsewhereParameter<ParentWith<T, X>, T, Source::parent_with, X> {};
+
+// --- The message parameter. ---
+
+template <class M>
+struct MessageParameter {
+  static_assert(
+      never<M>,
+      "a handler's first parameter is its message: const M& or M& of a (message) struct, or const MView& of a "
+      "message table");
+};
+template <MessageType M>
+struct MessageParameter<const M&> {
+  using Message = M;
+  static constexpr bool writes = false;
+  static const M& get(void* message) noexcept { return *static_cast<const M*>(message); }
+};
+template <MessageType M>
+struct MessageParameter<M&> {
+  using Message = M;
+  static constexpr bool writes = true;
+  static M& get(void* message) noexcept { return *static_cast<M*>(message); }
+};
+template <TableMessageType V>
+struct MessageParameter<const V&> {
+  using Message = V;
+  static constexpr bool writes = false;
+  static V get(void* message) { return V::from(*static_cast<const std::span<const std::byte>*>(message)); }
+};
+
+// --- The whole signature. ---
+
+template <class F, class Result, class M, class... Ps>
+struct Invoker {
+  using Message = typename MessageParameter<M>::Message;
+  static constexpr bool whole_rows = (false || ... || Parameter<Ps>::span);
+  static constexpr bool consumes = std::is_same_v<Result, Verdict>;
+  static_assert(consumes || std::is_void_v<Result>, "a handler returns void or muster::Verdict");
+  static constexpr bool once = !(false || ... || Parameter<Ps>::entity);
+
+  static constexpr std::array<std::size_t, sizeof...(Ps) + 1> column_index = [] {
+    std::array<std::size_t, sizeof...(Ps) + 1> index{};
+    std::size_t next = 0, at = 0;
+    ((index[at++] = next, next += Parameter<Ps>::column ? 1 : 0), ...);
+    return index;
+  }();
+
+  template <std::size_t... I>
+  static bool run(F& f, void* message, const ChunkRows& rows, std::index_sequence<I...>) {
+    auto&& m = MessageParameter<M>::get(message);
+    const std::tuple bases{
+        Parameter<Ps>::base(rows, Parameter<Ps>::column ? rows.columns[column_index[I]] : no_column)...};
+    bool consumed = false;
+    if constexpr (whole_rows) {
+      f(m, Parameter<Ps>::whole(std::get<I>(bases), rows)...);
+    } else {
+      for (std::uint32_t row = rows.begin; row < rows.end; ++row) {
+        if (!(true && ... && Parameter<Ps>::present(std::get<I>(bases), row))) continue;
+        if constexpr (consumes)
+          consumed = f(m, Parameter<Ps>::at(std::get<I>(bases), row)...) == Verdict::consume;
+        else
+          f(m, Parameter<Ps>::at(std::get<I>(bases), row)...);
+      }
+    }
+    return consumed;
+  }
+  static bool rows(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
+                   std::uint32_t end, const std::uint16_t* columns) {
+    F& f = *static_cast<F*>(handler.state.get());
+    return run(f, message, ChunkRows{context, chunk, columns, begin, end}, std::index_sequence_for<Ps...>{});
+  }
+  static void items(RunContext& context, const Handler& handler, const ItemRun& items) {
+    constexpr std::uint32_t ahead = 12;
+    F& f = *static_cast<F*>(handler.state.get());
+    const Storage& storage = context.storage;
+    const std::byte* at = items.first;
+    for (std::uint32_t i = 0; i < items.count; ++i, at += items.bytes) {
+      if (i + ahead < items.count) {
+        Entity later;
+        std::memcpy(&later, at + std::size_t{ahead} * items.bytes, 8);
+        if (later.index < storage.ids().indices()) __builtin_prefetch(&storage.ids().slot(later.index));
+      }
+      Entity target;
+      std::memcpy(&target, at, 8);
+      const Row row = storage.find(target);
+      if (!row) continue;
+      const std::uint16_t* columns = handler.bound[row.chunk->archetype->number];
+      if (!columns) continue;
+      run(f, const_cast<std::byte*>(at + items.offset), ChunkRows{context, *row.chunk, columns, row.row, row.row + 1},
+          std::index_sequence_for<Ps...>{});
+    }
+  }
+  static void describe(Handler& handler) {
+    handler.message = TypeTraits<Message>::id;
+    (
+        [&] {
+          if constexpr (Parameter<Ps>::has_term) handler.terms.push_back(Parameter<Ps>::term());
+        }(),
+        ...);
+    handler.once = once;
+    handler.writes_message = MessageParameter<M>::writes || consumes;
+    handler.pushes = (false || ... || Parameter<Ps>::pushes);
+    handler.spawns = (false || ... || Parameter<Ps>::spawns);
+    handler.rows = &rows;
+    if constexpr (!TableMessageType<Message>) handler.items = &items;
+  }
+  static constexpr bool writes_twice() {
+    const std::array<TypeId, sizeof...(Ps) + 1> written{written_type<Ps>()...};
+    for (std::size_t i = 0; i < sizeof...(Ps); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (written[i] != 0 && written[i] == written[j]) return true;
+    return false;
+  }
+  template <class P>
+  static constexpr TypeId written_type() {
+    if constexpr (Parameter<P>::writes)
+      return TypeTraits<typename Parameter<P>::Value>::id;
+    else
+      return 0;
+  }
+  static_assert(!writes_twice(), "a handler takes one component for writing twice");
+  using Components = std::tuple<Ps...>;
+};
+
+template <class F, class Signature>
+struct SignatureOf {
+  static_assert(never<F>, "a handler is a function, a lambda, or an object and a member function of it");
+};
+template <class F, class R, class M, class... Ps>
+struct SignatureOf<F, R(M, Ps...)> {
+  using type = Invoker<F, R, M, Ps...>;
+};
+
+template <class>
+struct CallOperator;
+template <class C, class R, class... A>
+struct CallOperator<R (C::*)(A...) const> {
+  using type = R(A...);
+};
+template <class C, class R, class... A>
+struct CallOperator<R (C::*)(A...)> {
+  using type = R(A...);
+};
+template <class C, class R, class... A>
+struct CallOperator<R (C::*)(A...) const noexcept> {
+  using type = R(A...);
+};
+template <class C, class R, class... A>
+struct CallOperator<R (C::*)(A...) noexcept> {
+  using type = R(A...);
+};
+
+/// The component types a parameter names, so that the registry can make them known.
+template <class P>
+struct NamedTypes {
+  template <class Add>
+  static void each(Add&&) {}
+};
+template <ComponentType T>
+struct NamedTypes<T&> {
+  template <class Add>
+  static void each(Add&& add) {
+    add.template operator()<std::remove_const_t<T>>();
+  }
+};
+template <ComponentType T>
+struct NamedTypes<const T&> : NamedTypes<T&> {};
+template <ComponentType T>
+struct NamedTypes<T*> : NamedTypes<T&> {};
+template <ComponentType T>
+struct NamedTypes<const T*> : NamedTypes<T&> {};
+template <ComponentType T>
+struct NamedTypes<std::span<T>> : NamedTypes<T&> {};
+template <ComponentType T>
+struct NamedTypes<std::span<const T>> : NamedTypes<T&> {};
+template <class T>
+struct NamedTypes<With<T>> : NamedTypes<T&> {};
+template <class T>
+struct NamedTypes<Without<T>> : NamedTypes<T&> {};
+template <class T>
+struct NamedTypes<Lookup<const T>> : NamedTypes<T&> {};
+template <class T>
+struct NamedTypes<Parent<T>> : NamedTypes<std::remove_cv_t<std::remove_pointer_t<T>>&> {};
+template <class T>
+struct NamedTypes<SelfOrParent<T>> : NamedTypes<std::remove_cv_t<std::remove_pointer_t<T>>&> {};
+template <class T, class X>
+struct NamedTypes<ParentWith<T, X>> {
+  template <class Add>
+  static void each(Add&& add) {
+    add.template operator()<std::remove_cv_t<std::remove_pointer_t<T>>>();
+    add.template operator()<X>();
+  }
+};
+template <class... Ps>
+struct NamedTypes<std::tuple<Ps...>> {
+  template <class Add>
+  static void each(Add&& add) {
+    (NamedTypes<Ps>::each(add), ...);
+  }
+};
+
+}  // namespace muster::detail

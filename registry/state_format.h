@@ -1,0 +1,51 @@
+// The bytes of the rows of saved state, shared by their writer and their reader. All numbers little-endian, as in memory.
+//
+//   registry    one RegistryRow
+//   schema      a binary schema (.bfbs), key: its ordinal
+//   directory   page of 4096 ids: | count 4 | zero 4 | generation 4 x count | state 1 x count |   (state 255: alive)
+//   free_queue  | index 4 ... | front first
+//   archetypes  | count 4 | zero 4 | { type id 4, size 4, fingerprint 8 } x count |   ascending by type id
+//   chunks      | ChunkRow | version 8 x slots |
+//   columns     the bytes of one column's rows; column 0: entity ids, 1: parents, else the component's type id
+//   hierarchy   page of 1024 Links, by index
+//   texts       page of 256: { length 4, bytes } ...
+//   pending     | PendingRow | one batch |
+//   timers      one timed batch, key: timer id
+#pragma once
+
+#include <cstdint>
+
+namespace muster {
+
+struct RegistryRow {
+  std::uint64_t format = 1;
+  std::uint64_t sequence = 0;
+  std::uint64_t now_ns = 0;
+  std::uint64_t next_timer = 1;
+  std::uint64_t next_chunk_uid = 1;
+  std::uint64_t next_archetype = 0;
+  std::uint64_t version = 1;
+  std::uint64_t indices = 0;  ///< ids ever used, index 0 counted
+  std::uint64_t retired = 0;
+  std::uint64_t messages = 0, unhandled = 0, dead = 0, refused = 0, carried = 0, overtaken = 0;
+};
+static_assert(sizeof(RegistryRow) == 15 * 8);
+
+struct ChunkRow {
+  std::uint32_t archetype = 0, depth = 0, place = 0, rows = 0;
+};
+static_assert(sizeof(ChunkRow) == 16);
+
+enum class PendingQueue : std::uint32_t { input = 0, cascade = 1 };
+struct PendingRow {
+  PendingQueue queue = PendingQueue::input;
+  std::uint32_t message = 0;  ///< messages of this batch that were delivered before
+  std::uint64_t offset = 0;   ///< of tables: where the next item begins in the body
+  std::uint64_t zero[2] = {};
+};
+static_assert(sizeof(PendingRow) == 32);
+
+constexpr std::uint8_t state_alive = 255;
+constexpr std::uint32_t texts_per_page = 256;
+
+}  // namespace muster

@@ -1,0 +1,352 @@
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include "messages/verifier.h"
+#include "registry/registry_impl.h"
+#include "registry/state_format.h"
+
+namespace muster {
+
+std::string StateError::text() const {
+  static constexpr const char* sections[] = {"",       "registry",   "schema", "directory", "free_queue",
+                                             "grants", "archetypes", "chunks", "columns",   "hierarchy",
+                                             "texts",  "pending",    "timers", "managers"};
+  const auto number = static_cast<std::size_t>(at.section);
+  std::string text = number < std::size(sections) ? sections[number] : "section " + std::to_string(number);
+  text += ' ' + std::to_string(at.key);
+  if (at.column) text += " column " + std::to_string(at.column);
+  return text + ": " + what;
+}
+
+/// Reads rows back, section by section; every number is checked before it is used. The first fault ends it.
+class StateReader {
+ public:
+  StateReader(EntityRegistry::Impl& registry, StateSource& source) : r_(registry), source_(source) {}
+
+  std::expected<void, StateError> read() {
+    using Step = void (StateReader::*)(const StateKey&, std::span<const std::byte>);
+    if (r_.storage.rows() != 0 || r_.sequence != 0 || !r_.input.empty())
+      return std::unexpected(StateError{{}, "the registry is not new"});
+    const std::pair<StateSection, Step> steps[] = {
+        {StateSection::registry, &StateReader::registry},    {StateSection::schema, &StateReader::schema},
+        {StateSection::directory, &StateReader::directory},  {StateSection::free_queue, &StateReader::free_queue},
+        {StateSection::archetypes, &StateReader::archetype}, {StateSection::texts, &StateReader::texts},
+        {StateSection::chunks, &StateReader::chunk},         {StateSection::columns, &StateReader::column},
+        {StateSection::hierarchy, &StateReader::hierarchy},  {StateSection::pending, &StateReader::pending},
+        {StateSection::timers, &StateReader::timer}};
+    for (const auto& [section, step] : steps) {
+      section_ = section;
+      source_.rows(section, [&, step = step](const StateKey& key, std::span<const std::byte> bytes) {
+        if (fault_) return;
+        at_ = key;
+        (this->*step)(key, bytes);
+      });
+      if (!fault_) finish(section);
+      if (fault_) return std::unexpected(std::move(*fault_));
+    }
+    check_hierarchy();
+    if (fault_) return std::unexpected(std::move(*fault_));
+    r_.structure.restore_names();
+    r_.storage.restore_counters(row_.next_chunk_uid, static_cast<std::uint32_t>(row_.next_archetype), row_.version);
+    r_.sequence = row_.sequence;
+    r_.now_ns = row_.now_ns;
+    r_.next_timer = row_.next_timer;
+    r_.counters = {row_.messages, row_.unhandled, row_.dead, row_.refused, row_.carried, row_.overtaken};
+    return {};
+  }
+
+ private:
+  void fail(std::string what) {
+    if (!fault_) fault_ = StateError{at_, std::move(what)};
+  }
+  bool expect(bool condition, std::string_view what) {
+    if (!condition) fail(std::string(what));
+    return condition;
+  }
+  template <class T>
+  static T get(std::span<const std::byte> bytes, std::size_t at) noexcept {
+    T value;
+    std::memcpy(&value, bytes.data() + at, sizeof value);
+    return value;
+  }
+
+  void registry(const StateKey&, std::span<const std::byte> bytes) {
+    if (!expect(bytes.size() == sizeof(RegistryRow), "the registry's row has a wrong length")) return;
+    row_ = get<RegistryRow>(bytes, 0);
+    found_ = true;
+    if (row_.format != 1)
+      return fail("format " + std::to_string(row_.format) +
+                  " of the saved registry is not known to this version, which reads 1");
+    expect(row_.indices >= 1 && row_.indices < 0xffffffffull, "the number of ids is out of range");
+    expect(row_.next_archetype < 1u << 24, "the number of archetypes is out of range");
+  }
+  void schema(const StateKey&, std::span<const std::byte> bytes) {
+    if (const auto added = r_.types.table().add_schema(bytes); !added) fail(added.error().text());
+  }
+  void directory(const StateKey& key, std::span<const std::byte> bytes) {
+    constexpr std::uint64_t per_page = 1u << id_page_bits;
+    if (!expect(bytes.size() >= 8, "the page is cut off")) return;
+    const auto count = get<std::uint64_t>(bytes, 0);
+    const std::uint64_t first = key.key * per_page;
+    if (!expect(key.key == slots_.size() / per_page && first == slots_.size(), "pages of ids are missing")) return;
+    if (!expect(count == std::min(per_page, row_.indices - first) && bytes.size() == 8 + count * 5,
+                "the page holds another number of ids than it should"))
+      return;
+    for (std::size_t i = 0; i < count; ++i) {
+      DirectoryEntry entry;
+      entry.generation = get<std::uint32_t>(bytes, 8 + i * 4);
+      const auto state = get<std::uint8_t>(bytes, 8 + count * 4 + i);
+      entry.locator = 0x80000000u | state;
+      if (state == state_alive) ++alive_;
+      if (!expect(state <= 3 || state == state_alive, "an id has an unknown state")) return;
+      slots_.push_back(entry);
+    }
+  }
+  void free_queue(const StateKey&, std::span<const std::byte> bytes) {
+    if (!expect(bytes.size() % 4 == 0, "the queue of free indices is cut off")) return;
+    std::vector<bool> seen(slots_.size());
+    for (std::size_t at = 0; at < bytes.size(); at += 4) {
+      const auto index = get<std::uint32_t>(bytes, at);
+      if (!expect(index > 0 && index < slots_.size() && slots_[index].locator == 0x80000000u && !seen[index],
+                  "an index in the free queue is not free"))
+        return;
+      seen[index] = true;
+      free_.push_back(index);
+    }
+  }
+  void archetype(const StateKey& key, std::span<const std::byte> bytes) {
+    if (!expect(bytes.size() >= 8, "the archetype is cut off")) return;
+    const auto count = get<std::uint64_t>(bytes, 0);
+    if (!expect(count < 4096 && bytes.size() == 8 + count * 16, "the archetype is cut off")) return;
+    if (!expect(key.key < row_.next_archetype && key.key >= r_.storage.next_archetype(),
+                "the archetype's number is wrong"))
+      return;
+    std::vector<TypeId> types;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto id = get<TypeId>(bytes, 8 + i * 16);
+      const StoredType* type = r_.types.component(id);
+      if (!expect(type, "a component type is in no schema")) return;
+      if (get<std::uint64_t>(bytes, 8 + i * 16 + 8) != type->descriptor->fingerprint ||
+          get<std::uint32_t>(bytes, 8 + i * 16 + 4) != type->size)
+        return fail("component " + type->descriptor->name + " was saved with another layout");
+      if (!expect(types.empty() || types.back() < id, "component types are out of order")) return;
+      types.push_back(id);
+    }
+    for (const auto& other : r_.storage.archetypes())
+      if (other && !expect(other->types != types, "two archetypes are equal")) return;
+    r_.storage.restore_archetype(static_cast<std::uint32_t>(key.key), types);
+  }
+  void chunk(const StateKey& key, std::span<const std::byte> bytes) {
+    if (!expect(bytes.size() >= sizeof(ChunkRow), "the chunk is cut off")) return;
+    Pending chunk{get<ChunkRow>(bytes, 0), {}, {}};
+    const auto archetypes = r_.storage.archetypes();
+    if (!expect(chunk.row.archetype < archetypes.size() && archetypes[chunk.row.archetype],
+                "the chunk's archetype is unknown") ||
+        !expect(chunk.row.rows > 0 && chunk.row.rows <= chunk_rows_max, "the chunk's number of rows is out of range") ||
+        !expect(chunk.row.depth < 1u << 20, "the chunk's depth is out of range") ||
+        !expect(key.key < row_.next_chunk_uid, "the chunk's number is out of range"))
+      return;
+    const std::size_t slots = archetypes[chunk.row.archetype]->slot_types.size();
+    if (!expect(bytes.size() == sizeof(ChunkRow) + slots * 8, "the chunk is cut off")) return;
+    for (std::size_t i = 0; i < slots; ++i) {
+      chunk.versions.push_back(get<std::uint64_t>(bytes, sizeof(ChunkRow) + i * 8));
+      if (!expect(chunk.versions.back() <= row_.version, "a column is newer than its world")) return;
+    }
+    chunk.columns.resize(slots);
+    waiting_.emplace(key.key, std::move(chunk));
+  }
+  void column(const StateKey& key, std::span<const std::byte> bytes) {
+    const auto found = waiting_.find(key.key);
+    if (!expect(found != waiting_.end(), "the column's chunk is missing")) return;
+    Pending& chunk = found->second;
+    const Archetype& archetype = *r_.storage.archetypes()[chunk.row.archetype];
+    const std::uint16_t slot =
+        key.column < column_first ? static_cast<std::uint16_t>(key.column) : archetype.column(key.column);
+    if (!expect(slot != no_column, "the column's component is not in its archetype")) return;
+    const std::size_t size = slot < column_first ? 8 : archetype.slot_types[slot]->size;
+    if (!expect(bytes.size() == size * chunk.row.rows, "the column's length does not fit its rows") ||
+        !expect(chunk.columns[slot].empty(), "the column is there twice"))
+      return;
+    if (slot >= column_first)
+      for (std::size_t at = 0; at < bytes.size(); at += size)
+        if (const auto good =
+                verify_value(bytes.subspan(at, size), *archetype.slot_types[slot]->descriptor, r_.types.table());
+            !good)
+          return fail(good.error().text);
+    chunk.columns[slot].assign(bytes.begin(), bytes.end());
+  }
+  void place_chunks() {
+    r_.storage.restore_ids(slots_, std::move(free_), row_.retired);
+    for (auto& [uid, chunk] : waiting_) {
+      at_ = {StateSection::chunks, uid, 0};
+      Archetype& archetype = *r_.storage.archetypes()[chunk.row.archetype];
+      const std::size_t place =
+          chunk.row.depth < archetype.groups.size() ? archetype.groups[chunk.row.depth].chunks.size() : 0;
+      if (!expect(chunk.row.place == place, "a chunk before this one is missing")) return;
+      for (std::size_t slot = 0; slot < chunk.columns.size(); ++slot)
+        if (!expect(!chunk.columns[slot].empty() || (slot == column_parents && chunk.row.depth == 0),
+                    "a column is missing"))
+          return;
+      if (!expect(chunk.row.depth > 0 || chunk.columns[column_parents].empty(), "roots have a column of parents"))
+        return;
+      const std::span ids(reinterpret_cast<const Entity*>(chunk.columns[column_ids].data()), chunk.row.rows);
+      for (const Entity e : ids) {
+        if (!expect(e.index < slots_.size() && slots_[e.index].generation == e.generation &&
+                        slots_[e.index].locator == (0x80000000u | state_alive),
+                    "a row's entity is not alive, or has two rows"))
+          return;
+        slots_[e.index].locator = 0x80000000u;
+        --alive_;
+      }
+      const std::span parents(reinterpret_cast<const Entity*>(chunk.columns[column_parents].data()),
+                              chunk.row.depth ? chunk.row.rows : 0);
+      Chunk& placed = r_.storage.restore_chunk(archetype, chunk.row.depth, uid, ids, parents);
+      for (std::size_t slot = 0; slot < chunk.columns.size(); ++slot) {
+        placed.slots()[slot].version = chunk.versions[slot];
+        if (!chunk.columns[slot].empty())
+          std::memcpy(placed.slots()[slot].data, chunk.columns[slot].data(), chunk.columns[slot].size());
+      }
+    }
+    at_ = {StateSection::directory, 0, 0};
+    expect(alive_ == 0, "a living entity has no row");
+  }
+  void hierarchy(const StateKey& key, std::span<const std::byte> bytes) {
+    if (!expect(bytes.size() == sizeof(Hierarchy::Page::links), "the page is cut off") ||
+        !expect(key.key <= row_.indices >> Hierarchy::page_bits, "the page's number is out of range"))
+      return;
+    Hierarchy::Page& page = r_.structure.hierarchy().restore_page(static_cast<std::uint32_t>(key.key));
+    std::memcpy(page.links, bytes.data(), bytes.size());
+    page.version = row_.version;
+    for (std::uint32_t i = 0; i < std::size(page.links); ++i) {
+      const Links& links = page.links[i];
+      const std::uint32_t largest = std::max({links.first_child, links.last_child, links.next, links.previous});
+      if (!expect(largest < row_.indices, "a link leads nowhere")) return;
+    }
+  }
+  /// Every child is in its parent's list once, at the parent's depth plus one, and lists hold nothing else.
+  void check_hierarchy() {
+    const Storage& storage = r_.storage;
+    const Hierarchy& hierarchy = r_.structure.hierarchy();
+    at_ = {StateSection::hierarchy, 0, 0};
+    std::uint64_t children = 0, listed = 0;
+    const auto alive_index = [&](std::uint32_t index) {
+      return index && storage.alive({index, storage.ids().slot(index).generation});
+    };
+    for (std::uint32_t number = 0; number < storage.chunk_numbers(); ++number) {
+      const Chunk* chunk = storage.chunk(number);
+      if (!chunk) continue;
+      for (std::uint32_t row = 0; row < chunk->count; ++row) {
+        const Entity e = chunk->ids()[row];
+        if (chunk->depth) {
+          ++children;
+          const Row up = storage.find(chunk->parents()[row]);
+          if (!expect(up && up.chunk->depth + 1 == chunk->depth, "a child's parent is not alive, or at a wrong depth"))
+            return;
+        }
+        const std::uint32_t expected = hierarchy.children(e);
+        std::uint32_t previous = 0, found = 0;
+        for (Entity child = hierarchy.first_child(e); child; child = hierarchy.next_sibling(child)) {
+          at_.key = e.index >> Hierarchy::page_bits;
+          if (!expect(alive_index(child.index) && hierarchy.parent(child) == e,
+                      "a list of children holds a stranger") ||
+              !expect(hierarchy.previous(child) == previous, "links between siblings disagree") ||
+              !expect(++found <= expected, "a list of children is longer than its count"))
+            return;
+          previous = child.index;
+        }
+        if (!expect(found == expected && hierarchy.last_child(e) == previous,
+                    "a list of children is shorter than its count"))
+          return;
+        listed += found;
+      }
+    }
+    expect(listed == children, "a child is in no list of children");
+  }
+  void texts(const StateKey&, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      if (!expect(bytes.size() >= 4, "the page of texts is cut off")) return;
+      const auto length = get<std::uint32_t>(bytes, 0);
+      if (!expect(length > 0 && bytes.size() - 4 >= length, "the page of texts is cut off")) return;
+      bool collision = false;
+      r_.texts.intern({reinterpret_cast<const char*>(bytes.data()) + 4, length}, &collision);
+      if (!expect(!collision, "two texts have one hash")) return;
+      bytes = bytes.subspan(4 + length);
+    }
+  }
+  /// A copy of a batch at an aligned place, verified; null where it is not good.
+  std::optional<BatchView> batch(std::span<const std::byte> bytes) {
+    aligned_.assign((bytes.size() + 15) / 16, {});
+    std::memcpy(aligned_.data(), bytes.data(), bytes.size());
+    const auto good = verify_batch({reinterpret_cast<const std::byte*>(aligned_.data()), bytes.size()},
+                                   r_.types.table(), {.batch_bytes_max = batch_bytes_max, .count_max = ~0u});
+    if (!good) {
+      fail(good.error().text);
+      return {};
+    }
+    return *good;
+  }
+  void pending(const StateKey&, std::span<const std::byte> bytes) {
+    if (!expect(bytes.size() > sizeof(PendingRow), "the waiting batch is cut off")) return;
+    const auto row = get<PendingRow>(bytes, 0);
+    const std::optional<BatchView> waiting = batch(bytes.subspan(sizeof(PendingRow)));
+    if (!waiting) return;
+    if (row.queue == PendingQueue::input) {
+      r_.input.append_batch(*waiting);
+      return;
+    }
+    const bool first = r_.cascade.empty();
+    if (!expect(row.message < waiting->count() && (first || row.message == 0), "a waiting batch begins behind its end"))
+      return;
+    if (first) {
+      r_.cursor.message = row.message;
+      const std::byte* at = waiting->body();
+      if (waiting->kind() == BatchKind::table)
+        for (std::uint32_t i = 0; i < row.message; ++i) at = table_item(*waiting, at).next;
+      r_.cursor.offset = static_cast<std::size_t>(at - waiting->body());
+    }
+    r_.cascade.append_batch(*waiting);
+  }
+  void timer(const StateKey& key, std::span<const std::byte> bytes) {
+    const std::optional<BatchView> timed = batch(bytes);
+    if (!timed) return;
+    if (!expect(timed->kind() == BatchKind::timed && key.key < row_.next_timer, "a timer is not one")) return;
+    r_.timers.add(key.key, *timed);
+  }
+  void finish(StateSection section) {
+    at_ = {section, 0, 0};
+    if (section == StateSection::registry) expect(found_, "the registry's row is missing");
+    if (section == StateSection::directory) expect(slots_.size() == row_.indices, "pages of ids are missing");
+    if (section == StateSection::columns) place_chunks();
+  }
+
+  struct Pending {
+    ChunkRow row;
+    std::vector<std::uint64_t> versions;
+    std::vector<std::vector<std::byte>> columns;
+  };
+  struct alignas(16) Block {
+    std::byte bytes[16];
+  };
+
+  EntityRegistry::Impl& r_;
+  StateSource& source_;
+  StateSection section_ = StateSection::registry;
+  StateKey at_;
+  std::optional<StateError> fault_;
+  RegistryRow row_;
+  bool found_ = false;
+  std::vector<DirectoryEntry> slots_;
+  RingQueue<std::uint32_t> free_;
+  std::uint64_t alive_ = 0;
+  std::map<std::uint64_t, Pending> waiting_;
+  std::vector<Block> aligned_;
+};
+
+std::expected<void, StateError> EntityRegistry::load(StateSource& source) {
+  check_outside();
+  return StateReader(*impl_, source).read();
+}
+
+}  // namespace muster

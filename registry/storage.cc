@@ -1,0 +1,311 @@
+#include "registry/storage.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "registry/fatal.h"
+#include "schema/hash.h"
+
+namespace muster {
+
+namespace {
+
+std::uint64_t hash_of(std::span<const TypeId> types) noexcept {
+  return hash64({reinterpret_cast<const char*>(types.data()), types.size_bytes()});
+}
+
+std::size_t slot_size(const Archetype& archetype, std::uint32_t slot) noexcept {
+  return slot < column_first ? 8 : archetype.slot_types[slot]->size;
+}
+
+}  // namespace
+
+Storage::Storage() = default;
+
+Storage::~Storage() {
+  for (Chunk* chunk : chunks_)
+    if (chunk) pool_.recycle(chunk);
+}
+
+// --- ids ---
+
+void Storage::mark_id(std::uint32_t index) {
+  const std::uint32_t page = index >> id_page_bits;
+  if (page >= id_page_versions_.size()) id_page_versions_.resize(page + 1);
+  id_page_versions_[page] = version_;
+}
+
+Entity Storage::reserve() {
+  const Entity e = ids_.create();
+  ids_.slot(e.index).locator = state_bits(IdState::reserved);
+  mark_id(e.index);
+  return e;
+}
+
+bool Storage::in_state(Entity e, IdState state) const noexcept {
+  return ids_.current(e) && e.generation != 0 && ids_.slot(e.index).locator == state_bits(state);
+}
+
+void Storage::set_state(Entity e, IdState state) {
+  ids_.slot(e.index).locator = state_bits(state);
+  mark_id(e.index);
+}
+
+void Storage::give_up(Entity e) {
+  set_state(e, IdState::free);
+  ids_.release(e);
+}
+
+void Storage::grant(std::uint32_t first, std::uint32_t count) {
+  require(first == ids_.indices(), "Storage::grant: not the first unused index");
+  ids_.extend(count);
+  for (std::uint32_t i = 0; i < count; ++i) set_state({first + i, 1}, IdState::granted);
+}
+
+void Storage::return_grant(std::uint32_t first, std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Entity e{first + i, 1};
+    if (!in_state(e, IdState::granted)) continue;
+    set_state(e, IdState::free);
+    ids_.give_back(e.index);
+  }
+}
+
+// --- component types and archetypes ---
+
+const StoredType& Storage::add_component(const TypeDescriptor& descriptor) {
+  if (const std::uint32_t* known = component_by_id_.find(descriptor.id)) return *components_[*known];
+  component_by_id_.put(descriptor.id, static_cast<std::uint32_t>(components_.size()));
+  components_.push_back(std::make_unique<StoredType>(
+      StoredType{descriptor.id, descriptor.tag ? 0 : descriptor.size, descriptor.align, &descriptor}));
+  return *components_.back();
+}
+
+const StoredType* Storage::component(TypeId type) const noexcept {
+  const std::uint32_t* known = component_by_id_.find(type);
+  return known ? components_[*known].get() : nullptr;
+}
+
+Archetype& Storage::archetype(std::span<const TypeId> types) {
+  const std::uint64_t hash = hash_of(types);
+  if (const std::uint32_t* known = archetype_by_hash_.find(hash)) {
+    if (std::ranges::equal(archetypes_[*known]->types, types)) return *archetypes_[*known];
+    for (Archetype* other : archetypes_colliding_)
+      if (std::ranges::equal(other->types, types)) return *other;
+  }
+  return add_archetype(next_archetype(), types);
+}
+
+Archetype& Storage::add_archetype(std::uint32_t number, std::span<const TypeId> types) {
+  auto made = std::make_unique<Archetype>();
+  made->number = number;
+  made->types.assign(types.begin(), types.end());
+  made->slot_types.assign(column_first, nullptr);
+  made->row_bytes = 16;
+  for (const TypeId type : types) {
+    const StoredType* known = component(type);
+    require(known, "Storage::archetype: a component type that was never added");
+    made->components.push_back(known);
+    if (known->size == 0) {
+      made->columns.push_back(no_column);
+      continue;
+    }
+    made->columns.push_back(static_cast<std::uint16_t>(made->slot_types.size()));
+    made->slot_types.push_back(known);
+    made->row_bytes += known->size;
+  }
+  archetypes_.resize(number + 1);
+  archetypes_[number] = std::move(made);
+  Archetype& archetype = *archetypes_[number];
+  if (const std::uint64_t hash = hash_of(types); archetype_by_hash_.find(hash))
+    archetypes_colliding_.push_back(&archetype);
+  else
+    archetype_by_hash_.put(hash, number);
+  if (on_archetype) on_archetype(on_archetype_context, archetype);
+  return archetype;
+}
+
+Archetype& Storage::with(Archetype& archetype, TypeId type) {
+  if (archetype.has(type)) return archetype;
+  const std::uint64_t edge = std::uint64_t{archetype.number} << 33 | std::uint64_t{type} << 1 | 1;
+  if (const std::uint32_t* known = edges_.find(edge)) return *archetypes_[*known];
+  std::vector<TypeId> types = archetype.types;
+  types.insert(std::ranges::lower_bound(types, type), type);
+  Archetype& to = this->archetype(types);
+  edges_.put(edge, to.number);
+  return to;
+}
+
+Archetype& Storage::without(Archetype& archetype, TypeId type) {
+  if (!archetype.has(type)) return archetype;
+  const std::uint64_t edge = std::uint64_t{archetype.number} << 33 | std::uint64_t{type} << 1;
+  if (const std::uint32_t* known = edges_.find(edge)) return *archetypes_[*known];
+  std::vector<TypeId> types = archetype.types;
+  std::erase(types, type);
+  Archetype& to = this->archetype(types);
+  edges_.put(edge, to.number);
+  return to;
+}
+
+// --- rows ---
+
+void Storage::first_touch(Chunk& chunk, std::uint32_t slot) {
+  if (preserver_) preserver_->before_write(chunk, slot);
+  chunk.slots()[slot].version = version_;
+}
+
+void Storage::touch_all(Chunk& chunk) {
+  const auto slots = static_cast<std::uint32_t>(chunk.archetype->slot_types.size());
+  for (std::uint32_t slot = 0; slot < slots; ++slot) touch(chunk, slot);
+}
+
+Chunk& Storage::new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::uint64_t uid) {
+  if (archetype.groups.size() <= depth) archetype.groups.resize(depth + 1);
+  depths_ = std::max(depths_, depth + 1);
+  Group& group = archetype.groups[depth];
+  Chunk* chunk = pool_.make(archetype, depth, capacity);
+  chunk->uid = uid;
+  chunk->place = static_cast<std::uint32_t>(group.chunks.size());
+  if (free_chunk_numbers_.empty()) {
+    chunk->number = static_cast<std::uint32_t>(chunks_.size());
+    require(chunk->number < 1u << 21, "storage: more than two million chunks");
+    chunks_.push_back(chunk);
+  } else {
+    chunk->number = free_chunk_numbers_.back();
+    free_chunk_numbers_.pop_back();
+    chunks_[chunk->number] = chunk;
+  }
+  group.chunks.push_back(chunk);
+  return *chunk;
+}
+
+Chunk& Storage::open_chunk(Archetype& archetype, std::uint32_t depth) {
+  if (depth < archetype.groups.size()) {
+    const std::vector<Chunk*>& chunks = archetype.groups[depth].chunks;
+    if (!chunks.empty() && chunks.back()->count < chunks.back()->capacity) return *chunks.back();
+    return new_chunk(archetype, depth, chunk_capacity(archetype, static_cast<std::uint32_t>(chunks.size())),
+                     next_chunk_uid_++);
+  }
+  return new_chunk(archetype, depth, chunk_capacity(archetype, 0), next_chunk_uid_++);
+}
+
+Row Storage::append(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
+  Chunk& chunk = open_chunk(archetype, depth);
+  touch_all(chunk);
+  const std::uint32_t row = chunk.count++;
+  chunk.ids()[row] = e;
+  if (depth) chunk.parents()[row] = parent;
+  place_id(e.index, chunk, row);
+  ++archetype.groups[depth].rows;
+  ++archetype.rows;
+  ++rows_;
+  return {&chunk, row};
+}
+
+Row Storage::create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
+  const Row row = append(e, archetype, depth, parent);
+  mark_id(e.index);
+  const auto slots = static_cast<std::uint16_t>(archetype.slot_types.size());
+  for (std::uint16_t slot = column_first; slot < slots; ++slot) {
+    const std::uint32_t size = archetype.slot_types[slot]->size;
+    std::memset(row.at(slot, size), 0, size);
+  }
+  return row;
+}
+
+void Storage::take_row(Row gone) {
+  Archetype& archetype = *gone.chunk->archetype;
+  Group& group = archetype.groups[gone.chunk->depth];
+  Chunk& last = *group.chunks.back();
+  const std::uint32_t from = last.count - 1;
+  touch_all(last);
+  if (gone.chunk != &last || gone.row != from) {
+    if (gone.chunk != &last) touch_all(*gone.chunk);
+    const auto slots = static_cast<std::uint32_t>(archetype.slot_types.size());
+    for (std::uint32_t slot = 0; slot < slots; ++slot) {
+      std::byte* to = gone.chunk->slots()[slot].data;
+      if (!to) continue;
+      const std::size_t size = slot_size(archetype, slot);
+      std::memcpy(to + gone.row * size, last.slots()[slot].data + from * size, size);
+    }
+    place_id(gone.chunk->ids()[gone.row].index, *gone.chunk, gone.row);
+  }
+  --last.count;
+  --group.rows;
+  --archetype.rows;
+  --rows_;
+  if (last.count == 0) {
+    if (preserver_) preserver_->before_recycle(last);
+    group.chunks.pop_back();
+    chunks_[last.number] = nullptr;
+    free_chunk_numbers_.push_back(last.number);
+    pool_.recycle(&last);
+  }
+}
+
+void Storage::destroy(Entity e, bool park) {
+  take_row(find(e));
+  ids_.slot(e.index).locator = state_bits(park ? IdState::parked : IdState::free);
+  if (!park) ids_.release(e);
+  mark_id(e.index);
+}
+
+Row Storage::move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
+  const Row from = find(e);
+  const Row to = append(e, archetype, depth, parent);
+  const Archetype& old = *from.chunk->archetype;
+  const auto slots = static_cast<std::uint16_t>(archetype.slot_types.size());
+  for (std::uint16_t slot = column_first; slot < slots; ++slot) {
+    const StoredType& type = *archetype.slot_types[slot];
+    if (const std::uint16_t source = &old == &archetype ? slot : old.column(type.id); source != no_column)
+      std::memcpy(to.at(slot, type.size), from.at(source, type.size), type.size);
+    else
+      std::memset(to.at(slot, type.size), 0, type.size);
+  }
+  take_row(from);
+  // Taking the row may have moved the one just appended, where both are in one group: look it up again.
+  if (&old == &archetype && from.chunk->depth == depth) return find(e);
+  return to;
+}
+
+void Storage::set_parent(Row row, Entity parent) {
+  touch(*row.chunk, column_parents);
+  row.chunk->parents()[row.row] = parent;
+}
+
+// --- reading saved state back ---
+
+void Storage::restore_ids(std::vector<DirectoryEntry> slots, RingQueue<std::uint32_t> free, std::uint64_t retired) {
+  id_page_versions_.assign((slots.size() >> id_page_bits) + 1, version_);
+  ids_.restore(std::move(slots), std::move(free), retired);
+}
+
+Archetype& Storage::restore_archetype(std::uint32_t number, std::span<const TypeId> types) {
+  require(number >= archetypes_.size(), "Storage::restore_archetype: numbers must ascend");
+  return add_archetype(number, types);
+}
+
+Chunk& Storage::restore_chunk(Archetype& archetype, std::uint32_t depth, std::uint64_t uid, std::span<const Entity> ids,
+                              std::span<const Entity> parents) {
+  const std::uint32_t place =
+      depth < archetype.groups.size() ? static_cast<std::uint32_t>(archetype.groups[depth].chunks.size()) : 0;
+  const auto count = static_cast<std::uint32_t>(ids.size());
+  Chunk& chunk = new_chunk(archetype, depth, std::max(count, chunk_capacity(archetype, place)), uid);
+  for (std::uint32_t slot = 0; slot < archetype.slot_types.size(); ++slot) chunk.slots()[slot].version = version_;
+  chunk.count = count;
+  std::memcpy(chunk.ids(), ids.data(), ids.size_bytes());
+  if (depth) std::memcpy(chunk.parents(), parents.data(), parents.size_bytes());
+  for (std::uint32_t row = 0; row < count; ++row) place_id(ids[row].index, chunk, row);
+  archetype.groups[depth].rows += count;
+  archetype.rows += count;
+  rows_ += count;
+  return chunk;
+}
+
+void Storage::restore_counters(std::uint64_t next_chunk_uid, std::uint32_t next_archetype, std::uint64_t version) {
+  next_chunk_uid_ = next_chunk_uid;
+  if (next_archetype > archetypes_.size()) archetypes_.resize(next_archetype);
+  version_ = version;
+}
+
+}  // namespace muster

@@ -1,0 +1,51 @@
+// Messages that wait for the registry's clock, in order of due time, then of id.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "messages/batch.h"
+
+namespace muster {
+
+using TimerId = std::uint64_t;
+
+class Timers {
+ public:
+  struct Key {
+    std::uint64_t due_ns;
+    TimerId id;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  /// Keeps a copy of a whole timed batch under `id`.
+  void add(TimerId id, const BatchView& timed) {
+    const Key key{timed.header().argument, id};
+    const auto bytes = timed.bytes();
+    if (waiting_.emplace(key, std::vector<std::byte>(bytes.begin(), bytes.end())).second) due_by_id_[id] = key.due_ns;
+  }
+  bool cancel(TimerId id) {
+    const auto at = due_by_id_.find(id);
+    if (at == due_by_id_.end()) return false;
+    waiting_.erase({at->second, id});
+    due_by_id_.erase(at);
+    return true;
+  }
+  bool empty() const noexcept { return waiting_.empty(); }
+  std::size_t size() const noexcept { return waiting_.size(); }
+  /// Of the first; there must be one.
+  std::uint64_t next_due() const noexcept { return waiting_.begin()->first.due_ns; }
+  /// Takes the first one away and gives its batch.
+  std::vector<std::byte> pop() {
+    auto node = waiting_.extract(waiting_.begin());
+    due_by_id_.erase(node.key().id);
+    return std::move(node.mapped());
+  }
+  const std::map<Key, std::vector<std::byte>>& waiting() const noexcept { return waiting_; }
+
+ private:
+  std::map<Key, std::vector<std::byte>> waiting_;
+  std::map<TimerId, std::uint64_t> due_by_id_;
+};
+
+}  // namespace muster

@@ -1,0 +1,47 @@
+// Makes types known to a registry on first use: its type table, its storage and its routes.
+#pragma once
+
+#include "messages/type_table.h"
+#include "registry/handler_table.h"
+#include "registry/storage.h"
+
+namespace muster {
+
+class TypesKnown {
+ public:
+  explicit TypesKnown(Storage& storage) : storage_(storage) {}
+
+  TypeTable& table() noexcept { return table_; }
+  const TypeTable& table() const noexcept { return table_; }
+  HandlerTable& handlers() noexcept { return handlers_; }
+
+  /// A compiled type. A known type with another layout is the program's mistake: throws SetupError naming it.
+  template <GeneratedType T>
+  void need() {
+    if constexpr (TypeTraits<T>::role == TypeRole::component) {
+      if (!storage_.component(TypeTraits<T>::id)) [[unlikely]]
+        learn(TypeTraits<T>::id, table_.add<T>());
+    } else {
+      if (!handlers_.route(TypeTraits<T>::id)) [[unlikely]]
+        learn(TypeTraits<T>::id, table_.add<T>());
+    }
+  }
+  /// The route of a compiled message.
+  template <GeneratedType M>
+  MessageRoute& route() {
+    need<M>();
+    return *handlers_.route(TypeTraits<M>::id);
+  }
+  /// The route of any known message type; null where there is no such type.
+  MessageRoute* route(TypeId message);
+  /// A component type by id; null where unknown or no component.
+  const StoredType* component(TypeId type);
+
+ private:
+  void learn(TypeId type, std::expected<void, SchemaError> added);
+  TypeTable table_;
+  HandlerTable handlers_;
+  Storage& storage_;
+};
+
+}  // namespace muster
