@@ -38,10 +38,10 @@ class StateReader {
         {StateSection::timers, &StateReader::timer}};
     for (const auto& [section, step] : steps) {
       section_ = section;
-      source_.rows(section, [&, step = step](const StateKey& key, std::span<const std::byte> bytes) {
+      source_.rows(section, [&, run = step](const StateKey& key, std::span<const std::byte> bytes) {
         if (fault_) return;
         at_ = key;
-        (this->*step)(key, bytes);
+        (this->*run)(key, bytes);
       });
       if (!fault_) finish(section);
       if (fault_) return std::unexpected(std::move(*fault_));
