@@ -49,8 +49,32 @@ class PerfectIndex {
   unsigned shift_ = 31;
 };
 
+bool is_signed(FieldKind kind) {
+  return kind == FieldKind::int8 || kind == FieldKind::int16 || kind == FieldKind::int32 || kind == FieldKind::int64;
+}
+
+ValueRule enum_rule(const FieldDescriptor& field) {
+  const EnumDescriptor& values = *field.enumeration;
+  ValueRule rule{.kind = values.bit_flags ? ValueRule::Kind::flags : ValueRule::Kind::enumerated,
+                 .size = static_cast<std::uint8_t>(field.size),
+                 .is_signed = is_signed(field.kind),
+                 .enumeration = &values,
+                 .path = {}};
+  bool first = true;
+  for (const EnumValue& value : values.values) {
+    rule.mask |= static_cast<std::uint64_t>(value.value);
+    rule.min = first ? value.value : std::min(rule.min, value.value);
+    rule.max = first ? value.value : std::max(rule.max, value.value);
+    first = false;
+  }
+  const std::uint64_t span = static_cast<std::uint64_t>(rule.max) - static_cast<std::uint64_t>(rule.min);
+  rule.gaps = values.values.empty() || span + 1 != values.values.size();
+  return rule;
+}
+
 /// The places of one type by the hash of their paths; made when first asked for.
 struct Places {
+  std::vector<ValueRule> rules;
   std::once_flag made;
   std::unordered_map<FieldId, FieldPlace> by_id;
 };
@@ -105,6 +129,8 @@ struct TypeTable::Impl {
   std::unordered_map<TypeId, Places> places;  // nodes never move
   PerfectIndex by_id;
 
+  void collect_rules(const TypeDescriptor& type, std::uint32_t base, const std::string& prefix,
+                     std::vector<ValueRule>& out) const;
   void collect(const TypeDescriptor& type, std::uint32_t base, const std::string& prefix, Places& out) const {
     const auto add = [&](const std::string& path, const FieldPlace& place) {
       // Two paths with one hash: neither can be reached by it, and what holds them must be set as a whole.
@@ -127,6 +153,35 @@ struct TypeTable::Impl {
     }
   }
 };
+
+/// Appends the rules of one value of `type` at `base`.
+void TypeTable::Impl::collect_rules(const TypeDescriptor& type, std::uint32_t base, const std::string& prefix,
+                                    std::vector<ValueRule>& out) const {
+  const auto padding = [&](std::uint32_t from, std::uint32_t to, std::string path) {
+    if (from < to) out.push_back({.offset = base + from, .count = to - from, .path = std::move(path)});
+  };
+  std::uint32_t end = 0;
+  std::string last;
+  for (const FieldDescriptor& field : type.fields) {
+    padding(end, field.offset, last);
+    last = prefix + field.name;
+    end = field.offset + field.size * field.count;
+    if (field.kind == FieldKind::structure) {
+      const TypeDescriptor* inner = by_id.find(field.type);
+      for (std::uint32_t i = 0; inner != nullptr && i < field.count; ++i)
+        collect_rules(*inner, base + field.offset + i * field.size,
+                      field.is_array ? last + "[" + std::to_string(i) + "]." : last + ".", out);
+    } else if (field.kind == FieldKind::boolean || field.enumeration != nullptr) {
+      ValueRule rule =
+          field.enumeration != nullptr ? enum_rule(field) : ValueRule{.kind = ValueRule::Kind::boolean, .path = {}};
+      rule.offset = base + field.offset;
+      rule.count = field.count;
+      rule.path = last;
+      out.push_back(std::move(rule));
+    }
+  }
+  padding(end, type.size, last);
+}
 
 TypeTable::TypeTable() : impl_(std::make_unique<Impl>()) {}
 TypeTable::~TypeTable() = default;
@@ -161,6 +216,8 @@ std::expected<void, SchemaError> TypeTable::add_schema(std::span<const std::byte
     impl_->places.try_emplace(type->id);
   }
   impl_->by_id.rebuild(impl_->types);
+  for (const TypeDescriptor* type : fresh)
+    if (!type->is_table) impl_->collect_rules(*type, 0, "", impl_->places[type->id].rules);
   return {};
 }
 
@@ -237,6 +294,11 @@ const FieldPlace* TypeTable::place(const TypeDescriptor& type, FieldId field) co
   std::call_once(places.made, [&] { impl_->collect(type, 0, "", places); });
   const auto found = places.by_id.find(field);
   return found == places.by_id.end() || found->second.field == nullptr ? nullptr : &found->second;
+}
+
+std::span<const ValueRule> TypeTable::rules(const TypeDescriptor& type) const noexcept {
+  const auto at = impl_->places.find(type.id);
+  return at == impl_->places.end() ? std::span<const ValueRule>() : at->second.rules;
 }
 
 std::span<const TypeDescriptor* const> TypeTable::types() const noexcept { return impl_->types; }

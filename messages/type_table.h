@@ -23,6 +23,21 @@ struct FieldPlace {
   std::uint32_t count = 1;
 };
 
+/// One thing that the bytes of a struct value must obey: padding that is zero, a bool that is 0 or 1, an enum's value.
+struct ValueRule {
+  enum class Kind : std::uint8_t { zero, boolean, enumerated, flags };
+  Kind kind = Kind::zero;
+  std::uint8_t size = 1;  ///< bytes of one enum value
+  bool is_signed = false;
+  std::uint32_t offset = 0;
+  std::uint32_t count = 1;                      ///< padding: bytes; bool and enum: elements, side by side
+  std::int64_t min = 0, max = 0;                ///< of the enum's values
+  std::uint64_t mask = 0;                       ///< of flags: the known bits
+  bool gaps = false;                            ///< not every value between min and max is one
+  const EnumDescriptor* enumeration = nullptr;  ///< null for padding and bool
+  std::string path;                             ///< "position.x"; of padding: of the field before it
+};
+
 /// Not thread-safe while a schema is added; otherwise const and free to share. Descriptors never move or go away.
 class TypeTable {
  public:
@@ -55,6 +70,9 @@ class TypeTable {
   [[nodiscard]] std::expected<FieldPlace, std::string> place(const TypeDescriptor& type, std::string_view path) const;
   /// The place whose path hashes to `field` (leaves, array elements, whole arrays and nested structs); null if none.
   const FieldPlace* place(const TypeDescriptor& type, FieldId field) const noexcept;
+
+  /// What a value of this struct must obey beyond its size, nested structs included; empty for many types, and for tables.
+  std::span<const ValueRule> rules(const TypeDescriptor& type) const noexcept;
 
   /// All types in the order they were added.
   std::span<const TypeDescriptor* const> types() const noexcept;

@@ -127,7 +127,7 @@ void append_random(BatchWriter& writer, std::deque<Plain>& list, std::mt19937& r
   switch (upto(11)) {
     case 0:
     case 1: {
-      const Damage m{.amount = static_cast<float>(upto(9)), .zero = 0, .from = target};
+      const Damage m{.amount = static_cast<float>(upto(9)), .from = target};
       one.type = TypeTraits<Damage>::id;
       one.payload = bytes_of(m);
       if (by_id)

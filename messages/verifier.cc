@@ -1,0 +1,429 @@
+#include "messages/verifier.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "messages/row_set.h"
+#include "messages/table_check.h"
+
+namespace muster {
+namespace {
+
+using Result = std::expected<void, BatchFault>;
+
+std::unexpected<BatchFault> fault(Fault what, std::size_t offset, TypeId type, std::string field, std::string text) {
+  return std::unexpected(BatchFault{what, static_cast<std::uint32_t>(offset), type, std::move(field), std::move(text)});
+}
+
+std::string number(std::uint64_t value) { return std::to_string(value); }
+
+bool all_zero(const std::byte* at, std::size_t bytes) noexcept {
+  std::byte any{};
+  for (std::size_t i = 0; i < bytes; ++i) any |= at[i];
+  return any == std::byte{};
+}
+
+std::size_t first_nonzero(const std::byte* at) noexcept {
+  std::size_t i = 0;
+  while (at[i] == std::byte{}) ++i;
+  return i;
+}
+
+std::int64_t read_integer(const std::byte* at, std::uint32_t size, bool is_signed) noexcept {
+  std::uint64_t value = 0;
+  std::memcpy(&value, at, size);
+  const unsigned unused = 64 - 8 * size;
+  return is_signed ? static_cast<std::int64_t>(value << unused) >> unused : static_cast<std::int64_t>(value);
+}
+
+bool is_value_of(const ValueRule& rule, std::int64_t value) noexcept {
+  if (rule.kind == ValueRule::Kind::flags) return (static_cast<std::uint64_t>(value) & ~rule.mask) == 0;
+  if (!rule.gaps) return value >= rule.min && value <= rule.max;
+  return std::ranges::find(rule.enumeration->values, value, &EnumValue::value) != rule.enumeration->values.end();
+}
+
+bool obeys(const ValueRule& rule, const std::byte* value) noexcept {
+  const std::byte* at = value + rule.offset;
+  switch (rule.kind) {
+    case ValueRule::Kind::zero: return all_zero(at, rule.count);
+    case ValueRule::Kind::boolean:
+      for (std::uint32_t i = 0; i < rule.count; ++i)
+        if (at[i] > std::byte{1}) return false;
+      return true;
+    case ValueRule::Kind::enumerated:
+    case ValueRule::Kind::flags:
+      for (std::uint32_t i = 0; i < rule.count; ++i)
+        if (!is_value_of(rule, read_integer(at + std::size_t{i} * rule.size, rule.size, rule.is_signed))) return false;
+      return true;
+  }
+  return false;
+}
+
+/// Says how `value`, at `offset` in the batch, breaks the rule.
+std::unexpected<BatchFault> broken(const ValueRule& rule, const std::byte* value, std::size_t offset,
+                                   const TypeDescriptor& type) {
+  const std::byte* const at = value + rule.offset;
+  offset += rule.offset;
+  if (rule.kind == ValueRule::Kind::zero) {
+    const std::size_t byte = first_nonzero(at);
+    return fault(Fault::nonzero_padding, offset + byte, type.id, rule.path,
+                 type.name + ": the padding behind " + rule.path + " is " +
+                     number(std::to_integer<unsigned>(at[byte])) + ", expected 0");
+  }
+  for (std::uint32_t i = 0;; ++i) {
+    const std::string path = rule.count > 1 ? rule.path + "[" + number(i) + "]" : rule.path;
+    if (rule.kind == ValueRule::Kind::boolean) {
+      if (at[i] > std::byte{1})
+        return fault(Fault::bad_bool, offset + i, type.id, path,
+                     type.name + "." + path + " is " + number(std::to_integer<unsigned>(at[i])) + ", a bool is 0 or 1");
+      continue;
+    }
+    const std::int64_t found = read_integer(at + std::size_t{i} * rule.size, rule.size, rule.is_signed);
+    if (is_value_of(rule, found)) continue;
+    const std::string text = rule.is_signed ? std::to_string(found) : number(static_cast<std::uint64_t>(found));
+    return fault(Fault::bad_enum, offset + std::size_t{i} * rule.size, type.id, path,
+                 type.name + "." + path + " is " + text +
+                     (rule.kind == ValueRule::Kind::flags ? ", which has bits that are no value of "
+                                                          : ", which is no value of ") +
+                     rule.enumeration->name);
+  }
+}
+
+/// A struct inside a payload.
+struct Part {
+  const TypeDescriptor* type;
+  std::uint32_t offset;
+  std::span<const ValueRule> rules;
+};
+
+/// Judges one batch. Nothing is read before it is known to lie inside `bytes_`.
+class Judge {
+ public:
+  Judge(std::span<const std::byte> bytes, std::size_t base, const TypeTable& types, const VerifierLimits& limits)
+      : bytes_(bytes), base_(base), types_(types), limits_(limits) {}
+
+  Result run(bool inside_timed) {
+    if (Result result = header(inside_timed); !result) return result;
+    switch (h_.kind) {
+      case BatchKind::each:
+      case BatchKind::world:
+      case BatchKind::subtree: return items();
+      case BatchKind::shared: return shared();
+      case BatchKind::table: return tables();
+      case BatchKind::timed: return timed();
+    }
+    return {};
+  }
+
+ private:
+  std::unexpected<BatchFault> bad(Fault what, std::size_t offset, std::string text, std::string field = {}) const {
+    return fault(what, base_ + offset, h_.type, std::move(field), std::move(text));
+  }
+
+  Result header(bool inside_timed) {
+    if (reinterpret_cast<std::uintptr_t>(bytes_.data()) % batch_alignment != 0)
+      return bad(Fault::misaligned, 0, "the batch does not begin on a 16-byte boundary");
+    if (bytes_.size() < sizeof h_)
+      return bad(Fault::truncated, bytes_.size(),
+                 "a batch has at least 32 bytes, the frame holds " + number(bytes_.size()));
+    std::memcpy(&h_, bytes_.data(), sizeof h_);
+    if (h_.bytes > limits_.batch_bytes_max)
+      return bad(
+          Fault::oversized, 0,
+          "batch says " + number(h_.bytes) + " bytes, at most " + number(limits_.batch_bytes_max) + " are allowed");
+    if (h_.bytes % 16 != 0)
+      return bad(Fault::misaligned, 0, "batch says " + number(h_.bytes) + " bytes, which is no multiple of 16");
+    if (h_.bytes != bytes_.size())
+      return bad(h_.bytes > bytes_.size() ? Fault::truncated : Fault::wrong_size, 0,
+                 "batch says " + number(h_.bytes) + " bytes, frame holds " + number(bytes_.size()));
+    const auto kind = static_cast<unsigned>(h_.kind);
+    if (kind < 1 || kind > 6) return bad(Fault::unknown_kind, 8, "batch kind " + number(kind) + " is unknown");
+    if (inside_timed && h_.kind == BatchKind::timed)
+      return bad(Fault::nested_timer, 8, "a timed batch holds another timed batch");
+    const unsigned known_flags = h_.kind == BatchKind::timed ? 0u
+                                 : h_.kind == BatchKind::each || h_.kind == BatchKind::shared
+                                     ? unsigned{batch_causes} | unsigned{batch_rows}
+                                     : unsigned{batch_causes};
+    if ((h_.flags & ~known_flags) != 0)
+      return bad(Fault::unknown_flag, 9,
+                 "batch flags are " + number(h_.flags) + ", this kind knows " + number(known_flags));
+    if (h_.count == 0) return bad(Fault::wrong_count, 12, "batch says it holds no message");
+    if (h_.count > limits_.count_max)
+      return bad(Fault::wrong_count, 12,
+                 "batch says " + number(h_.count) + " messages, at most " + number(limits_.count_max) + " are allowed");
+
+    type_ = types_.find(h_.type);
+    if (type_ == nullptr) return bad(Fault::unknown_type, 4, "message type id " + number(h_.type) + " is unknown");
+    if (h_.kind != BatchKind::timed) {
+      const bool table = h_.kind == BatchKind::table;
+      if (type_->role != (table ? TypeRole::table_message : TypeRole::message))
+        return bad(Fault::wrong_role, 4,
+                   type_->name + (table ? " is no message table" : " is no message struct") +
+                       ", and cannot be sent in a batch of this kind");
+    }
+    if (Result result = argument(); !result) return result;
+    return layout();
+  }
+
+  Result argument() const {
+    constexpr std::uint64_t all = subtree_ancestors | subtree_self | subtree_descendants;
+    if (h_.kind == BatchKind::timed) return {};
+    if (h_.kind == BatchKind::subtree || h_.kind == BatchKind::table) {
+      if (h_.argument > all || (h_.argument == 0 && h_.kind == BatchKind::subtree))
+        return bad(Fault::bad_argument, 24,
+                   "argument " + number(h_.argument) + " is no mask of subtree parts (1 to 7)");
+    } else if (h_.argument != 0) {
+      return bad(Fault::bad_argument, 24, "argument is " + number(h_.argument) + ", this kind has none: expected 0");
+    }
+    return {};
+  }
+
+  /// header_units, payload_offset, payload_bytes, item_bytes: each follows from kind, flags, type and row set.
+  Result layout() {
+    PayloadShape shape{};
+    const bool sized = h_.kind != BatchKind::table && h_.kind != BatchKind::timed;
+    if (sized) {
+      shape = PayloadShape::of(*type_);
+      parts_.push_back({type_, 0, types_.rules(*type_)});
+    } else {
+      shape.align = 16;
+    }
+    if ((h_.flags & batch_rows) != 0) {
+      if (Result result = row_set(shape); !result) return result;
+    } else if (h_.header_units != 2) {
+      return bad(Fault::wrong_size, 10,
+                 "batch header says " + number(h_.header_units) + " units of 16 bytes, without a row set it has 2");
+    }
+    const std::uint32_t offset = payload_offset_for(h_.kind, causes(), shape.align);
+    if (h_.payload_offset != offset)
+      return bad(Fault::wrong_offset, 11,
+                 "payload offset is " + number(h_.payload_offset) + ", expected " + number(offset));
+    if (h_.payload_bytes != shape.bytes)
+      return bad(
+          Fault::wrong_size, 16,
+          "payload of " + type_->name + " says " + number(h_.payload_bytes) + " bytes, expected " + number(shape.bytes),
+          {});
+    const std::uint32_t item = !sized                         ? 0
+                               : h_.kind == BatchKind::shared ? 8
+                                                              : item_bytes_for(offset, shape.bytes, shape.align);
+    if (h_.item_bytes != item)
+      return bad(Fault::wrong_size, 20, "items say " + number(h_.item_bytes) + " bytes, expected " + number(item));
+    return {};
+  }
+
+  /// Checks the row set and makes `shape` that of the whole payload.
+  Result row_set(PayloadShape& shape) {
+    if (bytes_.size() < 48)
+      return bad(Fault::bad_row_set, bytes_.size(),
+                 "a batch with a row set has at least 48 bytes, this one has " + number(bytes_.size()));
+    std::uint32_t count, zero;
+    std::memcpy(&count, bytes_.data() + 32, 4);
+    std::memcpy(&zero, bytes_.data() + 36, 4);
+    if (count > row_set_components_max)
+      return bad(
+          Fault::bad_row_set, 32,
+          "row set says " + number(count) + " components, at most " + number(row_set_components_max) + " are allowed");
+    if (zero != 0)
+      return bad(Fault::nonzero_padding, 36 + first_nonzero(bytes_.data() + 36),
+                 "the word behind the row set's count is not zero");
+    const std::uint32_t head = sizeof h_ + row_set_bytes(count);
+    if (h_.header_units * 16u != head)
+      return bad(Fault::bad_row_set, 10,
+                 "batch header says " + number(h_.header_units) + " units of 16 bytes, with " + number(count) +
+                     " components it has " + number(head / 16));
+    if (bytes_.size() < head)
+      return bad(Fault::truncated, bytes_.size(),
+                 "the row set of " + number(count) + " components ends at " + number(head) + ", the batch at " +
+                     number(bytes_.size()));
+    TypeId previous = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::size_t at = 40 + std::size_t{i} * sizeof(RowSetEntry);
+      RowSetEntry entry;
+      std::memcpy(&entry, bytes_.data() + at, sizeof entry);
+      const TypeDescriptor* const component = types_.find(entry.type);
+      if (component == nullptr)
+        return bad(Fault::bad_row_set, at, "row set: component type id " + number(entry.type) + " is unknown");
+      if (component->role != TypeRole::component)
+        return bad(Fault::bad_row_set, at, "row set: " + component->name + " is no component");
+      if (i > 0 && entry.type <= previous)
+        return bad(Fault::bad_row_set, at,
+                   "row set: " + component->name +
+                       (entry.type == previous ? " is named twice" : " is out of order: type ids ascend"));
+      previous = entry.type;
+      const std::uint32_t expected = round_up(shape.bytes, component->align);
+      if (entry.offset != expected)
+        return bad(Fault::bad_row_set, at + 4,
+                   "row set: " + component->name + " is at " + number(entry.offset) + ", expected " + number(expected));
+      if (expected > shape.bytes) gaps_.push_back({shape.bytes, expected});
+      parts_.push_back({component, expected, types_.rules(*component)});
+      shape.bytes = expected + component->size;
+      shape.align = std::max(shape.align, component->align);
+    }
+    if (count % 2 == 0 && !all_zero(bytes_.data() + head - 8, 8))
+      return bad(Fault::nonzero_padding, head - 8 + first_nonzero(bytes_.data() + head - 8),
+                 "the padding behind the row set is not zero");
+    return {};
+  }
+
+  /// The body's length, which `count` items (of all sorts) need exactly.
+  Result body(std::uint64_t needed) const {
+    const std::uint64_t whole = std::uint64_t{h_.header_units} * 16 + ((needed + 15) & ~std::uint64_t{15});
+    if (whole == h_.bytes) return {};
+    return bad(
+        Fault::wrong_count, 12,
+        number(h_.count) + " messages make a batch of " + number(whole) + " bytes, batch says " + number(h_.bytes));
+  }
+
+  Result zero(std::size_t from, std::size_t to, const char* what) const {
+    if (all_zero(bytes_.data() + from, to - from)) return {};
+    return bad(Fault::nonzero_padding, from + first_nonzero(bytes_.data() + from), std::string(what) + " is not zero");
+  }
+
+  Result payload(std::size_t at) const {
+    for (const auto& [from, to] : gaps_)
+      if (!all_zero(bytes_.data() + at + from, to - from))
+        return zero(at + from, at + to, "the padding between two components");
+    for (const Part& part : parts_)
+      for (const ValueRule& rule : part.rules)
+        if (const std::byte* value = bytes_.data() + at + part.offset; !obeys(rule, value)) [[unlikely]]
+          return broken(rule, value, base_ + at + part.offset, *part.type);
+    return {};
+  }
+
+  Result items() const {
+    const std::size_t begin = std::size_t{h_.header_units} * 16;
+    const std::uint64_t used = std::uint64_t{h_.count} * h_.item_bytes;
+    if (Result result = body(used); !result) return result;
+    const std::size_t head = (h_.kind == BatchKind::world ? 0u : 8u) + (causes() ? 8u : 0u);
+    const std::size_t payload_end = std::size_t{h_.payload_offset} + h_.payload_bytes;
+    bool ruled = !gaps_.empty();
+    for (const Part& part : parts_) ruled = ruled || !part.rules.empty();
+    if (ruled || head < h_.payload_offset || payload_end < h_.item_bytes)
+      for (std::uint32_t i = 0; i < h_.count; ++i) {
+        const std::size_t at = begin + std::size_t{i} * h_.item_bytes;
+        if (Result result = zero(at + head, at + h_.payload_offset, "the padding before a payload"); !result)
+          return result;
+        if (ruled)
+          if (Result result = payload(at + h_.payload_offset); !result) return result;
+        if (Result result = zero(at + payload_end, at + h_.item_bytes, "the padding behind a payload"); !result)
+          return result;
+      }
+    return zero(begin + used, bytes_.size(), "the padding behind the last item");
+  }
+
+  Result shared() const {
+    const std::size_t begin = std::size_t{h_.header_units} * 16;
+    const std::size_t payload_at = begin + h_.payload_offset;
+    const std::size_t payload_end = payload_at + h_.payload_bytes;
+    const std::size_t targets = payload_at + round_up(h_.payload_bytes, 16);
+    if (Result result = body(targets - begin + std::uint64_t{h_.count} * 8); !result) return result;
+    if (causes())
+      if (Result result = zero(begin + 8, begin + 16, "the padding behind the cause"); !result) return result;
+    if (Result result = payload(payload_at); !result) return result;
+    if (Result result = zero(payload_end, targets, "the padding behind the payload"); !result) return result;
+    return zero(targets + std::size_t{h_.count} * 8, bytes_.size(), "the padding behind the last target");
+  }
+
+  Result tables() const {
+    const std::size_t head = h_.payload_offset;
+    std::size_t at = sizeof h_;
+    for (std::uint32_t i = 0; i < h_.count; ++i) {
+      if (bytes_.size() - at < head)
+        return bad(Fault::truncated, at,
+                   "table " + number(i) + " of " + number(h_.count) + " begins at " + number(at) +
+                       ", the batch ends at " + number(bytes_.size()));
+      std::uint32_t length;
+      std::memcpy(&length, bytes_.data() + at + 8, 4);
+      if (Result result = zero(at + 12, at + 16, "the word behind a table's length"); !result) return result;
+      if (causes())
+        if (Result result = zero(at + 24, at + 32, "the padding behind the cause"); !result) return result;
+      const std::size_t data = at + head;
+      if (length > bytes_.size() - data)
+        return bad(Fault::truncated, at + 8,
+                   "table " + number(i) + " says " + number(length) + " bytes, " + number(bytes_.size() - data) +
+                       " are left in the batch");
+      if (auto problem = check_table(bytes_.subspan(data, length), *type_, types_, limits_))
+        return bad(problem->fault, data + problem->offset, std::move(problem->text), std::move(problem->field));
+      at = data + ((std::size_t{length} + 15) & ~std::size_t{15});
+      if (Result result = zero(data + length, at, "the padding behind a table"); !result) return result;
+    }
+    if (at != bytes_.size())
+      return bad(Fault::wrong_count, 12,
+                 number(h_.count) + " tables make a batch of " + number(at) + " bytes, batch says " + number(h_.bytes));
+    return {};
+  }
+
+  Result timed() const {
+    if (h_.count != 1) return bad(Fault::wrong_count, 12, "a timed batch holds 1 batch, this says " + number(h_.count));
+    constexpr std::size_t inner_at = sizeof(BatchHeader) + 16;
+    if (bytes_.size() < inner_at + sizeof(BatchHeader))
+      return bad(Fault::truncated, bytes_.size(),
+                 "a timed batch has at least 80 bytes, this one has " + number(bytes_.size()));
+    if (Result result = zero(40, 48, "the word behind the timer's id"); !result) return result;
+    Judge inner(bytes_.subspan(inner_at), base_ + inner_at, types_, limits_);
+    if (Result result = inner.run(true); !result) return result;
+    if (inner.h_.type != h_.type)
+      return bad(Fault::wrong_role, 4, "a timed batch of " + type_->name + " holds one of " + inner.type_->name);
+    return {};
+  }
+
+  bool causes() const noexcept { return (h_.flags & batch_causes) != 0; }
+
+  struct Gap {
+    std::uint32_t from, to;
+  };
+
+  std::span<const std::byte> bytes_;
+  std::size_t base_;
+  const TypeTable& types_;
+  const VerifierLimits& limits_;
+  BatchHeader h_;
+  const TypeDescriptor* type_ = nullptr;
+  std::vector<Part> parts_;
+  std::vector<Gap> gaps_;
+};
+
+}  // namespace
+
+const char* name(Fault fault) noexcept {
+  switch (fault) {
+    case Fault::truncated: return "truncated";
+    case Fault::misaligned: return "misaligned";
+    case Fault::oversized: return "oversized";
+    case Fault::unknown_kind: return "unknown_kind";
+    case Fault::unknown_flag: return "unknown_flag";
+    case Fault::unknown_type: return "unknown_type";
+    case Fault::wrong_role: return "wrong_role";
+    case Fault::wrong_size: return "wrong_size";
+    case Fault::wrong_count: return "wrong_count";
+    case Fault::wrong_offset: return "wrong_offset";
+    case Fault::nonzero_padding: return "nonzero_padding";
+    case Fault::bad_bool: return "bad_bool";
+    case Fault::bad_enum: return "bad_enum";
+    case Fault::bad_table: return "bad_table";
+    case Fault::bad_row_set: return "bad_row_set";
+    case Fault::bad_argument: return "bad_argument";
+    case Fault::nested_timer: return "nested_timer";
+  }
+  return "unknown";
+}
+
+std::expected<BatchView, BatchFault> verify_batch(std::span<const std::byte> bytes, const TypeTable& types,
+                                                  const VerifierLimits& limits) {
+  if (Result result = Judge(bytes, 0, types, limits).run(false); !result)
+    return std::unexpected(std::move(result.error()));
+  return BatchView(bytes);
+}
+
+std::expected<void, BatchFault> verify_value(std::span<const std::byte> value, const TypeDescriptor& type,
+                                             const TypeTable& types) {
+  if (value.size() != type.size)
+    return fault(Fault::wrong_size, 0, type.id, {},
+                 "a value of " + type.name + " has " + number(type.size) + " bytes, not " + number(value.size()));
+  for (const ValueRule& rule : types.rules(type))
+    if (!obeys(rule, value.data())) return broken(rule, value.data(), 0, type);
+  return {};
+}
+
+}  // namespace muster
