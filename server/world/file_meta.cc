@@ -1,0 +1,105 @@
+#include "server/world/file_meta.h"
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <random>
+
+#include "server/world/checksum.h"
+
+namespace muster {
+namespace {
+
+using Values = std::map<std::string, std::string>;
+
+std::string checksum_of(const Values& values) {
+  std::string all;
+  for (const auto& [name, value] : values)
+    if (name != "checksum") all += name + '=' + value + '\n';
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(text_checksum(all)));
+  return digits;
+}
+
+Values values_of(const FileMeta& meta) {
+  Values values{{"world", meta.world},
+                {"product", meta.product},
+                {"created", meta.created},
+                {"saved", meta.saved},
+                {"code", meta.code},
+                {"types", meta.types},
+                {"checkpoint", std::to_string(meta.checkpoint)},
+                {"sequence", std::to_string(meta.sequence)},
+                {"tick", std::to_string(meta.tick)},
+                {"rows", std::to_string(meta.rows)},
+                {"digest", meta.digest}};
+  values["checksum"] = checksum_of(values);
+  return values;
+}
+
+}  // namespace
+
+std::expected<FileMeta, WorldError> read_meta(Database& database, const std::string& shown) {
+  constexpr const char* doing = "reading the meta table";
+  auto statement = database.prepare("SELECT name, value FROM meta", doing);
+  if (!statement) return std::unexpected(std::move(statement.error()));
+  Values values;
+  Step step;
+  while ((step = statement->step()) == Step::row) values[statement->text(0)] = statement->text(1);
+  if (step == Step::error) return std::unexpected(database.error(doing));
+
+  const auto damaged = [&](const std::string& what) {
+    return std::unexpected(WorldError(WorldErrorCode::damaged, shown, "damaged: in the meta table " + what));
+  };
+  for (const auto& [name, value] : values_of({}))
+    if (!values.contains(name)) return damaged("'" + name + "' is missing");
+  if (values["checksum"] != checksum_of(values)) return damaged("the checksum does not fit the values");
+
+  FileMeta meta;
+  meta.world = values["world"];
+  meta.product = values["product"];
+  meta.created = values["created"];
+  meta.saved = values["saved"];
+  meta.code = values["code"];
+  meta.types = values["types"];
+  meta.digest = values["digest"];
+  const std::pair<const char*, std::uint64_t*> numbers[] = {
+      {"checkpoint", &meta.checkpoint}, {"sequence", &meta.sequence}, {"tick", &meta.tick}, {"rows", &meta.rows}};
+  for (const auto& [name, number] : numbers) {
+    const std::string& text = values[name];
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+    if (error != std::errc() || end != text.data() + text.size())
+      return damaged("'" + std::string(name) + "' is no number: '" + text + "'");
+  }
+  return meta;
+}
+
+std::expected<void, WorldError> write_meta(Database& database, const FileMeta& meta) {
+  constexpr const char* doing = "writing the meta table";
+  if (auto emptied = database.run("DELETE FROM meta", doing); !emptied) return emptied;
+  auto statement = database.prepare("INSERT INTO meta(name, value) VALUES(?1, ?2)", doing);
+  if (!statement) return std::unexpected(std::move(statement.error()));
+  for (const auto& [name, value] : values_of(meta))
+    if (!statement->bind(1, std::string_view(name)).bind(2, std::string_view(value)).run())
+      return std::unexpected(database.error(doing));
+  return {};
+}
+
+std::string new_world_name() {
+  std::random_device random;
+  char digits[33];
+  std::snprintf(digits, sizeof digits, "%08x%08x%08x%08x", random(), random(), random(), random());
+  return digits;
+}
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+}  // namespace muster

@@ -1,0 +1,37 @@
+// The `meta` table of a world file: which world it is, which moment it holds, who wrote it. Values are text, so that any
+// SQL tool shows them; `checksum` covers all others.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <string>
+
+#include "server/world/database.h"
+
+namespace muster {
+
+struct FileMeta {
+  std::string world;    ///< 32 hexadecimal digits, drawn when the file was made; what tells one world from another
+  std::string product;  ///< "muster 0.1.0": who wrote last
+  std::string created;  ///< "2026-11-21T00:45:17Z"
+  std::string saved;    ///< likewise, of the last checkpoint
+  std::string code;     ///< code identity of the host that wrote the last checkpoint; compared by recovery
+  std::string types;    ///< fingerprint of the types in the `types` table
+  std::uint64_t checkpoint = 0;  ///< 1, 2, 3 ... over the world's life; 0: nothing was saved yet
+  std::uint64_t sequence = 0;    ///< of the last input that the state contains
+  std::uint64_t tick = 0;
+  std::uint64_t rows = 0;  ///< of `state`
+  std::string digest;      ///< see checksum.h
+};
+
+/// Reads and checks the table. Damaged where a value is missing, is not of its kind, or the checksum disagrees.
+[[nodiscard]] std::expected<FileMeta, WorldError> read_meta(Database& database, const std::string& shown);
+
+/// Replaces the table's contents, inside the caller's transaction.
+[[nodiscard]] std::expected<void, WorldError> write_meta(Database& database, const FileMeta& meta);
+
+std::string new_world_name();
+std::string utc_now();
+
+}  // namespace muster

@@ -1,0 +1,21 @@
+#include "server/world/format.h"
+
+#include <cstdio>
+
+namespace muster::world_format {
+
+std::string place(const StateKey& key) {
+  std::string text = "section " + std::to_string(static_cast<unsigned>(key.section));
+  for (const SectionName& known : sections)
+    if (known.section == key.section) text = known.name;
+  text += ' ';
+  text += std::to_string(key.key);
+  if (key.column != 0) {
+    char column[32];
+    std::snprintf(column, sizeof column, ", column 0x%08x", key.column);
+    text += column;
+  }
+  return text;
+}
+
+}  // namespace muster::world_format

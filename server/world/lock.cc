@@ -1,0 +1,127 @@
+#include "server/world/lock.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace muster {
+namespace {
+
+constexpr const char* layout = "muster-lock 1\nprocess %010" PRId64 "\nworld %32.32s\ncheckpoint %020" PRIu64 "\n";
+constexpr const char* no_world = "00000000000000000000000000000000";
+
+struct Content {
+  std::int64_t process = 0;
+  LockMark mark;
+};
+
+std::optional<Content> read_content(int fd) noexcept {
+  char text[256];
+  const ssize_t length = ::pread(fd, text, sizeof text - 1, 0);
+  if (length <= 0) return std::nullopt;
+  text[length] = 0;
+  Content content;
+  char world[33] = {};
+  if (std::sscanf(text, "muster-lock 1\nprocess %" SCNd64 "\nworld %32[0-9a-f]\ncheckpoint %" SCNu64, &content.process,
+                  world, &content.mark.checkpoint) != 3)
+    return std::nullopt;
+  if (std::strcmp(world, no_world) != 0) content.mark.world = world;
+  return content;
+}
+
+/// The owner writes its number just after it took the lock; for that moment the file names nobody, or a process that
+/// has gone.
+std::int64_t holder(int fd) noexcept {
+  for (int attempt = 0; attempt < 50; ++attempt) {
+    if (const auto content = read_content(fd);
+        content && content->process > 0 && (::kill(static_cast<pid_t>(content->process), 0) == 0 || errno == EPERM))
+      return content->process;
+    const timespec pause{0, 2'000'000};
+    ::nanosleep(&pause, nullptr);
+  }
+  return 0;
+}
+
+bool same_file(int fd, const std::string& path) noexcept {
+  struct stat open_file{}, named_file{};
+  return ::fstat(fd, &open_file) == 0 && ::stat(path.c_str(), &named_file) == 0 &&
+         open_file.st_ino == named_file.st_ino && open_file.st_dev == named_file.st_dev;
+}
+
+}  // namespace
+
+std::expected<WorldLock, WorldError> WorldLock::take(const std::string& path, const std::string& shown) {
+  const std::string lock_path = path + "-lock";
+  for (int attempt = 0;; ++attempt) {
+    const int fd = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0)
+      return std::unexpected(WorldError(errno == ENOSPC ? WorldErrorCode::disk_full : WorldErrorCode::denied, shown,
+                                        "its lock file " + lock_path + " cannot be opened: " + std::strerror(errno)));
+    WorldLock lock(fd, lock_path);
+    struct flock whole{};
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    if (::fcntl(fd, F_OFD_SETLK, &whole) != 0) {
+      const int error = errno;
+      const std::int64_t process = error == EAGAIN || error == EACCES ? holder(fd) : 0;
+      ::close(std::exchange(lock.fd_, -1));
+      if (error != EAGAIN && error != EACCES)
+        return std::unexpected(
+            WorldError(WorldErrorCode::io, shown, "cannot be locked: " + std::string(std::strerror(error))));
+      return std::unexpected(WorldError(
+          WorldErrorCode::in_use, shown,
+          process != 0 ? "in use by process " + std::to_string(process) : std::string("in use by another process")));
+    }
+    // An owner that ended may have removed the file between our open and our lock: then this lock guards nothing.
+    if (!same_file(fd, lock_path) && attempt < 100) {
+      ::close(std::exchange(lock.fd_, -1));
+      continue;
+    }
+    lock.read();
+    lock.write(::getpid());
+    return lock;
+  }
+}
+
+WorldLock::WorldLock(WorldLock&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      lock_path_(std::move(other.lock_path_)),
+      mark_(std::move(other.mark_)),
+      remove_at_end_(other.remove_at_end_) {}
+
+WorldLock::~WorldLock() {
+  if (fd_ < 0) return;
+  if (remove_at_end_)
+    ::unlink(lock_path_.c_str());
+  else
+    write(0);
+  ::close(fd_);
+}
+
+void WorldLock::set_mark(LockMark mark) noexcept {
+  mark_ = std::move(mark);
+  write(::getpid());
+}
+
+void WorldLock::read() noexcept {
+  if (auto content = read_content(fd_)) mark_ = std::move(content->mark);
+}
+
+void WorldLock::write(std::int64_t process) const noexcept {
+  char text[256];
+  const int length = std::snprintf(text, sizeof text, layout, process,
+                                   mark_.world.size() == 32 ? mark_.world.c_str() : no_world, mark_.checkpoint);
+  // A mark that cannot be written costs its check, nothing else. The length is always the same, so old text never shows.
+  if (::pwrite(fd_, text, static_cast<std::size_t>(length), 0) != length) return;
+}
+
+}  // namespace muster

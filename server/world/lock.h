@@ -1,0 +1,55 @@
+// One owner per world: a lock on a file beside it, which the system takes back when the owner ends, however it ends.
+//
+//   level1.muster-lock, text, kept after use:
+//     muster-lock 1
+//     process 0000004711                           0: nobody, the last owner left in good order
+//     world 0123456789abcdef0123456789abcdef       `world` of the meta table, or 32 zeros
+//     checkpoint 00000000000000000012              the last checkpoint that was reported durable
+//
+// The last two lines find out a file that is older than what was acknowledged: a -wal that was lost or cut off.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+
+#include "server/world/world_error.h"
+
+namespace muster {
+
+/// What the lock file says besides who holds it.
+struct LockMark {
+  std::string world;  ///< 32 hexadecimal digits; empty if none was written
+  std::uint64_t checkpoint = 0;
+};
+
+/// Held from a successful take to its destruction. Movable; any thread, one at a time.
+class WorldLock {
+ public:
+  /// Takes the lock of the world at `path` without waiting. in_use names the process that holds it; `shown` is the path
+  /// in the error. A child made by fork shares the lock until it execs or ends.
+  [[nodiscard]] static std::expected<WorldLock, WorldError> take(const std::string& path, const std::string& shown);
+
+  WorldLock(WorldLock&& other) noexcept;
+  WorldLock& operator=(WorldLock&&) = delete;
+  ~WorldLock();
+
+  bool is_held() const noexcept { return fd_ >= 0; }
+  const LockMark& mark() const noexcept { return mark_; }
+  /// Notes a durable checkpoint. Not synced: after a power cut the mark may be older, never newer, than the file.
+  void set_mark(LockMark mark) noexcept;
+  /// Removes the lock file when the lock is given back: nothing is there that it belongs to.
+  void remove_at_end() noexcept { remove_at_end_ = true; }
+
+ private:
+  WorldLock(int fd, std::string lock_path) : fd_(fd), lock_path_(std::move(lock_path)) {}
+  void write(std::int64_t process) const noexcept;
+  void read() noexcept;
+
+  int fd_ = -1;
+  std::string lock_path_;
+  LockMark mark_;
+  bool remove_at_end_ = false;
+};
+
+}  // namespace muster

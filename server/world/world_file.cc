@@ -1,0 +1,301 @@
+#include "server/world/world_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "server/world/file_header.h"
+#include "server/world/file_sink.h"
+#include "server/world/file_source.h"
+#include "server/world/format.h"
+#include "server/world/type_rows.h"
+
+namespace muster {
+namespace {
+
+/// Ends the transaction it began, unless that was done.
+class Transaction {
+ public:
+  explicit Transaction(Database& database) : database_(database) {}
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction() { database_.roll_back(); }
+
+ private:
+  Database& database_;
+};
+
+bool may_write(const std::string& path) noexcept { return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0; }
+
+std::expected<void, WorldError> sync_directory(const std::filesystem::path& directory, const std::string& shown) {
+  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool good = fd >= 0 && ::fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (good) return {};
+  return std::unexpected(
+      WorldError(WorldErrorCode::io, shown, "its directory cannot be synced: " + std::string(std::strerror(error))));
+}
+
+}  // namespace
+
+std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, WorldFileOptions options) {
+  const auto refuse = [&](WorldErrorCode code, std::string detail) {
+    return std::unexpected(WorldError(code, given, std::move(detail)));
+  };
+  std::error_code failure;
+  const std::filesystem::path resolved = std::filesystem::weakly_canonical(given, failure);
+  if (given.empty() || failure) return refuse(WorldErrorCode::missing, "no path of a file: " + failure.message());
+  const std::string path = resolved.string();
+  const std::string directory = resolved.parent_path().string();
+
+  struct stat file{};
+  const bool exists = ::stat(path.c_str(), &file) == 0;
+  if (!exists && errno != ENOENT)
+    return refuse(WorldErrorCode::denied, "cannot be reached: " + std::string(std::strerror(errno)));
+  if (exists && !S_ISREG(file.st_mode)) return refuse(WorldErrorCode::not_a_world, "not a world: no regular file");
+  if (exists && options.mode == OpenMode::create_new)
+    return refuse(WorldErrorCode::exists, "exists already; a new world was asked for");
+  if (!exists && options.mode == OpenMode::open_existing) return refuse(WorldErrorCode::missing, "no such file");
+  if (exists && !may_write(path))
+    return refuse(WorldErrorCode::denied, "the file may not be written: " + std::string(std::strerror(errno)));
+  if (!may_write(directory))
+    return refuse(errno == ENOENT ? WorldErrorCode::missing : WorldErrorCode::denied,
+                  "its directory " + directory + " may not be written: " + std::strerror(errno));
+
+  auto lock = WorldLock::take(path, given);
+  if (!lock) return std::unexpected(std::move(lock.error()));
+  WorldFile world(given, path, std::move(options), std::move(*lock));
+  if (!exists) {
+    // Another owner may have made the file after we looked and before we had the lock.
+    if (::stat(path.c_str(), &file) == 0) return refuse(WorldErrorCode::in_use, "just created by another process");
+    world.lock_.set_mark({});
+    return world;
+  }
+  if (auto opened = world.open_database(); !opened) {
+    if (world.lock_.mark().world.empty()) world.lock_.remove_at_end();
+    return std::unexpected(std::move(opened.error()));
+  }
+  return world;
+}
+
+WorldFile::~WorldFile() {
+  // Nothing was made here that the lock file could belong to.
+  if (lock_.is_held() && !database_ && lock_.mark().world.empty()) lock_.remove_at_end();
+}
+
+std::expected<void, WorldError> WorldFile::open_database() {
+  if (auto good = check_header(path_, shown_); !good) return good;
+  const bool had_wal = file_bytes(path_ + "-wal") > 0;
+  auto opened = Database::open(path_, false, options_.vfs, shown_);
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  database_.emplace(std::move(*opened));
+  // What another process left in the -wal is merged when this one wrote a checkpoint itself; a refused file keeps it.
+  database_->merge_at_end(!had_wal);
+  if (database_->is_read_only()) return std::unexpected(error(WorldErrorCode::denied, "the file may not be written"));
+
+  constexpr const char* doing = "opening the file";
+  if (auto begun = database_->run("BEGIN", doing); !begun) return begun;
+  const Transaction transaction(*database_);
+  if (auto good = check_tables(); !good) return good;
+  if (options_.check_structure) {
+    auto verdict = database_->value("PRAGMA quick_check(1)", "checking the structure");
+    if (!verdict) return std::unexpected(std::move(verdict.error()));
+    if (*verdict != "ok") {
+      for (char& c : *verdict)
+        if (c == '\n') c = ' ';
+      return std::unexpected(error(WorldErrorCode::damaged, "damaged: " + *verdict));
+    }
+  }
+  auto meta = read_meta(*database_, shown_);
+  if (!meta) return std::unexpected(std::move(meta.error()));
+  meta_ = std::move(*meta);
+  if (auto good = check_mark(had_wal); !good) return good;
+  auto journal = database_->value("SELECT sequence FROM journal LIMIT 1", "reading the journal");
+  if (!journal) return std::unexpected(std::move(journal.error()));
+  if (!journal->empty())
+    return std::unexpected(error(WorldErrorCode::newer, "holds journalled inputs from " + *journal +
+                                                            " on, which this Muster " +
+                                                            std::string(world_format::product) + " does not read"));
+  return {};
+}
+
+std::expected<void, WorldError> WorldFile::check_tables() {
+  constexpr const char* doing = "reading the tables";
+  auto statement = database_->prepare("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1", doing);
+  if (!statement) return std::unexpected(std::move(statement.error()));
+  for (const world_format::Table& table : world_format::tables) {
+    const Step step = statement->bind(1, std::string_view(table.name)).step();
+    if (step == Step::error) return std::unexpected(database_->error(doing));
+    if (step == Step::done)
+      return std::unexpected(
+          error(WorldErrorCode::damaged, "damaged: the table '" + std::string(table.name) + "' is missing"));
+    if (statement->text(0) != table.sql)
+      return std::unexpected(error(WorldErrorCode::damaged, "damaged: the table '" + std::string(table.name) +
+                                                                "' is not the one of file format 1"));
+    statement->reset();
+  }
+  return {};
+}
+
+std::expected<void, WorldError> WorldFile::check_mark(bool had_wal) const {
+  const LockMark& mark = lock_.mark();
+  if (mark.world != meta_.world || mark.checkpoint <= meta_.checkpoint) return {};
+  return std::unexpected(
+      error(WorldErrorCode::damaged,
+            "damaged: it holds checkpoint " + std::to_string(meta_.checkpoint) + ", but checkpoint " +
+                std::to_string(mark.checkpoint) + " was reported durable: " + path_ +
+                (had_wal ? "-wal is cut off, or both are an older copy" : "-wal is missing, or this is an older copy") +
+                ". To go on from here, remove " + path_ + "-lock"));
+}
+
+std::expected<void, WorldError> WorldFile::create() {
+  // Under another name first: at `path_` there is a whole world or nothing, whenever the power goes.
+  const std::string unfinished = path_ + "-new";
+  const auto remove_unfinished = [&] {
+    for (const char* part : {"", "-wal", "-shm", "-journal"}) ::unlink((unfinished + part).c_str());
+  };
+  remove_unfinished();
+  FileMeta meta;
+  meta.world = new_world_name();
+  meta.product = "muster " + std::string(world_format::product);
+  meta.created = utc_now();
+  meta.digest = StateDigest{}.text();
+  const auto fill = [&]() -> std::expected<void, WorldError> {
+    constexpr const char* doing = "creating the file";
+    auto opened = Database::open(unfinished, true, options_.vfs, shown_);
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    std::string sql = "PRAGMA page_size=" + std::to_string(world_format::page_bytes) +
+                      "; PRAGMA application_id=" + std::to_string(world_format::application_id) +
+                      "; PRAGMA user_version=" + std::to_string(world_format::version) +
+                      "; PRAGMA journal_mode=WAL; BEGIN;";
+    for (const world_format::Table& table : world_format::tables) sql += std::string(table.sql) + ';';
+    for (const world_format::SectionName& section : world_format::sections)
+      sql += "INSERT INTO section_names VALUES(" + std::to_string(static_cast<unsigned>(section.section)) + ", '" +
+             section.name + "');";
+    if (auto done = opened->run(sql.c_str(), doing); !done) return done;
+    if (auto done = write_meta(*opened, meta); !done) return done;
+    if (auto done = opened->run("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)", doing); !done) return done;
+    return {};
+  };
+  if (auto filled = fill(); !filled) {
+    remove_unfinished();
+    return filled;
+  }
+  // link, not rename: it never replaces a file that somebody put there meanwhile.
+  if (::link(unfinished.c_str(), path_.c_str()) != 0) {
+    const int reason = errno;
+    remove_unfinished();
+    if (reason == EEXIST) return std::unexpected(error(WorldErrorCode::exists, "was put there by another program"));
+    return std::unexpected(
+        error(WorldErrorCode::io, "cannot be put in its place: " + std::string(std::strerror(reason))));
+  }
+  remove_unfinished();
+  if (auto synced = sync_directory(std::filesystem::path(path_).parent_path(), shown_); !synced) return synced;
+  if (auto opened = open_database(); !opened) {
+    database_.reset();
+    return opened;
+  }
+  rows_known_ = true;
+  return {};
+}
+
+std::expected<void, WorldError> WorldFile::load(const Read& read) {
+  if (!database_) return {};
+  constexpr const char* doing = "reading the state";
+  rows_.clear();
+  rows_known_ = false;
+  if (auto begun = database_->run("BEGIN", doing); !begun) return begun;
+  const Transaction transaction(*database_);
+  auto meta = read_meta(*database_, shown_);
+  if (!meta) return std::unexpected(std::move(meta.error()));
+  meta_ = std::move(*meta);
+  FileSource source(*database_, rows_, shown_);
+  std::expected<void, StateError> taken;
+  if (!is_new()) taken = read(source);
+  if (auto whole = source.finish(meta_); !whole) return whole;
+  if (!taken) {
+    std::string detail = "the state is refused: " + world_format::place(taken.error().at) + ": " + taken.error().what;
+    return std::unexpected(error(WorldErrorCode::incompatible, std::move(detail)));
+  }
+  digest_ = {};
+  for (const auto& [key, row] : rows_) digest_.add({key, row.version, row.checkpoint}, row.checksum, row.length);
+  auto seen = database_->value("PRAGMA data_version", doing);
+  if (!seen) return std::unexpected(std::move(seen.error()));
+  data_version_ = std::move(*seen);
+  rows_known_ = true;
+  return {};
+}
+
+std::expected<CheckpointReport, WorldError> WorldFile::checkpoint(const CheckpointStamp& stamp, const Save& save) {
+  if (!database_)
+    if (auto created = create(); !created) return std::unexpected(std::move(created.error()));
+  if (auto mode = database_->run("PRAGMA journal_mode=WAL", "writing a checkpoint"); !mode)
+    return std::unexpected(std::move(mode.error()));
+  if (auto begun = database_->run("BEGIN IMMEDIATE", "writing a checkpoint"); !begun)
+    return std::unexpected(std::move(begun.error()));
+  auto report = write(stamp, save);
+  if (!report) return report;
+  database_->merge_at_end(true);
+  unmerged_bytes_ += report->bytes_written;
+  if (unmerged_bytes_ >= options_.merge_bytes) {
+    database_->merge();
+    unmerged_bytes_ = 0;
+  }
+  return report;
+}
+
+std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointStamp& stamp, const Save& save) {
+  constexpr const char* doing = "writing a checkpoint";
+  const Transaction transaction(*database_);
+  // Another program may have written to the file (somebody's SQL): nothing that is known of the rows holds, so all are
+  // written.
+  auto seen = database_->value("PRAGMA data_version", doing);
+  if (!seen) return std::unexpected(std::move(seen.error()));
+  if (!rows_known_ || *seen != data_version_) {
+    rows_.clear();
+    digest_ = {};
+    rows_known_ = false;
+    if (auto emptied = database_->run("DELETE FROM state", doing); !emptied)
+      return std::unexpected(std::move(emptied.error()));
+  }
+  FileMeta meta = meta_;
+  ++meta.checkpoint;
+  meta.product = "muster " + std::string(world_format::product);
+  meta.saved = utc_now();
+  meta.code = stamp.code;
+  meta.sequence = stamp.sequence;
+  meta.tick = stamp.tick;
+
+  FileSink sink(*database_, rows_, digest_, meta.checkpoint, ++saves_, shown_);
+  save(sink);
+  if (auto finished = sink.finish(); !finished) return std::unexpected(std::move(finished.error()));
+  meta.rows = sink.digest().rows;
+  meta.digest = sink.digest().text();
+  if (auto types = write_types(*database_, stamp.types, stamp.types_fingerprint, meta); !types)
+    return std::unexpected(std::move(types.error()));
+  if (auto written = write_meta(*database_, meta); !written) return std::unexpected(std::move(written.error()));
+  if (auto committed = database_->run("COMMIT", doing); !committed)
+    return std::unexpected(std::move(committed.error()));
+
+  sink.keep();
+  digest_ = sink.digest();
+  meta_ = std::move(meta);
+  rows_known_ = true;
+  data_version_ = std::move(*seen);
+  lock_.set_mark({meta_.world, meta_.checkpoint});
+  const SinkCounts& counts = sink.counts();
+  return CheckpointReport{.checkpoint = meta_.checkpoint,
+                          .sequence = meta_.sequence,
+                          .rows = meta_.rows,
+                          .rows_written = counts.rows_written,
+                          .rows_removed = counts.rows_removed,
+                          .bytes_written = counts.bytes_written};
+}
+
+}  // namespace muster

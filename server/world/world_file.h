@@ -1,0 +1,102 @@
+// A world's file: opening or refusing it, reading the state, writing checkpoints. Knows rows of bytes, no registry.
+// docs/file-format.md draws the tables.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "registry/state.h"
+#include "schema/descriptor.h"
+#include "server/world/database.h"
+#include "server/world/file_meta.h"
+#include "server/world/kept_rows.h"
+#include "server/world/lock.h"
+
+namespace muster {
+
+enum class OpenMode : std::uint8_t {
+  open_or_create,
+  open_existing,  ///< missing is an error, and nothing is created
+  create_new,     ///< a file that is there is an error, and is left alone
+};
+
+struct WorldFileOptions {
+  OpenMode mode = OpenMode::open_or_create;
+  bool check_structure = true;  ///< on opening: every page of the database, at about 3 GB/s, beside the checksums
+  std::uint64_t merge_bytes = 16u << 20;  ///< so much written by checkpoints waits in the -wal before it is merged
+  std::string vfs = {};                   ///< a registered SQLite VFS; tests put a failing disk here
+};
+
+/// What a checkpoint notes beside the rows.
+struct CheckpointStamp {
+  std::uint64_t sequence = 0;  ///< of the last input that the state contains
+  std::uint64_t tick = 0;
+  std::string code = {};                              ///< code identity of the host
+  std::uint64_t types_fingerprint = 0;                ///< `types` is written where this changed
+  std::span<const TypeDescriptor* const> types = {};  ///< for readers with SQL; never read back
+};
+
+struct CheckpointReport {
+  std::uint64_t checkpoint = 0;  ///< its number; 1 is a world's first
+  std::uint64_t sequence = 0;
+  std::uint64_t rows = 0;  ///< in the file
+  std::uint64_t rows_written = 0, rows_removed = 0, bytes_written = 0;
+};
+
+/// Held open and locked by one owner; one thread at a time. Movable.
+class WorldFile {
+ public:
+  /// Opens the world at `path`, or prepares to create it at the first checkpoint: until then only the lock file exists,
+  /// and it goes away again. A refusal leaves the file, its -wal and its neighbours byte for byte as they were. A symbolic
+  /// link is followed, so that all its names share one lock.
+  [[nodiscard]] static std::expected<WorldFile, WorldError> open(const std::string& path,
+                                                                 WorldFileOptions options = {});
+
+  WorldFile(WorldFile&&) noexcept = default;
+  WorldFile& operator=(WorldFile&&) = delete;
+  ~WorldFile();
+
+  /// True until the first checkpoint of the world's life is durable.
+  bool is_new() const noexcept { return meta_.checkpoint == 0; }
+  const FileMeta& meta() const noexcept { return meta_; }
+  const std::string& path() const noexcept { return shown_; }  ///< as given
+
+  using Read = std::function<std::expected<void, StateError>(StateSource&)>;
+  /// Lets `read` take the rows, and checks all of them, asked for or not. Where it fails, whatever `read` built is to be
+  /// thrown away; the file is as before. A new world gives no rows, and `read` is not called.
+  [[nodiscard]] std::expected<void, WorldError> load(const Read& read);
+
+  using Save = std::function<void(StateSink&)>;
+  /// Makes the file hold exactly the rows that `save` gives, in one transaction that is on the disk when this returns.
+  /// Writes only rows whose version changed since this WorldFile wrote or compared them last. After an error the file
+  /// holds the previous checkpoint; the next call tries everything again.
+  [[nodiscard]] std::expected<CheckpointReport, WorldError> checkpoint(const CheckpointStamp& stamp, const Save& save);
+
+ private:
+  WorldFile(std::string shown, std::string path, WorldFileOptions options, WorldLock lock)
+      : shown_(std::move(shown)), path_(std::move(path)), options_(std::move(options)), lock_(std::move(lock)) {}
+  std::expected<void, WorldError> open_database();
+  std::expected<void, WorldError> create();
+  std::expected<void, WorldError> check_tables();
+  std::expected<void, WorldError> check_mark(bool had_wal) const;
+  std::expected<CheckpointReport, WorldError> write(const CheckpointStamp& stamp, const Save& save);
+  WorldError error(WorldErrorCode code, std::string detail) const { return {code, shown_, std::move(detail)}; }
+
+  std::string shown_, path_;
+  WorldFileOptions options_;
+  WorldLock lock_;  // given back after the database is closed
+  std::optional<Database> database_;
+  FileMeta meta_;
+  StateDigest digest_;
+  KeptRows rows_;
+  bool rows_known_ = false;   // rows_ and digest_ are those of the file
+  std::string data_version_;  // tells whether another program wrote since
+  std::uint64_t saves_ = 0;
+  std::uint64_t unmerged_bytes_ = 0;
+};
+
+}  // namespace muster

@@ -1,0 +1,56 @@
+// A disk that fails on command: an SQLite VFS over the system's own, for tests of what a full disk, a failing one or a
+// power cut leaves of a world file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace muster::test {
+
+/// Registered under `name` while it lives. One at a time is driven by one thread.
+class FaultyDisk {
+ public:
+  explicit FaultyDisk(std::string name);
+  ~FaultyDisk();
+  FaultyDisk(const FaultyDisk&) = delete;
+  FaultyDisk& operator=(const FaultyDisk&) = delete;
+  const std::string& name() const noexcept { return name_; }
+
+  /// Files may grow by this many bytes together; after that every growing write is "disk full". Negative: no limit.
+  std::int64_t free_bytes = -1;
+  /// Counts down with every write, sync and truncation; at 0 that one and all later ones fail. Negative: never.
+  std::int64_t operations_left = -1;
+  std::uint64_t operations = 0;  ///< writes, syncs and truncations so far
+  std::uint64_t refusals = 0;    ///< operations that were made to fail
+
+  /// The power goes: of what was written to each file since its last sync a random part survives, by sectors of 512
+  /// bytes. All connections over this disk must be closed (after operations_left reached 0, so that they wrote nothing).
+  void cut_power(std::mt19937_64& random);
+
+  struct Write {
+    std::int64_t offset;
+    std::vector<std::byte> bytes;  // empty: truncation to `offset`
+    bool truncation = false;
+  };
+  struct Content {
+    std::vector<std::byte> durable;
+    std::vector<Write> unsynced;
+  };
+  /// For the VFS functions.
+  bool allow() noexcept;
+  bool grow(std::int64_t bytes) noexcept;
+  std::map<std::string, Content> files;
+  bool remember = false;  ///< keep contents for cut_power; set before files are opened
+
+ private:
+  std::string name_;
+  struct Vfs;
+  std::unique_ptr<Vfs> vfs_;
+};
+
+}  // namespace muster::test

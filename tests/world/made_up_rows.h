@@ -1,0 +1,132 @@
+// Rows that no registry made, and what a file gives back of them: for tests of the file alone.
+#pragma once
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/world/world_file.h"
+
+namespace muster::test {
+
+using Bytes = std::vector<std::byte>;
+struct Row {
+  std::uint64_t version = 0;
+  Bytes bytes;
+};
+using Rows = std::map<StateKey, Row>;
+using Contents = std::map<StateKey, Bytes>;
+
+inline Bytes random_bytes(std::mt19937_64& random, std::size_t length) {
+  Bytes bytes(length);
+  for (std::byte& b : bytes) b = static_cast<std::byte>(random());
+  return bytes;
+}
+
+inline StateKey random_key(std::mt19937_64& random) {
+  const auto section = static_cast<StateSection>(1 + random() % 13);
+  std::uint64_t key = random() % 40;
+  if (random() % 4 == 0) key = ~key;  // the upper half of the keys too
+  return {section, key, section == StateSection::columns ? static_cast<std::uint32_t>(random() % 3 * 0x7fffffffu) : 0};
+}
+
+inline Contents contents(const Rows& rows) {
+  Contents all;
+  for (const auto& [key, row] : rows) all[key] = row.bytes;
+  return all;
+}
+
+inline WorldFile::Save saving(const Rows& rows) {
+  return [&rows](StateSink& sink) {
+    for (const auto& [key, row] : rows) sink.row(key, row.version, row.bytes);
+  };
+}
+
+/// All that an open file gives, section by section.
+inline std::expected<Contents, WorldError> load_all(WorldFile& file) {
+  Contents all;
+  bool ordered = true;
+  auto loaded = file.load([&](StateSource& source) -> std::expected<void, StateError> {
+    StateKey last{static_cast<StateSection>(0), 0, 0};
+    for (int section = 1; section <= 13; ++section)
+      source.rows(static_cast<StateSection>(section), [&](const StateKey& key, std::span<const std::byte> bytes) {
+        ordered = ordered && (last < key) && reinterpret_cast<std::uintptr_t>(bytes.data()) % 16 == 0;
+        last = key;
+        all[key] = Bytes(bytes.begin(), bytes.end());
+      });
+    return {};
+  });
+  if (!loaded) return std::unexpected(std::move(loaded.error()));
+  if (!ordered) std::abort();
+  return all;
+}
+
+inline std::expected<Contents, WorldError> read_world(const std::string& path, WorldFileOptions options = {}) {
+  options.mode = OpenMode::open_existing;
+  auto file = WorldFile::open(path, std::move(options));
+  if (!file) return std::unexpected(std::move(file.error()));
+  return load_all(*file);
+}
+
+/// A directory of its own for one test, on a memory disk where there is one.
+class Directory {
+ public:
+  Directory() {
+    std::string name = std::string(::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp") + "/muster-world-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) std::abort();
+    path_ = name;
+  }
+  ~Directory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+  std::string operator/(const std::string& name) const { return path_ + '/' + name; }
+  const std::string& path() const noexcept { return path_; }
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      all.push_back(entry.path().filename().string());
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+
+ private:
+  std::string path_;
+};
+
+inline std::string slurp(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+inline void spill(const std::string& path, const std::string& bytes) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+/// A small world of three checkpoints with rows of many lengths; closed in good order.
+inline Rows make_world(const std::string& path, std::uint64_t seed = 7, std::size_t bytes_max = 6000) {
+  std::mt19937_64 random(seed);
+  Rows rows;
+  auto file = WorldFile::open(path);
+  if (!file) std::abort();
+  for (std::uint64_t version = 1; version <= 3; ++version) {
+    for (int i = 0; i < 12; ++i)
+      rows[random_key(random)] = {version, random_bytes(random, random() % (random() % 3 ? 100 : bytes_max))};
+    if (!file->checkpoint({.sequence = version, .tick = version}, saving(rows))) std::abort();
+  }
+  return rows;
+}
+
+}  // namespace muster::test
