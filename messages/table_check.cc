@@ -52,7 +52,7 @@ class TableCheck {
   // --- Each returns false, or nothing, after the first fault. Offsets are size_t and never wrap: lengths are below 2^32.
 
   bool fail(std::size_t offset, std::string what, Fault fault = Fault::bad_table) {
-    fault_ = BatchFault{fault, static_cast<std::uint32_t>(offset), 0, path_,
+    fault_ = BatchFault{fault, static_cast<std::uint32_t>(std::min(offset, bytes_.size())), 0, path_,
                         *name_ + (path_.empty() ? "" : "." + path_) + ": " + std::move(what)};
     return false;
   }
