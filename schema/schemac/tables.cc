@@ -9,7 +9,8 @@
 namespace muster::schemac {
 namespace {
 
-constexpr std::initializer_list<std::string_view> view_members = {"decode", "table_"};
+// Not constexpr: GCC 12 rejects a constexpr initializer_list at namespace scope.
+const std::initializer_list<std::string_view> view_members = {"decode", "table_"};
 
 /// How the tables of one schema hold each other.
 struct TableOrder {
