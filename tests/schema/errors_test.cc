@@ -1,0 +1,116 @@
+#include <catch2/catch.hpp>
+#include <unordered_map>
+
+#include "schema/hash.h"
+#include "tests/schema/run_schemac.h"
+
+namespace {
+
+const std::string attributes =
+    "attribute \"component\"; attribute \"message\"; attribute \"tag\"; attribute \"default\"; attribute \"unit\"; "
+    "attribute \"range\"; attribute \"color\"; attribute \"text\"; attribute \"asset\"; attribute \"remote\"; "
+    "attribute \"journal\"; attribute \"was\"; attribute \"mine\"; namespace g; ";
+
+struct Wrong {
+  const char* schema;
+  const char* error;
+};
+
+}  // namespace
+
+TEST_CASE("schemac names file, type and field of what is wrong and exits with 1", "[errors]") {
+  const Wrong wrong = GENERATE(values<Wrong>({
+      // Defaults.
+      {"struct A { v:int (range: \"0, 100\", default: \"120\"); }", "g.A.v: default 120 is outside the range 0..100"},
+      {"struct A { v:float (range: \"0.5, 1\"); }", "g.A.v: default 0 is outside the range 0.5..1"},
+      {"struct A { v:[int:2] (range: \"0,9\", default: \"1, 10\"); }", "g.A.v: default 10 is outside the range 0..9"},
+      {"struct A { v:int (default: \"many\"); }", "g.A.v: default 'many' is not a number of type int"},
+      {"struct A { v:int (default: \"1.5\"); }", "g.A.v: default '1.5' is not a number of type int"},
+      {"struct A { v:ubyte (default: \"256\"); }", "g.A.v: default '256' is not a number of type ubyte"},
+      {"struct A { v:ubyte (default: \"-1\"); }", "g.A.v: default '-1' is not a number of type ubyte"},
+      {"struct A { v:float (default: \"inf\"); }", "g.A.v: default 'inf' is not a finite number"},
+      {"struct A { v:bool (default: \"yes\"); }", "g.A.v: default 'yes' is not true or false"},
+      {"struct A { v:[int:3] (default: \"1, 2\"); }", "g.A.v: default has 2 values where 3 are needed"},
+      {"struct V { x:int; y:int; } struct A { v:V (default: \"1\"); }",
+       "g.A.v: default has 1 values where 2 are needed"},
+      {"struct V { t:ulong (text); } struct A { v:V (default: \"1\"); }",
+       "g.A.v: a struct that holds a text or an entity takes no default as a whole"},
+      {"enum E:byte { a, b } struct A { e:E (default: \"c\"); }", "g.A.e: default 'c' is no value of g.E"},
+      {"enum E:byte { a, b } struct A { e:E (default: \"2\"); }", "g.A.e: default '2' is no value of g.E"},
+      {"enum E:ubyte (bit_flags) { a, b } struct A { e:E (default: \"a|8\"); }",
+       "g.A.e: default 'a|8' is no value of g.E"},
+      {"table A { v:int (default: \"1\"); }",
+       "g.A.v: attribute 'default' is for structs; a table's field has its default after '='"},
+      {"table A { v:int = 5 (range: \"0,4\"); }", "g.A.v: default 5 is outside the range 0..4"},
+      // Attributes.
+      {"struct A (mine) { v:int; }", "g.A: unknown attribute 'mine'"},
+      {"struct A { v:int (mine); }", "g.A.v: unknown attribute 'mine'"},
+      {"enum E:byte (mine) { a }", "g.E: unknown attribute 'mine'"},
+      {"enum E:byte (range: \"0,1\") { a }", "g.E: attribute 'range' does not belong to an enum"},
+      {"struct A (default: \"1\") { v:int; }", "g.A: attribute 'default' belongs to a field, not to a type"},
+      {"struct A { v:int (component); }", "g.A.v: attribute 'component' belongs to a type, not to a field"},
+      {"struct A { v:int (text); }", "g.A.v: attribute 'text' needs a field of type ulong"},
+      {"struct A { v:ulong (asset); }", "g.A.v: attribute 'asset' needs 'text' beside it"},
+      {"struct A { v:bool (range: \"0,1\"); }", "g.A.v: attribute 'range' needs a field that is a number"},
+      {"struct A { v:ulong (range: \"0,1\", text); }", "g.A.v: attribute 'range' needs a field that is a number"},
+      {"struct A { v:int (range: \"5\"); }", "g.A.v: range '5' is not two numbers, as in \"0, 100\""},
+      {"struct A { v:int (range: \"5,1\"); }", "g.A.v: range '5,1' has its lower bound above its upper one"},
+      {"struct A { v:bool (color); }", "g.A.v: attribute 'color' needs a number or a struct of numbers"},
+      {"struct A { v:[ulong:2] (text, default: \"x\"); }", "g.A.v: an array of texts has no default but empty"},
+      {"struct A (component, remote: \"me\") { v:int; }",
+       "g.A: remote 'me' is none of none, view, edit, control, admin"},
+      {"struct A (message, journal: \"no\") { v:int; }", "g.A: journal 'no' is none of always, latest, never"},
+      {"struct A (remote: \"view\") { v:int; }", "g.A: attribute 'remote' needs a component or a message"},
+      {"struct A (component, was: \"1 2\") { v:int; }", "g.A: was '1 2' is not a type's full name"},
+      // Roles and kinds.
+      {"struct A (component, message) { v:int; }", "g.A: a type cannot be both component and message"},
+      {"table A (component) { v:int; }", "g.A: a component must be a struct, not a table"},
+      {"table A (tag) { v:int; }", "g.A: a component must be a struct, not a table"},
+      {"table B { x:int; } union U { B } table A { u:U; }", "g.A.u: unions are not supported"},
+  }));
+  const test::Folder folder;
+  test::write_text(folder.path / "wrong.fbs", attributes + wrong.schema);
+  const test::Said said = test::run_schemac(folder, "wrong.fbs --check");
+  CHECK(said.errors == "wrong.fbs: " + std::string(wrong.error) + "\n");
+  CHECK(said.code == 1);
+}
+
+TEST_CASE("A default of muster.Entity is refused", "[errors]") {
+  const test::Folder folder;
+  test::write_text(folder.path / "wrong.fbs",
+                   "include \"schema/muster.fbs\"; namespace g; struct A { e:muster.Entity (default: \"1\"); }");
+  const test::Said said = test::run_schemac(folder, "wrong.fbs --check");
+  CHECK(said.errors == "wrong.fbs: g.A.e: a field of type muster.Entity has no default but nil\n");
+  CHECK(said.code == 1);
+}
+
+TEST_CASE("What flatc refuses is shown as flatc says it, with exit code 1", "[errors]") {
+  const auto schema =
+      GENERATE(as<std::string>(), "struct A { s:string; }", "struct A { v:[int]; }", "struct A { x:int ; }  }",
+               "struct A { v:int (undeclared); }", "table A { s:string = \"hi\"; }");
+  const test::Folder folder;
+  test::write_text(folder.path / "wrong.fbs", attributes + schema);
+  const test::Said said = test::run_schemac(folder, "wrong.fbs --check");
+  CHECK((said.errors + said.output).find("wrong.fbs:1") != std::string::npos);
+  CHECK(said.errors.ends_with("wrong.fbs: flatc refuses it, see above\n"));
+  CHECK(said.code == 1);
+}
+
+TEST_CASE("Two names with one hash cannot be in one schema", "[errors]") {
+  // A birthday among a few hundred thousand names.
+  std::unordered_map<std::uint32_t, int> seen;
+  std::string first, second;
+  for (int i = 0; first.empty(); ++i) {
+    if (i == 2'000'000) FAIL("no collision found");
+    const auto [at, fresh] = seen.emplace(muster::hash32("g.T" + std::to_string(i)), i);
+    if (!fresh) first = "T" + std::to_string(at->second), second = "T" + std::to_string(i);
+  }
+  if (second < first) std::swap(first, second);  // types are in the order of their names
+  const test::Folder folder;
+  test::write_text(folder.path / "wrong.fbs",
+                   attributes + "struct " + first + " { v:int; } struct " + second + " { v:int; }");
+  const test::Said said = test::run_schemac(folder, "wrong.fbs --check");
+  CHECK(said.errors == "wrong.fbs: g." + second + ": has the same type id as g." + first +
+                           " (their names have one hash); rename one of them\n");
+  CHECK(said.code == 1);
+}
