@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "everything.h"
-#include "flatc_everything.h"
+#include "everything_generated.h"
 
 namespace {
 
