@@ -45,6 +45,15 @@ FieldKind scalar_kind(reflection::BaseType type) {
     default: return FieldKind::float64;
   }
 }
+/// reflection::BaseType has no fixed underlying type: a foreign number must not become one before it was looked at.
+reflection::BaseType base_type(const reflection::Type& type, flatbuffers::voffset_t slot) {
+  const auto raw = reinterpret_cast<const flatbuffers::Table&>(type).GetField<std::int8_t>(slot, 0);
+  return raw >= reflection::None && raw < reflection::MaxBaseType ? static_cast<reflection::BaseType>(raw)
+                                                                  : reflection::None;
+}
+reflection::BaseType base_of(const reflection::Type& type) { return base_type(type, reflection::Type::VT_BASE_TYPE); }
+reflection::BaseType element_of(const reflection::Type& type) { return base_type(type, reflection::Type::VT_ELEMENT); }
+
 bool is_scalar(reflection::BaseType type) { return type >= reflection::Bool && type <= reflection::Double; }
 bool is_integer(reflection::BaseType type) { return type >= reflection::Byte && type <= reflection::ULong; }
 
@@ -118,8 +127,8 @@ class Loader {
       to.doc = documentation(from->documentation());
       to.file = string_of(from->declaration_file());
       if (from->is_union()) continue;  // fields of this type are refused where they occur
-      if (!is_integer(from->underlying_type()->base_type())) return fail(to.name, "", "underlying type is no integer");
-      to.underlying = scalar_kind(from->underlying_type()->base_type());
+      if (!is_integer(base_of(*from->underlying_type()))) return fail(to.name, "", "underlying type is no integer");
+      to.underlying = scalar_kind(base_of(*from->underlying_type()));
       if (auto flags = schema_detail::read_enum_attributes(from->attributes()))
         to.bit_flags = *flags;
       else
@@ -250,11 +259,11 @@ class Loader {
     FieldDescriptor& field = type.fields.emplace_back();
     if (!read_common(type, from, field)) return false;
     const reflection::Type& declared = *from.type();
-    reflection::BaseType base = declared.base_type();
+    reflection::BaseType base = base_of(declared);
     if (base == reflection::Array) {
       field.is_array = true;
       field.count = declared.fixed_length();
-      base = declared.element();
+      base = element_of(declared);
       if (field.count == 0) return fail(type.name, field.name, "an array needs a length");
     }
     if (base == reflection::String || base == reflection::Vector)
@@ -273,7 +282,9 @@ class Loader {
 
   bool complete_table(std::uint32_t index) {
     TypeDescriptor& type = schema_.types[index];
-    if ((source_.advanced_features() & reflection::DefaultVectorsAndStrings) != 0)
+    const auto features = reinterpret_cast<const flatbuffers::Table&>(source_).GetField<std::uint64_t>(
+        reflection::Schema::VT_ADVANCED_FEATURES, 0);
+    if ((features & reflection::DefaultVectorsAndStrings) != 0)
       return fail(type.name, "", "a binary schema does not keep defaults of strings and vectors; leave them out");
     for (const reflection::Field* field : *object(index).fields())
       if (!field->deprecated() && !read_table_field(type, *field)) return false;
@@ -291,14 +302,14 @@ class Loader {
     FieldDescriptor& field = type.fields.emplace_back();
     if (!read_common(type, from, field)) return false;
     const reflection::Type& declared = *from.type();
-    const reflection::BaseType base = declared.base_type();
+    const reflection::BaseType base = base_of(declared);
     if (base == reflection::String) {
       field.kind = FieldKind::string;
     } else if (base == reflection::Vector) {
       field.kind = FieldKind::vector;
-      if (declared.element() == reflection::String)
+      if (element_of(declared) == reflection::String)
         field.element = FieldKind::string;
-      else if (!read_kind(type, field, declared.element(), declared.index(), field.element))
+      else if (!read_kind(type, field, element_of(declared), declared.index(), field.element))
         return false;
     } else if (!read_kind(type, field, base, declared.index(), field.kind)) {
       return false;

@@ -1,4 +1,5 @@
 // The same bytes through our classes and through those that flatc itself writes (namespaces led by flat_).
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cstring>
 
@@ -65,9 +66,7 @@ TEST_CASE("flatc's struct reads our bytes", "[bytes]") {
 
 TEST_CASE("We read the bytes of flatc's struct", "[bytes]") {
   const flat_golden::Damage theirs(12, flat_muster::Entity(3, 4));
-  golden::Damage ours;
-  STATIC_REQUIRE(sizeof ours == sizeof theirs);
-  std::memcpy(&ours, &theirs, sizeof ours);
+  const auto ours = std::bit_cast<golden::Damage>(theirs);
   CHECK(ours == golden::Damage{.amount = 12, .from = {.index = 3, .generation = 4}});
   CHECK(std::memcmp(&ours, &theirs, sizeof ours) == 0);
 }
