@@ -168,6 +168,12 @@ class TableEncoder {
     vtable_[slot / 2] = static_cast<std::uint16_t>(out_.size() - table_);
     put(value);
   }
+  /// A scalar or struct whose type is known at run time only.
+  void field_bytes(std::uint32_t slot, std::span<const std::byte> value, std::size_t alignment) {
+    align(alignment);
+    vtable_[slot / 2] = static_cast<std::uint16_t>(out_.size() - table_);
+    append(value.data(), value.size());
+  }
   /// A string, vector or table that follows after close(), if there is one.
   Place offset(std::uint32_t slot, bool present) {
     if (!present) return absent;
@@ -192,11 +198,15 @@ class TableEncoder {
   /// Scalars and structs.
   template <class T>
   void vector(Place place, const std::vector<T>& values) {
+    vector_bytes(place, std::as_bytes(std::span(values)), values.size(), alignof(T));
+  }
+  /// The same where their type is known at run time only: `count` elements, one behind the other.
+  void vector_bytes(Place place, std::span<const std::byte> values, std::size_t count, std::size_t alignment) {
     if (place == absent) return;
-    while ((out_.size() + 4) % (alignof(T) > 4 ? alignof(T) : 4) != 0) out_.push_back(std::byte{0});
+    while ((out_.size() + 4) % (alignment > 4 ? alignment : 4) != 0) out_.push_back(std::byte{0});
     begin(place, 4);
-    put(static_cast<std::uint32_t>(values.size()));
-    append(values.data(), values.size() * sizeof(T));
+    put(static_cast<std::uint32_t>(count));
+    append(values.data(), values.size());
   }
   /// A vector of offsets: gives the place of the first, the others follow at distances of 4.
   Place offsets(Place place, std::size_t count) {

@@ -1,0 +1,97 @@
+// Writes JSON, one value at a time. Knows where commas go; that keys and values alternate is up to the caller.
+#pragma once
+
+#include <charconv>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+/// Texts are expected to be UTF-8; bytes that are not go out as they are.
+class JsonWriter {
+ public:
+  const std::string& text() const noexcept { return out_; }
+
+  JsonWriter& open_object() { return open('{'); }
+  JsonWriter& close_object() { return close('}'); }
+  JsonWriter& open_array() { return open('['); }
+  JsonWriter& close_array() { return close(']'); }
+  JsonWriter& key(std::string_view name) {
+    value(name);
+    out_ += ": ";
+    first_ = true;
+    return *this;
+  }
+  JsonWriter& value(std::string_view text) {
+    comma();
+    quote(text);
+    return *this;
+  }
+  JsonWriter& value(const char* text) { return value(std::string_view(text)); }
+  JsonWriter& value(bool yes) { return raw(yes ? "true" : "false"); }
+  JsonWriter& null() { return raw("null"); }
+  template <std::integral T>
+  JsonWriter& value(T number) {
+    return raw(std::to_string(number));
+  }
+  /// The shortest form that reads back the same; what JSON cannot say is a string: "nan", "inf", "-inf".
+  template <std::floating_point T>
+  JsonWriter& value(T number) {
+    char buffer[40];
+    const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
+    const std::string_view text(buffer, static_cast<std::size_t>(end - buffer));
+    return std::isfinite(number) ? raw(text) : value(text);
+  }
+  template <class T>
+  JsonWriter& member(std::string_view name, const T& of) {
+    return key(name).value(of);
+  }
+
+ private:
+  JsonWriter& open(char bracket) {
+    comma();
+    out_ += bracket;
+    first_ = true;
+    return *this;
+  }
+  JsonWriter& close(char bracket) {
+    out_ += bracket;
+    first_ = false;
+    return *this;
+  }
+  JsonWriter& raw(std::string_view text) {
+    comma();
+    out_ += text;
+    return *this;
+  }
+  void comma() {
+    if (!first_) out_ += ", ";
+    first_ = false;
+  }
+  void quote(std::string_view text) {
+    out_ += '"';
+    for (const char c : text) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (c == '"' || c == '\\') {
+        out_ += '\\';
+        out_ += c;
+      } else if (byte < 0x20) {
+        constexpr char digits[] = "0123456789abcdef";
+        out_ += "\\u00";
+        out_ += digits[byte >> 4];
+        out_ += digits[byte & 15];
+      } else {
+        out_ += c;
+      }
+    }
+    out_ += '"';
+  }
+
+  std::string out_;
+  bool first_ = true;
+};
+
+}  // namespace muster

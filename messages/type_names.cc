@@ -1,0 +1,137 @@
+// Types and fields by the names people type.
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+#include "messages/value_text.h"
+
+namespace muster {
+namespace {
+
+using Kind = ValueError::Kind;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+/// How many letters must be put in, taken out or replaced.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+bool is_message(const TypeDescriptor& type) {
+  return (type.role == TypeRole::message || type.role == TypeRole::table_message) &&
+         !type.name.starts_with("muster.session.");
+}
+bool is_component(const TypeDescriptor& type) { return type.role == TypeRole::component; }
+
+ValueResult<const TypeDescriptor*> find_type(const TypeTable& types, std::string_view name, const char* what,
+                                             bool (*fits)(const TypeDescriptor&)) {
+  const auto fail = [](std::string text) { return std::unexpected(ValueError{Kind::unknown_name, std::move(text)}); };
+  const std::string of = std::string(what) + " \"" + printable(name) + '"';
+  if (const TypeDescriptor* exact = types.find(name)) {
+    if (fits(*exact)) return exact;
+    return fail("no " + of + ": that type is no " + what);
+  }
+  std::vector<const TypeDescriptor*> ending;
+  std::vector<std::string_view> all;
+  for (const TypeDescriptor* type : types.types()) {
+    if (!fits(*type)) continue;
+    all.push_back(type->name);
+    const std::string_view full = type->name;
+    if (!name.empty() && full.size() > name.size() && full.ends_with(name) &&
+        full[full.size() - name.size() - 1] == '.')
+      ending.push_back(type);
+  }
+  if (ending.size() == 1) return ending.front();
+  if (ending.size() > 1) {
+    std::string text = of + " is ambiguous: it may be ";
+    for (const TypeDescriptor* type : ending) text += (type == ending.front() ? "" : " or ") + type->name;
+    return fail(text);
+  }
+  if (const std::string near = nearest_name(name, all); !near.empty())
+    return fail("no " + of + "; did you mean " + near + "?");
+  // The built-in ones last: whoever asks is after those of the game.
+  std::ranges::sort(all, {}, [](std::string_view known) { return std::pair(known.starts_with("muster."), known); });
+  std::string text = "no " + of + " in this world; it has ";
+  constexpr std::size_t shown = 12;
+  for (std::size_t i = 0; i < std::min(all.size(), shown); ++i) text += (i == 0 ? "" : ", ") + std::string(all[i]);
+  if (all.size() > shown) text += " and " + std::to_string(all.size() - shown) + " more";
+  return fail(text);
+}
+
+}  // namespace
+
+std::string nearest_name(std::string_view name, std::span<const std::string_view> known) {
+  const std::string wanted = lower(last_part(name));
+  std::string_view best;
+  std::size_t best_distance = wanted.size() / 3 + 1;
+  for (const std::string_view each : known) {
+    const std::size_t far = distance(wanted, lower(last_part(each)));
+    if (far < best_distance || (far == best_distance && best.empty())) {
+      best = each;
+      best_distance = far;
+    }
+  }
+  return std::string(best);
+}
+
+ValueResult<const TypeDescriptor*> find_component(const TypeTable& types, std::string_view name) {
+  return find_type(types, name, "component", is_component);
+}
+
+ValueResult<const TypeDescriptor*> find_message(const TypeTable& types, std::string_view name) {
+  return find_type(types, name, "message", is_message);
+}
+
+ValueResult<FieldName> find_field(const TypeTable& types, std::string_view name) {
+  for (std::size_t dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.', dot + 1)) {
+    const auto component = find_component(types, name.substr(0, dot));
+    if (!component) continue;
+    FieldName found{*component, std::string(name.substr(dot + 1)), {}};
+    if (found.component->tag)
+      return std::unexpected(ValueError{Kind::unknown_name, found.component->name + " is a tag: it has no fields"});
+    auto place = types.place(*found.component, found.path);
+    if (!place) return std::unexpected(ValueError{Kind::unknown_name, std::move(place.error())});
+    found.place = *place;
+    return found;
+  }
+  // Nothing fits: the error is the one of the part that names a component most likely.
+  const std::size_t last = name.rfind('.');
+  if (last == std::string_view::npos || last == 0) {
+    if (const auto component = find_component(types, name))
+      return std::unexpected(ValueError{
+          Kind::malformed, (*component)->name + " is a component; name a field of it, as in " +
+                               std::string(last_part((*component)->name)) + "." +
+                               ((*component)->fields.empty() ? "field" : (*component)->fields.front().name)});
+    return std::unexpected(ValueError{
+        Kind::malformed, "'" + printable(name) + "' names no field; write Component.field, as in Health.value"});
+  }
+  // "Helth.value", "game.Helth.value", "Helth.position.x": the first part that begins with a capital, else the first.
+  std::size_t end = name.find('.');
+  for (std::size_t begin = 0; begin < last;) {
+    const std::size_t dot = name.find('.', begin);
+    if (std::isupper(static_cast<unsigned char>(name[begin]))) {
+      end = dot;
+      break;
+    }
+    begin = dot + 1;
+  }
+  return std::unexpected(find_component(types, name.substr(0, end)).error());
+}
+
+}  // namespace muster
