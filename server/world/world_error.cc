@@ -16,6 +16,7 @@ const char* name(WorldErrorCode code) noexcept {
     case WorldErrorCode::disk_full: return "disk_full";
     case WorldErrorCode::io: return "io";
     case WorldErrorCode::incompatible: return "incompatible";
+    case WorldErrorCode::setup: return "setup";
     case WorldErrorCode::too_large: return "too_large";
   }
   return "?";

@@ -19,6 +19,7 @@ enum class WorldErrorCode : std::uint8_t {
   disk_full,
   io,            ///< the disk reports an error
   incompatible,  ///< the file is whole, but the registry refuses its state: another layout of a type, for example
+  setup,         ///< the host's options or its install function failed
   too_large,     ///< one row is beyond what a database row holds
 };
 const char* name(WorldErrorCode code) noexcept;

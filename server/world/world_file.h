@@ -11,18 +11,13 @@
 
 #include "registry/state.h"
 #include "schema/descriptor.h"
+#include "server/world/checkpoint_report.h"
 #include "server/world/database.h"
 #include "server/world/file_meta.h"
 #include "server/world/kept_rows.h"
 #include "server/world/lock.h"
 
 namespace muster {
-
-enum class OpenMode : std::uint8_t {
-  open_or_create,
-  open_existing,  ///< missing is an error, and nothing is created
-  create_new,     ///< a file that is there is an error, and is left alone
-};
 
 struct WorldFileOptions {
   OpenMode mode = OpenMode::open_or_create;
@@ -38,13 +33,6 @@ struct CheckpointStamp {
   std::string code = {};                              ///< code identity of the host
   std::uint64_t types_fingerprint = 0;                ///< `types` is written where this changed
   std::span<const TypeDescriptor* const> types = {};  ///< for readers with SQL; never read back
-};
-
-struct CheckpointReport {
-  std::uint64_t checkpoint = 0;  ///< its number; 1 is a world's first
-  std::uint64_t sequence = 0;
-  std::uint64_t rows = 0;  ///< in the file
-  std::uint64_t rows_written = 0, rows_removed = 0, bytes_written = 0;
 };
 
 /// Held open and locked by one owner; one thread at a time. Movable.

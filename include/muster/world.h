@@ -1,0 +1,5 @@
+// A registry with its file: the world. Links SQLite, no sockets.
+#pragma once
+
+#include "registry/entity_registry.h"
+#include "server/world/world.h"

@@ -1,0 +1,194 @@
+#include "server/world/world.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "server/world/wake.h"
+#include "server/world/world_file.h"
+
+namespace muster {
+namespace {
+
+using Clock = Wake::Clock;
+using std::chrono::nanoseconds;
+
+/// A host that is later than this does not get all the ticks it missed.
+constexpr nanoseconds behind_max{250'000'000};
+
+WorldFile open_file(const std::string& path, const WorldOptions& options) {
+  auto file = WorldFile::open(path, {.mode = options.open});
+  if (!file) throw WorldError(std::move(file.error()));
+  return std::move(*file);
+}
+
+std::uint64_t since(Clock::time_point earlier, Clock::time_point now) noexcept {
+  return now > earlier ? static_cast<std::uint64_t>(nanoseconds(now - earlier).count()) : 0;
+}
+
+}  // namespace
+
+struct World::Impl {
+  // The file goes last, with its lock; handlers end before the registry.
+  WorldFile file;
+  WorldOptions options;
+  EntityRegistry registry;
+  Handlers handlers;
+  std::shared_ptr<Wake> wake = std::make_shared<Wake>();  // shared with arrivals on other threads
+  std::vector<FlushVisitor*> visitors;
+
+  std::atomic<bool> stopped{false};
+  std::atomic<std::uint64_t> durable{0};
+  static_assert(std::atomic<bool>::is_always_lock_free);  // stop() is called by signal handlers
+
+  std::uint64_t tick = 0;
+  double period_ns = 0;  // of a tick; 0 without hz
+  double carry_ns = 0;   // the part of a tick below one ns, so that 60 ticks are a second
+  std::optional<Clock::time_point> next_tick;
+  Clock::time_point followed{};  // without hz: when the registry's clock was last set by the wall clock
+  bool timers_wait = false;      // and whether it was left running
+
+  Impl(std::string path, WorldOptions given)
+      : file(open_file(path, given)), options(std::move(given)), registry(options.registry) {
+    if (options.hz > 0) period_ns = 1e9 / options.hz;
+  }
+
+  void flush() {
+    for (FlushVisitor* visitor : visitors) visitor->before_flush();
+    registry.flush();
+    for (FlushVisitor* visitor : visitors) visitor->after_flush(registry);
+  }
+  Frame next_tick_frame();
+  void run_until_stopped();
+  void follow_wall_clock();
+};
+
+World::World(std::string path, Install install, WorldOptions options) {
+  const auto refuse = [&](WorldErrorCode code, const std::string& detail) -> void {
+    throw WorldError(code, path, detail);
+  };
+  if (!(options.hz == 0 || (options.hz >= 1e-3 && options.hz <= 1e6)))
+    refuse(WorldErrorCode::setup, "hz must be 0, or from 0.001 to 1000000");
+  try {
+    impl_ = std::make_unique<Impl>(path, std::move(options));
+  } catch (const std::system_error& error) {
+    refuse(WorldErrorCode::io, error.what());
+  }
+  try {
+    if (install) impl_->handlers = install(impl_->registry);
+  } catch (const std::exception& error) {
+    refuse(WorldErrorCode::setup, std::string("its handlers cannot be installed: ") + error.what());
+  }
+  auto loaded = impl_->file.load([&](StateSource& source) { return impl_->registry.load(source); });
+  if (!loaded) throw WorldError(std::move(loaded.error()));
+  if (!impl_->file.is_new()) {
+    impl_->tick = impl_->file.meta().tick;
+    impl_->durable = impl_->registry.sequence();
+  }
+  impl_->registry.inbox().on_arrival([wake = impl_->wake] { wake->signal(); });
+}
+
+World::~World() { impl_->registry.inbox().on_arrival({}); }
+
+EntityRegistry& World::registry() noexcept { return impl_->registry; }
+const EntityRegistry& World::registry() const noexcept { return impl_->registry; }
+const std::string& World::path() const noexcept { return impl_->file.path(); }
+bool World::is_new() const noexcept { return impl_->file.is_new(); }
+std::uint64_t World::tick() const noexcept { return impl_->tick; }
+double World::hz() const noexcept { return impl_->options.hz; }
+std::uint64_t World::durable_sequence() const noexcept { return impl_->durable.load(std::memory_order_acquire); }
+
+std::expected<CheckpointReport, WorldError> World::try_commit() {
+  EntityRegistry& registry = impl_->registry;
+  // What changes after this save must differ in version from what this save writes.
+  registry.begin_version();
+  auto report = impl_->file.checkpoint({.sequence = registry.sequence(),
+                                        .tick = impl_->tick,
+                                        .code = impl_->options.code,
+                                        .types_fingerprint = registry.types().fingerprint(),
+                                        .types = registry.types().types()},
+                                       [&](StateSink& sink) { registry.save(sink); });
+  if (report) impl_->durable.store(report->sequence, std::memory_order_release);
+  return report;
+}
+
+CheckpointReport World::commit() {
+  auto report = try_commit();
+  if (!report) throw WorldError(std::move(report.error()));
+  return *report;
+}
+
+Frame World::next_frame() {
+  if (impl_->period_ns > 0) return impl_->next_tick_frame();
+  impl_->run_until_stopped();
+  return {};
+}
+
+Frame World::Impl::next_tick_frame() {
+  const nanoseconds period(static_cast<std::int64_t>(period_ns));
+  if (!next_tick) next_tick = Clock::now() + period;
+  for (;;) {
+    flush();
+    if (stopped.load(std::memory_order_acquire)) return {};
+    // Sleeping ends early on every arrival; what arrived is handled at once, not at the tick.
+    if (Clock::now() >= *next_tick || !wake->wait(*next_tick)) break;
+  }
+  const Clock::time_point now = Clock::now();
+  Frame frame{.dt = static_cast<float>(1 / options.hz), .late_ns = since(*next_tick, now)};
+  *next_tick += period;
+  if (now - *next_tick > behind_max) next_tick = now + period;
+
+  carry_ns += period_ns;
+  const double whole = std::floor(carry_ns);
+  carry_ns -= whole;
+  registry.advance(static_cast<std::uint64_t>(whole));
+  frame.tick = ++tick;
+  frame.now_ns = registry.now_ns();
+  return frame;
+}
+
+void World::Impl::run_until_stopped() {
+  followed = Clock::now();
+  timers_wait = false;
+  for (;;) {
+    follow_wall_clock();
+    flush();
+    if (stopped.load(std::memory_order_acquire)) return;
+    std::uint64_t due = 0;
+    timers_wait = registry.next_due(due);
+    std::optional<Clock::time_point> until;
+    if (timers_wait) {
+      // Far enough ahead is for ever; it keeps the sum within the clock's range.
+      constexpr std::uint64_t year_ns = 31'536'000'000'000'000ull;
+      const std::uint64_t now = registry.now_ns();
+      until = followed + nanoseconds(static_cast<std::int64_t>(std::min(due > now ? due - now : 0, year_ns)));
+    }
+    wake->wait(until);
+  }
+}
+
+void World::Impl::follow_wall_clock() {
+  const Clock::time_point now = Clock::now();
+  const std::uint64_t passed = since(followed, now);
+  followed = now;
+  if (timers_wait && passed > 0) registry.advance(passed);
+}
+
+void World::stop() noexcept {
+  impl_->stopped.store(true, std::memory_order_release);
+  impl_->wake->signal();
+}
+
+void World::wake() noexcept { impl_->wake->signal(); }
+
+void World::add_visitor(FlushVisitor& visitor) { impl_->visitors.push_back(&visitor); }
+
+void World::remove_visitor(FlushVisitor& visitor) noexcept { std::erase(impl_->visitors, &visitor); }
+
+}  // namespace muster

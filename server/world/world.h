@@ -1,0 +1,93 @@
+// A registry with its file: opened or created, run tick by tick, saved whole.
+//
+//   muster::World world("level1.muster", install, {.hz = 60});
+//   if (world.is_new()) { ... fill world.registry() ...; world.commit(); }
+//   while (auto frame = world.next_frame()) world.registry().push(muster::Update{.dt = frame.dt});
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "registry/entity_registry.h"
+#include "server/world/checkpoint_report.h"
+#include "server/world/flush_visitor.h"
+#include "server/world/world_error.h"
+
+namespace muster {
+
+struct WorldOptions {
+  double hz = 0;  ///< ticks per second; 0: driven by events alone
+  OpenMode open = OpenMode::open_or_create;
+  std::string code = {};  ///< code identity of the host, kept with every checkpoint: which build ran the handlers
+  RegistryOptions registry = {};
+};
+
+/// One tick. Empty (false) after stop().
+struct Frame {
+  float dt = 0;               ///< s, always 1/hz
+  std::uint64_t tick = 0;     ///< 1, 2, 3 ... over the world's life
+  std::uint64_t now_ns = 0;   ///< the registry's clock
+  std::uint64_t late_ns = 0;  ///< how long after its time the tick came
+  explicit operator bool() const noexcept { return tick != 0; }
+};
+
+/// Belongs to one thread, its owner's; only stop, wake, durable_sequence and inbox lanes are for others. Ending a world
+/// saves nothing: what was not committed is gone.
+class World {
+ public:
+  /// Makes the handlers of one registry: called for the world's own, later also for looks into its past.
+  using Install = std::function<Handlers(EntityRegistry&)>;
+
+  /// Opens, locks and reads the world at `path`, or prepares a new one, whose file appears at the first commit. `install`
+  /// runs first, on an empty registry, so that compiled types are known when saved ones come; it subscribes and adds types
+  /// but pushes nothing. Types that only the file knows are kept, their components too.
+  /// Throws WorldError; the file is then byte for byte as before.
+  World(std::string path, Install install, WorldOptions options = {});
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  /// Its inbox's on_arrival is the world's.
+  EntityRegistry& registry() noexcept;
+  const EntityRegistry& registry() const noexcept;
+  const std::string& path() const noexcept;
+  /// True until the first commit of the world's life.
+  bool is_new() const noexcept;
+  /// Of the last frame, or of the checkpoint that was read.
+  std::uint64_t tick() const noexcept;
+  double hz() const noexcept;
+
+  /// Saves everything; on the disk when it returns. What was posted and not yet delivered is saved as such. On an error
+  /// the file holds the previous commit, the registry is as it was, and a later commit saves everything.
+  [[nodiscard]] std::expected<CheckpointReport, WorldError> try_commit();
+  /// The same for hosts that cannot go on without: throws WorldError.
+  CheckpointReport commit();
+  /// Sequence of the last input that is on the disk. Any thread.
+  std::uint64_t durable_sequence() const noexcept;
+
+  /// Takes the inbox at once, and again on every arrival, see FlushVisitor, until the next tick is due; then moves the
+  /// registry's clock by 1/hz and returns. A host that comes late gets its ticks one after another; where it is more than
+  /// a quarter of a second behind, the ticks in between are left out, so that the world is slower than the wall clock.
+  /// Without hz it returns only after stop(): it handles what arrives, and timers when they are due. While timers wait, the
+  /// registry's clock follows the wall clock; while none does, it stands still.
+  /// After stop() it takes the inbox once more and returns an empty frame.
+  Frame next_frame();
+
+  /// Makes next_frame return empty, from now on. Any thread, and signal handlers.
+  void stop() noexcept;
+  /// Makes a next_frame that sleeps flush once. Any thread, and signal handlers.
+  void wake() noexcept;
+
+  /// See FlushVisitor. Visited in the order they were added; must be removed before they go.
+  void add_visitor(FlushVisitor& visitor);
+  void remove_visitor(FlushVisitor& visitor) noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster
