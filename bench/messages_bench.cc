@@ -63,7 +63,7 @@ template <bool random, bool sink>
 void at_once(benchmark::State& state) {
   Targets targets(10'000, random);
   if (!sink) targets.registry.remove_sink(targets.sink);
-  const auto s = targets.registry.subscribe("hit", on_hit);
+  const auto s = targets.registry.subscribe<on_hit>("hit");
   for (auto _ : state)
     for (const Entity e : targets.entities) targets.registry.push(e, Hit{1});
   items(state, targets.entities.size());
@@ -103,7 +103,7 @@ BENCHMARK(posted_limit<1'000'000, true>)->Name("posted_1m_random/limit");
 template <std::uint32_t count, bool random>
 void posted(benchmark::State& state) {
   Targets targets(count, random);
-  const auto s = targets.registry.subscribe("hit", on_hit);
+  const auto s = targets.registry.subscribe<on_hit>("hit");
   for (auto _ : state) {
     for (const Entity e : targets.entities) targets.registry.post(e, Hit{1});
     targets.registry.flush();
@@ -147,8 +147,8 @@ void mixed(benchmark::State& state) {
   constexpr std::uint32_t count = 100'000;
   Targets targets(10'000, true);
   auto& r = targets.registry;
-  const Handlers handlers(r.subscribe("hit", on_hit), r.subscribe("push1", on_push1), r.subscribe("push2", on_push2),
-                          r.subscribe("push3", on_push3));
+  const Handlers handlers(r.subscribe<on_hit>("hit"), r.subscribe<on_push1>("push1"), r.subscribe<on_push2>("push2"),
+                          r.subscribe<on_push3>("push3"));
   const auto order = shuffled(count);
   for (auto _ : state) {
     for (std::uint32_t i = 0; i < count; ++i) {

@@ -35,7 +35,7 @@ void pass(benchmark::State& state) {
   CountingSink sink;
   registry.add_sink(sink);
   registry.create_many(count, Position{}, Velocity{1, 2});
-  const auto s = registry.subscribe("move", move);
+  const auto s = registry.subscribe<move>("move");
   for (auto _ : state) registry.push(Update{.dt = 0.1f});
   items(state, count);
   goal(state, 1.1);
@@ -55,7 +55,7 @@ void pass_32(benchmark::State& state) {
   const auto with2 = [&](auto... tags) { with3(tags...), with3(tags..., T2{}); };
   const auto with1 = [&](auto... tags) { with2(tags...), with2(tags..., T1{}); };
   with1(), with1(T0{});
-  const auto s = registry.subscribe("move", move);
+  const auto s = registry.subscribe<move>("move");
   for (auto _ : state) registry.push(Update{.dt = 0.1f});
   items(state, 1'000'000);
   goal(state, 1.2);
@@ -67,7 +67,7 @@ void empty_pass(benchmark::State& state) {
   CountingSink sink;
   registry.add_sink(sink);
   registry.create_many(1000, Mass{});
-  const auto s = registry.subscribe("move", move);
+  const auto s = registry.subscribe<move>("move");
   for (auto _ : state) registry.push(Update{.dt = 0.1f});
 }
 BENCHMARK(empty_pass)->Name("pass_of_nothing/muster");
@@ -129,7 +129,7 @@ void tree(benchmark::State& state) {
     nodes += here.size();
     above = std::move(here);
   }
-  const auto s = registry.subscribe("follow", follow);
+  const auto s = registry.subscribe<follow>("follow");
   for (auto _ : state) registry.push(Update{.dt = 0.1f});
   items(state, nodes);
   goal(state, 4 / 1.5);

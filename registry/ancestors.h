@@ -9,6 +9,13 @@ namespace muster {
 
 class Storage;
 
+/// The column of a type in the archetype last looked at.
+struct ParentColumn {
+  const Archetype* archetype = nullptr;
+  std::uint16_t column = no_column;
+  std::uint32_t size = 0;
+};
+
 bool is_alive(const Storage& storage, Entity e) noexcept;
 /// Null where the entity is not alive or lacks the type; for tags a pointer that must not be read.
 const std::byte* component_of(const Storage& storage, Entity e, TypeId type) noexcept;

@@ -110,6 +110,14 @@ void Delivery::items(const BatchView& batch, MessageRoute& route, std::uint32_t 
   const std::uint32_t count = end - begin;
   const Storage& storage = context_.storage;
   if (route.active.empty() || (route.whole_runs && count > 1)) {
+    const ItemRun run{batch.item(begin), count, header.item_bytes, header.payload_offset};
+    if (route.active.size() == 1) {
+      const ItemCounts counts = call(*route.active.front(), run);
+      receipt.handled += counts.handled;
+      receipt.dead += counts.dead;
+      receipt.unhandled += count - counts.handled - counts.dead;
+      return;
+    }
     // Who is alive and has somebody does not change while a run is delivered: structure changes are queued.
     for (std::uint32_t i = begin; i < end; ++i) {
       const Row row = storage.find(batch.target(i));
@@ -120,12 +128,7 @@ void Delivery::items(const BatchView& batch, MessageRoute& route, std::uint32_t 
       else
         ++receipt.unhandled;
     }
-    const ItemRun run{batch.item(begin), count, header.item_bytes, header.payload_offset};
-    for (const Handler* handler : route.active) {
-      running_ = handler;
-      handler->items(context_, *handler, run);
-      running_ = nullptr;
-    }
+    for (const Handler* handler : route.active) call(*handler, run);
     return;
   }
   for (std::uint32_t i = begin; i < end; ++i) {

@@ -35,6 +35,10 @@ class Delivery {
   /// Delivers at most `messages_max` messages from the cursor on and moves it. True when the batch is done. A batch to
   /// a span counts as one message. Adds to the receipt.
   bool deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_t messages_max, Receipt& receipt);
+  /// One POD message to one entity, straight from the sender's stack: nothing else waits.
+  void deliver_one(MessageRoute& route, Entity target, void* message, Receipt& receipt) {
+    to_entity(route, target, message, receipt);
+  }
   /// Who is being called right now, for error texts; null outside handlers.
   const Handler* running() const noexcept { return running_; }
 
@@ -55,6 +59,12 @@ class Delivery {
     const bool consumed = handler.rows(context_, handler, message, chunk, begin, end, columns);
     running_ = nullptr;
     return consumed;
+  }
+  ItemCounts call(const Handler& handler, const ItemRun& run) {
+    running_ = &handler;
+    const ItemCounts counts = handler.items(context_, handler, run);
+    running_ = nullptr;
+    return counts;
   }
   void note(const Refusal& refusal, Receipt& receipt) const noexcept;
 

@@ -54,16 +54,23 @@ bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk&
   return false;
 }
 
-void run_items(RunContext& context, const Handler& handler, const ItemRun& items) {
+ItemCounts run_items(RunContext& context, const Handler& handler, const ItemRun& items) {
+  ItemCounts counts;
   const std::byte* at = items.first;
   for (std::uint32_t i = 0; i < items.count; ++i, at += items.bytes) {
     Entity target;
     std::memcpy(&target, at, 8);
     const Row row = context.storage.find(target);
-    if (!row) continue;
-    if (const std::uint16_t* columns = handler.bound[row.chunk->archetype->number])
-      run_rows(context, handler, const_cast<std::byte*>(at + items.offset), *row.chunk, row.row, row.row + 1, columns);
+    if (!row) {
+      ++counts.dead;
+      continue;
+    }
+    const std::uint16_t* columns = handler.bound[row.chunk->archetype->number];
+    if (!columns) continue;
+    ++counts.handled;
+    run_rows(context, handler, const_cast<std::byte*>(at + items.offset), *row.chunk, row.row, row.row + 1, columns);
   }
+  return counts;
 }
 
 }  // namespace

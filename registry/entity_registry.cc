@@ -138,6 +138,33 @@ Receipt EntityRegistry::deliver_pushed() {
   });
 }
 
+Receipt EntityRegistry::push_direct(MessageRoute& route, Entity target, const void* payload, PayloadShape shape) {
+  return delivering(*impl_, [&] {
+    Impl& r = *impl_;
+    Envelope envelope{++r.sequence, 0, 0, InputKind::push};
+    if (!r.sinks.empty()) {
+      r.sealed.clear();
+      std::memcpy(r.sealed.append(shape, target), payload, shape.bytes);
+      const auto bytes = r.sealed.bytes();
+      for (InputSink* sink : r.sinks) sink->on_input(envelope, bytes);
+    }
+    Receipt receipt;
+    receipt.sequence = envelope.sequence;
+    if (!route.writes_message) {
+      r.delivery.deliver_one(route, target, const_cast<void*>(payload), receipt);
+    } else {
+      r.scratch.assign(static_cast<const std::byte*>(payload), static_cast<const std::byte*>(payload) + shape.bytes);
+      r.delivery.deliver_one(route, target, r.scratch.data(), receipt);
+    }
+    ++r.counters.messages;
+    r.counters.unhandled += receipt.unhandled;
+    r.counters.dead += receipt.dead;
+    for (InputSink* sink : r.sinks) sink->on_receipt(envelope, receipt);
+    if (!r.cascade.empty()) receipt.cut_short = !r.deliver_cascade();
+    return receipt;
+  });
+}
+
 Receipt EntityRegistry::push_batch(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request) {
   check_outside();
   return delivering(*impl_, [&] {
@@ -343,6 +370,7 @@ EntityRegistry::EntityRegistry(RegistryOptions options) : impl_(std::make_unique
   storage_ = &impl_->storage;
   known_ = &impl_->types;
   input_ = &impl_->input;
+  cascade_ = &impl_->cascade;
   delivering_ = &impl_->delivering;
   impl_->self = std::make_shared<EntityRegistry*>(this);
   storage_->on_archetype_context = &impl_->types.handlers();

@@ -31,6 +31,7 @@
 #include "registry/receipt.h"
 #include "registry/signature.h"
 #include "registry/state.h"
+#include "registry/structure.h"
 #include "registry/subscription.h"
 #include "registry/types_known.h"
 #include "schema/muster.h"
@@ -122,6 +123,11 @@ class EntityRegistry {
 
   template <MessageType M>
   Receipt push(Entity target, const M& message) {
+    if constexpr (!is_builtin(TypeTraits<M>::id)) {
+      check_outside();
+      if (input().empty() && cascade_->empty())
+        return push_direct(known().route<M>(), target, &message, PayloadShape::of<M>());
+    }
     open<M>().append(target, message);
     return deliver_pushed();
   }
@@ -254,6 +260,10 @@ class EntityRegistry {
   /// Throws SetupError for a name taken or a contradicting order.
   template <class F>
   [[nodiscard]] Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
+  /// A function known at compile time, `subscribe<take_damage>("game.take_damage")`: inlined into the loop over rows.
+  template <auto handler>
+    requires std::is_function_v<std::remove_pointer_t<decltype(handler)>>
+  [[nodiscard]] Subscription subscribe(std::string name, HandlerOptions options = {});
   /// A subsystem's member function; the object must outlive the subscription.
   template <class C, class R, class... A>
   [[nodiscard]] Subscription subscribe(std::string name, C& object, R (C::*member)(A...), HandlerOptions options = {});
@@ -320,6 +330,8 @@ class EntityRegistry {
   }
   [[noreturn]] void used_inside_handler() const noexcept;
   Receipt deliver_pushed();
+  /// A push while nothing waits: the bytes are sealed only if a sink looks at them, and handlers read them in place.
+  Receipt push_direct(MessageRoute& route, Entity target, const void* payload, PayloadShape shape);
   TimerId post_timed(std::uint64_t due_ns, BatchView inner);
   Entity reserve();
   Subscription add_handler(std::unique_ptr<Handler> handler);
@@ -331,6 +343,7 @@ class EntityRegistry {
   Storage* storage_ = nullptr;  // parts of impl_ that inlined calls need
   TypesKnown* known_ = nullptr;
   Arena* input_ = nullptr;
+  Arena* cascade_ = nullptr;
   const bool* delivering_ = nullptr;
 };
 
@@ -390,6 +403,14 @@ Subscription EntityRegistry::subscribe(std::string name, F handler, HandlerOptio
     using Invoker = typename detail::SignatureOf<F, Signature>::type;
     return add_invoker<Invoker>(std::move(name), std::move(handler), !std::is_empty_v<F>, std::move(options));
   }
+}
+
+template <auto handler>
+  requires std::is_function_v<std::remove_pointer_t<decltype(handler)>>
+Subscription EntityRegistry::subscribe(std::string name, HandlerOptions options) {
+  using Constant = detail::ConstantFunction<handler>;
+  using Invoker = typename detail::SignatureOf<Constant, std::remove_pointer_t<decltype(handler)>>::type;
+  return add_invoker<Invoker>(std::move(name), Constant{}, false, std::move(options));
 }
 
 template <class C, class R, class... A>

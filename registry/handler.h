@@ -58,8 +58,11 @@ struct ItemRun {
   const std::byte* first = nullptr;
   std::uint32_t count = 0, bytes = 0, offset = 0;
 };
+struct ItemCounts {
+  std::uint32_t handled = 0, dead = 0;
+};
 /// Calls the handler for each message whose target is alive and matches.
-using RunItems = void (*)(RunContext&, const Handler&, const ItemRun&);
+using RunItems = ItemCounts (*)(RunContext&, const Handler&, const ItemRun&);
 
 /// Options of EntityRegistry::subscribe.
 struct HandlerOptions {

@@ -38,6 +38,8 @@ struct EntityRegistry::Impl {
   Delivery delivery;
   Inbox inbox;
   std::vector<InputSink*> sinks;
+  BatchBuilder sealed;             // a direct push's bytes, for the sinks
+  std::vector<std::byte> scratch;  // a direct push's copy, for handlers that change it
   std::shared_ptr<EntityRegistry*> self;
 
   Envelope seal(InputKind kind, std::uint64_t author, std::uint64_t request, std::span<const std::byte> batch);

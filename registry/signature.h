@@ -39,6 +39,7 @@ template <class T, Presence presence_>
 struct ColumnParameter {
   using Value = std::remove_const_t<T>;
   static constexpr bool column = true, entity = true, span = false, pushes = false, spawns = false, has_term = true;
+  static constexpr bool plain = true;
   static constexpr bool writes = !std::is_const_v<T>;
   static Term term() noexcept {
     return {TypeTraits<Value>::id, writes ? Access::write : Access::read, presence_, Source::self, true, 0};
@@ -71,6 +72,7 @@ struct Parameter<const T*> : ColumnParameter<const T, Presence::optional> {
 };
 
 struct NoTerm {
+  static constexpr bool plain = false;
   static constexpr bool column = false, entity = false, span = false, pushes = false, spawns = false, has_term = false;
   static constexpr bool writes = false;
 };
@@ -99,6 +101,7 @@ struct Parameter<std::span<const Entity>> : NoTerm {
 
 template <>
 struct Parameter<Entity> : NoTerm {
+  static constexpr bool plain = true;
   static constexpr bool entity = true;
   static const Entity* base(const ChunkRows& rows, std::uint16_t) noexcept { return rows.chunk.ids(); }
   static bool present(const Entity*, std::uint32_t) noexcept { return true; }
@@ -106,6 +109,7 @@ struct Parameter<Entity> : NoTerm {
 };
 template <class T, Presence presence_>
 struct FilterParameter {
+  static constexpr bool plain = false;
   static constexpr bool column = false, entity = true, span = false, pushes = false, spawns = false, has_term = true;
   static constexpr bool writes = false;
   static Term term() noexcept { return {TypeTraits<T>::id, Access::read, presence_, Source::self, false, 0}; }
@@ -156,6 +160,7 @@ struct Parameter<Lookup<T>> : NoTerm {
 struct ElsewhereBase {
   const Storage* storage;
   const Chunk* chunk;
+  mutable ParentColumn last = {};  // where the parent of the row before kept it: mostly the same archetype
 };
 template <class Wrapper, class T, Source source_, class Anchor = void>
 struct ElsewhereParameter : NoTerm {
@@ -171,9 +176,13 @@ struct ElsewhereParameter : NoTerm {
   static ElsewhereBase base(const ChunkRows& rows, std::uint16_t) noexcept {
     return {&rows.context.storage, &rows.chunk};
   }
-  static const Value* find(ElsewhereBase base, std::uint32_t row) noexcept {
+  static const Value* find(const ElsewhereBase& base, std::uint32_t row) noexcept {
     const std::byte* found = nullptr;
-    if constexpr (source_ == Source::parent_with) {
+    if constexpr (source_ == Source::parent) {
+      if (base.chunk->depth == 0) return nullptr;
+      found = component_of_parent(*base.storage, base.chunk->parents()[row], TypeTraits<Value>::id, base.last);
+      if (!found) found = component_above(*base.storage, *base.chunk, row, TypeTraits<Value>::id);
+    } else if constexpr (source_ == Source::parent_with) {
       found = component_of_anchor(*base.storage, *base.chunk, row, TypeTraits<Anchor>::id, TypeTraits<Value>::id);
     } else {
       if constexpr (source_ == Source::self_or_parent)
@@ -182,8 +191,10 @@ struct ElsewhereParameter : NoTerm {
     }
     return reinterpret_cast<const Value*>(found);
   }
-  static bool present(ElsewhereBase base, std::uint32_t row) noexcept { return optional || find(base, row) != nullptr; }
-  static Wrapper at(ElsewhereBase base, std::uint32_t row) noexcept { return Wrapper(find(base, row)); }
+  static bool present(const ElsewhereBase& base, std::uint32_t row) noexcept {
+    return optional || find(base, row) != nullptr;
+  }
+  static Wrapper at(const ElsewhereBase& base, std::uint32_t row) noexcept { return Wrapper(find(base, row)); }
 };
 template <class T>
 struct Parameter<Parent<T>> : ElsewhereParameter<Parent<T>, T, Source::parent> {};
@@ -237,8 +248,28 @@ struct Invoker {
     return index;
   }();
 
+  /// Only the entity's own row and its id: columns never overlap each other or the message, which the loop may rely on.
+  static constexpr bool plain = !consumes && !whole_rows && (true && ... && Parameter<Ps>::plain);
+
+  template <class F2, class Message2, class... T>
+  static void loop(F2& f, Message2& m, std::uint32_t begin, std::uint32_t end, T* __restrict... base) {
+    for (std::uint32_t row = begin; row < end; ++row) f(m, Parameter<Ps>::at(base, row)...);
+  }
+
   template <std::size_t... I>
-  static bool run(F& f, void* message, const ChunkRows& rows, std::index_sequence<I...>) {
+  static bool run(F& f, void* message, const ChunkRows& rows, std::index_sequence<I...> all) {
+    if constexpr (plain && !MessageParameter<M>::writes && !TableMessageType<Message>) {
+      if (rows.end - rows.begin > 1) {
+        const Message m = MessageParameter<M>::get(message);  // a copy: nothing the handler writes can change it
+        loop(f, m, rows.begin, rows.end,
+             Parameter<Ps>::base(rows, Parameter<Ps>::column ? rows.columns[column_index[I]] : no_column)...);
+        return false;
+      }
+    }
+    return run_each(f, message, rows, all);
+  }
+  template <std::size_t... I>
+  static bool run_each(F& f, void* message, const ChunkRows& rows, std::index_sequence<I...>) {
     auto&& m = MessageParameter<M>::get(message);
     const std::tuple bases{
         Parameter<Ps>::base(rows, Parameter<Ps>::column ? rows.columns[column_index[I]] : no_column)...};
@@ -261,25 +292,48 @@ struct Invoker {
     F& f = *static_cast<F*>(handler.state.get());
     return run(f, message, ChunkRows{context, chunk, columns, begin, end}, std::index_sequence_for<Ps...>{});
   }
-  static void items(RunContext& context, const Handler& handler, const ItemRun& items) {
-    constexpr std::uint32_t ahead = 12;
+  /// Two steps ahead of the work: the directory's entry first, then the row it leads to.
+  static ItemCounts items(RunContext& context, const Handler& handler, const ItemRun& items) {
+    constexpr std::uint32_t far = 24, near = 10;
     F& f = *static_cast<F*>(handler.state.get());
     const Storage& storage = context.storage;
+    const DirectoryEntry* const directory = storage.ids().slots();
+    const std::size_t indices = storage.ids().indices();
+    ItemCounts counts;
     const std::byte* at = items.first;
-    for (std::uint32_t i = 0; i < items.count; ++i, at += items.bytes) {
-      if (i + ahead < items.count) {
-        Entity later;
-        std::memcpy(&later, at + std::size_t{ahead} * items.bytes, 8);
-        if (later.index < storage.ids().indices()) __builtin_prefetch(&storage.ids().slot(later.index));
-      }
+    const auto target_of = [](const std::byte* item) {
       Entity target;
-      std::memcpy(&target, at, 8);
-      const Row row = storage.find(target);
-      if (!row) continue;
+      std::memcpy(&target, item, 8);
+      return target;
+    };
+    for (std::uint32_t i = 0; i < items.count; ++i, at += items.bytes) {
+      if (i + far < items.count) {
+        if (const Entity later = target_of(at + std::size_t{far} * items.bytes); later.index < indices)
+          __builtin_prefetch(directory + later.index);
+        if (const Row soon = storage.find(target_of(at + std::size_t{near} * items.bytes)))
+          if (const std::uint16_t* columns = handler.bound[soon.chunk->archetype->number]) prefetch(soon, columns);
+      }
+      const Row row = storage.find(target_of(at));
+      if (!row) {
+        ++counts.dead;
+        continue;
+      }
       const std::uint16_t* columns = handler.bound[row.chunk->archetype->number];
       if (!columns) continue;
-      run(f, const_cast<std::byte*>(at + items.offset), ChunkRows{context, *row.chunk, columns, row.row, row.row + 1},
-          std::index_sequence_for<Ps...>{});
+      ++counts.handled;
+      run_each(f, const_cast<std::byte*>(at + items.offset),
+               ChunkRows{context, *row.chunk, columns, row.row, row.row + 1}, std::index_sequence_for<Ps...>{});
+    }
+    return counts;
+  }
+  static void prefetch(Row row, const std::uint16_t* columns) noexcept { (prefetch_one<Ps>(row, columns), ...); }
+  template <class P>
+  static void prefetch_one(Row row, const std::uint16_t*& columns) noexcept {
+    if constexpr (Parameter<P>::column) {
+      if (*columns != no_column)
+        __builtin_prefetch(row.chunk->slots()[*columns].data + row.row * sizeof(typename Parameter<P>::Value),
+                           Parameter<P>::writes);
+      ++columns;
     }
   }
   static void describe(Handler& handler) {
@@ -296,21 +350,22 @@ struct Invoker {
     handler.rows = &rows;
     if constexpr (!TableMessageType<Message>) handler.items = &items;
   }
-  static constexpr bool writes_twice() {
-    const std::array<TypeId, sizeof...(Ps) + 1> written{written_type<Ps>()...};
-    for (std::size_t i = 0; i < sizeof...(Ps); ++i)
-      for (std::size_t j = 0; j < i; ++j)
-        if (written[i] != 0 && written[i] == written[j]) return true;
-    return false;
-  }
   template <class P>
-  static constexpr TypeId written_type() {
-    if constexpr (Parameter<P>::writes)
+  static constexpr TypeId column_type() {
+    if constexpr (Parameter<P>::column)
       return TypeTraits<typename Parameter<P>::Value>::id;
     else
       return 0;
   }
-  static_assert(!writes_twice(), "a handler takes one component for writing twice");
+  static constexpr bool writes_twice() {
+    const std::array<TypeId, sizeof...(Ps) + 1> types{column_type<Ps>()...};
+    const std::array<bool, sizeof...(Ps) + 1> writes{Parameter<Ps>::writes...};
+    for (std::size_t i = 0; i < sizeof...(Ps); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (types[i] != 0 && types[i] == types[j] && (writes[i] || writes[j])) return true;
+    return false;
+  }
+  static_assert(!writes_twice(), "a handler takes a component twice, once for writing");
   using Components = std::tuple<Ps...>;
 };
 
@@ -340,6 +395,14 @@ struct CallOperator<R (C::*)(A...) const noexcept> {
 template <class C, class R, class... A>
 struct CallOperator<R (C::*)(A...) noexcept> {
   using type = R(A...);
+};
+
+template <auto function>
+struct ConstantFunction {
+  template <class... A>
+  auto operator()(A&&... arguments) const {
+    return function(std::forward<A>(arguments)...);
+  }
 };
 
 /// The component types a parameter names, so that the registry can make them known.

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "registry/ancestors.h"
 #include "registry/archetype.h"
 #include "registry/entity_allocator.h"
 #include "registry/flat_map.h"
@@ -143,6 +144,19 @@ class Storage {
   std::uint32_t depths_ = 0;
   ColumnPreserver* preserver_ = nullptr;
 };
+
+/// `type` of a living parent; null where it lacks it. Remembers the column for the next row.
+inline const std::byte* component_of_parent(const Storage& storage, Entity parent, TypeId type,
+                                            ParentColumn& last) noexcept {
+  const Row up = storage.find(parent);
+  const Archetype* archetype = up.chunk->archetype;
+  if (archetype != last.archetype) {
+    last.archetype = archetype;
+    last.column = archetype->column(type);
+    last.size = last.column == no_column ? 0 : archetype->slot_types[last.column]->size;
+  }
+  return last.column == no_column ? nullptr : up.at(last.column, last.size);
+}
 
 constexpr std::uint32_t id_page_bits = 12;  ///< ids are saved in pages of 4096
 

@@ -25,25 +25,6 @@ M read(const std::byte* payload) noexcept {
 
 }  // namespace
 
-bool is_builtin(TypeId message) noexcept {
-  switch (message) {
-    case TypeTraits<Create>::id:
-    case TypeTraits<Destroy>::id:
-    case TypeTraits<Set>::id:
-    case TypeTraits<Remove>::id:
-    case TypeTraits<SetField>::id:
-    case TypeTraits<SetFieldIf>::id:
-    case TypeTraits<Reparent>::id:
-    case TypeTraits<Rename>::id:
-    case TypeTraits<InternText>::id:
-    case TypeTraits<Grant>::id:
-    case TypeTraits<ReturnGrant>::id:
-    case TypeTraits<CancelTimer>::id:
-    case TypeTraits<Advance>::id: return true;
-    default: return false;
-  }
-}
-
 Refusal Structure::apply(TypeId message, Entity target, const std::byte* payload, std::span<const RowSetEntry> rows) {
   switch (message) {
     case TypeTraits<Create>::id: return create(target, read<Create>(payload), payload, rows);

@@ -18,7 +18,24 @@
 namespace muster {
 
 /// Whether the registry itself acts on this message type.
-bool is_builtin(TypeId message) noexcept;
+constexpr bool is_builtin(TypeId message) noexcept {
+  switch (message) {
+    case TypeTraits<Create>::id:
+    case TypeTraits<Destroy>::id:
+    case TypeTraits<Set>::id:
+    case TypeTraits<Remove>::id:
+    case TypeTraits<SetField>::id:
+    case TypeTraits<SetFieldIf>::id:
+    case TypeTraits<Reparent>::id:
+    case TypeTraits<Rename>::id:
+    case TypeTraits<InternText>::id:
+    case TypeTraits<Grant>::id:
+    case TypeTraits<ReturnGrant>::id:
+    case TypeTraits<CancelTimer>::id:
+    case TypeTraits<Advance>::id: return true;
+    default: return false;
+  }
+}
 
 class Structure {
  public:

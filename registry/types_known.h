@@ -18,6 +18,9 @@ class TypesKnown {
   /// A compiled type. A known type with another layout is the program's mistake: throws SetupError naming it.
   template <GeneratedType T>
   void need() {
+    if (seen_[TypeTraits<T>::id % std::size(seen_)] == TypeTraits<T>::id) [[likely]]
+      return;
+    seen_[TypeTraits<T>::id % std::size(seen_)] = TypeTraits<T>::id;
     if constexpr (TypeTraits<T>::role == TypeRole::component) {
       if (!storage_.component(TypeTraits<T>::id)) [[unlikely]]
         learn(TypeTraits<T>::id, table_.add<T>());
@@ -40,6 +43,7 @@ class TypesKnown {
  private:
   void learn(TypeId type, std::expected<void, SchemaError> added);
   TypeTable table_;
+  TypeId seen_[64] = {};  // a cache of what need() has made known
   HandlerTable handlers_;
   Storage& storage_;
 };

@@ -47,7 +47,7 @@ TEST_CASE("a pass runs over every matching row, parents first") {
   std::vector<Entity> order;
   const auto s =
       registry.subscribe("walk", [&](const Update&, const game::Health&, Entity self) { order.push_back(self); });
-  const Entity root = registry.create("root", game::Health{});
+  const Entity root = registry.create("top", game::Health{});
   const Entity child = registry.create_under(root, "child", game::Health{}, game::Armor{});
   const Entity grandchild = registry.create_under(child, "grandchild", game::Health{});
   const Entity other = registry.create("other", game::Health{}, game::Armor{});
@@ -57,6 +57,6 @@ TEST_CASE("a pass runs over every matching row, parents first") {
   CHECK(order[1] == other);
   CHECK(order[2] == child);
   CHECK(order[3] == grandchild);
-  CHECK(registry.path(grandchild) == "/root/child/grandchild");
-  CHECK(registry.find_path("/root/child/grandchild") == grandchild);
+  CHECK(registry.path(grandchild) == "/top/child/grandchild");
+  CHECK(registry.find_path("/top/child/grandchild") == grandchild);
 }
