@@ -66,12 +66,13 @@ using RunItems = ItemCounts (*)(RunContext&, const Handler&, const ItemRun&);
 
 /// Options of EntityRegistry::subscribe.
 struct HandlerOptions {
-  int priority = 0;                 ///< smaller runs first
-  std::vector<std::string> before;  ///< names of handlers of the same message that run later; unknown names are ignored
-  std::vector<std::string> after;
-  std::function<bool(const Archetype&)> filter;              ///< asked once per archetype that matches
-  std::function<bool()> on_begin;                            ///< false skips this pass
-  std::vector<std::string> external_reads, external_writes;  ///< resources outside: "renderer", "octree"
+  int priority = 0;  ///< smaller runs first
+  std::vector<std::string> before =
+      {};  ///< names of handlers of the same message that run later; unknown names are ignored
+  std::vector<std::string> after = {};
+  std::function<bool(const Archetype&)> filter = {};                   ///< asked once per archetype that matches
+  std::function<bool()> on_begin = {};                                 ///< false skips this pass
+  std::vector<std::string> external_reads = {}, external_writes = {};  ///< resources outside: "renderer", "octree"
 };
 
 struct Handler {
