@@ -1,0 +1,75 @@
+// How weapons and towers shoot.
+#include "examples/skirmish/handlers.h"
+
+namespace skirmish {
+
+namespace {
+
+/// Half to one and a half, the same for the same shooter and shot everywhere: the demo draws no random numbers.
+float luck(muster::Entity shooter, std::uint32_t shot) {
+  std::uint32_t mixed = shooter.index * 0x9e3779b1u ^ shooter.generation * 0x85ebca6bu ^ shot * 0xc2b2ae35u;
+  mixed = (mixed ^ mixed >> 15) * 0x2c1b3c6du;
+  return 0.5f + static_cast<float>(mixed >> 22) / 1023.0f;
+}
+
+/// The first of the squad's members that stands, from `start` on; nil if none.
+muster::Entity member_from(const Squad& squad, std::uint32_t start) {
+  const auto places = static_cast<std::uint32_t>(squad.members.size());
+  for (std::uint32_t i = 0; i < places; ++i)
+    if (const muster::Entity member = squad.members[(start + i) % places]) return member;
+  return {};
+}
+
+void shoot(const muster::Update& update, Weapon& weapon, muster::Lookup<const Squad> squads, muster::Entity self,
+           muster::Outbox& out) {
+  if (weapon.ready_in > 0) {
+    weapon.ready_in -= update.dt;
+    return;
+  }
+  if (!weapon.foe) return;
+  const Squad* foe = squads.find(weapon.foe);
+  const muster::Entity target = foe ? member_from(*foe, self.index / 2 + weapon.shots) : muster::Entity{};
+  if (!target) {
+    weapon.foe = {};
+    return;
+  }
+  ++weapon.shots;
+  weapon.ready_in += weapon.reload;
+  out.push(target, Damage{.amount = weapon.damage * luck(self, weapon.shots), .from = self});
+}
+
+void watch_from_tower(const Field& field, const muster::Update& update, Tower& tower, const scene::Transform& transform,
+                      muster::Lookup<const Squad> squads, muster::Entity self, muster::Outbox& out) {
+  tower.ready_in -= update.dt;
+  if (tower.ready_in > 0) return;
+  tower.aim = field.nearest_enemy(tower.team, transform.position, tower.range);
+  const Squad* squad = squads.find(tower.aim);
+  const muster::Entity target = squad ? member_from(*squad, tower.shots) : muster::Entity{};
+  if (!target) {
+    tower.ready_in = 0.25f;  // looks again soon
+    return;
+  }
+  ++tower.shots;
+  tower.ready_in += tower.reload;
+  out.push(target, Damage{.amount = tower.damage * luck(self, tower.shots), .from = self});
+}
+
+void engage(const Engage& order, Weapon& weapon) { weapon.foe = order.foe; }
+
+void move_tower(const MoveTower& order, const Tower&, scene::Transform& transform) { transform.position = order.to; }
+
+}  // namespace
+
+void add_fire(muster::EntityRegistry& registry, muster::Handlers& handlers, const std::shared_ptr<Field>& field) {
+  handlers.add(registry.subscribe("skirmish.shoot", shoot, {.after = {"skirmish.march"}}));
+  handlers.add(registry.subscribe(
+      "skirmish.watch_from_tower",
+      [field](const muster::Update& update, Tower& tower, const scene::Transform& transform,
+              muster::Lookup<const Squad> squads, muster::Entity self,
+              muster::Outbox& out) { watch_from_tower(*field, update, tower, transform, squads, self, out); },
+      {.after = {"skirmish.choose_foe"}, .external_reads = {field_resource}}));
+  handlers.add(registry.subscribe("skirmish.engage", engage));
+  handlers.add(registry.subscribe("skirmish.move_tower", move_tower));
+}
+
+}  // namespace skirmish
