@@ -138,24 +138,21 @@ Receipt EntityRegistry::deliver_pushed() {
   });
 }
 
-Receipt EntityRegistry::push_direct(MessageRoute& route, Entity target, const void* payload, PayloadShape shape) {
+Receipt EntityRegistry::push_direct(MessageRoute& route, Entity target, const void* payload, std::size_t bytes,
+                                    std::span<const std::byte> sealed) {
   return delivering(*impl_, [&] {
     Impl& r = *impl_;
-    Envelope envelope{++r.sequence, 0, 0, InputKind::push};
-    if (!r.sinks.empty()) {
-      r.sealed.clear();
-      std::memcpy(r.sealed.append(shape, target), payload, shape.bytes);
-      const auto bytes = r.sealed.bytes();
-      for (InputSink* sink : r.sinks) sink->on_input(envelope, bytes);
-    }
+    const Envelope envelope{++r.sequence, 0, 0, InputKind::push};
+    for (InputSink* sink : r.sinks) sink->on_input(envelope, sealed);
     Receipt receipt;
     receipt.sequence = envelope.sequence;
-    if (!route.writes_message) {
-      r.delivery.deliver_one(route, target, const_cast<void*>(payload), receipt);
-    } else {
-      r.scratch.assign(static_cast<const std::byte*>(payload), static_cast<const std::byte*>(payload) + shape.bytes);
-      r.delivery.deliver_one(route, target, r.scratch.data(), receipt);
+    void* message = const_cast<void*>(payload);
+    if (route.writes_message) {
+      const auto* from = static_cast<const std::byte*>(payload);
+      r.scratch.assign(from, from + bytes);
+      message = r.scratch.data();
     }
+    r.delivery.deliver_one(route, target, message, receipt);
     ++r.counters.messages;
     r.counters.unhandled += receipt.unhandled;
     r.counters.dead += receipt.dead;
@@ -371,6 +368,7 @@ EntityRegistry::EntityRegistry(RegistryOptions options) : impl_(std::make_unique
   known_ = &impl_->types;
   input_ = &impl_->input;
   cascade_ = &impl_->cascade;
+  sinks_ = &impl_->sinks;
   delivering_ = &impl_->delivering;
   impl_->self = std::make_shared<EntityRegistry*>(this);
   storage_->on_archetype_context = &impl_->types.handlers();

@@ -23,6 +23,7 @@
 
 #include "messages/arena.h"
 #include "messages/batch_builder.h"
+#include "messages/single_batch.h"
 #include "registry/dynamic_handler.h"
 #include "registry/handler_table.h"
 #include "registry/inbox.h"
@@ -125,8 +126,12 @@ class EntityRegistry {
   Receipt push(Entity target, const M& message) {
     if constexpr (!is_builtin(TypeTraits<M>::id)) {
       check_outside();
-      if (input().empty() && cascade_->empty())
-        return push_direct(known().route<M>(), target, &message, PayloadShape::of<M>());
+      if (input().empty() && cascade_->empty()) {
+        MessageRoute& route = known().route<M>();
+        if (sinks_->empty()) return push_direct(route, target, &message, sizeof(M), {});
+        const SingleBatch<M> sealed(target, message);
+        return push_direct(route, target, &message, sizeof(M), sealed.bytes());
+      }
     }
     open<M>().append(target, message);
     return deliver_pushed();
@@ -330,8 +335,9 @@ class EntityRegistry {
   }
   [[noreturn]] void used_inside_handler() const noexcept;
   Receipt deliver_pushed();
-  /// A push while nothing waits: the bytes are sealed only if a sink looks at them, and handlers read them in place.
-  Receipt push_direct(MessageRoute& route, Entity target, const void* payload, PayloadShape shape);
+  /// A push while nothing waits: handlers read the message in place; `sealed` is for the sinks.
+  Receipt push_direct(MessageRoute& route, Entity target, const void* payload, std::size_t bytes,
+                      std::span<const std::byte> sealed);
   TimerId post_timed(std::uint64_t due_ns, BatchView inner);
   Entity reserve();
   Subscription add_handler(std::unique_ptr<Handler> handler);
@@ -344,6 +350,7 @@ class EntityRegistry {
   TypesKnown* known_ = nullptr;
   Arena* input_ = nullptr;
   Arena* cascade_ = nullptr;
+  const std::vector<InputSink*>* sinks_ = nullptr;
   const bool* delivering_ = nullptr;
 };
 

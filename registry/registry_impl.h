@@ -38,7 +38,6 @@ struct EntityRegistry::Impl {
   Delivery delivery;
   Inbox inbox;
   std::vector<InputSink*> sinks;
-  BatchBuilder sealed;             // a direct push's bytes, for the sinks
   std::vector<std::byte> scratch;  // a direct push's copy, for handlers that change it
   std::shared_ptr<EntityRegistry*> self;
 
