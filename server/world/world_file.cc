@@ -49,7 +49,9 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
     return std::unexpected(WorldError(code, given, std::move(detail)));
   };
   std::error_code failure;
-  const std::filesystem::path resolved = std::filesystem::weakly_canonical(given, failure);
+  // Absolute first: of a relative path that is not there yet, weakly_canonical keeps no directory.
+  std::filesystem::path resolved = std::filesystem::absolute(given, failure);
+  if (!failure) resolved = std::filesystem::weakly_canonical(resolved, failure);
   if (given.empty() || failure) return refuse(WorldErrorCode::missing, "no path of a file: " + failure.message());
   const std::string path = resolved.string();
   const std::string directory = resolved.parent_path().string();

@@ -163,3 +163,18 @@ TEST_CASE("a save that throws leaves the previous checkpoint") {
   }
   REQUIRE(read_world(path) == contents(rows));
 }
+
+TEST_CASE("a path may be relative, also of a world that is still to be created") {
+  const Directory directory;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(directory.path());
+  {
+    auto file = WorldFile::open("w.muster");
+    if (!file) FAIL(file.error().what());
+    // It stays the same file wherever the process goes.
+    std::filesystem::current_path(before);
+    REQUIRE(file->checkpoint({}, saving({})));
+    CHECK(file->path() == "w.muster");
+  }
+  CHECK(read_world(directory / "w.muster") == Contents{});
+}
