@@ -30,15 +30,16 @@ class Field {
     Team team;
   };
   static constexpr float cell_m = 16;
-  static constexpr std::uint32_t buckets = 4096;
+  static constexpr std::uint32_t buckets = 8192;  // half of them for each team
   static std::int32_t cell_of(float metres) noexcept;
-  static std::uint32_t bucket(std::int32_t cell_x, std::int32_t cell_z) noexcept {
-    return (static_cast<std::uint32_t>(cell_x) * 73856093u ^ static_cast<std::uint32_t>(cell_z) * 19349663u) &
-           (buckets - 1);
+  static std::uint32_t bucket(Team team, std::int32_t cell_x, std::int32_t cell_z) noexcept {
+    const std::uint32_t mixed =
+        static_cast<std::uint32_t>(cell_x) * 73856093u ^ static_cast<std::uint32_t>(cell_z) * 19349663u;
+    return (mixed & (buckets / 2 - 1)) + (team == Team::red ? 0 : buckets / 2);
   }
 
   std::vector<Seen> seen_;    // in row order
-  std::vector<Seen> sorted_;  // by bucket
+  std::vector<Seen> sorted_;  // by bucket, in row order within one
   std::array<std::uint32_t, buckets + 1> starts_{};
 };
 
