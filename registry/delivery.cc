@@ -238,6 +238,97 @@ void Delivery::to_world(MessageRoute& route, void* message, Receipt& receipt) {
   ++(called ? receipt.handled : receipt.unhandled);
 }
 
+bool Delivery::call_observed(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
+                             std::uint32_t end, const std::uint16_t* columns) {
+  bool consumed = false;
+  const std::uint32_t step = handler.whole_rows ? end - begin : 1;
+  for (std::uint32_t row = begin; row < end; row += step) {
+    before_.clear();
+    for (const Observed& observed : handler.observed) {
+      const std::uint16_t slot = columns[observed.column];
+      if (slot == no_column) continue;
+      const std::size_t size = chunk.archetype->slot_types[slot]->size;
+      const std::byte* at = chunk.slots()[slot].data + row * size;
+      before_.insert(before_.end(), at, at + step * size);
+    }
+    running_ = &handler;
+    consumed = handler.rows(context_, handler, message, chunk, row, row + step, columns);
+    running_ = nullptr;
+    const std::byte* before = before_.data();
+    for (const Observed& observed : handler.observed) {
+      const std::uint16_t slot = columns[observed.column];
+      if (slot == no_column) continue;
+      const std::size_t size = chunk.archetype->slot_types[slot]->size;
+      for (std::uint32_t i = row; i < row + step; ++i, before += size)
+        if (std::memcmp(before, chunk.slots()[slot].data + i * size, size) != 0)
+          cascade_.append(chunk.ids()[i], ComponentChanged{.component = observed.component});
+    }
+  }
+  return consumed;
+}
+
+void Delivery::follow(ChangeKind kind, Entity e, TypeId component) {
+  MessageRoute* route = types_.handlers().follower(kind, component);
+  if (!route) return;
+  ComponentChanged message{.component = component};
+  one(*route, context_.storage.find(e), &message);
+}
+
+void Delivery::foresee(const BatchView& batch, Row row, const std::byte* payload) {
+  changes_.clear();
+  if (!types_.handlers().follows()) return;
+  const Archetype& archetype = *row.chunk->archetype;
+  const auto value = [&](TypeId type) -> const std::byte* {
+    const std::uint16_t slot = archetype.column(type);
+    return slot == no_column ? nullptr : row.at(slot, archetype.slot_types[slot]->size);
+  };
+  const auto note_rows = [&] {
+    for (const RowSetEntry& entry : batch.row_set()) {
+      if (!archetype.has(entry.type))
+        changes_.emplace_back(ChangeKind::added, entry.type);
+      else if (const StoredType* type = context_.storage.component(entry.type);
+               type && type->size && std::memcmp(value(entry.type), payload + entry.offset, type->size) != 0)
+        changes_.emplace_back(ChangeKind::changed, entry.type);
+    }
+  };
+  const auto note_field = [&](const SetField& set) {
+    const StoredType* type = context_.storage.component(set.component);
+    const FieldPlace* place = type ? types_.table().place(*type->descriptor, set.field) : nullptr;
+    const std::byte* at = value(set.component);
+    if (place && at && set.bytes <= set.value.size() && place->offset + set.bytes <= type->size &&
+        std::memcmp(at + place->offset, set.value.data(), set.bytes) != 0)
+      changes_.emplace_back(ChangeKind::changed, set.component);
+  };
+  switch (batch.type()) {
+    case TypeTraits<Set>::id: note_rows(); break;
+    case TypeTraits<SetField>::id: {
+      SetField set;
+      std::memcpy(&set, payload, sizeof set);
+      note_field(set);
+      break;
+    }
+    case TypeTraits<SetFieldIf>::id: {
+      SetFieldIf set;
+      std::memcpy(&set, payload, sizeof set);
+      note_field(set.set);
+      break;
+    }
+    case TypeTraits<Rename>::id: {
+      Rename rename;
+      std::memcpy(&rename, payload, sizeof rename);
+      constexpr TypeId name = TypeTraits<Name>::id;
+      if (archetype.has(name) && !rename.name)
+        changes_.emplace_back(ChangeKind::removed, name);
+      else if (!archetype.has(name) && rename.name)
+        changes_.emplace_back(ChangeKind::added, name);
+      else if (archetype.has(name) && structure_.name_of(row.chunk->ids()[row.row]) != rename.name)
+        changes_.emplace_back(ChangeKind::changed, name);
+      break;
+    }
+    default: break;
+  }
+}
+
 void Delivery::builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload,
                        Receipt& receipt) {
   const TypeId type = batch.type();
@@ -246,19 +337,49 @@ void Delivery::builtin(const BatchView& batch, MessageRoute& route, Entity targe
     ++receipt.dead;
     return;
   }
-  if (type == TypeTraits<Destroy>::id && !route.active.empty()) {
+  if (type == TypeTraits<ComponentChanged>::id) {
+    ComponentChanged changed;
+    std::memcpy(&changed, payload, sizeof changed);
+    ++receipt.handled;
+    const Row row = context_.storage.find(target);
+    if (row.chunk->archetype->has(changed.component)) follow(ChangeKind::changed, target, changed.component);
+    return;
+  }
+  const bool follows = types_.handlers().follows();
+  if (type == TypeTraits<Destroy>::id && (follows || !route.active.empty())) {
     const std::span<const Entity> doomed = structure_.doomed(target);
     targets_.assign(doomed.begin(), doomed.end());
-    for (const Entity e : targets_) one(route, context_.storage.find(e), const_cast<std::byte*>(payload));
+    for (const Entity e : targets_) {
+      one(route, context_.storage.find(e), const_cast<std::byte*>(payload));
+      if (follows)
+        for (const TypeId component : context_.storage.find(e).chunk->archetype->types)
+          follow(ChangeKind::removed, e, component);
+    }
   }
+  if (follows && type == TypeTraits<Remove>::id) {
+    Remove remove;
+    std::memcpy(&remove, payload, sizeof remove);
+    if (remove.component != TypeTraits<ChildOf>::id &&
+        context_.storage.find(target).chunk->archetype->has(remove.component))
+      follow(ChangeKind::removed, target, remove.component);
+  }
+  if (follows && !creates)
+    foresee(batch, context_.storage.find(target), payload);
+  else
+    changes_.clear();
   const Refusal refusal = structure_.apply(type, target, payload, batch.row_set());
   if (refusal.code != RefusalCode::none) {
     note(refusal, receipt);
     return;
   }
   ++receipt.handled;
-  if (type != TypeTraits<Destroy>::id && !route.active.empty())
-    one(route, context_.storage.find(target), const_cast<std::byte*>(payload));
+  if (type == TypeTraits<Destroy>::id) return;
+  if (!route.active.empty()) one(route, context_.storage.find(target), const_cast<std::byte*>(payload));
+  if (!follows) return;
+  if (creates)
+    for (const TypeId component : context_.storage.find(target).chunk->archetype->types)
+      follow(ChangeKind::added, target, component);
+  for (const auto& [kind, component] : changes_) follow(kind, target, component);
 }
 
 void Delivery::builtin_world(MessageRoute& route, const std::byte* payload, std::span<const std::byte> table,

@@ -55,11 +55,20 @@ class Delivery {
   void builtin_world(MessageRoute& route, const std::byte* payload, std::span<const std::byte> table, Receipt& receipt);
   bool call(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
             const std::uint16_t* columns) {
+    if (!handler.observed.empty()) [[unlikely]]
+      return call_observed(handler, message, chunk, begin, end, columns);
     running_ = &handler;
     const bool consumed = handler.rows(context_, handler, message, chunk, begin, end, columns);
     running_ = nullptr;
     return consumed;
   }
+  /// The same, with a look at each row before and after.
+  bool call_observed(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
+                     const std::uint16_t* columns);
+  /// Calls who follows a change of one entity's component.
+  void follow(ChangeKind kind, Entity e, TypeId component);
+  /// Those components of a Set, SetField or Rename that will come or change; `changes_` is filled.
+  void foresee(const BatchView& batch, Row row, const std::byte* payload);
   ItemCounts call(const Handler& handler, const ItemRun& run) {
     running_ = &handler;
     const ItemCounts counts = handler.items(context_, handler, run);
@@ -78,6 +87,8 @@ class Delivery {
   const Handler* running_ = nullptr;
   std::vector<std::byte> scratch_;
   std::vector<Entity> targets_;
+  std::vector<std::byte> before_;
+  std::vector<std::pair<ChangeKind, TypeId>> changes_;
 };
 
 }  // namespace muster

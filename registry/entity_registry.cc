@@ -352,6 +352,12 @@ void Subscription::end() noexcept {
     if (const auto registry = registry_.lock()) (*registry)->end_handler(ordinal);
 }
 
+TypeId EntityRegistry::change_message(ChangeKind kind, TypeId component) {
+  if (!known().component(component))
+    throw SetupError("there is no component with type id " + std::to_string(component));
+  return known().change(kind, component).type->id;
+}
+
 const HandlerTable& EntityRegistry::handlers() const noexcept { return impl_->types.handlers(); }
 
 // --- neighbours, life ---

@@ -279,6 +279,9 @@ class EntityRegistry {
   [[nodiscard]] Subscription subscribe(std::string name, DynamicShape shape,
                                        std::function<void(const DynamicCall&)> handler, HandlerOptions options = {});
   const HandlerTable& handlers() const noexcept;
+  /// The id under which a handler put together by run-time ids follows a change of a component: for
+  /// DynamicShape::message. Throws SetupError for an unknown component.
+  TypeId change_message(ChangeKind kind, TypeId component);
 
   // --- neighbours ---
 

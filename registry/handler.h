@@ -75,6 +75,12 @@ struct HandlerOptions {
   std::vector<std::string> external_reads = {}, external_writes = {};  ///< resources outside: "renderer", "octree"
 };
 
+/// A component that a handler writes and somebody follows.
+struct Observed {
+  std::uint16_t column = 0;  ///< which of the handler's columns
+  TypeId component = 0;
+};
+
 struct Handler {
   std::string name;
   TypeId message = 0;
@@ -88,6 +94,8 @@ struct Handler {
   bool has_state =
       false;  ///< captures or an object: conflicts with all others of that kind unless externals are declared
   bool enabled = true;
+  bool whole_rows = false;  ///< takes spans: called once per run of rows
+  std::vector<Observed> observed;
   RunRows rows = nullptr;
   RunItems items = nullptr;
   std::shared_ptr<void> state;  ///< the callable

@@ -96,13 +96,41 @@ void HandlerTable::enable(Handler& handler, bool enabled) {
   refresh(route, std::move(route.order));
 }
 
+void HandlerTable::observe() {
+  followed_ = 0;
+  for (const auto& route : routes_)
+    if (route->change != ChangeKind::none && !route->active.empty()) ++followed_;
+  for (const auto& handler : handlers_) {
+    std::vector<Observed> observed;
+    std::uint16_t column = 0;
+    for (const Term& term : handler->terms) {
+      if (term.source != Source::self || !term.value) continue;
+      if (term.access == Access::write && follower(ChangeKind::changed, term.type))
+        observed.push_back({column, term.type});
+      ++column;
+    }
+    if (observed.empty() == handler->observed.empty()) {
+      handler->observed = std::move(observed);
+      continue;
+    }
+    handler->observed = std::move(observed);
+    // Its message may go in whole runs now, or no longer may.
+    MessageRoute& route = *this->route(handler->message);
+    if (std::ranges::find(route.order, handler.get()) != route.order.end())
+      refresh(route, std::vector<Handler*>(route.order));
+  }
+}
+
 void HandlerTable::refresh(MessageRoute& route, std::vector<Handler*> order) {
   route.order = std::move(order);
   route.active.clear();
   for (Handler* handler : route.order)
     if (handler->enabled) route.active.push_back(handler);
   route.writes_message = std::ranges::any_of(route.active, &Handler::writes_message);
-  route.whole_runs = !route.writes_message && std::ranges::count_if(route.active, &Handler::pushes) <= 1;
+  observe();
+  const auto observed = [](const Handler* h) { return !h->observed.empty(); };
+  route.whole_runs = !route.writes_message && std::ranges::none_of(route.active, observed) &&
+                     std::ranges::count_if(route.active, &Handler::pushes) <= 1;
   for (std::size_t i = 0; i < route.active.size() && route.whole_runs; ++i) {
     // Its own rows: a handler that reads by id or from ancestors what it writes must see each message's effect.
     for (std::size_t j = 0; j < i; ++j)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "registry/changes.h"
 #include "registry/flat_map.h"
 #include "registry/handler.h"
 
@@ -26,6 +27,8 @@ struct MessageRoute {
   /// Whether a run of messages may go through one handler after another: nobody can tell it from message by message.
   bool whole_runs = true;
   bool writes_message = false;
+  ChangeKind change = ChangeKind::none;  ///< of a component, where this is no message's route
+  TypeId component = 0;
   std::vector<std::uint8_t> somebody;  ///< by archetype number: some active handler matches
 };
 
@@ -45,12 +48,23 @@ class HandlerTable {
   void enable(Handler& handler, bool enabled);
   void bind(Archetype& archetype);
 
+  /// The route of a change, if anybody follows it; null otherwise.
+  MessageRoute* follower(ChangeKind kind, TypeId component) noexcept {
+    if (followed_ == 0) return nullptr;
+    MessageRoute* route = this->route(change_id(kind, component));
+    return route && !route->active.empty() ? route : nullptr;
+  }
+  /// Whether any change is followed.
+  bool follows() const noexcept { return followed_ != 0; }
+
   const std::vector<std::unique_ptr<Handler>>& handlers() const noexcept { return handlers_; }
   /// Null if there is none.
   Handler* find(std::string_view name) noexcept;
 
  private:
   void refresh(MessageRoute& route, std::vector<Handler*> order);
+  void observe();
+  std::size_t followed_ = 0;  // routes of changes with active handlers
   std::vector<std::unique_ptr<Handler>> handlers_;
   std::vector<std::unique_ptr<MessageRoute>> routes_;
   FlatMap<TypeId, std::uint32_t> by_type_;

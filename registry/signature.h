@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "registry/changes.h"
 #include "registry/handler.h"
 #include "registry/parameters.h"
 #include "registry/storage.h"
@@ -224,6 +225,12 @@ struct MessageParameter<M&> {
   static constexpr bool writes = true;
   static M& get(void* message) noexcept { return *static_cast<M*>(message); }
 };
+template <ChangeMessage C>
+struct MessageParameter<const C&> {
+  using Message = C;
+  static constexpr bool writes = false;
+  static C get(void*) noexcept { return {}; }
+};
 template <TableMessageType V>
 struct MessageParameter<const V&> {
   using Message = V;
@@ -347,6 +354,7 @@ struct Invoker {
     handler.writes_message = MessageParameter<M>::writes || consumes;
     handler.pushes = (false || ... || Parameter<Ps>::pushes);
     handler.spawns = (false || ... || Parameter<Ps>::spawns);
+    handler.whole_rows = whole_rows;
     handler.rows = &rows;
     if constexpr (!TableMessageType<Message>) handler.items = &items;
   }

@@ -32,6 +32,7 @@ constexpr bool is_builtin(TypeId message) noexcept {
     case TypeTraits<Grant>::id:
     case TypeTraits<ReturnGrant>::id:
     case TypeTraits<CancelTimer>::id:
+    case TypeTraits<ComponentChanged>::id:
     case TypeTraits<Advance>::id: return true;
     default: return false;
   }

@@ -18,6 +18,23 @@ MessageRoute* TypesKnown::route(TypeId message) {
   return &handlers_.add_message(*type);
 }
 
+MessageRoute& TypesKnown::change(ChangeKind kind, TypeId component) {
+  const TypeId id = change_id(kind, component);
+  if (MessageRoute* known = handlers_.route(id)) {
+    if (known->change == kind && known->component == component) return *known;
+    throw SetupError("a change of " + table_.find(component)->name + " has the id of " + known->type->name);
+  }
+  TypeDescriptor& type = changes_.emplace_back();
+  type.id = id;
+  const char* const kinds[] = {"", "Added<", "Removed<", "Changed<"};
+  type.name = kinds[static_cast<std::size_t>(kind)] + table_.find(component)->name + ">";
+  type.role = TypeRole::message;
+  MessageRoute& route = handlers_.add_message(type);
+  route.change = kind;
+  route.component = component;
+  return route;
+}
+
 const StoredType* TypesKnown::component(TypeId type) {
   if (const StoredType* known = storage_.component(type)) return known;
   const TypeDescriptor* descriptor = table_.find(type);

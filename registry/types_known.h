@@ -1,7 +1,10 @@
 // Makes types known to a registry on first use: its type table, its storage and its routes.
 #pragma once
 
+#include <deque>
+
 #include "messages/type_table.h"
+#include "registry/changes.h"
 #include "registry/handler_table.h"
 #include "registry/storage.h"
 
@@ -21,7 +24,10 @@ class TypesKnown {
     if (seen_[TypeTraits<T>::id % std::size(seen_)] == TypeTraits<T>::id) [[likely]]
       return;
     seen_[TypeTraits<T>::id % std::size(seen_)] = TypeTraits<T>::id;
-    if constexpr (TypeTraits<T>::role == TypeRole::component) {
+    if constexpr (ChangeMessage<T>) {
+      need<typename ChangeOf<T>::Component>();
+      change(ChangeOf<T>::kind, TypeTraits<typename ChangeOf<T>::Component>::id);
+    } else if constexpr (TypeTraits<T>::role == TypeRole::component) {
       if (!storage_.component(TypeTraits<T>::id)) [[unlikely]]
         learn(TypeTraits<T>::id, table_.add<T>());
     } else {
@@ -37,13 +43,16 @@ class TypesKnown {
   }
   /// The route of any known message type; null where there is no such type.
   MessageRoute* route(TypeId message);
+  /// The route of a change of a known component.
+  MessageRoute& change(ChangeKind kind, TypeId component);
   /// A component type by id; null where unknown or no component.
   const StoredType* component(TypeId type);
 
  private:
   void learn(TypeId type, std::expected<void, SchemaError> added);
   TypeTable table_;
-  TypeId seen_[64] = {};  // a cache of what need() has made known
+  std::deque<TypeDescriptor> changes_;  // what error texts and routes call a change
+  TypeId seen_[64] = {};                // a cache of what need() has made known
   HandlerTable handlers_;
   Storage& storage_;
 };

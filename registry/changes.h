@@ -1,0 +1,57 @@
+// Added, Removed and Changed: what a handler subscribes to in order to follow a component's life. Nobody pushes them.
+// Added runs after the component came, Removed before it goes, both as handlers of the message that did it; Changed follows
+// a Set or SetField in the same way, and a handler's write as a message behind what that handler pushed for the row.
+#pragma once
+
+#include "schema/descriptor.h"
+
+namespace muster {
+
+/// T came: with Create or Set. `[](const Added<Health>&, const Health& health, Entity self) {...}`
+template <ComponentType T>
+struct Added {};
+/// T goes: with Remove or Destroy (children before their parents).
+template <ComponentType T>
+struct Removed {};
+/// T's bytes are others than before.
+template <ComponentType T>
+struct Changed {};
+
+enum class ChangeKind : std::uint8_t { none, added, removed, changed };
+
+/// Under which id handlers of a change are kept; it is no message's type id and never leaves the process.
+constexpr TypeId change_id(ChangeKind kind, TypeId component) noexcept {
+  std::uint64_t mixed = (std::uint64_t{component} << 8 | static_cast<std::uint8_t>(kind)) * 0x9e3779b97f4a7c15ull;
+  mixed ^= mixed >> 29;
+  return static_cast<TypeId>(mixed * 0xbf58476d1ce4e5b9ull >> 32);
+}
+
+template <class T>
+struct ChangeOf {
+  static constexpr ChangeKind kind = ChangeKind::none;
+};
+template <class T>
+struct ChangeOf<Added<T>> {
+  static constexpr ChangeKind kind = ChangeKind::added;
+  using Component = T;
+};
+template <class T>
+struct ChangeOf<Removed<T>> {
+  static constexpr ChangeKind kind = ChangeKind::removed;
+  using Component = T;
+};
+template <class T>
+struct ChangeOf<Changed<T>> {
+  static constexpr ChangeKind kind = ChangeKind::changed;
+  using Component = T;
+};
+template <class T>
+concept ChangeMessage = ChangeOf<T>::kind != ChangeKind::none;
+
+template <ChangeMessage C>
+struct TypeTraits<C> {
+  static constexpr TypeId id = change_id(ChangeOf<C>::kind, TypeTraits<typename ChangeOf<C>::Component>::id);
+  static constexpr TypeRole role = TypeRole::plain;
+};
+
+}  // namespace muster

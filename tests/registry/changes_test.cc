@@ -1,0 +1,94 @@
+#include <catch2/catch.hpp>
+
+#include <string>
+
+#include "registry/entity_registry.h"
+#include "tests/registry/game.h"
+
+using namespace muster;
+
+namespace {
+
+/// What followers saw, in order: "+Health 30", "-Health", "~Health 23".
+struct Log {
+  std::vector<std::string> lines;
+  Handlers handlers;
+  explicit Log(EntityRegistry& registry) {
+    handlers.add(registry.subscribe("added", [this](const Added<game::Health>&, const game::Health& h, Entity e) {
+      lines.push_back("+" + std::to_string(e.index) + " " + std::to_string(static_cast<int>(h.value)));
+    }));
+    handlers.add(registry.subscribe("removed", [this](const Removed<game::Health>&, const game::Health& h, Entity e) {
+      lines.push_back("-" + std::to_string(e.index) + " " + std::to_string(static_cast<int>(h.value)));
+    }));
+    handlers.add(registry.subscribe("changed", [this](const Changed<game::Health>&, const game::Health& h, Entity e) {
+      lines.push_back("~" + std::to_string(e.index) + " " + std::to_string(static_cast<int>(h.value)));
+    }));
+  }
+};
+using Lines = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("Added follows Create and Set, Changed follows Set and SetField, Removed comes before the row goes") {
+  EntityRegistry registry;
+  Log log(registry);
+  const Entity a = registry.create(game::Health{.value = 30});
+  const Entity b = registry.create(game::Armor{});
+  CHECK(log.lines == Lines{"+1 30"});
+  registry.set(b, game::Health{.value = 5}, game::Armor{});
+  registry.set(b, game::Health{.value = 5});
+  registry.set(b, game::Health{.value = 6});
+  CHECK(log.lines == Lines{"+1 30", "+2 5", "~2 6"});
+  registry.remove<game::Health>(b);
+  registry.destroy(b);
+  registry.destroy(a);
+  CHECK(log.lines == Lines{"+1 30", "+2 5", "~2 6", "-2 6", "-1 30"});
+}
+
+TEST_CASE("destroying a subtree removes children before their parents") {
+  EntityRegistry registry;
+  Log log(registry);
+  const Entity top = registry.create(game::Health{.value = 1});
+  const Entity child = registry.create_under(top, "", game::Health{.value = 2});
+  registry.create_under(child, "", game::Health{.value = 3});
+  log.lines.clear();
+  registry.destroy(top);
+  CHECK(log.lines == Lines{"-3 3", "-2 2", "-1 1"});
+}
+
+TEST_CASE("a writing handler's changes follow what it pushed for the row") {
+  EntityRegistry registry;
+  Lines lines;
+  const auto hurt =
+      registry.subscribe("hurt", [](const game::Damage& hit, game::Health& health, Entity self, Outbox& out) {
+        health.value -= hit.amount;
+        out.push(self, game::Heal{});
+      });
+  const auto heal =
+      registry.subscribe("heal", [&](const game::Heal&, const game::Health&) { lines.push_back("heal"); });
+  Log log(registry);
+  const auto changed = registry.subscribe(
+      "changed2", [&](const Changed<game::Health>&, const game::Health&) { lines.push_back("changed"); });
+  const Entity a = registry.create(game::Health{.value = 30});
+  const Entity b = registry.create(game::Health{.value = 40});
+  registry.push(a, game::Damage{.amount = 7});
+  CHECK(lines == Lines{"heal", "changed"});
+  lines.clear();
+  registry.post(a, game::Damage{.amount = 0});
+  registry.post(b, game::Damage{.amount = 1});
+  registry.flush();
+  CHECK(lines == Lines{"heal", "heal", "changed"});
+}
+
+TEST_CASE("changes can be followed by run-time ids") {
+  EntityRegistry registry;
+  registry.add_type<game::Health>();
+  int calls = 0;
+  const auto s = registry.subscribe(
+      "dynamic",
+      DynamicShape{.message = registry.change_message(ChangeKind::added, TypeTraits<game::Health>::id), .terms = {}},
+      [&](const DynamicCall&) { ++calls; });
+  registry.create(game::Health{});
+  registry.create(game::Armor{});
+  CHECK(calls == 1);
+}
