@@ -28,6 +28,8 @@ class Arena final : public BatchWriter {
   bool empty() const noexcept { return batches() == 0; }
   /// Queued batches, the open one included.
   std::size_t batches() const noexcept { return sealed_batches_ + (open_key_ != 0 ? 1 : 0); }
+  /// Whether the last batch can still be extended.
+  bool last_is_open() const noexcept { return open_key_ != 0; }
   /// Their bytes, headers included.
   std::size_t bytes() const noexcept { return sealed_bytes_ + open_bytes(); }
   /// Memory held, used or not.

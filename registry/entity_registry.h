@@ -297,7 +297,8 @@ class EntityRegistry {
 
   /// A hash of everything that decides the future: rows in row order, hierarchy, ids, texts, queue, timers, clock.
   std::uint64_t hash() const;
-  /// Writes all rows. Not inside a handler.
+  /// Writes all rows, what is posted and carried over too; changes nothing. A keeper of versions calls begin_version()
+  /// after each save, so that what changes later has a greater version. Not inside a handler.
   void save(StateSink& sink) const;
   /// Reads saved rows into a registry that is new: nothing created, nothing pushed. Handlers may be there already. On an
   /// error the registry must be thrown away.

@@ -41,7 +41,8 @@ struct PendingRow {
   PendingQueue queue = PendingQueue::input;
   std::uint32_t message = 0;  ///< messages of this batch that were delivered before
   std::uint64_t offset = 0;   ///< of tables: where the next item begins in the body
-  std::uint64_t zero[2] = {};
+  std::uint64_t open = 0;     ///< 1: the last posted batch, which the next post may still extend
+  std::uint64_t zero = 0;
 };
 static_assert(sizeof(PendingRow) == 32);
 

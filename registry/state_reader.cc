@@ -287,13 +287,47 @@ class StateReader {
     }
     return *good;
   }
+  /// Posts a batch's messages again, one by one, so that the next post extends it as it would have.
+  void reopen(const BatchView& batch) {
+    const BatchHeader& header = batch.header();
+    const TypeDescriptor& type = *r_.types.table().find(header.type);
+    if (!expect(header.kind == BatchKind::each || header.kind == BatchKind::world ||
+                    header.kind == BatchKind::subtree || header.kind == BatchKind::table,
+                "a batch of this kind cannot be open") ||
+        !expect(!batch.has_causes(), "an open batch with causes"))
+      return;
+    if (header.kind == BatchKind::table) {
+      const std::byte* at = batch.body();
+      for (std::uint32_t i = 0; i < header.count; ++i) {
+        const TableItem item = table_item(batch, at);
+        r_.input.append_table(header.type, item.target, item.table, header.argument);
+        at = item.next;
+      }
+      return;
+    }
+    std::vector<const TypeDescriptor*> components;
+    for (const RowSetEntry& entry : batch.row_set()) components.push_back(r_.types.table().find(entry.type));
+    const RowSet rows = batch.has_rows() ? RowSet(type, components) : RowSet();
+    const PayloadShape shape = PayloadShape::of(type);
+    for (std::uint32_t i = 0; i < header.count; ++i) {
+      std::byte* payload = batch.has_rows()                  ? r_.input.append_rows(rows, batch.target(i))
+                           : header.kind == BatchKind::world ? r_.input.append_world(shape)
+                           : header.kind == BatchKind::subtree
+                               ? r_.input.append_subtree(shape, batch.target(i), header.argument)
+                               : r_.input.append(shape, batch.target(i));
+      std::memcpy(payload, batch.payload(i), header.payload_bytes);
+    }
+  }
   void pending(const StateKey&, std::span<const std::byte> bytes) {
     if (!expect(bytes.size() > sizeof(PendingRow), "the waiting batch is cut off")) return;
     const auto row = get<PendingRow>(bytes, 0);
     const std::optional<BatchView> waiting = batch(bytes.subspan(sizeof(PendingRow)));
     if (!waiting) return;
     if (row.queue == PendingQueue::input) {
-      r_.input.append_batch(*waiting);
+      if (row.open)
+        reopen(*waiting);
+      else
+        r_.input.append_batch(*waiting);
       return;
     }
     const bool first = r_.cascade.empty();

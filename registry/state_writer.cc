@@ -137,18 +137,20 @@ class StateWriter {
   }
   void pending() {
     std::uint64_t ordinal = 0;
-    const auto row = [&](PendingQueue queue, BatchCursor cursor, const BatchView& batch) {
+    const auto row = [&](PendingQueue queue, BatchCursor cursor, const BatchView& batch, bool open) {
       buffer_.clear();
-      put(buffer_, PendingRow{queue, cursor.message, cursor.offset, {}});
+      put(buffer_, PendingRow{.queue = queue, .message = cursor.message, .offset = cursor.offset, .open = open});
       put(buffer_, batch.bytes());
       always(StateSection::pending, ordinal++, buffer_);
     };
     BatchCursor cursor = r_.cursor;
     r_.cascade.for_each([&](const BatchView& batch) {
-      row(PendingQueue::cascade, cursor, batch);
+      row(PendingQueue::cascade, cursor, batch, false);
       cursor = {};
     });
-    r_.input.for_each([&](const BatchView& batch) { row(PendingQueue::input, {}, batch); });
+    std::size_t left = r_.input.batches();
+    r_.input.for_each(
+        [&](const BatchView& batch) { row(PendingQueue::input, {}, batch, --left == 0 && r_.input.last_is_open()); });
     for (const auto& [key, timed] : r_.timers.waiting()) sink_.row({StateSection::timers, key.id, 0}, 1, timed);
   }
 
