@@ -222,7 +222,12 @@ void Delivery::to_world(MessageRoute& route, void* message, Receipt& receipt) {
     if (handler->writes_message)
       fatal("handler \"" + handler->name + "\" changes or consumes " + route.type->name +
             ", which was pushed as a pass");
-    if (handler->options.on_begin && !handler->options.on_begin()) continue;
+    if (handler->options.on_begin) {
+      running_ = handler;
+      const bool begins = handler->options.on_begin();
+      running_ = nullptr;
+      if (!begins) continue;
+    }
     called = true;
     if (handler->once) {
       call(*handler, message, no_chunk(), 0, 1, nullptr);

@@ -88,6 +88,12 @@ Subscription EntityRegistry::subscribe(std::string name, DynamicShape shape,
       throw SetupError("handler \"" + name + "\" writes " + component->descriptor->name +
                        " of another entity; only an entity's own components can be written");
   }
+  for (const Term& one : shape.terms)
+    for (const Term& other : shape.terms)
+      if (&one != &other && one.type == other.type && one.access == Access::write && other.source == Source::self &&
+          other.value)
+        throw SetupError("handler \"" + name + "\" takes " + known().component(one.type)->descriptor->name +
+                         " twice, once for writing");
   auto handler = std::make_unique<Handler>();
   handler->name = std::move(name);
   handler->message = shape.message;

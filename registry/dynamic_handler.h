@@ -22,7 +22,7 @@ struct DynamicCall {
 /// What a dynamic handler asks for. Terms with Access::write must have source self.
 struct DynamicShape {
   TypeId message = 0;
-  std::vector<Term> terms;
+  std::vector<Term> terms = {};
   bool per_entity = true;  ///< with no terms: called per entity, or once per pass
   bool pushes = true;
 };

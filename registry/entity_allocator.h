@@ -53,9 +53,11 @@ class EntityAllocator {
     slots_.resize(slots_.size() + count, fresh);
     return first;
   }
-  /// Whether the slot's generation is the id's: one array read.
+  /// Whether the slot's generation is the id's: one array read. Where generations begin at 1, 0 marks the nil index and
+  /// retired ones.
   bool current(Id id) const noexcept {
     const std::uint32_t index = Layout::index(id);
+    if (Layout::first_generation > 0 && Layout::generation(id) == 0) return false;
     return index < slots_.size() && Layout::generation(slots_[index]) == Layout::generation(id);
   }
   /// Takes an id back: the next generation of its index goes to the back of the FIFO, or the index is retired.

@@ -95,6 +95,10 @@ void EntityRegistry::Impl::deliver_carried() {
 }
 
 void EntityRegistry::Impl::claim_ids(const BatchView& batch) {
+  if (batch.kind() == BatchKind::timed) {
+    if (const TimerId timer = batch.timer(); timer >= next_timer) next_timer = timer + 1;
+    return;
+  }
   if (batch.type() != TypeTraits<Create>::id) return;
   for (std::uint32_t i = 0; i < batch.count(); ++i)
     if (batch.target(i) == storage.ids().peek()) storage.reserve();
@@ -108,6 +112,12 @@ void EntityRegistry::used_inside_handler() const noexcept {
 
 namespace {
 
+[[noreturn]] void handler_threw(const Handler& handler, const TypesKnown& types, const std::string& what) noexcept {
+  const TypeDescriptor* type = types.table().find(handler.message);
+  fatal("handler \"" + handler.name + "\" threw while it handled " + (type ? type->name : std::string("?")) + ": " +
+        what);
+}
+
 /// Marks the registry as delivering, and turns what a handler throws into the end of the program.
 template <class Impl, class Work>
 auto delivering(Impl& impl, Work&& work) {
@@ -119,11 +129,11 @@ auto delivering(Impl& impl, Work&& work) {
   try {
     return work();
   } catch (const std::exception& error) {
-    const Handler* handler = impl.delivery.running();
-    if (!handler) throw;
-    const TypeDescriptor* type = impl.types.table().find(handler->message);
-    fatal("handler \"" + handler->name + "\" threw while it handled " + (type ? type->name : std::string("?")) + ": " +
-          error.what());
+    if (const Handler* handler = impl.delivery.running()) handler_threw(*handler, impl.types, error.what());
+    throw;
+  } catch (...) {
+    if (const Handler* handler = impl.delivery.running()) handler_threw(*handler, impl.types, "something unknown");
+    throw;
   }
 }
 

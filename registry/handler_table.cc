@@ -28,7 +28,6 @@ std::vector<Handler*> ordered(std::vector<Handler*> handlers) {
   };
   for (std::size_t i = 0; i < count; ++i)
     for (std::size_t j = 0; j < count; ++j) {
-      if (i == j) continue;
       if (names(handlers[i]->options.before, *handlers[j])) edge(i, j);
       if (names(handlers[i]->options.after, *handlers[j])) edge(j, i);
     }

@@ -50,7 +50,7 @@ struct EntityRegistry::Impl {
   bool deliver_cascade();
   /// Before an input: what an earlier one left behind.
   void deliver_carried();
-  /// Ids that a replayed Create of the host names are taken as the host took them.
+  /// Ids that a replayed Create or timer of the host names are taken as the host took them.
   void claim_ids(const BatchView& batch);
 };
 

@@ -43,7 +43,7 @@ Entity Storage::reserve() {
 }
 
 bool Storage::in_state(Entity e, IdState state) const noexcept {
-  return ids_.current(e) && e.generation != 0 && ids_.slot(e.index).locator == state_bits(state);
+  return ids_.current(e) && ids_.slot(e.index).locator == state_bits(state);
 }
 
 void Storage::set_state(Entity e, IdState state) {

@@ -137,7 +137,8 @@ Refusal Structure::create(Entity e, const Create& message, const std::byte* payl
   const Row parent = message.parent ? storage_.find(message.parent) : Row{};
   if (message.parent && !parent)
     return refused({RefusalCode::dead_entity, e, TypeTraits<Create>::id, hash32("parent")});
-  if (message.before && (!storage_.alive(message.before) || hierarchy_.parent(message.before) != message.parent))
+  if (message.before &&
+      (!message.parent || !storage_.alive(message.before) || hierarchy_.parent(message.before) != message.parent))
     return refused({RefusalCode::bad_value, e, TypeTraits<Create>::id, hash32("before")});
   Text name = message.name;
   if (name) {

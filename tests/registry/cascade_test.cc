@@ -1,0 +1,143 @@
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "registry/entity_registry.h"
+#include "tests/registry/game.h"
+
+using namespace muster;
+
+namespace {
+
+/// Every Ping with hops left pushes one with a hop less; each writes its number.
+Subscription bouncing(EntityRegistry& registry, std::string& log) {
+  return registry.subscribe("bounce", [&log](const game::Ping& ping, const game::Health&, Entity self, Outbox& out) {
+    log += std::to_string(ping.hops) + " ";
+    if (ping.hops > 0) out.push(self, game::Ping{.hops = ping.hops - 1});
+  });
+}
+
+}  // namespace
+
+TEST_CASE("what handlers push goes to the end of the queue, in message, handler and row order") {
+  EntityRegistry registry;
+  std::string log;
+  const Entity a = registry.create("a", game::Health{}), b = registry.create("b", game::Health{});
+  const auto first =
+      registry.subscribe("1", [&](const game::Heal& heal, const game::Health&, Entity self, Outbox& out) {
+        log += "h";
+        out.push(self, game::Ping{.hops = static_cast<std::uint32_t>(heal.amount) * 10 + 1});
+      });
+  const auto second =
+      registry.subscribe("2", [&](const game::Heal& heal, const game::Health&, Entity self, Outbox& out) {
+        log += "i";
+        out.push(self, game::Ping{.hops = static_cast<std::uint32_t>(heal.amount) * 10 + 2});
+      });
+  const auto ping =
+      registry.subscribe("p", [&](const game::Ping& p, const game::Health&) { log += " " + std::to_string(p.hops); });
+  registry.post(a, game::Heal{.amount = 1});
+  registry.post(b, game::Heal{.amount = 2});
+  registry.flush();
+  CHECK(log == "hihi 11 12 21 22");
+}
+
+TEST_CASE("structure changes of a handler take effect after all handlers of the message") {
+  EntityRegistry registry;
+  const Entity orc = registry.create("orc", game::Health{});
+  bool alive_later = false, born = false;
+  Entity child;
+  const auto first =
+      registry.subscribe("1", [&](const game::Heal&, const game::Health&, Entity self, Outbox& out, Spawner& spawner) {
+        out.destroy(self);
+        child = spawner.create(game::Health{.value = 1});
+        out.push(child, game::Ping{});
+      });
+  const auto second = registry.subscribe(
+      "2", [&](const game::Heal&, const game::Health& health, Lookup<const game::Health> look, Entity self) {
+        alive_later = look.alive(self) && health.value == 100 && !look.alive(child);
+      });
+  const auto third = registry.subscribe("3", [&](const game::Ping&, const game::Health& h) { born = h.value == 1; });
+  registry.push(orc, game::Heal{});
+  CHECK(alive_later);
+  CHECK(born);
+  CHECK_FALSE(registry.alive(orc));
+  CHECK(registry.alive(child));
+}
+
+TEST_CASE("messages to an entity that dies on the way are dropped and counted, earlier ones arrive") {
+  EntityRegistry registry;
+  int pings = 0;
+  const Entity orc = registry.create("orc", game::Health{});
+  const auto s = registry.subscribe("s", [](const game::Heal&, const game::Health&, Entity self, Outbox& out) {
+    out.push(self, game::Ping{});
+    out.destroy(self);
+    out.push(self, game::Ping{});
+  });
+  const auto p = registry.subscribe("p", [&](const game::Ping&, const game::Health&) { ++pings; });
+  registry.push(orc, game::Heal{});
+  CHECK(pings == 1);
+  CHECK(registry.counters().dead == 1);
+}
+
+TEST_CASE("a cascade that meets its bound is cut short and delivered first at the next input") {
+  EntityRegistry registry({.cascade_messages_max = 3});
+  std::string log;
+  const Entity orc = registry.create("orc", game::Health{});
+  const auto s = bouncing(registry, log);
+  const auto t = registry.subscribe("t", [&](const game::Heal&, const game::Health&) { log += "heal "; });
+  const Receipt receipt = registry.push(orc, game::Ping{.hops = 5});
+  CHECK(receipt.cut_short);
+  CHECK(log == "5 4 3 2 ");
+  CHECK(registry.counters().carried == 1);
+  CHECK_FALSE(registry.push(orc, game::Heal{}).cut_short);
+  CHECK(log == "5 4 3 2 1 0 heal ");
+  CHECK(registry.counters().overtaken == 0);
+}
+
+TEST_CASE("what exceeds its second budget too goes behind the new message, and is counted") {
+  EntityRegistry registry({.cascade_messages_max = 2});
+  std::string log;
+  const Entity orc = registry.create("orc", game::Health{});
+  const auto s = bouncing(registry, log);
+  const auto t = registry.subscribe("t", [&](const game::Heal&, const game::Health&) { log += "heal "; });
+  CHECK(registry.push(orc, game::Ping{.hops = 7}).cut_short);
+  CHECK(log == "7 6 5 ");
+  CHECK(registry.push(orc, game::Heal{}).cut_short);
+  CHECK(log == "7 6 5 4 3 heal 2 1 ");
+  CHECK(registry.counters().overtaken == 1);
+  CHECK_FALSE(registry.flush().cut_short);
+  CHECK(log == "7 6 5 4 3 heal 2 1 0 ");
+  CHECK_FALSE(registry.flush().cut_short);
+}
+
+TEST_CASE("a bound falls inside a batch of many messages without losing or doubling one") {
+  EntityRegistry registry({.cascade_messages_max = 7});
+  std::uint32_t pings = 0;
+  const Entity orc = registry.create("orc", game::Health{});
+  const auto s = registry.subscribe("s", [](const game::Spawn& spawn, const game::Health&, Entity self, Outbox& out) {
+    for (std::uint32_t i = 0; i < spawn.children; ++i) out.push(self, game::Ping{.hops = i});
+  });
+  const auto p = registry.subscribe("p", [&](const game::Ping& ping, const game::Health&) {
+    CHECK(ping.hops == pings);
+    ++pings;
+  });
+  Receipt receipt = registry.push(orc, game::Spawn{.children = 30});
+  int inputs = 1;
+  for (; receipt.cut_short; ++inputs) receipt = registry.flush();
+  CHECK(pings == 30);
+  CHECK(inputs > 1);
+}
+
+TEST_CASE("an endless cascade ends at the bound of each input") {
+  EntityRegistry registry({.cascade_messages_max = 100});
+  std::uint64_t pings = 0;
+  const Entity orc = registry.create("orc", game::Health{});
+  const auto s = registry.subscribe("s", [&](const game::Ping&, const game::Health&, Entity self, Outbox& out) {
+    ++pings;
+    out.push(self, game::Ping{});
+    out.push(self, game::Ping{});
+  });
+  CHECK(registry.push(orc, game::Ping{}).cut_short);
+  CHECK(pings == 101);
+  CHECK(registry.push(orc, game::Heal{}).cut_short);
+  CHECK(pings == 301);
+}

@@ -1,0 +1,124 @@
+#include <catch2/catch.hpp>
+#include <stdexcept>
+
+#include "registry/entity_registry.h"
+#include "tests/registry/death.h"
+#include "tests/registry/game.h"
+
+using namespace muster;
+using Catch::Contains;
+using test::last_words;
+
+namespace {
+
+/// Pushes one Damage into a registry whose only handler does `what` to that registry.
+template <class What>
+std::string inside_a_handler(What what) {
+  return last_words([&] {
+    EntityRegistry registry;
+    const Entity orc = registry.create("orc", game::Health{});
+    const auto s = registry.subscribe("game.meddler", [&](const game::Damage&, game::Health&) { what(registry, orc); });
+    registry.push(orc, game::Damage{});
+  });
+}
+
+const auto names_the_meddler = Contains("the registry was used inside a handler (\"game.meddler\")");
+
+}  // namespace
+
+TEST_CASE("using the registry inside a handler stops the program and names the handler") {
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) { r.push(e, game::Damage{}); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity) { r.push(Update{}); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) { r.post(e, game::Damage{}); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) { r.post_at(1, e, game::Damage{}); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity) { r.flush(); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity) { r.advance(1); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity) { r.create(game::Health{}); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) { r.destroy(e); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) { r.set(e, game::Armor{}); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) { r.rename(e, "new"); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity) { r.grant(1, 1); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity) {
+               const auto inner = r.subscribe("inner", [](const game::Damage&, game::Health&) {});
+             }),
+             names_the_meddler);
+}
+
+TEST_CASE("a run of posted messages names the handler too") {
+  CHECK_THAT(last_words([] {
+               EntityRegistry registry;
+               const Entity orc = registry.create("orc", game::Health{});
+               const auto s = registry.subscribe(
+                   "game.meddler", [&](const game::Damage&, game::Health&) { registry.push(orc, game::Heal{}); });
+               for (int i = 0; i < 10; ++i) registry.post(orc, game::Damage{});
+               registry.flush();
+             }),
+             names_the_meddler);
+}
+
+TEST_CASE("a pass names the handler too") {
+  CHECK_THAT(last_words([] {
+               EntityRegistry registry;
+               const auto s = registry.subscribe("game.meddler", [&](const Update&) { registry.flush(); });
+               registry.push(Update{});
+             }),
+             names_the_meddler);
+}
+
+TEST_CASE("a sink that uses the registry stops the program") {
+  struct Meddler : InputSink {
+    EntityRegistry* registry = nullptr;
+    void on_input(const Envelope&, std::span<const std::byte>) override { registry->flush(); }
+  };
+  CHECK_THAT(last_words([] {
+               EntityRegistry registry;
+               Meddler meddler;
+               meddler.registry = &registry;
+               registry.add_sink(meddler);
+               registry.push(Update{});
+             }),
+             Contains("the registry was used inside a handler"));
+}
+
+TEST_CASE("an exception in a handler stops the program, naming handler and message") {
+  const auto throwing = [](auto thrower) {
+    return last_words([&] {
+      EntityRegistry registry;
+      const Entity orc = registry.create("orc", game::Health{});
+      const auto s = registry.subscribe("game.thrower", thrower);
+      registry.push(orc, game::Damage{});
+    });
+  };
+  CHECK_THAT(throwing([](const game::Damage&, game::Health&) { throw std::runtime_error("out of mana"); }),
+             Contains("\"game.thrower\"") && Contains("game.Damage") && Contains("out of mana"));
+  CHECK_THAT(throwing([](const game::Damage&, game::Health&) { throw 42; }),
+             Contains("\"game.thrower\"") && Contains("game.Damage"));
+}
+
+TEST_CASE("an exception in a handler's on_begin stops the program as well") {
+  CHECK_THAT(last_words([] {
+               EntityRegistry registry;
+               const auto s = registry.subscribe("game.starter", [](const Update&) {},
+                                                 {.on_begin = []() -> bool { throw std::runtime_error("not today"); }});
+               registry.push(Update{});
+             }),
+             Contains("\"game.starter\"") && Contains("muster.Update") && Contains("not today"));
+}
+
+TEST_CASE("a pass message that a handler would change stops the program") {
+  CHECK_THAT(last_words([] {
+               EntityRegistry registry;
+               const auto s = registry.subscribe("game.changer", [](Update& update) { update.dt = 0; });
+               registry.push(Update{});
+             }),
+             Contains("\"game.changer\"") && Contains("muster.Update"));
+}
+
+TEST_CASE("get of a component that is not there stops the program") {
+  CHECK_THAT(last_words([] {
+               EntityRegistry registry;
+               const Entity orc = registry.create("orc", game::Health{});
+               (void)registry.get<game::Armor>(orc);
+             }),
+             Contains("lacks the component"));
+}

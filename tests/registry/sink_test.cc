@@ -1,0 +1,163 @@
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <vector>
+
+#include "messages/verifier.h"
+#include "registry/entity_registry.h"
+#include "tests/registry/game.h"
+
+using namespace muster;
+
+namespace {
+
+struct Recorded {
+  Envelope envelope;
+  std::vector<std::byte> bytes;
+  Receipt receipt;
+};
+
+struct Recorder : InputSink {
+  explicit Recorder(EntityRegistry& r) : registry(r) { registry.add_sink(*this); }
+  ~Recorder() override { registry.remove_sink(*this); }
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+  void on_input(const Envelope& envelope, std::span<const std::byte> batch) override {
+    if (!batch.empty()) {
+      REQUIRE(reinterpret_cast<std::uintptr_t>(batch.data()) % 16 == 0);
+      const auto verdict = verify_batch(batch, registry.types());
+      if (!verdict) FAIL(verdict.error().text);
+    }
+    inputs.push_back({envelope, {batch.begin(), batch.end()}, {}});
+  }
+  void on_receipt(const Envelope& envelope, const Receipt& receipt) override {
+    REQUIRE(inputs.back().envelope.sequence == envelope.sequence);
+    inputs.back().receipt = receipt;
+  }
+  const Recorded& operator[](std::size_t i) const { return inputs.at(i); }
+  EntityRegistry& registry;
+  std::vector<Recorded> inputs;
+};
+
+TypeId type_of(const Recorded& recorded) { return BatchView(recorded.bytes).type(); }
+
+}  // namespace
+
+TEST_CASE("every outermost input passes the sink, sealed, numbered and in order, before it is delivered") {
+  EntityRegistry registry;
+  registry.add_type<Update>();
+  const Entity orc = registry.create("orc", game::Health{});
+  const auto s = registry.subscribe("hit", [](const game::Damage& hit, game::Health& health, Entity self, Outbox& out) {
+    health.value -= hit.amount;
+    if (hit.amount > 1) out.push(self, game::Damage{.amount = 1});  // a consequence, not an input
+  });
+  const Recorder seen(registry);
+  const std::uint64_t before = registry.sequence();
+  registry.post(orc, game::Damage{.amount = 1});
+  registry.post(orc, game::Damage{.amount = 2});
+  registry.post(orc, game::Heal{.amount = 3});
+  CHECK(seen.inputs.empty());  // not sealed yet
+  registry.push(orc, game::Damage{.amount = 4});
+  registry.push(Update{.dt = 1});
+  registry.advance(5);
+  registry.post(orc, game::Damage{.amount = 5});
+  registry.flush();
+
+  REQUIRE(seen.inputs.size() == 7);
+  for (std::size_t i = 0; i < seen.inputs.size(); ++i) CHECK(seen[i].envelope.sequence == before + 1 + i);
+  CHECK(seen[0].envelope.kind == InputKind::post);
+  CHECK(type_of(seen[0]) == TypeTraits<game::Damage>::id);
+  CHECK(BatchView(seen[0].bytes).count() == 2);  // consecutive posts of one type are one batch
+  CHECK(seen[0].receipt.handled == 2);
+  CHECK(type_of(seen[1]) == TypeTraits<game::Heal>::id);
+  CHECK(seen[1].receipt.unhandled == 1);
+  CHECK(seen[2].envelope.kind == InputKind::push);
+  CHECK(seen[2].receipt.handled == 1);
+  CHECK(type_of(seen[3]) == TypeTraits<Update>::id);
+  CHECK(seen[4].envelope.kind == InputKind::advance);
+  CHECK(type_of(seen[4]) == TypeTraits<Advance>::id);
+  CHECK(seen[5].envelope.kind == InputKind::post);
+  CHECK(seen[6].envelope.kind == InputKind::flush);
+  CHECK(seen[6].bytes.empty());
+  CHECK(registry.sequence() == before + 7);
+  for (const Recorded& one : seen.inputs) CHECK(one.envelope.author == 0);
+}
+
+TEST_CASE("sealed bytes do not change when a handler changes its copy of the message") {
+  EntityRegistry registry;
+  const Entity orc = registry.create("orc", game::Health{});
+  const auto s = registry.subscribe("armor", [](game::Damage& hit, const game::Health&) { hit.amount = 99; });
+  const Recorder seen(registry);
+  registry.push(orc, game::Damage{.amount = 7});
+  game::Damage sealed;
+  std::memcpy(&sealed, BatchView(seen[0].bytes).payload(0), sizeof sealed);
+  CHECK(sealed.amount == 7);
+}
+
+TEST_CASE("a registry without sinks numbers its inputs all the same") {
+  EntityRegistry registry, watched;
+  const Recorder seen(watched);
+  for (EntityRegistry* r : {&registry, &watched}) {
+    const Entity orc = r->create("orc", game::Health{});
+    r->push(orc, game::Damage{});
+    r->post(orc, game::Damage{});
+    r->flush();
+    r->flush();  // nothing to do: no input
+    r->destroy(orc);
+  }
+  CHECK(registry.sequence() == watched.sequence());
+  CHECK(registry.sequence() == seen.inputs.size());
+  CHECK(registry.hash() == watched.hash());
+}
+
+TEST_CASE("the same inputs make the same state") {
+  EntityRegistry original;
+  const auto install = [](EntityRegistry& registry) {
+    return Handlers(
+        registry.subscribe("hit",
+                           [](const game::Damage& hit, game::Health& health, Entity self, Outbox& out) {
+                             health.value -= hit.amount;
+                             if (health.value <= 0) out.destroy(self);
+                           }),
+        registry.subscribe("spawn", [](const game::Spawn& spawn, const game::Health&, Entity self, Spawner& spawner) {
+          for (std::uint32_t i = 0; i < spawn.children; ++i)
+            spawner.create_under(self, "child", game::Health{.value = 3});
+        }));
+  };
+  const Handlers handlers = install(original);
+  const Recorder seen(original);
+  const Entity a = original.create("a", game::Health{}), b = original.create_under(a, "b", game::Health{.value = 5});
+  original.push(a, game::Spawn{.children = 4});
+  original.post(b, game::Damage{.amount = 10});
+  original.post(a, game::Damage{.amount = 1});
+  original.post_at(50, a, game::Spawn{.children = 2});
+  original.advance(100);
+  original.create_many(3, game::Health{.value = 1});
+  original.rename(a, "new");
+  original.destroy(original.find_path("/new/child~2"));
+
+  EntityRegistry replayed;
+  const Handlers again = install(replayed);
+  for (const TypeDescriptor* type : original.types().types())
+    if (!replayed.types().find(type->id)) {
+      replayed.add_type<game::Health>();
+      replayed.add_type<game::Damage>();
+      replayed.add_type<game::Spawn>();
+    }
+  for (const Recorded& one : seen.inputs) {
+    switch (one.envelope.kind) {
+      case InputKind::push: replayed.push_batch(one.bytes, one.envelope.author); break;
+      case InputKind::post: replayed.post_batch(one.bytes); break;
+      case InputKind::flush: replayed.flush(); break;
+      case InputKind::advance: {
+        Advance advance;
+        std::memcpy(&advance, BatchView(one.bytes).payload(0), sizeof advance);
+        replayed.advance(advance.ns);
+        break;
+      }
+      case InputKind::inbox: FAIL("nothing came through the inbox");
+    }
+  }
+  CHECK(replayed.entity_count() == original.entity_count());
+  CHECK(replayed.sequence() == original.sequence());
+  CHECK(replayed.hash() == original.hash());
+}

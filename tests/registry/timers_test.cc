@@ -1,0 +1,107 @@
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "registry/entity_registry.h"
+#include "tests/registry/game.h"
+
+using namespace muster;
+
+TEST_CASE("a timed message arrives when the clock reaches it, and the clock shows its time") {
+  EntityRegistry registry;
+  std::vector<std::uint64_t> when;
+  const Entity orc = registry.create("orc", game::Health{});
+  const auto s = registry.subscribe(
+      "log", [&](const game::Ping&, const game::Health&, Outbox& out) { when.push_back(out.now_ns()); });
+  registry.post_at(300, orc, game::Ping{});
+  registry.post_at(100, orc, game::Ping{});
+  registry.post_at(200, orc, game::Ping{});
+  registry.flush();
+  std::uint64_t due = 0;
+  REQUIRE(registry.next_due(due));
+  CHECK(due == 100);
+  registry.advance(99);
+  CHECK(when.empty());
+  CHECK(registry.now_ns() == 99);
+  registry.advance(1);
+  CHECK(when == std::vector<std::uint64_t>{100});
+  registry.advance(500);
+  CHECK(when == std::vector<std::uint64_t>{100, 200, 300});
+  CHECK(registry.now_ns() == 600);
+  CHECK_FALSE(registry.next_due(due));
+}
+
+TEST_CASE("messages due at one time arrive in the order they were posted, in one flush") {
+  EntityRegistry registry;
+  std::string seen;
+  const Entity orc = registry.create("orc", game::Health{});
+  const auto s = registry.subscribe("log", [&](const game::Ping& ping, const game::Health&, Entity self, Outbox& out) {
+    seen += std::to_string(ping.hops);
+    if (ping.hops < 5) out.push(self, game::Ping{.hops = ping.hops + 5});
+  });
+  for (std::uint32_t i = 0; i < 3; ++i) registry.post_at(50, orc, game::Ping{.hops = i});
+  registry.advance(100);
+  CHECK(seen == "012567");
+}
+
+TEST_CASE("what is due already is delivered at once, a timed pass reaches everyone") {
+  EntityRegistry registry;
+  int passes = 0;
+  const auto s = registry.subscribe("pass", [&](const Update&) { ++passes; });
+  registry.advance(100);
+  registry.post_at(100, Update{});
+  registry.post_at(40, Update{});
+  CHECK(passes == 0);
+  registry.flush();
+  CHECK(passes == 2);
+  registry.post_at(150, Update{});
+  registry.flush();
+  CHECK(passes == 2);
+  registry.advance(50);
+  CHECK(passes == 3);
+}
+
+TEST_CASE("timers can be cancelled, from outside and from handlers") {
+  EntityRegistry registry;
+  int pings = 0;
+  const Entity orc = registry.create("orc", game::Health{});
+  TimerId mine = 0;
+  const auto s = registry.subscribe("log", [&](const game::Ping&, const game::Health&) { ++pings; });
+  const auto t = registry.subscribe("arm", [&](const game::Heal&, const game::Health&, Entity self, Outbox& out) {
+    mine = out.push_after(10, self, game::Ping{});
+  });
+  const auto u =
+      registry.subscribe("disarm", [&](const game::Damage&, const game::Health&, Outbox& out) { out.cancel(mine); });
+  const TimerId timer = registry.post_at(10, orc, game::Ping{});
+  registry.flush();
+  registry.cancel(timer);
+  registry.cancel(timer);
+  registry.cancel(12345);
+  registry.push(orc, game::Heal{});
+  registry.push(orc, game::Damage{});
+  registry.advance(100);
+  CHECK(pings == 0);
+  registry.push(orc, game::Heal{});
+  registry.advance(9);
+  CHECK(pings == 0);
+  registry.advance(1);
+  CHECK(pings == 1);
+}
+
+TEST_CASE("a handler that rearms its timer runs once per due time within one advance") {
+  EntityRegistry registry;
+  std::vector<std::uint64_t> when;
+  const Entity orc = registry.create("orc", game::Health{});
+  const auto s = registry.subscribe("beat", [&](const game::Ping&, const game::Health&, Entity self, Outbox& out) {
+    when.push_back(out.now_ns());
+    out.push_after(10, self, game::Ping{});
+  });
+  registry.push(orc, game::Ping{});
+  registry.advance(35);
+  CHECK(when == std::vector<std::uint64_t>{0, 10, 20, 30});
+  registry.destroy(orc);
+  const Receipt receipt = registry.advance(100);
+  CHECK(receipt.handled == 1);  // the advance itself; the timer found nobody
+  CHECK(registry.counters().dead == 1);
+  CHECK(when.size() == 4);
+}

@@ -1,0 +1,219 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "registry/entity_registry.h"
+#include "tests/registry/game.h"
+
+using namespace muster;
+
+namespace {
+
+/// A reader of the past as snapshots are: at begin it notes which chunks there are; a column that is about to change
+/// hands over its old bytes; whatever did not change is read from the living chunk, later.
+class Past : public ColumnPreserver {
+ public:
+  explicit Past(EntityRegistry& registry) : registry_(registry) {
+    registry.set_preserver(this);
+    const Storage& storage = registry.storage();
+    for (const auto& archetype : storage.archetypes())
+      if (archetype)
+        for (const Group& group : archetype->groups)
+          for (const Chunk* chunk : group.chunks) {
+            Kept& kept = kept_[chunk];
+            kept.uid = chunk->uid;
+            kept.count = chunk->count;
+            kept.columns.resize(archetype->slot_types.size());
+            for (const StoredType* type : archetype->slot_types) kept.sizes.push_back(type ? type->size : 8);
+            kept.types = archetype->types;
+            kept.slot_types = archetype->slot_types;
+            kept.depth = chunk->depth;
+          }
+    version_ = registry.begin_version();
+  }
+  ~Past() override { registry_.set_preserver(nullptr); }
+  Past(const Past&) = delete;
+  Past& operator=(const Past&) = delete;
+
+  void before_write(const Chunk& chunk, std::uint32_t slot) override {
+    const auto at = kept_.find(&chunk);
+    if (at == kept_.end() || at->second.uid != chunk.uid) return;  // came after begin
+    Kept& kept = at->second;
+    REQUIRE(chunk.slots()[slot].version <= version_);
+    REQUIRE(kept.columns[slot].empty());
+    REQUIRE(chunk.count == kept.count);
+    const std::byte* data = chunk.slots()[slot].data;
+    if (data) kept.columns[slot].assign(data, data + std::size_t{kept.sizes[slot]} * kept.count);
+    ++copies;
+  }
+  void before_recycle(const Chunk& chunk) override {
+    const auto at = kept_.find(&chunk);
+    if (at == kept_.end() || at->second.uid != chunk.uid) return;
+    at->second.gone = true;
+    // Everything of it was handed over before.
+    for (std::size_t slot = 0; slot < at->second.columns.size(); ++slot)
+      if (slot != column_parents || at->second.depth > 0) REQUIRE_FALSE(at->second.columns[slot].empty());
+  }
+
+  /// The world as it was: entity -> its components' bytes by type, parent under type 0.
+  using World = std::map<Entity, std::map<TypeId, std::vector<std::byte>>>;
+  World world() const {
+    World out;
+    for (const auto& entry : kept_) {
+      const Chunk* chunk = entry.first;
+      const Kept& kept = entry.second;
+      const auto column = [&](std::size_t slot) -> const std::byte* {
+        if (!kept.columns[slot].empty()) return kept.columns[slot].data();
+        REQUIRE_FALSE(kept.gone);
+        return chunk->slots()[slot].data;
+      };
+      for (std::uint32_t row = 0; row < kept.count; ++row) {
+        Entity e;
+        std::memcpy(&e, column(column_ids) + row * sizeof e, sizeof e);
+        auto& components = out[e];
+        for (const TypeId type : kept.types) components[type];  // tags too
+        for (std::size_t slot = column_first; slot < kept.slot_types.size(); ++slot) {
+          const std::byte* value = column(slot) + std::size_t{row} * kept.sizes[slot];
+          components[kept.slot_types[slot]->id].assign(value, value + kept.sizes[slot]);
+        }
+        if (kept.depth > 0) {
+          const std::byte* parent = column(column_parents) + row * sizeof(Entity);
+          components[0].assign(parent, parent + sizeof(Entity));
+        }
+      }
+    }
+    return out;
+  }
+  std::size_t copies = 0;
+
+ private:
+  struct Kept {
+    std::uint64_t uid = 0;
+    std::uint32_t count = 0, depth = 0;
+    bool gone = false;
+    std::vector<TypeId> types;
+    std::vector<const StoredType*> slot_types;
+    std::vector<std::uint32_t> sizes;
+    std::vector<std::vector<std::byte>> columns;
+  };
+  EntityRegistry& registry_;
+  std::uint64_t version_ = 0;
+  std::map<const Chunk*, Kept> kept_;
+};
+
+/// The same of the world as it is now, by the registry's public face.
+Past::World now(const EntityRegistry& registry) {
+  Past::World out;
+  registry.each_entity([&](Entity e) {
+    auto& components = out[e];
+    for (const TypeId type : registry.components(e)) {
+      const TypeDescriptor* known = registry.types().find(type);
+      const std::byte* value = registry.find(e, type);
+      auto& bytes = components[type];
+      if (!known->tag) bytes.assign(value, value + known->size);
+    }
+    if (const Entity parent = registry.parent(e)) {
+      const auto* bytes = reinterpret_cast<const std::byte*>(&parent);
+      components[0].assign(bytes, bytes + sizeof parent);
+    }
+  });
+  return out;
+}
+
+std::uint64_t column_version(const EntityRegistry& registry, Entity e, TypeId type) {
+  const Row row = registry.storage().find(e);
+  return row.chunk->slots()[row.chunk->archetype->column(type)].version;
+}
+
+}  // namespace
+
+TEST_CASE("a column's version tells whether it changed since") {
+  EntityRegistry registry;
+  const auto s =
+      registry.subscribe("hit", [](const game::Damage& hit, game::Health& health) { health.value -= hit.amount; });
+  const auto r = registry.subscribe("look", [](const game::Heal&, const game::Health&, const game::Armor&) {});
+  const Entity orc = registry.create("orc", game::Health{}, game::Armor{});
+  const TypeId health = TypeTraits<game::Health>::id, armor = TypeTraits<game::Armor>::id;
+  const std::uint64_t then = registry.begin_version();
+  CHECK(column_version(registry, orc, health) <= then);
+  registry.push(orc, game::Heal{});
+  CHECK(column_version(registry, orc, health) <= then);  // reading changes nothing
+  registry.push(orc, game::Damage{});
+  CHECK(column_version(registry, orc, health) > then);
+  CHECK(column_version(registry, orc, armor) <= then);
+  registry.set(orc, game::Armor{.factor = 2});
+  CHECK(column_version(registry, orc, armor) > then);
+  const std::uint64_t later = registry.begin_version();
+  CHECK(later > then);
+  CHECK(registry.push(orc, SetField{.component = armor, .field = hash32("nothing"), .bytes = 4}).refused == 1);
+  CHECK(column_version(registry, orc, armor) <= later);
+}
+
+TEST_CASE("an old column is handed over once, before its first change") {
+  EntityRegistry registry;
+  const auto s =
+      registry.subscribe("hit", [](const game::Damage& hit, game::Health& health) { health.value -= hit.amount; });
+  const Entity orc = registry.create("orc", game::Health{.value = 50}, game::Armor{});
+  const Past past(registry);
+  CHECK(past.copies == 0);
+  registry.push(orc, game::Damage{.amount = 10});
+  CHECK(past.copies == 1);
+  registry.push(orc, game::Damage{.amount = 10});
+  CHECK(past.copies == 1);
+  CHECK(registry.get<game::Health>(orc).value == 30);
+  float was = 0;
+  std::memcpy(&was, past.world().at(orc).at(TypeTraits<game::Health>::id).data(), sizeof was);
+  CHECK(was == 50);
+}
+
+TEST_CASE("a reader sees the past whole while the registry runs on") {
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  EntityRegistry registry;
+  const auto s =
+      registry.subscribe("hit", [](const game::Damage& hit, game::Health& health) { health.value -= hit.amount; });
+  const auto t = registry.subscribe(
+      "move", [](const Update& u, game::Position& at, const game::Velocity& v) { at.at.x += v.by.x * u.dt; });
+  std::vector<Entity> alive;
+  const auto one = [&] { return alive[random() % alive.size()]; };
+  const auto step = [&] {
+    std::erase_if(alive, [&](Entity e) { return !registry.alive(e); });
+    const auto choice = random() % 10;
+    if (alive.size() < 50 || choice < 3) {
+      const Entity parent = alive.empty() || random() % 2 ? Entity{} : one();
+      const float value = static_cast<float>(random() % 1000);
+      alive.push_back(random() % 2 ? registry.create_under(parent, "", game::Health{.value = value})
+                                   : registry.create_under(parent, "", game::Health{.value = value}, game::Position{},
+                                                           game::Velocity{.by = {.x = value}}));
+    } else if (choice == 3) {
+      registry.destroy(one());
+    } else if (choice == 4) {
+      registry.set(one(), game::Armor{.factor = static_cast<float>(random() % 9)}, game::Frozen{});
+    } else if (choice == 5) {
+      registry.remove<game::Health>(one());
+    } else if (choice == 6) {
+      registry.reparent(one(), random() % 3 ? one() : Entity{});
+    } else if (choice == 7) {
+      registry.push(Update{.dt = 1});
+    } else if (choice == 8) {
+      registry.rename(one(), "n" + std::to_string(random() % 100));
+    } else {
+      for (int i = 0; i < 20; ++i) registry.post(one(), game::Damage{.amount = 1});
+      registry.flush();
+    }
+  };
+  for (int i = 0; i < 400; ++i) step();
+  for (int round = 0; round < 20; ++round) {
+    const Past::World then = now(registry);
+    const Past past(registry);
+    for (int i = 0; i < 60; ++i) {
+      step();
+      if (i % 20 == 19) REQUIRE(past.world() == then);
+    }
+    REQUIRE(past.world() == then);
+    CHECK(past.copies > 0);
+  }
+}
