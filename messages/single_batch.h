@@ -1,11 +1,14 @@
 // One POD message to one entity as a whole batch on the stack: what a push seals for the sinks.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <span>
 
 #include "messages/batch.h"
+#include "messages/row_set.h"
 
 namespace muster {
 
@@ -37,6 +40,52 @@ class SingleBatch {
                                       .payload_bytes = sizeof(M),
                                       .item_bytes = item,
                                       .argument = 0};
+  alignas(16) std::byte bytes_[bytes_max];
+};
+
+/// One Create or Set with its components, likewise.
+template <MessageType M, ComponentType... Cs>
+class SingleRows {
+ public:
+  SingleRows(Entity target, const M& message, const Cs&... components) noexcept {
+    std::memcpy(bytes_, head.data(), head_bytes);
+    std::memset(bytes_ + head_bytes, 0, bytes_max - head_bytes);
+    std::memcpy(bytes_ + head_bytes, &target, sizeof target);
+    Rows::put(bytes_ + head_bytes + offset, message, components...);
+  }
+  std::span<const std::byte> bytes() const noexcept { return bytes_; }
+
+ private:
+  using Rows = StaticRowSet<M, Cs...>;
+  static constexpr std::uint32_t head_bytes =
+      static_cast<std::uint32_t>(sizeof(BatchHeader)) + row_set_bytes(sizeof...(Cs));
+  static constexpr std::uint32_t offset = payload_offset_for(BatchKind::each, false, Rows::shape.align);
+  static constexpr std::uint32_t item = item_bytes_for(offset, Rows::shape.bytes, Rows::shape.align);
+  static constexpr std::uint32_t bytes_max = round_up(head_bytes + item, batch_alignment);
+  static constexpr std::array<std::byte, head_bytes> head = [] {
+    std::array<std::byte, head_bytes> made{};
+    const auto header =
+        std::bit_cast<std::array<std::byte, sizeof(BatchHeader)>>(BatchHeader{.bytes = bytes_max,
+                                                                              .type = Rows::shape.type,
+                                                                              .kind = BatchKind::each,
+                                                                              .flags = batch_rows,
+                                                                              .header_units = head_bytes / 16,
+                                                                              .payload_offset = offset,
+                                                                              .count = 1,
+                                                                              .payload_bytes = Rows::shape.bytes,
+                                                                              .item_bytes = item,
+                                                                              .argument = 0});
+    std::copy(header.begin(), header.end(), made.begin());
+    const auto count = std::bit_cast<std::array<std::byte, 4>>(static_cast<std::uint32_t>(sizeof...(Cs)));
+    std::copy(count.begin(), count.end(), made.begin() + sizeof(BatchHeader));
+    std::size_t at = sizeof(BatchHeader) + 8;
+    for (const RowSetEntry& entry : Rows::entries()) {
+      const auto bytes = std::bit_cast<std::array<std::byte, sizeof entry>>(entry);
+      std::copy(bytes.begin(), bytes.end(), made.begin() + static_cast<std::ptrdiff_t>(at));
+      at += sizeof entry;
+    }
+    return made;
+  }();
   alignas(16) std::byte bytes_[bytes_max];
 };
 

@@ -148,6 +148,14 @@ Receipt EntityRegistry::deliver_pushed() {
   });
 }
 
+Receipt EntityRegistry::push_sealed(std::span<const std::byte> batch) {
+  return delivering(*impl_, [&] {
+    Receipt receipt = impl_->deliver_input(BatchView(batch), InputKind::push, 0, 0);
+    if (!impl_->cascade.empty()) receipt.cut_short = !impl_->deliver_cascade();
+    return receipt;
+  });
+}
+
 Receipt EntityRegistry::push_direct(MessageRoute& route, Entity target, const void* payload, std::size_t bytes,
                                     std::span<const std::byte> sealed) {
   return delivering(*impl_, [&] {

@@ -132,6 +132,10 @@ class EntityRegistry {
         const SingleBatch<M> sealed(target, message);
         return push_direct(route, target, &message, sizeof(M), sealed.bytes());
       }
+    } else {
+      check_outside();
+      known().need<M>();
+      if (input().empty() && cascade_->empty()) return push_sealed(SingleBatch<M>(target, message).bytes());
     }
     open<M>().append(target, message);
     return deliver_pushed();
@@ -218,8 +222,7 @@ class EntityRegistry {
     (known().need<Cs>(), ...);
     const Text text = intern(name);
     Entity made = reserve();
-    open<Create>().append_rows(made, Create{.parent = parent, .name = text}, components...);
-    return deliver_pushed().handled ? made : Entity{};
+    return push_rows(made, Create{.parent = parent, .name = text}, components...).handled ? made : Entity{};
   }
   /// `count` entities with the same values.
   template <ComponentType... Cs>
@@ -237,8 +240,7 @@ class EntityRegistry {
   template <ComponentType... Cs>
   Receipt set(Entity e, const Cs&... components) {
     (known().need<Cs>(), ...);
-    open<Set>().append_rows(e, Set{}, components...);
-    return deliver_pushed();
+    return push_rows(e, Set{}, components...);
   }
   template <ComponentType C>
   Receipt remove(Entity e) {
@@ -339,6 +341,17 @@ class EntityRegistry {
   }
   [[noreturn]] void used_inside_handler() const noexcept;
   Receipt deliver_pushed();
+  template <MessageType M, ComponentType... Cs>
+  Receipt push_rows(Entity target, const M& message, const Cs&... components) {
+    check_outside();
+    known().need<M>();
+    if (input().empty() && cascade_->empty())
+      return push_sealed(SingleRows<M, Cs...>(target, message, components...).bytes());
+    open<M>().append_rows(target, message, components...);
+    return deliver_pushed();
+  }
+  /// A batch made on the stack while nothing waits.
+  Receipt push_sealed(std::span<const std::byte> batch);
   /// A push while nothing waits: handlers read the message in place; `sealed` is for the sinks.
   Receipt push_direct(MessageRoute& route, Entity target, const void* payload, std::size_t bytes,
                       std::span<const std::byte> sealed);

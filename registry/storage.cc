@@ -155,6 +155,7 @@ void Storage::first_touch(Chunk& chunk, std::uint32_t slot) {
 }
 
 void Storage::touch_all(Chunk& chunk) {
+  if (chunk.slots()[column_ids].version == version_) return;  // ids are touched here only: all columns were
   const auto slots = static_cast<std::uint32_t>(chunk.archetype->slot_types.size());
   for (std::uint32_t slot = 0; slot < slots; ++slot) touch(chunk, slot);
 }
@@ -203,14 +204,8 @@ Row Storage::append(Entity e, Archetype& archetype, std::uint32_t depth, Entity 
 }
 
 Row Storage::create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
-  const Row row = append(e, archetype, depth, parent);
   mark_id(e.index);
-  const auto slots = static_cast<std::uint16_t>(archetype.slot_types.size());
-  for (std::uint16_t slot = column_first; slot < slots; ++slot) {
-    const std::uint32_t size = archetype.slot_types[slot]->size;
-    std::memset(row.at(slot, size), 0, size);
-  }
-  return row;
+  return append(e, archetype, depth, parent);
 }
 
 void Storage::take_row(Row gone) {

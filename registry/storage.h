@@ -74,7 +74,7 @@ class Storage {
   std::uint32_t depths() const noexcept { return depths_; }
 
   // --- rows ---
-  /// Appends a row for `e` (state reserved or granted). Its component columns are zero; parents[row] is `parent`.
+  /// Appends a row for `e` (state reserved or granted). Its component columns are the caller's to fill, all of them.
   Row create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);
   /// Takes the row away and the id back (or parks it). The group's last row fills the hole.
   void destroy(Entity e, bool park = false);

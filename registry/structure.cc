@@ -172,6 +172,12 @@ std::span<const Entity> Structure::doomed(Entity e) {
 Refusal Structure::destroy(Entity top) {
   const Entity parent = hierarchy_.parent(top);
   if (parent) hierarchy_.unlink(top, parent);
+  if (hierarchy_.children(top) == 0) {
+    if (const Text name = name_of(top)) names_.remove(parent, name, texts_.find(name));
+    if (parent) hierarchy_.forget(top);
+    storage_.destroy(top);
+    return {};
+  }
   for (const Entity e : doomed(top)) {
     if (const Text name = name_of(e)) names_.remove(hierarchy_.parent(e), name, texts_.find(name));
     hierarchy_.forget(e);
