@@ -75,14 +75,14 @@ void FrameDecoder::received(std::size_t bytes) noexcept {
   last_received_ = bytes;
 }
 
-std::expected<std::optional<Frame>, FrameFault> FrameDecoder::next() {
+std::expected<std::optional<WireFrame>, FrameFault> FrameDecoder::next() {
   if (fault_) return std::unexpected(*fault_);
   const auto fail = [&](FrameFault::Code code, std::string text) {
     fault_ = FrameFault{code, stream_begin_, std::move(text)};
     return std::unexpected(*fault_);
   };
-  if (end_ - begin_ < sizeof(FrameHeader)) return std::optional<Frame>();
-  Frame frame;
+  if (end_ - begin_ < sizeof(FrameHeader)) return std::optional<WireFrame>();
+  WireFrame frame;
   const std::byte* base = buffer_.get() + begin_;
   std::memcpy(&frame.header, base, sizeof frame.header);
   const std::uint32_t bytes = frame.header.bytes;
@@ -103,12 +103,12 @@ std::expected<std::optional<Frame>, FrameFault> FrameDecoder::next() {
   if (bytes > frame_bytes_max_)
     return fail(FrameFault::Code::oversized,
                 "a frame of " + std::to_string(bytes) + " bytes; " + std::to_string(frame_bytes_max_) + " are allowed");
-  if (end_ - begin_ < bytes) return std::optional<Frame>();
+  if (end_ - begin_ < bytes) return std::optional<WireFrame>();
   if (enveloped) std::memcpy(&frame.envelope, base + sizeof(FrameHeader), sizeof frame.envelope);
   frame.batch = {base + overhead, bytes - overhead};
   begin_ += bytes;
   stream_begin_ += bytes;
-  return std::optional<Frame>(frame);
+  return std::optional<WireFrame>(frame);
 }
 
 std::expected<void, FrameFault> FrameDecoder::finish() const {

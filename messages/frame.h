@@ -29,9 +29,10 @@ namespace muster {
 /// Bits of FrameHeader::flags. Others are refused.
 enum FrameFlags : std::uint32_t {
   frame_envelope = 1,  ///< an envelope stands between header and batch
-  frame_more = 2,      ///< the answer, or the state at this sequence, goes on in the next frame of this request
+  frame_more = 2,      ///< the answer, or the state at this sequence, goes on in a later frame of this request
+  frame_event = 4,     ///< of a watch: an input as it came, not a part of the state
 };
-constexpr std::uint32_t frame_flags_known = frame_envelope | frame_more;
+constexpr std::uint32_t frame_flags_known = frame_envelope | frame_more | frame_event;
 
 struct FrameHeader {
   std::uint32_t bytes = 0;
@@ -52,7 +53,7 @@ constexpr std::uint32_t frame_overhead_max = sizeof(FrameHeader) + sizeof(FrameE
 constexpr std::uint32_t frame_bytes_min = sizeof(FrameHeader) + sizeof(BatchHeader);
 
 /// A whole frame. `batch` has not been judged: see verify_batch. It points into the decoder.
-struct Frame {
+struct WireFrame {
   FrameHeader header;
   FrameEnvelope envelope;  ///< zero without the flag
   std::span<const std::byte> batch;
@@ -88,7 +89,7 @@ class FrameDecoder {
   void received(std::size_t bytes) noexcept;
   /// The next whole frame; nothing where more bytes are needed. After a fault every call gives that fault again. The frame
   /// stays valid until room() is called.
-  [[nodiscard]] std::expected<std::optional<Frame>, FrameFault> next();
+  [[nodiscard]] std::expected<std::optional<WireFrame>, FrameFault> next();
   /// To be asked when the stream ended: a fault where it ended inside a frame.
   [[nodiscard]] std::expected<void, FrameFault> finish() const;
 

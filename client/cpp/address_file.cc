@@ -1,0 +1,117 @@
+#include "client/cpp/address_file.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace muster {
+namespace {
+
+/// Reads the one flat object of strings and numbers that the file holds; no more JSON than that.
+class FlatObject {
+ public:
+  explicit FlatObject(std::string_view text) : text_(text) {}
+
+  /// Calls f(key, value) for each member; false where the text is none such.
+  template <class F>
+  bool each(F&& f) {
+    if (!take('{')) return false;
+    if (take('}')) return true;
+    do {
+      std::string key, value;
+      if (!string(key) || !take(':') || !(string(value) || number(value))) return false;
+      f(key, value);
+    } while (take(','));
+    return take('}');
+  }
+
+ private:
+  void skip() {
+    while (!text_.empty() && std::string_view(" \t\r\n").find(text_.front()) != std::string_view::npos)
+      text_.remove_prefix(1);
+  }
+  bool take(char c) {
+    skip();
+    if (text_.empty() || text_.front() != c) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+  bool number(std::string& value) {
+    skip();
+    while (!text_.empty() && (text_.front() == '-' || (text_.front() >= '0' && text_.front() <= '9'))) {
+      value += text_.front();
+      text_.remove_prefix(1);
+    }
+    return !value.empty();
+  }
+  bool string(std::string& value) {
+    if (!take('"')) return false;
+    while (!text_.empty()) {
+      const char c = text_.front();
+      text_.remove_prefix(1);
+      if (c == '"') return true;
+      if (c != '\\') {
+        value += c;
+        continue;
+      }
+      if (text_.empty()) return false;
+      const char escaped = text_.front();
+      text_.remove_prefix(1);
+      if (escaped == 'u') {  // the writer escapes control characters only
+        if (text_.size() < 4) return false;
+        value += static_cast<char>(std::strtol(std::string(text_.substr(0, 4)).c_str(), nullptr, 16));
+        text_.remove_prefix(4);
+      } else {
+        value += escaped;
+      }
+    }
+    return false;
+  }
+
+  std::string_view text_;
+};
+
+}  // namespace
+
+std::string address_file_of(const std::string& world_path) { return world_path + "-server.json"; }
+
+Result<ServerAddress> read_address_file(const std::string& world_path) {
+  const std::string path = address_file_of(world_path);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    const int why = errno;
+    if (why == ENOENT)
+      return std::unexpected(ClientError{ClientError::Kind::lost, "no server serves " + world_path, {}});
+    return mistaken("cannot read " + path + ": " + std::strerror(why));
+  }
+  struct stat found;
+  std::string text(65536, '\0');
+  const bool seen = ::fstat(file, &found) == 0;
+  const ssize_t bytes = ::read(file, text.data(), text.size());
+  ::close(file);
+  if (!seen || bytes < 0) return mistaken("cannot read " + path);
+  if ((found.st_mode & 077) != 0)
+    return mistaken(path + " can be read by others: its token is no secret. Remove the file and restart the server");
+  text.resize(static_cast<std::size_t>(bytes));
+  ServerAddress address;
+  const bool whole = FlatObject(text).each([&](const std::string& key, const std::string& value) {
+    if (key == "world") address.world = value;
+    if (key == "address") address.address = value;
+    if (key == "unix") address.unix_path = value;
+    if (key == "token") address.token = value;
+    if (key == "pid") address.pid = std::strtoll(value.c_str(), nullptr, 10);
+  });
+  if (!whole || address.token.empty() || address.pid <= 0) return mistaken(path + " is no address file of a server");
+  if (::kill(static_cast<pid_t>(address.pid), 0) != 0 && errno == ESRCH)
+    return std::unexpected(ClientError{
+        ClientError::Kind::lost,
+        "no server serves " + world_path + " any more (process " + std::to_string(address.pid) + " is gone)",
+        {}});
+  return address;
+}
+
+}  // namespace muster

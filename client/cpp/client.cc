@@ -1,0 +1,461 @@
+#include "client/cpp/client.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "client/cpp/byte_stream.h"
+#include "client/cpp/client_impl.h"
+
+namespace muster {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::uint32_t frame_bytes_max_before_welcome = 1u << 20;
+constexpr std::size_t out_bytes_max = 1u << 20;  // above it, sending waits
+constexpr std::uint32_t grant_count = 256;
+
+std::unexpected<ClientError> error(ClientError::Kind kind, std::string text) {
+  return std::unexpected(ClientError{kind, std::move(text), {}});
+}
+
+ClientError error_of(const session::Fault& fault) {
+  return {fault.closes ? ClientError::Kind::lost : ClientError::Kind::refused, fault.text, fault};
+}
+
+}  // namespace
+
+Client::Impl::Impl(ByteStream connected, ClientOptions chosen)
+    : options(std::move(chosen)), stream(std::move(connected)), decoder(frame_bytes_max_before_welcome, true) {}
+
+Deadline Client::Impl::deadline() const { return Clock::now() + options.time_max; }
+
+Result<void> Client::Impl::fail(ClientError why) {
+  if (!ended) ended = std::move(why);
+  return std::unexpected(*ended);
+}
+
+Result<void> Client::Impl::put(std::span<const std::byte> batch, std::uint64_t request) {
+  if (ended) return std::unexpected(*ended);
+  if (batch.size() + sizeof(FrameHeader) > frame_bytes_max)
+    return mistaken("a batch of " + std::to_string(batch.size()) + " bytes; the server takes frames of at most " +
+                    std::to_string(frame_bytes_max));
+  append_frame(out, batch, request);
+  if (auto sent = send_now(); !sent) return sent;
+  return pump(deadline(), [&] { return out.size() - out_sent < out_bytes_max; });
+}
+
+Result<void> Client::Impl::send_now() {
+  while (out_sent < out.size()) {
+    const auto sent = stream.send_some(std::span(out).subspan(out_sent));
+    if (!sent) {
+      // The server may have said why before it closed.
+      receive_rest();
+      return fail(sent.error());
+    }
+    if (*sent == 0) return {};
+    out_sent += *sent;
+  }
+  out.clear();
+  out_sent = 0;
+  return {};
+}
+
+void Client::Impl::receive_rest() {
+  while (true) {
+    const auto got = stream.receive_some(decoder.room());
+    if (!got || *got == 0) return;
+    decoder.received(*got);
+    if (!take_frames()) return;
+  }
+}
+
+Result<void> Client::Impl::pump(Deadline until, const std::function<bool()>& done) {
+  while (!done()) {
+    if (ended) return std::unexpected(*ended);
+    const ByteStream::Ready ready = stream.wait(until, out_sent < out.size());
+    if (ready == ByteStream::Ready::neither) {
+      if (Clock::now() < until) continue;
+      return error(ClientError::Kind::late,
+                   "the server did not answer within " + std::to_string(options.time_max.count() / 1'000'000) + " ms");
+    }
+    if (ready == ByteStream::Ready::writable) {
+      if (auto sent = send_now(); !sent) return sent;
+      continue;
+    }
+    const auto got = stream.receive_some(decoder.room());
+    if (!got) return fail(got.error());
+    decoder.received(*got);
+    if (auto taken = take_frames(); !taken) return taken;
+  }
+  return {};
+}
+
+Result<void> Client::Impl::take_frames() {
+  while (true) {
+    const auto frame = decoder.next();
+    if (!frame) return fail({ClientError::Kind::lost, "the server sent " + frame.error().text, {}});
+    if (!*frame) return {};
+    if (auto taken = take_frame(**frame); !taken) return taken;
+  }
+}
+
+Result<void> Client::Impl::take_frame(const WireFrame& frame) {
+  VerifierLimits limits;
+  limits.batch_bytes_max = batch_bytes_max;
+  const auto batch = verify_batch(frame.batch, types, limits);
+  if (!batch) return fail({ClientError::Kind::lost, "the server sent a bad batch: " + batch.error().text, {}});
+  const std::uint64_t request = frame.header.request;
+  switch (batch->type()) {
+    case TypeTraits<InternText>::id:
+      if (request == 0) {
+        const std::string text = session::read<InternText>(*batch).text;
+        texts.insert_or_assign(hash64(text), text);
+        return {};
+      }
+      break;
+    case TypeTraits<session::Schema>::id:
+      if (request == 0) {
+        const auto schema = session::read<session::Schema>(*batch);
+        if (auto added = types.add_schema(std::as_bytes(std::span(schema.bytes))); !added)
+          return fail({ClientError::Kind::lost, "the server sent a bad schema: " + added.error().text(), {}});
+        return {};
+      }
+      break;
+    case TypeTraits<session::Heartbeat>::id: {
+      auto beat = session::read<session::Heartbeat>(*batch);
+      if (beat.answer != 0) break;
+      beat.answer = 1;
+      BatchBuilder builder;
+      builder.append_world(beat);
+      append_frame(out, builder.bytes(), request);
+      return send_now();
+    }
+    case TypeTraits<session::Fault>::id: {
+      const auto fault = session::read<session::Fault>(*batch);
+      if (fault.closes) return fail(error_of(fault));
+      break;
+    }
+    default: break;
+  }
+  Received received;
+  received.header = frame.header;
+  received.envelope = frame.envelope;
+  received.bytes.assign(frame.batch.begin(), frame.batch.end());
+  if (const auto watch = watches.find(request); watch != watches.end()) {
+    Watch& queue = watch->second;
+    if (queue.overrun) return {};
+    queue.bytes += received.bytes.size();
+    if (queue.bytes > options.watch_bytes_max) {
+      queue.overrun = true;
+      queue.frames.clear();
+      return {};
+    }
+    received.header.request = request;
+    queue.frames.push_back(std::move(received));
+    return {};
+  }
+  if (request == 0) return {};  // said to nobody in particular
+  const auto waiting = answers.find(request);
+  if (waiting == answers.end()) return {};
+  waiting->second.done = received.is_last();
+  waiting->second.frames.push_back(std::move(received));
+  return {};
+}
+
+Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Client::Client(Client&&) noexcept = default;
+Client& Client::operator=(Client&&) noexcept = default;
+Client::~Client() = default;
+
+Result<Client> Client::connect(ClientOptions options) {
+  const Deadline until = Clock::now() + options.time_max;
+  auto stream = ByteStream::connect(options.address, until);
+  if (!stream) return std::unexpected(stream.error());
+  Client client(std::make_unique<Impl>(std::move(*stream), std::move(options)));
+  Impl& impl = *client.impl_;
+  if (auto added = impl.types.add<session::Ack>(); !added) return mistaken(added.error().text());
+
+  session::Hello hello;
+  hello.protocol = session::protocol_newest;
+  hello.protocol_oldest = session::protocol_oldest;
+  hello.token = impl.options.token;
+  hello.name = impl.options.name;
+  hello.kind = impl.options.kind;
+  auto welcomed = client.ask(hello);
+  if (!welcomed) return std::unexpected(welcomed.error());
+  if (!welcomed->is<session::Welcome>())
+    return error(ClientError::Kind::lost, "the server did not answer with a Welcome");
+  impl.welcome = session::read<session::Welcome>(welcomed->batch());
+  impl.frame_bytes_max = impl.welcome.frame_bytes_max;
+  // A snapshot's batches come in any size the server likes.
+  impl.batch_bytes_max = std::max(impl.welcome.frame_bytes_max, 64u << 20);
+  impl.decoder.set_frame_bytes_max(impl.batch_bytes_max + frame_overhead_max);
+
+  BatchBuilder question;
+  session::append(question, session::GetSchema{});
+  auto request = client.send(question.bytes());
+  if (!request) return std::unexpected(request.error());
+  auto schemas = client.wait(*request);
+  if (!schemas) return std::unexpected(schemas.error());
+  for (const Received& received : *schemas) {
+    if (!received.is<session::Schema>()) continue;
+    const auto schema = session::read<session::Schema>(received.batch());
+    if (auto added = impl.types.add_schema(std::as_bytes(std::span(schema.bytes))); !added)
+      return error(ClientError::Kind::lost, "the world's schema does not fit this program: " + added.error().text());
+  }
+  return client;
+}
+
+const session::Welcome& Client::welcome() const noexcept { return impl_->welcome; }
+const TypeTable& Client::types() const noexcept { return impl_->types; }
+std::string_view Client::text(Text text) const noexcept {
+  const auto found = impl_->texts.find(text.hash);
+  return found == impl_->texts.end() ? std::string_view() : std::string_view(found->second);
+}
+
+Result<void> Client::check_layout(TypeId type, std::uint64_t fingerprint, std::string_view name) const {
+  const TypeDescriptor* known = impl_->types.find(type);
+  if (!known) return mistaken("the world does not know " + std::string(name));
+  if (known->fingerprint != fingerprint)
+    return mistaken(std::string(name) + " has another layout in the world than in this program");
+  return {};
+}
+
+Result<std::uint64_t> Client::send(std::span<const std::byte> batch) {
+  const std::uint64_t request = ++impl_->last_request;
+  impl_->answers[request];
+  if (auto sent = impl_->put(batch, request); !sent) {
+    impl_->answers.erase(request);
+    return std::unexpected(sent.error());
+  }
+  return request;
+}
+
+Result<std::vector<Received>> Client::wait(std::uint64_t request) {
+  const auto answer = impl_->answers.find(request);
+  if (answer == impl_->answers.end()) return mistaken("no answer is expected for request " + std::to_string(request));
+  auto pumped = impl_->pump(impl_->deadline(), [&] { return answer->second.done; });
+  if (!pumped && !answer->second.done) {
+    // A late answer is of no use to anybody any more.
+    impl_->answers.erase(answer);
+    return std::unexpected(pumped.error());
+  }
+  std::vector<Received> frames = std::move(answer->second.frames);
+  impl_->answers.erase(answer);
+  if (frames.front().is<session::Fault>())
+    return std::unexpected(error_of(session::read<session::Fault>(frames.front().batch())));
+  return frames;
+}
+
+Result<session::Ack> Client::push_batch(std::span<const std::byte> batch) {
+  const auto request = send(batch);
+  if (!request) return std::unexpected(request.error());
+  return wait_ack(*request);
+}
+
+Result<std::uint64_t> Client::post_batch(std::span<const std::byte> batch, bool acknowledged) {
+  if (acknowledged) return send(batch);
+  if (auto sent = impl_->put(batch, 0); !sent) return std::unexpected(sent.error());
+  return std::uint64_t{0};
+}
+
+Result<session::Ack> Client::wait_ack(std::uint64_t request) {
+  auto frames = wait(request);
+  if (!frames) return std::unexpected(frames.error());
+  if (!frames->front().is<session::Ack>()) return error(ClientError::Kind::lost, "the server sent no Ack");
+  return session::read<session::Ack>(frames->front().batch());
+}
+
+Result<Text> Client::intern(std::string_view text) {
+  if (text.empty()) return Text{};
+  const Text interned{hash64(text)};
+  if (impl_->told.contains(interned.hash)) return interned;
+  BatchBuilder builder;
+  session::append(builder, InternText{.text = std::string(text)});
+  if (auto ack = push_batch(builder.bytes()); !ack) return std::unexpected(ack.error());
+  impl_->told.insert(interned.hash);
+  impl_->texts.insert_or_assign(interned.hash, std::string(text));
+  return interned;
+}
+
+Result<Entity> Client::next_id() {
+  if (impl_->grant.count == 0) {
+    auto granted = ask(session::RequestGrant{.count = grant_count});
+    if (!granted) return std::unexpected(granted.error());
+    if (!granted->is<session::Granted>()) return error(ClientError::Kind::lost, "the server granted no ids");
+    impl_->grant = session::read<session::Granted>(granted->batch());
+  }
+  --impl_->grant.count;
+  return Entity{impl_->grant.first++, 1};
+}
+
+Result<std::pair<Entity, Create>> Client::prepare_create(Entity parent, std::string_view name) {
+  const auto text = intern(name);
+  if (!text) return std::unexpected(text.error());
+  const auto id = next_id();
+  if (!id) return std::unexpected(id.error());
+  Create create;
+  create.parent = parent;
+  create.name = *text;
+  return std::pair(*id, create);
+}
+
+Result<Entity> Client::created(Entity e, std::span<const std::byte> batch) {
+  auto ack = push_batch(batch);
+  if (!ack) return std::unexpected(ack.error());
+  return e;
+}
+
+Result<Entity> Client::create(Entity parent, std::string_view name) {
+  auto prepared = prepare_create(parent, name);
+  if (!prepared) return std::unexpected(prepared.error());
+  BatchBuilder builder;
+  builder.append(prepared->first, prepared->second);
+  return created(prepared->first, builder.bytes());
+}
+
+Result<session::Ack> Client::reparent(Entity e, Entity parent, Entity before) {
+  Reparent message;
+  message.parent = parent;
+  message.before = before;
+  return push(e, message);
+}
+
+Result<session::Ack> Client::rename(Entity e, std::string_view name) {
+  const auto text = intern(name);
+  if (!text) return std::unexpected(text.error());
+  Rename message;
+  message.name = *text;
+  return push(e, message);
+}
+
+namespace {
+
+template <class Answer>
+Result<Answer> read_answer(Result<Received> received) {
+  if (!received) return std::unexpected(received.error());
+  if (!received->is<Answer>())
+    return error(ClientError::Kind::lost,
+                 "the server gave another answer than " + std::string(TypeTraits<Answer>::name));
+  return session::read<Answer>(received->batch());
+}
+
+}  // namespace
+
+Result<session::Children> Client::children(Entity of, std::uint32_t offset, std::uint32_t limit) {
+  session::ListChildren question;
+  question.entity = of;
+  question.offset = offset;
+  question.limit = limit;
+  return read_answer<session::Children>(ask(question));
+}
+
+Result<session::Found> Client::resolve(std::string_view path, std::uint32_t limit) {
+  session::Resolve question;
+  question.path = path;
+  question.limit = limit;
+  return read_answer<session::Found>(ask(question));
+}
+
+Result<session::Found> Client::find(const session::Find& what) { return read_answer<session::Found>(ask(what)); }
+
+Result<session::Info> Client::info(bool with_hash) {
+  session::GetInfo question;
+  question.hash = with_hash ? 1 : 0;
+  return read_answer<session::Info>(ask(question));
+}
+
+Result<std::uint64_t> Client::save() {
+  auto saved = read_answer<session::Saved>(ask(session::Save{}));
+  if (!saved) return std::unexpected(saved.error());
+  return saved->sequence;
+}
+
+Result<ShownEntity> Client::show(Entity e) {
+  session::Show question;
+  question.entity = e;
+  BatchBuilder builder;
+  session::append(builder, question);
+  const auto request = send(builder.bytes());
+  if (!request) return std::unexpected(request.error());
+  const auto frames = wait(*request);
+  if (!frames) return std::unexpected(frames.error());
+  ShownEntity shown;
+  for (const Received& received : *frames) {
+    if (received.is<session::Shown>()) {
+      shown.about = session::read<session::Shown>(received.batch());
+    } else if (received.is<Set>() && received.batch().has_rows()) {
+      const BatchView batch = received.batch();
+      const std::byte* rows = batch.bytes().data() + sizeof(BatchHeader);
+      std::uint32_t count;
+      std::memcpy(&count, rows, sizeof count);
+      for (std::uint32_t i = 0; i < count; ++i) {
+        RowSetEntry entry;
+        std::memcpy(&entry, rows + 8 + std::size_t{i} * sizeof entry, sizeof entry);
+        const TypeDescriptor* type = impl_->types.find(entry.type);
+        const std::byte* value = batch.payload(0) + entry.offset;
+        shown.components.push_back({type, {value, value + type->size}});
+      }
+    }
+  }
+  return shown;
+}
+
+Result<std::uint64_t> Client::watch(const session::Watch& what) {
+  BatchBuilder builder;
+  session::append(builder, what);
+  const std::uint64_t id = ++impl_->last_request;
+  Impl::Watch& queue = impl_->watches[id];
+  auto sent = impl_->put(builder.bytes(), id);
+  if (sent) sent = impl_->pump(impl_->deadline(), [&] { return !queue.frames.empty(); });
+  if (!sent) {
+    impl_->watches.erase(id);
+    return std::unexpected(sent.error());
+  }
+  if (queue.frames.front().is<session::Fault>()) {
+    const ClientError why = error_of(session::read<session::Fault>(queue.frames.front().batch()));
+    impl_->watches.erase(id);
+    return std::unexpected(why);
+  }
+  return id;
+}
+
+Result<void> Client::unwatch(std::uint64_t watch) {
+  session::Unwatch question;
+  question.watch = watch;
+  auto ended = read_answer<session::Unwatched>(ask(question));
+  impl_->watches.erase(watch);
+  if (!ended) return std::unexpected(ended.error());
+  return {};
+}
+
+Result<std::optional<Received>> Client::next(std::uint64_t watch, std::chrono::nanoseconds time) {
+  if (watch != 0 && !impl_->watches.contains(watch)) return mistaken("no watch has the id " + std::to_string(watch));
+  Impl::Watch* ready = nullptr;
+  const auto any = [&] {
+    for (auto& [id, queue] : impl_->watches)
+      if ((watch == 0 || watch == id) && (!queue.frames.empty() || queue.overrun)) {
+        ready = &queue;
+        return true;
+      }
+    return false;
+  };
+  if (auto pumped = impl_->pump(Clock::now() + time, any); !pumped && !ready) {
+    if (pumped.error().kind == ClientError::Kind::late) return std::optional<Received>();
+    return std::unexpected(pumped.error());
+  }
+  if (ready->overrun)
+    return error(
+        ClientError::Kind::refused,
+        "a watch brought more than " + std::to_string(impl_->options.watch_bytes_max) + " bytes that nobody fetched");
+  Received received = std::move(ready->frames.front());
+  ready->frames.pop_front();
+  ready->bytes -= received.bytes.size();
+  if (received.is<session::Fault>()) return std::unexpected(error_of(session::read<session::Fault>(received.batch())));
+  return received;
+}
+
+}  // namespace muster

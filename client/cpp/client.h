@@ -1,0 +1,223 @@
+// A client of a running world: the same typed messages, over a socket. It knows the game's types from its own headers, or
+// from the schema that the server sends, and links no world code.
+//
+//   auto client = Client::connect({.address = "127.0.0.1:7717", .token = token});
+//   if (!client) return complain(client.error().text);
+//   client->push(orc, game::Damage{.amount = 5});                       // acknowledged when it returns
+//   client->push("game.Damage", orc, {{"amount", "5"}});                // the same, by name
+//   auto watch = client->watch({.values = true});
+//   while (auto frame = client->next(*watch, 1s)) if (*frame) show(**frame);
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "client/cpp/result.h"
+#include "messages/batch_builder.h"
+#include "messages/frame.h"
+#include "messages/session.h"
+#include "messages/type_table.h"
+#include "messages/value_text.h"
+#include "schema/muster.h"
+
+namespace muster {
+
+struct ClientOptions {
+  /// "127.0.0.1:7717", "localhost:7717" or "unix:/path/of/socket".
+  std::string address = "127.0.0.1:7717";
+  std::string token;
+  std::string name;             ///< shown to other users
+  std::string kind = "client";  ///< what this program is
+  /// For an answer to come, and for a batch to be sent.
+  std::chrono::nanoseconds time_max = std::chrono::seconds(10);
+  /// Frames of watches that were not fetched by next; above it the watch fails.
+  std::size_t watch_bytes_max = 256u << 20;
+};
+
+/// One frame that came, with memory of its own. The batch was verified.
+struct Received {
+  FrameHeader header;
+  FrameEnvelope envelope;
+  std::vector<std::byte> bytes;  ///< of the batch, 16-aligned
+
+  BatchView batch() const noexcept { return BatchView(std::span<const std::byte>(bytes)); }
+  /// The answer is whole; a watch's state is the world's as it was at envelope.sequence.
+  bool is_last() const noexcept { return (header.flags & (frame_more | frame_event)) == 0; }
+  /// Of a watch: an input as it came (or a Gap in them), not a part of the state.
+  bool is_event() const noexcept { return (header.flags & frame_event) != 0; }
+  template <GeneratedType M>
+  bool is() const noexcept {
+    return batch().type() == TypeTraits<M>::id;
+  }
+};
+
+/// An entity and the values of its components.
+struct ShownEntity {
+  session::Shown about;
+  struct Component {
+    const TypeDescriptor* type = nullptr;
+    std::vector<std::byte> value;
+  };
+  std::vector<Component> components;
+  /// Null where it has none such.
+  template <ComponentType C>
+  std::optional<C> get() const {
+    for (const Component& component : components)
+      if (component.type->id == TypeTraits<C>::id) {
+        C value;
+        std::memcpy(&value, component.value.data(), sizeof value);
+        return value;
+      }
+    return std::nullopt;
+  }
+};
+
+/// Not thread-safe; one thread at a time. Every call fails with kind `lost` once the connection is gone, and with the
+/// server's words where it refused. Frames of watches that come meanwhile are kept until next() asks for them.
+class Client {
+ public:
+  /// Connects, says hello, and learns the world's types.
+  [[nodiscard]] static Result<Client> connect(ClientOptions options);
+  Client(Client&&) noexcept;
+  Client& operator=(Client&&) noexcept;
+  ~Client();
+
+  const session::Welcome& welcome() const noexcept;
+  /// All types of the world and of the session. Grows where the world learns types.
+  const TypeTable& types() const noexcept;
+  /// The bytes of a text that came with a value; empty where unknown.
+  std::string_view text(Text text) const noexcept;
+
+  /// The same, asking the server where it is unknown here.
+  Result<std::string> fetch_text(Text text);
+  /// The one entity that an id ("12:1", "#12:1"), a path ("/town/tower") or a name ("tower") means. Several are an error
+  /// that lists them.
+  Result<Entity> entity(std::string_view text);
+
+  // --- world messages. An Ack counts targets handled, unhandled and dead.
+
+  template <MessageType M>
+  Result<session::Ack> push(Entity target, const M& message) {
+    if (auto fits = check<M>(); !fits) return std::unexpected(fits.error());
+    BatchBuilder builder;
+    builder.append(target, message);
+    return push_batch(builder.bytes());
+  }
+  template <MessageType M>
+  Result<session::Ack> push(std::span<const Entity> targets, const M& message) {
+    if (auto fits = check<M>(); !fits) return std::unexpected(fits.error());
+    BatchBuilder builder;
+    builder.append_shared(targets, message);
+    return push_batch(builder.bytes());
+  }
+  /// To the world: a pass.
+  template <MessageType M>
+  Result<session::Ack> push(const M& message) {
+    if (auto fits = check<M>(); !fits) return std::unexpected(fits.error());
+    BatchBuilder builder;
+    builder.append_world(message);
+    return push_batch(builder.bytes());
+  }
+  /// By name, from texts as people write them: push("Damage", orc, {{"amount", "5"}}). A nil target is the world.
+  Result<session::Ack> push(std::string_view message, Entity target, const FieldTexts& fields);
+  /// One whole batch of any kind.
+  Result<session::Ack> push_batch(std::span<const std::byte> batch);
+  /// Sends without waiting. What became of it is fetched by wait_ack, in any order; each must be. Not acknowledged: the
+  /// server tells nothing of it, and the id returned is 0.
+  Result<std::uint64_t> post_batch(std::span<const std::byte> batch, bool acknowledged = true);
+  Result<session::Ack> wait_ack(std::uint64_t request);
+
+  // --- edits
+
+  /// Tells the world a text, for `text` fields; once per session.
+  Result<Text> intern(std::string_view text);
+  /// A new entity as the last child of `parent` (nil: a root), with a name unless empty. Its id is known at once: from a grant.
+  template <ComponentType... Cs>
+  Result<Entity> create(Entity parent, std::string_view name, const Cs&... components) {
+    if (auto fits = check<Cs...>(); !fits) return std::unexpected(fits.error());
+    auto prepared = prepare_create(parent, name);
+    if (!prepared) return std::unexpected(prepared.error());
+    BatchBuilder builder;
+    builder.append_rows(prepared->first, prepared->second, components...);
+    return created(prepared->first, builder.bytes());
+  }
+  Result<Entity> create(Entity parent, std::string_view name);
+  /// The next of the ids granted to this session; asks for more where they are used up.
+  Result<Entity> next_id();
+  Result<session::Ack> destroy(Entity e) { return push(e, Destroy{}); }
+  template <ComponentType... Cs>
+  Result<session::Ack> set(Entity e, const Cs&... components) {
+    if (auto fits = check<Cs...>(); !fits) return std::unexpected(fits.error());
+    BatchBuilder builder;
+    builder.append_rows(e, Set{}, components...);
+    return push_batch(builder.bytes());
+  }
+  /// Adds or overwrites one component by name; fields not named have their defaults, or the values they have now.
+  Result<session::Ack> set(Entity e, std::string_view component, const FieldTexts& fields);
+  /// One field by name: set_field(orc, "Health.value", "50"). The component's name may be full or its last part.
+  Result<session::Ack> set_field(Entity e, std::string_view path, std::string_view value);
+  Result<session::Ack> remove(Entity e, std::string_view component);
+  Result<session::Ack> reparent(Entity e, Entity parent, Entity before = {});
+  Result<session::Ack> rename(Entity e, std::string_view name);
+
+  // --- questions
+
+  Result<session::Children> children(Entity of, std::uint32_t offset = 0, std::uint32_t limit = 0);
+  Result<session::Found> resolve(std::string_view path, std::uint32_t limit = 0);
+  Result<session::Found> find(const session::Find& what);
+  Result<ShownEntity> show(Entity e);
+  Result<session::Info> info(bool with_hash = false);
+  /// The sequence through which the state is in the file.
+  Result<std::uint64_t> save();
+
+  // --- watches
+
+  /// Opens a watch; returns its id. Its frames come by next: Watching first.
+  Result<std::uint64_t> watch(const session::Watch& what);
+  Result<void> unwatch(std::uint64_t watch);
+  /// The next frame of one watch, or of any (0); nothing where none came within `time`.
+  Result<std::optional<Received>> next(std::uint64_t watch, std::chrono::nanoseconds time);
+
+  // --- for others: any question, any answer
+
+  /// Sends one batch and returns the id under which its answer will come.
+  Result<std::uint64_t> send(std::span<const std::byte> batch);
+  /// All frames of the answer. A Fault is returned as the error.
+  Result<std::vector<Received>> wait(std::uint64_t request);
+  template <class M>
+  Result<Received> ask(const M& question) {
+    BatchBuilder builder;
+    session::append(builder, question);
+    auto request = send(builder.bytes());
+    if (!request) return std::unexpected(request.error());
+    auto frames = wait(*request);
+    if (!frames) return std::unexpected(frames.error());
+    return std::move(frames->front());
+  }
+
+ private:
+  struct Impl;
+  explicit Client(std::unique_ptr<Impl> impl);
+  /// A type compiled into this program must have the world's layout.
+  Result<void> check_layout(TypeId type, std::uint64_t fingerprint, std::string_view name) const;
+  template <GeneratedType... Ts>
+  Result<void> check() const {
+    Result<void> fits;
+    (void)((fits = check_layout(TypeTraits<Ts>::id, TypeTraits<Ts>::fingerprint, TypeTraits<Ts>::name),
+            fits.has_value()) &&
+           ...);
+    return fits;
+  }
+  Result<std::pair<Entity, Create>> prepare_create(Entity parent, std::string_view name);
+  Result<Entity> created(Entity e, std::span<const std::byte> batch);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster

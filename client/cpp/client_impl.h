@@ -1,0 +1,60 @@
+// The inside of a Client: one connection, and what came over it that nobody has fetched yet.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "client/cpp/byte_stream.h"
+#include "client/cpp/client.h"
+#include "messages/verifier.h"
+
+namespace muster {
+
+struct Client::Impl {
+  struct Answer {
+    std::vector<Received> frames;
+    bool done = false;
+  };
+  struct Watch {
+    std::deque<Received> frames;
+    std::size_t bytes = 0;
+    bool overrun = false;
+  };
+
+  Impl(ByteStream connected, ClientOptions chosen);
+
+  Deadline deadline() const;
+  /// Sends and receives until `done`, the deadline, or the end of the connection.
+  Result<void> pump(Deadline until, const std::function<bool()>& done);
+  Result<void> put(std::span<const std::byte> batch, std::uint64_t request);
+  Result<void> send_now();
+  void receive_rest();
+  Result<void> take_frames();
+  Result<void> take_frame(const WireFrame& frame);
+  Result<void> fail(ClientError why);
+
+  ClientOptions options;
+  ByteStream stream;
+  FrameDecoder decoder;
+  std::uint32_t frame_bytes_max = 4096;  // that the server takes
+  std::uint32_t batch_bytes_max = 1u << 20;
+  std::vector<std::byte> out;
+  std::size_t out_sent = 0;
+  std::optional<ClientError> ended;
+
+  TypeTable types;
+  session::Welcome welcome;
+  std::uint64_t last_request = 0;
+  std::unordered_map<std::uint64_t, Answer> answers;
+  std::map<std::uint64_t, Watch> watches;
+  std::unordered_map<std::uint64_t, std::string> texts;
+  std::unordered_set<std::uint64_t> told;  // texts the world has from us
+  session::Granted grant;                  // what is left of it
+};
+
+}  // namespace muster

@@ -1,0 +1,21 @@
+// What texts that people write refer to, looked up through a client: entities by path or name, interned texts.
+#pragma once
+
+#include "client/cpp/client.h"
+#include "messages/value_text.h"
+
+namespace muster {
+
+/// The client must outlive it. An error of the connection is told as an unknown reference, with the client's sentence.
+class ClientReferences final : public ValueReferences {
+ public:
+  explicit ClientReferences(Client& client) : client_(client) {}
+  ValueResult<Entity> find_entity(std::string_view text) override;
+  ValueResult<Text> intern(std::string_view text) override;
+  std::string text(Text text) override;
+
+ private:
+  Client& client_;
+};
+
+}  // namespace muster

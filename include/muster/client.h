@@ -1,0 +1,5 @@
+// A client of a running world: see client/cpp/client.h.
+#pragma once
+
+#include "client/cpp/address_file.h"
+#include "client/cpp/client.h"

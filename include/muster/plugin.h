@@ -1,0 +1,4 @@
+// For shared libraries that muster-server loads.
+#pragma once
+
+#include "server/plugin.h"

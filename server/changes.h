@@ -1,0 +1,77 @@
+// What changed in a registry since the last look. One shadow copy per watched component type, shared by all who watch
+// it; column versions say which chunks to compare at all, rows of those are compared byte by byte.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "registry/entity_registry.h"
+
+namespace muster {
+
+/// Owner's thread only. Memory: one copy of every watched component, and the ids of every chunk.
+class Changes {
+ public:
+  explicit Changes(EntityRegistry& registry) : registry_(registry) {}
+
+  /// From now on changes of this component are found; counted. Unknown types are accepted and never change.
+  void want(TypeId component);
+  void drop(TypeId component);
+  /// The same for who lives, under whom, and with which name.
+  void want_structure();
+  void drop_structure();
+  bool wanted() const noexcept { return !shadows_.empty() || structure_users_ > 0; }
+
+  struct Values {
+    TypeId component = 0;
+    std::vector<Entity> entities;  ///< that have another value than before, have it newly, or have it no more
+  };
+  struct Found {
+    std::vector<Values> values;
+    std::vector<Entity> structure;  ///< created, destroyed, or put under another parent
+    bool empty() const noexcept { return values.empty() && structure.empty(); }
+  };
+  /// Since the last look, or since the type was wanted. Valid until the next call. No entity is named twice in a list.
+  const Found& look();
+
+ private:
+  struct Shadow {
+    TypeId type = 0;
+    std::uint32_t size = 0;
+    std::uint32_t users = 0;
+    std::vector<std::uint32_t> generations;  // by entity index; 0: has it not
+    std::vector<std::byte> values;           // by entity index
+    std::vector<Entity> changed;
+  };
+  struct Place {
+    std::uint32_t generation = 0;
+    Entity parent;
+  };
+  struct SeenChunk {
+    std::uint64_t uid = 0;
+    std::vector<Entity> ids;
+  };
+
+  void look_at(std::uint64_t since);
+  void find_departed(std::uint64_t since);
+  void remember(const Chunk& chunk);
+  void compare(Shadow& shadow, const Chunk& chunk, std::uint16_t column);
+  void compare_places(const Chunk& chunk);
+  bool concerns(const Archetype& archetype) const;
+
+  EntityRegistry& registry_;
+  std::vector<std::unique_ptr<Shadow>> shadows_;
+  std::vector<Place> places_;
+  std::uint32_t structure_users_ = 0;
+  std::vector<SeenChunk> seen_;   // by chunk number
+  std::vector<Entity> departed_;  // whose row is no longer where it was
+  std::vector<Entity> structure_changed_;
+  std::uint64_t looked_ = 0;  // storage version of the last look
+  Found found_;
+};
+
+}  // namespace muster

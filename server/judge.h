@@ -1,0 +1,31 @@
+// The one place where bytes from outside are judged: the batch against the schema, the message against the direction
+// and the sender's rights. What passes is as good as a message made here. No I/O, no registry; any thread.
+#pragma once
+
+#include <expected>
+
+#include "messages/frame.h"
+#include "messages/session.h"
+#include "messages/verifier.h"
+
+namespace muster {
+
+/// A batch that passed, and where it goes.
+struct Judged {
+  BatchView batch;
+  bool for_world = false;                ///< to the inbox; otherwise a session message
+  const TypeDescriptor* type = nullptr;  ///< of the message (timed: of the one inside)
+};
+
+/// `types` holds the world's types and those of the session. The fault is complete but for what only the caller knows: it
+/// closes the session where the bytes are wrong, and does not where a right is missing.
+[[nodiscard]] std::expected<Judged, session::Fault> judge(std::span<const std::byte> batch, const TypeTable& types,
+                                                          session::Role role, const VerifierLimits& limits);
+
+/// The fault for a frame that could not be cut out of the stream.
+session::Fault fault_for(const FrameFault& fault);
+
+/// "muster.session.": types of this namespace are heard by the server, not by the world.
+bool is_session_type(const TypeDescriptor& type) noexcept;
+
+}  // namespace muster

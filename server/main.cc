@@ -1,0 +1,208 @@
+// muster-server: serves one world. Builds everything and passes references; see `muster-server --help`.
+#include <signal.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <expected>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "schema/muster.h"
+#include "server/plugin_library.h"
+#include "server/schema_file.h"
+#include "server/server.h"
+#include "server/world/world.h"
+
+namespace {
+
+using namespace muster;
+
+/// For scripts: what went wrong. Also in --help.
+enum ExitCode {
+  exit_done = 0,
+  exit_usage = 2,
+  exit_schema = 3,
+  exit_plugin = 4,
+  exit_world = 5,
+  exit_listen = 6,
+  exit_save = 7
+};
+
+struct Arguments {
+  std::string world;
+  std::vector<std::string> schemas, include_folders, plugins;
+  std::string listen = "127.0.0.1:7717";
+  std::string unix_path;
+  std::string token_file;
+  double hz = 0;
+  bool make_new = false, must_exist = false, quiet = false;
+};
+
+World* running = nullptr;  // for the signal handler alone
+void on_signal(int) {
+  if (running) running->stop();
+}
+
+int complain(ExitCode code, const std::string& text) {
+  spdlog::error("{}", text);
+  return code;
+}
+
+/// Made fresh, or the first line of the file that was named.
+std::expected<std::string, std::string> read_token(const std::string& path) {
+  if (path.empty()) return std::string();
+  std::ifstream file(path);
+  std::string token;
+  if (!file || !std::getline(file, token)) return std::unexpected(path + ": no token can be read from it");
+  while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
+  if (token.size() < 16) return std::unexpected(path + ": a token has at least 16 characters");
+  return token;
+}
+
+int serve(const Arguments& arguments) {
+  std::vector<std::vector<std::byte>> schemas;
+  for (const std::string& path : arguments.schemas) {
+    auto schema = read_schema_file(path, arguments.include_folders);
+    if (!schema) return complain(exit_schema, schema.error());
+    schemas.push_back(std::move(*schema));
+  }
+  auto token = read_token(arguments.token_file);
+  if (!token) return complain(exit_usage, token.error());
+
+  // Destroyed in the opposite order: the world's registry, then the plugins' instances, then their code.
+  std::vector<PluginLibrary> plugins;
+  std::vector<PluginLibrary::Instance> instances;
+  std::string code = "muster-server " MUSTER_VERSION;
+  try {
+    for (const std::string& path : arguments.plugins) {
+      plugins.emplace_back(path);
+      code += std::string(", ") + plugins.back().name() + " " + plugins.back().build();
+    }
+  } catch (const PluginError& error) {
+    return complain(exit_plugin, error.what());
+  }
+
+  std::optional<World> world;
+  std::string schema_error;
+  try {
+    WorldOptions options;
+    options.hz = arguments.hz;
+    options.open = arguments.make_new     ? OpenMode::create_new
+                   : arguments.must_exist ? OpenMode::open_existing
+                                          : OpenMode::open_or_create;
+    options.code = code;
+    world.emplace(
+        arguments.world,
+        [&](EntityRegistry& registry) -> Handlers {
+          for (std::size_t i = 0; i < schemas.size(); ++i)
+            if (auto added = registry.types().add_schema(schemas[i]); !added) {
+              schema_error = arguments.schemas[i] + ": " + added.error().text();
+              throw std::runtime_error(schema_error);
+            }
+          for (const PluginLibrary& plugin : plugins) instances.push_back(plugin.create(registry));
+          return {};
+        },
+        options);
+  } catch (const WorldError& error) {
+    if (!schema_error.empty()) return complain(exit_schema, schema_error);
+    return complain(error.code() == WorldErrorCode::setup ? exit_plugin : exit_world, error.what());
+  }
+  const bool is_new = world->is_new();
+  if (is_new) {
+    try {
+      for (std::size_t i = 0; i < plugins.size(); ++i) plugins[i].begin(instances[i], world->registry());
+      world->commit();
+    } catch (const PluginError& error) {
+      return complain(exit_plugin, error.what());
+    } catch (const WorldError& error) {
+      return complain(exit_save, error.what());
+    }
+  }
+
+  std::optional<Server> server;
+  try {
+    ServerOptions options;
+    options.listen = arguments.listen;
+    options.unix_path = arguments.unix_path;
+    options.token = *token;
+    options.address_file = arguments.world + "-server.json";
+    options.program = "muster-server " MUSTER_VERSION;
+    options.log = [](const std::string& line) { spdlog::info("session: {}", line); };
+    server.emplace(*world, std::move(options));
+  } catch (const ServerError& error) {
+    return complain(exit_listen, error.what());
+  }
+
+  running = &*world;
+  struct sigaction action{};
+  action.sa_handler = on_signal;
+  ::sigaction(SIGTERM, &action, nullptr);
+  ::sigaction(SIGINT, &action, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+
+  spdlog::info("{}: {} entities, {} types, {}", world->path(), world->registry().entity_count(),
+               world->registry().types().types().size(), is_new ? "a new world" : "opened");
+  if (!server->address().empty()) spdlog::info("listening on {}", server->address());
+  if (!server->unix_path().empty()) spdlog::info("listening on {}", server->unix_path());
+  spdlog::info("token {}", server->token());
+
+  while (const auto frame = world->next_frame()) world->registry().push(Update{.dt = frame.dt});
+
+  spdlog::info("stopping");
+  server->stop();
+  server.reset();
+  ::signal(SIGTERM, SIG_DFL);
+  ::signal(SIGINT, SIG_DFL);
+  running = nullptr;
+  const auto saved = world->try_commit();
+  if (!saved) return complain(exit_save, std::string("not saved: ") + saved.error().what());
+  spdlog::info("saved at sequence {}: {} rows written", saved->sequence, saved->rows_written);
+  return exit_done;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Serves a world: sessions over TCP and Unix sockets edit it and watch it while it runs.");
+  app.set_version_flag("--version", "muster-server " MUSTER_VERSION);
+  Arguments arguments;
+  app.add_option("WORLD", arguments.world, "the world file, for instance town.muster; made if it is not there")
+      ->required();
+  app.add_option("--schema", arguments.schemas,
+                 "types of the game: a .bfbs, or a .fbs where flatc is installed; repeatable");
+  app.add_option("-I", arguments.include_folders, "where .fbs files look for those they include; repeatable")
+      ->allow_extra_args(false);
+  app.add_option("--plugin", arguments.plugins, "a shared library with handlers; repeatable");
+  app.add_option("--listen", arguments.listen, "loopback address and port; port 0: any free one; empty: no TCP")
+      ->capture_default_str();
+  app.add_option("--unix", arguments.unix_path, "a Unix socket to listen on as well");
+  app.add_option("--hz", arguments.hz, "ticks per second; 0: the world moves when something arrives")
+      ->check(CLI::Range(0.0, 10'000.0))
+      ->capture_default_str();
+  app.add_option("--token-file", arguments.token_file, "a file whose first line is the token; otherwise one is drawn");
+  auto* make_new = app.add_flag("--new", arguments.make_new, "the world must not be there yet");
+  app.add_flag("--existing", arguments.must_exist, "the world must be there")->excludes(make_new);
+  app.add_flag("--quiet", arguments.quiet, "log warnings and errors only; the token is then in the address file");
+  app.footer(
+      "While it serves, WORLD-server.json beside the world tells clients of the same user where, and the token.\n"
+      "SIGTERM and SIGINT stop it after a save.\n"
+      "Exit codes: 0 stopped and saved, 2 usage, 3 schema, 4 plugin, 5 world cannot be opened, 6 cannot listen, 7 not "
+      "saved.");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? exit_done : exit_usage;
+  }
+  spdlog::set_default_logger(spdlog::stderr_color_mt("muster-server"));
+  spdlog::set_pattern("%H:%M:%S.%e %^%l%$ %v");
+  spdlog::flush_on(spdlog::level::info);
+  if (arguments.quiet) spdlog::set_level(spdlog::level::warn);
+  return serve(arguments);
+}

@@ -1,0 +1,72 @@
+// What waits to be sent to one session: bounded, filled by any thread, emptied by the session's writer. No I/O here.
+//
+// Two kinds of frames share one queue and keep their order:
+//   control  answers, acknowledgements, faults. Never dropped; a client that lets them pile up loses its session.
+//   data     what watches bring. Whoever has data asks for room first and keeps it, or forgets it, where there is none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "messages/frame.h"
+#include "messages/session.h"
+
+namespace muster {
+
+struct OutgoingLimits {
+  std::size_t control_bytes_max = 8u << 20;
+  std::size_t data_bytes_max = 1u << 20;  ///< a batch is sent whole: the queue may exceed this by one
+};
+
+/// Any thread.
+class Outgoing {
+ public:
+  explicit Outgoing(OutgoingLimits limits = {}) : limits_(limits) {}
+
+  /// `ready`: called when something came into an empty queue, or the queue was closed; `room`: called when data that
+  /// was refused would fit again. On the caller's thread, no lock held. Set before use; never changed.
+  void on_ready(std::function<void()> ready) { ready_ = std::move(ready); }
+  void on_room(std::function<void()> room) { room_ = std::move(room); }
+
+  /// Queues a control frame. Where the limit is exceeded the session is closed as a slow reader. Nothing is queued
+  /// after close.
+  void control(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags = 0,
+               const FrameEnvelope* envelope = nullptr);
+  /// Queues a Fault; where it closes, it is the last frame.
+  void fault(const session::Fault& fault, std::uint64_t request);
+
+  /// Whether data may be queued now. False: on_room will be called when it may.
+  bool has_room();
+  void data(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags,
+            const FrameEnvelope* envelope);
+
+  /// No frame is taken any more; what is queued may still be sent.
+  void close();
+  bool closed() const;
+  /// Control bytes waiting: a session that answers this slowly should not be asked more.
+  std::size_t control_bytes() const;
+
+  /// For the writer: everything queued, in exchange for an empty vector. False: nothing is queued.
+  [[nodiscard]] bool take(std::vector<std::byte>& bytes);
+  /// For the writer: what was taken has been sent.
+  void sent();
+
+ private:
+  void append(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags,
+              const FrameEnvelope* envelope, bool data, bool last);
+
+  OutgoingLimits limits_;
+  std::function<void()> ready_, room_;
+  mutable std::mutex mutex_;
+  std::vector<std::byte> queue_;
+  std::size_t queued_data_ = 0, queued_control_ = 0;
+  std::size_t taken_data_ = 0, taken_control_ = 0;  // with the writer
+  bool closed_ = false;
+  bool room_wanted_ = false;
+};
+
+}  // namespace muster

@@ -1,0 +1,105 @@
+#include "server/server.h"
+
+#include <unistd.h>
+
+#include <optional>
+#include <random>
+
+#include "server/address_file.h"
+#include "server/desk.h"
+#include "server/listener.h"
+#include "server/world/world.h"
+
+namespace muster {
+namespace {
+
+/// 160 random bits as letters and digits.
+std::string draw_token() {
+  static constexpr char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
+  std::random_device device;
+  std::string token;
+  for (int i = 0; i < 32; ++i) token += letters[device() & 31];
+  return token;
+}
+
+session::Role role_named(const std::string& name) {
+  if (name == "view") return session::Role::view;
+  if (name == "edit") return session::Role::edit;
+  if (name == "control") return session::Role::control;
+  if (name == "admin") return session::Role::admin;
+  throw ServerError("'" + name + "' is no right: view, edit, control or admin");
+}
+
+}  // namespace
+
+struct Server::Impl {
+  Impl(World& the_world, ServerOptions the_options) : world(the_world), options(std::move(the_options)) {
+    if (options.listen.empty() && options.unix_path.empty())
+      throw ServerError("neither an address nor a socket path to listen on");
+    if (options.token.empty()) options.token = draw_token();
+    DeskHost host;
+    host.wake = [this] { world.wake(); };
+    host.wake_in = [this](std::chrono::nanoseconds time) {
+      if (listener) listener->call_in(time, [this] { world.wake(); });
+    };
+    host.save = [this]() -> std::expected<void, std::string> {
+      auto saved = world.try_commit();
+      if (!saved) return std::unexpected(std::string(saved.error().what()));
+      return {};
+    };
+    const std::size_t slash = world.path().rfind('/');
+    host.world = slash == std::string::npos ? world.path() : world.path().substr(slash + 1);
+    host.server = options.program;
+    host.hz = world.hz();
+    desk.emplace(world.registry(), std::move(host), options.limits);
+
+    ListenerOptions listening;
+    listening.listen = options.listen;
+    listening.unix_path = options.unix_path;
+    listening.log = options.log;
+    listening.admissions.push_back({options.token, session::Role::admin});
+    for (const auto& [token, right] : options.more_tokens) listening.admissions.push_back({token, role_named(right)});
+    listener.emplace(*desk, std::move(listening));
+    address = listener->address();
+    if (!options.address_file.empty())
+      address_file.emplace(
+          options.address_file,
+          AddressEntry{absolute(world.path()), address, absolute(options.unix_path), options.token, options.program});
+    if (!address.empty()) editor_url = "http://" + address + "/#token=" + options.token;
+    world.add_visitor(*desk);
+  }
+
+  ~Impl() {
+    stop();
+    world.remove_visitor(*desk);
+  }
+
+  void stop() {
+    address_file.reset();
+    listener->stop();
+  }
+
+  static std::string absolute(const std::string& path) {
+    if (path.empty() || path.front() == '/') return path;
+    char here[4096];
+    return ::getcwd(here, sizeof here) ? std::string(here) + "/" + path : path;
+  }
+
+  World& world;
+  ServerOptions options;
+  std::optional<Desk> desk;
+  std::optional<Listener> listener;  // goes before the desk
+  std::optional<AddressFile> address_file;
+  std::string address, editor_url;
+};
+
+Server::Server(World& world, ServerOptions options) : impl_(std::make_unique<Impl>(world, std::move(options))) {}
+Server::~Server() = default;
+const std::string& Server::address() const noexcept { return impl_->address; }
+const std::string& Server::unix_path() const noexcept { return impl_->options.unix_path; }
+const std::string& Server::token() const noexcept { return impl_->options.token; }
+const char* Server::editor_url() const noexcept { return impl_->editor_url.c_str(); }
+std::uint32_t Server::sessions() const noexcept { return impl_->listener->connections(); }
+void Server::stop() { impl_->stop(); }
+
+}  // namespace muster

@@ -1,0 +1,70 @@
+// The remote door of a world: sessions over TCP and Unix sockets. docs/protocol.md is what it speaks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/server_limits.h"
+
+namespace muster {
+
+class World;
+
+struct ServerOptions {
+  /// "127.0.0.1:7717"; port 0: any free one, see Server::address. Loopback addresses only. Empty: no TCP.
+  std::string listen = "127.0.0.1:7717";
+  /// A socket file, made readable for its owner only; empty: none. A stale one is replaced, a live one is an error.
+  std::string unix_path;
+  /// The token with every right. Empty: one is drawn at random.
+  std::string token;
+  /// Tokens that allow less: {token, right}, the right being "view", "edit" or "control".
+  std::vector<std::pair<std::string, std::string>> more_tokens;
+  /// Where address and token are written for clients on this machine, readable by the owner only, and removed on a clean
+  /// stop. Empty: nowhere.
+  std::string address_file;
+  /// What Info calls this program.
+  std::string program = "muster-server";
+  /// One line about a session that came, went or was refused; on the server's thread. Empty: nobody is told.
+  std::function<void(const std::string&)> log = {};
+  ServerLimits limits;
+};
+
+/// Why a server could not be set up: a port in use, an address that is not loopback.
+class ServerError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Serves from construction to destruction, on a thread of its own. Constructed, used and destroyed on the world's
+/// thread; the world must outlive it. Handlers never run on its thread, and it never makes the world's wait.
+class Server {
+ public:
+  explicit Server(World& world, ServerOptions options = {});
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// "127.0.0.1:7717", with the real port; empty without TCP.
+  const std::string& address() const noexcept;
+  /// Of the Unix socket; empty without one.
+  const std::string& unix_path() const noexcept;
+  const std::string& token() const noexcept;
+  /// "http://127.0.0.1:7717/#token=...", for a browser on this machine.
+  const char* editor_url() const noexcept;
+  std::uint32_t sessions() const noexcept;
+
+  /// Tells all sessions that the server stops, sends what is queued for at most a second, and closes them. The destructor
+  /// does the same.
+  void stop();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster

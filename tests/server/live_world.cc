@@ -1,0 +1,151 @@
+#include "tests/server/live_world.h"
+
+#include <catch2/catch.hpp>
+
+namespace muster::testing {
+
+LiveWorld::LiveWorld(LiveWorldOptions options) : options_(std::move(options)) {
+  owner_ = std::thread([this] { own(); });
+  try {
+    ready_.get_future().get();
+  } catch (...) {
+    owner_.join();
+    throw;
+  }
+}
+
+LiveWorld::~LiveWorld() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    held_ = false;
+  }
+  wake();
+  owner_.join();
+}
+
+void LiveWorld::stop_listening() {
+  run([this](EntityRegistry&) {
+    listener_->stop();
+    return 0;
+  });
+}
+
+void LiveWorld::wake() {
+  const std::lock_guard lock(mutex_);
+  awake_ = true;
+  changed_.notify_all();
+}
+
+void LiveWorld::own() {
+  registry_ = std::make_unique<EntityRegistry>();
+  registry_->add_type<arena::Health>();
+  Subscription damage = registry_->subscribe(
+      "arena.damage", [](const arena::Damage& hit, arena::Health& health) { health.value -= hit.amount; });
+  registry_->inbox().on_arrival([this] { wake(); });
+  DeskHost host;
+  host.wake = [this] { wake(); };
+  host.wake_in = [this](std::chrono::nanoseconds time) {
+    if (listener_) listener_->call_in(time, [this] { wake(); });
+  };
+  host.save = [this]() -> std::expected<void, std::string> {
+    if (fail_saves_) return std::unexpected("the disk is full");
+    return {};
+  };
+  host.world = "arena";
+  host.server = "test 1";
+  desk_ = std::make_unique<Desk>(*registry_, std::move(host), options_.limits);
+  ListenerOptions listening;
+  listening.listen = options_.tcp ? "127.0.0.1:0" : "";
+  listening.unix_path = options_.unix_path;
+  listening.admissions = {
+      {token, session::Role::admin}, {viewer_token, session::Role::view}, {editor_token, session::Role::edit}};
+  try {
+    listener_ = std::make_unique<Listener>(*desk_, std::move(listening));
+  } catch (...) {
+    desk_.reset();
+    ready_.set_exception(std::current_exception());
+    return;
+  }
+  ready_.set_value();
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    changed_.wait(lock, [&] { return (awake_ && !held_) || stopping_; });
+    awake_ = false;
+    const std::function<void()> task = std::exchange(task_, nullptr);
+    lock.unlock();
+    desk_->before_flush();
+    registry_->flush();
+    desk_->after_flush(*registry_);
+    if (task) {
+      task();
+      wake();  // what it pushed is to be seen
+    }
+    lock.lock();
+  }
+  lock.unlock();
+  listener_.reset();
+  desk_.reset();
+}
+
+RawClient::RawClient(const std::string& address)
+    : stream_(ByteStream::connect(address, std::chrono::steady_clock::now() + std::chrono::seconds(5)).value()) {}
+
+void RawClient::send(std::span<const std::byte> bytes) {
+  const Deadline until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!bytes.empty()) {
+    auto sent = stream_.send_some(bytes);
+    if (!sent) return;  // the server has closed: what it said is read next
+    bytes = bytes.subspan(*sent);
+    if (*sent == 0 && stream_.wait(until, true) == ByteStream::Ready::neither) return;
+  }
+}
+
+void RawClient::send_frame(std::span<const std::byte> batch, std::uint64_t request) {
+  std::vector<std::byte> frame;
+  append_frame(frame, batch, request);
+  send(frame);
+}
+
+void RawClient::hello(std::string with_token) {
+  session::Hello hello;
+  hello.protocol = session::protocol_newest;
+  hello.protocol_oldest = session::protocol_oldest;
+  hello.token = std::move(with_token);
+  send_message(hello);
+  const auto welcome = receive();
+  REQUIRE(welcome);
+  REQUIRE(welcome->is<session::Welcome>());
+}
+
+std::optional<Received> RawClient::receive() {
+  const Deadline until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (true) {
+    auto frame = decoder_.next();
+    if (!frame) return std::nullopt;
+    if (*frame) return Received{(*frame)->header, (*frame)->envelope, {(*frame)->batch.begin(), (*frame)->batch.end()}};
+    if (stream_.wait(until, false) == ByteStream::Ready::neither) return std::nullopt;
+    auto got = stream_.receive_some(decoder_.room());
+    if (!got) return std::nullopt;
+    decoder_.received(*got);
+  }
+}
+
+session::Fault RawClient::receive_fault() {
+  const auto received = receive();
+  REQUIRE(received);
+  REQUIRE(received->is<session::Fault>());
+  return session::read<session::Fault>(received->batch());
+}
+
+bool RawClient::closed() {
+  const Deadline until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (true) {
+    if (stream_.wait(until, false) == ByteStream::Ready::neither) return false;
+    auto got = stream_.receive_some(decoder_.room());
+    if (!got) return true;
+    if (*got > 0) return false;
+  }
+}
+
+}  // namespace muster::testing

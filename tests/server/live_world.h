@@ -1,0 +1,127 @@
+// A registry with a desk and a listener, run on a thread of its own as a World would run it; and a client that speaks
+// bytes, for what a well-behaved Client cannot say.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "client/cpp/byte_stream.h"
+#include "client/cpp/client.h"
+#include "messages/verifier.h"
+#include "registry/entity_registry.h"
+#include "server/desk.h"
+#include "server/listener.h"
+#include "tests/server/arena.h"
+
+namespace muster::testing {
+
+inline constexpr const char* token = "correct horse battery staple";
+inline constexpr const char* viewer_token = "viewer token";
+inline constexpr const char* editor_token = "editor token";
+
+struct LiveWorldOptions {
+  ServerLimits limits = {};
+  bool tcp = true;
+  std::string unix_path = {};
+};
+
+class LiveWorld {
+ public:
+  explicit LiveWorld(LiveWorldOptions options = {});
+  ~LiveWorld();
+
+  std::string address() const { return listener_->address(); }
+  ClientOptions client_options(std::string with_token = token) const {
+    ClientOptions made;
+    made.address = address();
+    made.token = std::move(with_token);
+    made.name = "test";
+    return made;
+  }
+  Client client(std::string with_token = token) const {
+    auto made = Client::connect(client_options(std::move(with_token)));
+    if (!made) throw std::runtime_error(made.error().text);
+    return std::move(*made);
+  }
+  /// Runs f(registry) on the owner's thread, between flushes, and waits for it.
+  template <class F>
+  auto run(F f) {
+    std::packaged_task<std::invoke_result_t<F, EntityRegistry&>()> task([&] { return f(*registry_); });
+    auto result = task.get_future();
+    {
+      const std::lock_guard lock(mutex_);
+      task_ = [&task] { task(); };
+    }
+    wake();
+    return result.get();
+  }
+  std::uint64_t hash() {
+    return run([](EntityRegistry& registry) { return registry.hash(); });
+  }
+  /// While true the owner's thread does nothing, as in a long tick.
+  void hold(bool held) {
+    {
+      const std::lock_guard lock(mutex_);
+      held_ = held;
+    }
+    wake();
+  }
+  void fail_saves(bool fail) { fail_saves_ = fail; }
+  Listener& listener() { return *listener_; }
+  /// Stops as a server does that ends: sessions are told.
+  void stop_listening();
+
+ private:
+  void wake();
+  void own();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool awake_ = false, stopping_ = false, held_ = false;
+  std::function<void()> task_;
+  std::atomic<bool> fail_saves_ = false;
+  LiveWorldOptions options_;
+  std::unique_ptr<EntityRegistry> registry_;
+  std::unique_ptr<Desk> desk_;
+  std::unique_ptr<Listener> listener_;
+  std::promise<void> ready_;
+  std::thread owner_;
+};
+
+/// Sends bytes, receives frames.
+class RawClient {
+ public:
+  explicit RawClient(const std::string& address);
+  void send(std::span<const std::byte> bytes);
+  void send_frame(std::span<const std::byte> batch, std::uint64_t request = 1);
+  template <GeneratedType M>
+  void send_message(const M& message, std::uint64_t request = 1) {
+    BatchBuilder builder;
+    session::append(builder, message);
+    send_frame(builder.bytes(), request);
+  }
+  void hello(std::string with_token = token);
+  /// Tells the server that nothing more comes.
+  void end() { ::shutdown(stream_.descriptor(), SHUT_WR); }
+  /// The next frame; nothing where the server closed the connection or nothing came for 5 s.
+  std::optional<Received> receive();
+  /// The next frame must be a Fault.
+  session::Fault receive_fault();
+  bool closed();
+
+ private:
+  ByteStream stream_;
+  FrameDecoder decoder_{256u << 20, true};
+};
+
+}  // namespace muster::testing

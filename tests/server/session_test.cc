@@ -1,0 +1,192 @@
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "tests/server/live_world.h"
+
+using namespace muster;
+using namespace muster::testing;
+
+TEST_CASE("a client connects, creates an entity, edits it and reads it back", "[session]") {
+  LiveWorld world;
+  Client client = world.client();
+  REQUIRE(client.welcome().world == "arena");
+  REQUIRE(client.welcome().role == session::Role::admin);
+  REQUIRE(client.types().find("arena.Health") != nullptr);
+  REQUIRE(client.types().fingerprint() == client.welcome().schema_fingerprint);
+
+  const auto orc = client.create({}, "orc", arena::Health{.value = 30}, arena::Position{1, 2, 3});
+  REQUIRE(orc.has_value());
+  const auto ack = client.push(*orc, arena::Damage{.amount = 7});
+  REQUIRE(ack.has_value());
+  REQUIRE(ack->handled == 1);
+  REQUIRE(ack->sequence > 0);
+  const auto shown = client.show(*orc);
+  REQUIRE(shown.has_value());
+  REQUIRE(shown->about.path == "/orc");
+  REQUIRE(shown->get<arena::Health>()->value == 23);
+  REQUIRE(shown->get<arena::Position>()->z == 3);
+  REQUIRE(world.run([&](EntityRegistry& r) { return r.get<arena::Health>(*orc).value; }) == 23);
+}
+
+TEST_CASE("the same over a Unix socket that only its owner may open", "[session]") {
+  const std::string path = "/tmp/muster-test-" + std::to_string(::getpid()) + ".socket";
+  LiveWorldOptions options;
+  options.tcp = false;
+  options.unix_path = path;
+  LiveWorld world(options);
+  auto client = Client::connect({.address = "unix:" + path, .token = token, .name = "test"});
+  REQUIRE(client.has_value());
+  REQUIRE(client->create({}, "elf").has_value());
+  REQUIRE(client->info()->entities == 1);
+}
+
+TEST_CASE("a session reads its own writes, however they are pipelined", "[session]") {
+  LiveWorld world;
+  Client client = world.client();
+  const auto orc = client.create({}, "orc", arena::Health{.value = 1000});
+  for (int i = 1; i <= 200; ++i) {
+    BatchBuilder builder;
+    builder.append(*orc, arena::Damage{.amount = 1});
+    const auto posted = client.post_batch(builder.bytes());
+    REQUIRE(posted.has_value());
+    const auto shown = client.show(*orc);
+    REQUIRE(shown.has_value());
+    REQUIRE(shown->get<arena::Health>()->value == 1000.0f - static_cast<float>(i));
+    REQUIRE(client.wait_ack(*posted).has_value());
+  }
+}
+
+TEST_CASE("children are listed in parts, with names, counts and components", "[session]") {
+  LiveWorld world;
+  const Entity town = world.run([](EntityRegistry& r) {
+    const Entity made = r.create("town");
+    for (int i = 0; i < 25; ++i) r.create_under(made, "house" + std::to_string(i), arena::Position{double(i), 0, 0});
+    r.create_under(r.find_child(made, "house3"), "door");
+    return made;
+  });
+  Client client = world.client();
+  const auto roots = client.children({});
+  REQUIRE(roots.has_value());
+  REQUIRE(roots->total == 1);
+  REQUIRE(roots->entities == std::vector<Entity>{town});
+  REQUIRE(roots->child_counts[0] == 25);
+  const auto part = client.children(town, 20, 10);
+  REQUIRE(part->total == 25);
+  REQUIRE(part->entities.size() == 5);
+  REQUIRE(part->names[0] == "house20");
+  const auto first = client.children(town, 3, 1);
+  REQUIRE(first->entities.size() == 1);
+  REQUIRE(first->child_counts[0] == 1);
+  REQUIRE(first->component_counts[0] == first->components.size());
+  REQUIRE(std::ranges::count(first->components, TypeTraits<arena::Position>::id) == 1);
+  REQUIRE(client.children(Entity{77, 1}).error().fault.code == session::FaultCode::dead_entity);
+}
+
+TEST_CASE("entities are found by path, by the end of a path, by name and by component", "[session]") {
+  LiveWorld world;
+  world.run([](EntityRegistry& r) {
+    const Entity north = r.create("north"), south = r.create("south");
+    r.create_under(north, "tower", arena::Health{});
+    r.create_under(south, "tower");
+    r.create_under(south, "a/b");
+    return 0;
+  });
+  Client client = world.client();
+  REQUIRE(client.resolve("/north/tower")->paths == std::vector<std::string>{"/north/tower"});
+  REQUIRE(client.resolve("tower")->entities.size() == 2);
+  REQUIRE(client.resolve("south/tower")->paths == std::vector<std::string>{"/south/tower"});
+  REQUIRE(client.resolve("a\\/b")->entities.size() == 1);
+  REQUIRE(client.resolve("/nowhere")->entities.empty());
+  REQUIRE(client.resolve("").error().fault.code == session::FaultCode::bad_question);
+  REQUIRE(client.resolve("tower", 1)->more);
+
+  session::Find find;
+  find.name = "TOW";
+  REQUIRE(client.find(find)->entities.size() == 2);
+  find.components = {TypeTraits<arena::Health>::id};
+  REQUIRE(client.find(find)->paths == std::vector<std::string>{"/north/tower"});
+  session::Find page;
+  page.limit = 2;
+  const auto first = client.find(page);
+  REQUIRE(first->more);
+  page.after = first->entities.back();
+  page.limit = 10;
+  const auto second = client.find(page);
+  REQUIRE_FALSE(second->more);
+  REQUIRE(first->entities.size() + second->entities.size() == 5);
+  REQUIRE(second->entities.front() > first->entities.back());
+}
+
+TEST_CASE("an edit that the world refuses says why, where, and what the field holds now", "[session]") {
+  LiveWorld world;
+  Client client = world.client();
+  const auto orc = client.create({}, "orc", arena::Health{.value = 30});
+  REQUIRE(client.create({}, "orc").error().fault.reason == "name_taken");
+
+  SetFieldIf edit{};
+  edit.set.component = TypeTraits<arena::Health>::id;
+  edit.set.field = hash32("value");
+  edit.set.bytes = 4;
+  const float expected = 10, wanted = 20;
+  std::memcpy(&edit.set.value, &wanted, 4);
+  std::memcpy(&edit.expected, &expected, 4);
+  const auto refused = client.push(*orc, edit);
+  REQUIRE_FALSE(refused.has_value());
+  REQUIRE(refused.error().kind == ClientError::Kind::refused);
+  REQUIRE(refused.error().fault.reason == "value_mismatch");
+  REQUIRE(refused.error().fault.field == "value");
+  REQUIRE(refused.error().fault.entity == *orc);
+  REQUIRE(refused.error().fault.value.size() == 4);
+  float now = 0;
+  std::memcpy(&now, refused.error().fault.value.data(), 4);
+  REQUIRE(now == 30);
+  REQUIRE(client.show(*orc)->get<arena::Health>()->value == 30);
+
+  const auto dead = client.push(Entity{12345, 1}, arena::Damage{});
+  REQUIRE(dead.has_value());
+  REQUIRE(dead->dead == 1);
+}
+
+TEST_CASE("two clients work at once and each gets its own acknowledgements", "[session]") {
+  LiveWorld world;
+  Client first = world.client(), second = world.client();
+  REQUIRE(first.welcome().author != second.welcome().author);
+  const auto a = first.create({}, "a", arena::Health{.value = 500});
+  const auto b = second.create({}, "b", arena::Health{.value = 500});
+  REQUIRE(*a != *b);
+  std::vector<std::uint64_t> posted_first, posted_second;
+  for (int i = 0; i < 100; ++i) {
+    BatchBuilder to_b, to_a;
+    to_b.append(*b, arena::Damage{.amount = 1});
+    to_a.append(*a, arena::Damage{.amount = 2});
+    posted_first.push_back(first.post_batch(to_b.bytes()).value());
+    posted_second.push_back(second.post_batch(to_a.bytes()).value());
+  }
+  for (const auto request : posted_first) REQUIRE(first.wait_ack(request)->handled == 1);
+  for (const auto request : posted_second) REQUIRE(second.wait_ack(request)->handled == 1);
+  REQUIRE(first.show(*a)->get<arena::Health>()->value == 300);
+  REQUIRE(second.show(*b)->get<arena::Health>()->value == 400);
+  REQUIRE(first.info()->sessions == 2);
+}
+
+TEST_CASE("a save that fails is told, and the session goes on", "[session]") {
+  LiveWorld world;
+  Client client = world.client();
+  REQUIRE(client.save().has_value());
+  world.fail_saves(true);
+  const auto failed = client.save();
+  REQUIRE(failed.error().fault.code == session::FaultCode::failed);
+  REQUIRE(failed.error().text == "the disk is full");
+  REQUIRE(client.info().has_value());
+}
+
+TEST_CASE("texts come before the values that mention them, once per session", "[session]") {
+  LiveWorld world;
+  const Entity sign = world.run(
+      [](EntityRegistry& r) { return r.create("sign", arena::Label{.title = r.intern("Beware of the dog")}); });
+  Client client = world.client();
+  const auto shown = client.show(sign);
+  REQUIRE(shown.has_value());
+  REQUIRE(client.text(shown->get<arena::Label>()->title) == "Beware of the dog");
+}

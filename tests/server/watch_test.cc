@@ -1,0 +1,362 @@
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "tests/server/live_world.h"
+
+using namespace muster;
+using namespace muster::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// What a client that only applies what its watch tells knows of the world.
+struct Mirror {
+  std::map<Entity, std::map<TypeId, std::vector<std::byte>>> values;
+  std::map<Entity, Entity> parents;
+  std::map<Entity, std::string> names;
+  std::uint64_t sequence = 0, event_sequence = 0;
+  std::vector<Received> events;
+  std::uint64_t gaps = 0, lost = 0;
+
+  void apply(const Client& client, const Received& received) {
+    const BatchView batch = received.batch();
+    if (received.is_event()) {
+      if (received.is<session::Gap>()) {
+        ++gaps;
+        lost += session::read<session::Gap>(batch).lost;
+        event_sequence = session::read<session::Gap>(batch).through;
+      } else {
+        REQUIRE(received.envelope.sequence > event_sequence);
+        event_sequence = received.envelope.sequence;
+        events.push_back(received);
+      }
+      return;
+    }
+    const auto each = [&](auto&& f) {
+      for (std::uint32_t i = 0; i < batch.count(); ++i) {
+        Entity target;
+        std::memcpy(&target, batch.item(i), sizeof target);
+        f(target, batch.payload(i));
+      }
+    };
+    if (received.is<session::Watching>()) {
+      sequence = session::read<session::Watching>(batch).sequence;
+    } else if (received.is<Set>()) {
+      const std::byte* rows = batch.bytes().data() + sizeof(BatchHeader);
+      std::uint32_t count;
+      std::memcpy(&count, rows, sizeof count);
+      for (std::uint32_t c = 0; c < count; ++c) {
+        RowSetEntry entry;
+        std::memcpy(&entry, rows + 8 + c * sizeof entry, sizeof entry);
+        const std::uint32_t size = client.types().find(entry.type)->size;
+        each([&](Entity e, const std::byte* payload) {
+          values[e][entry.type].assign(payload + entry.offset, payload + entry.offset + size);
+        });
+      }
+    } else if (received.is<Remove>()) {
+      each([&](Entity e, const std::byte* payload) {
+        Remove remove;
+        std::memcpy(&remove, payload, sizeof remove);
+        values[e].erase(remove.component);
+      });
+    } else if (received.is<Destroy>() || received.is<session::Left>()) {
+      each([&](Entity e, const std::byte*) { values.erase(e), parents.erase(e), names.erase(e); });
+    } else if (received.is<Create>()) {
+      each([&](Entity e, const std::byte* payload) {
+        Create create;
+        std::memcpy(&create, payload, sizeof create);
+        parents[e] = create.parent;
+        names[e] = client.text(Text{create.name});
+      });
+    } else if (received.is<Reparent>()) {
+      each([&](Entity e, const std::byte* payload) {
+        Reparent reparent;
+        std::memcpy(&reparent, payload, sizeof reparent);
+        parents[e] = reparent.parent;
+      });
+    } else if (received.is<Rename>()) {
+      each([&](Entity e, const std::byte* payload) {
+        Rename rename;
+        std::memcpy(&rename, payload, sizeof rename);
+        names[e] = client.text(Text{rename.name});
+      });
+    } else {
+      FAIL("an unexpected message of type " << batch.type());
+    }
+    if (received.header.flags & frame_envelope) {
+      REQUIRE(received.envelope.sequence >= sequence);
+      sequence = received.envelope.sequence;
+    }
+  }
+
+  /// Until the watch has shown the world as it was at `through` or later, whole.
+  void follow(Client& client, std::uint64_t watch, std::uint64_t through) {
+    for (int i = 0; i < 100'000; ++i) {
+      auto frame = client.next(watch, 5s);
+      REQUIRE(frame.has_value());
+      if (!*frame) FAIL("nothing came although sequence " << through << " was not reached, only " << sequence);
+      apply(client, **frame);
+      if ((*frame)->is_last() && sequence >= through) return;
+    }
+  }
+  /// Until every event up to `through` has come, or was reported lost.
+  void follow_events(Client& client, std::uint64_t watch, std::uint64_t through) {
+    while (event_sequence < through) {
+      auto frame = client.next(watch, 5s);
+      REQUIRE(frame.has_value());
+      if (!*frame) FAIL("no event came although " << through << " was not reached, only " << event_sequence);
+      apply(client, **frame);
+    }
+  }
+  void expect_nothing(Client& client, std::uint64_t watch) {
+    auto frame = client.next(watch, 50ms);
+    REQUIRE(frame.has_value());
+    if (*frame) FAIL("a frame of type " << (*frame)->batch().type() << " came");
+  }
+  float health(Entity e) const {
+    arena::Health health;
+    std::memcpy(&health, values.at(e).at(TypeTraits<arena::Health>::id).data(), sizeof health);
+    return health.value;
+  }
+};
+
+session::Watch watch_values(std::vector<TypeId> components = {}) {
+  session::Watch watch;
+  watch.values = true;
+  watch.components = std::move(components);
+  return watch;
+}
+constexpr TypeId health_id = TypeTraits<arena::Health>::id;
+constexpr TypeId position_id = TypeTraits<arena::Position>::id;
+
+}  // namespace
+
+TEST_CASE("a watch begins with the state at a sequence and goes on with what changes after it", "[watch]") {
+  LiveWorld world;
+  const auto units = world.run([](EntityRegistry& r) {
+    return std::pair(r.create("a", arena::Health{.value = 10}, arena::Position{1, 2, 3}),
+                     r.create("b", arena::Health{.value = 20}));
+  });
+  Client client = world.client(), editor = world.client();
+  const auto watch = client.watch(watch_values({health_id}));
+  REQUIRE(watch.has_value());
+  Mirror mirror;
+  mirror.follow(client, *watch, 0);
+  REQUIRE(mirror.values.size() == 2);
+  REQUIRE(mirror.health(units.first) == 10);
+  REQUIRE(mirror.values[units.first].size() == 1);
+  const std::uint64_t snapshot = mirror.sequence;
+
+  const auto ack = editor.push(units.second, arena::Damage{.amount = 5});
+  REQUIRE(ack->sequence > snapshot);
+  mirror.follow(client, *watch, ack->sequence);
+  REQUIRE(mirror.health(units.second) == 15);
+  // A change of a component that nobody watches is not told.
+  REQUIRE(editor.set(units.first, arena::Position{9, 9, 9}).has_value());
+  mirror.expect_nothing(client, *watch);
+}
+
+TEST_CASE("components that come and go, entities that come and go, are told", "[watch]") {
+  LiveWorld world;
+  Client client = world.client(), editor = world.client();
+  const auto watch = client.watch(watch_values());
+  Mirror mirror;
+  const auto a = editor.create({}, "a", arena::Health{.value = 1});
+  const auto b = editor.create({}, "b", arena::Position{1, 1, 1});
+  auto ack = editor.set(*b, arena::Health{.value = 2}, arena::Hidden{});
+  mirror.follow(client, *watch, ack->sequence);
+  REQUIRE(mirror.values[*a].contains(health_id));
+  REQUIRE(mirror.values[*b].contains(health_id));
+  REQUIRE(mirror.values[*b].contains(position_id));
+  REQUIRE(mirror.values[*b].contains(TypeTraits<arena::Hidden>::id));
+
+  Remove remove;
+  remove.component = health_id;
+  ack = editor.push(*b, remove);
+  mirror.follow(client, *watch, ack->sequence);
+  REQUIRE_FALSE(mirror.values[*b].contains(health_id));
+  REQUIRE(mirror.values[*b].contains(position_id));
+  ack = editor.destroy(*a);
+  mirror.follow(client, *watch, ack->sequence);
+  REQUIRE_FALSE(mirror.values.contains(*a));
+  REQUIRE(mirror.values.contains(*b));
+}
+
+TEST_CASE("structure is told with names and parents, parents first", "[watch]") {
+  LiveWorld world;
+  const Entity town = world.run([](EntityRegistry& r) {
+    const Entity made = r.create("town");
+    r.create_under(r.create_under(made, "house"), "door");
+    return made;
+  });
+  Client client = world.client(), editor = world.client();
+  session::Watch asked;
+  asked.structure = true;
+  const auto watch = client.watch(asked);
+  Mirror mirror;
+  mirror.follow(client, *watch, 0);
+  REQUIRE(mirror.parents.size() == 3);
+  const Entity house = editor.resolve("/town/house")->entities[0];
+  const Entity door = editor.resolve("/town/house/door")->entities[0];
+  REQUIRE(mirror.parents[house] == town);
+  REQUIRE(mirror.parents[door] == house);
+  REQUIRE(mirror.names[door] == "door");
+
+  const auto inn = editor.create(town, "inn");
+  REQUIRE(editor.reparent(door, *inn).has_value());
+  const auto renamed = editor.rename(door, "gate");
+  mirror.follow(client, *watch, renamed->sequence);
+  REQUIRE(mirror.parents[door] == *inn);
+  REQUIRE(mirror.names[door] == "gate");
+  const auto gone = editor.destroy(town);
+  mirror.follow(client, *watch, gone->sequence);
+  REQUIRE(mirror.parents.empty());
+}
+
+TEST_CASE("a watch of a subtree follows who comes under it and who leaves", "[watch]") {
+  LiveWorld world;
+  Client client = world.client(), editor = world.client();
+  const auto red = editor.create({}, "red"), blue = editor.create({}, "blue");
+  const auto unit = editor.create(*red, "unit", arena::Health{.value = 5});
+  session::Watch asked = watch_values({health_id});
+  asked.entities = {*red};
+  asked.subtree = true;
+  const auto watch = client.watch(asked);
+  Mirror mirror;
+  mirror.follow(client, *watch, 0);
+  REQUIRE(mirror.values.size() == 1);
+  const auto other = editor.create(*blue, "other", arena::Health{.value = 6});
+  auto ack = editor.reparent(*other, *red);
+  mirror.follow(client, *watch, ack->sequence);
+  REQUIRE(mirror.health(*other) == 6);
+  ack = editor.reparent(*unit, *blue);
+  mirror.follow(client, *watch, ack->sequence);
+  REQUIRE_FALSE(mirror.values.contains(*unit));
+  REQUIRE(editor.push(*unit, arena::Damage{.amount = 1}).has_value());
+  mirror.expect_nothing(client, *watch);
+}
+
+TEST_CASE("events are the very bytes that were sent, with sequence and author", "[watch]") {
+  LiveWorld world;
+  Client client = world.client(), editor = world.client();
+  const auto orc = editor.create({}, "orc", arena::Health{});
+  session::Watch asked;
+  asked.events = true;
+  asked.messages = {TypeTraits<arena::Damage>::id};
+  const auto watch = client.watch(asked);
+  BatchBuilder builder;
+  builder.append(*orc, arena::Damage{.amount = 3, .by = *orc});
+  builder.append(*orc, arena::Damage{.amount = 4});
+  const auto ack = editor.push_batch(builder.bytes());
+  REQUIRE(editor.set(*orc, arena::Health{.value = 1}).has_value());
+  Mirror mirror;
+  mirror.follow_events(client, *watch, ack->sequence);
+  REQUIRE(mirror.events.size() == 1);
+  REQUIRE(std::ranges::equal(mirror.events[0].bytes, builder.bytes()));
+  REQUIRE(mirror.events[0].envelope.sequence == ack->sequence);
+  REQUIRE(mirror.events[0].envelope.author == editor.welcome().author);
+  mirror.expect_nothing(client, *watch);
+}
+
+TEST_CASE("two watches of one session do not take each other's changes", "[watch]") {
+  LiveWorld world;
+  Client client = world.client();
+  const auto orc = client.create({}, "orc", arena::Health{.value = 9});
+  const auto one = client.watch(watch_values({health_id})), two = client.watch(watch_values());
+  Mirror first, second;
+  const auto ack = client.push(*orc, arena::Damage{.amount = 1});
+  first.follow(client, *one, ack->sequence);
+  second.follow(client, *two, ack->sequence);
+  REQUIRE(first.health(*orc) == 8);
+  REQUIRE(second.health(*orc) == 8);
+}
+
+TEST_CASE("after Unwatched nothing more comes, and the id may be used again", "[watch]") {
+  LiveWorld world;
+  Client client = world.client();
+  const auto orc = client.create({}, "orc", arena::Health{.value = 9});
+  const auto watch = client.watch(watch_values());
+  REQUIRE(client.info()->watches == 1);
+  REQUIRE(client.unwatch(*watch).has_value());
+  REQUIRE(client.info()->watches == 0);
+  REQUIRE(client.push(*orc, arena::Damage{.amount = 1}).has_value());
+  REQUIRE_FALSE(client.next(0, 50ms).value().has_value());
+  REQUIRE(client.unwatch(12345).error().fault.reason == "unknown_watch");
+}
+
+TEST_CASE("a watch ends with its session", "[watch]") {
+  LiveWorld world;
+  Client watcher = world.client();
+  {
+    Client client = world.client();
+    REQUIRE(client.watch(watch_values()).has_value());
+    REQUIRE(watcher.info()->watches == 1);
+  }
+  for (int i = 0; i < 200 && watcher.info()->watches > 0; ++i) std::this_thread::sleep_for(10ms);
+  REQUIRE(watcher.info()->watches == 0);
+  REQUIRE(watcher.info()->sessions == 1);
+}
+
+TEST_CASE("watches of nothing, of what is unknown or dead are refused with the field named", "[watch]") {
+  LiveWorld world;
+  Client client = world.client();
+  REQUIRE(client.watch(session::Watch{}).error().fault.field == "values");
+  REQUIRE(client.watch(watch_values({123})).error().fault.field == "components");
+  REQUIRE(client.watch(watch_values({TypeTraits<arena::Damage>::id})).error().text == "arena.Damage is no component");
+  session::Watch dead = watch_values();
+  dead.entities = {Entity{99, 1}};
+  REQUIRE(client.watch(dead).error().fault.code == session::FaultCode::dead_entity);
+  session::Watch wild = watch_values();
+  wild.rate_max = -1;
+  REQUIRE(client.watch(wild).error().fault.field == "rate_max");
+  REQUIRE(client.info().has_value());
+}
+
+TEST_CASE("a rate holds changes back, and the newest value comes when it allows", "[watch]") {
+  LiveWorld world;
+  Client client = world.client(), editor = world.client();
+  const auto orc = editor.create({}, "orc", arena::Health{.value = 1000});
+  session::Watch asked = watch_values({health_id});
+  asked.rate_max = 10;
+  const auto watch = client.watch(asked);
+  Mirror mirror;
+  mirror.follow(client, *watch, 0);
+  std::uint64_t last = 0;
+  for (int i = 0; i < 100; ++i) last = editor.push(*orc, arena::Damage{.amount = 1})->sequence;
+  int frames = 0;
+  while (mirror.sequence < last) {
+    auto frame = client.next(*watch, 5s);
+    REQUIRE(frame->has_value());
+    mirror.apply(client, **frame);
+    ++frames;
+  }
+  REQUIRE(mirror.health(*orc) == 900);
+  REQUIRE(frames < 20);
+}
+
+TEST_CASE("a client that does not read costs a bounded queue, sees the newest values later, and is told of lost events",
+          "[watch]") {
+  LiveWorldOptions options;
+  options.limits.outgoing.data_bytes_max = 64 << 10;
+  LiveWorld world(options);
+  const auto units = world.run([](EntityRegistry& r) { return r.create_many(2000, arena::Health{.value = 0}); });
+  Client client = world.client();
+  session::Watch asked = watch_values({health_id});
+  asked.events = true;
+  asked.messages = {TypeTraits<arena::Damage>::id};
+  const auto watch = client.watch(asked);
+  REQUIRE(watch.has_value());
+  // The kernel's buffers hold some megabytes; the world changes by far more than that.
+  std::uint64_t last = 0;
+  for (int round = 0; round < 400; ++round)
+    last = world.run([&](EntityRegistry& r) {
+      r.push(std::span<const Entity>(units), arena::Damage{.amount = -1});
+      return r.sequence();
+    });
+  Mirror mirror;
+  mirror.follow(client, *watch, last);
+  mirror.follow_events(client, *watch, last);
+  for (const Entity e : units) REQUIRE(mirror.health(e) == 400);
+  REQUIRE(mirror.gaps > 0);
+  REQUIRE(mirror.events.size() + mirror.lost == 400);
+}
