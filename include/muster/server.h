@@ -1,5 +1,5 @@
 // World, registry and the remote door in one: for programs that serve their world.
 #pragma once
 
-#include <muster/world.h>
 #include "server/server.h"
+#include "server/world/world.h"
