@@ -3,9 +3,6 @@
 #include <new>
 #include <utility>
 
-#include "messages/must.h"
-#include "messages/poison.h"
-
 namespace muster {
 namespace {
 
@@ -24,16 +21,24 @@ Arena::~Arena() {
     while (list != nullptr) free(std::exchange(list, list->next));
 }
 
+std::size_t Arena::bytes() const noexcept {
+  std::size_t sum = 0;
+  for (const Segment* segment = head_; segment != nullptr; segment = segment->next)
+    sum += static_cast<std::size_t>(written_end(*segment) - (segment == head_ ? read_ : segment->begin()));
+  return (sum + 15) & ~std::size_t{15};
+}
+
 void Arena::make_room(std::size_t bytes) {
   if (tail_ != nullptr) tail_->end = write_;
   Segment* const segment = acquire(bytes);
   if (tail_ == nullptr) {
     head_ = segment;
-  } else if (batches() == 0) {  // the only segment is empty, and too small
+  } else if (empty()) {  // the only segment is too small
     release(head_);
     head_ = segment;
   } else {
     tail_->next = segment;
+    if (head_ == tail_) head_end_ = head_->end;
   }
   tail_ = segment;
   write_ = segment->begin();
@@ -41,27 +46,16 @@ void Arena::make_room(std::size_t bytes) {
   if (head_ == segment) read_ = write_;
 }
 
-void Arena::pop_front() noexcept {
-  if (sealed_batches_ == 0) {
-    must(open_key_ != 0, "pop_front on an empty arena");
-    seal();
-  }
-  const std::size_t bytes = BatchView(read_).header().bytes;
-  poison(read_, bytes);
-  read_ += bytes;
-  sealed_bytes_ -= bytes;
-  --sealed_batches_;
+void Arena::leave_segment() noexcept {
   if (head_ != tail_) {
-    if (read_ != head_->end) return;
     release(std::exchange(head_, head_->next));
     read_ = head_->begin();
-  } else if (read_ == write_) {                              // empty
-    if (head_->bytes != segment_bytes_ - sizeof(Segment)) {  // a large one: free for the next large batch
-      release(head_);
-      head_ = tail_ = nullptr;
-      read_ = write_ = end_ = nullptr;
-      return;
-    }
+    head_end_ = head_ == tail_ ? nullptr : head_->end;
+  } else if (poisons || head_->bytes != usual_bytes()) {  // a large one: free for the next large batch
+    release(head_);
+    head_ = tail_ = nullptr;
+    read_ = write_ = end_ = nullptr;
+  } else {
     write_ = read_ = head_->begin();  // begin it again, its first lines are still in the cache
     unpoison(read_, head_->bytes);
   }
@@ -81,6 +75,7 @@ void Arena::trim() noexcept {
 void Arena::swap(Arena& other) noexcept {
   swap_state(other);
   std::swap(read_, other.read_);
+  std::swap(head_end_, other.head_end_);
   std::swap(head_, other.head_);
   std::swap(tail_, other.tail_);
   std::swap(spare_, other.spare_);
@@ -91,7 +86,7 @@ void Arena::swap(Arena& other) noexcept {
 }
 
 Arena::Segment* Arena::acquire(std::size_t bytes) {
-  const std::size_t usual = segment_bytes_ - sizeof(Segment);
+  const std::size_t usual = usual_bytes();
   Segment* segment = nullptr;
   if (bytes <= usual) {
     bytes = usual;
@@ -105,11 +100,11 @@ Arena::Segment* Arena::acquire(std::size_t bytes) {
       }
   }
   if (segment == nullptr) {
-    bytes = (bytes + 63) & ~std::size_t{63};
-    void* const memory = ::operator new(sizeof(Segment) + bytes, std::align_val_t{alignof(Segment)});
+    if (bytes != usual) bytes = (bytes + segment_slack + 63) / 64 * 64 - segment_slack;
+    void* const memory = ::operator new(sizeof(Segment) + bytes + segment_slack, std::align_val_t{alignof(Segment)});
     segment = new (memory) Segment;
     segment->bytes = bytes;
-    capacity_ += sizeof(Segment) + bytes;
+    capacity_ += sizeof(Segment) + bytes + segment_slack;
   }
   segment->next = nullptr;
   unpoison(segment->begin(), segment->bytes);
@@ -117,7 +112,7 @@ Arena::Segment* Arena::acquire(std::size_t bytes) {
 }
 
 void Arena::release(Segment* segment) noexcept {
-  if (segment->bytes == segment_bytes_ - sizeof(Segment)) {
+  if (segment->bytes == usual_bytes()) {
     segment->next = std::exchange(spare_, segment);
   } else if (spare_large_bytes_ + segment->bytes <= spare_large_bytes_max) {
     spare_large_bytes_ += segment->bytes;
@@ -129,7 +124,7 @@ void Arena::release(Segment* segment) noexcept {
 }
 
 void Arena::free(Segment* segment) noexcept {
-  capacity_ -= sizeof(Segment) + segment->bytes;
+  capacity_ -= sizeof(Segment) + segment->bytes + segment_slack;
   unpoison(segment->begin(), segment->bytes);
   segment->~Segment();
   ::operator delete(static_cast<void*>(segment), std::align_val_t{alignof(Segment)});

@@ -12,6 +12,8 @@
 #include <cstdint>
 
 #include "messages/batch_writer.h"
+#include "messages/must.h"
+#include "messages/poison.h"
 
 namespace muster {
 
@@ -25,23 +27,32 @@ class Arena final : public BatchWriter {
   explicit Arena(std::size_t segment_bytes = segment_bytes_default) noexcept;
   ~Arena();
 
-  bool empty() const noexcept { return batches() == 0; }
+  bool empty() const noexcept { return batches_ == 0; }
   /// Queued batches, the open one included.
-  std::size_t batches() const noexcept { return sealed_batches_ + (open_key_ != 0 ? 1 : 0); }
+  std::size_t batches() const noexcept { return batches_; }
   /// Whether the last batch can still be extended.
-  bool last_is_open() const noexcept { return open_key_ != 0; }
-  /// Their bytes, headers included.
-  std::size_t bytes() const noexcept { return sealed_bytes_ + open_bytes(); }
+  bool last_is_open() const noexcept { return open_ != nullptr; }
+  /// Their bytes, headers included. Takes a step per segment.
+  std::size_t bytes() const noexcept;
   /// Memory held, used or not.
   std::size_t capacity() const noexcept { return capacity_; }
 
   /// The oldest batch; the arena must not be empty. Seals it if it is still open.
   BatchView front() noexcept {
-    if (sealed_batches_ == 0) seal();
+    if (open_ == read_) close();
     return BatchView(read_);
   }
   /// Releases the oldest batch; the arena must not be empty.
-  void pop_front() noexcept;
+  void pop_front() noexcept {
+    must(batches_ != 0, "pop_front on an empty arena");
+    if (open_ == read_) close();
+    std::uint32_t bytes;
+    std::memcpy(&bytes, read_, sizeof bytes);
+    poison(read_, bytes);
+    read_ += bytes;
+    --batches_;
+    if (read_ == write_ || read_ == head_end_) leave_segment();
+  }
   /// Pops everything.
   void clear() noexcept;
   /// Gives unused segments back to the system.
@@ -50,11 +61,11 @@ class Arena final : public BatchWriter {
   /// Calls f(BatchView) for every queued batch, oldest first. Nothing is sealed by it: an open batch is shown as it is now.
   template <class F>
   void for_each(F&& f) const {
-    if (open_key_ != 0) finish_header();
+    if (open_ != nullptr) finish_header();
     const std::byte* at = read_;
     for (const Segment* segment = head_; segment != nullptr; segment = segment->next) {
       if (segment != head_) at = segment->begin();
-      const std::byte* const end = segment == tail_ ? write_ : segment->end;
+      const std::byte* const end = written_end(*segment);
       while (at < end) {
         const BatchView batch(at);
         at += batch.bytes().size();
@@ -70,18 +81,29 @@ class Arena final : public BatchWriter {
   struct alignas(64) Segment {
     Segment* next = nullptr;
     std::byte* end = nullptr;  // of what was written, once it is no longer the tail
-    std::size_t bytes = 0;     // behind this header
+    std::size_t bytes = 0;     // behind this header, without the slack
     std::byte* begin() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
     const std::byte* begin() const noexcept { return reinterpret_cast<const std::byte*>(this + 1); }
   };
 
+  // Padding is written without asking for room, up to this far behind what may be used.
+  static constexpr std::size_t segment_slack = 16;
+  std::size_t usual_bytes() const noexcept { return segment_bytes_ - sizeof(Segment) - segment_slack; }
+  /// Of the batches in it; of the tail, without the padding of the open batch.
+  const std::byte* written_end(const Segment& segment) const noexcept {
+    return &segment == tail_ ? write_ : segment.end;
+  }
+
   void make_room(std::size_t bytes) override;
   bool grow_open(std::size_t) override { return false; }
+  /// All of the head segment is popped.
+  void leave_segment() noexcept;
   Segment* acquire(std::size_t bytes);
   void release(Segment* segment) noexcept;
   void free(Segment* segment) noexcept;
 
-  std::byte* read_ = nullptr;
+  std::byte* read_ = nullptr;      // the front batch
+  std::byte* head_end_ = nullptr;  // of the head segment's batches; null while it is the tail: then write_ is
   Segment* head_ = nullptr;
   Segment* tail_ = nullptr;
   Segment* spare_ = nullptr;        // segments of the usual size

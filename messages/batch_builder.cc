@@ -4,6 +4,11 @@
 #include <new>
 
 namespace muster {
+namespace {
+
+constexpr std::size_t slack = 16;  // for the writer's padding behind end_
+
+}  // namespace
 
 BatchBuilder::~BatchBuilder() { ::operator delete(memory_, std::align_val_t{batch_alignment}); }
 
@@ -11,7 +16,7 @@ void BatchBuilder::clear() noexcept {
   seal();
   write_ = memory_;
   end_ = memory_ + capacity_;
-  sealed_batches_ = sealed_bytes_ = 0;
+  batches_ = 0;
 }
 
 void BatchBuilder::make_room(std::size_t bytes) { reserve(bytes); }
@@ -29,9 +34,9 @@ void BatchBuilder::reserve(std::size_t bytes) {
   const std::size_t needed = (used + 15 + bytes) & ~std::size_t{15};
   if (needed <= capacity_) return;
   const std::size_t capacity = std::max({needed, capacity_ * 2, std::size_t{1024}});
-  auto* const memory = static_cast<std::byte*>(::operator new(capacity, std::align_val_t{batch_alignment}));
+  auto* const memory = static_cast<std::byte*>(::operator new(capacity + slack, std::align_val_t{batch_alignment}));
   if (used != 0) std::memcpy(memory, memory_, used);
-  if (open_key_ != 0) open_ = memory + (open_ - memory_);
+  move_open(memory - memory_);
   write_ = memory + used;
   end_ = memory + capacity;
   ::operator delete(memory_, std::align_val_t{batch_alignment});

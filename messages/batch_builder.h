@@ -23,8 +23,8 @@ class BatchBuilder final : public BatchWriter {
     seal();
     return {memory_, static_cast<std::size_t>(write_ - memory_)};
   }
-  std::size_t batches() const noexcept { return sealed_batches_ + (open_key_ != 0 ? 1 : 0); }
-  bool empty() const noexcept { return batches() == 0; }
+  std::size_t batches() const noexcept { return batches_; }
+  bool empty() const noexcept { return batches_ == 0; }
   /// The first batch; there must be one. Seals the open one.
   BatchView front() noexcept {
     seal();

@@ -1,7 +1,7 @@
 #include "messages/batch_writer.h"
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
 #include <utility>
 
 #include "messages/must.h"
@@ -16,81 +16,88 @@ void store(std::byte* at, T value) noexcept {
 
 std::size_t up_to_16(std::size_t bytes) noexcept { return (bytes + 15) & ~std::size_t{15}; }
 
+/// Writes the row set behind a batch's header.
+void put_rows(std::byte* batch, std::span<const RowSetEntry> rows) noexcept {
+  std::byte* const set = batch + sizeof(BatchHeader);
+  store(set, std::uint64_t{rows.size()});
+  if (!rows.empty()) std::memcpy(set + 8, rows.data(), rows.size_bytes());
+  if (rows.size() % 2 == 0) store(set + 8 + rows.size_bytes(), std::uint64_t{0});
+}
+
 constexpr std::uint64_t all_parts = subtree_ancestors | subtree_self | subtree_descendants;
 
 }  // namespace
 
-/// Begins a batch with room for `body` bytes behind its header; write_ is then where the body begins.
-void BatchWriter::start(const Run& run, std::uint64_t parts, std::uint64_t argument, std::uint32_t count,
-                        std::span<const RowSetEntry> rows, std::size_t body) {
-  seal();
-  const std::size_t bytes = run.header_bytes + up_to_16(body);
-  must(bytes <= batch_bytes_max, "a batch would be larger than 1 GiB");
-  if (static_cast<std::size_t>(end_ - write_) < bytes) make_room(bytes);
-  open_ = write_;
-  open_key_ = run.key(parts);
-  limit_ = open_ + std::min(static_cast<std::size_t>(end_ - open_), std::max(bytes, batch_bytes_));
-  // In words, not by fields: what was stored in small pieces is slow to read as a whole.
-  const std::array<std::uint64_t, 4> words{
-      std::uint64_t{run.type} << 32,
-      std::uint64_t{static_cast<std::uint8_t>(run.kind)} | (std::uint64_t{run.flags} << 8) |
-          (std::uint64_t{run.header_bytes / 16} << 16) | (std::uint64_t{run.payload_offset} << 24) |
-          (std::uint64_t{count} << 32),
-      std::uint64_t{run.payload_bytes} | (std::uint64_t{run.item_bytes} << 32), argument};
-  std::memcpy(open_, words.data(), sizeof words);
-  if ((run.flags & batch_rows) != 0) {
-    std::byte* const set = open_ + sizeof(BatchHeader);
-    store(set, std::uint64_t{rows.size()});
-    if (!rows.empty()) std::memcpy(set + 8, rows.data(), rows.size_bytes());
-    if (rows.size() % 2 == 0) store(set + 8 + rows.size_bytes(), std::uint64_t{0});
+[[gnu::always_inline]] inline std::byte* BatchWriter::start(const Run& run, std::uint64_t parts, std::size_t body) {
+  // Members are read once and written once: each way through memory costs five cycles, and begun batches queue up
+  // behind one another's write_.
+  std::byte* at = write_;
+  if (open_ != nullptr) at = finish_header(at);
+  const std::size_t bytes = run.header_bytes() + up_to_16(body);
+  if (static_cast<std::size_t>(end_ - at) < bytes) [[unlikely]] {
+    must(bytes <= batch_bytes_max, "a batch would be larger than 1 GiB");
+    write_ = at;
+    open_ = nullptr;
+    open_key_ = 0;
+    make_room(bytes);
+    at = write_;
   }
-  write_ = open_ + run.header_bytes;
+  std::memcpy(at, &run.header, sizeof run.header);
+  std::byte* const begin = at + run.header_bytes();
+  open_ = at;
+  open_key_ = run.key(parts);
+  limit_ = at + std::min(static_cast<std::size_t>(end_ - at), std::max(bytes, batch_bytes_));
+  body_ = begin;
+  reciprocal_ = run.reciprocal;
+  open_count_ = 0;
+  open_item_bytes_ = run.item_bytes();
+  open_payload_bytes_ = run.header.payload_bytes;
+  open_payload_offset_ = run.payload_offset();
+  ++batches_;
+  return begin;
 }
 
-void BatchWriter::finish_header() const noexcept {
-  auto& header = *reinterpret_cast<BatchHeader*>(open_);
-  const std::byte* const body = open_ + std::size_t{header.header_units} * 16;
-  const auto used = static_cast<std::uint32_t>(write_ - body);
-  // Items of one length are counted by their bytes; the other kinds keep their count themselves.
-  if (header.item_bytes != 0 && header.kind != BatchKind::shared)
-    header.count = used == header.item_bytes ? 1 : used / header.item_bytes;
-  const auto bytes = static_cast<std::uint32_t>(open_bytes());
-  const auto written = static_cast<std::uint32_t>(write_ - open_);
-  if (written != bytes) std::memset(write_, 0, bytes - written);
-  header.bytes = bytes;
-}
-
-void BatchWriter::close() noexcept {
-  finish_header();
-  const std::size_t bytes = open_bytes();
-  write_ = open_ + bytes;
-  open_key_ = 0;
-  open_ = nullptr;
-  sealed_bytes_ += bytes;
-  ++sealed_batches_;
-}
-
-/// Sees to it that the open batch is one of `run` with room for another item.
-void BatchWriter::next_item(const Run& run, std::uint64_t parts, std::span<const RowSetEntry> rows) {
-  if (open_key_ == run.key(parts)) {
-    const BatchView open(open_);
-    const auto have = open.row_set();
-    const bool same_rows =
-        have.size() == rows.size() && (rows.empty() || std::memcmp(have.data(), rows.data(), rows.size_bytes()) == 0);
-    if (same_rows) {
-      must(open.header().payload_bytes == run.payload_bytes, "one message type was given with two sizes");
-      if (room() >= run.item_bytes || grow_open(run.item_bytes)) return;
+std::byte* BatchWriter::next_item(const Run& run, std::uint64_t parts) {
+  const std::uint32_t bytes = run.item_bytes();
+  std::byte* at;
+  if (open_key_ == run.key(parts) && (room() >= bytes || grow_open(bytes))) {
+    at = write_;
+  } else {
+    at = start(run, parts, bytes);
+    if (parts != 0) {
+      must(parts <= all_parts, "unknown bits in a mask of SubtreeParts");
+      store(open_ + offsetof(BatchHeader, argument), parts);
     }
   }
-  must(parts <= all_parts, "unknown bits in a mask of SubtreeParts");
-  start(run, parts, parts, 0, rows, run.item_bytes);
+  write_ = at + bytes;
+  return at;
+}
+
+std::byte* BatchWriter::next_item(const Run& run, std::span<const RowSetEntry> rows) {
+  const std::uint32_t bytes = run.item_bytes();
+  std::byte* at = nullptr;
+  if (open_key_ == run.key() && open_rows_are(rows)) {
+    must(open_payload_bytes_ == run.header.payload_bytes, "one message type was given with two sizes");
+    if (room() >= bytes || grow_open(bytes)) at = write_;
+  }
+  if (at == nullptr) {
+    at = start(run, 0, bytes);
+    put_rows(open_, rows);
+  }
+  write_ = at + bytes;
+  return at;
 }
 
 std::byte* BatchWriter::rows_item(PayloadShape shape, Entity target, std::span<const RowSetEntry> rows) {
-  const Run run(BatchKind::each, shape, causes_, true, rows.size());
-  next_item(run, 0, rows);
-  std::byte* const payload = take(run, target);
-  std::memset(payload, 0, run.payload_bytes);
+  const std::uint64_t key =
+      Run::key_of(shape.type, BatchKind::each, static_cast<std::uint8_t>(batch_rows | (causes_ ? batch_causes : 0)), 0);
+  std::byte* at = write_;
+  if (open_key_ == key && open_payload_bytes_ == shape.bytes && room() >= open_item_bytes_ && open_rows_are(rows))
+    write_ = at + open_item_bytes_;
+  else
+    at = next_item(Run(BatchKind::each, shape, causes_, true, rows.size()), rows);
+  std::byte* const payload = fill<BatchKind::each>(at, target);
+  std::memset(payload, 0, shape.bytes);
   return payload;
 }
 
@@ -99,25 +106,29 @@ std::byte* BatchWriter::shared_item(PayloadShape shape, std::span<const Entity> 
   if (targets.empty()) return nullptr;
   must(targets.size() <= batch_bytes_max / 8, "a shared message has too many targets");
   const Run run(BatchKind::shared, shape, causes_, has_rows, rows.size());
-  const std::size_t head = run.payload_offset + up_to_16(shape.bytes);
-  start(run, 0, 0, static_cast<std::uint32_t>(targets.size()), rows, head + targets.size_bytes());
-  std::byte* const at = write_;
+  const std::size_t head = run.payload_offset() + up_to_16(shape.bytes);
+  std::byte* const at = start(run, 0, head + targets.size_bytes());
+  if (has_rows) put_rows(open_, rows);
+  open_count_ = static_cast<std::uint32_t>(targets.size());
   std::memset(at, 0, head);
   if (causes_) store(at, cause_);
   std::memcpy(at + head, targets.data(), targets.size_bytes());
   write_ = at + head + targets.size_bytes();
   seal();
-  return at + run.payload_offset;
+  return at + run.payload_offset();
 }
 
 void BatchWriter::append_table(TypeId type, Entity target, std::span<const std::byte> table, std::uint64_t parts) {
   must(parts <= all_parts, "unknown bits in a mask of SubtreeParts");
   must(table.size() <= batch_bytes_max, "a table is larger than 1 GiB");
   const Run run(BatchKind::table, type, causes_);
-  const std::size_t offset = run.payload_offset;
+  const std::size_t offset = run.payload_offset();
   const std::size_t bytes = offset + up_to_16(table.size());
-  if (open_key_ != run.key(parts) || (room() < bytes && !grow_open(bytes))) start(run, parts, parts, 0, {}, bytes);
-  ++reinterpret_cast<BatchHeader*>(open_)->count;
+  if (open_key_ != run.key(parts) || (room() < bytes && !grow_open(bytes))) {
+    write_ = start(run, parts, bytes);
+    store(open_ + offsetof(BatchHeader, argument), parts);
+  }
+  ++open_count_;
   std::byte* const at = write_;
   write_ = at + bytes;
   std::memset(at, 0, offset);
@@ -131,7 +142,9 @@ void BatchWriter::append_table(TypeId type, Entity target, std::span<const std::
 void BatchWriter::append_timed(std::uint64_t due, std::uint64_t timer, BatchView inner) {
   must(inner.kind() != BatchKind::timed, "a timed batch inside a timed batch");
   const std::span<const std::byte> bytes = inner.bytes();
-  start(Run(BatchKind::timed, inner.type(), false), 0, due, 1, {}, 16 + bytes.size());
+  write_ = start(Run(BatchKind::timed, inner.type(), false), 0, 16 + bytes.size());
+  store(open_ + offsetof(BatchHeader, argument), due);
+  open_count_ = 1;
   store(write_, timer);
   store(write_ + 8, std::uint64_t{0});
   std::memcpy(write_ + 16, bytes.data(), bytes.size());
@@ -145,8 +158,7 @@ void BatchWriter::append_batch(BatchView batch) {
   if (static_cast<std::size_t>(end_ - write_) < bytes.size()) make_room(bytes.size());
   std::memcpy(write_, bytes.data(), bytes.size());
   write_ += bytes.size();
-  sealed_bytes_ += bytes.size();
-  ++sealed_batches_;
+  ++batches_;
 }
 
 void BatchWriter::swap_state(BatchWriter& other) noexcept {
@@ -154,10 +166,15 @@ void BatchWriter::swap_state(BatchWriter& other) noexcept {
   std::swap(limit_, other.limit_);
   std::swap(end_, other.end_);
   std::swap(batch_bytes_, other.batch_bytes_);
-  std::swap(sealed_bytes_, other.sealed_bytes_);
-  std::swap(sealed_batches_, other.sealed_batches_);
+  std::swap(batches_, other.batches_);
   std::swap(open_, other.open_);
   std::swap(open_key_, other.open_key_);
+  std::swap(body_, other.body_);
+  std::swap(reciprocal_, other.reciprocal_);
+  std::swap(open_count_, other.open_count_);
+  std::swap(open_item_bytes_, other.open_item_bytes_);
+  std::swap(open_payload_bytes_, other.open_payload_bytes_);
+  std::swap(open_payload_offset_, other.open_payload_offset_);
   std::swap(causes_, other.causes_);
   std::swap(cause_, other.cause_);
 }

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "messages/batch.h"
+#include "messages/must.h"
 #include "messages/row_set.h"
 
 namespace muster {
@@ -47,14 +48,18 @@ class BatchWriter {
   template <MessageType M, ComponentType... Cs>
   void append_rows(Entity target, const M& message, const Cs&... components) {
     using Rows = StaticRowSet<M, Cs...>;
-    constexpr Run run(BatchKind::each, Rows::shape, false, true, Rows::count);
+    static constexpr Run run(BatchKind::each, Rows::shape, false, true, Rows::count);
     std::byte* payload;
     if (causes_) [[unlikely]] {
       payload = rows_item(Rows::shape, target, Rows::entries());
     } else {
-      if (open_key_ != run.key() || room() < run.item_bytes || !open_rows_are(Rows::layout.entries)) [[unlikely]]
-        next_item(run, 0, Rows::entries());
-      payload = take<run.payload_offset, run.item_bytes, Rows::shape.bytes, true>(target);
+      std::byte* at = write_;
+      if (open_key_ == run.key() && static_cast<std::size_t>(limit_ - at) >= run.item_bytes() &&
+          open_rows_are(Rows::entries())) [[likely]]
+        write_ = at + run.item_bytes();
+      else
+        at = next_item(run, Rows::entries());
+      payload = fill<run.payload_offset(), run.item_bytes(), Rows::shape.bytes, true>(at, target);
     }
     Rows::put(payload, message, components...);
   }
@@ -68,10 +73,10 @@ class BatchWriter {
   // --- The same by run-time types. Each returns where the payload goes: write all `bytes` of its shape before the next
   // call of this writer, padding as zero. Only payloads with rows are zeroed already.
 
-  std::byte* append(PayloadShape shape, Entity target) { return item(BatchKind::each, shape, target, 0); }
-  std::byte* append_world(PayloadShape shape) { return item(BatchKind::world, shape, {}, 0); }
+  std::byte* append(PayloadShape shape, Entity target) { return item<BatchKind::each>(shape, target, 0); }
+  std::byte* append_world(PayloadShape shape) { return item<BatchKind::world>(shape, {}, 0); }
   std::byte* append_subtree(PayloadShape shape, Entity target, std::uint64_t parts) {
-    return item(BatchKind::subtree, shape, target, parts);
+    return item<BatchKind::subtree>(shape, target, parts);
   }
   /// Null for an empty span.
   std::byte* append_shared(PayloadShape shape, std::span<const Entity> targets) {
@@ -94,7 +99,7 @@ class BatchWriter {
 
   /// Ends the open batch: what comes next starts a new one.
   void seal() noexcept {
-    if (open_key_ != 0) close();
+    if (open_ != nullptr) close();
   }
 
   /// Whether each item carries the number of the message that caused it, and which. Takes effect with the next message.
@@ -110,70 +115,98 @@ class BatchWriter {
   explicit BatchWriter(std::size_t batch_bytes) noexcept : batch_bytes_(batch_bytes) {}
   ~BatchWriter() = default;
 
-  /// Points write_ and end_ at memory for a new batch of at least `bytes` (a multiple of 16), both 16-aligned. No batch
-  /// is open.
+  /// Points write_ and end_ at memory for a new batch of at least `bytes` (a multiple of 16), both 16-aligned. Behind
+  /// end_ there must be 8 bytes more: padding is written without asking whether there is room for it. No batch is open.
   virtual void make_room(std::size_t bytes) = 0;
   /// Tries to make room for `bytes` more behind the open batch, perhaps moving it, and sets limit_ and end_; false:
   /// it cannot grow.
   virtual bool grow_open(std::size_t bytes) = 0;
-
-  /// Brings the open batch's header up to date; it stays open.
-  void finish_header() const noexcept;
-  std::size_t open_bytes() const noexcept {
-    return open_key_ == 0 ? 0 : (static_cast<std::size_t>(write_ - open_) + 15) & ~std::size_t{15};
+  /// Told of the open batch before it is moved: `by` bytes.
+  void move_open(std::ptrdiff_t by) noexcept {
+    if (open_ == nullptr) return;
+    open_ += by;
+    body_ += by;
   }
+
+  /// Brings the open batch's header up to date, and the padding behind it; the batch stays open.
+  void finish_header() const noexcept { finish_header(write_); }
+  void close() noexcept {
+    write_ = finish_header(write_);
+    open_ = nullptr;
+    open_key_ = 0;
+  }
+  /// Of the batch that is open.
+  std::size_t open_bytes() const noexcept { return (static_cast<std::size_t>(write_ - open_) + 15) & ~std::size_t{15}; }
   void swap_state(BatchWriter& other) noexcept;
 
   std::byte* write_ = nullptr;  // where the next item goes
   std::byte* limit_ = nullptr;  // how far the open batch may extend
   std::byte* end_ = nullptr;    // of the memory at write_
-  std::byte* open_ = nullptr;   // header of the open batch
-  std::uint64_t open_key_ = 0;  // Run::key of the open batch; 0: none is open
+  std::byte* open_ = nullptr;   // header of the open batch; null: none is open
   std::size_t batch_bytes_;
-  std::size_t sealed_bytes_ = 0;
-  std::size_t sealed_batches_ = 0;
+  std::size_t batches_ = 0;  // begun and not yet dropped, the open one included
 
  private:
-  /// What the messages of one batch have in common: its header, all but the counts. The rules are those of batch.h.
+  /// What the messages of one batch have in common. Of types known to the compiler it is a constant, and to begin a
+  /// batch is to copy its header.
   struct Run {
-    constexpr Run(BatchKind k, PayloadShape shape, bool causes, bool rows, std::size_t components) noexcept
-        : type(shape.type),
-          kind(k),
-          flags(static_cast<std::uint8_t>((causes ? batch_causes : 0) | (rows ? batch_rows : 0))),
-          header_bytes(static_cast<std::uint32_t>(sizeof(BatchHeader) +
-                                                  (rows ? row_set_bytes(static_cast<std::uint32_t>(components)) : 0))),
-          payload_offset(payload_offset_for(k, causes, shape.align)),
-          payload_bytes(shape.bytes),
-          item_bytes(k == BatchKind::shared ? 8 : item_bytes_for(payload_offset, shape.bytes, shape.align)) {}
+    constexpr Run(BatchKind kind, PayloadShape shape, bool causes, bool rows, std::size_t components) noexcept {
+      header.type = shape.type;
+      header.kind = kind;
+      header.flags = static_cast<std::uint8_t>((causes ? batch_causes : 0) | (rows ? batch_rows : 0));
+      if (rows)
+        header.header_units = static_cast<std::uint8_t>(2 + row_set_bytes(static_cast<std::uint32_t>(components)) / 16);
+      header.payload_offset = static_cast<std::uint8_t>(payload_offset_for(kind, causes, shape.align));
+      header.payload_bytes = shape.bytes;
+      header.item_bytes =
+          kind == BatchKind::shared ? 8 : item_bytes_for(header.payload_offset, shape.bytes, shape.align);
+      // 2^32 / item_bytes, rounded up: bytes of whole items times this, divided by 2^32, is exactly how many they are.
+      if (kind != BatchKind::shared) reciprocal = 0xffffffffu / header.item_bytes + 1;
+      key_without_parts = key_of(header.type, kind, header.flags, 0);
+    }
     /// Of tables and timed, whose items have no common length.
-    constexpr Run(BatchKind k, TypeId t, bool causes) noexcept
-        : type(t),
-          kind(k),
-          flags(causes ? batch_causes : 0),
-          header_bytes(sizeof(BatchHeader)),
-          payload_offset(payload_offset_for(k, causes, 16)),
-          payload_bytes(0),
-          item_bytes(0) {}
+    constexpr Run(BatchKind kind, TypeId type, bool causes) noexcept {
+      header.type = type;
+      header.kind = kind;
+      header.flags = causes ? batch_causes : 0;
+      header.payload_offset = static_cast<std::uint8_t>(payload_offset_for(kind, causes, 16));
+      key_without_parts = key_of(type, kind, header.flags, 0);
+    }
 
+    constexpr std::uint64_t key(std::uint64_t parts = 0) const noexcept { return key_without_parts | (parts << 48); }
     /// Type, kind, flags (and parts) as one number, never 0. Only row sets must be compared beside it.
-    constexpr std::uint64_t key(std::uint64_t parts = 0) const noexcept {
+    static constexpr std::uint64_t key_of(TypeId type, BatchKind kind, std::uint8_t flags,
+                                          std::uint64_t parts) noexcept {
       return type | (std::uint64_t{static_cast<std::uint8_t>(kind)} << 32) | (std::uint64_t{flags} << 40) |
              (parts << 48);
     }
+    constexpr std::uint32_t header_bytes() const noexcept { return header.header_units * 16u; }
+    constexpr std::uint32_t payload_offset() const noexcept { return header.payload_offset; }
+    constexpr std::uint32_t item_bytes() const noexcept { return header.item_bytes; }
 
-    TypeId type;
-    BatchKind kind;
-    std::uint8_t flags;
-    std::uint32_t header_bytes, payload_offset, payload_bytes, item_bytes;
+    BatchHeader header;  // count, bytes and argument are 0
+    std::uint64_t key_without_parts = 0;
+    std::uint32_t reciprocal = 0;  // of item_bytes; 0 where the count is not found by dividing
   };
 
+  /// Of the open batch, whose items end at `end`. Gives the end of its padding.
+  std::byte* finish_header(std::byte* end) const noexcept {
+    // Each field is stored with the width that readers load it with: a load that spans two fresh stores waits for both.
+    std::byte* const open = open_;
+    const auto count =
+        open_count_ + static_cast<std::uint32_t>((static_cast<std::uint64_t>(end - body_) * reciprocal_) >> 32);
+    const std::size_t bytes = (static_cast<std::size_t>(end - open) + 15) & ~std::size_t{15};
+    const auto bytes_field = static_cast<std::uint32_t>(bytes);
+    std::memset(end, 0, 8);  // the padding, if there is any: every body is a multiple of 8 long
+    std::memcpy(open + offsetof(BatchHeader, bytes), &bytes_field, sizeof bytes_field);
+    std::memcpy(open + offsetof(BatchHeader, count), &count, sizeof count);
+    return open + bytes;
+  }
   std::size_t room() const noexcept { return static_cast<std::size_t>(limit_ - write_); }
 
-  /// The next item of the open batch, known to fit: target and zero padding are written, the payload is not.
+  /// Fills the item at `at`: target and zero padding, all but the payload.
   template <std::uint32_t Offset, std::uint32_t Bytes, std::uint32_t Payload, bool HasTarget>
-  std::byte* take(Entity target) noexcept {
-    std::byte* const at = write_;
-    write_ = at + Bytes;
+  static std::byte* fill(std::byte* at, Entity target) noexcept {
     if constexpr (HasTarget) std::memcpy(at, &target, 8);
     constexpr std::uint32_t head = HasTarget ? 8 : 0;
     if constexpr (Offset > head) std::memset(at + head, 0, Offset - head);
@@ -181,59 +214,79 @@ class BatchWriter {
     return at + Offset;
   }
   /// The same where the layout is known at run time only, causes included.
-  std::byte* take(const Run& run, Entity target) noexcept {
-    std::byte* const at = write_;
-    write_ = at + run.item_bytes;
-    std::memset(write_ - 8, 0, 8);  // padding behind the payload is less than 16, and less than 8 up to alignment 8
-    if (run.item_bytes >= 16) std::memset(write_ - 16, 0, 8);
-    if (run.payload_offset == 16) std::memset(at, 0, 16);
+  template <BatchKind Kind>
+  std::byte* fill(std::byte* at, Entity target) const noexcept {
+    const std::uint32_t payload_offset = open_payload_offset_, item_bytes = open_item_bytes_;
+    const bool causes = causes_;
+    std::byte* const end = at + item_bytes;
+    std::memset(end - 8, 0, 8);  // padding behind the payload is less than 16, and less than 8 up to alignment 8
+    if (Kind != BatchKind::world || item_bytes >= 16) std::memset(end - 16, 0, 8);
+    if (payload_offset == 16) std::memset(at, 0, 16);
     std::byte* head = at;
-    if (run.kind != BatchKind::world) {
+    if constexpr (Kind != BatchKind::world) {
       std::memcpy(head, &target, 8);
       head += 8;
     }
-    if ((run.flags & batch_causes) != 0) std::memcpy(head, &cause_, 8);
-    return at + run.payload_offset;
+    if (causes) std::memcpy(head, &cause_, 8);
+    return at + payload_offset;
   }
 
   template <class M, BatchKind Kind>
   void put(Entity target, std::uint64_t parts, const M& message) {
-    constexpr PayloadShape shape = PayloadShape::of<M>();
-    constexpr Run run(Kind, shape, false, false, 0);
-    std::byte* payload;
-    if (open_key_ != run.key(parts) || room() < run.item_bytes) [[unlikely]] {
-      if (causes_) {
-        std::memcpy(item(Kind, shape, target, parts), &message, sizeof(M));
-        return;
-      }
-      next_item(run, parts, {});
+    static constexpr PayloadShape shape = PayloadShape::of<M>();
+    static constexpr Run run(Kind, shape, false, false, 0);
+    std::byte* at = write_;
+    if (open_key_ == run.key(parts) && static_cast<std::size_t>(limit_ - at) >= run.item_bytes()) [[likely]] {
+      write_ = at + run.item_bytes();
+    } else if (!causes_) {
+      at = next_item(run, parts);
+    } else {
+      std::memcpy(item<Kind>(shape, target, parts), &message, sizeof(M));
+      return;
     }
-    payload = take < run.payload_offset, run.item_bytes, shape.bytes, Kind != BatchKind::world > (target);
+    constexpr bool has_target = Kind != BatchKind::world;
+    std::byte* const payload = fill<run.payload_offset(), run.item_bytes(), shape.bytes, has_target>(at, target);
     std::memcpy(payload, &message, sizeof(M));
   }
 
-  std::byte* item(BatchKind kind, PayloadShape shape, Entity target, std::uint64_t parts) {
-    const Run run(kind, shape, causes_, false, 0);
-    if (open_key_ != run.key(parts) || room() < run.item_bytes) [[unlikely]]
-      next_item(run, parts, {});
-    return take(run, target);
+  template <BatchKind Kind>
+  std::byte* item(PayloadShape shape, Entity target, std::uint64_t parts) {
+    // A batch of one key has one layout, which its header holds.
+    const std::uint64_t key = Run::key_of(shape.type, Kind, causes_ ? batch_causes : 0, parts);
+    std::byte* at = write_;
+    if (open_key_ == key && static_cast<std::size_t>(limit_ - at) >= open_item_bytes_) [[likely]]
+      write_ = at + open_item_bytes_;
+    else
+      at = next_item(Run(Kind, shape, causes_, false, 0), parts);
+    must(open_payload_bytes_ == shape.bytes, "one message type was given with two sizes");
+    return fill<Kind>(at, target);
   }
 
-  template <std::size_t N>
-  bool open_rows_are(const std::array<RowSetEntry, N>& entries) const noexcept {
+  /// To be asked of an open batch with rows only.
+  bool open_rows_are(std::span<const RowSetEntry> rows) const noexcept {
     std::uint32_t count;
     std::memcpy(&count, open_ + sizeof(BatchHeader), sizeof count);
-    return count == N && std::memcmp(open_ + sizeof(BatchHeader) + 8, entries.data(), N * sizeof(RowSetEntry)) == 0;
+    return count == rows.size() &&
+           (count == 0 || std::memcmp(open_ + sizeof(BatchHeader) + 8, rows.data(), rows.size_bytes()) == 0);
   }
 
   std::byte* rows_item(PayloadShape shape, Entity target, std::span<const RowSetEntry> rows);
   std::byte* shared_item(PayloadShape shape, std::span<const Entity> targets, std::span<const RowSetEntry> rows,
                          bool has_rows);
-  void next_item(const Run& run, std::uint64_t parts, std::span<const RowSetEntry> rows);
-  void start(const Run& run, std::uint64_t parts, std::uint64_t argument, std::uint32_t count,
-             std::span<const RowSetEntry> rows, std::size_t body);
-  void close() noexcept;
+  /// The next item of a batch of `run`: of the open one, if that can be extended, or of a new one.
+  std::byte* next_item(const Run& run, std::uint64_t parts);
+  std::byte* next_item(const Run& run, std::span<const RowSetEntry> rows);
+  /// Begins a batch of `run` with room for `body` bytes behind its header, which is where it says the body begins;
+  /// write_ is left to the caller. A row set is still to be written.
+  std::byte* start(const Run& run, std::uint64_t parts, std::size_t body);
 
+  std::uint64_t open_key_ = 0;         // Run::key of the open batch; 0: none is open that could be extended
+  std::byte* body_ = nullptr;          // of the open batch
+  std::uint32_t reciprocal_ = 0;       // of the open batch's item_bytes
+  std::uint32_t open_count_ = 0;       // messages of it that are not counted by dividing
+  std::uint32_t open_item_bytes_ = 0;  // as in its header
+  std::uint32_t open_payload_bytes_ = 0;
+  std::uint32_t open_payload_offset_ = 0;
   bool causes_ = false;
   std::uint64_t cause_ = 0;
 };

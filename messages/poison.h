@@ -17,6 +17,12 @@
 
 namespace muster {
 
+#ifdef MUSTER_ASAN
+constexpr bool poisons = true;
+#else
+constexpr bool poisons = false;
+#endif
+
 inline void poison([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef MUSTER_ASAN
   __asan_poison_memory_region(at, bytes);

@@ -336,7 +336,7 @@ TEST_CASE("a builder holds the same bytes as an arena that was given the same me
 TEST_CASE("a loop of posts of one type fills whole segments with one batch each") {
   Arena arena(64u << 10);
   for (std::uint32_t i = 0; i < 10000; ++i) arena.append(Entity{i + 1, 1}, Tick{.dt = double(i)});
-  const std::size_t per_segment = (64 * 1024 - 64 - 32) / 16;
+  const std::size_t per_segment = (64 * 1024 - 64 - 16 - 32) / 16;
   CHECK(arena.batches() == (10000 + per_segment - 1) / per_segment);
   CHECK(arena.front().count() == per_segment);
 }
