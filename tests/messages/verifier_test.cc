@@ -6,6 +6,7 @@
 
 #include "messages/batch_builder.h"
 #include "tests/messages/hex.h"
+#include "tests/messages/rebuild.h"
 #include "tests/messages/test_types.h"
 
 namespace {
@@ -101,53 +102,9 @@ TEST_CASE("200,000 mutations are judged without a fault of ours; what is accepte
     }
     ++accepted;
     REQUIRE(verdict->bytes().size() == bytes.span().size());
-    BatchView batch = *verdict;
-    if (batch.kind() == BatchKind::timed) batch = batch.inner();
-    BatchBuilder again(batch_bytes_max);
-    const BatchHeader& h = batch.header();
-    again.set_causes(batch.has_causes());
-    const auto cause_at = [&](const std::byte* at) {
-      std::uint64_t cause;
-      std::memcpy(&cause, at, 8);
-      again.set_cause(cause);
-    };
-    const TypeDescriptor& type = *types().find(h.type);
-    std::vector<const TypeDescriptor*> components;
-    for (const RowSetEntry& entry : batch.row_set()) components.push_back(types().find(entry.type));
-    if (batch.kind() == BatchKind::table) {
-      const std::byte* at = batch.body();
-      for (std::uint32_t i = 0; i < h.count; ++i) {
-        const TableItem item = table_item(batch, at);
-        if (batch.has_causes()) cause_at(at + 16);
-        const SayView say(TableReader::root(item.table));
-        read += say.text().size();
-        for (const auto word : say.words()) read += word.text().size();
-        for (const auto text : say.names()) read += text.size();
-        for (const Lamp& lamp : say.lamps()) read += lamp.lit;
-        for (const double value : say.numbers()) read += value > 0;
-        again.append_table(h.type, item.target, item.table, h.argument);
-        at = item.next;
-      }
-    } else if (batch.kind() == BatchKind::shared) {
-      std::vector<Entity> targets;
-      for (std::uint32_t i = 0; i < h.count; ++i) targets.push_back(batch.target(i));
-      if (batch.has_causes()) cause_at(batch.body());
-      std::byte* at = batch.has_rows() ? again.append_rows_shared(RowSet(type, components), targets)
-                                       : again.append_shared(PayloadShape::of(type), targets);
-      std::memcpy(at, batch.payload(0), h.payload_bytes);
-    } else {
-      for (std::uint32_t i = 0; i < h.count; ++i) {
-        const bool world = batch.kind() == BatchKind::world;
-        if (batch.has_causes()) cause_at(batch.item(i) + (world ? 0 : 8));
-        std::byte* at = batch.has_rows() ? again.append_rows(RowSet(type, components), batch.target(i))
-                        : world          ? again.append_world(PayloadShape::of(type))
-                        : batch.kind() == BatchKind::each
-                            ? again.append(PayloadShape::of(type), batch.target(i))
-                            : again.append_subtree(PayloadShape::of(type), batch.target(i), h.argument);
-        std::memcpy(at, batch.payload(i), h.payload_bytes);
-      }
-    }
-    REQUIRE(hex_text(again.bytes()) == hex_text(batch.bytes()));
+    const BatchView batch = verdict->kind() == BatchKind::timed ? verdict->inner() : *verdict;
+    read += read_through(batch);
+    REQUIRE(hex_text(rebuilt(batch, types())) == hex_text(batch.bytes()));
   }
   CHECK(accepted > 10000);
   CHECK(accepted < 190000);

@@ -1,0 +1,209 @@
+// One test per Fault: one byte or word of a good batch is made wrong, and the verdict must say what, where and in which words.
+#include <catch2/catch.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "messages/batch_builder.h"
+#include "messages/verifier.h"
+#include "tests/messages/hex.h"
+#include "tests/messages/test_types.h"
+
+namespace {
+
+using namespace muster;
+using namespace test;
+
+const TypeTable& types() {
+  static TypeTable table;
+  static const bool added = table.add<Damage>().has_value();
+  REQUIRE(added);
+  return table;
+}
+
+/// The bytes of the one batch that `write` makes.
+template <class Write>
+std::vector<std::byte> batch(Write&& write) {
+  BatchBuilder to;
+  write(to);
+  REQUIRE(to.batches() == 1);
+  return {to.bytes().begin(), to.bytes().end()};
+}
+std::vector<std::byte> damage() {
+  return batch([](BatchWriter& to) { to.append(Entity{1, 1}, Damage{}); });
+}
+std::vector<std::byte> painted() {
+  return batch([](BatchWriter& to) { to.append(Entity{1, 1}, Painted{}); });
+}
+std::vector<std::byte> rows() {
+  return batch([](BatchWriter& to) { to.append_rows(Entity{1, 1}, Make{}, Lamp{}, Health{}); });
+}
+std::vector<std::byte> timed() {
+  return batch([](BatchWriter& to) {
+    BatchBuilder inner;
+    inner.append(Entity{1, 1}, Damage{});
+    to.append_timed(5, 6, inner.front());
+  });
+}
+std::vector<std::byte> table() {
+  return batch([](BatchWriter& to) {
+    Say say;
+    say.text = "hi";
+    to.append_table(TypeTraits<Say>::id, Entity{}, encode(say));
+  });
+}
+
+template <class T>
+std::vector<std::byte> with(std::vector<std::byte> bytes, std::size_t at, T value) {
+  REQUIRE(at + sizeof value <= bytes.size());
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+  return bytes;
+}
+
+BatchFault judge(std::span<const std::byte> bytes, const VerifierLimits& limits = {}) {
+  const AlignedBytes copy(bytes);
+  const auto verdict = verify_batch(copy.span(), types(), limits);
+  REQUIRE(!verdict.has_value());
+  return verdict.error();
+}
+void check(const BatchFault& found, Fault fault, std::size_t offset, std::string_view text) {
+  CHECK(std::string(name(found.fault)) == name(fault));
+  CHECK(found.offset == offset);
+  CHECK(found.text == text);
+}
+
+using u8 = std::uint8_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+TEST_CASE("truncated: fewer bytes than a header, or than the header says") {
+  const auto short_batch = damage();
+  check(judge(std::span<const std::byte>(short_batch).first(16)), Fault::truncated, 16,
+        "a batch has at least 32 bytes, the frame holds 16");
+  check(judge(with(damage(), 0, u32{80})), Fault::truncated, 0, "batch says 80 bytes, frame holds 64");
+}
+
+TEST_CASE("misaligned: in memory, or a length that is no multiple of 16") {
+  check(judge(with(damage(), 0, u32{63})), Fault::misaligned, 0, "batch says 63 bytes, which is no multiple of 16");
+  std::vector<std::byte> longer(8);
+  const auto good = damage();
+  longer.insert(longer.end(), good.begin(), good.end());
+  const AlignedBytes copy(longer);
+  const auto verdict = verify_batch(copy.span().subspan(8), types());
+  REQUIRE(!verdict.has_value());
+  check(verdict.error(), Fault::misaligned, 0, "the batch does not begin on a 16-byte boundary");
+}
+
+TEST_CASE("oversized: more than this receiver takes") {
+  check(judge(damage(), {.batch_bytes_max = 48}), Fault::oversized, 0, "batch says 64 bytes, at most 48 are allowed");
+}
+
+TEST_CASE("unknown_kind, and nested_timer where a timed batch holds another") {
+  check(judge(with(damage(), 8, u8{0})), Fault::unknown_kind, 8, "batch kind 0 is unknown");
+  check(judge(with(damage(), 8, u8{7})), Fault::unknown_kind, 8, "batch kind 7 is unknown");
+  check(judge(with(timed(), 48 + 8, u8{6})), Fault::nested_timer, 48 + 8, "a timed batch holds another timed batch");
+}
+
+TEST_CASE("unknown_flag: bits that this kind does not know") {
+  check(judge(with(damage(), 9, u8{4})), Fault::unknown_flag, 9, "batch flags are 4, this kind knows 3");
+  check(judge(with(timed(), 9, u8{1})), Fault::unknown_flag, 9, "batch flags are 1, this kind knows 0");
+}
+
+TEST_CASE("unknown_type, and wrong_role of one that is known") {
+  check(judge(with(damage(), 4, u32{1})), Fault::unknown_type, 4, "message type id 1 is unknown");
+  check(judge(with(damage(), 4, TypeTraits<Health>::id)), Fault::wrong_role, 4,
+        "test.Health is no message struct, and cannot be sent in a batch of this kind");
+  check(judge(with(table(), 4, TypeTraits<Damage>::id)), Fault::wrong_role, 4,
+        "test.Damage is no message table, and cannot be sent in a batch of this kind");
+  check(judge(with(timed(), 4, TypeTraits<Nudge>::id)), Fault::wrong_role, 4,
+        "a timed batch of test.Nudge holds one of test.Damage");
+}
+
+TEST_CASE("wrong_size: of the header, the payload, the items") {
+  check(judge(with(damage(), 10, u8{3})), Fault::wrong_size, 10,
+        "batch header says 3 units of 16 bytes, without a row set it has 2");
+  check(judge(with(damage(), 16, u32{20})), Fault::wrong_size, 16, "payload of test.Damage says 20 bytes, expected 16");
+  check(judge(with(damage(), 20, u32{32})), Fault::wrong_size, 20, "items say 32 bytes, expected 24");
+  check(judge(with(damage(), 0, u32{48})), Fault::wrong_size, 0, "batch says 48 bytes, frame holds 64");
+}
+
+TEST_CASE("wrong_count: none, too many, or not what the length holds") {
+  check(judge(with(damage(), 12, u32{0})), Fault::wrong_count, 12, "batch says it holds no message");
+  check(judge(with(damage(), 12, u32{9}), {.count_max = 8}), Fault::wrong_count, 12,
+        "batch says 9 messages, at most 8 are allowed");
+  check(judge(with(damage(), 12, u32{3})), Fault::wrong_count, 12,
+        "3 messages make a batch of 112 bytes, batch says 64");
+  check(judge(with(timed(), 12, u32{2})), Fault::wrong_count, 12, "a timed batch holds 1 batch, this says 2");
+}
+
+TEST_CASE("wrong_offset: of the payload in its item") {
+  check(judge(with(damage(), 11, u8{16})), Fault::wrong_offset, 11, "payload offset is 16, expected 8");
+}
+
+TEST_CASE("nonzero_padding: behind items, inside structs, behind row sets") {
+  check(judge(with(damage(), 32 + 24 + 3, u8{1})), Fault::nonzero_padding, 32 + 24 + 3,
+        "the padding behind the last item is not zero");
+  check(judge(with(timed(), 44, u8{1})), Fault::nonzero_padding, 44, "the word behind the timer's id is not zero");
+  const std::size_t gap = 32 + 8 + offsetof(Painted, slots) + 2;  // between full and at.x
+  const BatchFault found = judge(with(painted(), gap, u8{9}));
+  check(found, Fault::nonzero_padding, gap, "test.Painted: the padding behind slots[0].full is 9, expected 0");
+  CHECK(found.type == TypeTraits<Painted>::id);
+  CHECK(found.field == "slots[0].full");
+  check(judge(with(rows(), 36, u8{1})), Fault::nonzero_padding, 36, "the word behind the row set's count is not zero");
+}
+
+TEST_CASE("bad_bool and bad_enum name the field") {
+  const std::size_t payload = 32 + 8;
+  BatchFault found = judge(with(painted(), payload, u8{2}));
+  check(found, Fault::bad_bool, payload, "test.Painted.on is 2, a bool is 0 or 1");
+  CHECK(found.field == "on");
+  check(judge(with(painted(), payload + offsetof(Painted, color), u8{3})), Fault::bad_enum,
+        payload + offsetof(Painted, color), "test.Painted.color is 3, which is no value of test.Color");
+  check(judge(with(painted(), payload + offsetof(Painted, wings), std::uint16_t{4})), Fault::bad_enum,
+        payload + offsetof(Painted, wings), "test.Painted.wings is 4, which has bits that are no value of test.Wings");
+  found = judge(with(painted(), payload + offsetof(Painted, steps) + 4, std::int32_t{-2}));
+  check(found, Fault::bad_enum, payload + offsetof(Painted, steps) + 4,
+        "test.Painted.steps[1] is -2, which is no value of test.Step");
+  CHECK(found.field == "steps[1]");
+}
+
+TEST_CASE("bad_table: an offset that leads out of it") {
+  const auto good = table();
+  u32 length;
+  std::memcpy(&length, good.data() + 40, 4);
+  check(judge(with(good, 48, u32{9999})), Fault::bad_table, 48,
+        "test.Say: offset at 0 leads 9999 bytes forward, out of the table's " + std::to_string(length));
+}
+
+TEST_CASE("bad_row_set: unknown, not a component, twice, out of order, misplaced") {
+  const auto good = rows();  // entries at 40 and 48
+  u32 first, second;
+  std::memcpy(&first, good.data() + 40, 4);
+  std::memcpy(&second, good.data() + 48, 4);
+  const std::string first_name = types().find(first)->name, second_name = types().find(second)->name;
+  check(judge(with(good, 40, u32{1})), Fault::bad_row_set, 40, "row set: component type id 1 is unknown");
+  check(judge(with(good, 40, TypeTraits<Damage>::id)), Fault::bad_row_set, 40, "row set: test.Damage is no component");
+  check(judge(with(good, 44, u32{9})), Fault::bad_row_set, 44, "row set: " + first_name + " is at 9, expected 8");
+  check(judge(with(good, 48, first)), Fault::bad_row_set, 48, "row set: " + first_name + " is named twice");
+  check(judge(with(good, 32, u32{506})), Fault::bad_row_set, 32,
+        "row set says 506 components, at most 505 are allowed");
+  check(judge(with(good, 32, u32{4})), Fault::bad_row_set, 10,
+        "batch header says 4 units of 16 bytes, with 4 components it has 5");
+}
+
+TEST_CASE("bad_argument: where there is none, and of a mask") {
+  check(judge(with(damage(), 24, u64{1})), Fault::bad_argument, 24, "argument is 1, this kind has none: expected 0");
+  const auto subtree = batch([](BatchWriter& to) { to.append_subtree(Entity{1, 1}, subtree_self, Nudge{}); });
+  for (const u64 mask : {u64{0}, u64{8}})
+    check(judge(with(subtree, 24, mask)), Fault::bad_argument, 24,
+          "argument " + std::to_string(mask) + " is no mask of subtree parts (1 to 7)");
+}
+
+TEST_CASE("every fault has a name of its own") {
+  std::set<std::string> names;
+  for (int i = 0; i <= static_cast<int>(Fault::nested_timer); ++i) names.insert(name(static_cast<Fault>(i)));
+  CHECK(names.size() == static_cast<std::size_t>(Fault::nested_timer) + 1);
+  CHECK(!names.contains("unknown"));
+}
+
+}  // namespace
