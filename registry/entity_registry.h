@@ -422,10 +422,15 @@ Subscription EntityRegistry::subscribe(std::string name, F handler, HandlerOptio
   if constexpr (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) {
     using Invoker = typename detail::SignatureOf<F, std::remove_pointer_t<F>>::type;
     return add_invoker<Invoker>(std::move(name), handler, false, std::move(options));
-  } else {
+  } else if constexpr (requires { &F::operator(); }) {
     using Signature = typename detail::CallOperator<decltype(&F::operator())>::type;
     using Invoker = typename detail::SignatureOf<F, Signature>::type;
     return add_invoker<Invoker>(std::move(name), std::move(handler), !std::is_empty_v<F>, std::move(options));
+  } else {
+    static_assert(detail::never<F>,
+                  "a handler is a function, a lambda, or an object and a member function of it; its "
+                  "parameter types must be written out");
+    return {};
   }
 }
 

@@ -385,6 +385,8 @@ template <class F, class R, class M, class... Ps>
 struct SignatureOf<F, R(M, Ps...)> {
   using type = Invoker<F, R, M, Ps...>;
 };
+template <class F, class R, class M, class... Ps>
+struct SignatureOf<F, R(M, Ps...) noexcept> : SignatureOf<F, R(M, Ps...)> {};
 
 template <class>
 struct CallOperator;

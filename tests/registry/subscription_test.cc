@@ -25,6 +25,7 @@ class Physics {
 };
 
 void halve(const game::Heal&, game::Health& health) { health.value /= 2; }
+void nothing(const game::Heal&, const game::Health&) noexcept {}
 
 }  // namespace
 
@@ -50,6 +51,7 @@ TEST_CASE("functions, pointers to them and callable objects are handlers") {
   int calls = 0;
   const auto a = registry.subscribe("a", halve);
   const auto b = registry.subscribe("b", &halve);
+  const auto n = registry.subscribe("n", nothing);
   const auto c = registry.subscribe("c", Counter{&calls});
   const auto d = registry.subscribe(
       "d", [n = std::make_unique<int>(0), &calls](const game::Heal&, const game::Health&) { calls += 10 + ++*n; });

@@ -1,0 +1,13 @@
+// expect: a handler takes its message first, then components \(T&, const T&
+// A copy of a component would look like a write that is lost.
+#include "registry/entity_registry.h"
+#include "tests/registry/game.h"
+
+muster::Subscription by_reference(muster::EntityRegistry& registry) {
+  return registry.subscribe("", [](const game::Damage&, game::Health&) {});
+}
+#ifdef VIOLATION
+muster::Subscription by_value(muster::EntityRegistry& registry) {
+  return registry.subscribe("", [](const game::Damage&, game::Health) {});
+}
+#endif
