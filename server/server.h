@@ -19,19 +19,19 @@ struct ServerOptions {
   /// "127.0.0.1:7717"; port 0: any free one, see Server::address. Loopback addresses only. Empty: no TCP.
   std::string listen = "127.0.0.1:7717";
   /// A socket file, made readable for its owner only; empty: none. A stale one is replaced, a live one is an error.
-  std::string unix_path;
+  std::string unix_path = {};
   /// The token with every right. Empty: one is drawn at random.
-  std::string token;
+  std::string token = {};
   /// Tokens that allow less: {token, right}, the right being "view", "edit" or "control".
-  std::vector<std::pair<std::string, std::string>> more_tokens;
+  std::vector<std::pair<std::string, std::string>> more_tokens = {};
   /// Where address and token are written for clients on this machine, readable by the owner only, and removed on a clean
   /// stop. Empty: nowhere.
-  std::string address_file;
+  std::string address_file = {};
   /// What Info calls this program.
   std::string program = "muster-server";
   /// One line about a session that came, went or was refused; on the server's thread. Empty: nobody is told.
   std::function<void(const std::string&)> log = {};
-  ServerLimits limits;
+  ServerLimits limits = {};
 };
 
 /// Why a server could not be set up: a port in use, an address that is not loopback.
