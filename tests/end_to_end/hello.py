@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the examples that README shows and compares what they print. `hello.py HELLO_REGISTRY [HELLO]`: HELLO is run twice
-in an empty folder, first making its world, then recovering it. The last line is `N passed, N failed`."""
+"""Runs the examples that README shows and compares what they print. `hello.py HELLO_REGISTRY HELLO`: HELLO is run twice
+in one folder, first making its world, then recovering it. The last line is `N passed, N failed`."""
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,13 +25,30 @@ def run(program, folder):
     return f"exit code {ran.returncode}\n{ran.stdout}{ran.stderr if ran.returncode else ''}"
 
 
-def main(hello_registry):
+def serve(program, folder):
+    """Starts a program that serves until it is stopped, and kills it after its second line: what it printed."""
+    process = subprocess.Popen([program, "127.0.0.1:0"], cwd=folder, stdout=subprocess.PIPE, text=True)
+    try:
+        return [process.stdout.readline().rstrip("\n") for _ in range(2)]
+    finally:
+        process.kill()
+        process.wait()
+
+
+def main(hello_registry, hello):
     with tempfile.TemporaryDirectory() as folder:
         expect("a registry alone", run(hello_registry, folder), "exit code 0\n/orc has 23 health\nthe orc is dead\n")
         expect("files a registry alone leaves", [p.name for p in pathlib.Path(folder).iterdir()], [])
+    with tempfile.TemporaryDirectory() as folder:
+        for start in ["a new world", "the same world, recovered"]:
+            health, url = serve(hello, folder)
+            expect(start, health, "/orc has 23 health")
+            expect(f"the URL of {start}", re.sub(r":\d+/#token=\w{20,}$", ":PORT/#token=TOKEN", url),
+                   "http://127.0.0.1:PORT/#token=TOKEN")
+            expect(f"the file of {start}", (pathlib.Path(folder) / "level1.muster").stat().st_size > 0, True)
     print(f"{passed} passed, {failed} failed")
     return failed > 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1]).resolve()))
+    sys.exit(main(*[pathlib.Path(argument).resolve() for argument in sys.argv[1:]]))
