@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
     const auto orc = registry.create("orc", game::Health{.value = 30});
     registry.push(orc, game::Damage{.amount = 7});  // handled when push returns
     world.commit();                                 // durable
+    std::puts("a new world");
   }
   const auto orc = registry.find_path("/orc");
   if (orc) std::printf("%s has %g health\n", registry.path(orc).c_str(), registry.get<game::Health>(orc).value);
