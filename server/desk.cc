@@ -238,6 +238,20 @@ void Desk::grant(Participant& to, std::uint64_t request, std::uint32_t count) {
   answer(to, request, granted);
 }
 
+void Desk::add_schema(Participant& to, std::uint64_t request, std::span<const std::uint8_t> bfbs) {
+  const std::size_t before = registry_.types().types().size();
+  if (auto added = registry_.types().add_schema(std::as_bytes(bfbs)); !added) {
+    session::Fault fault = fault_of(session::FaultCode::refused, "bad_schema",
+                                    "the schema does not fit this world: " + added.error().text());
+    fault.field = added.error().field;
+    return to.outgoing->fault(fault, request);
+  }
+  learn_types();
+  session::SchemaAdded answered;
+  answered.types = static_cast<std::uint32_t>(registry_.types().types().size() - before);
+  answer(to, request, answered);
+}
+
 void Desk::save(Participant& to, std::uint64_t request) {
   const auto saved = host_.save ? host_.save() : std::expected<void, std::string>();
   if (!saved) return to.outgoing->fault(fault_of(session::FaultCode::failed, "save_failed", saved.error()), request);
@@ -273,6 +287,8 @@ void Desk::answer_one(const Question& question) {
   switch (batch.type()) {
     case TypeTraits<session::RequestGrant>::id:
       return grant(to, question.request, session::read<session::RequestGrant>(batch).count);
+    case TypeTraits<session::AddSchema>::id:
+      return add_schema(to, question.request, session::read<session::AddSchema>(batch).bytes);
     case TypeTraits<session::Save>::id: return save(to, question.request);
     case TypeTraits<session::GetInfo>::id:
       return info(to, question.request, session::read<session::GetInfo>(batch).hash == 1);

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -82,6 +83,7 @@ class Desk final : public FlushVisitor, private InputSink {
   void tell_refused(const Refused& refused);
   void answer_one(const Question& question);
   void grant(Participant& to, std::uint64_t request, std::uint32_t count);
+  void add_schema(Participant& to, std::uint64_t request, std::span<const std::uint8_t> bfbs);
   void save(Participant& to, std::uint64_t request);
   void info(Participant& to, std::uint64_t request, bool with_hash);
 
