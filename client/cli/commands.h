@@ -1,0 +1,84 @@
+// What `muster` can do. Every command prints to stdout, people's text or JSON, and throws Failure where it cannot.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/cli/where.h"
+
+namespace muster::cli {
+
+struct Common {
+  Where where;
+  bool json = false;
+};
+
+// --- look.cc
+struct List {
+  std::string of = "/";
+  std::vector<std::string> with;  ///< components; with one of these two, everything below is searched
+  std::string name;               ///< part of a name
+};
+void ls(const Common& common, const List& list);
+struct Tree {
+  std::string of = "/";
+  std::uint32_t depth_max = ~0u;
+};
+void tree(const Common& common, const Tree& tree);
+void show(const Common& common, const std::string& entity);
+void info(const Common& common, bool with_hash);
+void types(const Common& common, const std::string& name);
+
+// --- edit.cc
+struct SetOne {
+  std::string entity, field, value;
+  std::optional<std::string> expected;
+};
+void set(const Common& common, const SetOne& set);
+struct Push {
+  std::string entity, message;  ///< "@world": everyone
+  std::vector<std::string> fields;
+  bool below = false;  ///< the entity and everything below it
+};
+void push(const Common& common, const Push& push);
+void add(const Common& common, const std::string& entity, const std::string& component,
+         const std::vector<std::string>& fields);
+void remove(const Common& common, const std::string& entity, const std::string& component);
+struct Spawn {
+  std::string name;                 ///< or a path, whose last part is the name
+  std::string under, before;        ///< entities
+  std::vector<std::string> values;  ///< "Health", "Health.value=30"
+  bool suffix = false;              ///< a taken name gets the next free suffix
+};
+void spawn(const Common& common, const Spawn& spawn);
+void destroy(const Common& common, const std::vector<std::string>& entities);
+void reparent(const Common& common, const std::string& entity, const std::string& parent, const std::string& before);
+void rename(const Common& common, const std::string& entity, const std::string& name);
+void save(const Common& common);
+
+// --- watch.cc
+struct WatchFor {
+  std::vector<std::string> entities;  ///< none: the whole world
+  bool below = false;
+  bool values = false, structure = false, events = false;  ///< none: all three
+  std::vector<std::string> components, messages;
+  std::optional<double> rate_max;
+  double seconds = 0;       ///< ends after; 0: never
+  std::uint64_t lines = 0;  ///< ends after; 0: never
+};
+void watch(const Common& common, const WatchFor& what);
+
+// --- new_world.cc
+struct ServerChoice {
+  std::vector<std::string> schemas, plugins;
+};
+void make_new(const Common& common, const std::string& world, const ServerChoice& server);
+struct Import {
+  std::string file, world;
+  std::string under, name;
+};
+void import(const Common& common, const Import& import, const ServerChoice& server);
+
+}  // namespace muster::cli

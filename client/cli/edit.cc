@@ -1,0 +1,308 @@
+// Commands that change the world: set, push, add, remove, spawn, destroy, reparent, rename, save.
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "client/cli/commands.h"
+#include "client/cli/failure.h"
+#include "client/cli/print.h"
+#include "client/cli/remote_world.h"
+#include "messages/row_set.h"
+
+namespace muster::cli {
+namespace {
+
+/// What became of a message that was to reach `targets`: a dead target is an error, as the command named it.
+session::Ack acknowledged(Result<session::Ack> answer, const std::string& target) {
+  const session::Ack ack = must(std::move(answer));
+  if (ack.dead > 0) fail(Exit::refused, target + " is not alive");
+  return ack;
+}
+
+/// The same for a message that gives a name: one that a sibling has is said with the name.
+session::Ack named(Result<session::Ack> answer, const std::string& name, const std::string& advice) {
+  if (!answer && answer.error().fault.reason == "name_taken")
+    fail(Exit::refused, "the name \"" + printable(name) + "\" is taken by a sibling" + advice);
+  return must(std::move(answer));
+}
+
+/// Prints one line about a change, or its JSON: {"sequence": ..., "id": ..., members...}.
+template <class Members>
+void report(const Common& common, const session::Ack& ack, Entity entity, const std::string& line, Members&& members) {
+  if (!common.json) return print_line(line);
+  JsonWriter out;
+  out.open_object().member("sequence", ack.sequence);
+  if (entity) out.member("id", id_text(entity));
+  members(out);
+  print_line(out.close_object().text());
+}
+void report(const Common& common, const session::Ack& ack, Entity entity, const std::string& line) {
+  report(common, ack, entity, line, [](JsonWriter&) {});
+}
+
+FieldTexts assignments(const std::vector<std::string>& texts) {
+  FieldTexts made;
+  for (const std::string& text : texts) made.push_back(must(parse_assignment(text)));
+  return made;
+}
+
+/// The component of an entity as it is now.
+std::vector<std::byte> value_of(RemoteWorld& world, const NamedEntity& entity, const TypeDescriptor& component) {
+  const ShownEntity shown = must(world.client().show(entity.entity));
+  for (const auto& each : shown.components)
+    if (each.type->id == component.id) return each.value;
+  std::vector<TypeId> has;
+  for (const auto& each : shown.components) has.push_back(each.type->id);
+  const std::string names = world.component_names(has);
+  fail(Exit::refused,
+       entity.text() + " has no " + component.name + (names.empty() ? "; it has no components" : "; it has " + names));
+}
+
+std::vector<std::byte> rows(const PayloadShape& message, std::span<const std::byte> message_bytes, Entity target,
+                            const std::map<TypeId, std::pair<const TypeDescriptor*, std::vector<std::byte>>>& values) {
+  std::vector<PayloadShape> shapes;
+  for (const auto& [id, value] : values) shapes.push_back(PayloadShape::of(*value.first));
+  const RowSet set(message, shapes);
+  BatchBuilder builder;
+  std::byte* payload = builder.append_rows(set, target);
+  std::memcpy(payload, message_bytes.data(), message_bytes.size());
+  for (const auto& [id, value] : values)
+    std::memcpy(payload + set.offset(id), value.second.data(), value.second.size());
+  const auto bytes = builder.bytes();
+  return {bytes.begin(), bytes.end()};
+}
+
+session::Ack set_component(RemoteWorld& world, const NamedEntity& entity, const TypeDescriptor& component,
+                           const std::vector<std::byte>& value, SetMode mode) {
+  Set message;
+  message.mode = mode;
+  const auto batch = rows(PayloadShape::of<Set>(), std::as_bytes(std::span(&message, 1)), entity.entity,
+                          {{component.id, {&component, value}}});
+  return acknowledged(world.client().push_batch(batch), entity.text());
+}
+
+std::string shown_place(RemoteWorld& world, const FieldName& field, const std::byte* value) {
+  std::string text;
+  for (const Leaf& leaf : leaves(world.types(), field.place, field.path))
+    text += (text.empty() ? "" : ", ") + leaf_text(leaf, value, world);
+  return text;
+}
+
+/// A path's part as the name it stands for.
+std::string unescaped(std::string_view part) {
+  std::string name;
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    if (part[i] == '\\' && i + 1 < part.size()) ++i;
+    name += part[i];
+  }
+  return name;
+}
+
+/// A remote right that nobody outside has would end the session; it is said here instead.
+void require_sendable(const TypeDescriptor& type) {
+  if (type.remote == RemoteRight::none)
+    fail(Exit::refused,
+         type.name + (type.role == TypeRole::component ? " is kept by the world and not written from outside"
+                                                       : " may not be sent from outside"));
+}
+
+}  // namespace
+
+void set(const Common& common, const SetOne& asked) {
+  RemoteWorld world(connect(common.where));
+  const FieldName field = must(find_field(world.types(), asked.field));
+  require_sendable(*field.component);
+  const NamedEntity entity = world.find(asked.entity);
+  const TypeDescriptor& type = *field.component;
+  const std::uint32_t bytes = field.place.size;
+  const bool fits = bytes <= sizeof SetField::value;
+  std::vector<std::byte> value = fits ? type.default_bytes : value_of(world, entity, type);
+  if (asked.expected && !fits)
+    fail(Exit::usage, "--expect works for fields of up to " + std::to_string(sizeof SetField::value) + " bytes; " +
+                          asked.field + " has " + std::to_string(bytes));
+  std::vector<std::byte> expected = value;
+  if (asked.expected) must(parse_place(world.types(), type, field.place, field.path, *asked.expected, expected, world));
+  must(parse_place(world.types(), type, field.place, field.path, asked.value, value, world));
+
+  session::Ack ack;
+  if (fits) {
+    SetFieldIf message;
+    message.set.component = type.id;
+    message.set.field = hash32(field.path);
+    message.set.bytes = bytes;
+    std::memcpy(&message.set.value, value.data() + field.place.offset, bytes);
+    std::memcpy(&message.expected, expected.data() + field.place.offset, bytes);
+    auto& client = world.client();
+    auto answer = asked.expected ? client.push(entity.entity, message) : client.push(entity.entity, message.set);
+    if (!answer && answer.error().fault.reason == "value_mismatch" && answer.error().fault.value.size() == bytes) {
+      std::memcpy(expected.data() + field.place.offset, answer.error().fault.value.data(), bytes);
+      fail(Exit::refused, entity.text() + "  " + type.name + '.' + field.path + " is " +
+                              shown_place(world, field, expected.data()) + ", not " + *asked.expected);
+    }
+    ack = acknowledged(std::move(answer), entity.text());
+  } else {
+    ack = set_component(world, entity, type, value, SetMode::replace);
+  }
+  const std::string now = shown_place(world, field, value.data());
+  report(common, ack, entity.entity, entity.text() + "  " + type.name + '.' + field.path + " = " + now,
+         [&](JsonWriter& out) { out.member("component", type.name).member("field", field.path).member("value", now); });
+}
+
+void push(const Common& common, const Push& asked) {
+  RemoteWorld world(connect(common.where));
+  const TypeDescriptor& type = *must(find_message(world.types(), asked.message));
+  require_sendable(type);
+  const bool everyone = asked.entity == "@world";
+  if (everyone && asked.below) fail(Exit::usage, "--below needs an entity: @world is everyone already");
+  const NamedEntity entity = everyone ? NamedEntity{} : world.find(asked.entity);
+  const FieldTexts fields = assignments(asked.fields);
+  const std::uint64_t parts = asked.below ? subtree_self | subtree_descendants : 0;
+  BatchBuilder builder;
+  if (type.is_table) {
+    builder.append_table(type.id, entity.entity, must(parse_table(world.types(), type, fields, world)), parts);
+  } else {
+    const auto value = must(parse_struct(world.types(), type, fields, world));
+    const PayloadShape shape = PayloadShape::of(type);
+    std::byte* payload = everyone      ? builder.append_world(shape)
+                         : asked.below ? builder.append_subtree(shape, entity.entity, parts)
+                                       : builder.append(shape, entity.entity);
+    std::memcpy(payload, value.data(), value.size());
+  }
+  const std::string target = everyone ? "@world" : entity.text();
+  const session::Ack ack = acknowledged(world.client().push_batch(builder.bytes()), target);
+  std::string line = target + "  " + type.name + "  handled by " + std::to_string(ack.handled);
+  if (!everyone && !asked.below)
+    line = target + "  " + type.name + (ack.handled > 0 ? "  handled" : "  no handler took it");
+  if (ack.unhandled > 0 && (everyone || asked.below)) line += ", not by " + std::to_string(ack.unhandled);
+  if (ack.cut_short) line += "; what it caused met a bound and goes on with the next input";
+  report(common, ack, entity.entity, line, [&](JsonWriter& out) {
+    out.member("message", type.name).member("handled", ack.handled).member("unhandled", ack.unhandled);
+    out.member("dead", ack.dead).member("cut_short", ack.cut_short != 0);
+  });
+}
+
+void add(const Common& common, const std::string& name, const std::string& component,
+         const std::vector<std::string>& fields) {
+  RemoteWorld world(connect(common.where));
+  const TypeDescriptor& type = *must(find_component(world.types(), component));
+  require_sendable(type);
+  const NamedEntity entity = world.find(name);
+  const auto value = must(parse_struct(world.types(), type, assignments(fields), world));
+  const ShownEntity before = must(world.client().show(entity.entity));
+  if (std::ranges::find(before.about.components, type.id) != before.about.components.end())
+    fail(Exit::refused, entity.text() + " has " + type.name + " already; change it with `muster set`");
+  const session::Ack ack = set_component(world, entity, type, value, SetMode::add);
+  report(common, ack, entity.entity, entity.text() + "  added " + type.name,
+         [&](JsonWriter& out) { out.member("component", type.name); });
+}
+
+void remove(const Common& common, const std::string& name, const std::string& component) {
+  RemoteWorld world(connect(common.where));
+  const TypeDescriptor& type = *must(find_component(world.types(), component));
+  require_sendable(type);
+  const NamedEntity entity = world.find(name);
+  (void)value_of(world, entity, type);
+  Remove message;
+  message.component = type.id;
+  const session::Ack ack = acknowledged(world.client().push(entity.entity, message), entity.text());
+  report(common, ack, entity.entity, entity.text() + "  removed " + type.name,
+         [&](JsonWriter& out) { out.member("component", type.name); });
+}
+
+void spawn(const Common& common, const Spawn& asked) {
+  RemoteWorld world(connect(common.where));
+  std::string name = asked.name, under = asked.under;
+  if (name.starts_with('/')) {
+    if (!under.empty()) fail(Exit::usage, "a path says already where the entity goes; leave --under or the path out");
+    std::size_t slash = 0;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+      if (name[i] == '/') slash = i;
+      if (name[i] == '\\') ++i;
+    }
+    under = slash == 0 ? "/" : name.substr(0, slash);
+    name = unescaped(name.substr(slash + 1));
+  }
+  const NamedEntity parent = under.empty() ? NamedEntity{{}, "/"} : world.find_or_root(under);
+
+  // "Health.value=30" belongs to the component Health, "Health" alone gives it its defaults.
+  std::map<TypeId, std::pair<const TypeDescriptor*, std::vector<std::byte>>> values;
+  for (const std::string& text : asked.values) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      const TypeDescriptor& type = *must(find_component(world.types(), text));
+      require_sendable(type);
+      values.try_emplace(type.id, &type, type.default_bytes);
+      continue;
+    }
+    const FieldName field = must(find_field(world.types(), text.substr(0, equals)));
+    require_sendable(*field.component);
+    auto& value =
+        values.try_emplace(field.component->id, field.component, field.component->default_bytes).first->second;
+    must(parse_place(world.types(), *field.component, field.place, field.path, text.substr(equals + 1), value.second,
+                     world));
+  }
+
+  Create create;
+  create.parent = parent.entity;
+  if (!asked.before.empty()) create.before = world.find(asked.before).entity;
+  create.name = must(world.client().intern(name));
+  create.clash = asked.suffix ? NameClash::suffix : NameClash::refuse;
+  const Entity id = world.grant(1).front();
+  BatchBuilder builder;
+  if (values.empty()) {
+    builder.append(id, create);
+  } else {
+    const auto batch = rows(PayloadShape::of<Create>(), std::as_bytes(std::span(&create, 1)), id, values);
+    builder.append_batch(BatchView(std::span<const std::byte>(batch)));
+  }
+  const session::Ack ack =
+      named(world.client().push_batch(builder.bytes()), name, asked.suffix ? "" : "; --suffix finds a free one");
+  const std::string path = must(world.client().show(id)).about.path;
+  report(common, ack, id, NamedEntity{id, path}.text(), [&](JsonWriter& out) { out.member("path", path); });
+}
+
+void destroy(const Common& common, const std::vector<std::string>& names) {
+  RemoteWorld world(connect(common.where));
+  // All are found before the first is destroyed.
+  std::vector<NamedEntity> entities;
+  for (const std::string& name : names) {
+    NamedEntity found = world.find(name);
+    if (std::ranges::find(entities, found.entity, &NamedEntity::entity) == entities.end())
+      entities.push_back(std::move(found));
+  }
+  for (const NamedEntity& entity : entities) {
+    const session::Ack ack = must(world.client().destroy(entity.entity));
+    if (ack.dead > 0 && entities.size() == 1) fail(Exit::refused, entity.text() + " is not alive");
+    if (ack.dead > 0) continue;  // it went with one of the others
+    report(common, ack, entity.entity, entity.text() + "  destroyed");
+  }
+}
+
+void reparent(const Common& common, const std::string& name, const std::string& under, const std::string& before) {
+  RemoteWorld world(connect(common.where));
+  const NamedEntity entity = world.find(name);
+  const NamedEntity parent = world.find_or_root(under);
+  const Entity sibling = before.empty() ? Entity{} : world.find(before).entity;
+  const session::Ack ack = acknowledged(world.client().reparent(entity.entity, parent.entity, sibling), entity.text());
+  const std::string path = must(world.client().show(entity.entity)).about.path;
+  report(common, ack, entity.entity, entity.text() + "  is now " + printable(path),
+         [&](JsonWriter& out) { out.member("path", path); });
+}
+
+void rename(const Common& common, const std::string& name, const std::string& to) {
+  RemoteWorld world(connect(common.where));
+  const NamedEntity entity = world.find(name);
+  const session::Ack ack = named(world.client().rename(entity.entity, to), to, "");
+  const std::string path = must(world.client().show(entity.entity)).about.path;
+  report(common, ack, entity.entity, entity.text() + "  is now " + printable(path),
+         [&](JsonWriter& out) { out.member("path", path); });
+}
+
+void save(const Common& common) {
+  RemoteWorld world(connect(common.where));
+  session::Ack ack;
+  ack.sequence = must(world.client().save());
+  report(common, ack, {}, "saved, through sequence " + std::to_string(ack.sequence));
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,262 @@
+// Commands that only read: ls, tree, show, info, types.
+#include <algorithm>
+#include <cstdio>
+
+#include "client/cli/commands.h"
+#include "client/cli/failure.h"
+#include "client/cli/print.h"
+#include "client/cli/remote_world.h"
+
+namespace muster::cli {
+namespace {
+
+void json_components(JsonWriter& out, const TypeTable& types, const std::vector<TypeId>& components) {
+  out.key("components").open_array();
+  for (const TypeId id : components) {
+    if (is_kept_by_registry(id)) continue;
+    const TypeDescriptor* type = types.find(id);
+    out.value(type ? type->name : "#" + std::to_string(id));
+  }
+  out.close_array();
+}
+
+/// Everything below `of` that has all of the components, and the part in its name.
+void search(RemoteWorld& world, const List& list, Entity of, bool json) {
+  session::Find what;
+  what.name = list.name;
+  what.under = of;
+  for (const std::string& name : list.with) what.components.push_back(must(find_component(world.types(), name))->id);
+  JsonWriter out;
+  out.open_array();
+  Columns columns({"ID", "PATH"});
+  for (bool more = true; more;) {
+    const session::Found found = must(world.client().find(what));
+    for (std::size_t i = 0; i < found.entities.size(); ++i) {
+      const Entity e = found.entities[i];
+      if (e == of) continue;
+      columns.add({id_text(e), found.paths[i]});
+      out.open_object().member("id", id_text(e)).member("path", found.paths[i]).close_object();
+    }
+    more = found.more && !found.entities.empty();
+    if (more) what.after = found.entities.back();
+  }
+  json ? print_line(out.close_array().text()) : columns.print();
+}
+
+struct TreePrinter {
+  RemoteWorld& world;
+  std::uint32_t depth_max;
+
+  void text(Entity of, std::uint32_t depth, const std::string& indent) {
+    // A line is drawn when it is known whether another one follows.
+    std::optional<Child> waiting;
+    const auto draw = [&](const Child& child, bool last) {
+      const bool cut = child.children > 0 && depth >= depth_max;
+      print_line(indent + (last ? "└─ " : "├─ ") + label(child) +
+                 (cut ? "  … " + std::to_string(child.children) + " below" : ""));
+      if (child.children > 0 && !cut) text(child.entity, depth + 1, indent + (last ? "   " : "│  "));
+    };
+    world.each_child(of, [&](const Child& child) {
+      if (waiting) draw(*waiting, false);
+      waiting = child;
+    });
+    if (waiting) draw(*waiting, true);
+  }
+  std::string label(const Child& child) const {
+    const std::string components = world.component_names(child.components);
+    return (child.name.empty() ? "" : printable(child.name) + "  ") + id_text(child.entity) +
+           (components.empty() ? "" : "  [" + components + "]");
+  }
+  void json(JsonWriter& out, Entity of, std::uint32_t depth) {
+    out.open_array();
+    world.each_child(of, [&](const Child& child) {
+      out.open_object().member("id", id_text(child.entity)).member("name", child.name);
+      json_components(out, world.types(), child.components);
+      out.member("child_count", child.children);
+      if (child.children > 0 && depth < depth_max) {
+        out.key("children");
+        json(out, child.entity, depth + 1);
+      }
+      out.close_object();
+    });
+    out.close_array();
+  }
+};
+
+const char* right_name(RemoteRight right) {
+  switch (right) {
+    case RemoteRight::none: return "none";
+    case RemoteRight::view: return "view";
+    case RemoteRight::edit: return "edit";
+    case RemoteRight::control: return "control";
+    case RemoteRight::admin: return "admin";
+  }
+  return "none";
+}
+
+const char* role_name(const TypeDescriptor& type) {
+  return type.role == TypeRole::component ? (type.tag ? "tag" : "component") : "message";
+}
+
+/// Of a documentation comment, on one line.
+std::string first_sentence(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    if (c == '\n' || c == ' ') {
+      if (!line.empty() && line.back() == '.') break;
+      if (!line.empty() && line.back() != ' ') line += ' ';
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
+void show_type(const Common& common, const TypeTable& types, const TypeDescriptor& type) {
+  if (common.json) {
+    JsonWriter out;
+    out.open_object().member("name", type.name).member("kind", role_name(type));
+    out.member("remote", right_name(type.remote)).member("doc", type.doc).key("fields").open_array();
+    for (const FieldDescriptor& field : type.fields) {
+      if (type.tag) break;
+      out.open_object().member("name", field.name).member("takes", expected_text(types, field));
+      out.member("default", field.default_text).member("unit", field.unit).member("count", field.count);
+      out.member("doc", field.doc).close_object();
+    }
+    return print_line(out.close_array().close_object().text());
+  }
+  print_line(type.name + "  " + role_name(type));
+  if (!type.doc.empty()) print_line("  " + first_sentence(type.doc));
+  if (type.tag) return;
+  Columns columns({"FIELD", "TAKES", "DEFAULT", ""});
+  for (const FieldDescriptor& field : type.fields)
+    columns.add({field.is_array ? field.name + '[' + std::to_string(field.count) + ']' : field.name,
+                 expected_text(types, field), field.default_text, first_sentence(field.doc)});
+  columns.print();
+}
+
+}  // namespace
+
+void ls(const Common& common, const List& list) {
+  RemoteWorld world(connect(common.where));
+  const NamedEntity of = world.find_or_root(list.of);
+  if (!list.with.empty() || !list.name.empty()) return search(world, list, of.entity, common.json);
+  JsonWriter out;
+  out.open_array();
+  Columns columns({"ID", "NAME", "CHILDREN", "COMPONENTS"});
+  world.each_child(of.entity, [&](const Child& child) {
+    columns.add({id_text(child.entity), child.name, child.children ? std::to_string(child.children) : "",
+                 world.component_names(child.components)});
+    out.open_object().member("id", id_text(child.entity)).member("name", child.name);
+    json_components(out, world.types(), child.components);
+    out.member("child_count", child.children).close_object();
+  });
+  common.json ? print_line(out.close_array().text()) : columns.print();
+}
+
+void tree(const Common& common, const Tree& asked) {
+  RemoteWorld world(connect(common.where));
+  const NamedEntity of = world.find_or_root(asked.of);
+  TreePrinter printer{world, asked.depth_max == 0 ? 1 : asked.depth_max};
+  if (common.json) {
+    JsonWriter out;
+    out.open_object();
+    if (of.entity)
+      out.member("id", id_text(of.entity));
+    else
+      out.key("id").null();
+    out.member("path", of.path).key("children");
+    printer.json(out, of.entity, 1);
+    return print_line(out.close_object().text());
+  }
+  print_line(of.text());
+  printer.text(of.entity, 1, "");
+}
+
+void show(const Common& common, const std::string& entity) {
+  RemoteWorld world(connect(common.where));
+  const ShownEntity shown = must(world.client().show(world.find(entity).entity));
+  const session::Shown& about = shown.about;
+  if (common.json) {
+    JsonWriter out;
+    out.open_object().member("id", id_text(about.entity)).member("name", about.name).member("path", about.path);
+    if (about.parent)
+      out.member("parent", id_text(about.parent));
+    else
+      out.key("parent").null();
+    out.member("child_count", about.child_count).member("sequence", about.sequence);
+    out.key("components").open_object();
+    for (const auto& component : shown.components) {
+      if (is_kept_by_registry(component.type->id)) continue;
+      out.key(component.type->name);
+      write_json(out, world.types(), *component.type, component.value.data(), world);
+    }
+    return print_line(out.close_object().close_object().text());
+  }
+  print_line(NamedEntity{about.entity, about.path}.text());
+  if (about.parent) print_line("  parent    " + id_text(about.parent));
+  if (about.child_count > 0) print_line("  children  " + std::to_string(about.child_count));
+  for (const auto& component : shown.components) {
+    if (is_kept_by_registry(component.type->id)) continue;
+    print_line(component.type->name);
+    Columns columns({});
+    for (const FieldLine& line : field_lines(world.types(), *component.type, component.value.data(), world))
+      columns.add({"  " + line.path, line.value + (line.unit.empty() ? "" : " " + line.unit)});
+    columns.print();
+  }
+}
+
+void info(const Common& common, bool with_hash) {
+  RemoteWorld world(connect(common.where));
+  const session::Info info = must(world.client().info(with_hash));
+  char hash[20];
+  std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(info.hash));
+  if (common.json) {
+    JsonWriter out;
+    out.open_object().member("world", info.world).member("server", info.server).member("entities", info.entities);
+    out.member("types", info.types).member("sequence", info.sequence).member("clock_ns", info.clock_ns);
+    out.member("hz", info.hz).member("sessions", info.sessions).member("watches", info.watches);
+    out.member("uptime_ns", info.uptime_ns);
+    if (with_hash) out.member("hash", hash);
+    return print_line(out.close_object().text());
+  }
+  Columns columns({});
+  columns.add({"world", info.world});
+  columns.add({"server", info.server + ", up " + seconds_text(info.uptime_ns)});
+  columns.add({"entities", std::to_string(info.entities)});
+  columns.add({"types", std::to_string(info.types)});
+  columns.add({"sequence", std::to_string(info.sequence)});
+  columns.add({"clock", seconds_text(info.clock_ns)});
+  columns.add({"ticks", info.hz > 0 ? number_text(info.hz) + " per second" : "none: it moves when something arrives"});
+  columns.add({"sessions", std::to_string(info.sessions) + ", with " + std::to_string(info.watches) + " watches"});
+  if (with_hash) columns.add({"hash", hash});
+  columns.print();
+}
+
+void types(const Common& common, const std::string& name) {
+  RemoteWorld world(connect(common.where));
+  const TypeTable& table = world.types();
+  if (!name.empty()) {
+    // A component and a message may share their last name: both are meant.
+    const auto component = find_component(table, name);
+    const auto message = find_message(table, name);
+    if (!component && !message) fail(Exit::refused, component.error().text);
+    if (component) show_type(common, table, **component);
+    if (message) show_type(common, table, **message);
+    return;
+  }
+  std::vector<const TypeDescriptor*> all;
+  for (const TypeDescriptor* type : table.types())
+    if (type->role != TypeRole::plain && !type->name.starts_with("muster.session.")) all.push_back(type);
+  std::ranges::sort(all, {}, [](const TypeDescriptor* type) { return std::pair(type->role, type->name); });
+  JsonWriter out;
+  out.open_array();
+  Columns columns({"KIND", "NAME", ""});
+  for (const TypeDescriptor* type : all) {
+    columns.add({role_name(*type), type->name, first_sentence(type->doc)});
+    out.open_object().member("name", type->name).member("kind", role_name(*type)).close_object();
+  }
+  common.json ? print_line(out.close_array().text()) : columns.print();
+}
+
+}  // namespace muster::cli

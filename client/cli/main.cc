@@ -1,0 +1,228 @@
+// The `muster` command: reads the command line and runs one command. The only file that includes CLI11.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <functional>
+
+#include "client/cli/commands.h"
+#include "client/cli/failure.h"
+
+namespace {
+
+using namespace muster::cli;
+
+/// Text on stderr; with --json {"error": ..., "exit": ...}.
+int complain(const Failure& failure, bool json) {
+  const int code = static_cast<int>(failure.exit);
+  if (json) {
+    muster::JsonWriter out;
+    out.open_object().member("error", failure.text).member("exit", code).close_object();
+    std::fprintf(stderr, "%s\n", out.text().c_str());
+  } else {
+    std::fprintf(stderr, "muster: %s\n", failure.text.c_str());
+  }
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Common common;
+  std::function<void()> run;
+  CLI::App app{"Looks at a running Muster world and changes it.", "muster"};
+  app.require_subcommand(1);
+  app.fallthrough();  // the options of all commands may stand behind the command, too
+  app.set_version_flag("--version", "muster " MUSTER_VERSION);
+  app.add_option("--world", common.where.world, "The world file whose server is meant (or MUSTER_WORLD)");
+  app.add_option("--connect", common.where.connect, "A server elsewhere: HOST:PORT or unix:PATH");
+  app.add_option("--token", common.where.token, "Its token (or MUSTER_TOKEN)");
+  app.add_option("--timeout", common.where.seconds_max, "Seconds to wait for an answer")
+      ->default_val(10)
+      ->check(CLI::Range(0.01, 86400.0));
+  app.add_flag("--json", common.json, "Print JSON");
+  app.footer(
+      "ENTITY is a path (/town/tower), a name (tower), the end of a path (town/tower), or an id (12:1).\n"
+      "Exit codes: 0 done, 1 refused or not found, 2 usage, 3 no server, 4 bad file.");
+
+  const auto command = [&](const char* name, const char* help, auto&& fill, std::function<void()> then) {
+    CLI::App* sub = app.add_subcommand(name, help);
+    fill(*sub);
+    sub->callback([&run, then = std::move(then)] { run = then; });
+  };
+
+  // --- worlds
+  std::string world;
+  ServerChoice server;
+  const auto server_options = [&](CLI::App& sub) {
+    sub.add_option("--schema", server.schemas, "A schema (.fbs, .bfbs) for the server that is started");
+    sub.add_option("--plugin", server.plugins, "A plugin for the server that is started");
+  };
+  command(
+      "new", "Make a world file",
+      [&](CLI::App& sub) {
+        sub.add_option("WORLD", world, "The file to make")->required();
+        server_options(sub);
+      },
+      [&] { make_new(common, world, server); });
+  Import import_;
+  command(
+      "import", "Bring a model file (glTF, FBX, Collada, OBJ, ...) into a world",
+      [&](CLI::App& sub) {
+        sub.add_option("FILE", import_.file, "The model")->required();
+        sub.add_option("WORLD", import_.world, "The world file; made where it is missing");
+        sub.add_option("--under", import_.under, "The entity it goes below");
+        sub.add_option("--name", import_.name, "What its root is called (the file's name)");
+        server_options(sub);
+      },
+      [&] { import(common, import_, server); });
+
+  // --- looking
+  List list;
+  command(
+      "ls", "List the children of an entity, or search below it",
+      [&](CLI::App& sub) {
+        sub.add_option("ENTITY", list.of, "The whole world if left out");
+        sub.add_option("--with", list.with, "Search: only entities that have this component");
+        sub.add_option("--name", list.name, "Search: only entities with this in their name");
+      },
+      [&] { ls(common, list); });
+  Tree tree_;
+  command(
+      "tree", "Draw the entities below an entity",
+      [&](CLI::App& sub) {
+        sub.add_option("ENTITY", tree_.of, "The whole world if left out");
+        sub.add_option("--depth", tree_.depth_max, "How many levels");
+      },
+      [&] { tree(common, tree_); });
+  std::string entity;
+  const auto entity_option = [&](CLI::App& sub) { sub.add_option("ENTITY", entity)->required(); };
+  command("show", "Show an entity's components", entity_option, [&] { show(common, entity); });
+  bool with_hash = false;
+  command(
+      "info", "Say what the world and its server are",
+      [&](CLI::App& sub) { sub.add_flag("--hash", with_hash, "With the hash of the whole state"); },
+      [&] { info(common, with_hash); });
+  std::string type;
+  command(
+      "types", "List the components and messages of the world, or describe one",
+      [&](CLI::App& sub) { sub.add_option("NAME", type); }, [&] { types(common, type); });
+  WatchFor watch_;
+  double rate = 0;
+  CLI::Option* rate_option = nullptr;
+  command(
+      "watch", "Print what changes, as it happens",
+      [&](CLI::App& sub) {
+        sub.add_option("ENTITY", watch_.entities, "The whole world if left out");
+        sub.add_flag("--below", watch_.below, "Everything below the entities too");
+        sub.add_flag("--values", watch_.values, "Values of components");
+        sub.add_flag("--structure", watch_.structure, "Entities made, moved, renamed, destroyed");
+        sub.add_flag("--events", watch_.events, "Messages from outside");
+        sub.add_option("--component", watch_.components, "Only values of this component");
+        sub.add_option("--message", watch_.messages, "Only messages of this type");
+        rate_option =
+            sub.add_option("--rate", rate,
+                           "Values at most so many times a second; 0: every change (10 where the world ticks)")
+                ->check(CLI::Range(0.0, 1e6));
+        sub.add_option("--for", watch_.seconds, "End after so many seconds")->check(CLI::PositiveNumber);
+        sub.add_option("--lines", watch_.lines, "End after so many lines");
+      },
+      [&] {
+        if (rate_option->count() > 0) watch_.rate_max = rate;
+        watch(common, watch_);
+      });
+
+  // --- changing
+  SetOne set_;
+  std::string expected;
+  CLI::Option* expect_option = nullptr;
+  command(
+      "set", "Write a field: muster set tower Health.value 50",
+      [&](CLI::App& sub) {
+        sub.add_option("ENTITY", set_.entity)->required();
+        sub.add_option("FIELD", set_.field, "Component.field")->required();
+        sub.add_option("VALUE", set_.value, "Several parts are separated by commas: 1,2,3")->required();
+        expect_option = sub.add_option("--expect", expected, "Refuse unless the field holds this now");
+      },
+      [&] {
+        if (expect_option->count() > 0) set_.expected = expected;
+        set(common, set_);
+      });
+  Push push_;
+  command(
+      "push", "Send a message: muster push tower Damage amount=5",
+      [&](CLI::App& sub) {
+        sub.add_option("ENTITY", push_.entity, "@world: everyone")->required();
+        sub.add_option("MESSAGE", push_.message)->required();
+        sub.add_option("FIELD=VALUE", push_.fields);
+        sub.add_flag("--below", push_.below, "Everything below the entity too");
+      },
+      [&] { push(common, push_); });
+  std::string component;
+  std::vector<std::string> fields;
+  command(
+      "add", "Give an entity a component",
+      [&](CLI::App& sub) {
+        entity_option(sub);
+        sub.add_option("COMPONENT", component)->required();
+        sub.add_option("FIELD=VALUE", fields);
+      },
+      [&] { add(common, entity, component, fields); });
+  command(
+      "remove", "Take a component from an entity",
+      [&](CLI::App& sub) {
+        entity_option(sub);
+        sub.add_option("COMPONENT", component)->required();
+      },
+      [&] { muster::cli::remove(common, entity, component); });
+  Spawn spawn_;
+  command(
+      "spawn", "Make an entity: muster spawn /town/orc Health.value=30",
+      [&](CLI::App& sub) {
+        sub.add_option("NAME", spawn_.name, "Its name, or its path")->required();
+        sub.add_option("COMPONENT[.FIELD=VALUE]", spawn_.values);
+        sub.add_option("--under", spawn_.under, "Its parent");
+        sub.add_option("--before", spawn_.before, "The sibling it is put before");
+        sub.add_flag("--suffix", spawn_.suffix, "A taken name gets the next free suffix: orc~2");
+      },
+      [&] { spawn(common, spawn_); });
+  std::vector<std::string> entities;
+  command(
+      "destroy", "End entities and everything below them",
+      [&](CLI::App& sub) { sub.add_option("ENTITY", entities)->required(); }, [&] { destroy(common, entities); });
+  std::string parent, before;
+  command(
+      "reparent", "Hang an entity under another one",
+      [&](CLI::App& sub) {
+        entity_option(sub);
+        sub.add_option("PARENT", parent, "/: it becomes a root")->required();
+        sub.add_option("--before", before, "The sibling it is put before");
+      },
+      [&] { reparent(common, entity, parent, before); });
+  std::string name;
+  command(
+      "rename", "Name an entity",
+      [&](CLI::App& sub) {
+        entity_option(sub);
+        sub.add_option("NAME", name)->required();
+      },
+      [&] { muster::cli::rename(common, entity, name); });
+  command("save", "Save the world to its file", [](CLI::App&) {}, [&] { save(common); });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    return app.exit(asked);  // --help, --version
+  } catch (const CLI::ParseError& error) {
+    return complain({Exit::usage, std::string(error.what()) + "\nmuster --help says how it is used"}, common.json);
+  }
+  try {
+    run();
+  } catch (const Failure& failure) {
+    std::fflush(stdout);
+    return complain(failure, common.json);
+  } catch (const std::exception& error) {
+    return complain({Exit::refused, error.what()}, common.json);
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    return complain({Exit::refused, "the output could not be written"}, common.json);
+  return 0;
+}

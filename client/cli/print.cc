@@ -1,0 +1,57 @@
+#include "client/cli/print.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include "messages/value_text.h"
+
+namespace muster::cli {
+namespace {
+
+/// Characters, as far as every UTF-8 character is one column wide.
+std::size_t width(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+}  // namespace
+
+void print_line(std::string_view line) {
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fputc('\n', stdout);
+}
+
+void Columns::add(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = printable(cell);
+  rows_.push_back(std::move(cells));
+}
+
+void Columns::print() const {
+  if (rows_.size() == (titled_ ? 1u : 0u)) return;
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows_) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+  }
+  for (const auto& row : rows_) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += row[i] + std::string(widths[i] - width(row[i]) + 2, ' ');
+    line.erase(line.find_last_not_of(' ') + 1);
+    print_line(line);
+  }
+}
+
+std::string seconds_text(std::uint64_t ns) {
+  const std::uint64_t seconds = ns / 1'000'000'000;
+  if (seconds >= 3600) return std::to_string(seconds / 3600) + " h " + std::to_string(seconds / 60 % 60) + " min";
+  if (seconds >= 60) return std::to_string(seconds / 60) + " min " + std::to_string(seconds % 60) + " s";
+  return number_text(static_cast<double>(ns / 1'000'000) / 1000) + " s";
+}
+
+std::string number_text(double value) {
+  char buffer[40];
+  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,34 @@
+// A muster-server that a command starts for itself, and stops when it is done.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "client/cli/where.h"
+
+namespace muster::cli {
+
+/// The child process. Ended, without waiting for a save, where a failure comes first.
+class ServerProcess {
+ public:
+  /// Starts muster-server on the world, found beside this program or on the PATH, listening on a Unix socket in a private
+  /// folder; returns when it can be reached. `arguments` go behind the world. Fails with Exit::bad_file in the
+  /// server's words where it cannot open the world, and with Exit::unreachable where it cannot be started.
+  ServerProcess(const Where& where, const std::string& world, const std::vector<std::string>& arguments);
+  ~ServerProcess();
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
+
+  /// Asks it to stop and waits; it saves the world. Fails in its words where it could not.
+  void stop();
+
+ private:
+  std::string said();
+  /// Exit status once it ended; -1 while it runs.
+  int ended();
+
+  int pid_ = -1;
+  std::string folder_;  // for its socket and what it says
+};
+
+}  // namespace muster::cli

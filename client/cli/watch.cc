@@ -1,0 +1,281 @@
+// `muster watch`: prints what changes in a world, as it happens.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <unordered_map>
+
+#include "client/cli/commands.h"
+#include "client/cli/failure.h"
+#include "client/cli/print.h"
+#include "client/cli/remote_world.h"
+
+namespace muster::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// Messages that come with every tick or stand behind others; shown only where they are named.
+bool is_background(TypeId type) {
+  return type == TypeTraits<Update>::id || type == TypeTraits<Advance>::id || type == TypeTraits<InternText>::id ||
+         type == TypeTraits<Grant>::id || type == TypeTraits<ReturnGrant>::id;
+}
+
+/// Who is where, kept up to date by what the watch tells, so that lines name entities by their paths.
+class Places {
+ public:
+  explicit Places(RemoteWorld& world) : world_(world) {}
+
+  void put(Entity e, Entity parent, Text name) { known_[e] = {parent, world_.text(name)}; }
+  void put(Entity e, Entity parent) { known_[e].parent = parent; }
+  void put(Entity e, Text name) { known_[e].name = world_.text(name); }
+  void forget(Entity e) { known_.erase(e); }
+  std::string path(Entity e) {
+    std::string path;
+    for (int depth = 0; e && depth < 1000; ++depth) {
+      auto at = known_.find(e);
+      if (at == known_.end()) at = known_.emplace(e, ask(e)).first;
+      std::string name = at->second.name.empty() ? id_text(e) : at->second.name;
+      path.insert(0, "/" + name);
+      e = at->second.parent;
+    }
+    return path;
+  }
+
+ private:
+  struct Place {
+    Entity parent;
+    std::string name;
+  };
+  /// Parents of what is watched are not told by the watch.
+  Place ask(Entity e) {
+    const auto shown = world_.client().show(e);
+    return shown ? Place{shown->about.parent, shown->about.name} : Place{};
+  }
+
+  RemoteWorld& world_;
+  std::unordered_map<Entity, Place> known_;
+};
+
+struct Line {
+  std::uint64_t sequence = 0;
+  Entity entity;
+  const char* what = "";     ///< for programs: value, removed, created, destroyed, moved, renamed, left, event, gap
+  std::string text;          ///< for people
+  std::string members = {};  ///< JSON members behind the common ones, each ", ..."
+};
+
+class Watcher {
+ public:
+  Watcher(const Common& common, const WatchFor& asked)
+      : common_(common), asked_(asked), world_(connect(common.where)), places_(world_) {}
+
+  void run() {
+    const bool all = !asked_.values && !asked_.structure && !asked_.events;
+    session::Watch state;
+    for (const std::string& name : asked_.entities) state.entities.push_back(world_.find(name).entity);
+    state.subtree = asked_.below;
+    session::Watch events = state;
+    values_ = all ? asked_.messages.empty() || !asked_.components.empty() : asked_.values;
+    structure_ = all ? asked_.messages.empty() && asked_.components.empty() : asked_.structure;
+    const bool want_events = all ? asked_.components.empty() || !asked_.messages.empty() : asked_.events;
+    for (const std::string& name : asked_.components)
+      state.components.push_back(must(find_component(world_.types(), name))->id);
+    for (const std::string& name : asked_.messages)
+      events.messages.push_back(must(find_message(world_.types(), name))->id);
+    state.values = values_;
+    state.structure = true;  // for the paths
+    // A world that ticks changes faster than anybody reads.
+    state.rate_max = static_cast<float>(asked_.rate_max.value_or(world_.client().welcome().hz > 0 ? 10 : 0));
+    std::signal(SIGINT, [](int) { interrupted = 1; });
+    std::signal(SIGTERM, [](int) { interrupted = 1; });
+    state_watch_ = must(world_.client().watch(state));
+    if (want_events) {
+      events.events = true;
+      must(world_.client().watch(events));
+    }
+    const auto started = std::chrono::steady_clock::now();
+    const auto over = [&] {
+      return interrupted || (asked_.lines > 0 && printed_ >= asked_.lines) ||
+             (asked_.seconds > 0 &&
+              std::chrono::steady_clock::now() - started >= std::chrono::duration<double>(asked_.seconds));
+    };
+    while (!over()) {
+      const auto frame = must(world_.client().next(0, 100ms));
+      if (frame) take(*frame);
+    }
+  }
+
+ private:
+  void take(const Received& frame) {
+    const BatchView batch = frame.batch();
+    if (frame.header.request != state_watch_) return take_event(frame, batch);
+    if (frame.is<session::Watching>()) {
+      if (settled_) return;
+      settled_ = frame.is_last();
+      return announce();
+    }
+    // Until the first frame without `more`, this is how things stood, not a change.
+    const bool print = settled_;
+    take_state(frame, batch, print);
+    if (!settled_ && frame.is_last()) {
+      settled_ = true;
+      announce();
+    }
+  }
+
+  void announce() {
+    if (settled_ && !common_.json) {
+      std::fputs("watching; end with Ctrl-C\n", stderr);
+      std::fflush(stderr);
+    }
+  }
+
+  template <class M>
+  static M message(BatchView batch, std::uint32_t i) {
+    M read;
+    std::memcpy(&read, batch.payload(i), sizeof read);
+    return read;
+  }
+
+  void take_state(const Received& frame, BatchView batch, bool print) {
+    for (std::uint32_t i = 0; i < batch.count(); ++i) {
+      if (over_lines()) return;
+      const Entity e = batch.target(i);
+      Line line{frame.envelope.sequence, e, "", {}, {}};
+      switch (batch.type()) {
+        case TypeTraits<Create>::id: {
+          const auto create = message<Create>(batch, i);
+          places_.put(e, create.parent, Text{create.name});
+          line.what = "created";
+          if (print && structure_) this->print(line);
+          break;
+        }
+        case TypeTraits<Reparent>::id: {
+          places_.put(e, message<Reparent>(batch, i).parent);
+          line.what = "moved";
+          if (print && structure_) this->print(line);
+          break;
+        }
+        case TypeTraits<Rename>::id:
+          places_.put(e, Text{message<Rename>(batch, i).name});
+          line.what = "renamed";
+          if (print && structure_) this->print(line);
+          break;
+        case TypeTraits<Destroy>::id:
+          line.what = "destroyed";
+          if (print && structure_) this->print(line);
+          places_.forget(e);
+          break;
+        case TypeTraits<session::Left>::id:
+          line.what = "left";
+          if (print && structure_) this->print(line);
+          break;
+        case TypeTraits<Remove>::id: {
+          const TypeId component = message<Remove>(batch, i).component;
+          const TypeDescriptor* type = world_.types().find(component);
+          line.what = "removed";
+          line.text = type ? type->name : "#" + std::to_string(component);
+          line.members = member("component", line.text);
+          if (print && values_) this->print(line);
+          break;
+        }
+        case TypeTraits<Set>::id:
+          for (const RowSetEntry& entry : batch.row_set()) {
+            if (!print || !values_ || is_kept_by_registry(entry.type)) continue;
+            const TypeDescriptor& type = *world_.types().find(entry.type);
+            const std::byte* value = batch.payload(i) + entry.offset;
+            line.what = "value";
+            line.text = type.name + "  " + value_line(world_.types(), type, value, world_);
+            line.members = member("component", type.name) + ", \"value\": " + json(type, value);
+            this->print(line);
+          }
+          break;
+        default: break;
+      }
+    }
+  }
+
+  void take_event(const Received& frame, BatchView batch) {
+    if (frame.is<session::Watching>()) return;
+    if (frame.is<session::Gap>()) {
+      const auto gap = session::read<session::Gap>(batch);
+      Line line{
+          gap.through, {}, "gap", std::to_string(gap.lost) + " messages were not sent: this line was too slow", {}};
+      line.members = ", \"lost\": " + std::to_string(gap.lost);
+      return print(line);
+    }
+    const bool timed = batch.kind() == BatchKind::timed;
+    const BatchView inner = timed ? batch.inner() : batch;
+    if (asked_.messages.empty() && is_background(inner.type())) return;
+    const TypeDescriptor& type = *world_.types().find(inner.type());
+    const std::byte* table = inner.kind() == BatchKind::table ? inner.body() : nullptr;
+    for (std::uint32_t i = 0; i < inner.count() && !over_lines(); ++i) {
+      Line line{frame.envelope.sequence, {}, "event", type.name, member("message", type.name)};
+      if (timed) line.text += " (timed)";
+      if (table) {
+        const TableItem item = table_item(inner, table);
+        table = item.next;
+        line.entity = item.target;
+        JsonWriter out;
+        write_json(out, world_.types(), type, TableReader::root(item.table), world_);
+        line.text += "  " + out.text();
+        line.members += ", \"value\": " + out.text();
+      } else {
+        if (inner.kind() != BatchKind::world) line.entity = inner.target(i);
+        const std::byte* value = inner.payload(i);
+        line.text += "  " + value_line(world_.types(), type, value, world_);
+        line.members += ", \"value\": " + json(type, value);
+      }
+      line.members += ", \"author\": " + std::to_string(frame.envelope.author);
+      print(line);
+    }
+  }
+
+  static std::string member(const char* key, const std::string& value) {
+    JsonWriter out;
+    return ", \"" + std::string(key) + "\": " + out.value(value).text();
+  }
+  std::string json(const TypeDescriptor& type, const std::byte* value) {
+    JsonWriter out;
+    write_json(out, world_.types(), type, value, world_);
+    return out.text();
+  }
+  bool over_lines() const { return asked_.lines > 0 && printed_ >= asked_.lines; }
+
+  void print(const Line& line) {
+    if (over_lines()) return;
+    ++printed_;
+    const std::string path = line.entity ? places_.path(line.entity) : "";
+    if (common_.json) {
+      JsonWriter out;
+      out.open_object().member("sequence", line.sequence).member("what", line.what);
+      if (line.entity) out.member("id", id_text(line.entity)).member("path", path);
+      print_line(out.text() + line.members + "}");
+    } else {
+      const std::string who = line.entity ? NamedEntity{line.entity, path}.text() : "@world";
+      const bool named = line.text.empty() || line.what == std::string_view("removed");
+      print_line(std::to_string(line.sequence) + "  " + who + "  " + (named ? line.what : "") +
+                 (named && !line.text.empty() ? " " : "") + line.text);
+    }
+    std::fflush(stdout);
+  }
+
+  const Common& common_;
+  const WatchFor& asked_;
+  RemoteWorld world_;
+  Places places_;
+  std::uint64_t state_watch_ = 0;
+  bool values_ = false, structure_ = false;
+  bool settled_ = false;
+  std::uint64_t printed_ = 0;
+};
+
+}  // namespace
+
+void watch(const Common& common, const WatchFor& asked) { Watcher(common, asked).run(); }
+
+}  // namespace muster::cli

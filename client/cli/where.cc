@@ -1,0 +1,83 @@
+#include "client/cli/where.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "client/cli/failure.h"
+#include "client/cpp/address_file.h"
+
+namespace muster::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+Client open(const Where& where, std::string address, std::string token) {
+  ClientOptions options;
+  options.address = std::move(address);
+  options.token = std::move(token);
+  options.name = variable("USER");
+  options.kind = "muster";
+  options.time_max = std::chrono::nanoseconds(static_cast<std::int64_t>(where.seconds_max * 1e9));
+  const std::string at = options.address;
+  auto client = Client::connect(std::move(options));
+  // Whatever went wrong before the world was open: it could not be reached.
+  if (!client) fail(Exit::unreachable, "cannot open the world at " + at + ": " + client.error().text);
+  return std::move(*client);
+}
+
+/// Worlds of the current folder that have a running server, by their address files.
+std::vector<ServerAddress> served_here() {
+  std::vector<ServerAddress> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(".", error)) {
+    const std::string world = entry.path().lexically_normal().string();
+    if (!world.ends_with(".muster")) continue;
+    if (auto address = read_address_file(world)) found.push_back(std::move(*address));
+  }
+  std::ranges::sort(found, {}, &ServerAddress::world);
+  return found;
+}
+
+}  // namespace
+
+bool is_served(const std::string& world) { return read_address_file(world).has_value(); }
+
+Client connect_to_world(const Where& where, const std::string& world) {
+  const auto address = read_address_file(world);
+  if (!address) {
+    std::error_code error;
+    if (address.error().kind == ClientError::Kind::lost && !fs::exists(world, error))
+      fail(Exit::unreachable, "there is no world " + world);
+    fail(Exit::unreachable, address.error().text);
+  }
+  return open(where, address->best(), where.token.empty() ? address->token : where.token);
+}
+
+Client connect(const Where& given) {
+  Where where = given;
+  if (where.token.empty()) where.token = variable("MUSTER_TOKEN");
+  if (!where.connect.empty()) {
+    if (where.token.empty()) fail(Exit::usage, "--connect needs the server's token: --token, or MUSTER_TOKEN");
+    return open(where, where.connect, where.token);
+  }
+  if (where.world.empty()) where.world = variable("MUSTER_WORLD");
+  if (!where.world.empty()) return connect_to_world(where, where.world);
+  const auto here = served_here();
+  if (here.size() == 1) return open(where, here[0].best(), where.token.empty() ? here[0].token : where.token);
+  if (here.empty())
+    fail(Exit::unreachable,
+         "no world is served in this folder; name one with --world or MUSTER_WORLD, or a server with --connect");
+  std::string text = "several worlds are served in this folder; name one with --world:";
+  for (const ServerAddress& each : here) text += "\n  " + each.world;
+  fail(Exit::unreachable, text);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,26 @@
+// Which server a command talks to.
+#pragma once
+
+#include <string>
+
+#include "client/cpp/client.h"
+
+namespace muster::cli {
+
+/// What the command line and the environment say about it.
+struct Where {
+  std::string world;    ///< --world, else MUSTER_WORLD
+  std::string connect;  ///< --connect: "host:port" or "unix:/path"
+  std::string token;    ///< --token, else MUSTER_TOKEN
+  double seconds_max = 10;
+};
+
+/// Connects to --connect; else to the server of the world; else to that of the one served world in the current folder.
+/// Fails with Exit::unreachable where there is none, or several.
+Client connect(const Where& where);
+/// To the server of this world file; `pid` receives the server's process.
+Client connect_to_world(const Where& where, const std::string& world);
+/// True where a server of this world file runs.
+bool is_served(const std::string& world);
+
+}  // namespace muster::cli
