@@ -36,8 +36,10 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
     const TimerId id = batch.timer() ? batch.timer() : next_timer_++;
     if (header.argument <= now_ns_)
       cascade_.append_batch(batch.inner());
-    else
-      timers_.add(id, batch);
+    else if (!timers_.add(id, batch)) {
+      note({RefusalCode::bad_value, {}, header.type}, receipt);
+      return true;
+    }
     ++receipt.handled;
     return true;
   }
@@ -66,8 +68,13 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
     case BatchKind::subtree: {
       const std::uint32_t end =
           begin + static_cast<std::uint32_t>(std::min<std::uint64_t>(header.count - begin, messages_max));
-      for (std::uint32_t i = begin; i < end; ++i)
+      for (std::uint32_t i = begin; i < end; ++i) {
+        if (is_structural(header.type)) {
+          note({RefusalCode::bad_value, batch.target(i), header.type}, receipt);
+          continue;
+        }
         to_subtree(*route, batch.target(i), header.argument, batch.payload(i), header.payload_bytes, false, receipt);
+      }
       cursor.message = end;
       return end == header.count;
     }
@@ -75,6 +82,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
       const std::uint32_t end =
           begin + static_cast<std::uint32_t>(std::min<std::uint64_t>(header.count - begin, messages_max));
       for (std::uint32_t i = begin; i < end; ++i) {
+        if (refused_as_pass(*route, receipt)) continue;
         if (is_builtin(header.type)) builtin_world(*route, batch.payload(i), {}, receipt);
         to_world(*route, const_cast<std::byte*>(batch.payload(i)), receipt);
       }
@@ -91,7 +99,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
           to_subtree(*route, item.target, header.argument, bytes, sizeof item.table, true, receipt);
         else if (item.target)
           to_entity(*route, item.target, &item.table, receipt);
-        else {
+        else if (!refused_as_pass(*route, receipt)) {
           if (is_builtin(header.type)) builtin_world(*route, nullptr, item.table, receipt);
           to_world(*route, &item.table, receipt);
         }
@@ -216,12 +224,15 @@ void Delivery::to_subtree(MessageRoute& route, Entity target, std::uint64_t part
   targets.swap(targets_);
 }
 
+bool Delivery::refused_as_pass(const MessageRoute& route, Receipt& receipt) const noexcept {
+  if (!is_structural(route.type->id) && !route.writes_message) return false;
+  note({RefusalCode::bad_value, {}, route.type->id}, receipt);
+  return true;
+}
+
 void Delivery::to_world(MessageRoute& route, void* message, Receipt& receipt) {
   bool called = is_builtin(route.type->id);
   for (const Handler* handler : route.active) {
-    if (handler->writes_message)
-      fatal("handler \"" + handler->name + "\" changes or consumes " + route.type->name +
-            ", which was pushed as a pass");
     if (handler->options.on_begin) {
       running_ = handler;
       const bool begins = handler->options.on_begin();
@@ -334,6 +345,15 @@ void Delivery::foresee(const BatchView& batch, Row row, const std::byte* payload
   }
 }
 
+void Delivery::tell(MessageRoute& route, Entity target, const std::byte* payload, std::uint32_t bytes) {
+  if (route.active.empty()) return;
+  if (route.writes_message) {
+    scratch_.assign(payload, payload + bytes);
+    payload = scratch_.data();
+  }
+  one(route, context_.storage.find(target), const_cast<std::byte*>(payload));
+}
+
 void Delivery::builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload,
                        Receipt& receipt) {
   const TypeId type = batch.type();
@@ -355,7 +375,7 @@ void Delivery::builtin(const BatchView& batch, MessageRoute& route, Entity targe
     const std::span<const Entity> doomed = structure_.doomed(target);
     targets_.assign(doomed.begin(), doomed.end());
     for (const Entity e : targets_) {
-      one(route, context_.storage.find(e), const_cast<std::byte*>(payload));
+      tell(route, e, payload, batch.header().payload_bytes);
       if (follows)
         for (const TypeId component : context_.storage.find(e).chunk->archetype->types)
           follow(ChangeKind::removed, e, component);
@@ -379,7 +399,7 @@ void Delivery::builtin(const BatchView& batch, MessageRoute& route, Entity targe
   }
   ++receipt.handled;
   if (type == TypeTraits<Destroy>::id) return;
-  if (!route.active.empty()) one(route, context_.storage.find(target), const_cast<std::byte*>(payload));
+  tell(route, target, payload, batch.header().payload_bytes);
   if (!follows) return;
   if (creates)
     for (const TypeId component : context_.storage.find(target).chunk->archetype->types)

@@ -51,6 +51,11 @@ class Delivery {
   void to_world(MessageRoute& route, void* message, Receipt& receipt);
   void to_subtree(MessageRoute& route, Entity target, std::uint64_t parts, const std::byte* payload,
                   std::uint32_t bytes, bool table, Receipt& receipt);
+  /// Handlers that change or end a message work on a target's copy; everyone who matches has none. Such a pass, and one of
+  /// a structural message, is refused whole.
+  bool refused_as_pass(const MessageRoute& route, Receipt& receipt) const noexcept;
+  /// The handlers of a structural message, on a copy where one of them changes it.
+  void tell(MessageRoute& route, Entity target, const std::byte* payload, std::uint32_t bytes);
   void builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload, Receipt& receipt);
   void builtin_world(MessageRoute& route, const std::byte* payload, std::span<const std::byte> table, Receipt& receipt);
   bool call(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,

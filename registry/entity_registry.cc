@@ -37,8 +37,13 @@ Receipt EntityRegistry::Impl::deliver_input(const BatchView& batch, InputKind ki
   const Envelope envelope = seal(kind, author, request, batch.bytes());
   Receipt receipt;
   receipt.sequence = envelope.sequence;
-  BatchCursor all;
-  delivery.deliver(batch, all, ~std::uint64_t{0}, receipt);
+  if ((kind == InputKind::inbox || author != 0) && batch.kind() == BatchKind::timed && batch.timer() != 0) {
+    receipt.refused = 1;  // ids of timers are the registry's to give
+    receipt.refusal = {RefusalCode::bad_value, {}, batch.type()};
+  } else {
+    BatchCursor all;
+    delivery.deliver(batch, all, ~std::uint64_t{0}, receipt);
+  }
   counters.messages += receipt.handled + receipt.unhandled + receipt.dead + receipt.refused;
   counters.unhandled += receipt.unhandled;
   counters.dead += receipt.dead;
@@ -86,6 +91,7 @@ bool EntityRegistry::Impl::deliver_cascade() {
     }
   }
   if (cascade.empty()) return true;
+  cascade.seal();  // what is carried over is never extended, so that saved and read back it is the same
   ++counters.carried;
   return false;
 }
@@ -99,7 +105,8 @@ void EntityRegistry::Impl::claim_ids(const BatchView& batch) {
     if (const TimerId timer = batch.timer(); timer >= next_timer) next_timer = timer + 1;
     return;
   }
-  if (batch.type() != TypeTraits<Create>::id) return;
+  if (batch.type() != TypeTraits<Create>::id || (batch.kind() != BatchKind::each && batch.kind() != BatchKind::shared))
+    return;
   for (std::uint32_t i = 0; i < batch.count(); ++i)
     if (batch.target(i) == storage.ids().peek()) storage.reserve();
 }
@@ -257,9 +264,19 @@ Entity EntityRegistry::reserve() {
 }
 
 Entity EntityRegistry::grant(std::uint32_t count, std::uint64_t author) {
-  const auto first = static_cast<std::uint32_t>(storage_->ids().indices());
-  push(Grant{.first = first, .count = count, .author = author});
-  return {first, 1};
+  check_outside();
+  known().need<Grant>();
+  return delivering(*impl_, [&] {
+    // What waits may take ids: only then is known which are unused.
+    impl_->deliver_carried();
+    impl_->deliver_inputs(InputKind::post, 0, 0);
+    const Entity first{static_cast<std::uint32_t>(storage_->ids().indices()), 1};
+    BatchBuilder builder;
+    builder.append_world(Grant{.first = first.index, .count = count, .author = author});
+    impl_->deliver_input(builder.front(), InputKind::push, 0, 0);
+    impl_->deliver_cascade();
+    return first;
+  });
 }
 
 void EntityRegistry::return_grant(Entity first, std::uint32_t count) {

@@ -85,7 +85,8 @@ void HandlerTable::remove(std::uint64_t ordinal) {
   MessageRoute& route = *this->route((*at)->message);
   std::vector<Handler*> order = route.order;
   std::erase(order, at->get());
-  refresh(route, std::move(order));
+  refresh(route,
+          ordered(std::move(order)));  // whom it kept apart may change places: the order is that of those who are there
   handlers_.erase(at);
 }
 

@@ -346,7 +346,7 @@ class StateReader {
     const std::optional<BatchView> timed = batch(bytes);
     if (!timed) return;
     if (!expect(timed->kind() == BatchKind::timed && key.key < row_.next_timer, "a timer is not one")) return;
-    r_.timers.add(key.key, *timed);
+    expect(r_.timers.add(key.key, *timed), "a timer is there twice");
   }
   void finish(StateSection section) {
     at_ = {section, 0, 0};

@@ -75,6 +75,14 @@ void Structure::restore_names() {
   }
 }
 
+Refusal Structure::judge(std::span<const RowSetEntry> rows) {
+  for (const RowSetEntry& entry : rows) {
+    if (entry.type == name_type || entry.type == child_of_type) return refuse(RefusalCode::bad_value, {}, entry.type);
+    if (!types_.component(entry.type)) return refuse(RefusalCode::unknown_component, {}, entry.type);
+  }
+  return {};
+}
+
 const Structure::RowPlan& Structure::plan(std::span<const RowSetEntry> rows, bool named, Archetype* from,
                                           RowPlan& remembered) {
   RowPlan& p = remembered;
@@ -86,21 +94,12 @@ const Structure::RowPlan& Structure::plan(std::span<const RowSetEntry> rows, boo
   p.from = from;
   p.to = nullptr;
   p.copies.clear();
-  p.refusal = {};
+  p.refusal = judge(rows);
+  if (p.refusal.code != RefusalCode::none) return p;
   types_scratch_.clear();
   if (from) types_scratch_ = from->types;
   if (named) types_scratch_.push_back(name_type);
-  for (const RowSetEntry& entry : rows) {
-    if (entry.type == name_type || entry.type == child_of_type) {
-      p.refusal = refuse(RefusalCode::bad_value, {}, entry.type);
-      return p;
-    }
-    if (!types_.component(entry.type)) {
-      p.refusal = refuse(RefusalCode::unknown_component, {}, entry.type);
-      return p;
-    }
-    types_scratch_.push_back(entry.type);
-  }
+  for (const RowSetEntry& entry : rows) types_scratch_.push_back(entry.type);
   if (named) types_.need<Name>();
   std::ranges::sort(types_scratch_);
   const auto doubles = std::ranges::unique(types_scratch_);
@@ -141,16 +140,13 @@ Refusal Structure::create(Entity e, const Create& message, const std::byte* payl
       (!message.parent || !storage_.alive(message.before) || hierarchy_.parent(message.before) != message.parent))
     return refused({RefusalCode::bad_value, e, TypeTraits<Create>::id, hash32("before")});
   Text name = message.name;
-  if (name) {
-    if (!texts_.knows(name)) return refused({RefusalCode::bad_name, e, TypeTraits<Create>::id, hash32("name")});
-    if (names_.find(message.parent, name)) {
-      if (message.clash == NameClash::refuse)
-        return refused({RefusalCode::name_taken, e, TypeTraits<Create>::id, hash32("name")});
-      name = names_.free_name(message.parent, name, texts_);
-    }
-  }
+  if (!texts_.knows(name)) return refused({RefusalCode::bad_name, e, TypeTraits<Create>::id, hash32("name")});
+  const bool clash = name && names_.find(message.parent, name);
+  if (clash && message.clash == NameClash::refuse)
+    return refused({RefusalCode::name_taken, e, TypeTraits<Create>::id, hash32("name")});
   const RowPlan& plan = this->plan(rows, static_cast<bool>(name), nullptr, create_plan_);
   if (plan.refusal.code != RefusalCode::none) return refused(plan.refusal);
+  if (clash) name = names_.free_name(message.parent, name, texts_);  // keeps a text: not before all is judged
 
   const Row row = storage_.create(e, *plan.to, parent ? parent.chunk->depth + 1 : 0, message.parent);
   write(row, plan, payload);
@@ -189,14 +185,17 @@ Refusal Structure::destroy(Entity top) {
 Refusal Structure::set(Entity e, const Set& message, const std::byte* payload, std::span<const RowSetEntry> rows) {
   Row row = storage_.find(e);
   Archetype& from = *row.chunk->archetype;
-  const RowPlan& plan = this->plan(rows, false, &from, set_plan_);
-  if (plan.refusal.code != RefusalCode::none) return refuse(plan.refusal.code, e, plan.refusal.type);
+  if (Refusal refusal = judge(rows); refusal.code != RefusalCode::none) {
+    refusal.entity = e;
+    return refusal;
+  }
   if (message.mode != SetMode::add_or_replace)
     for (const RowSetEntry& entry : rows) {
       const bool has = from.has(entry.type);
       if (message.mode == SetMode::replace && !has) return refuse(RefusalCode::missing_component, e, entry.type);
       if (message.mode == SetMode::add && has) return refuse(RefusalCode::bad_value, e, entry.type);
     }
+  const RowPlan& plan = this->plan(rows, false, &from, set_plan_);
   if (plan.to != &from)
     row = storage_.move(e, *plan.to, row.chunk->depth, row.chunk->depth ? row.chunk->parents()[row.row] : Entity{});
   write(row, plan, payload);
@@ -230,7 +229,7 @@ Refusal Structure::set_field(Entity e, const SetField& message, const std::uint8
   if (column == no_column) return refuse(RefusalCode::missing_component, e, message.component);
   const FieldPlace* place = types_.table().place(*type->descriptor, message.field);
   if (!place) return refuse(RefusalCode::unknown_field, e, message.component, message.field);
-  const std::uint32_t bytes = place->size * place->count;
+  const std::uint32_t bytes = place->size;  // of a whole array, where that was named
   if (bytes != message.bytes || bytes > message.value.size())
     return refuse(RefusalCode::bad_value, e, message.component, message.field);
   std::byte* value = row.at(column, type->size);

@@ -17,8 +17,8 @@
 
 namespace muster {
 
-/// Whether the registry itself acts on this message type.
-constexpr bool is_builtin(TypeId message) noexcept {
+/// Messages that say what becomes of one entity. Sent to the world or to a line of entities they are refused.
+constexpr bool is_structural(TypeId message) noexcept {
   switch (message) {
     case TypeTraits<Create>::id:
     case TypeTraits<Destroy>::id:
@@ -28,13 +28,19 @@ constexpr bool is_builtin(TypeId message) noexcept {
     case TypeTraits<SetFieldIf>::id:
     case TypeTraits<Reparent>::id:
     case TypeTraits<Rename>::id:
+    case TypeTraits<ComponentChanged>::id: return true;
+    default: return false;
+  }
+}
+/// Whether the registry itself acts on this message type.
+constexpr bool is_builtin(TypeId message) noexcept {
+  switch (message) {
     case TypeTraits<InternText>::id:
     case TypeTraits<Grant>::id:
     case TypeTraits<ReturnGrant>::id:
     case TypeTraits<CancelTimer>::id:
-    case TypeTraits<ComponentChanged>::id:
     case TypeTraits<Advance>::id: return true;
-    default: return false;
+    default: return is_structural(message);
   }
 }
 
@@ -84,6 +90,8 @@ class Structure {
     std::vector<Copy> copies;
     Refusal refusal;
   };
+  /// Whether these components can be given. An archetype is made only for a message that is not refused.
+  Refusal judge(std::span<const RowSetEntry> rows);
   const RowPlan& plan(std::span<const RowSetEntry> rows, bool named, Archetype* from, RowPlan& remembered);
   void write(Row row, const RowPlan& plan, const std::byte* payload);
   void write_name(Row row, Text name);

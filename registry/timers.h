@@ -18,11 +18,13 @@ class Timers {
     TimerId id;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
-  /// Keeps a copy of a whole timed batch under `id`.
-  void add(TimerId id, const BatchView& timed) {
+  /// Keeps a copy of a whole timed batch under `id`. False, and nothing kept, where a timer with that id waits.
+  [[nodiscard]] bool add(TimerId id, const BatchView& timed) {
     const Key key{timed.header().argument, id};
+    if (!due_by_id_.emplace(id, key.due_ns).second) return false;
     const auto bytes = timed.bytes();
-    if (waiting_.emplace(key, std::vector<std::byte>(bytes.begin(), bytes.end())).second) due_by_id_[id] = key.due_ns;
+    waiting_.emplace(key, std::vector<std::byte>(bytes.begin(), bytes.end()));
+    return true;
   }
   bool cancel(TimerId id) {
     const auto at = due_by_id_.find(id);

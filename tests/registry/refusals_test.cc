@@ -1,0 +1,181 @@
+#include <catch2/catch.hpp>
+
+#include <vector>
+
+#include "messages/batch_builder.h"
+#include "registry/entity_registry.h"
+#include "tests/registry/game.h"
+
+using namespace muster;
+
+namespace {
+
+template <class M>
+Receipt push_foreign(EntityRegistry& registry, Entity target, const M& message) {
+  BatchBuilder builder;
+  builder.append(target, message);
+  return registry.push_batch(builder.front().bytes(), 7);
+}
+
+/// Everything that decides the future but the sequence number, which a refused input takes too.
+struct Seen {
+  std::uint32_t archetypes;
+  std::size_t texts;
+  std::uint64_t entities;
+  friend bool operator==(const Seen&, const Seen&) = default;
+};
+Seen look(const EntityRegistry& registry) {
+  return {registry.storage().next_archetype(), registry.text_count(), registry.entity_count()};
+}
+
+}  // namespace
+
+TEST_CASE("a refused Set makes no archetype") {
+  EntityRegistry registry;
+  registry.add_type<game::Armor>();
+  const Entity orc = registry.create("orc", game::Health{});
+  const Seen before = look(registry);
+  for (const SetMode mode : {SetMode::replace, SetMode::add}) {
+    BatchBuilder builder;
+    builder.append_rows(orc, Set{.mode = mode}, game::Health{}, game::Armor{});
+    const Receipt receipt = registry.push_batch(builder.front().bytes(), 7);
+    CHECK(receipt.refused == 1);
+    CHECK(look(registry) == before);
+  }
+}
+
+TEST_CASE("a refused Create keeps no text of the suffix it would have taken") {
+  EntityRegistry registry;
+  const Entity first = registry.grant(1, 7);
+  registry.create("orc", game::Health{});
+  const Seen before = look(registry);
+  BatchBuilder builder;
+  builder.append_rows(first, Create{.name = text_of("orc"), .clash = NameClash::suffix}, Name{});
+  const Receipt receipt = registry.push_batch(builder.front().bytes(), 7);
+  CHECK(receipt.refused == 1);
+  CHECK(receipt.refusal.code == RefusalCode::bad_value);
+  CHECK(look(registry) == before);
+}
+
+TEST_CASE("SetField writes a whole array and one element of it") {
+  EntityRegistry registry;
+  const Entity orc = registry.create("orc", game::Slots{});
+  SetField all{.component = TypeTraits<game::Slots>::id, .field = hash32("counts"), .bytes = 8};
+  for (std::size_t i = 0; i < 8; ++i) all.value[i] = static_cast<std::uint8_t>(i);
+  REQUIRE(registry.push(orc, all).handled == 1);
+  CHECK(registry.get<game::Slots>(orc).counts[3] == 0x0706);
+  SetField one{.component = TypeTraits<game::Slots>::id, .field = hash32("counts[2]"), .bytes = 2};
+  one.value[0] = 9;
+  REQUIRE(registry.push(orc, one).handled == 1);
+  CHECK(registry.get<game::Slots>(orc).counts[2] == 9);
+  CHECK(registry.get<game::Slots>(orc).counts[3] == 0x0706);
+}
+
+TEST_CASE("a structure message to the world or to a line of entities is refused") {
+  EntityRegistry registry;
+  const Entity orc = registry.create("orc", game::Health{});
+  const Receipt world = registry.push(Destroy{});
+  CHECK(world.refused == 1);
+  CHECK(world.handled == 0);
+  CHECK(world.refusal.code == RefusalCode::bad_value);
+  CHECK(world.refusal.type == TypeTraits<Destroy>::id);
+  const Receipt line = registry.push_subtree(orc, subtree_self | subtree_descendants, Destroy{});
+  CHECK(line.refused == 1);
+  CHECK(line.refusal.code == RefusalCode::bad_value);
+  CHECK(registry.alive(orc));
+}
+
+TEST_CASE("a pass of a message that a handler changes or consumes is refused: anybody may send one") {
+  EntityRegistry registry;
+  int called = 0;
+  auto s = registry.subscribe("changes", [&](game::Damage& hit, const game::Health&) { ++called, hit.amount = 0; });
+  const auto other = registry.subscribe("counts", [&](const game::Damage&, const game::Health&) { ++called; });
+  registry.create("orc", game::Health{});
+  Receipt receipt = registry.push(game::Damage{});
+  CHECK(receipt.refused == 1);
+  CHECK(receipt.handled == 0);
+  CHECK(receipt.refusal.code == RefusalCode::bad_value);
+  CHECK(receipt.refusal.type == TypeTraits<game::Damage>::id);
+  CHECK(called == 0);
+  s.end();
+  receipt = registry.push(game::Damage{});
+  CHECK(receipt.handled == 1);
+  CHECK(called == 1);
+}
+
+TEST_CASE("a handler that changes a structure message changes its target's copy alone") {
+  EntityRegistry registry;
+  std::vector<std::uint32_t> seen;
+  const auto a = registry.subscribe("a", [&](Destroy& message) { ++message.reserved; });
+  const auto b = registry.subscribe("b", [&](const Destroy& message) { seen.push_back(message.reserved); });
+  const Entity parent = registry.create("parent");
+  registry.create_under(parent, "child");
+  BatchBuilder builder;
+  builder.append(parent, Destroy{});
+  const std::vector<std::byte> bytes(builder.front().bytes().begin(), builder.front().bytes().end());
+  registry.push_batch(builder.front().bytes());
+  CHECK(seen == std::vector<std::uint32_t>{1, 1});
+  CHECK(std::ranges::equal(bytes, builder.front().bytes()));
+}
+
+TEST_CASE("a stranger does not choose a timer's number") {
+  EntityRegistry registry;
+  const Entity orc = registry.create("orc", game::Health{});
+  BatchBuilder inner;
+  inner.append(orc, game::Damage{});
+  const auto timed = [&](std::uint64_t timer) {
+    BatchBuilder builder;
+    builder.append_timed(100, timer, inner.front());
+    return registry.push_batch(builder.front().bytes(), 7);
+  };
+  CHECK(timed(1000).refused == 1);
+  CHECK(timed(0).handled == 1);
+  const TimerId next = registry.post_at(100, orc, game::Damage{});
+  CHECK(next == 2);
+}
+
+TEST_CASE("two timers never have one number") {
+  EntityRegistry registry;
+  const Entity orc = registry.create("orc", game::Health{});
+  const TimerId timer = registry.post_at(100, orc, game::Damage{});
+  registry.flush();
+  BatchBuilder inner, builder;
+  inner.append(orc, game::Damage{});
+  builder.append_timed(50, timer, inner.front());
+  const Receipt receipt = registry.push_batch(builder.front().bytes());
+  CHECK(receipt.refused == 1);
+  CHECK(receipt.refusal.code == RefusalCode::bad_value);
+  registry.cancel(timer);
+  std::uint64_t due = 0;
+  CHECK_FALSE(registry.next_due(due));
+}
+
+TEST_CASE("a grant hands out indices that nobody has, whatever waits before it") {
+  EntityRegistry registry;
+  std::vector<Entity> spawned;
+  const auto s = registry.subscribe("spawn", [&](const game::Spawn& message, Spawner& spawner) {
+    for (std::uint32_t i = 0; i < message.children; ++i) spawned.push_back(spawner.create());
+  });
+  const Entity orc = registry.create("orc");
+  registry.post(orc, game::Spawn{.children = 3});
+  const Entity first = registry.grant(4, 7);
+  REQUIRE(spawned.size() == 3);
+  for (const Entity e : spawned) CHECK(e.index < first.index);
+  CHECK(push_foreign(registry, first, Create{}).handled == 1);
+}
+
+TEST_CASE("when a handler ends, the others run in the order they would have had without it") {
+  EntityRegistry registry;
+  std::string order;
+  const auto log = [&](const char* name) { return [&order, name](const game::Ping&) { order += name; }; };
+  const auto a = registry.subscribe("a", log("a"), {.after = {"c"}});
+  const auto b = registry.subscribe("b", log("b"));
+  auto c = registry.subscribe("c", log("c"), {.after = {"b"}});
+  const Entity e = registry.create("e");
+  registry.push(e, game::Ping{});
+  CHECK(order == "bca");
+  c.end();
+  order.clear();
+  registry.push(e, game::Ping{});
+  CHECK(order == "ab");
+}
