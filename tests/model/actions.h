@@ -1,0 +1,82 @@
+// One step of a random program, with everything decided: what the model and every registry are to do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "messages/batch_builder.h"
+#include "tests/model/handlers.h"
+#include "tests/model/naive_model.h"
+#include "tests/model/random.h"
+
+namespace naive {
+
+enum class Do : std::uint8_t {
+  push,
+  post,
+  post_later,
+  push_batch,
+  post_batch,
+  put,
+  flush,
+  advance,
+  cancel,
+  create,
+  create_many,
+  destroy,
+  set,
+  remove,
+  reparent,
+  rename,
+  intern,
+  grant,
+  return_grant,
+  subscribe,
+  unsubscribe,
+  reload,
+};
+const char* name(Do what);
+
+struct Action {
+  Do what = Do::flush;
+  Message message = {};  ///< push, post, post_later
+  Messages batch = {};   ///< push_batch, post_batch, put
+  std::uint64_t author = 0, request = 0;
+  std::size_t lane = 0;
+  Entity target = {}, parent = {}, before = {};
+  std::string text = {};
+  RowValues rows = {};
+  TypeId component = 0;
+  std::uint64_t number = 0;  ///< ns, count, timer, or the slot of a subscription
+  std::size_t kind = 0;      ///< of handler_kinds()
+  muster::HandlerOptions options = {};
+};
+
+constexpr std::size_t lane_count = 3;
+constexpr std::uint64_t lane_author(std::size_t lane) { return 100 + lane; }
+
+/// A subscription that is in force.
+struct Subscribed {
+  std::uint64_t slot = 0, ordinal = 0;
+  std::size_t kind = 0;
+  std::string name;
+  muster::HandlerOptions options;
+};
+
+/// What the deciding of a step may look at.
+struct Situation {
+  const Model& model;
+  const std::vector<Subscribed>& subscribed;
+  const std::vector<Entity>& granted;  ///< handed out by grants, used since or not
+  bool crowd = false;
+};
+
+Action decide(Do what, std::uint64_t seed, const Situation& situation);
+std::string describe(const Action& action);
+std::string describe(const Message& message);
+
+/// The same messages as bytes; one batch where they can be one.
+void build(muster::BatchBuilder& builder, const Messages& messages, const muster::TypeTable& types);
+
+}  // namespace naive

@@ -1,0 +1,59 @@
+// A registry that takes part in a random program: does what an Action says and tells what came of it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "registry/entity_registry.h"
+#include "tests/model/actions.h"
+#include "tests/model/state_rows.h"
+
+namespace naive {
+
+/// What an Action gave.
+struct Outcome {
+  Receipt receipt;
+  std::vector<Entity> made;
+  std::uint64_t number = 0;
+  std::string error;
+};
+
+class Participant {
+ public:
+  explicit Participant(std::uint64_t cascade_messages_max);
+  ~Participant();
+  Participant(const Participant&) = delete;
+  Participant& operator=(const Participant&) = delete;
+
+  Outcome perform(const Action& action, std::uint64_t slot);
+  void subscribe(const Subscribed& what);
+  StateRows save() const;
+
+  muster::EntityRegistry registry;
+  Recorder recorder;
+  std::vector<Input> inputs;  ///< seen by the sink since the last look
+  std::string trouble;        ///< of the bytes that reached the sink
+
+ private:
+  class Sink;
+  Receipt push(const Message& message);
+  void post(const Message& message);
+
+  std::unique_ptr<Sink> sink_;
+  std::vector<std::shared_ptr<muster::InboxLane>> lanes_;
+  std::map<std::uint64_t, muster::Subscription> subscriptions_;
+};
+
+/// The model's side of an Action; but subscribe, unsubscribe and reload.
+Outcome perform(Model& model, const Action& action);
+
+/// The first difference between model and registry, in words; empty where there is none.
+std::string compare(const Model& model, const muster::EntityRegistry& registry);
+std::string compare(const Outcome& expected, const Outcome& found);
+std::string compare(const Recorder& expected, const Recorder& found);
+std::string compare(const std::vector<Input>& expected, const std::vector<Input>& found);
+
+}  // namespace naive
