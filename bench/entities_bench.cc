@@ -1,5 +1,6 @@
 // Ids and rows: create, alive, destroy, add a component.
 #include "bench/support.h"
+#include "registry/template_tree.h"
 
 using namespace muster;
 using namespace bench;
@@ -103,6 +104,29 @@ void create3(benchmark::State& state) {
 }
 BENCHMARK(create3<false>)->Name("create3/one_by_one");
 BENCHMARK(create3<true>)->Name("create3/bulk");
+
+/// Trees of ten, each one message.
+void create3_template(benchmark::State& state) {
+  constexpr std::uint32_t nodes = 10;
+  EntityRegistry registry;
+  CountingSink sink;
+  registry.add_sink(sink);
+  TemplateTree tree("ten");
+  for (std::uint32_t i = 0; i < nodes; ++i) {
+    const std::string path = i == 0 ? "" : "n" + std::to_string(i);
+    tree.set(path, Position{1, 2, 3, 4}).set(path, Velocity{1, 2}).set(path, Mass{1, 2});
+  }
+  registry.define(tree);
+  std::vector<Entity> roots(many / nodes);
+  for (auto _ : state) {
+    for (Entity& e : roots) e = registry.spawn("ten");
+    state.PauseTiming();
+    registry.push(std::span<const Entity>(roots), Destroy{});
+    state.ResumeTiming();
+  }
+  items(state, many);
+}
+BENCHMARK(create3_template)->Name("create3/template");
 
 void destroy3_limit(benchmark::State& state) {
   PlainRows rows;

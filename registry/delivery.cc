@@ -48,7 +48,10 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
   const std::uint32_t begin = cursor.message;
   switch (header.kind) {
     case BatchKind::shared:
-      if (is_builtin(header.type))
+      if (is_tree(header.type))
+        tree(batch, *route, {reinterpret_cast<const Entity*>(batch.shared_targets()), header.count}, batch.payload(0),
+             receipt);
+      else if (is_builtin(header.type))
         for (std::uint32_t i = 0; i < header.count; ++i)
           builtin(batch, *route, batch.target(i), batch.payload(0), receipt);
       else
@@ -357,6 +360,7 @@ void Delivery::tell(MessageRoute& route, Entity target, const std::byte* payload
 void Delivery::builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload,
                        Receipt& receipt) {
   const TypeId type = batch.type();
+  if (is_tree(type)) return tree(batch, route, {&target, 1}, payload, receipt);
   const bool creates = type == TypeTraits<Create>::id;
   if (!creates && !context_.storage.alive(target)) {
     ++receipt.dead;
@@ -371,9 +375,10 @@ void Delivery::builtin(const BatchView& batch, MessageRoute& route, Entity targe
     return;
   }
   const bool follows = types_.handlers().follows();
-  if (type == TypeTraits<Destroy>::id && (follows || !route.active.empty())) {
+  if (type == TypeTraits<Destroy>::id && (follows || !route.active.empty() || !deactivated_->active.empty())) {
     const std::span<const Entity> doomed = structure_.doomed(target);
     targets_.assign(doomed.begin(), doomed.end());
+    if (!deactivated_->active.empty()) tell_doomed(targets_);
     for (const Entity e : targets_) {
       tell(route, e, payload, batch.header().payload_bytes);
       if (follows)
@@ -400,10 +405,9 @@ void Delivery::builtin(const BatchView& batch, MessageRoute& route, Entity targe
   ++receipt.handled;
   if (type == TypeTraits<Destroy>::id) return;
   tell(route, target, payload, batch.header().payload_bytes);
+  if (creates && !(activated_->active.empty() && loaded_->active.empty())) tell_created(target);
   if (!follows) return;
-  if (creates)
-    for (const TypeId component : context_.storage.find(target).chunk->archetype->types)
-      follow(ChangeKind::added, target, component);
+  if (creates) follow_created(target);
   for (const auto& [kind, component] : changes_) follow(kind, target, component);
 }
 
@@ -431,6 +435,9 @@ void Delivery::builtin_world(MessageRoute& route, const std::byte* payload, std:
     case TypeTraits<InternText>::id:
       if (const Refusal refusal = structure_.intern(text_in(table)); refusal.code != RefusalCode::none)
         note(refusal, receipt);
+      return;
+    case TypeTraits<DefineTemplate>::id:
+      if (const Refusal refusal = structure_.define(table); refusal.code != RefusalCode::none) note(refusal, receipt);
       return;
     default: return;
   }

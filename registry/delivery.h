@@ -39,6 +39,8 @@ class Delivery {
   void deliver_one(MessageRoute& route, Entity target, void* message, Receipt& receipt) {
     to_entity(route, target, message, receipt);
   }
+  /// Makes the messages known that tell entities of their own lives.
+  void know_lifecycle();
   /// Who is being called right now, for error texts; null outside handlers.
   const Handler* running() const noexcept { return running_; }
 
@@ -72,6 +74,10 @@ class Delivery {
                      const std::uint16_t* columns);
   /// Calls who follows a change of one entity's component.
   void follow(ChangeKind kind, Entity e, TypeId component);
+  void follow_created(Entity e) {
+    for (const TypeId component : context_.storage.find(e).chunk->archetype->types)
+      follow(ChangeKind::added, e, component);
+  }
   /// Those components of a Set, SetField or Rename that will come or change; `changes_` is filled.
   void foresee(const BatchView& batch, Row row, const std::byte* payload);
   ItemCounts call(const Handler& handler, const ItemRun& run) {
@@ -80,6 +86,14 @@ class Delivery {
     running_ = nullptr;
     return counts;
   }
+  // --- registry/template_delivery.cc ---
+  /// Spawn and MergeTemplate: one message for a whole tree, or several trees.
+  void tree(const BatchView& batch, MessageRoute& route, std::span<const Entity> ids, const std::byte* payload,
+            Receipt& receipt);
+  void initial_messages(const Template& what, std::span<const Entity> ids);
+  void tell_created(Entity e);
+  void tell_doomed(std::span<const Entity> doomed);
+
   void note(const Refusal& refusal, Receipt& receipt) const noexcept;
 
   RunContext context_;
@@ -90,6 +104,9 @@ class Delivery {
   const std::uint64_t& now_ns_;
   BatchWriter& cascade_;
   const Handler* running_ = nullptr;
+  MessageRoute* activated_ = nullptr;
+  MessageRoute* loaded_ = nullptr;
+  MessageRoute* deactivated_ = nullptr;
   std::vector<std::byte> scratch_;
   std::vector<Entity> targets_;
   std::vector<std::byte> before_;

@@ -105,7 +105,8 @@ void EntityRegistry::Impl::claim_ids(const BatchView& batch) {
     if (const TimerId timer = batch.timer(); timer >= next_timer) next_timer = timer + 1;
     return;
   }
-  if (batch.type() != TypeTraits<Create>::id || (batch.kind() != BatchKind::each && batch.kind() != BatchKind::shared))
+  if ((batch.type() != TypeTraits<Create>::id && !is_tree(batch.type())) ||
+      (batch.kind() != BatchKind::each && batch.kind() != BatchKind::shared))
     return;
   for (std::uint32_t i = 0; i < batch.count(); ++i)
     if (batch.target(i) == storage.ids().peek()) storage.reserve();
@@ -419,6 +420,7 @@ EntityRegistry::EntityRegistry(RegistryOptions options) : impl_(std::make_unique
   known().need<Create>();
   known().need<Name>();
   known().need<ChildOf>();
+  impl_->delivery.know_lifecycle();
 }
 
 EntityRegistry::~EntityRegistry() = default;
@@ -438,6 +440,7 @@ const char* name(RefusalCode code) noexcept {
     case RefusalCode::text_collision: return "text_collision";
     case RefusalCode::bad_value: return "bad_value";
     case RefusalCode::no_right: return "no_right";
+    case RefusalCode::unknown_template: return "unknown_template";
   }
   return "unknown";
 }

@@ -15,6 +15,7 @@
 #include <expected>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,7 @@
 #include "registry/state.h"
 #include "registry/structure.h"
 #include "registry/subscription.h"
+#include "registry/template.h"
 #include "registry/types_known.h"
 #include "schema/muster.h"
 
@@ -49,6 +51,8 @@ struct RegistryCounters {
   std::uint64_t carried = 0;    ///< times a cascade was cut short
   std::uint64_t overtaken = 0;  ///< times carried messages went behind a new input
 };
+
+class TemplateTree;
 
 class EntityRegistry {
  public:
@@ -235,6 +239,29 @@ class EntityRegistry {
     deliver_pushed();
     return made;
   }
+  /// A whole tree from a template, as one message; the root gets `root` in place of, or beside, what the template gives it.
+  /// The root's id (of the first tree, where options.count is more than one). Nil, and nothing done, where it was refused.
+  template <ComponentType... Cs>
+  Entity spawn(std::string_view what, const SpawnOptions& options = {}, const Cs&... root) {
+    (known().need<Cs>(), ...);
+    Spawn message;
+    const std::span<const Entity> ids = prepare_spawn(what, options, message);
+    if (ids.empty()) return {};
+    append_spawn(open<Spawn>(), ids, message, root...);
+    return deliver_pushed().handled ? ids.front() : Entity{};
+  }
+  /// Lays a template over a living tree, node over node by child names; missing nodes are created. `ids`, if given, receives
+  /// the entities of all nodes in pre-order.
+  Receipt merge(Entity top, std::string_view what, std::vector<Entity>* ids = nullptr);
+  /// Makes a template known to the world, or replaces the one of that name. Throws SetupError where the tree contradicts
+  /// itself (TemplateTree::compile); what else is wrong with it is a refusal.
+  Receipt define(const TemplateTree& tree);
+  /// Null where unknown. May be shared with other threads, which make batches from it with append_spawn.
+  std::shared_ptr<const Template> find_template(std::string_view name) const;
+  /// As it was defined, for making others of it (TemplateTree::read); absent where unknown. Valid until the next push.
+  std::optional<DefineTemplateView> template_definition(std::string_view name) const;
+  /// By the hash of their names.
+  std::vector<std::string_view> template_names() const;
   Receipt destroy(Entity e) { return push(e, Destroy{}); }
   /// Adds or overwrites components.
   template <ComponentType... Cs>
@@ -357,6 +384,7 @@ class EntityRegistry {
                       std::span<const std::byte> sealed);
   TimerId post_timed(std::uint64_t due_ns, BatchView inner);
   Entity reserve();
+  std::span<const Entity> prepare_spawn(std::string_view what, const SpawnOptions& options, Spawn& message);
   Subscription add_handler(std::unique_ptr<Handler> handler);
   template <class Invoker, class F>
   Subscription add_invoker(std::string name, F&& f, bool has_state, HandlerOptions options);

@@ -18,6 +18,20 @@ void Outbox::rename(Entity target, std::string_view name) {
 
 Entity Spawner::reserve() { return storage_.reserve(); }
 
+bool Spawner::prepare(std::string_view what, const SpawnOptions& options, Spawn& message) {
+  message = {.what = text_of(what),
+             .parent = options.parent,
+             .before = options.before,
+             .name = intern(options.name),
+             .clash = options.clash};
+  const Template* known = templates_.known(message.what);
+  if (!known || options.count == 0) return false;
+  ids_.resize(std::size_t{known->size()} * options.count);
+  for (Entity& e : ids_) e = reserve();
+  if (options.ids) options.ids->assign(ids_.begin(), ids_.end());
+  return true;
+}
+
 Text Spawner::intern(std::string_view name) { return outbox_.texts_.intern(name); }
 
 }  // namespace muster

@@ -8,6 +8,7 @@
 
 #include "messages/arena.h"
 #include "messages/batch_builder.h"
+#include "registry/template.h"
 #include "registry/types_known.h"
 #include "schema/muster.h"
 
@@ -117,15 +118,30 @@ class Spawner {
                                components...);
     return made;
   }
+  /// A whole tree from a template (registry/template.h); the root gets `root` in place of, or beside, what the template gives
+  /// it. The ids are final. Nil, and nothing sent, where the template is unknown now.
+  template <ComponentType... Cs>
+  Entity spawn(std::string_view what, const SpawnOptions& options = {}, const Cs&... root) {
+    (outbox_.types_.need<Cs>(), ...);
+    Spawn message;
+    if (!prepare(what, options, message)) return {};
+    append_spawn(outbox_.arena_, std::span<const Entity>(ids_), message, root...);
+    return ids_.front();
+  }
 
  private:
   friend class EntityRegistry;
-  Spawner(Storage& storage, Outbox& outbox) : storage_(storage), outbox_(outbox) {}
+  Spawner(Storage& storage, Outbox& outbox, const TemplateTable& templates)
+      : storage_(storage), outbox_(outbox), templates_(templates) {}
   Entity reserve();
+  /// Takes the ids into ids_; false where the template is unknown.
+  bool prepare(std::string_view what, const SpawnOptions& options, Spawn& message);
   Text intern(std::string_view name);
 
   Storage& storage_;
   Outbox& outbox_;
+  const TemplateTable& templates_;
+  std::vector<Entity> ids_;
 };
 
 }  // namespace muster

@@ -21,6 +21,7 @@ enum class RefusalCode : std::uint8_t {
   text_collision,  ///< two different texts with one hash
   bad_value,       ///< a value outside what its type allows
   no_right,        ///< the author may not do this
+  unknown_template,
 };
 const char* name(RefusalCode code) noexcept;
 

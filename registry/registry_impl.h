@@ -16,7 +16,7 @@ struct EntityRegistry::Impl {
         types(storage),
         structure(storage, types, texts),
         outbox(cascade, types, texts, next_timer, now_ns),
-        spawner(storage, outbox),
+        spawner(storage, outbox, structure.templates()),
         delivery(RunContext{storage, outbox, spawner, owner}, types, structure, timers, next_timer, now_ns, cascade) {}
 
   RegistryOptions options;
@@ -39,6 +39,7 @@ struct EntityRegistry::Impl {
   Inbox inbox;
   std::vector<InputSink*> sinks;
   std::vector<std::byte> scratch;  // a direct push's copy, for handlers that change it
+  std::vector<Entity> spawn_ids;
   std::shared_ptr<EntityRegistry*> self;
 
   Envelope seal(InputKind kind, std::uint64_t author, std::uint64_t request, std::span<const std::byte> batch);

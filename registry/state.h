@@ -28,6 +28,7 @@ enum class StateSection : std::uint16_t {
   pending = 11,    ///< key: ordinal; posted or carried batches with their envelopes
   timers = 12,     ///< key: timer id; the timed batch
   managers = 13,   ///< key: hash64 of the manager's name
+  templates = 14,  ///< key: hash64 of the template's name
 };
 
 struct StateKey {

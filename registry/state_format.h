@@ -11,6 +11,7 @@
 //   texts       page of 256: { length 4, bytes } ...
 //   pending     | PendingRow | one batch |
 //   timers      one timed batch, key: timer id
+//   templates   one batch with one DefineTemplate message
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace muster {
 std::string StateError::text() const {
   static constexpr const char* sections[] = {"",       "registry",   "schema", "directory", "free_queue",
                                              "grants", "archetypes", "chunks", "columns",   "hierarchy",
-                                             "texts",  "pending",    "timers", "managers"};
+                                             "texts",  "pending",    "timers", "managers",  "templates"};
   const auto number = static_cast<std::size_t>(at.section);
   std::string text = number < std::size(sections) ? sections[number] : "section " + std::to_string(number);
   text += ' ' + std::to_string(at.key);
@@ -33,9 +33,9 @@ class StateReader {
         {StateSection::registry, &StateReader::registry},    {StateSection::schema, &StateReader::schema},
         {StateSection::directory, &StateReader::directory},  {StateSection::free_queue, &StateReader::free_queue},
         {StateSection::archetypes, &StateReader::archetype}, {StateSection::texts, &StateReader::texts},
-        {StateSection::chunks, &StateReader::chunk},         {StateSection::columns, &StateReader::column},
-        {StateSection::hierarchy, &StateReader::hierarchy},  {StateSection::pending, &StateReader::pending},
-        {StateSection::timers, &StateReader::timer}};
+        {StateSection::templates, &StateReader::define},     {StateSection::chunks, &StateReader::chunk},
+        {StateSection::columns, &StateReader::column},       {StateSection::hierarchy, &StateReader::hierarchy},
+        {StateSection::pending, &StateReader::pending},      {StateSection::timers, &StateReader::timer}};
     for (const auto& [section, step] : steps) {
       section_ = section;
       source_.rows(section, [&, run = step](const StateKey& key, std::span<const std::byte> bytes) {
@@ -274,6 +274,19 @@ class StateReader {
       if (!expect(!collision, "two texts have one hash")) return;
       bytes = bytes.subspan(4 + length);
     }
+  }
+  void define(const StateKey& key, std::span<const std::byte> bytes) {
+    const std::optional<BatchView> defined = batch(bytes);
+    if (!defined) return;
+    if (!expect(defined->type() == TypeTraits<DefineTemplate>::id && defined->kind() == BatchKind::table &&
+                    defined->count() == 1 && !defined->has_causes(),
+                "a template is not one"))
+      return;
+    const std::span<const std::byte> table = table_item(*defined, defined->body()).table;
+    const Text text = text_of(DefineTemplateView::from(table).name());
+    if (!expect(text.hash == key.key, "a template is under another's name")) return;
+    const Refusal refusal = r_.structure.define(table);
+    if (refusal.code != RefusalCode::none) fail(std::string("a template is refused: ") + name(refusal.code));
   }
   /// A copy of a batch at an aligned place, verified; null where it is not good.
   std::optional<BatchView> batch(std::span<const std::byte> bytes) {

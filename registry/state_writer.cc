@@ -50,6 +50,8 @@ class StateWriter {
     chunks();
     hierarchy();
     texts();
+    for (const auto& [name, entry] : r_.structure.templates().entries())
+      sink_.row({StateSection::templates, name.hash, 0}, entry.version, entry.batch);
     pending();
   }
 

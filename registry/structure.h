@@ -11,13 +11,19 @@
 #include "registry/names.h"
 #include "registry/receipt.h"
 #include "registry/storage.h"
+#include "registry/template.h"
 #include "registry/text_table.h"
 #include "registry/types_known.h"
 #include "schema/muster.h"
 
 namespace muster {
 
-/// Messages that say what becomes of one entity. Sent to the world or to a line of entities they are refused.
+/// Whether one message of this type makes or changes whole trees.
+constexpr bool is_tree(TypeId message) noexcept {
+  return message == TypeTraits<Spawn>::id || message == TypeTraits<MergeTemplate>::id;
+}
+
+/// Messages that say what becomes of one entity, or of a tree of them. Sent to the world or to a line of entities they are refused.
 constexpr bool is_structural(TypeId message) noexcept {
   switch (message) {
     case TypeTraits<Create>::id:
@@ -28,6 +34,8 @@ constexpr bool is_structural(TypeId message) noexcept {
     case TypeTraits<SetFieldIf>::id:
     case TypeTraits<Reparent>::id:
     case TypeTraits<Rename>::id:
+    case TypeTraits<Spawn>::id:
+    case TypeTraits<MergeTemplate>::id:
     case TypeTraits<ComponentChanged>::id: return true;
     default: return false;
   }
@@ -39,6 +47,7 @@ constexpr bool is_builtin(TypeId message) noexcept {
     case TypeTraits<Grant>::id:
     case TypeTraits<ReturnGrant>::id:
     case TypeTraits<CancelTimer>::id:
+    case TypeTraits<DefineTemplate>::id:
     case TypeTraits<Advance>::id: return true;
     default: return is_structural(message);
   }
@@ -60,6 +69,24 @@ class Structure {
   void grant(const Grant& grant);
   void return_grant(const ReturnGrant& grant);
   Refusal intern(std::string_view text);
+
+  TemplateTable& templates() noexcept { return templates_; }
+  const TemplateTable& templates() const noexcept { return templates_; }
+  /// Adds, replaces or forgets a template.
+  Refusal define(std::span<const std::byte> table);
+  /// `ids`: of all nodes in pre-order, tree after tree. `rows` of the payload are what the roots get besides.
+  Refusal spawn(const Spawn& message, std::span<const Entity> ids, const std::byte* payload,
+                std::span<const RowSetEntry> rows);
+  Refusal merge(const MergeTemplate& message, std::span<const Entity> ids);
+  /// Beside the ids of the last merge: 1 where the entity was there before.
+  std::span<const std::uint8_t> previously() const noexcept { return previously_; }
+  /// What it did to components of entities that were there before.
+  struct Merged {
+    Entity entity;
+    TypeId component;
+    bool added;  ///< false: changed
+  };
+  std::span<const Merged> merged() const noexcept { return merged_; }
 
   /// The name of an entity, nil if it has none.
   Text name_of(Entity e) const noexcept;
@@ -96,6 +123,16 @@ class Structure {
   void write(Row row, const RowPlan& plan, const std::byte* payload);
   void write_name(Row row, Text name);
 
+  bool is_fresh(Entity e) const noexcept;
+  void give_up_reserved(std::span<const Entity> ids);
+  /// An id that is in the list twice; nil if none is.
+  Entity named_twice(std::span<const Entity> ids);
+  void plan_spawn(TemplateTable::Entry& entry, bool named, std::span<const RowSetEntry> rows);
+  void plan_node(TemplateTable::Entry& entry, std::uint32_t number, bool named);
+  void spawn_tree(const TemplateTable::Entry& entry, const Spawn& message, std::span<const Entity> ids,
+                  std::uint32_t depth, const std::byte* payload);
+  void merge_node(const Template& what, const Template::Node& node, std::span<const Entity> ids, Entity e);
+
   Storage& storage_;
   TypesKnown& types_;
   TextTable& texts_;
@@ -104,6 +141,10 @@ class Structure {
   RowPlan create_plan_, set_plan_;
   std::vector<Entity> subtree_;
   std::vector<TypeId> types_scratch_;
+  TemplateTable templates_;
+  std::vector<std::uint8_t> previously_;
+  std::vector<Merged> merged_;
+  std::vector<std::byte> merge_before_;
 };
 
 }  // namespace muster

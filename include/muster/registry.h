@@ -2,3 +2,4 @@
 #pragma once
 
 #include "registry/entity_registry.h"
+#include "registry/template_file.h"

@@ -58,7 +58,7 @@ constexpr std::array sections = {
     SectionName{StateSection::chunks, "chunks"},       SectionName{StateSection::columns, "columns"},
     SectionName{StateSection::hierarchy, "hierarchy"}, SectionName{StateSection::texts, "texts"},
     SectionName{StateSection::pending, "pending"},     SectionName{StateSection::timers, "timers"},
-    SectionName{StateSection::managers, "managers"},
+    SectionName{StateSection::managers, "managers"},   SectionName{StateSection::templates, "templates"},
 };
 
 /// "columns 12, column 0x811c9dc5": a row's place as people read it.
