@@ -28,9 +28,10 @@ inline std::uint64_t read_through(muster::BatchView batch) {
   return read;
 }
 
+namespace muster {
+
 /// Appends the messages of an accepted batch one by one to a new builder; the bytes of that. Not for timed batches.
-inline std::vector<std::byte> rebuilt(muster::BatchView batch, const muster::TypeTable& types) {
-  using namespace muster;
+inline std::vector<std::byte> rebuilt(BatchView batch, const TypeTable& types) {
   BatchBuilder again(batch_bytes_max);
   const BatchHeader& h = batch.header();
   const TypeDescriptor& type = *types.find(h.type);
@@ -72,5 +73,7 @@ inline std::vector<std::byte> rebuilt(muster::BatchView batch, const muster::Typ
   }
   return {again.bytes().begin(), again.bytes().end()};
 }
+
+}  // namespace muster
 
 }  // namespace test
