@@ -28,11 +28,11 @@ inline std::uint64_t read_through(muster::BatchView batch) {
   return read;
 }
 
-namespace muster {
-
 /// Appends the messages of an accepted batch one by one to a new builder; the bytes of that. Not for timed batches.
-inline std::vector<std::byte> rebuilt(BatchView batch, const TypeTable& types) {
-  BatchBuilder again(batch_bytes_max);
+inline std::vector<std::byte> rebuilt(muster::BatchView batch, const muster::TypeTable& types) {
+  using muster::BatchHeader, muster::BatchKind, muster::BatchBuilder, muster::BatchView, muster::Entity;
+  using muster::PayloadShape, muster::RowSet, muster::RowSetEntry, muster::TableItem, muster::TypeDescriptor;
+  BatchBuilder again(muster::batch_bytes_max);
   const BatchHeader& h = batch.header();
   const TypeDescriptor& type = *types.find(h.type);
   const PayloadShape shape = PayloadShape::of(type);
@@ -73,7 +73,5 @@ inline std::vector<std::byte> rebuilt(BatchView batch, const TypeTable& types) {
   }
   return {again.bytes().begin(), again.bytes().end()};
 }
-
-}  // namespace muster
 
 }  // namespace test
