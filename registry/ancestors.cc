@@ -33,6 +33,13 @@ const std::byte* component_above(const Storage& storage, const Chunk& chunk, std
   return nullptr;
 }
 
+const std::byte* component_at_or_above(const Storage& storage, Entity e, TypeId type) noexcept {
+  const Row at = storage.find(e);
+  if (!at) return nullptr;
+  const std::byte* own = value_in(at, type);
+  return own ? own : component_above(storage, *at.chunk, at.row, type);
+}
+
 const std::byte* component_of_anchor(const Storage& storage, const Chunk& chunk, std::uint32_t row, TypeId anchor,
                                      TypeId type) noexcept {
   const Chunk* c = &chunk;

@@ -21,6 +21,8 @@ bool is_alive(const Storage& storage, Entity e) noexcept;
 const std::byte* component_of(const Storage& storage, Entity e, TypeId type) noexcept;
 /// Of the nearest ancestor of the row's entity that has `type`; null if none.
 const std::byte* component_above(const Storage& storage, const Chunk& chunk, std::uint32_t row, TypeId type) noexcept;
+/// Of the entity or its nearest ancestor that has `type`; null if none, or if it is not alive.
+const std::byte* component_at_or_above(const Storage& storage, Entity e, TypeId type) noexcept;
 /// `type` of the nearest ancestor that has `anchor`; null if none, or if that one lacks it.
 const std::byte* component_of_anchor(const Storage& storage, const Chunk& chunk, std::uint32_t row, TypeId anchor,
                                      TypeId type) noexcept;

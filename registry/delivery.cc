@@ -426,6 +426,26 @@ void Delivery::builtin_world(MessageRoute& route, const std::byte* payload, std:
       structure_.return_grant(grant);
       return;
     }
+    case TypeTraits<EnableHandler>::id: {
+      EnableHandler enable;
+      std::memcpy(&enable, payload, sizeof enable);
+      types_.handlers().enable(Text{enable.name}, enable.enabled);
+      return;
+    }
+    case TypeTraits<HandlerRequest>::id: {
+      HandlerRequest request;
+      std::memcpy(&request, payload, sizeof request);
+      if (request.ends) {
+        types_.handlers().end(request.ordinal);
+        return;
+      }
+      try {
+        types_.handlers().begin(request.ordinal, context_.storage.archetypes());
+      } catch (const SetupError&) {  // its name is taken, or its order contradicts another's
+        note({RefusalCode::name_taken, {}, TypeTraits<HandlerRequest>::id, 0}, receipt);
+      }
+      return;
+    }
     case TypeTraits<CancelTimer>::id: {
       CancelTimer cancel;
       std::memcpy(&cancel, payload, sizeof cancel);

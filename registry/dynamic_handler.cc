@@ -1,5 +1,6 @@
 #include "registry/dynamic_handler.h"
 
+#include <algorithm>
 #include <array>
 
 #include "registry/entity_registry.h"
@@ -13,10 +14,13 @@ struct Dynamic {
   std::uint32_t message_bytes = 0;  // 0: a table
 };
 
-std::byte* elsewhere(const RunContext& context, const Term& term, const Chunk& chunk, std::uint32_t row) noexcept {
+std::byte* elsewhere(const RunContext& context, const Term& term, const Chunk& chunk, std::uint32_t row,
+                     Entity other) noexcept {
   const std::byte* found = nullptr;
   if (term.source == Source::parent_with) {
     found = component_of_anchor(context.storage, chunk, row, term.anchor, term.type);
+  } else if (term.source == Source::other) {
+    found = component_at_or_above(context.storage, other, term.type);
   } else if (term.source != Source::any) {
     if (term.source == Source::self_or_parent) found = component_of(context.storage, chunk.ids()[row], term.type);
     if (!found) found = component_above(context.storage, chunk, row, term.type);
@@ -30,6 +34,8 @@ bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk&
   const std::span<const std::byte> bytes =
       dynamic.message_bytes ? std::span(static_cast<const std::byte*>(message), dynamic.message_bytes)
                             : *static_cast<const std::span<const std::byte>*>(message);
+  Entity other;
+  if (handler.other_offset != ~0u) std::memcpy(&other, bytes.data() + handler.other_offset, sizeof other);
   std::vector<std::byte*> values(handler.terms.size());
   for (std::uint32_t row = begin; row < end; ++row) {
     std::size_t column = 0;
@@ -37,21 +43,36 @@ bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk&
     for (std::size_t i = 0; i < values.size() && present; ++i) {
       const Term& term = handler.terms[i];
       values[i] = nullptr;
-      if (!term.value) continue;
       if (term.source == Source::self) {
+        if (!term.value) continue;
         const std::uint16_t slot = columns[column++];
         if (slot == no_column) continue;
         if (term.access == Access::write) context.storage.touch(chunk, slot);
         values[i] = chunk.slots()[slot].data + std::size_t{row} * chunk.archetype->slot_types[slot]->size;
       } else {
-        values[i] = elsewhere(context, term, chunk, row);
-        present = values[i] || term.presence != Presence::required;
+        values[i] = elsewhere(context, term, chunk, row, other);
+        present =
+            term.presence == Presence::optional || (values[i] != nullptr) == (term.presence == Presence::required);
+        if (!term.value) values[i] = nullptr;
       }
     }
     if (present)
       dynamic.call({handler.once ? Entity{} : chunk.ids()[row], bytes, values, context.outbox, context.spawner});
   }
   return false;
+}
+
+/// The counterpart of detail::other_offset.
+std::uint32_t other_offset_of(const TypeDescriptor& type) noexcept {
+  std::uint32_t entities = 0, offset = ~0u;
+  if (!type.is_table)
+    for (const FieldDescriptor& field : type.fields) {
+      if (field.kind != FieldKind::entity || field.count != 1) continue;
+      if (field.name == "other") return field.offset;
+      ++entities;
+      offset = field.offset;
+    }
+  return entities == 1 ? offset : ~0u;
 }
 
 ItemCounts run_items(RunContext& context, const Handler& handler, const ItemRun& items) {
@@ -95,6 +116,12 @@ Subscription EntityRegistry::subscribe(std::string name, DynamicShape shape,
         throw SetupError("handler \"" + name + "\" takes " + known().component(one.type)->descriptor->name +
                          " twice, once for writing");
   auto handler = std::make_unique<Handler>();
+  if (std::ranges::any_of(shape.terms, [](const Term& term) { return term.source == Source::other; })) {
+    handler->other_offset = other_offset_of(*route->type);
+    if (handler->other_offset == ~0u)
+      throw SetupError("handler \"" + name + "\" reads from another entity, but " + route->type->name +
+                       " is no struct with a muster.Entity field named other, or with only one");
+  }
   handler->name = std::move(name);
   handler->message = shape.message;
   handler->options = std::move(options);

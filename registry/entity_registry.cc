@@ -49,6 +49,7 @@ Receipt EntityRegistry::Impl::deliver_input(const BatchView& batch, InputKind ki
   counters.dead += receipt.dead;
   counters.refused += receipt.refused;
   for (InputSink* sink : sinks) sink->on_receipt(envelope, receipt);
+  managers.tell_destroyed();
   return receipt;
 }
 
@@ -85,6 +86,7 @@ bool EntityRegistry::Impl::deliver_cascade() {
     counters.unhandled += receipt.unhandled;
     counters.dead += receipt.dead;
     counters.refused += receipt.refused;
+    managers.tell_destroyed();
     if (done) {
       cursor = {};
       cascade.pop_front();
@@ -395,6 +397,21 @@ TypeId EntityRegistry::change_message(ChangeKind kind, TypeId component) {
 }
 
 const HandlerTable& EntityRegistry::handlers() const noexcept { return impl_->types.handlers(); }
+
+// --- managers ---
+
+void EntityRegistry::add_manager(std::string name, Manager& manager) {
+  check_outside();
+  impl_->managers.add(std::move(name), manager);
+}
+void EntityRegistry::remove_manager(Manager& manager) {
+  check_outside();
+  impl_->managers.remove(manager);
+}
+Manager* EntityRegistry::find_manager(std::string_view name) const noexcept { return impl_->managers.find(name); }
+void EntityRegistry::describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const {
+  if (alive(e)) impl_->managers.describe(e, take);
+}
 
 // --- neighbours, life ---
 

@@ -29,6 +29,7 @@
 #include "registry/handler_table.h"
 #include "registry/inbox.h"
 #include "registry/input_sink.h"
+#include "registry/manager.h"
 #include "registry/outbox.h"
 #include "registry/receipt.h"
 #include "registry/signature.h"
@@ -308,9 +309,27 @@ class EntityRegistry {
   [[nodiscard]] Subscription subscribe(std::string name, DynamicShape shape,
                                        std::function<void(const DynamicCall&)> handler, HandlerOptions options = {});
   const HandlerTable& handlers() const noexcept;
+  /// Handlers of this name, of whatever message, are called or passed over from now on, those subscribed later too. A
+  /// message, so it is journalled, and saved.
+  Receipt enable_handler(std::string_view name, bool enabled) {
+    const Text text = intern(name);
+    return push(EnableHandler{.name = text, .enabled = enabled});
+  }
   /// The id under which a handler put together by run-time ids follows a change of a component: for
   /// DynamicShape::message. Throws SetupError for an unknown component.
   TypeId change_message(ChangeKind kind, TypeId component);
+
+  // --- managers: owners of component data outside ---
+
+  /// Must be removed before it goes. Throws SetupError where the name is taken, and where the manager refuses the state
+  /// that was saved or left under this name, which it is given at once (or by load()).
+  void add_manager(std::string name, Manager& manager);
+  /// What it would save is kept, saved with the registry, and given to the next one of its name: a plugin's reload.
+  void remove_manager(Manager& manager);
+  /// Null if there is none.
+  Manager* find_manager(std::string_view name) const noexcept;
+  /// What managers hold for a living entity: f(name of the manager, component), managers by name.
+  void describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const;
 
   // --- neighbours ---
 
@@ -432,34 +451,55 @@ void EntityRegistry::each_entity(F&& f) const {
   each<>([&](Entity e) { f(e); });
 }
 
+namespace detail {
+
 template <class Invoker, class F>
-Subscription EntityRegistry::add_invoker(std::string name, F&& f, bool has_state, HandlerOptions options) {
+std::unique_ptr<Handler> make_handler(TypesKnown& known, std::string name, F&& f, bool has_state,
+                                      HandlerOptions options) {
   auto handler = std::make_unique<Handler>();
   handler->name = std::move(name);
   handler->options = std::move(options);
   handler->has_state = has_state;
   handler->state = std::make_shared<std::remove_cvref_t<F>>(std::forward<F>(f));
-  known().need<typename Invoker::Message>();
-  detail::NamedTypes<typename Invoker::Components>::each([&]<class T>() { known().need<T>(); });
+  known.need<typename Invoker::Message>();
+  NamedTypes<typename Invoker::Components>::each([&]<class T>() { known.need<T>(); });
   Invoker::describe(*handler);
-  return add_handler(std::move(handler));
+  return handler;
+}
+
+template <class F>
+std::unique_ptr<Handler> make_handler(TypesKnown& known, std::string name, F handler, HandlerOptions options) {
+  if constexpr (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) {
+    using Invoker = typename SignatureOf<F, std::remove_pointer_t<F>>::type;
+    return make_handler<Invoker>(known, std::move(name), handler, false, std::move(options));
+  } else if constexpr (requires { &F::operator(); }) {
+    using Signature = typename CallOperator<decltype(&F::operator())>::type;
+    using Invoker = typename SignatureOf<F, Signature>::type;
+    return make_handler<Invoker>(known, std::move(name), std::move(handler), !std::is_empty_v<F>, std::move(options));
+  } else {
+    static_assert(never<F>,
+                  "a handler is a function, a lambda, or an object and a member function of it; its "
+                  "parameter types must be written out");
+    return nullptr;
+  }
+}
+
+}  // namespace detail
+
+template <class Invoker, class F>
+Subscription EntityRegistry::add_invoker(std::string name, F&& f, bool has_state, HandlerOptions options) {
+  return add_handler(
+      detail::make_handler<Invoker>(known(), std::move(name), std::forward<F>(f), has_state, std::move(options)));
 }
 
 template <class F>
 Subscription EntityRegistry::subscribe(std::string name, F handler, HandlerOptions options) {
-  if constexpr (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) {
-    using Invoker = typename detail::SignatureOf<F, std::remove_pointer_t<F>>::type;
-    return add_invoker<Invoker>(std::move(name), handler, false, std::move(options));
-  } else if constexpr (requires { &F::operator(); }) {
-    using Signature = typename detail::CallOperator<decltype(&F::operator())>::type;
-    using Invoker = typename detail::SignatureOf<F, Signature>::type;
-    return add_invoker<Invoker>(std::move(name), std::move(handler), !std::is_empty_v<F>, std::move(options));
-  } else {
-    static_assert(detail::never<F>,
-                  "a handler is a function, a lambda, or an object and a member function of it; its "
-                  "parameter types must be written out");
-    return {};
-  }
+  return add_handler(detail::make_handler(known(), std::move(name), std::move(handler), std::move(options)));
+}
+
+template <class F>
+Subscription Outbox::subscribe(std::string name, F handler, HandlerOptions options) {
+  return keep(detail::make_handler(types_, std::move(name), std::move(handler), std::move(options)));
 }
 
 template <auto handler>

@@ -26,6 +26,7 @@ enum class Source : std::uint8_t {
   self_or_parent,  ///< the nearest that has it, the entity itself included
   parent_with,     ///< T of the nearest ancestor that has X, absent where that one lacks T
   any,             ///< Lookup: read by id
+  other,           ///< of the entity that the message names, or its nearest ancestor that has it
 };
 
 /// One component that a handler asks for.
@@ -87,9 +88,10 @@ struct Handler {
   std::uint64_t ordinal = 0;  ///< of its subscription
   HandlerOptions options;
   std::vector<Term> terms;
-  bool once = false;            ///< asks for no entity and no component: a pass calls it once
-  bool writes_message = false;  ///< takes Msg&, or may consume
-  bool pushes = false;          ///< takes an Outbox or a Spawner
+  std::uint32_t other_offset = ~0u;  ///< in the message: where terms with source other find their entity
+  bool once = false;                 ///< asks for no entity and no component: a pass calls it once
+  bool writes_message = false;       ///< takes Msg&, or may consume
+  bool pushes = false;               ///< takes an Outbox or a Spawner
   bool spawns = false;
   bool has_state =
       false;  ///< captures or an object: conflicts with all others of that kind unless externals are declared

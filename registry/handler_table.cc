@@ -65,11 +65,13 @@ Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std
     for (const Handler* other : route->order)
       if (other->name == handler->name)
         throw SetupError("message " + route->type->name + " has a handler named \"" + handler->name + "\" already");
-  handler->ordinal = next_ordinal_;
+  const bool fresh = handler->ordinal == 0;
+  if (fresh) handler->ordinal = next_ordinal_;
+  handler->enabled = !std::ranges::binary_search(disabled_, text_of(handler->name));
   std::vector<Handler*> order = route->order;
   order.push_back(handler.get());
   order = ordered(std::move(order));
-  ++next_ordinal_;
+  if (fresh) ++next_ordinal_;
   handlers_.push_back(std::move(handler));
   Handler& added = *handlers_.back();
   added.bound.resize(archetypes.size(), nullptr);
@@ -80,6 +82,7 @@ Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std
 }
 
 void HandlerTable::remove(std::uint64_t ordinal) {
+  std::erase_if(kept_, [&](const auto& h) { return h->ordinal == ordinal; });
   const auto at = std::ranges::find_if(handlers_, [&](const auto& h) { return h->ordinal == ordinal; });
   if (at == handlers_.end()) return;
   MessageRoute& route = *this->route((*at)->message);
@@ -90,10 +93,38 @@ void HandlerTable::remove(std::uint64_t ordinal) {
   handlers_.erase(at);
 }
 
-void HandlerTable::enable(Handler& handler, bool enabled) {
-  handler.enabled = enabled;
-  MessageRoute& route = *this->route(handler.message);
-  refresh(route, std::move(route.order));
+void HandlerTable::end(std::uint64_t ordinal) {
+  if (std::erase(ending_, ordinal)) remove(ordinal);
+}
+
+void HandlerTable::enable(Text name, bool enabled) {
+  const auto at = std::ranges::lower_bound(disabled_, name);
+  const bool known = at != disabled_.end() && *at == name;
+  if (known != enabled) return;
+  if (enabled)
+    disabled_.erase(at);
+  else
+    disabled_.insert(at, name);
+  for (const auto& handler : handlers_) {
+    if (text_of(handler->name) != name) continue;
+    handler->enabled = enabled;
+    MessageRoute& route = *this->route(handler->message);
+    refresh(route, std::vector<Handler*>(route.order));
+  }
+}
+
+Handler& HandlerTable::keep(std::unique_ptr<Handler> handler) {
+  handler->ordinal = next_ordinal_++;
+  return *kept_.emplace_back(std::move(handler));
+}
+
+bool HandlerTable::begin(std::uint64_t ordinal, std::span<const std::unique_ptr<Archetype>> archetypes) {
+  const auto at = std::ranges::find_if(kept_, [&](const auto& h) { return h->ordinal == ordinal; });
+  if (at == kept_.end()) return false;
+  std::unique_ptr<Handler> handler = std::move(*at);
+  kept_.erase(at);
+  add(std::move(handler), archetypes);
+  return true;
 }
 
 void HandlerTable::observe() {

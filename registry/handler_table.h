@@ -10,6 +10,7 @@
 #include "registry/changes.h"
 #include "registry/flat_map.h"
 #include "registry/handler.h"
+#include "registry/text_table.h"
 
 namespace muster {
 
@@ -43,9 +44,19 @@ class HandlerTable {
 
   /// Throws SetupError, and changes nothing, for a name that the message has already or an order that contradicts itself.
   Handler& add(std::unique_ptr<Handler> handler, std::span<const std::unique_ptr<Archetype>> archetypes);
+  /// Keeps a handler until begin(): its subscription was asked for inside a handler. Gives it its ordinal.
+  Handler& keep(std::unique_ptr<Handler> handler);
+  /// add() for one that was kept; false where it has ended meanwhile.
+  bool begin(std::uint64_t ordinal, std::span<const std::unique_ptr<Archetype>> archetypes);
+  /// end() will come for this handler as a message: ordinals of another process, read back with it, end nobody.
+  void expect_end(std::uint64_t ordinal) { ending_.push_back(ordinal); }
+  void end(std::uint64_t ordinal);
   /// Ends a handler. Unknown ordinals are ignored.
   void remove(std::uint64_t ordinal);
-  void enable(Handler& handler, bool enabled);
+  /// All handlers of a name, those to come too.
+  void enable(Text name, bool enabled);
+  /// Names whose handlers are passed over, ascending by hash.
+  const std::vector<Text>& disabled() const noexcept { return disabled_; }
   void bind(Archetype& archetype);
 
   /// The route of a change, if anybody follows it; null otherwise.
@@ -66,6 +77,9 @@ class HandlerTable {
   void observe();
   std::size_t followed_ = 0;  // routes of changes with active handlers
   std::vector<std::unique_ptr<Handler>> handlers_;
+  std::vector<std::unique_ptr<Handler>> kept_;
+  std::vector<std::uint64_t> ending_;
+  std::vector<Text> disabled_;
   std::vector<std::unique_ptr<MessageRoute>> routes_;
   FlatMap<TypeId, std::uint32_t> by_type_;
   std::uint64_t next_ordinal_ = 1;

@@ -16,6 +16,26 @@ void Outbox::rename(Entity target, std::string_view name) {
   arena_.append(target, Rename{.name = texts_.intern(name), .clash = NameClash::suffix});
 }
 
+Subscription Outbox::keep(std::unique_ptr<Handler> handler) {
+  types_.need<HandlerRequest>();
+  const std::uint64_t ordinal = types_.handlers().keep(std::move(handler)).ordinal;
+  arena_.append_world(HandlerRequest{.ordinal = ordinal});
+  return Subscription(registry_, ordinal);
+}
+
+void Outbox::end(Subscription subscription) {
+  types_.need<HandlerRequest>();
+  const std::uint64_t ordinal = subscription.release();
+  if (ordinal == 0) return;
+  types_.handlers().expect_end(ordinal);
+  arena_.append_world(HandlerRequest{.ordinal = ordinal, .ends = true});
+}
+
+void Outbox::enable_handler(std::string_view name, bool enabled) {
+  types_.need<EnableHandler>();
+  arena_.append_world(EnableHandler{.name = texts_.intern(name), .enabled = enabled});
+}
+
 Entity Spawner::reserve() { return storage_.reserve(); }
 
 bool Spawner::prepare(std::string_view what, const SpawnOptions& options, Spawn& message) {

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "messages/arena.h"
 #include "messages/batch_builder.h"
+#include "registry/subscription.h"
 #include "registry/template.h"
 #include "registry/types_known.h"
 #include "schema/muster.h"
@@ -82,6 +85,16 @@ class Outbox {
   /// The next free suffix is taken where a sibling has the name.
   void rename(Entity target, std::string_view name);
 
+  /// As EntityRegistry::subscribe; the handler begins when this request's turn comes in the queue. Where its name is taken
+  /// or its order contradicts another's by then it never begins, and a refusal is counted. Handlers are code and not
+  /// state: after a load, who wants this one subscribes it again.
+  template <class F>
+  [[nodiscard]] Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
+  /// Ends a handler when this request's turn comes; until then it is called as before.
+  void end(Subscription subscription);
+  /// Handlers of this name are called, or passed over, from this request's turn on.
+  void enable_handler(std::string_view name, bool enabled);
+
   /// ns of the registry's clock.
   std::uint64_t now_ns() const noexcept { return now_ns_; }
 
@@ -90,15 +103,17 @@ class Outbox {
   friend class Spawner;
   friend class Delivery;
   Outbox(BatchWriter& arena, TypesKnown& types, TextTable& texts, std::uint64_t& next_timer,
-         const std::uint64_t& now_ns)
-      : arena_(arena), types_(types), texts_(texts), next_timer_(next_timer), now_ns_(now_ns) {}
+         const std::uint64_t& now_ns, const std::shared_ptr<EntityRegistry*>& registry)
+      : arena_(arena), types_(types), texts_(texts), next_timer_(next_timer), now_ns_(now_ns), registry_(registry) {}
   TimerId append_timed(std::uint64_t delay_ns, BatchView inner);
+  Subscription keep(std::unique_ptr<Handler> handler);
 
   BatchWriter& arena_;
   TypesKnown& types_;
   TextTable& texts_;
   std::uint64_t& next_timer_;
   const std::uint64_t& now_ns_;
+  const std::shared_ptr<EntityRegistry*>& registry_;
 };
 
 /// A handler's parameter that creates. It counts as writing the resource "ids": spawning handlers run one after another.

@@ -13,6 +13,13 @@ struct With {};
 template <ComponentType T>
 struct Without {};
 
+/// Runs only where no ancestor has T, the entity itself not asked.
+template <ComponentType T>
+struct WithoutParent {};
+/// Runs only where neither the entity nor any ancestor has T.
+template <ComponentType T>
+struct WithoutSelfOrParent {};
+
 /// A value that comes from elsewhere than the entity's own row. Of `Parent<const T>` it is always there, because the
 /// handler does not run without; of `Parent<const T*>` it may be null. Valid until the handler returns.
 template <class T>
@@ -43,6 +50,13 @@ struct SelfOrParent : FromElsewhere<T> {
 /// T of the nearest ancestor that has X; absent where that one lacks T.
 template <class T, ComponentType X>
 struct ParentWith : FromElsewhere<T> {
+  using FromElsewhere<T>::FromElsewhere;
+};
+/// T of the entity that the message names, or else of that one's nearest ancestor that has it. The message names it in
+/// its field `other`, or in its only field of type muster.Entity. `Other<const T>`: the handler does not run where it is
+/// missing, or the other entity is dead or nil.
+template <class T>
+struct Other : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;
 };
 

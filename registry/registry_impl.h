@@ -3,6 +3,7 @@
 
 #include "registry/delivery.h"
 #include "registry/entity_registry.h"
+#include "registry/managers.h"
 #include "registry/names.h"
 #include "registry/structure.h"
 #include "registry/text_table.h"
@@ -15,7 +16,8 @@ struct EntityRegistry::Impl {
       : options(wanted),
         types(storage),
         structure(storage, types, texts),
-        outbox(cascade, types, texts, next_timer, now_ns),
+        managers(storage),
+        outbox(cascade, types, texts, next_timer, now_ns, self),
         spawner(storage, outbox, structure.templates()),
         delivery(RunContext{storage, outbox, spawner, owner}, types, structure, timers, next_timer, now_ns, cascade) {}
 
@@ -25,6 +27,7 @@ struct EntityRegistry::Impl {
   TextTable texts;
   TypesKnown types;
   Structure structure;
+  Managers managers;
   Timers timers;
   Arena input;         // what the outside pushed or posted
   Arena cascade;       // what handlers pushed

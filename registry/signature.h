@@ -26,13 +26,15 @@ struct ChunkRows {
   Chunk& chunk;
   const std::uint16_t* columns;
   std::uint32_t begin, end;
+  Entity other = {};  // that the message names, where a parameter asks
 };
 
 template <class P>
 struct Parameter {
   static_assert(never<P>,
                 "a handler takes its message first, then components (T&, const T&, T*, const T*, std::span<T>), With, "
-                "Without, Parent, SelfOrParent, ParentWith, Lookup, Entity, Outbox& or Spawner&");
+                "Without, WithoutParent, WithoutSelfOrParent, Parent, SelfOrParent, ParentWith, Other, Lookup, Entity, "
+                "Outbox& or Spawner&");
 };
 
 /// Parameters with `column` true take the next entry of the handler's column list.
@@ -129,6 +131,23 @@ struct Parameter<Without<T>> : FilterParameter<T, Presence::excluded> {
   static Without<T> at(std::nullptr_t, std::uint32_t) noexcept { return {}; }
   static Without<T> whole(std::nullptr_t, const ChunkRows&) noexcept { return {}; }
 };
+/// Exclusion through ancestors: found row by row.
+template <class Wrapper, class T, Source source_>
+struct AbsentElsewhere : NoTerm {
+  static constexpr bool entity = true, has_term = true;
+  static Term term() noexcept { return {TypeTraits<T>::id, Access::read, Presence::excluded, source_, false, 0}; }
+  static const ChunkRows* base(const ChunkRows& rows, std::uint16_t) noexcept { return &rows; }
+  static bool present(const ChunkRows* rows, std::uint32_t row) noexcept {
+    const Storage& storage = rows->context.storage;
+    if (source_ == Source::self_or_parent && rows->chunk.archetype->has(TypeTraits<T>::id)) return false;
+    return !component_above(storage, rows->chunk, row, TypeTraits<T>::id);
+  }
+  static Wrapper at(const ChunkRows*, std::uint32_t) noexcept { return {}; }
+};
+template <ComponentType T>
+struct Parameter<WithoutParent<T>> : AbsentElsewhere<WithoutParent<T>, T, Source::parent> {};
+template <ComponentType T>
+struct Parameter<WithoutSelfOrParent<T>> : AbsentElsewhere<WithoutSelfOrParent<T>, T, Source::self_or_parent> {};
 template <>
 struct Parameter<Outbox&> : NoTerm {
   static constexpr bool pushes = true;
@@ -157,10 +176,11 @@ struct Parameter<Lookup<T>> : NoTerm {
   static Lookup<T> whole(const Storage* storage, const ChunkRows&) noexcept { return Lookup<T>(*storage); }
 };
 
-/// Parent, SelfOrParent, ParentWith: found row by row, never cached.
+/// Parent, SelfOrParent, ParentWith, Other: found row by row, never cached.
 struct ElsewhereBase {
   const Storage* storage;
   const Chunk* chunk;
+  Entity other = {};
   mutable ParentColumn last = {};  // where the parent of the row before kept it: mostly the same archetype
 };
 template <class Wrapper, class T, Source source_, class Anchor = void>
@@ -175,7 +195,7 @@ struct ElsewhereParameter : NoTerm {
         TypeTraits<Value>::id, Access::read, optional ? Presence::optional : Presence::required, source_, true, anchor};
   }
   static ElsewhereBase base(const ChunkRows& rows, std::uint16_t) noexcept {
-    return {&rows.context.storage, &rows.chunk};
+    return {&rows.context.storage, &rows.chunk, rows.other};
   }
   static const Value* find(const ElsewhereBase& base, std::uint32_t row) noexcept {
     const std::byte* found = nullptr;
@@ -183,6 +203,8 @@ struct ElsewhereParameter : NoTerm {
       if (base.chunk->depth == 0) return nullptr;
       found = component_of_parent(*base.storage, base.chunk->parents()[row], TypeTraits<Value>::id, base.last);
       if (!found) found = component_above(*base.storage, *base.chunk, row, TypeTraits<Value>::id);
+    } else if constexpr (source_ == Source::other) {
+      found = component_at_or_above(*base.storage, base.other, TypeTraits<Value>::id);
     } else if constexpr (source_ == Source::parent_with) {
       found = component_of_anchor(*base.storage, *base.chunk, row, TypeTraits<Anchor>::id, TypeTraits<Value>::id);
     } else {
@@ -203,6 +225,28 @@ template <class T>
 struct Parameter<SelfOrParent<T>> : ElsewhereParameter<SelfOrParent<T>, T, Source::self_or_parent> {};
 template <class T, class X>
 struct Parameter<ParentWith<T, X>> : ElsewhereParameter<ParentWith<T, X>, T, Source::parent_with, X> {};
+template <class T>
+struct Parameter<Other<T>> : ElsewhereParameter<Other<T>, T, Source::other> {
+  static constexpr bool entity = false;  // the other's: what is asked of the handler's own row is nothing
+};
+
+/// Where a message names the entity that Other reads from: its field `other`, or its only muster.Entity.
+template <class M>
+constexpr std::uint32_t other_offset() {
+  std::uint32_t entities = 0, offset = ~0u;
+  if constexpr (MessageType<M>)
+    for (const FieldEntry& field : TypeTraits<M>::fields) {
+      if (field.kind != FieldKind::entity || field.count != 1) continue;
+      if (field.name == "other") return field.offset;
+      ++entities;
+      offset = field.offset;
+    }
+  return entities == 1 ? offset : ~0u;
+}
+template <class P>
+inline constexpr bool takes_other = false;
+template <class T>
+inline constexpr bool takes_other<Other<T>> = true;
 
 // --- The message parameter. ---
 
@@ -247,6 +291,16 @@ struct Invoker {
   static constexpr bool consumes = std::is_same_v<Result, Verdict>;
   static_assert(consumes || std::is_void_v<Result>, "a handler returns void or muster::Verdict");
   static constexpr bool once = !(false || ... || Parameter<Ps>::entity);
+
+  static constexpr bool asks_other = (false || ... || takes_other<Ps>);
+  static constexpr std::uint32_t other_at = other_offset<Message>();
+  static_assert(!asks_other || other_at != ~0u,
+                "Other<T> needs a message struct with a muster.Entity field named `other`, or with only one");
+  static Entity other_of([[maybe_unused]] const void* message) noexcept {
+    Entity other;
+    if constexpr (asks_other) std::memcpy(&other, static_cast<const std::byte*>(message) + other_at, sizeof other);
+    return other;
+  }
 
   static constexpr std::array<std::size_t, sizeof...(Ps) + 1> column_index = [] {
     std::array<std::size_t, sizeof...(Ps) + 1> index{};
@@ -297,7 +351,8 @@ struct Invoker {
   static bool rows(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
                    std::uint32_t end, const std::uint16_t* columns) {
     F& f = *static_cast<F*>(handler.state.get());
-    return run(f, message, ChunkRows{context, chunk, columns, begin, end}, std::index_sequence_for<Ps...>{});
+    return run(f, message, ChunkRows{context, chunk, columns, begin, end, other_of(message)},
+               std::index_sequence_for<Ps...>{});
   }
   /// Two steps ahead of the work: the directory's entry first, then the row it leads to.
   static ItemCounts items(RunContext& context, const Handler& handler, const ItemRun& items) {
@@ -329,7 +384,8 @@ struct Invoker {
       if (!columns) continue;
       ++counts.handled;
       run_each(f, const_cast<std::byte*>(at + items.offset),
-               ChunkRows{context, *row.chunk, columns, row.row, row.row + 1}, std::index_sequence_for<Ps...>{});
+               ChunkRows{context, *row.chunk, columns, row.row, row.row + 1, other_of(at + items.offset)},
+               std::index_sequence_for<Ps...>{});
     }
     return counts;
   }
@@ -351,6 +407,7 @@ struct Invoker {
         }(),
         ...);
     handler.once = once;
+    if constexpr (asks_other) handler.other_offset = other_at;
     handler.writes_message = MessageParameter<M>::writes || consumes;
     handler.pushes = (false || ... || Parameter<Ps>::pushes);
     handler.spawns = (false || ... || Parameter<Ps>::spawns);
@@ -442,6 +499,12 @@ template <class T>
 struct NamedTypes<With<T>> : NamedTypes<T&> {};
 template <class T>
 struct NamedTypes<Without<T>> : NamedTypes<T&> {};
+template <class T>
+struct NamedTypes<WithoutParent<T>> : NamedTypes<T&> {};
+template <class T>
+struct NamedTypes<WithoutSelfOrParent<T>> : NamedTypes<T&> {};
+template <class T>
+struct NamedTypes<Other<T>> : NamedTypes<std::remove_cv_t<std::remove_pointer_t<T>>&> {};
 template <class T>
 struct NamedTypes<Lookup<const T>> : NamedTypes<T&> {};
 template <class T>

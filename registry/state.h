@@ -29,6 +29,7 @@ enum class StateSection : std::uint16_t {
   timers = 12,     ///< key: timer id; the timed batch
   managers = 13,   ///< key: hash64 of the manager's name
   templates = 14,  ///< key: hash64 of the template's name
+  disabled = 15,   ///< one row: the handlers that are passed over
 };
 
 struct StateKey {

@@ -11,7 +11,9 @@
 //   texts       page of 256: { length 4, bytes } ...
 //   pending     | PendingRow | one batch |
 //   timers      one timed batch, key: timer id
+//   managers    | version 4 | name length 4 | name | the manager's own bytes |   key: hash64 of the name
 //   templates   one batch with one DefineTemplate message
+//   disabled    | hash of a handler's name 8 ... | ascending
 #pragma once
 
 #include <cstdint>

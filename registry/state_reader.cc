@@ -10,9 +10,9 @@
 namespace muster {
 
 std::string StateError::text() const {
-  static constexpr const char* sections[] = {"",       "registry",   "schema", "directory", "free_queue",
-                                             "grants", "archetypes", "chunks", "columns",   "hierarchy",
-                                             "texts",  "pending",    "timers", "managers",  "templates"};
+  static constexpr const char* sections[] = {
+      "",        "registry",  "schema", "directory", "free_queue", "grants",   "archetypes", "chunks",
+      "columns", "hierarchy", "texts",  "pending",   "timers",     "managers", "templates",  "disabled"};
   const auto number = static_cast<std::size_t>(at.section);
   std::string text = number < std::size(sections) ? sections[number] : "section " + std::to_string(number);
   text += ' ' + std::to_string(at.key);
@@ -35,7 +35,8 @@ class StateReader {
         {StateSection::archetypes, &StateReader::archetype}, {StateSection::texts, &StateReader::texts},
         {StateSection::templates, &StateReader::define},     {StateSection::chunks, &StateReader::chunk},
         {StateSection::columns, &StateReader::column},       {StateSection::hierarchy, &StateReader::hierarchy},
-        {StateSection::pending, &StateReader::pending},      {StateSection::timers, &StateReader::timer}};
+        {StateSection::pending, &StateReader::pending},      {StateSection::timers, &StateReader::timer},
+        {StateSection::managers, &StateReader::manager},     {StateSection::disabled, &StateReader::disabled}};
     for (const auto& [section, step] : steps) {
       section_ = section;
       source_.rows(section, [&, run = step](const StateKey& key, std::span<const std::byte> bytes) {
@@ -360,6 +361,14 @@ class StateReader {
     if (!timed) return;
     if (!expect(timed->kind() == BatchKind::timed && key.key < row_.next_timer, "a timer is not one")) return;
     expect(r_.timers.add(key.key, *timed), "a timer is there twice");
+  }
+  void manager(const StateKey& key, std::span<const std::byte> bytes) {
+    if (std::string wrong = r_.managers.load(key.key, bytes); !wrong.empty()) fail(std::move(wrong));
+  }
+  void disabled(const StateKey&, std::span<const std::byte> bytes) {
+    if (!expect(bytes.size() % 8 == 0, "the list of handlers is cut off")) return;
+    for (std::size_t at = 0; at < bytes.size(); at += 8)
+      r_.types.handlers().enable(Text{get<std::uint64_t>(bytes, at)}, false);
   }
   void finish(StateSection section) {
     at_ = {section, 0, 0};

@@ -53,6 +53,10 @@ class StateWriter {
     for (const auto& [name, entry] : r_.structure.templates().entries())
       sink_.row({StateSection::templates, name.hash, 0}, entry.version, entry.batch);
     pending();
+    if (const auto& disabled = r_.types.handlers().disabled(); !disabled.empty())
+      always(StateSection::disabled, 0, std::as_bytes(std::span(disabled)));
+    r_.managers.save(
+        [&](std::uint64_t key, std::span<const std::byte> row) { always(StateSection::managers, key, row); });
   }
 
  private:

@@ -239,6 +239,7 @@ void Storage::take_row(Row gone) {
 }
 
 void Storage::destroy(Entity e, bool park) {
+  if (destroyed_) destroyed_->push_back(e);
   take_row(find(e));
   ids_.slot(e.index).locator = state_bits(park ? IdState::parked : IdState::free);
   if (!park) ids_.release(e);

@@ -81,6 +81,8 @@ class Storage {
   /// Moves a live row; columns both have are carried over, others are zero. Returns the new row.
   Row move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);
   void set_parent(Row row, Entity parent);
+  /// Ids of rows that go are appended to `log`; null: nobody asks.
+  void log_destroyed(std::vector<Entity>* log) noexcept { destroyed_ = log; }
 
   // --- versions ---
   /// Before every write to a column: marks it changed, and has its old bytes kept where somebody reads the past.
@@ -143,6 +145,7 @@ class Storage {
   std::uint64_t rows_ = 0;
   std::uint32_t depths_ = 0;
   ColumnPreserver* preserver_ = nullptr;
+  std::vector<Entity>* destroyed_ = nullptr;
 };
 
 /// `type` of a living parent; null where it lacks it. Remembers the column for the next row.

@@ -48,6 +48,8 @@ constexpr bool is_builtin(TypeId message) noexcept {
     case TypeTraits<ReturnGrant>::id:
     case TypeTraits<CancelTimer>::id:
     case TypeTraits<DefineTemplate>::id:
+    case TypeTraits<EnableHandler>::id:
+    case TypeTraits<HandlerRequest>::id:
     case TypeTraits<Advance>::id: return true;
     default: return is_structural(message);
   }

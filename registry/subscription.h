@@ -31,6 +31,12 @@ class Subscription {
 
  private:
   friend class EntityRegistry;
+  friend class Outbox;
+  /// Somebody else will end the handler.
+  std::uint64_t release() noexcept {
+    registry_.reset();
+    return std::exchange(ordinal_, 0);
+  }
   Subscription(std::weak_ptr<EntityRegistry*> registry, std::uint64_t ordinal)
       : registry_(std::move(registry)), ordinal_(ordinal) {}
   std::weak_ptr<EntityRegistry*> registry_;

@@ -17,6 +17,7 @@ class TypesKnown {
   TypeTable& table() noexcept { return table_; }
   const TypeTable& table() const noexcept { return table_; }
   HandlerTable& handlers() noexcept { return handlers_; }
+  const HandlerTable& handlers() const noexcept { return handlers_; }
 
   /// A compiled type. A known type with another layout is the program's mistake: throws SetupError naming it.
   template <GeneratedType T>

@@ -72,6 +72,8 @@ std::uint64_t EntityRegistry::hash() const {
   r.cascade.for_each(batch);
   r.input.for_each(batch);
   for (const auto& [key, timed] : r.timers.waiting()) hasher.add(timed.data(), timed.size());
+  for (const Text name : r.types.handlers().disabled()) hasher.add(name);
+  r.managers.save([&](std::uint64_t, std::span<const std::byte> row) { hasher.add(row.data(), row.size()); });
   return hasher.result();
 }
 

@@ -59,6 +59,7 @@ constexpr std::array sections = {
     SectionName{StateSection::hierarchy, "hierarchy"}, SectionName{StateSection::texts, "texts"},
     SectionName{StateSection::pending, "pending"},     SectionName{StateSection::timers, "timers"},
     SectionName{StateSection::managers, "managers"},   SectionName{StateSection::templates, "templates"},
+    SectionName{StateSection::disabled, "disabled"},
 };
 
 /// "columns 12, column 0x811c9dc5": a row's place as people read it.

@@ -1,0 +1,112 @@
+#include "examples/managers/meshes.h"
+
+#include <algorithm>
+
+#include "examples/managers/bytes.h"
+#include "examples/managers/managers.h"
+#include "examples/managers/sweep.h"
+
+namespace managers {
+
+using muster::Entity;
+
+Meshes::Meshes(muster::EntityRegistry& registry) : registry_(registry) {
+  registry_.add_manager("meshes", *this);
+  const muster::HandlerOptions writes{.external_writes = {"meshes"}};
+  handlers_.add(registry_.subscribe("meshes.add", *this, &Meshes::add, writes));
+  handlers_.add(registry_.subscribe("meshes.remove", *this, &Meshes::remove_by_id, writes));
+}
+Meshes::~Meshes() { registry_.remove_manager(*this); }
+
+Instance Meshes::first(Entity e) const noexcept {
+  const Instance* row = first_.find(e);
+  return row ? *row : no_instance;
+}
+
+void Meshes::add(const AddMesh& message, Entity self) {
+  const auto made = static_cast<Instance>(rows_.size());
+  rows_.push_back({.entity = self, .mesh = message.mesh, .id = next_id_++});
+  redirect(self, no_instance, made);  // the end of the chain, or its beginning where there is none yet
+}
+
+void Meshes::remove_by_id(const RemoveMesh& message, Entity self) {
+  for (Instance i = first(self); i != no_instance; i = rows_[i].next)
+    if (rows_[i].id == message.instance) return remove(i);
+}
+
+void Meshes::redirect(Entity e, Instance from, Instance to) {
+  const Instance head = first(e);
+  if (head == from) {
+    if (to == no_instance)
+      first_.erase(e);
+    else
+      first_.put(e, to);
+    return;
+  }
+  for (Instance i = head; i != no_instance; i = rows_[i].next)
+    if (rows_[i].next == from) {
+      rows_[i].next = to;
+      return;
+    }
+}
+
+void Meshes::remove(Instance i) {
+  redirect(rows_[i].entity, i, rows_[i].next);
+  const auto last = static_cast<Instance>(rows_.size() - 1);
+  if (i != last) {
+    redirect(rows_[last].entity, last, i);
+    rows_[i] = rows_[last];
+  }
+  rows_.pop_back();
+}
+
+std::uint32_t Meshes::collect(std::uint32_t rows) {
+  return sweep(
+      cursor_, rows, [this] { return size(); },
+      [this](std::uint32_t row) { return !registry_.alive(rows_[row].entity); },
+      [this](std::uint32_t row) { remove(row); });
+}
+
+void Meshes::describe(Entity e, const std::function<void(const muster::Held&)>& take) const {
+  for (Instance i = first(e); i != no_instance; i = rows_[i].next)
+    take({.name = "mesh", .instance = rows_[i].id, .bytes = std::as_bytes(std::span(&rows_[i].mesh, 1))});
+}
+
+void Meshes::save(std::vector<std::byte>& out) const {
+  put(out, next_id_);
+  put(out, std::uint64_t{cursor_});
+  put(out, std::uint64_t{rows_.size()});
+  put(out, std::span<const Row>(rows_));
+}
+
+std::expected<void, std::string> Meshes::load(std::uint32_t, std::span<const std::byte> bytes) {
+  Reader reader{bytes};
+  const auto next_id = reader.take<std::uint64_t>();
+  const auto cursor = reader.take<std::uint64_t>();
+  const auto count = reader.take<std::uint64_t>();
+  if (!reader.good || count != reader.bytes.size() / sizeof(Row)) return std::unexpected("meshes are cut off");
+  std::vector<Row> rows(count);
+  reader.take(rows.data(), count * sizeof(Row));
+  if (!reader.done()) return std::unexpected("meshes are cut off");
+  std::vector<bool> led_to(count);
+  for (const Row& row : rows) {
+    if (row.next == no_instance) continue;
+    if (row.next >= count || led_to[row.next] || rows[row.next].entity != row.entity || rows[row.next].id <= row.id)
+      return std::unexpected("a chain of meshes leads astray");
+    led_to[row.next] = true;
+  }
+  muster::FlatMap<Entity, Instance> first;
+  for (Instance i = 0; i < count; ++i) {
+    if (rows[i].id >= next_id) return std::unexpected("a mesh's id was never given out");
+    if (led_to[i]) continue;
+    if (first.find(rows[i].entity)) return std::unexpected("an entity has two chains of meshes");
+    first.put(rows[i].entity, i);
+  }
+  next_id_ = next_id;
+  cursor_ = static_cast<std::uint32_t>(std::min(cursor, count));
+  rows_ = std::move(rows);
+  first_ = std::move(first);
+  return {};
+}
+
+}  // namespace managers

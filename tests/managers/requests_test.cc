@@ -1,0 +1,124 @@
+#include <catch2/catch.hpp>
+
+#include <optional>
+#include <string>
+
+#include <muster/registry.h>
+
+#include "tests/managers/kept_rows.h"
+#include "tests/managers/things.h"
+
+using namespace muster;
+using namespace things;
+
+TEST_CASE("a handler that is subscribed inside a handler begins at its turn in the queue") {
+  EntityRegistry registry;
+  std::string log;
+  std::optional<Subscription> late;
+  const auto first = registry.subscribe("first", [&](const Go& go, Outbox& out) {
+    log += 'f' + std::to_string(go.step) + ' ';
+    if (go.step != 0) return;
+    out.push(Go{.step = 1});
+    late = out.subscribe("late", [&](const Go& later) { log += 'l' + std::to_string(later.step) + ' '; });
+    out.push(Go{.step = 2});
+  });
+  registry.push(Go{});
+  CHECK(log == "f0 f1 f2 l2 ");
+  late.reset();
+  log.clear();
+  registry.push(Go{.step = 3});
+  CHECK(log == "f3 ");
+}
+
+TEST_CASE("a handler that is ended inside a handler is called until its turn in the queue") {
+  EntityRegistry registry;
+  std::string log;
+  Subscription doomed;
+  const auto first = registry.subscribe("first", [&](const Go& go, Outbox& out) {
+    if (go.step != 0) return;
+    out.push(Go{.step = 1});
+    out.end(std::move(doomed));
+    out.push(Go{.step = 2});
+  });
+  doomed = registry.subscribe("second", [&](const Go& go) { log += std::to_string(go.step) + ' '; });
+  registry.push(Go{});
+  CHECK(log == "0 1 ");
+  CHECK_FALSE(static_cast<bool>(doomed));
+}
+
+TEST_CASE("a name that is taken when its turn comes is refused and counted") {
+  EntityRegistry registry;
+  int calls = 0;
+  std::optional<Subscription> second;
+  const auto first = registry.subscribe("first", [&](const Go& go, Outbox& out) {
+    if (go.step == 0) second = out.subscribe("first", [&](const Go&) { ++calls; });
+  });
+  registry.push(Go{});
+  registry.push(Go{.step = 1});
+  CHECK(calls == 0);
+  CHECK(registry.counters().refused == 1);
+}
+
+TEST_CASE("bubel 13: a disabled handler gets neither passes nor messages") {
+  EntityRegistry registry;
+  int passes = 0, gifts = 0;
+  const auto a = registry.subscribe("system", [&](const Go&) { ++passes; });
+  const auto b = registry.subscribe("system", [&](const Gift&, const Hits&) { ++gifts; });
+  const Entity e = registry.create(Hits{});
+  registry.enable_handler("system", false);
+  registry.push(Go{});
+  registry.push(e, Gift{});
+  CHECK((passes == 0 && gifts == 0));
+  registry.enable_handler("system", true);
+  registry.push(Go{});
+  registry.push(e, Gift{});
+  CHECK((passes == 1 && gifts == 1));
+}
+
+TEST_CASE("disabling inside a handler takes effect at its turn; names are saved") {
+  EntityRegistry registry;
+  std::string log;
+  const auto first = registry.subscribe("first", [&](const Go& go, Outbox& out) {
+    if (go.step != 0) return;
+    out.push(Go{.step = 1});
+    out.enable_handler("second", false);
+    out.push(Go{.step = 2});
+  });
+  const auto second = registry.subscribe("second", [&](const Go& go) { log += std::to_string(go.step) + ' '; });
+  registry.push(Go{});
+  CHECK(log == "0 1 ");
+  KeptRows rows;
+  registry.save(rows);
+  EntityRegistry loaded;
+  REQUIRE(loaded.load(rows));
+  CHECK(loaded.hash() == registry.hash());
+  int calls = 0;
+  const auto again = loaded.subscribe("second", [&](const Go&) { ++calls; });
+  loaded.push(Go{.step = 3});
+  CHECK(calls == 0);
+  loaded.enable_handler("second", true);
+  loaded.push(Go{.step = 3});
+  CHECK(calls == 1);
+}
+
+TEST_CASE("an end that was carried over and saved ends nobody in another process") {
+  EntityRegistry registry({.cascade_messages_max = 1});
+  Subscription doomed;
+  const auto first = registry.subscribe("first", [&](const Go& go, Outbox& out) {
+    if (go.step != 0) return;
+    out.push(Go{.step = 1});
+    out.end(std::move(doomed));
+  });
+  doomed = registry.subscribe("second", [](const Go&) {});
+  CHECK(registry.push(Go{}).cut_short);
+  KeptRows rows;
+  registry.save(rows);
+  EntityRegistry loaded;
+  int calls = 0;
+  const auto one = loaded.subscribe("one", [&](const Go&) { ++calls; });
+  const auto two = loaded.subscribe("two", [&](const Go&) { ++calls; });
+  REQUIRE(loaded.load(rows));
+  loaded.flush();
+  loaded.push(Go{.step = 5});
+  CHECK(calls == 2);
+}
