@@ -83,11 +83,16 @@ constexpr RowSetLayout<Count> row_set_layout(std::uint32_t message_bytes,
 }
 }  // namespace detail
 
+/// A component whose value is a process's own (registry/runtime_type.h).
+template <class C>
+concept ValueStays = requires { TypeTraits<C>::runtime; };
+
 /// The same, for types known to the compiler: everything is a constant.
 template <MessageType M, ComponentType... Cs>
 struct StaticRowSet {
   static constexpr std::size_t count = sizeof...(Cs);
   static_assert(count <= row_set_components_max);
+  static_assert((!ValueStays<Cs> && ...), "a runtime component's value does not travel; name it as Has<T>{}");
   static constexpr detail::RowSetLayout<count> layout = detail::row_set_layout<count>(
       sizeof(M), std::array<PayloadShape, count>{PayloadShape{TypeTraits<Cs>::id, sizeof(Cs), alignof(Cs)}...});
   static_assert(layout.unique, "a component is named twice");

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "registry/runtime_type.h"
 #include "schema/descriptor.h"
 
 namespace muster {
@@ -23,6 +24,8 @@ struct StoredType {
   std::uint32_t size = 0;  ///< 0 for tags: they have no column
   std::uint32_t align = 1;
   const TypeDescriptor* descriptor = nullptr;
+  const RuntimeOps* ops = nullptr;  ///< of a runtime component, which everybody else sees as a tag
+  std::uint32_t saved_size() const noexcept { return ops ? 0 : size; }
 };
 
 struct ColumnSlot {
@@ -62,7 +65,9 @@ struct Archetype {
   std::vector<TypeId> types;                  ///< ascending, tags included
   std::vector<const StoredType*> components;  ///< beside `types`
   std::vector<std::uint16_t> columns;         ///< beside `types`: slot in a chunk, no_column for tags
-  std::vector<const StoredType*> slot_types;  ///< by slot; null for ids and parents
+  std::vector<const StoredType*> slot_types;  ///< by slot; null for ids and parents; runtime components last
+  std::uint32_t pod_slots = column_first;     ///< slots before those of runtime components
+  std::uint32_t layout = 0;                   ///< counts how often slots were given out anew
   std::uint32_t row_bytes = 0;                ///< of one row with id and parent
   std::vector<Group> groups;                  ///< by depth
   std::uint64_t rows = 0;

@@ -265,7 +265,7 @@ bool Delivery::call_observed(const Handler& handler, void* message, Chunk& chunk
     before_.clear();
     for (const Observed& observed : handler.observed) {
       const std::uint16_t slot = columns[observed.column];
-      if (slot == no_column) continue;
+      if (slot >= chunk.archetype->pod_slots) continue;  // absent, or no bytes to compare
       const std::size_t size = chunk.archetype->slot_types[slot]->size;
       const std::byte* at = chunk.slots()[slot].data + row * size;
       before_.insert(before_.end(), at, at + step * size);
@@ -276,7 +276,7 @@ bool Delivery::call_observed(const Handler& handler, void* message, Chunk& chunk
     const std::byte* before = before_.data();
     for (const Observed& observed : handler.observed) {
       const std::uint16_t slot = columns[observed.column];
-      if (slot == no_column) continue;
+      if (slot >= chunk.archetype->pod_slots) continue;  // absent, or no bytes to compare
       const std::size_t size = chunk.archetype->slot_types[slot]->size;
       for (std::uint32_t i = row; i < row + step; ++i, before += size)
         if (std::memcmp(before, chunk.slots()[slot].data + i * size, size) != 0)
@@ -306,7 +306,7 @@ void Delivery::foresee(const BatchView& batch, Row row, const std::byte* payload
       if (!archetype.has(entry.type))
         changes_.emplace_back(ChangeKind::added, entry.type);
       else if (const StoredType* type = context_.storage.component(entry.type);
-               type && type->size && std::memcmp(value(entry.type), payload + entry.offset, type->size) != 0)
+               type && type->saved_size() && std::memcmp(value(entry.type), payload + entry.offset, type->size) != 0)
         changes_.emplace_back(ChangeKind::changed, entry.type);
     }
   };
@@ -314,7 +314,7 @@ void Delivery::foresee(const BatchView& batch, Row row, const std::byte* payload
     const StoredType* type = context_.storage.component(set.component);
     const FieldPlace* place = type ? types_.table().place(*type->descriptor, set.field) : nullptr;
     const std::byte* at = value(set.component);
-    if (place && at && set.bytes <= set.value.size() && place->offset + set.bytes <= type->size &&
+    if (place && at && type->saved_size() && set.bytes <= set.value.size() && place->offset + set.bytes <= type->size &&
         std::memcmp(at + place->offset, set.value.data(), set.bytes) != 0)
       changes_.emplace_back(ChangeKind::changed, set.component);
   };

@@ -398,6 +398,34 @@ TypeId EntityRegistry::change_message(ChangeKind kind, TypeId component) {
 
 const HandlerTable& EntityRegistry::handlers() const noexcept { return impl_->types.handlers(); }
 
+// --- runtime components ---
+
+void EntityRegistry::Impl::restore_values(TypeId type) {
+  for (const auto& [id, restore] : restorers) {
+    if (type && id != type) continue;
+    for (std::uint32_t depth = 0; depth < storage.depths(); ++depth)
+      for (const auto& archetype : storage.archetypes()) {
+        if (!archetype || depth >= archetype->groups.size() || !archetype->has(id)) continue;
+        const std::uint16_t slot = archetype->column(id);
+        const std::size_t size = archetype->slot_types[slot]->size;
+        for (Chunk* chunk : archetype->groups[depth].chunks)
+          for (std::uint32_t row = 0; row < chunk->count; ++row)
+            restore(chunk->slots()[slot].data + row * size, chunk->ids()[row]);
+      }
+  }
+}
+
+void EntityRegistry::set_restorer(TypeId type, std::function<void(void*, Entity)> restore) {
+  impl_->restorers[type] = std::move(restore);
+  delivering(*impl_, [&] { impl_->restore_values(type); });
+}
+
+void EntityRegistry::forget_runtime_type(TypeId type) {
+  check_outside();
+  known().forget_runtime(type);
+  impl_->restorers.erase(type);
+}
+
 // --- managers ---
 
 void EntityRegistry::add_manager(std::string name, Manager& manager) {
@@ -431,6 +459,9 @@ EntityRegistry::EntityRegistry(RegistryOptions options) : impl_(std::make_unique
   delivering_ = &impl_->delivering;
   impl_->self = std::make_shared<EntityRegistry*>(this);
   storage_->on_archetype_context = &impl_->types.handlers();
+  storage_->on_layout = [](void* handlers, Archetype& archetype) {
+    static_cast<HandlerTable*>(handlers)->bind_again(archetype);
+  };
   storage_->on_archetype = [](void* handlers, Archetype& archetype) {
     static_cast<HandlerTable*>(handlers)->bind(archetype);
   };

@@ -72,6 +72,22 @@ class EntityRegistry {
   void add_type() {
     known().need<T>();
   }
+  /// A runtime component (registry/runtime_type.h) is known at first use too; here it gets a hook that is called for
+  /// every value after a load, and now for those that are there: f(T&, Entity). It may read the registry.
+  template <RuntimeType T>
+  void add_runtime_type(std::function<void(T&, Entity)> restore = {}) {
+    check_outside();
+    known().need<T>();
+    if (restore)
+      set_restorer(TypeTraits<T>::id,
+                   [restore = std::move(restore)](void* value, Entity e) { restore(*static_cast<T*>(value), e); });
+  }
+  /// Destroys all values; who has one keeps its presence, and gets a fresh value when the type is known again. For the
+  /// plugin that brought T, before it goes. Throws SetupError while a handler takes T.
+  template <RuntimeType T>
+  void remove_runtime_type() {
+    forget_runtime_type(TypeTraits<T>::id);
+  }
   /// Makes the text known to the world (a message, if it is new) and returns its hash. A hash collision with another
   /// text is refused: the result is the empty text.
   Text intern(std::string_view text);
@@ -408,6 +424,8 @@ class EntityRegistry {
   template <class Invoker, class F>
   Subscription add_invoker(std::string name, F&& f, bool has_state, HandlerOptions options);
   void end_handler(std::uint64_t ordinal);
+  void set_restorer(TypeId type, std::function<void(void*, Entity)> restore);
+  void forget_runtime_type(TypeId type);
 
   std::unique_ptr<Impl> impl_;
   Storage* storage_ = nullptr;  // parts of impl_ that inlined calls need

@@ -183,6 +183,18 @@ void HandlerTable::bind(Archetype& archetype) {
   }
 }
 
+void HandlerTable::bind_again(Archetype& archetype) {
+  for (const auto& handler : handlers_) {
+    if (!handler->bound[archetype.number]) continue;
+    const std::vector<const std::uint16_t*>& bound = handler->bound;
+    const auto columns = std::ranges::find_if(handler->column_lists,
+                                              [&](const auto& list) { return list.get() == bound[archetype.number]; });
+    std::size_t at = 0;
+    for (const Term& term : handler->terms)
+      if (term.source == Source::self && term.value) (*columns)[at++] = archetype.column(term.type);
+  }
+}
+
 Handler* HandlerTable::find(std::string_view name) noexcept {
   const auto at = std::ranges::find_if(handlers_, [&](const auto& h) { return h->name == name; });
   return at == handlers_.end() ? nullptr : at->get();

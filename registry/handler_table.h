@@ -58,6 +58,8 @@ class HandlerTable {
   /// Names whose handlers are passed over, ascending by hash.
   const std::vector<Text>& disabled() const noexcept { return disabled_; }
   void bind(Archetype& archetype);
+  /// Its slots were given out anew.
+  void bind_again(Archetype& archetype);
 
   /// The route of a change, if anybody follows it; null otherwise.
   MessageRoute* follower(ChangeKind kind, TypeId component) noexcept {

@@ -1,6 +1,8 @@
 // The parts of a registry and how they hang together. Private to registry/*.cc.
 #pragma once
 
+#include <map>
+
 #include "registry/delivery.h"
 #include "registry/entity_registry.h"
 #include "registry/managers.h"
@@ -54,6 +56,9 @@ struct EntityRegistry::Impl {
   bool deliver_cascade();
   /// Before an input: what an earlier one left behind.
   void deliver_carried();
+  /// Calls the restore hook of this runtime type (0: of all) for every value there is, in row order.
+  void restore_values(TypeId type);
+  std::map<TypeId, std::function<void(void*, Entity)>> restorers;
   /// Ids that a replayed Create or timer of the host names are taken as the host took them.
   void claim_ids(const BatchView& batch);
 };

@@ -50,6 +50,7 @@ class StateReader {
     check_hierarchy();
     if (fault_) return std::unexpected(std::move(*fault_));
     r_.structure.restore_names();
+    r_.restore_values(0);
     r_.storage.restore_counters(row_.next_chunk_uid, static_cast<std::uint32_t>(row_.next_archetype), row_.version);
     r_.sequence = row_.sequence;
     r_.now_ns = row_.now_ns;
@@ -130,7 +131,7 @@ class StateReader {
       const StoredType* type = r_.types.component(id);
       if (!expect(type, "a component type is in no schema")) return;
       if (get<std::uint64_t>(bytes, 8 + i * 16 + 8) != type->descriptor->fingerprint ||
-          get<std::uint32_t>(bytes, 8 + i * 16 + 4) != type->size)
+          get<std::uint32_t>(bytes, 8 + i * 16 + 4) != type->saved_size())
         return fail("component " + type->descriptor->name + " was saved with another layout");
       if (!expect(types.empty() || types.back() < id, "component types are out of order")) return;
       types.push_back(id);
@@ -149,7 +150,7 @@ class StateReader {
         !expect(chunk.row.depth < 1u << 20, "the chunk's depth is out of range") ||
         !expect(key.key < row_.next_chunk_uid, "the chunk's number is out of range"))
       return;
-    const std::size_t slots = archetypes[chunk.row.archetype]->slot_types.size();
+    const std::size_t slots = archetypes[chunk.row.archetype]->pod_slots;
     if (!expect(bytes.size() == sizeof(ChunkRow) + slots * 8, "the chunk is cut off")) return;
     for (std::size_t i = 0; i < slots; ++i) {
       chunk.versions.push_back(get<std::uint64_t>(bytes, sizeof(ChunkRow) + i * 8));
@@ -165,7 +166,7 @@ class StateReader {
     const Archetype& archetype = *r_.storage.archetypes()[chunk.row.archetype];
     const std::uint16_t slot =
         key.column < column_first ? static_cast<std::uint16_t>(key.column) : archetype.column(key.column);
-    if (!expect(slot != no_column, "the column's component is not in its archetype")) return;
+    if (!expect(slot < archetype.pod_slots, "the column's component is not in its archetype")) return;
     const std::size_t size = slot < column_first ? 8 : archetype.slot_types[slot]->size;
     if (!expect(bytes.size() == size * chunk.row.rows, "the column's length does not fit its rows") ||
         !expect(chunk.columns[slot].empty(), "the column is there twice"))

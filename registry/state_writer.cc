@@ -91,7 +91,7 @@ class StateWriter {
       put(buffer_, std::uint64_t{archetype->types.size()});
       for (const StoredType* type : archetype->components) {
         put(buffer_, type->id);
-        put(buffer_, type->size);
+        put(buffer_, type->saved_size());
         put(buffer_, type->descriptor->fingerprint);
       }
       sink_.row({StateSection::archetypes, archetype->number, 0}, 1, buffer_);
@@ -109,13 +109,13 @@ class StateWriter {
     buffer_.clear();
     put(buffer_, ChunkRow{archetype.number, chunk.depth, chunk.place, chunk.count});
     std::uint64_t newest = 0;
-    for (std::uint32_t slot = 0; slot < archetype.slot_types.size(); ++slot) {
+    for (std::uint32_t slot = 0; slot < archetype.pod_slots; ++slot) {
       const std::uint64_t version = chunk.slots()[slot].version;
       newest = std::max(newest, version);
       put(buffer_, version);
     }
     sink_.row({StateSection::chunks, chunk.uid, 0}, newest, buffer_);
-    for (std::uint32_t slot = 0; slot < archetype.slot_types.size(); ++slot) {
+    for (std::uint32_t slot = 0; slot < archetype.pod_slots; ++slot) {
       const ColumnSlot& column = chunk.slots()[slot];
       if (!column.data) continue;
       const std::uint32_t size = slot < column_first ? 8 : archetype.slot_types[slot]->size;

@@ -18,13 +18,27 @@ std::size_t slot_size(const Archetype& archetype, std::uint32_t slot) noexcept {
   return slot < column_first ? 8 : archetype.slot_types[slot]->size;
 }
 
+/// f(ops, value) for each runtime value in rows [begin, end).
+template <class F>
+void each_runtime(Chunk& chunk, std::uint32_t begin, std::uint32_t end, F f) {
+  const Archetype& archetype = *chunk.archetype;
+  for (std::uint32_t slot = archetype.pod_slots; slot < archetype.slot_types.size(); ++slot) {
+    const StoredType& type = *archetype.slot_types[slot];
+    for (std::uint32_t row = begin; row < end; ++row)
+      f(*type.ops, chunk.slots()[slot].data + std::size_t{row} * type.size);
+  }
+}
+
 }  // namespace
 
 Storage::Storage() = default;
 
 Storage::~Storage() {
-  for (Chunk* chunk : chunks_)
-    if (chunk) pool_.recycle(chunk);
+  for (Chunk* chunk : chunks_) {
+    if (!chunk) continue;
+    each_runtime(*chunk, 0, chunk->count, [](const RuntimeOps& ops, void* at) { ops.destroy(at); });
+    pool_.recycle(chunk);
+  }
 }
 
 // --- ids ---
@@ -100,20 +114,12 @@ Archetype& Storage::add_archetype(std::uint32_t number, std::span<const TypeId> 
   auto made = std::make_unique<Archetype>();
   made->number = number;
   made->types.assign(types.begin(), types.end());
-  made->slot_types.assign(column_first, nullptr);
-  made->row_bytes = 16;
   for (const TypeId type : types) {
     const StoredType* known = component(type);
     require(known, "Storage::archetype: a component type that was never added");
     made->components.push_back(known);
-    if (known->size == 0) {
-      made->columns.push_back(no_column);
-      continue;
-    }
-    made->columns.push_back(static_cast<std::uint16_t>(made->slot_types.size()));
-    made->slot_types.push_back(known);
-    made->row_bytes += known->size;
   }
+  lay_out(*made);
   archetypes_.resize(number + 1);
   archetypes_[number] = std::move(made);
   Archetype& archetype = *archetypes_[number];
@@ -123,6 +129,74 @@ Archetype& Storage::add_archetype(std::uint32_t number, std::span<const TypeId> 
     archetype_by_hash_.put(hash, number);
   if (on_archetype) on_archetype(on_archetype_context, archetype);
   return archetype;
+}
+
+void Storage::lay_out(Archetype& archetype) {
+  archetype.slot_types.assign(column_first, nullptr);
+  archetype.columns.assign(archetype.types.size(), no_column);
+  archetype.row_bytes = 16;
+  for (const bool runtime : {false, true}) {
+    for (std::size_t i = 0; i < archetype.types.size(); ++i) {
+      const StoredType* type = archetype.components[i];
+      if (type->size == 0 || (type->ops != nullptr) != runtime) continue;
+      archetype.columns[i] = static_cast<std::uint16_t>(archetype.slot_types.size());
+      archetype.slot_types.push_back(type);
+      archetype.row_bytes += type->size;
+    }
+    if (!runtime) archetype.pod_slots = static_cast<std::uint32_t>(archetype.slot_types.size());
+  }
+}
+
+void Storage::set_runtime(TypeId type, const RuntimeOps* ops, std::uint32_t size, std::uint32_t align) {
+  StoredType& stored = *components_[*component_by_id_.find(type)];
+  if (!ops)
+    for (Chunk* chunk : chunks_)
+      if (chunk)
+        each_runtime(*chunk, 0, chunk->count, [&](const RuntimeOps& its, void* at) {
+          if (&its == stored.ops) its.destroy(at);
+        });
+  stored.ops = ops;
+  stored.size = ops ? size : 0;
+  stored.align = ops ? align : 1;
+  for (const auto& archetype : archetypes_)
+    if (archetype && archetype->has(type)) lay_out_again(*archetype);
+}
+
+void Storage::lay_out_again(Archetype& archetype) {
+  const std::vector<const StoredType*> old_types = archetype.slot_types;
+  lay_out(archetype);
+  ++archetype.layout;
+  const std::vector<const StoredType*>& types = archetype.slot_types;
+  for (Group& group : archetype.groups)
+    for (Chunk*& old : group.chunks) {
+      Chunk* chunk = pool_.make(archetype, old->depth, old->capacity);
+      chunk->uid = old->uid;
+      chunk->number = old->number;
+      chunk->place = old->place;
+      chunk->count = old->count;
+      for (std::uint32_t slot = 0; slot < types.size(); ++slot) {
+        const std::uint32_t source =
+            slot < column_first
+                ? slot
+                : static_cast<std::uint32_t>(std::ranges::find(old_types, types[slot]) - old_types.begin());
+        ColumnSlot& to = chunk->slots()[slot];
+        const std::size_t size = slot_size(archetype, slot);
+        if (slot < archetype.pod_slots) {
+          to.version = old->slots()[source].version;
+          if (to.data) std::memcpy(to.data, old->slots()[source].data, size * old->count);
+          continue;
+        }
+        for (std::uint32_t row = 0; row < old->count; ++row) {
+          if (source == old_types.size())
+            types[slot]->ops->construct(to.data + row * size);
+          else
+            types[slot]->ops->relocate(to.data + row * size, old->slots()[source].data + row * size);
+        }
+      }
+      chunks_[chunk->number] = chunk;
+      pool_.recycle(std::exchange(old, chunk));
+    }
+  if (on_layout) on_layout(on_archetype_context, archetype);
 }
 
 Archetype& Storage::with(Archetype& archetype, TypeId type) {
@@ -150,13 +224,13 @@ Archetype& Storage::without(Archetype& archetype, TypeId type) {
 // --- rows ---
 
 void Storage::first_touch(Chunk& chunk, std::uint32_t slot) {
-  if (preserver_) preserver_->before_write(chunk, slot);
+  if (preserver_ && slot < chunk.archetype->pod_slots) preserver_->before_write(chunk, slot);
   chunk.slots()[slot].version = version_;
 }
 
 void Storage::touch_all(Chunk& chunk) {
   if (chunk.slots()[column_ids].version == version_) return;  // ids are touched here only: all columns were
-  const auto slots = static_cast<std::uint32_t>(chunk.archetype->slot_types.size());
+  const std::uint32_t slots = chunk.archetype->pod_slots;
   for (std::uint32_t slot = 0; slot < slots; ++slot) touch(chunk, slot);
 }
 
@@ -205,19 +279,28 @@ Row Storage::append(Entity e, Archetype& archetype, std::uint32_t depth, Entity 
 
 Row Storage::create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
   mark_id(e.index);
-  return append(e, archetype, depth, parent);
+  const Row row = append(e, archetype, depth, parent);
+  each_runtime(*row.chunk, row.row, row.row + 1, [](const RuntimeOps& ops, void* at) { ops.construct(at); });
+  return row;
 }
 
-void Storage::take_row(Row gone) {
+void Storage::take_row(Row gone, const Archetype* kept) {
   Archetype& archetype = *gone.chunk->archetype;
   Group& group = archetype.groups[gone.chunk->depth];
   Chunk& last = *group.chunks.back();
   const std::uint32_t from = last.count - 1;
   touch_all(last);
+  const auto slot_count = static_cast<std::uint32_t>(archetype.slot_types.size());
+  for (std::uint32_t slot = archetype.pod_slots; slot < slot_count; ++slot) {
+    const StoredType& type = *archetype.slot_types[slot];
+    std::byte* to = gone.chunk->slots()[slot].data + std::size_t{gone.row} * type.size;
+    if (!kept || !kept->has(type.id)) type.ops->destroy(to);
+    std::byte* filler = last.slots()[slot].data + std::size_t{from} * type.size;
+    if (filler != to) type.ops->relocate(to, filler);
+  }
   if (gone.chunk != &last || gone.row != from) {
     if (gone.chunk != &last) touch_all(*gone.chunk);
-    const auto slots = static_cast<std::uint32_t>(archetype.slot_types.size());
-    for (std::uint32_t slot = 0; slot < slots; ++slot) {
+    for (std::uint32_t slot = 0; slot < archetype.pod_slots; ++slot) {
       std::byte* to = gone.chunk->slots()[slot].data;
       if (!to) continue;
       const std::size_t size = slot_size(archetype, slot);
@@ -251,14 +334,23 @@ Row Storage::move(Entity e, Archetype& archetype, std::uint32_t depth, Entity pa
   const Row to = append(e, archetype, depth, parent);
   const Archetype& old = *from.chunk->archetype;
   const auto slots = static_cast<std::uint16_t>(archetype.slot_types.size());
-  for (std::uint16_t slot = column_first; slot < slots; ++slot) {
+  for (std::uint32_t slot = archetype.pod_slots; slot < slots; ++slot) {
+    const StoredType& type = *archetype.slot_types[slot];
+    const std::uint16_t source = old.column(type.id);
+    std::byte* value = to.chunk->slots()[slot].data + std::size_t{to.row} * type.size;
+    if (source == no_column)
+      type.ops->construct(value);
+    else
+      type.ops->relocate(value, from.at(source, type.size));
+  }
+  for (std::uint16_t slot = column_first; slot < archetype.pod_slots; ++slot) {
     const StoredType& type = *archetype.slot_types[slot];
     if (const std::uint16_t source = &old == &archetype ? slot : old.column(type.id); source != no_column)
       std::memcpy(to.at(slot, type.size), from.at(source, type.size), type.size);
     else
       std::memset(to.at(slot, type.size), 0, type.size);
   }
-  take_row(from);
+  take_row(from, &archetype);
   // Taking the row may have moved the one just appended, where both are in one group: look it up again.
   if (&old == &archetype && from.chunk->depth == depth) return find(e);
   return to;
@@ -291,6 +383,7 @@ Chunk& Storage::restore_chunk(Archetype& archetype, std::uint32_t depth, std::ui
   chunk.count = count;
   std::memcpy(chunk.ids(), ids.data(), ids.size_bytes());
   if (depth) std::memcpy(chunk.parents(), parents.data(), parents.size_bytes());
+  each_runtime(chunk, 0, count, [](const RuntimeOps& ops, void* at) { ops.construct(at); });
   for (std::uint32_t row = 0; row < count; ++row) place_id(ids[row].index, chunk, row);
   archetype.groups[depth].rows += count;
   archetype.rows += count;

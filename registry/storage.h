@@ -64,6 +64,9 @@ class Storage {
   // --- component types and archetypes ---
   /// Makes a struct type storable. The descriptor must live as long as the storage.
   const StoredType& add_component(const TypeDescriptor& descriptor);
+  /// Turns a type without data into one with values, default-constructed in the rows that have it, or (ops null) back.
+  /// Chunks of its archetypes are laid out anew.
+  void set_runtime(TypeId type, const RuntimeOps* ops, std::uint32_t size, std::uint32_t align);
   const StoredType* component(TypeId type) const noexcept;
   /// `types` ascending and without doubles, all added before. Creates the archetype if there is none.
   Archetype& archetype(std::span<const TypeId> types);
@@ -113,6 +116,8 @@ class Storage {
   /// Called with every new archetype, so that handlers can bind their columns.
   void (*on_archetype)(void* context, Archetype&) = nullptr;
   void* on_archetype_context = nullptr;
+  /// Called with an archetype whose slots were given out anew.
+  void (*on_layout)(void* context, Archetype&) = nullptr;
 
  private:
   static bool is_row(DirectoryEntry entry) noexcept { return (entry.locator & 0x80000000u) == 0; }
@@ -126,7 +131,10 @@ class Storage {
   Chunk& open_chunk(Archetype& archetype, std::uint32_t depth);
   Chunk& new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::uint64_t uid);
   Row append(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);
-  void take_row(Row row);
+  void lay_out(Archetype& archetype);
+  void lay_out_again(Archetype& archetype);
+  /// `kept`: has the runtime values that were relocated away; the others are destroyed.
+  void take_row(Row row, const Archetype* kept = nullptr);
   void touch_all(Chunk& chunk);
 
   Ids ids_;

@@ -86,7 +86,7 @@ Refusal Structure::judge(std::span<const RowSetEntry> rows) {
 const Structure::RowPlan& Structure::plan(std::span<const RowSetEntry> rows, bool named, Archetype* from,
                                           RowPlan& remembered) {
   RowPlan& p = remembered;
-  if (p.to && p.from == from && p.named == named && p.rows.size() == rows.size() &&
+  if (p.to && p.layout == p.to->layout && p.from == from && p.named == named && p.rows.size() == rows.size() &&
       (rows.empty() || std::memcmp(p.rows.data(), rows.data(), rows.size_bytes()) == 0))
     return p;
   p.rows.assign(rows.begin(), rows.end());
@@ -105,8 +105,9 @@ const Structure::RowPlan& Structure::plan(std::span<const RowSetEntry> rows, boo
   const auto doubles = std::ranges::unique(types_scratch_);
   types_scratch_.erase(doubles.begin(), doubles.end());
   p.to = &storage_.archetype(types_scratch_);
+  p.layout = p.to->layout;
   for (const RowSetEntry& entry : rows)
-    if (const std::uint16_t slot = p.to->column(entry.type); slot != no_column)
+    if (const std::uint16_t slot = p.to->column(entry.type); slot < p.to->pod_slots)
       p.copies.push_back({slot, entry.offset, p.to->slot_types[slot]->size});
   return p;
 }
@@ -227,6 +228,7 @@ Refusal Structure::set_field(Entity e, const SetField& message, const std::uint8
   const Archetype& archetype = *row.chunk->archetype;
   const std::uint16_t column = archetype.column(message.component);
   if (column == no_column) return refuse(RefusalCode::missing_component, e, message.component);
+  if (type->ops) return refuse(RefusalCode::bad_value, e, message.component, message.field);
   const FieldPlace* place = types_.table().place(*type->descriptor, message.field);
   if (!place) return refuse(RefusalCode::unknown_field, e, message.component, message.field);
   const std::uint32_t bytes = place->size;  // of a whole array, where that was named

@@ -112,6 +112,7 @@ class Structure {
     bool named = false;
     Archetype* from = nullptr;  // null for Create
     Archetype* to = nullptr;
+    std::uint32_t layout = 0;  // of `to`
     struct Copy {
       std::uint16_t slot;
       std::uint32_t offset, size;

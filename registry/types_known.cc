@@ -1,5 +1,7 @@
 #include "registry/types_known.h"
 
+#include "registry/runtime_schema.h"
+
 namespace muster {
 
 void TypesKnown::learn(TypeId type, std::expected<void, SchemaError> added) {
@@ -9,6 +11,31 @@ void TypesKnown::learn(TypeId type, std::expected<void, SchemaError> added) {
     storage_.add_component(*known);
   else
     handlers_.add_message(*known);
+}
+
+void TypesKnown::learn_runtime(TypeId id, std::string_view name, const RuntimeOps& ops, std::uint32_t size,
+                               std::uint32_t align) {
+  if (const StoredType* known = storage_.component(id); known && known->ops == &ops) return;
+  if (!table_.find(id) || table_.find(id)->name != name)
+    if (const auto added = table_.add_schema(tag_schema(name)); !added) throw SetupError(added.error().text());
+  const TypeDescriptor& type = *table_.find(id);
+  const StoredType& stored = storage_.add_component(type);
+  if (!type.tag || stored.ops)
+    throw SetupError(
+        "runtime component " + std::string(name) +
+        (stored.ops ? " is registered by another part of the program" : " is in a schema, and no tag there"));
+  storage_.set_runtime(id, &ops, size, align);
+}
+
+void TypesKnown::forget_runtime(TypeId type) {
+  const StoredType* stored = storage_.component(type);
+  if (!stored || !stored->ops) return;
+  for (const auto& handler : handlers_.handlers())
+    for (const Term& term : handler->terms)
+      if (term.type == type && term.value)
+        throw SetupError("handler \"" + handler->name + "\" still takes " + stored->descriptor->name);
+  storage_.set_runtime(type, nullptr, 0, 1);
+  seen_[type % std::size(seen_)] = 0;
 }
 
 MessageRoute* TypesKnown::route(TypeId message) {

@@ -25,7 +25,10 @@ class TypesKnown {
     if (seen_[TypeTraits<T>::id % std::size(seen_)] == TypeTraits<T>::id) [[likely]]
       return;
     seen_[TypeTraits<T>::id % std::size(seen_)] = TypeTraits<T>::id;
-    if constexpr (ChangeMessage<T>) {
+    if constexpr (!std::is_void_v<typename RuntimeOf<T>::type>) {
+      using R = typename RuntimeOf<T>::type;
+      learn_runtime(TypeTraits<R>::id, TypeTraits<R>::name, detail::runtime_ops<R>, sizeof(R), alignof(R));
+    } else if constexpr (ChangeMessage<T>) {
       need<typename ChangeOf<T>::Component>();
       change(ChangeOf<T>::kind, TypeTraits<typename ChangeOf<T>::Component>::id);
     } else if constexpr (TypeTraits<T>::role == TypeRole::component) {
@@ -46,10 +49,13 @@ class TypesKnown {
   MessageRoute* route(TypeId message);
   /// The route of a change of a known component.
   MessageRoute& change(ChangeKind kind, TypeId component);
+  /// Its values are destroyed; what is left is a tag, until need() turns it into a runtime component again.
+  void forget_runtime(TypeId type);
   /// A component type by id; null where unknown or no component.
   const StoredType* component(TypeId type);
 
  private:
+  void learn_runtime(TypeId id, std::string_view name, const RuntimeOps& ops, std::uint32_t size, std::uint32_t align);
   void learn(TypeId type, std::expected<void, SchemaError> added);
   TypeTable table_;
   std::deque<TypeDescriptor> changes_;  // what error texts and routes call a change

@@ -41,7 +41,7 @@ std::uint64_t EntityRegistry::hash() const {
       hasher.add(depth);
       hasher.add(archetype->number);
       hasher.add(archetype->types.data(), archetype->types.size() * sizeof(TypeId));
-      for (std::uint32_t slot = 0; slot < archetype->slot_types.size(); ++slot)
+      for (std::uint32_t slot = 0; slot < archetype->pod_slots; ++slot)
         for (const Chunk* chunk : archetype->groups[depth].chunks) {
           const std::size_t size = slot < column_first ? 8 : archetype->slot_types[slot]->size;
           if (const std::byte* data = chunk->slots()[slot].data) hasher.add(data, size * chunk->count);

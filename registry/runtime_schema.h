@@ -1,0 +1,12 @@
+// A binary schema with one tag in it: what everybody but the C++ program knows of a runtime component.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace muster {
+
+std::vector<std::byte> tag_schema(std::string_view full_name);
+
+}  // namespace muster

@@ -1,0 +1,88 @@
+// Runtime components: any C++ type that can be moved without throwing, in the same chunks as the others. Its presence is
+// saved, by the name given here, and travels like a tag's; its value never does. Where a value was not handed over
+// (Create, Set, a loaded world) it is default-constructed. Its value must not decide anything that is saved.
+//
+//   struct Sound { Voice voice; };
+//   template <> struct muster::RuntimeTraits<Sound> { static constexpr std::string_view name = "game.Sound"; };
+//
+//   registry.create("bell", Has<Sound>{});                            // presence only
+//   registry.subscribe("ring", [](const Ring&, Sound& sound) {...});  // like any component
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "schema/descriptor.h"
+#include "schema/hash.h"
+
+namespace muster {
+
+/// Specialised by users: `static constexpr std::string_view name`, a full name that no schema uses.
+template <class T>
+struct RuntimeTraits;
+
+template <class T>
+concept RuntimeType = requires { RuntimeTraits<T>::name; };
+
+/// What storage does with values of a runtime type. Destinations are raw memory; what was relocated from or destroyed is.
+struct RuntimeOps {
+  void (*construct)(void* at);
+  void (*relocate)(void* to, void* from) noexcept;
+  void (*destroy)(void* at) noexcept;
+};
+
+namespace detail {
+template <class T>
+inline constexpr RuntimeOps runtime_ops{[](void* at) { ::new (at) T(); },
+                                        [](void* to, void* from) noexcept {
+                                          T* old = std::launder(static_cast<T*>(from));
+                                          ::new (to) T(std::move(*old));
+                                          old->~T();
+                                        },
+                                        [](void* at) noexcept { std::launder(static_cast<T*>(at))->~T(); }};
+}  // namespace detail
+
+template <RuntimeType T>
+struct TypeTraits<T> {
+  static_assert(std::is_default_constructible_v<T> && std::is_nothrow_move_constructible_v<T> &&
+                    std::is_nothrow_destructible_v<T>,
+                "a runtime component is default-constructible and moves and dies without throwing");
+  static_assert(alignof(T) <= 64 && sizeof(T) <= 4096,
+                "a runtime component is small: at most 4096 bytes, aligned to 64");
+  static constexpr TypeId id = hash32(RuntimeTraits<T>::name);
+  static constexpr std::string_view name = RuntimeTraits<T>::name;
+  static constexpr TypeRole role = TypeRole::component;
+  static constexpr bool runtime = true;
+};
+
+/// Names a runtime component where a value would stand: Create, Set.
+template <RuntimeType T>
+struct Has {
+  std::uint8_t reserved = 0;
+};
+template <RuntimeType T>
+struct TypeTraits<Has<T>> {
+  static constexpr TypeId id = TypeTraits<T>::id;
+  static constexpr std::string_view name = TypeTraits<T>::name;
+  static constexpr TypeRole role = TypeRole::component;
+  using Runtime = T;
+};
+
+/// T itself, or what Has<T> names; void otherwise.
+template <class T>
+struct RuntimeOf {
+  using type = void;
+};
+template <RuntimeType T>
+struct RuntimeOf<T> {
+  using type = T;
+};
+template <class T>
+struct RuntimeOf<Has<T>> {
+  using type = T;
+};
+
+}  // namespace muster
