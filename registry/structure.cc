@@ -227,8 +227,8 @@ Refusal Structure::set_field(Entity e, const SetField& message, const std::uint8
   const Row row = storage_.find(e);
   const Archetype& archetype = *row.chunk->archetype;
   const std::uint16_t column = archetype.column(message.component);
-  if (column == no_column) return refuse(RefusalCode::missing_component, e, message.component);
-  if (type->ops) return refuse(RefusalCode::bad_value, e, message.component, message.field);
+  // Of a runtime component as of a tag: whether this process has values for it cannot be seen.
+  if (column >= archetype.pod_slots) return refuse(RefusalCode::missing_component, e, message.component);
   const FieldPlace* place = types_.table().place(*type->descriptor, message.field);
   if (!place) return refuse(RefusalCode::unknown_field, e, message.component, message.field);
   const std::uint32_t bytes = place->size;  // of a whole array, where that was named

@@ -1,0 +1,263 @@
+#include "examples/managers/grid.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "examples/managers/bytes.h"
+
+namespace managers {
+
+using collision::Vec3;
+using muster::Entity;
+using muster::Outbox;
+
+namespace {
+
+struct Cells {
+  std::int32_t min[3], max[3];
+  /// Above this a sphere is compared with all others instead.
+  static constexpr std::int64_t cells_max = 512;
+  std::int64_t count() const noexcept {
+    std::int64_t product = 1;
+    for (int axis = 0; axis < 3; ++axis) product *= std::min<std::int64_t>(max[axis] - min[axis] + 1, cells_max + 1);
+    return product;
+  }
+};
+
+template <class Sphere>
+Cells cells_of(const Sphere& s, float edge) noexcept {
+  constexpr float bound = 1 << 20;  // three coordinates of 21 bits make a key
+  const auto cell = [&](float at) {
+    return static_cast<std::int32_t>(std::clamp(std::floor(at / edge), -bound, bound - 1));
+  };
+  return {{cell(s.x - s.radius), cell(s.y - s.radius), cell(s.z - s.radius)},
+          {cell(s.x + s.radius), cell(s.y + s.radius), cell(s.z + s.radius)}};
+}
+
+struct Entry {
+  std::uint64_t key;
+  std::uint32_t index;
+  auto operator<=>(const Entry&) const = default;
+};
+
+std::uint64_t key_of(std::int32_t x, std::int32_t y, std::int32_t z) noexcept {
+  const auto bits = [](std::int32_t v) { return static_cast<std::uint64_t>(v + (1 << 20)); };
+  return bits(x) << 42 | bits(y) << 21 | bits(z);
+}
+
+/// Entries of all spheres but the wide ones, whose indices go to `wide`.
+template <class Spheres>
+std::vector<Entry> enter(const Spheres& spheres, float edge, std::vector<std::uint32_t>& wide) {
+  std::vector<Entry> entries;
+  for (std::uint32_t i = 0; i < spheres.size(); ++i) {
+    const Cells c = cells_of(spheres[i], edge);
+    if (c.count() > Cells::cells_max) {
+      wide.push_back(i);
+      continue;
+    }
+    for (std::int32_t x = c.min[0]; x <= c.max[0]; ++x)
+      for (std::int32_t y = c.min[1]; y <= c.max[1]; ++y)
+        for (std::int32_t z = c.min[2]; z <= c.max[2]; ++z) entries.push_back({key_of(x, y, z), i});
+  }
+  std::ranges::sort(entries);
+  return entries;
+}
+
+bool good(float x, float y, float z, float radius) noexcept {
+  return std::isfinite(x) && std::isfinite(y) && std::isfinite(z) && radius >= 0 && std::isfinite(radius);
+}
+
+}  // namespace
+
+Grid::Grid(muster::EntityRegistry& registry, float cell) : registry_(registry), cell_(cell) {
+  registry_.add_manager("grid", *this);
+  const auto options = [](int priority) {
+    return muster::HandlerOptions{.priority = priority, .external_writes = {"grid"}};
+  };
+  muster::HandlerOptions first = options(0);
+  first.on_begin = [this] { return begin(); };
+  handlers_.add(registry_.subscribe("grid.bodies", *this, &Grid::gather_bodies, std::move(first)));
+  handlers_.add(registry_.subscribe("grid.triggers", *this, &Grid::gather_triggers, options(1)));
+  handlers_.add(registry_.subscribe("grid.find", *this, &Grid::find, options(2)));
+  handlers_.add(registry_.subscribe("grid.ask", *this, &Grid::ask, options(0)));
+}
+Grid::~Grid() { registry_.remove_manager(*this); }
+
+bool Grid::begin() {
+  bodies_.clear();
+  triggers_.clear();
+  return true;
+}
+
+void Grid::gather_bodies(const collision::FindContacts&, std::span<const Entity> entities,
+                         std::span<const collision::Place> places, std::span<const collision::Body> bodies) {
+  for (std::size_t i = 0; i < entities.size(); ++i)
+    if (const Vec3& at = places[i].at; good(at.x, at.y, at.z, bodies[i].radius))
+      bodies_.push_back({entities[i], at.x, at.y, at.z, bodies[i].radius, bodies[i].group, bodies[i].mask});
+}
+
+void Grid::gather_triggers(const collision::FindContacts&, std::span<const Entity> entities,
+                           std::span<const collision::Place> places, std::span<const collision::Trigger> triggers) {
+  for (std::size_t i = 0; i < entities.size(); ++i)
+    if (const Vec3& at = places[i].at; good(at.x, at.y, at.z, triggers[i].radius))
+      triggers_.push_back({entities[i], at.x, at.y, at.z, triggers[i].radius, 0, triggers[i].mask});
+}
+
+void Grid::ask(const collision::CastRay& ray, Entity self) { rays_.push_back({self, ray}); }
+
+void Grid::find(const collision::FindContacts&, Outbox& out) {
+  const auto bits = [](const Sphere& s) { return s.entity.bits(); };
+  std::ranges::sort(bodies_, {}, bits);
+  std::ranges::sort(triggers_, {}, bits);
+  answer_rays(out);
+  find_collisions(out);
+  find_triggers(out);
+}
+
+void Grid::answer_rays(Outbox& out) {
+  for (const auto& [asker, ray] : std::exchange(rays_, {})) {
+    collision::RayHit hit{.distance = ray.distance, .ticket = ray.ticket};
+    const float length = std::sqrt(ray.direction.x * ray.direction.x + ray.direction.y * ray.direction.y +
+                                   ray.direction.z * ray.direction.z);
+    if (length > 0 && std::isfinite(length)) {
+      const Vec3 d{.x = ray.direction.x / length, .y = ray.direction.y / length, .z = ray.direction.z / length};
+      for (const Sphere& s : bodies_) {
+        if ((s.group & ray.mask) == 0 || s.entity == asker) continue;
+        const Vec3 to{.x = s.x - ray.from.x, .y = s.y - ray.from.y, .z = s.z - ray.from.z};
+        const float along = to.x * d.x + to.y * d.y + to.z * d.z;
+        const float off = to.x * to.x + to.y * to.y + to.z * to.z - along * along;
+        const float half = s.radius * s.radius - off;
+        if (half < 0) continue;
+        const float enter = along - std::sqrt(half);
+        const float at = enter >= 0 ? enter : 0;                 // it may begin inside the body
+        if (enter < 0 && along + std::sqrt(half) < 0) continue;  // behind
+        if (at > hit.distance || (hit.other && at == hit.distance)) continue;
+        hit.other = s.entity;
+        hit.distance = at;
+      }
+      hit.at = {.x = ray.from.x + d.x * hit.distance,
+                .y = ray.from.y + d.y * hit.distance,
+                .z = ray.from.z + d.z * hit.distance};
+    }
+    out.push(asker, hit);
+  }
+}
+
+std::vector<std::pair<std::uint32_t, std::uint32_t>> Grid::near(std::span<const Sphere> left,
+                                                                std::span<const Sphere> right) const {
+  const bool same = left.data() == right.data() && left.size() == right.size();
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  std::vector<std::uint32_t> wide_left, wide_right;
+  const std::vector<Entry> a = enter(left, cell_, wide_left);
+  const std::vector<Entry> b = same ? a : enter(right, cell_, wide_right);
+  if (same) wide_right = wide_left;
+  std::size_t from = 0;
+  for (const Entry& entry : a) {
+    while (from < b.size() && b[from].key < entry.key) ++from;
+    for (std::size_t i = from; i < b.size() && b[i].key == entry.key; ++i)
+      if (!same || entry.index < b[i].index) pairs.emplace_back(entry.index, b[i].index);
+  }
+  const auto both = [&](std::uint32_t i, std::uint32_t j) {
+    if (!same) pairs.emplace_back(i, j);
+    if (same && i != j) pairs.emplace_back(std::min(i, j), std::max(i, j));
+  };
+  for (const std::uint32_t i : wide_left)
+    for (std::uint32_t j = 0; j < right.size(); ++j) both(i, j);
+  for (const std::uint32_t j : wide_right)
+    for (std::uint32_t i = 0; i < left.size(); ++i) both(i, j);
+  std::ranges::sort(pairs);
+  const auto doubles = std::ranges::unique(pairs);
+  pairs.erase(doubles.begin(), doubles.end());
+  return pairs;
+}
+
+void Grid::find_collisions(Outbox& out) {
+  std::vector<Pair> now;
+  for (const auto& [i, j] : near(bodies_, bodies_)) {
+    const Sphere& a = bodies_[i];
+    const Sphere& b = bodies_[j];
+    const bool to_a = (a.mask & b.group) != 0, to_b = (b.mask & a.group) != 0;
+    if (!to_a && !to_b) continue;
+    const float x = b.x - a.x, y = b.y - a.y, z = b.z - a.z, reach = a.radius + b.radius;
+    const float square = x * x + y * y + z * z;
+    if (square > reach * reach) continue;
+    const Pair pair{a.entity, b.entity};
+    const float distance = std::sqrt(square);
+    // Two in one place part along x, the older id to the left.
+    const Vec3 normal = distance > 0 ? Vec3{.x = x / distance, .y = y / distance, .z = z / distance} : Vec3{.x = 1};
+    const Vec3 mirrored{.x = -normal.x, .y = -normal.y, .z = -normal.z};
+    const bool first = !std::ranges::binary_search(touching_, pair);
+    const auto tell = [&](Entity whom, Entity other, const Vec3& n) {
+      out.push(whom,
+               collision::Collision{.other = other, .normal = n, .depth = reach - distance, .first_contact = first});
+    };
+    if (to_a) tell(a.entity, b.entity, normal);
+    if (to_b) tell(b.entity, a.entity, mirrored);
+    now.push_back(pair);
+  }
+  touching_ = std::move(now);
+}
+
+void Grid::find_triggers(Outbox& out) {
+  std::vector<Pair> now;
+  for (const auto& [i, j] : near(triggers_, bodies_)) {
+    const Sphere& t = triggers_[i];
+    const Sphere& b = bodies_[j];
+    if ((t.mask & b.group) == 0 || t.entity == b.entity) continue;
+    const float x = b.x - t.x, y = b.y - t.y, z = b.z - t.z, reach = t.radius + b.radius;
+    if (x * x + y * y + z * z <= reach * reach) now.push_back({t.entity, b.entity});
+  }
+  for (const Pair& pair : inside_)
+    if (!std::ranges::binary_search(now, pair)) out.push(pair.first, collision::TriggerExit{.other = pair.second});
+  for (const Pair& pair : now)
+    if (!std::ranges::binary_search(inside_, pair)) out.push(pair.first, collision::TriggerEnter{.other = pair.second});
+  inside_ = std::move(now);
+}
+
+void Grid::on_destroyed(std::span<const Entity> gone) {
+  std::vector<Entity> dead(gone.begin(), gone.end());
+  std::ranges::sort(dead, {}, &Entity::bits);
+  const auto is_dead = [&](Entity e) { return std::ranges::binary_search(dead, e.bits(), {}, &Entity::bits); };
+  std::erase_if(touching_, [&](const Pair& pair) { return is_dead(pair.first) || is_dead(pair.second); });
+  // A body that died inside a trigger still leaves it, in the next pass.
+  std::erase_if(inside_, [&](const Pair& pair) { return is_dead(pair.first); });
+  std::erase_if(rays_, [&](const Ray& ray) { return is_dead(ray.asker); });
+}
+
+void Grid::save(std::vector<std::byte>& out) const {
+  for (const std::size_t count : {touching_.size(), inside_.size(), rays_.size()}) put(out, std::uint64_t{count});
+  put(out, std::span<const Pair>(touching_));
+  put(out, std::span<const Pair>(inside_));
+  for (const auto& [asker, ray] : rays_) {
+    put(out, asker);
+    put(out, ray);
+  }
+}
+
+std::expected<void, std::string> Grid::load(std::uint32_t, std::span<const std::byte> bytes) {
+  Reader reader{bytes};
+  constexpr std::size_t ray_bytes = sizeof(Entity) + sizeof(collision::CastRay);
+  std::uint64_t counts[3];
+  for (std::uint64_t& count : counts) {
+    count = reader.take<std::uint64_t>();
+    if (count > bytes.size()) return std::unexpected("the grid's state is cut off");
+  }
+  if (!reader.good || reader.bytes.size() != (counts[0] + counts[1]) * sizeof(Pair) + counts[2] * ray_bytes)
+    return std::unexpected("the grid's state is cut off");
+  std::vector<Pair> touching(counts[0]), inside(counts[1]);
+  std::vector<Ray> rays(counts[2]);
+  reader.take(touching.data(), counts[0] * sizeof(Pair));
+  reader.take(inside.data(), counts[1] * sizeof(Pair));
+  for (auto& [asker, ray] : rays) {
+    asker = reader.take<Entity>();
+    ray = reader.take<collision::CastRay>();
+  }
+  if (!std::ranges::is_sorted(touching) || !std::ranges::is_sorted(inside))
+    return std::unexpected("the grid's pairs are out of order");
+  touching_ = std::move(touching);
+  inside_ = std::move(inside);
+  rays_ = std::move(rays);
+  return {};
+}
+
+}  // namespace managers

@@ -1,0 +1,74 @@
+// Finds who touches whom: a pass gathers all bodies, sorts them into the cells of a uniform grid, and pushes what it found.
+// Everything is sorted by entity id before it is pushed, so neither row order nor the cell size can be seen in the result.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <muster/registry.h>
+
+#include "examples/managers/collision.h"
+
+namespace managers {
+
+/// Adds itself to the registry as "grid" and handles collision.FindContacts and collision.CastRay. What touched in the
+/// last pass, and the rays that wait, are its state.
+class Grid final : public muster::Manager {
+ public:
+  /// `cell`: edge length in m; about the diameter of a usual body.
+  explicit Grid(muster::EntityRegistry& registry, float cell = 2);
+  ~Grid() override;
+  Grid(const Grid&) = delete;
+  Grid& operator=(const Grid&) = delete;
+
+  /// Of the last pass.
+  std::size_t contacts() const noexcept { return touching_.size(); }
+
+  void on_destroyed(std::span<const muster::Entity> gone) override;
+  void save(std::vector<std::byte>& out) const override;
+  std::expected<void, std::string> load(std::uint32_t version, std::span<const std::byte> bytes) override;
+
+ private:
+  struct Sphere {
+    muster::Entity entity;
+    float x, y, z, radius;
+    std::uint32_t group, mask;
+  };
+  struct Pair {
+    muster::Entity first, second;
+    friend auto operator<=>(const Pair& a, const Pair& b) noexcept {
+      return std::pair(a.first.bits(), a.second.bits()) <=> std::pair(b.first.bits(), b.second.bits());
+    }
+    friend bool operator==(const Pair&, const Pair&) noexcept = default;
+  };
+  struct Ray {
+    muster::Entity asker;
+    collision::CastRay ray;
+  };
+
+  bool begin();
+  void gather_bodies(const collision::FindContacts&, std::span<const muster::Entity> entities,
+                     std::span<const collision::Place> places, std::span<const collision::Body> bodies);
+  void gather_triggers(const collision::FindContacts&, std::span<const muster::Entity> entities,
+                       std::span<const collision::Place> places, std::span<const collision::Trigger> triggers);
+  void find(const collision::FindContacts&, muster::Outbox& out);
+  void ask(const collision::CastRay& ray, muster::Entity self);
+
+  void answer_rays(muster::Outbox& out);
+  void find_collisions(muster::Outbox& out);
+  void find_triggers(muster::Outbox& out);
+  /// Index pairs (a of `left`, b of `right`) whose cells meet, each once, ascending; with left == right: a < b only.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> near(std::span<const Sphere> left,
+                                                            std::span<const Sphere> right) const;
+
+  muster::EntityRegistry& registry_;
+  float cell_;
+  std::vector<Sphere> bodies_, triggers_;  // of this pass, by entity
+  std::vector<Pair> touching_, inside_;    // of the last pass, ascending; inside_: trigger, body
+  std::vector<Ray> rays_;
+  muster::Handlers handlers_;
+};
+
+}  // namespace managers
