@@ -65,7 +65,7 @@ void Structure::plan_node(TemplateTable::Entry& entry, std::uint32_t number, boo
   entry.root_named = named;
   entry.root_row_copies.clear();
   for (const RowSetEntry& row : entry.root_rows)
-    if (const std::uint16_t slot = plan.archetype->column(row.type); slot != no_column)
+    if (const std::uint16_t slot = plan.archetype->column(row.type); slot < plan.archetype->pod_slots)
       entry.root_row_copies.push_back({slot, plan.archetype->slot_types[slot]->size, row.offset});
 }
 
