@@ -446,7 +446,7 @@ void EntityRegistry::each(F&& f) const {
       if (!archetype || depth >= archetype->groups.size()) continue;
       if (!(archetype->has(TypeTraits<std::remove_const_t<Cs>>::id) && ...)) continue;
       for (const Chunk* chunk : archetype->groups[depth].chunks) {
-        const auto column = [&]<class C>() {
+        [[maybe_unused]] const auto column = [&]<class C>() {
           const std::uint16_t slot = archetype->column(TypeTraits<C>::id);
           return slot == no_column ? nullptr : reinterpret_cast<const C*>(chunk->slots()[slot].data);
         };

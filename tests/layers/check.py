@@ -13,13 +13,13 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-ASIO, SQLITE = re.compile(r"\basio::"), re.compile(r"\bsqlite3_\w+")
+ASIO, SQLITE, REGISTRY = re.compile(r"\basio::"), re.compile(r"\bsqlite3_\w+"), re.compile(r"\bEntityRegistry::")
 # package -> (what its programs must not hold, what they must: the proof that looking finds it)
 LAYERS = {
-    "muster": ([ASIO, SQLITE], []),
-    "muster-world": ([ASIO], [SQLITE]),
-    "muster-server": ([], [ASIO, SQLITE]),
-    "muster-client": ([SQLITE], [ASIO]),
+    "muster": ([ASIO, SQLITE], [REGISTRY]),
+    "muster-world": ([ASIO], [SQLITE, REGISTRY]),
+    "muster-server": ([], [ASIO, SQLITE, REGISTRY]),
+    "muster-client": ([ASIO, SQLITE, REGISTRY], []),
 }
 
 
