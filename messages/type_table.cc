@@ -113,10 +113,10 @@ std::string list_fields(const TypeDescriptor& type) {
 }
 
 FieldPlace whole(const FieldDescriptor& field, std::uint32_t base) {
-  return {&field, base + field.offset, field.size * field.count, field.count};
+  return {&field, base + field.offset, field.size * field.count, field.count, {}};
 }
 FieldPlace element(const FieldDescriptor& field, std::uint32_t base, std::uint32_t index) {
-  return {&field, base + field.offset + index * field.size, field.size, 1};
+  return {&field, base + field.offset + index * field.size, field.size, 1, {}};
 }
 
 }  // namespace
@@ -134,7 +134,11 @@ struct TypeTable::Impl {
   void collect(const TypeDescriptor& type, std::uint32_t base, const std::string& prefix, Places& out) const {
     const auto add = [&](const std::string& path, const FieldPlace& place) {
       // Two paths with one hash: neither can be reached by it, and what holds them must be set as a whole.
-      if (auto [at, fresh] = out.by_id.try_emplace(hash32(path), place); !fresh) at->second.field = nullptr;
+      auto [at, fresh] = out.by_id.try_emplace(hash32(path), place);
+      if (fresh)
+        at->second.path = path;
+      else
+        at->second.field = nullptr;
     };
     for (const FieldDescriptor& field : type.fields) {
       const std::string path = prefix + field.name;

@@ -21,6 +21,7 @@ struct FieldPlace {
   std::uint32_t offset = 0;                ///< from the start of the outermost struct
   std::uint32_t size = 0;                  ///< bytes: of one element, or of the whole array where no element was named
   std::uint32_t count = 1;
+  std::string path;  ///< the dotted path itself
 };
 
 /// One thing that the bytes of a struct value must obey: padding that is zero, a bool that is 0 or 1, an enum's value.

@@ -126,7 +126,7 @@ void Desk::on_receipt(const Envelope& envelope, const Receipt& receipt) {
   }
   session::Ack ack;
   ack.sequence = envelope.sequence;
-  ack.durable_through = durable_through_;
+  ack.durable_through = host_.durable_sequence ? host_.durable_sequence() : 0;
   ack.handled = receipt.handled;
   ack.unhandled = receipt.unhandled;
   ack.dead = receipt.dead;
@@ -149,12 +149,14 @@ void Desk::after_flush(EntityRegistry& registry) {
   clock_ns_.store(registry.now_ns(), std::memory_order_relaxed);
   for (const Refused& refused : refused_) tell_refused(refused);
   refused_.clear();
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  const std::uint64_t due_in = watches_.after_flush(
-      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()));
+  const auto since_epoch = std::chrono::steady_clock::now().time_since_epoch();
+  const auto now =
+      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count());
+  const std::uint64_t due_in = watches_.after_flush(now);
   for (const Question& question : taken_) {
     if (question.batch.empty()) {
       watches_.close_all(*question.from);
+      return_unused(*question.from);
       const std::lock_guard lock(mutex_);
       participants_.erase(question.from->author);
     } else {
@@ -164,7 +166,11 @@ void Desk::after_flush(EntityRegistry& registry) {
   }
   taken_.clear();
   sequence_.store(registry.sequence(), std::memory_order_relaxed);
-  if (due_in > 0 && host_.wake_in) host_.wake_in(std::chrono::nanoseconds(due_in));
+  // One timer is enough for all watches that a rate holds back: whoever is due later is looked at when it wakes.
+  if (due_in > 0 && host_.wake_in && (wake_due_ns_ <= now || now + due_in < wake_due_ns_)) {
+    wake_due_ns_ = now + due_in;
+    host_.wake_in(std::chrono::nanoseconds(due_in));
+  }
 }
 
 void Desk::tell_refused(const Refused& refused) {
@@ -191,7 +197,7 @@ void Desk::tell_refused(const Refused& refused) {
   const std::string named = type ? type->name : "type " + std::to_string(refusal.type);
   const FieldPlace* place = type && refusal.field != 0 ? registry_.types().place(*type, refusal.field) : nullptr;
   if (place) {
-    fault.field = place->field->name;
+    fault.field = place->path;
     if (const std::byte* value = registry_.find(refusal.entity, refusal.type)) {
       const auto* bytes = reinterpret_cast<const std::uint8_t*>(value) + place->offset;
       fault.value.assign(bytes, bytes + place->size);
@@ -230,13 +236,48 @@ void Desk::grant(Participant& to, std::uint64_t request, std::uint32_t count) {
     fault.field = "count";
     return to.outgoing->fault(fault, request);
   }
+  std::uint64_t unused = 0;
+  for (const session::Granted& grant : to.grants) unused += grant.count;
+  if (unused + count > limits_.unused_ids_max) unused = keep_unused(to.grants);
+  if (unused + count > limits_.unused_ids_max) {
+    session::Fault fault = fault_of(session::FaultCode::bad_question, "unused_ids_max",
+                                    "this session has " + std::to_string(unused) + " ids that it has not used; " +
+                                        std::to_string(limits_.unused_ids_max) + " are allowed");
+    fault.field = "count";
+    return to.outgoing->fault(fault, request);
+  }
   const Entity first = registry_.grant(count, to.author);
   if (!first)
     return to.outgoing->fault(fault_of(session::FaultCode::failed, "no_ids", "the world has no ids left"), request);
   session::Granted granted;
   granted.first = first.index;
   granted.count = count;
+  to.grants.push_back(granted);
   answer(to, request, granted);
+}
+
+/// Forgets the ids that were used at either end of a grant. Returns how many are left.
+std::uint64_t Desk::keep_unused(std::vector<session::Granted>& grants) const {
+  const auto used = [&](std::uint32_t index) {
+    return !registry_.storage().in_state(Entity{index, 1}, IdState::granted);
+  };
+  std::uint64_t left = 0;
+  for (session::Granted& grant : grants) {
+    while (grant.count > 0 && used(grant.first)) {
+      ++grant.first;
+      --grant.count;
+    }
+    while (grant.count > 0 && used(grant.first + grant.count - 1)) --grant.count;
+    left += grant.count;
+  }
+  std::erase_if(grants, [](const session::Granted& grant) { return grant.count == 0; });
+  return left;
+}
+
+void Desk::return_unused(Participant& from) {
+  keep_unused(from.grants);
+  for (const session::Granted& grant : from.grants) registry_.return_grant(Entity{grant.first, 1}, grant.count);
+  from.grants.clear();
 }
 
 void Desk::add_schema(Participant& to, std::uint64_t request, std::span<const std::uint8_t> bfbs) {
@@ -256,8 +297,7 @@ void Desk::add_schema(Participant& to, std::uint64_t request, std::span<const st
 void Desk::save(Participant& to, std::uint64_t request) {
   const auto saved = host_.save ? host_.save() : std::expected<void, std::string>();
   if (!saved) return to.outgoing->fault(fault_of(session::FaultCode::failed, "save_failed", saved.error()), request);
-  durable_through_ = registry_.sequence();
-  answer(to, request, session::Saved{.sequence = durable_through_});
+  answer(to, request, session::Saved{.sequence = registry_.sequence()});
 }
 
 void Desk::info(Participant& to, std::uint64_t request, bool with_hash) {

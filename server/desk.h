@@ -31,6 +31,7 @@ struct DeskHost {
   std::function<void()> wake;                              ///< any thread: let there be a flush soon
   std::function<void(std::chrono::nanoseconds)> wake_in;   ///< owner's thread: the same, later
   std::function<std::expected<void, std::string>()> save;  ///< owner's thread
+  std::function<std::uint64_t()> durable_sequence;         ///< of the last input that is on the disk; any thread
   std::string world;                                       ///< its name
   std::string server;                                      ///< the program's name and version
   double hz = 0;
@@ -83,6 +84,8 @@ class Desk final : public FlushVisitor, private InputSink {
   void tell_refused(const Refused& refused);
   void answer_one(const Question& question);
   void grant(Participant& to, std::uint64_t request, std::uint32_t count);
+  std::uint64_t keep_unused(std::vector<session::Granted>& grants) const;
+  void return_unused(Participant& from);
   void add_schema(Participant& to, std::uint64_t request, std::span<const std::uint8_t> bfbs);
   void save(Participant& to, std::uint64_t request);
   void info(Participant& to, std::uint64_t request, bool with_hash);
@@ -105,7 +108,7 @@ class Desk final : public FlushVisitor, private InputSink {
   std::vector<Refused> refused_;
   Watches watches_;
   std::size_t schemas_known_ = 0;
-  std::uint64_t durable_through_ = 0;
+  std::uint64_t wake_due_ns_ = 0;  // steady clock, when the host was last asked to wake
 };
 
 }  // namespace muster

@@ -105,6 +105,15 @@ std::expected<Judged, session::Fault> judge(std::span<const std::byte> bytes, co
     fault.text = judged.type->name + (judged.for_world ? " may not be sent from outside" : " is sent by servers only");
     return std::unexpected(std::move(fault));
   }
+  if (judged.batch.kind() == BatchKind::timed && judged.batch.timer() != 0) {
+    // Numbers chosen outside would meet those that the world gives, now or later.
+    fault.code = session::FaultCode::refused;
+    fault.reason = "timer_chosen";
+    fault.refused = 1;
+    fault.text = "a timed message from outside has timer 0, the world numbers it; this one has " +
+                 std::to_string(judged.batch.timer());
+    return std::unexpected(std::move(fault));
+  }
   std::optional<session::Fault> lacking = right_fault(*judged.type, role);
   if (lacking) return std::unexpected(*std::move(lacking));
   for_each_written(message, [&](TypeId component) {

@@ -1,5 +1,6 @@
 #include "server/listener.h"
 
+#include <netinet/tcp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -173,6 +174,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<Clock::time_point> writing_since_, closing_since_;
 };
 
+/// The kernel notices a peer that vanished without a word (a pulled cable) within two minutes, as reads and writes that fail.
+void keep_alive(tcp::socket& socket) {
+  error_code ignored;
+  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  using Seconds = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPIDLE>;
+  using Interval = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPINTVL>;
+  using Probes = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPCNT>;
+  socket.set_option(Seconds(60), ignored);
+  socket.set_option(Interval(15), ignored);
+  socket.set_option(Probes(4), ignored);
+}
+
 tcp::endpoint parse_endpoint(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos) throw ServerError("listen address '" + text + "': expected ADDRESS:PORT");
@@ -268,6 +281,7 @@ struct Listener::Impl {
       if constexpr (std::is_same_v<Acceptor, tcp::acceptor>) {
         error_code ignored;
         accepted.set_option(tcp::no_delay(true), ignored);
+        keep_alive(accepted);
       }
       // Strangers may hold some places beside the sessions, until their time for a Hello is over.
       if (connections.size() >= desk.limits().sessions_max + 64u) continue;

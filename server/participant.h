@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "messages/batch_builder.h"
 #include "messages/type_table.h"
@@ -27,6 +28,7 @@ struct Participant {
 
   std::atomic<std::uint32_t> open_questions = 0;  ///< any thread
   std::unordered_set<std::uint64_t> texts_sent;   ///< owner's thread
+  std::vector<session::Granted> grants;           ///< owner's thread; some of these ids may not be used yet
 };
 
 /// Sends the texts that a value of `type` mentions and this session has not been sent. Owner's thread.

@@ -47,6 +47,7 @@ struct Server::Impl {
       if (!saved) return std::unexpected(std::string(saved.error().what()));
       return {};
     };
+    host.durable_sequence = [this] { return world.durable_sequence(); };
     const std::size_t slash = world.path().rfind('/');
     host.world = slash == std::string::npos ? world.path() : world.path().substr(slash + 1);
     host.server = options.program;

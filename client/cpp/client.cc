@@ -28,13 +28,31 @@ ClientError error_of(const session::Fault& fault) {
 }  // namespace
 
 Client::Impl::Impl(ByteStream connected, ClientOptions chosen)
-    : options(std::move(chosen)), stream(std::move(connected)), decoder(frame_bytes_max_before_welcome, true) {}
+    : options(std::move(chosen)),
+      stream(std::move(connected)),
+      decoder(frame_bytes_max_before_welcome, true),
+      last_sent(Clock::now()) {}
 
 Deadline Client::Impl::deadline() const { return Clock::now() + options.time_max; }
 
 Result<void> Client::Impl::fail(ClientError why) {
   if (!ended) ended = std::move(why);
   return std::unexpected(*ended);
+}
+
+Deadline Client::Impl::next_beat() const {
+  if (welcome.silence_ns_max == 0) return Deadline::max();
+  // A third of what is allowed: two beats may be late.
+  return last_sent + std::chrono::nanoseconds(std::min(welcome.silence_ns_max, std::uint64_t{1} << 60) / 3);
+}
+
+Result<void> Client::Impl::beat() {
+  if (Clock::now() < next_beat()) return {};
+  last_sent = Clock::now();
+  BatchBuilder builder;
+  builder.append_world(session::Heartbeat{});
+  append_frame(out, builder.bytes(), 0);
+  return send_now();
 }
 
 Result<void> Client::Impl::put(std::span<const std::byte> batch, std::uint64_t request) {
@@ -57,6 +75,7 @@ Result<void> Client::Impl::send_now() {
     }
     if (*sent == 0) return {};
     out_sent += *sent;
+    last_sent = Clock::now();
   }
   out.clear();
   out_sent = 0;
@@ -75,7 +94,8 @@ void Client::Impl::receive_rest() {
 Result<void> Client::Impl::pump(Deadline until, const std::function<bool()>& done) {
   while (!done()) {
     if (ended) return std::unexpected(*ended);
-    const ByteStream::Ready ready = stream.wait(until, out_sent < out.size());
+    if (auto sent = beat(); !sent) return sent;
+    const ByteStream::Ready ready = stream.wait(std::min(until, next_beat()), out_sent < out.size());
     if (ready == ByteStream::Ready::neither) {
       if (Clock::now() < until) continue;
       return error(ClientError::Kind::late,

@@ -80,7 +80,9 @@ struct ShownEntity {
 };
 
 /// Not thread-safe; one thread at a time. Every call fails with kind `lost` once the connection is gone, and with the
-/// server's words where it refused. Frames of watches that come meanwhile are kept until next() asks for them.
+/// server's words where it refused. Frames of watches that come meanwhile are kept until next() asks for them. While a
+/// call waits, heartbeats keep the session alive; a program that makes none for longer than welcome().silence_ns_max calls
+/// next(0, 0s) now and then.
 class Client {
  public:
   /// Connects, says hello, and learns the world's types.

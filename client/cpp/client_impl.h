@@ -31,6 +31,9 @@ struct Client::Impl {
   Deadline deadline() const;
   /// Sends and receives until `done`, the deadline, or the end of the connection.
   Result<void> pump(Deadline until, const std::function<bool()>& done);
+  /// A Heartbeat where the server would soon take this session for dead.
+  Result<void> beat();
+  Deadline next_beat() const;
   Result<void> put(std::span<const std::byte> batch, std::uint64_t request);
   Result<void> send_now();
   void receive_rest();
@@ -45,6 +48,7 @@ struct Client::Impl {
   std::uint32_t batch_bytes_max = 1u << 20;
   std::vector<std::byte> out;
   std::size_t out_sent = 0;
+  Deadline last_sent;
   std::optional<ClientError> ended;
 
   TypeTable types;

@@ -164,7 +164,9 @@ TEST_CASE("more sessions than allowed are refused, and a place that comes free i
 TEST_CASE("addresses that are not loopback, not addresses, or taken are errors at start", "[handshake]") {
   LiveWorld world;
   EntityRegistry registry;
-  Desk desk(registry, DeskHost{[] {}, {}, {}, "w", "s", 0}, {});
+  DeskHost host;
+  host.wake = [] {};
+  Desk desk(registry, std::move(host), {});
   const auto failure = [&](const std::string& listen, const std::string& path = "") {
     try {
       const Listener listener(desk, ListenerOptions{listen, path, {}, {}});

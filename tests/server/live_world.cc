@@ -4,6 +4,11 @@
 
 namespace muster::testing {
 
+Subscription subscribe_damage(EntityRegistry& registry) {
+  return registry.subscribe("arena.damage",
+                            [](const arena::Damage& hit, arena::Health& health) { health.value -= hit.amount; });
+}
+
 LiveWorld::LiveWorld(LiveWorldOptions options) : options_(std::move(options)) {
   owner_ = std::thread([this] { own(); });
   try {
@@ -40,8 +45,7 @@ void LiveWorld::wake() {
 void LiveWorld::own() {
   registry_ = std::make_unique<EntityRegistry>();
   registry_->add_type<arena::Health>();
-  Subscription damage = registry_->subscribe(
-      "arena.damage", [](const arena::Damage& hit, arena::Health& health) { health.value -= hit.amount; });
+  Subscription damage = subscribe_damage(*registry_);
   registry_->inbox().on_arrival([this] { wake(); });
   DeskHost host;
   host.wake = [this] { wake(); };

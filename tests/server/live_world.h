@@ -29,6 +29,9 @@ inline constexpr const char* token = "correct horse battery staple";
 inline constexpr const char* viewer_token = "viewer token";
 inline constexpr const char* editor_token = "editor token";
 
+/// The game: Damage takes from Health.
+Subscription subscribe_damage(EntityRegistry& registry);
+
 struct LiveWorldOptions {
   ServerLimits limits = {};
   bool tcp = true;
@@ -40,7 +43,8 @@ class LiveWorld {
   explicit LiveWorld(LiveWorldOptions options = {});
   ~LiveWorld();
 
-  std::string address() const { return listener_->address(); }
+  /// For ClientOptions: the Unix socket where there is no TCP.
+  std::string address() const { return options_.tcp ? listener_->address() : "unix:" + options_.unix_path; }
   ClientOptions client_options(std::string with_token = token) const {
     ClientOptions made;
     made.address = address();
