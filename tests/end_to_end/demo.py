@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""The demo as a person uses it: tools/demo serves the skirmish, `muster` looks at it and edits it while it runs, a second
+`muster watch` sees the change as it happens, SIGTERM stops it, and the next start has the same entities, ids, values,
+names and tree. `demo.py BUILD` takes the programs of a build folder. The last line is `N passed, N failed`."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ENTITIES = 2000
+passed = failed = 0
+
+
+def expect(what, holds, shown=""):
+    global passed, failed
+    if holds:
+        passed += 1
+    else:
+        failed += 1
+        print(f"FAILED: {what}{f': {shown}' if shown != '' else ''}", flush=True)
+
+
+class Lines:
+    """A program whose output is read as it comes."""
+
+    def __init__(self, command, **more):
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+        self.lines = []
+        self.came = threading.Condition()
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.came:
+                self.lines.append(line.rstrip("\n"))
+                self.came.notify_all()
+        with self.came:
+            self.lines.append(None)  # the end
+            self.came.notify_all()
+
+    def wait_for(self, good, seconds):
+        """The first line that is good, also among those that came already; None where the program or the time ended."""
+        until = time.monotonic() + seconds
+        at = 0
+        with self.came:
+            while True:
+                while at < len(self.lines):
+                    line = self.lines[at]
+                    at += 1
+                    if line is None:
+                        return None
+                    if good(line):
+                        return line
+                left = until - time.monotonic()
+                if left <= 0 or not self.came.wait(left):
+                    return None
+
+    def stop(self, seconds=60):
+        """SIGTERM; the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            return "did not stop"
+
+    def text(self):
+        with self.came:
+            return "\n".join(line for line in self.lines if line is not None)
+
+
+class Demo:
+    def __init__(self, build, folder):
+        self.muster = build / "client/cli/muster"
+        self.server = build / "server/muster-server"
+        self.plugin = build / "examples/skirmish/libskirmish.so"
+        self.build, self.folder = build, folder
+        self.world = folder / "skirmish.muster"
+        self.environment = os.environ | {"MUSTER_WORLD": str(self.world)}
+        self.environment.pop("SKIRMISH_ENTITIES", None)
+
+    def start(self):
+        """tools/demo itself."""
+        lines = Lines([ROOT / "tools/demo", "--built", self.build, "--dir", self.folder, "--listen", "127.0.0.1:0",
+                       "--entities", str(ENTITIES)], cwd=ROOT, env=self.environment)
+        expect("tools/demo says that the world runs", lines.wait_for(lambda line: line.startswith("The world runs"), 60),
+               lines.text())
+        return lines
+
+    def start_still(self):
+        """The same world without ticks: it moves only when something arrives."""
+        lines = Lines([self.server, self.world, "--existing", "--plugin", self.plugin, "--listen", "127.0.0.1:0"],
+                      env=self.environment)
+        until = time.monotonic() + 30
+        while subprocess.run([self.muster, "info"], env=self.environment, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL, check=False).returncode != 0 and time.monotonic() < until:
+            time.sleep(0.05)
+        return lines
+
+    def run(self, *arguments, code=0):
+        """A `muster` command; its output. With --json: what it says."""
+        ran = subprocess.run([self.muster, *arguments], env=self.environment, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        expect(f"muster {' '.join(arguments)} ends with {code}", ran.returncode == code,
+               f"{ran.returncode}\n{ran.stdout[-2000:]}{ran.stderr[-2000:]}")
+        if "--json" in arguments and ran.returncode == 0:
+            return json.loads(ran.stdout)
+        return ran.stdout if code == 0 else ran.stderr
+
+    def watch(self, *arguments):
+        lines = Lines([self.muster, "watch", *arguments], env=self.environment)
+        expect("muster watch begins", lines.wait_for(lambda line: line.startswith("watching"), 30), lines.text())
+        return lines
+
+    def component(self, entity, name):
+        return self.run("show", entity, "--json")["components"][name]
+
+
+def flat(tree, path=""):
+    """{path: (id, components)} of what `muster tree --json` printed."""
+    found = {}
+    for child in tree.get("children", []):
+        name = child["name"] or child["id"]
+        found[f"{path}/{name}"] = (child["id"], tuple(child["components"]))
+        found |= flat(child, f"{path}/{name}")
+    return found
+
+
+def check_live(demo):
+    """On the world that ticks sixty times a second."""
+    everything = flat(demo.run("tree", "--json"))
+    town = {path: what for path, what in everything.items() if path.startswith("/town")}
+    armies = len(everything) - len(town)
+    expect("the armies have as many entities as asked for", armies == ENTITIES, armies)
+    expect("the town is there as imported", len(town) > 60, len(town))
+    for path in ["/red", "/blue", "/red/squad-0", "/blue/squad-3/unit-7/weapon", "/red/tower-0"]:
+        expect(f"{path} is there", path in everything)
+    text = demo.run("tree", "--depth", "2")
+    expect("tree draws it", "squad-0" in text and "town" in text, text[:500])
+
+    tower = "/red/tower-0"
+    health = demo.component(tower, "skirmish.Health")["value"]
+    seen = demo.watch(tower, "--component", "Health", "--values")
+    demo.run("push", tower, "Damage", "amount=5")
+    line = seen.wait_for(lambda text: "Health" in text and str(health - 5).removesuffix(".0") in text, 10)
+    expect("a second client's watch prints the change of a pushed message as it happens", line, seen.text())
+    expect("the message was handled", demo.component(tower, "skirmish.Health")["value"] == health - 5)
+    seen.stop()
+
+    seen = demo.watch(tower, "--component", "Transform", "--values")
+    demo.run("set", tower, "Transform.position", "1.5,0,-7")
+    line = seen.wait_for(lambda text: "Transform" in text and "1.5" in text, 10)
+    expect("a second client's watch prints an edit as it happens", line, seen.text())
+    position = demo.component(tower, "scene.Transform")["position"]
+    expect("the edit is there", position == {"x": 1.5, "y": 0, "z": -7}, position)
+    seen.stop()
+
+    seen = demo.watch("/red/squad-0", "--component", "Transform", "--values")
+    line = seen.wait_for(lambda text: "Transform" in text, 10)
+    expect("a watch sees squads march", line, seen.text())
+    seen.stop()
+
+    refusal = demo.run("push", "/nowhere", "Damage", "amount=5", code=1)
+    expect("who is not there is named", "nowhere" in refusal, refusal)
+    refusal = demo.run("set", tower, "Health.valu", "5", code=1)
+    expect("a wrong field is named", "valu" in refusal, refusal)
+    return town
+
+
+def check_still(demo):
+    """Edits of every kind on a world that stands still, so that what is compared cannot have moved on by itself."""
+    demo.run("spawn", "/red/flag", "Transform.position=1,2,3")
+    demo.run("rename", "/blue/tower-1", "bastion")
+    demo.run("reparent", "/red/flag", "/blue")
+    demo.run("set", "/blue/bastion", "Tower.range", "77")
+    demo.run("push", "/blue/bastion", "Damage", "amount=5")
+    demo.run("destroy", "/red/squad-1/unit-2")
+    return {
+        "tree": demo.run("tree", "--json"),
+        "hash": demo.run("info", "--hash", "--json")["hash"],
+        "values": [demo.run("show", path, "--json")["components"]
+                   for path in ["/red", "/blue/flag", "/blue/bastion", "/red/squad-1", "/red/squad-0/unit-3/weapon"]],
+    }
+
+
+def main(build):
+    with tempfile.TemporaryDirectory() as folder:
+        demo = Demo(build, pathlib.Path(folder))
+        running = []
+        try:
+            running.append(demo.start())
+            town = check_live(demo)
+            expect("tools/demo stops on SIGTERM with exit code 0", (code := running[-1].stop()) == 0,
+                   f"{code}\n{running[-1].text()}")
+
+            running.append(demo.start_still())
+            tower = demo.component("/red/tower-0", "skirmish.Health")["value"]
+            expect("a message's effect is there after a restart", tower == 1995, tower)
+            position = demo.component("/red/tower-0", "scene.Transform")["position"]
+            expect("an edit is there after a restart", position == {"x": 1.5, "y": 0, "z": -7}, position)
+            before = check_still(demo)
+            after_town = {p: what for p, what in flat(before["tree"]).items() if p.startswith("/town")}
+            expect("the town has the same entities, ids, names and tree", after_town == town)
+            expect("the server stops on SIGTERM with exit code 0", (code := running[-1].stop()) == 0,
+                   f"{code}\n{running[-1].text()}")
+
+            running.append(demo.start_still())
+            now = {"tree": demo.run("tree", "--json"), "hash": demo.run("info", "--hash", "--json")["hash"],
+                   "values": [demo.run("show", path, "--json")["components"] for path in
+                              ["/red", "/blue/flag", "/blue/bastion", "/red/squad-1", "/red/squad-0/unit-3/weapon"]]}
+            for part, was in before.items():
+                expect(f"the same {part} after SIGTERM and start", now[part] == was,
+                       "" if part == "tree" else f"{was}\n{now[part]}")
+            running[-1].stop()
+
+            running.append(demo.start())
+            squad = demo.component("/red/squad-0", "scene.Transform")["position"]
+            seen = demo.watch("/red/squad-0", "--component", "Transform", "--values")
+            expect("tools/demo goes on with the world it finds", seen.wait_for(lambda text: "Transform" in text, 10), squad)
+            seen.stop()
+            expect("it stops again", (code := running[-1].stop()) == 0, f"{code}\n{running[-1].text()}")
+        finally:
+            for lines in running:
+                if lines.process.poll() is None:
+                    lines.stop()
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(sys.argv[1]).resolve()))
