@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# run_fuzz.sh TARGET WRITE_SEEDS [SEED_FILE...]: fuzzes for 5 seconds, or for MUSTER_SOAK_MINUTES, beginning with the seeds.
+# An input that fails is kept in the working directory; its name is printed.
+set -euo pipefail
+target=$1 write_seeds=$2
+shift 2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+"$write_seeds" "$folder"
+corpus=$folder/$(basename "$target")
+mkdir -p "$corpus"
+for seed in "$@"; do cp "$seed" "$corpus"; done
+seconds=$((${MUSTER_SOAK_MINUTES:-0} * 60))
+[ "$seconds" -gt 0 ] || seconds=5
+"$target" "$corpus" -max_total_time="$seconds" -max_len=8192 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+  -artifact_prefix="$PWD/$(basename "$target")-"
