@@ -56,7 +56,7 @@ class StateWriter {
     if (const auto& disabled = r_.types.handlers().disabled(); !disabled.empty())
       always(StateSection::disabled, 0, std::as_bytes(std::span(disabled)));
     r_.managers.save(
-        [&](std::uint64_t key, std::span<const std::byte> row) { always(StateSection::managers, key, row); });
+        [&](std::uint64_t key, std::span<const std::byte> saved) { always(StateSection::managers, key, saved); });
   }
 
  private:
