@@ -83,9 +83,9 @@ TEST_CASE("the handlers after one that changes the message see the change, targe
   EntityRegistry registry;
   const Entity a = registry.create("a", game::Health{}, game::Armor{.factor = 0.5f});
   const Entity b = registry.create("b", game::Health{});
-  const auto armor = registry.subscribe(
+  const auto first = registry.subscribe(
       "armor", [](game::Damage& hit, const game::Armor& armor) { hit.amount *= armor.factor; }, {.before = {"health"}});
-  const auto health =
+  const auto second =
       registry.subscribe("health", [](const game::Damage& hit, game::Health& health) { health.value -= hit.amount; });
   const Entity both[] = {a, b};
   registry.push(std::span<const Entity>(both), game::Damage{.amount = 20});
