@@ -459,7 +459,8 @@ bool Model::call(Handler& handler, Entity self, Bytes& message) {
             break;
           }
         break;
-      case muster::Source::any: break;
+      case muster::Source::any:
+      case muster::Source::other: break;  // the random programs read nothing of entities that messages name
     }
     if (term.source != muster::Source::self && term.source != muster::Source::any &&
         term.presence == muster::Presence::required && !found.first) {
