@@ -389,7 +389,9 @@ struct Invoker {
     }
     return counts;
   }
-  static void prefetch([[maybe_unused]] Row row, [[maybe_unused]] const std::uint16_t* columns) noexcept { (prefetch_one<Ps>(row, columns), ...); }
+  static void prefetch([[maybe_unused]] Row row, [[maybe_unused]] const std::uint16_t* columns) noexcept {
+    (prefetch_one<Ps>(row, columns), ...);
+  }
   template <class P>
   static void prefetch_one(Row row, const std::uint16_t*& columns) noexcept {
     if constexpr (Parameter<P>::column) {
