@@ -336,11 +336,10 @@ void Delivery::foresee(const BatchView& batch, Row row, const std::byte* payload
       Rename rename;
       std::memcpy(&rename, payload, sizeof rename);
       constexpr TypeId name = TypeTraits<Name>::id;
-      if (archetype.has(name) && !rename.name)
-        changes_.emplace_back(ChangeKind::removed, name);
-      else if (!archetype.has(name) && rename.name)
+      if (!rename.name) break;  // it goes: told before
+      if (!archetype.has(name))
         changes_.emplace_back(ChangeKind::added, name);
-      else if (archetype.has(name) && structure_.name_of(row.chunk->ids()[row.row]) != rename.name)
+      else if (structure_.name_of(row.chunk->ids()[row.row]) != rename.name)
         changes_.emplace_back(ChangeKind::changed, name);
       break;
     }
@@ -392,6 +391,11 @@ void Delivery::builtin(const BatchView& batch, MessageRoute& route, Entity targe
     if (remove.component != TypeTraits<ChildOf>::id &&
         context_.storage.find(target).chunk->archetype->has(remove.component))
       follow(ChangeKind::removed, target, remove.component);
+  }
+  if (follows && type == TypeTraits<Rename>::id) {
+    Rename rename;
+    std::memcpy(&rename, payload, sizeof rename);
+    if (!rename.name && structure_.name_of(target)) follow(ChangeKind::removed, target, TypeTraits<Name>::id);
   }
   if (follows && !creates)
     foresee(batch, context_.storage.find(target), payload);

@@ -164,9 +164,8 @@ class EntityRegistry {
   /// One payload for a span of entities.
   template <MessageType M>
   Receipt push(std::span<const Entity> targets, const M& message) {
-    open<M>();
-    if (targets.empty()) return {};
-    input().append_shared(targets, message);
+    if (targets.empty()) return check_outside(), Receipt{};  // no message, no input
+    open<M>().append_shared(targets, message);
     return deliver_pushed();
   }
   /// To everyone who matches: a pass.

@@ -31,8 +31,9 @@ struct RegistryRow {
   std::uint64_t indices = 0;  ///< ids ever used, index 0 counted
   std::uint64_t retired = 0;
   std::uint64_t messages = 0, unhandled = 0, dead = 0, refused = 0, carried = 0, overtaken = 0;
+  std::uint64_t texts = 0, pending = 0, timers = 0;  ///< how many there are: nothing else would miss a lost one
 };
-static_assert(sizeof(RegistryRow) == 15 * 8);
+static_assert(sizeof(RegistryRow) == 18 * 8);
 
 struct ChunkRow {
   std::uint32_t archetype = 0, depth = 0, place = 0, rows = 0;

@@ -2,6 +2,8 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "messages/verifier.h"
 #include "registry/registry_impl.h"
@@ -42,12 +44,17 @@ class StateReader {
       source_.rows(section, [&, run = step](const StateKey& key, std::span<const std::byte> bytes) {
         if (fault_) return;
         at_ = key;
-        (this->*run)(key, bytes);
+        const bool single = key.section == StateSection::registry || key.section == StateSection::free_queue;
+        if (expect((!single || key.key == 0) && (key.column == 0 || key.section == StateSection::columns),
+                   "there is no such row"))
+          (this->*run)(key, bytes);
       });
       if (!fault_) finish(section);
       if (fault_) return std::unexpected(std::move(*fault_));
     }
     check_hierarchy();
+    if (!fault_) check_links();
+    if (!fault_) check_names();
     if (fault_) return std::unexpected(std::move(*fault_));
     r_.structure.restore_names();
     r_.restore_values(0);
@@ -102,7 +109,10 @@ class StateReader {
       const auto state = get<std::uint8_t>(bytes, 8 + count * 4 + i);
       entry.locator = 0x80000000u | state;
       if (state == state_alive) ++alive_;
-      if (!expect(state <= 3 || state == state_alive, "an id has an unknown state")) return;
+      if (!expect(state <= 3 || state == state_alive, "an id has an unknown state") ||
+          !expect(entry.generation != 0 || state == 0, "an id without generation is in use") ||
+          !expect(first + i != 0 || entry.generation == 0, "index 0 has a generation"))
+        return;
       slots_.push_back(entry);
     }
   }
@@ -111,7 +121,8 @@ class StateReader {
     std::vector<bool> seen(slots_.size());
     for (std::size_t at = 0; at < bytes.size(); at += 4) {
       const auto index = get<std::uint32_t>(bytes, at);
-      if (!expect(index > 0 && index < slots_.size() && slots_[index].locator == 0x80000000u && !seen[index],
+      if (!expect(index > 0 && index < slots_.size() && slots_[index].locator == 0x80000000u &&
+                      slots_[index].generation != 0 && !seen[index],
                   "an index in the free queue is not free"))
         return;
       seen[index] = true;
@@ -266,7 +277,48 @@ class StateReader {
     }
     expect(listed == children, "a child is in no list of children");
   }
-  void texts(const StateKey&, std::span<const std::byte> bytes) {
+  /// Who has no children, no siblings or no life has no links: an index that is used later begins without.
+  void check_links() {
+    const Storage& storage = r_.storage;
+    const Hierarchy& hierarchy = r_.structure.hierarchy();
+    for (std::uint32_t number = 0; number < hierarchy.pages(); ++number) {
+      const Hierarchy::Page* page = hierarchy.page(number);
+      if (!page) continue;
+      at_ = {StateSection::hierarchy, number, 0};
+      for (std::uint32_t i = 0; i < std::size(page->links); ++i) {
+        const Links& links = page->links[i];
+        const std::uint32_t index = (number << Hierarchy::page_bits) + i;
+        const bool alive =
+            index < storage.ids().indices() && storage.alive({index, storage.ids().slot(index).generation});
+        const bool sibling = alive && hierarchy.parent({index, storage.ids().slot(index).generation});
+        if (!expect(sibling || (links.next == 0 && links.previous == 0), "something without a parent has siblings") ||
+            !expect(links.children != 0 || (links.first_child == 0 && links.last_child == 0),
+                    "something without children links to some") ||
+            !expect(alive || links.children == 0, "something dead has children"))
+          return;
+      }
+    }
+  }
+  /// Every name is a known text, and its sibling's no more.
+  void check_names() {
+    std::set<std::pair<Entity, Text>> names;
+    for (std::uint32_t number = 0; number < r_.storage.chunk_numbers(); ++number) {
+      const Chunk* chunk = r_.storage.chunk(number);
+      const std::uint16_t slot = chunk ? chunk->archetype->column(TypeTraits<Name>::id) : no_column;
+      if (slot == no_column) continue;
+      at_ = {StateSection::columns, chunk->uid, TypeTraits<Name>::id};
+      const auto* texts = reinterpret_cast<const Name*>(chunk->slots()[slot].data);
+      for (std::uint32_t row = 0; row < chunk->count; ++row) {
+        const Text name = texts[row].text;
+        if (!expect(name && r_.texts.knows(name), "a name's text is unknown") ||
+            !expect(names.emplace(chunk->depth ? chunk->parents()[row] : Entity{}, name).second,
+                    "two siblings have one name"))
+          return;
+      }
+    }
+  }
+  void texts(const StateKey& key, std::span<const std::byte> bytes) {
+    if (!expect(key.key * texts_per_page == r_.texts.size(), "a page of texts is missing")) return;
     while (!bytes.empty()) {
       if (!expect(bytes.size() >= 4, "the page of texts is cut off")) return;
       const auto length = get<std::uint32_t>(bytes, 0);
@@ -333,11 +385,24 @@ class StateReader {
       std::memcpy(payload, batch.payload(i), header.payload_bytes);
     }
   }
-  void pending(const StateKey&, std::span<const std::byte> bytes) {
-    if (!expect(bytes.size() > sizeof(PendingRow), "the waiting batch is cut off")) return;
+  void pending(const StateKey& key, std::span<const std::byte> bytes) {
+    if (!expect(bytes.size() > sizeof(PendingRow), "the waiting batch is cut off") ||
+        !expect(key.key == r_.cascade.batches() + r_.input.batches(), "a waiting batch is missing"))
+      return;
     const auto row = get<PendingRow>(bytes, 0);
+    if (!expect(row.queue == PendingQueue::input || (row.queue == PendingQueue::cascade && r_.input.empty()),
+                "the waiting batch is in no queue") ||
+        !expect(row.open <= 1 && row.zero == 0 && (row.open == 0 || row.queue == PendingQueue::input) &&
+                    (row.queue == PendingQueue::cascade || (row.message == 0 && row.offset == 0)),
+                "the waiting batch has a wrong state") ||
+        !expect(!last_open_, "a waiting batch comes after one that is open"))
+      return;
+    last_open_ = row.open != 0;
     const std::optional<BatchView> waiting = batch(bytes.subspan(sizeof(PendingRow)));
     if (!waiting) return;
+    if (!expect(waiting->kind() != BatchKind::timed || waiting->timer() < row_.next_timer,
+                "a waiting timer has a number that was never given"))
+      return;
     if (row.queue == PendingQueue::input) {
       if (row.open)
         reopen(*waiting);
@@ -360,7 +425,10 @@ class StateReader {
   void timer(const StateKey& key, std::span<const std::byte> bytes) {
     const std::optional<BatchView> timed = batch(bytes);
     if (!timed) return;
-    if (!expect(timed->kind() == BatchKind::timed && key.key < row_.next_timer, "a timer is not one")) return;
+    if (!expect(timed->kind() == BatchKind::timed && key.key != 0 && key.key < row_.next_timer &&
+                    (timed->timer() == 0 || timed->timer() == key.key),
+                "a timer is not one, or has another's number"))
+      return;
     expect(r_.timers.add(key.key, *timed), "a timer is there twice");
   }
   void manager(const StateKey& key, std::span<const std::byte> bytes) {
@@ -376,6 +444,10 @@ class StateReader {
     if (section == StateSection::registry) expect(found_, "the registry's row is missing");
     if (section == StateSection::directory) expect(slots_.size() == row_.indices, "pages of ids are missing");
     if (section == StateSection::columns) place_chunks();
+    if (section == StateSection::texts) expect(r_.texts.size() == row_.texts, "texts are missing");
+    if (section == StateSection::pending)
+      expect(r_.cascade.batches() + r_.input.batches() == row_.pending, "waiting batches are missing");
+    if (section == StateSection::timers) expect(r_.timers.size() == row_.timers, "timers are missing");
   }
 
   struct Pending {
@@ -394,6 +466,7 @@ class StateReader {
   std::optional<StateError> fault_;
   RegistryRow row_;
   bool found_ = false;
+  bool last_open_ = false;
   std::vector<DirectoryEntry> slots_;
   RingQueue<std::uint32_t> free_;
   std::uint64_t alive_ = 0;

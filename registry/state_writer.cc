@@ -41,7 +41,10 @@ class StateWriter {
                           .dead = c.dead,
                           .refused = c.refused,
                           .carried = c.carried,
-                          .overtaken = c.overtaken};
+                          .overtaken = c.overtaken,
+                          .texts = r_.texts.size(),
+                          .pending = r_.cascade.batches() + r_.input.batches(),
+                          .timers = r_.timers.size()};
     always(StateSection::registry, 0, bytes_of(row));
     std::uint64_t ordinal = 0;
     for (const auto& schema : r_.types.table().schemas()) sink_.row({StateSection::schema, ordinal++, 0}, 1, schema);

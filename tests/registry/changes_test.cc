@@ -92,3 +92,20 @@ TEST_CASE("changes can be followed by run-time ids") {
   registry.create(game::Armor{});
   CHECK(calls == 1);
 }
+
+TEST_CASE("Removed of a name runs while the name is still there, however it goes") {
+  EntityRegistry registry;
+  std::vector<std::string> seen;
+  const auto s = registry.subscribe("removed", [&](const Removed<Name>&, const Name& name, Entity) {
+    seen.push_back(std::to_string(name.text.hash == text_of("orc").hash));
+  });
+  const Entity orc = registry.create("orc");
+  registry.rename(orc, "");
+  CHECK(seen.size() == 1);
+  registry.rename(orc, "orc");
+  registry.remove<Name>(orc);
+  CHECK(seen.size() == 2);
+  registry.rename(orc, "orc");
+  registry.destroy(orc);
+  CHECK(seen == std::vector<std::string>{"1", "1", "1"});
+}

@@ -179,3 +179,14 @@ TEST_CASE("when a handler ends, the others run in the order they would have had 
   registry.push(e, game::Ping{});
   CHECK(order == "ab");
 }
+
+TEST_CASE("a push to nobody is no input: what is posted waits on, in one batch") {
+  EntityRegistry registry;
+  const Entity orc = registry.create("orc", game::Health{});
+  const std::uint64_t before = registry.sequence();
+  registry.post(orc, game::Damage{});
+  CHECK(registry.push(std::span<const Entity>(), game::Damage{}).handled == 0);
+  registry.post(orc, game::Damage{});
+  registry.flush();
+  CHECK(registry.sequence() == before + 2);  // one batch of two posts, and the flush
+}
