@@ -6,6 +6,7 @@
 
 namespace naive {
 
+using muster::ChangeKind;
 using muster::InputKind;
 
 namespace {
@@ -15,9 +16,15 @@ constexpr TypeId child_of_type = id_of<muster::ChildOf>;
 
 /// Messages that change one entity, done by the registry itself.
 bool is_structural(TypeId type) {
-  static const std::set<TypeId> all{id_of<muster::Create>,   id_of<muster::Destroy>,  id_of<muster::Set>,
-                                    id_of<muster::Remove>,   id_of<muster::SetField>, id_of<muster::SetFieldIf>,
-                                    id_of<muster::Reparent>, id_of<muster::Rename>};
+  static const std::set<TypeId> all{id_of<muster::ComponentChanged>,
+                                    id_of<muster::Create>,
+                                    id_of<muster::Destroy>,
+                                    id_of<muster::Set>,
+                                    id_of<muster::Remove>,
+                                    id_of<muster::SetField>,
+                                    id_of<muster::SetFieldIf>,
+                                    id_of<muster::Reparent>,
+                                    id_of<muster::Rename>};
   return all.contains(type);
 }
 
@@ -404,18 +411,44 @@ void Model::builtin(const Message& message, Entity target, Receipt& receipt) {
     ++receipt.dead;
     return;
   }
+  if (message.type == id_of<muster::ComponentChanged>) {
+    ++receipt.handled;
+    const TypeId component = as<muster::ComponentChanged>(message.payload).component;
+    if (find(target)->components.contains(component)) follow(ChangeKind::changed, target, component);
+    return;
+  }
+  const RowValues before = find(target) ? find(target)->components : RowValues();
   if (message.type == id_of<muster::Destroy>) {
     std::vector<Entity> doomed = below(target);
     std::ranges::reverse(doomed);
-    for (const Entity e : doomed) handlers_at(message, e, message.payload);
+    for (const Entity e : doomed) {
+      handlers_at(message, e, message.payload);
+      const RowValues going = find(e)->components;
+      for (const auto& [type, value] : going) follow(ChangeKind::removed, e, type);
+    }
   }
+  // Neither of the two can be refused any more.
+  if (message.type == id_of<muster::Remove>)
+    if (const TypeId type = as<muster::Remove>(message.payload).component; before.contains(type))
+      follow(ChangeKind::removed, target, type);
+  if (message.type == id_of<muster::Rename> && !as<muster::Rename>(message.payload).name && before.contains(name_type))
+    follow(ChangeKind::removed, target, name_type);
   const Refusal refusal = apply(message, target);
   if (refusal.code != RefusalCode::none) {
     note(refusal, receipt);
     return;
   }
   ++receipt.handled;
-  if (message.type != id_of<muster::Destroy>) handlers_at(message, target, message.payload);
+  if (message.type == id_of<muster::Destroy>) return;
+  const RowValues after = find(target)->components;
+  handlers_at(message, target, message.payload);
+  for (const auto& [type, value] : after) {
+    const auto old = before.find(type);
+    if (old == before.end())
+      follow(ChangeKind::added, target, type);
+    else if (old->second != value)
+      follow(ChangeKind::changed, target, type);
+  }
 }
 
 bool Model::matches(const Handler& handler, const Thing& thing) const {
@@ -470,7 +503,27 @@ bool Model::call(Handler& handler, Entity self, Bytes& message) {
     made.present.push_back(found.first);
     made.values.push_back(term.value ? found.second : nullptr);
   }
-  return handler.run(made);
+  std::vector<Bytes> before;
+  for (const Bytes* value : made.values) before.push_back(value ? *value : Bytes());
+  const bool consumed = handler.run(made);
+  // What it wrote is told where somebody follows it, behind what it pushed.
+  for (std::size_t i = 0; i < handler.terms.size(); ++i) {
+    const Term& term = handler.terms[i];
+    if (term.source != muster::Source::self || !made.values[i] || *made.values[i] == before[i]) continue;
+    if (routes_[muster::change_id(ChangeKind::changed, term.type)].empty()) continue;
+    cascade_.push_back(one(self, muster::ComponentChanged{.component = term.type}));
+  }
+  return consumed;
+}
+
+void Model::follow(ChangeKind kind, Entity e, TypeId component) {
+  Bytes message = bytes_of(muster::ComponentChanged{.component = component});
+  for (Handler* handler : routes_[muster::change_id(kind, component)])
+    if (matches(*handler, things_.at(e))) {
+      static constexpr const char* kinds[] = {"", "Added", "Removed", "Changed"};
+      ++covered[std::string("followed: ") + kinds[static_cast<int>(kind)]];
+      call(*handler, e, message);
+    }
 }
 
 // --- structure ---

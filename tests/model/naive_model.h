@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "messages/batch.h"
+#include "registry/changes.h"
 #include "registry/handler.h"
 #include "registry/input_sink.h"
 #include "registry/receipt.h"
@@ -226,6 +227,7 @@ class Model {
   void builtin(const Message& message, Entity target, Receipt& receipt);
   bool matches(const Handler& handler, const Thing& thing) const;
   bool call(Handler& handler, Entity self, Bytes& message);
+  void follow(muster::ChangeKind kind, Entity e, TypeId component);
   void handlers_at(const Message& message, Entity target, const Bytes& payload);
 
   Refusal apply(const Message& message, Entity target);

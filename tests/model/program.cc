@@ -1,11 +1,9 @@
 #include "tests/model/program.h"
 
 #include <chrono>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
 
 #include "tests/model/participant.h"
+#include "tests/model/settings.h"
 #include "tests/model/trial_types.h"
 
 namespace naive {
@@ -31,20 +29,6 @@ Do any_step(Random& random) {
   return Do::flush;
 }
 
-// For whoever stops the program: which one it was.
-volatile std::uint64_t running_seed = 0;
-volatile std::size_t running_step = 0;
-
-extern "C" void tell_seed(int signal) {
-  char text[128];
-  const int length =
-      std::snprintf(text, sizeof text, "\nprogram seed %llu stopped at step %zu (signal %d)\n",
-                    static_cast<unsigned long long>(running_seed), static_cast<std::size_t>(running_step), signal);
-  if (length > 0) std::fwrite(text, 1, static_cast<std::size_t>(length), stderr);
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
-}
-
 /// Runs one program.
 class Run {
  public:
@@ -52,17 +36,11 @@ class Run {
     model_ = std::make_unique<Model>(trial_types(), program.cascade_messages_max);
     for (std::size_t lane = 0; lane < lane_count; ++lane) model_->lanes.push_back({lane_author(lane), {}});
     registry_ = std::make_unique<Participant>(program.cascade_messages_max);
-    static const bool installed = [] {
-      std::signal(SIGABRT, tell_seed);
-      return true;
-    }();
-    (void)installed;
   }
 
   Report run() {
     for (std::size_t i = 0; i < program_.steps.size() && !report_.failure; ++i) {
-      running_seed = program_.seed;
-      running_step = i;
+      running(program_.seed, i, name(program_.steps[i].what));
       step(i);
       report_.steps = i + 1;
       const bool last = i + 1 == program_.steps.size();
@@ -313,6 +291,9 @@ const std::vector<std::string>& features() {
                              "message to parts of a line",
                              "message to a later time",
                              "table",
+                             "followed: Added",
+                             "followed: Removed",
+                             "followed: Changed",
                              "refused: dead_entity",
                              "refused: id_not_granted",
                              "refused: missing_component",

@@ -77,6 +77,7 @@ const Types& trial_types() {
     message(muster::hash32("foreign.Charge"), "foreign.Charge");
     message(id_of<muster::Update>, "Update");
     message(id_of<muster::Advance>, "Advance");
+    message(id_of<muster::ComponentChanged>, "ComponentChanged");
     message(id_of<muster::Create>, "Create");
     message(id_of<muster::Destroy>, "Destroy");
     message(id_of<muster::Set>, "Set");
