@@ -11,14 +11,16 @@ use_clang
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
 # configure DIR OPTION...: makes the build directory, or gives an existing one these options and looks at the tree again;
-# says nothing unless it fails.
+# says nothing unless it fails. Meson does not look for ccache itself where CXX is set.
 configure() {
   local dir=$1 log code=0
   local again=()
   shift
   log=$(mktemp)
   [ ! -f "$dir/build.ninja" ] || again=(--reconfigure)
-  meson setup "${again[@]}" "$dir" "$@" >"$log" 2>&1 || { code=$?; cat "$log"; }
+  local cache=
+  if command -v ccache >/dev/null; then cache="ccache "; fi
+  CC=$cache$CC CXX=$cache$CXX meson setup "${again[@]}" "$dir" "$@" >"$log" 2>&1 || { code=$?; cat "$log"; }
   rm -f "$log"
   return $code
 }

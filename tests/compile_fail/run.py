@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles each file here twice: as it stands it must compile; with -DVIOLATION it must not, and the compiler must say
 what the file's first line, `// expect: REGEX`, expects. So a failure comes from the lines between #ifdef VIOLATION and
-#endif and from nothing else.
+#endif and from nothing else. What the files include is compiled once, as a precompiled header.
 
 `run.py ROOT COMPILER ARGUMENT...`; the last line counts files: `N passed, N failed`. `run.py --self-test COMPILER
 ARGUMENT...` feeds it files that must not pass.
@@ -20,6 +20,15 @@ MARK = "// expect: "
 def compile_it(root, command, path, *more):
     return subprocess.run([*command, *more, "-fsyntax-only", path], cwd=root, capture_output=True, text=True, check=False,
                           env=os.environ | {"LC_ALL": "C"})  # plain quotation marks in messages
+
+
+def with_precompiled(root, command, folder, header):
+    """The command, with `header` compiled beforehand; both compilers take the result because of its name."""
+    name = os.path.join(folder, "precompiled.h")
+    with open(name, "w", encoding="utf-8") as file:
+        file.write(f"#include {header}\n")
+    subprocess.run([*command, "-x", "c++-header", name, "-o", name + ".gch"], cwd=root, check=True)
+    return [*command, "-include", name]
 
 
 def failure(root, command, path):
@@ -72,7 +81,9 @@ def self_test(command):
 if __name__ == "__main__":
     if sys.argv[1] == "--self-test":
         sys.exit(self_test(sys.argv[2:]))
-    paths, found = run(sys.argv[1], sys.argv[2:], os.path.dirname(os.path.abspath(__file__)))
+    with tempfile.TemporaryDirectory() as precompiled:
+        compiler = with_precompiled(sys.argv[1], sys.argv[2:], precompiled, "<muster/registry.h>")
+        paths, found = run(sys.argv[1], compiler, os.path.dirname(os.path.abspath(__file__)))
     print("\n".join(found))
     print(f"{len(paths) - len(found)} passed, {len(found)} failed")
     sys.exit(bool(found) or not paths)
