@@ -29,7 +29,8 @@ std::string show_type(TypeId type) {
   return at == trial_types().end() ? "type " + std::to_string(type) : at->second.name;
 }
 
-/// Decides with one generator.
+/// Decides with one generator. Arguments of a function are evaluated in whatever order the compiler likes (those in braces
+/// are not): what draws numbers gets a name first.
 class Decider {
  public:
   Decider(std::uint64_t seed, const Situation& situation)
@@ -370,7 +371,10 @@ class Decider {
         if (random_.percent(30)) made.before = child_of(made.parent);
         return one(somebody(), made);
       }
-      case 14: return one(somebody(), muster::Rename{.name = some_text(), .clash = clash()});
+      case 14: {
+        const muster::Rename made{.name = some_text(), .clash = clash()};
+        return one(somebody(), made);
+      }
       case 15:
         return {.to = Message::To::world,
                 .type = id_of<muster::InternText>,
@@ -387,13 +391,17 @@ class Decider {
       }
       case 17: return world(muster::CancelTimer{.timer = timer()});
       case 18: {
-        Message inner = random_.percent(70) ? to_one(message_type()) : to_world();
-        return later(model_.now_ns + random_.below(60), random_.percent(85) ? 0 : 1 + random_.below(20), inner);
+        const Message inner = random_.percent(70) ? to_one(message_type()) : to_world();
+        const std::uint64_t due_ns = model_.now_ns + random_.below(60);
+        const std::uint64_t id = random_.percent(85) ? 0 : 1 + random_.below(20);
+        return later(due_ns, id, inner);
       }
       case 19: {  // what makes no sense
-        if (random_.percent(50)) return line(somebody(), 1 + random_.below(7), muster::Destroy{});
-        if (random_.percent(50)) return world(muster::Reparent{.parent = somebody()});
-        return one(somebody(), muster::CancelTimer{.timer = timer()});
+        const Entity e = somebody();
+        const std::uint64_t parts = 1 + random_.below(7);
+        if (random_.percent(50)) return line(e, parts, muster::Destroy{});
+        if (random_.percent(50)) return world(muster::Reparent{.parent = e});
+        return one(e, muster::CancelTimer{.timer = timer()});
       }
       case 20: return to_one(charge);
       default: {

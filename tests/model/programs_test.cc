@@ -1,17 +1,23 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdio>
-#include <fstream>
 
 #include "tests/model/program.h"
 #include "tests/model/settings.h"
 
 using namespace naive;
 
-// MUSTER_MODEL_PROGRAMS: how many; MUSTER_MODEL_SEED: the first seed; MUSTER_HASH_OUT: a file for the combined hash of the
-// first 200, to be compared between builds.
+namespace {
+
+/// Over the registry's hashes after every step of the first 200 programs: every compiler, build and number of workers must
+/// come to it. Who changes what programs do, or what they are, puts the number here that the test prints then.
+constexpr std::uint64_t hash_of_200 = 0x689d26f594233010ull;
+
+}  // namespace
+
+// MUSTER_MODEL_PROGRAMS: how many; MUSTER_MODEL_SEED: the first seed.
 TEST_CASE("random programs do on the registry what they do on a naive model, order and state") {
-  Seeds seeds("MUSTER_MODEL_PROGRAMS", "MUSTER_MODEL_SEED", under_sanitizer ? 100 : 1000);
+  Seeds seeds("MUSTER_MODEL_PROGRAMS", "MUSTER_MODEL_SEED", under_sanitizer ? 200 : 500);
   std::map<std::string, std::uint64_t> covered;
   std::uint64_t steps = 0, hash = 0;
   for (std::uint64_t seed = 0; seeds.next(seed);) {
@@ -34,12 +40,9 @@ TEST_CASE("random programs do on the registry what they do on a naive model, ord
               static_cast<unsigned long long>(hash));
   for (const auto& [what, times] : covered)
     std::printf("  %9llu  %s\n", static_cast<unsigned long long>(times), what.c_str());
-  if (const char* path = std::getenv("MUSTER_HASH_OUT")) {
-    std::ofstream out(path);
-    char text[32];
-    std::snprintf(text, sizeof text, "%016llx\n", static_cast<unsigned long long>(hash));
-    out << text;
-    CHECK(out.good());
+  if (seeds.first() == 1 && seeds.done() >= 200) {
+    INFO("hash of the first 200 programs " << std::hex << hash);
+    CHECK(hash == hash_of_200);
   }
   if (seeds.done() < 100) return;  // too few to meet everything
   for (const std::string& feature : features()) {
