@@ -7,6 +7,7 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include "registry/registry_impl.h"
+#include "registry/schedule.h"
 
 namespace muster {
 
@@ -397,6 +398,19 @@ TypeId EntityRegistry::change_message(ChangeKind kind, TypeId component) {
 }
 
 const HandlerTable& EntityRegistry::handlers() const noexcept { return impl_->types.handlers(); }
+
+std::string EntityRegistry::pass_dot(TypeId message) const {
+  const MessageRoute* route = handlers().route(message);
+  return route ? schedule_as_dot(*route, types()) : std::string();
+}
+std::string EntityRegistry::pass_groups(TypeId message) const {
+  const MessageRoute* route = handlers().route(message);
+  return route ? schedule_as_groups(*route, types()) : std::string();
+}
+std::string EntityRegistry::why_apart(TypeId message, std::string_view first, std::string_view second) const {
+  const MessageRoute* route = handlers().route(message);
+  return route ? muster::why_apart(*route, types(), first, second) : std::string();
+}
 
 // --- runtime components ---
 

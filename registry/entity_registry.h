@@ -324,6 +324,16 @@ class EntityRegistry {
   [[nodiscard]] Subscription subscribe(std::string name, DynamicShape shape,
                                        std::function<void(const DynamicCall&)> handler, HandlerOptions options = {});
   const HandlerTable& handlers() const noexcept;
+
+  // --- how a pass is spread over workers, in words (registry/schedule.h); empty where the message has no handlers yet ---
+
+  /// The graph of a message's handlers as Graphviz draws it: who waits for whom, and what for.
+  std::string pass_dot(TypeId message) const;
+  /// Groups of handlers which may overlap, and of each whether it may be split: over rows, or over the children of a parent.
+  std::string pass_groups(TypeId message) const;
+  /// Why two handlers of a message do not overlap. The same name twice: why that one is not split.
+  std::string why_apart(TypeId message, std::string_view first, std::string_view second) const;
+
   /// Handlers of this name, of whatever message, are called or passed over from now on, those subscribed later too. A
   /// message, so it is journalled, and saved.
   Receipt enable_handler(std::string_view name, bool enabled) {

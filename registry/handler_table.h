@@ -40,6 +40,10 @@ class HandlerTable {
     const std::uint32_t* at = by_type_.find(message);
     return at ? routes_[*at].get() : nullptr;
   }
+  const MessageRoute* route(TypeId message) const noexcept {
+    const std::uint32_t* at = by_type_.find(message);
+    return at ? routes_[*at].get() : nullptr;
+  }
   MessageRoute& add_message(const TypeDescriptor& type);
 
   /// Throws SetupError, and changes nothing, for a name that the message has already or an order that contradicts itself.
