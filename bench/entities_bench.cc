@@ -1,4 +1,6 @@
-// Ids and rows: create, alive, destroy, add a component.
+// Ids and rows: create, alive, destroy, add a component, move a subtree; memory per entity.
+#include <malloc.h>
+
 #include "bench/support.h"
 #include "registry/template_tree.h"
 
@@ -7,224 +9,338 @@ using namespace bench;
 
 namespace {
 
-constexpr std::uint32_t many = 100'000;
+constexpr std::uint32_t many = 20'000;  // whose rows fit a core's own cache
+constexpr Position some_position{1, 2, 3, 4};
+constexpr Velocity some_velocity{1, 2};
+constexpr Mass some_mass{1, 2};
 
-void create_id_limit(benchmark::State& state) {
-  for (auto _ : state) {
-    std::vector<std::uint32_t> generations;
-    generations.reserve(many);
-    for (std::uint32_t i = 0; i < many; ++i) {
-      generations.push_back(1);
-      benchmark::DoNotOptimize(Entity{i, 1});
-    }
-    benchmark::ClobberMemory();
-  }
-  items(state, many);
-}
-BENCHMARK(create_id_limit)->Name("create_id/limit");
+// --- id only ---
 
-void create_id_bulk(benchmark::State& state) {
-  CountingSink sink;
-  for (auto _ : state) {
-    state.PauseTiming();
-    auto registry = std::make_unique<EntityRegistry>();
-    registry->add_sink(sink);
-    state.ResumeTiming();
-    benchmark::DoNotOptimize(registry->create_many(many));
-    state.PauseTiming();
-    registry.reset();
-    state.ResumeTiming();
-  }
-  items(state, many);
-  goal(state, 2);
-}
-BENCHMARK(create_id_bulk)->Name("create_id/bulk");
-
-void create_id_one(benchmark::State& state) {
-  CountingSink sink;
-  for (auto _ : state) {
-    state.PauseTiming();
-    auto registry = std::make_unique<EntityRegistry>();
-    registry->add_sink(sink);
-    state.ResumeTiming();
-    for (std::uint32_t i = 0; i < many; ++i) benchmark::DoNotOptimize(registry->create());
-    state.PauseTiming();
-    registry.reset();
-    state.ResumeTiming();
-  }
-  items(state, many);
-  goal(state, 8);
-}
-BENCHMARK(create_id_one)->Name("create_id/one_by_one");
-
+/// Rows in plain arrays, large enough, and the directory by id.
 struct PlainRows {
+  std::uint32_t room;
   std::vector<PlainSlot> slots;
-  std::vector<Entity> ids;
+  std::vector<Entity> ids, parents, made;
   std::vector<Position> positions;
   std::vector<Velocity> velocities;
   std::vector<Mass> masses;
+  std::vector<Extra> extras;
+  std::uint32_t count = 0;
+  explicit PlainRows(std::uint32_t rows = many)
+      : room(rows),
+        slots(rows),
+        ids(rows),
+        parents(rows),
+        made(rows),
+        positions(rows),
+        velocities(rows),
+        masses(rows),
+        extras(rows) {}
+  void make_ids(std::uint32_t generation) {
+    PlainSlot* const slot = slots.data();
+    Entity *const id = ids.data(), *const out = made.data();
+    for (std::uint32_t i = 0; i < room; ++i) {
+      slot[i] = {generation, i};
+      id[i] = {i, generation};  // not one copied from the other: reading back two halves just stored stalls
+      out[i] = {i, generation};
+    }
+  }
+  void fill() {
+    for (count = 0; count < room; ++count) {
+      slots[count] = {1, count};
+      ids[count] = {count, 1};
+      made[count] = {count, 1};
+      positions[count] = some_position;
+      velocities[count] = some_velocity;
+      masses[count] = some_mass;
+    }
+  }
 };
 
-void create3_limit(benchmark::State& state) {
+void create_id_limit(Measure& measure) {
   PlainRows rows;
-  for (auto _ : state) {
-    rows.slots.clear(), rows.ids.clear(), rows.positions.clear(), rows.velocities.clear(), rows.masses.clear();
-    for (std::uint32_t i = 0; i < many; ++i) {
-      rows.slots.push_back({1, i});
-      rows.ids.push_back({i, 1});
-      rows.positions.push_back({1, 2, 3, 4});
-      rows.velocities.push_back({1, 2});
-      rows.masses.push_back({1, 2});
-    }
+  std::uint32_t generation = 0;
+  measure.run(many, [&] {
+    rows.make_ids(++generation);
     benchmark::ClobberMemory();
-  }
-  items(state, many);
+  });
 }
-BENCHMARK(create3_limit)->Name("create3/limit");
+const Entry create_id_limit_row("create_id/limit", no_goal, create_id_limit);
 
-/// Creates and destroys in turn, so that chunks are warm.
-template <bool bulk>
-void create3(benchmark::State& state) {
-  EntityRegistry registry;
-  CountingSink sink;
-  registry.add_sink(sink);
+/// Creates what was destroyed before, so that chunks and directory are warm. Id only where `Cs` is empty.
+template <bool bulk, class... Cs>
+void create_warm(Measure& measure, const Cs&... components) {
+  World world;
   std::vector<Entity> made(many);
-  for (auto _ : state) {
-    if constexpr (bulk) {
-      made = registry.create_many(many, Position{1, 2, 3, 4}, Velocity{1, 2}, Mass{1, 2});
-    } else {
-      for (Entity& e : made) e = registry.create(Position{1, 2, 3, 4}, Velocity{1, 2}, Mass{1, 2});
-    }
-    state.PauseTiming();
-    registry.push(std::span<const Entity>(made), Destroy{});
-    state.ResumeTiming();
-  }
-  items(state, many);
-  goal(state, bulk ? 2 : 12 / 2.6);
+  measure.run(
+      many,
+      [&] {
+        if (made.front()) world.registry.push(std::span<const Entity>(made), Destroy{});
+        world.checkpoint();
+      },
+      [&] {
+        if constexpr (bulk)
+          made = world.registry.create_many(many, components...);
+        else
+          for (Entity& e : made) e = world.registry.create(components...);
+      });
 }
-BENCHMARK(create3<false>)->Name("create3/one_by_one");
-BENCHMARK(create3<true>)->Name("create3/bulk");
+void create_id_one(Measure& measure) { create_warm<false>(measure); }
+void create_id_bulk(Measure& measure) { create_warm<true>(measure); }
+const Entry create_id_one_row("create_id/one_by_one", ratio(8), create_id_one);
+const Entry create_id_bulk_row("create_id/bulk", ratio(2), create_id_bulk);
+
+/// Into a registry that was never used: with what the system takes for fresh pages.
+void create_id_fresh(Measure& measure) {
+  std::unique_ptr<World> world;
+  measure.run(
+      many, [&] { world = std::make_unique<World>(); },
+      [&] { benchmark::DoNotOptimize(world->registry.create_many(many)); });
+}
+const Entry create_id_fresh_row("create_id/bulk_fresh", no_goal, create_id_fresh);
+
+// --- with three components ---
+
+void create3_limit(Measure& measure) {
+  PlainRows rows;
+  std::uint32_t generation = 0;
+  measure.run(many, [&] {
+    ++generation;
+    for (rows.count = 0; rows.count < many;) {
+      const std::uint32_t i = rows.count++;
+      rows.slots[i] = {generation, i};
+      rows.ids[i] = {i, generation};
+      rows.made[i] = {i, generation};
+      rows.positions[i] = some_position;
+      rows.velocities[i] = some_velocity;
+      rows.masses[i] = some_mass;
+      benchmark::ClobberMemory();  // one by one, as they are asked for
+    }
+  });
+}
+void create3_one(Measure& measure) { create_warm<false>(measure, some_position, some_velocity, some_mass); }
+const Entry create3_limit_row("create3/limit", no_goal, create3_limit);
+const Entry create3_one_row("create3/one_by_one", ratio(12 / 2.6), create3_one);
+
+void create3_bulk_limit(Measure& measure) {
+  PlainRows rows;
+  std::uint32_t generation = 0;
+  measure.run(many, [&] {
+    rows.make_ids(++generation);
+    std::ranges::fill(rows.positions, some_position);
+    std::ranges::fill(rows.velocities, some_velocity);
+    std::ranges::fill(rows.masses, some_mass);
+    benchmark::ClobberMemory();
+  });
+}
+void create3_bulk(Measure& measure) { create_warm<true>(measure, some_position, some_velocity, some_mass); }
+const Entry create3_bulk_limit_row("create3_bulk/limit", no_goal, create3_bulk_limit);
+const Entry create3_bulk_row("create3_bulk/muster", ratio(2), create3_bulk);
 
 /// Trees of ten, each one message.
-void create3_template(benchmark::State& state) {
+void create3_template(Measure& measure) {
   constexpr std::uint32_t nodes = 10;
-  EntityRegistry registry;
-  CountingSink sink;
-  registry.add_sink(sink);
+  World world;
   TemplateTree tree("ten");
   for (std::uint32_t i = 0; i < nodes; ++i) {
     const std::string path = i == 0 ? "" : "n" + std::to_string(i);
-    tree.set(path, Position{1, 2, 3, 4}).set(path, Velocity{1, 2}).set(path, Mass{1, 2});
+    tree.set(path, some_position).set(path, some_velocity).set(path, some_mass);
   }
-  registry.define(tree);
+  world.registry.define(tree);
   std::vector<Entity> roots(many / nodes);
-  for (auto _ : state) {
-    for (Entity& e : roots) e = registry.spawn("ten");
-    state.PauseTiming();
-    registry.push(std::span<const Entity>(roots), Destroy{});
-    state.ResumeTiming();
-  }
-  items(state, many);
+  measure.run(
+      many,
+      [&] {
+        if (roots.front()) world.registry.push(std::span<const Entity>(roots), Destroy{});
+        world.checkpoint();
+      },
+      [&] {
+        for (Entity& e : roots) e = world.registry.spawn("ten");
+      });
 }
-BENCHMARK(create3_template)->Name("create3/template");
+const Entry create3_template_row("create3_bulk/template", no_goal, create3_template);
 
-void destroy3_limit(benchmark::State& state) {
+void destroy3_limit(Measure& measure) {
   PlainRows rows;
-  for (auto _ : state) {
-    state.PauseTiming();
-    rows.slots.clear(), rows.ids.clear(), rows.positions.clear(), rows.velocities.clear(), rows.masses.clear();
-    for (std::uint32_t i = 0; i < many; ++i) {
-      rows.slots.push_back({1, i});
-      rows.ids.push_back({i, 1});
-      rows.positions.push_back({1, 2, 3, 4});
-      rows.velocities.push_back({1, 2});
-      rows.masses.push_back({1, 2});
-    }
-    state.ResumeTiming();
-    for (std::uint32_t i = 0; i < many; ++i) {
-      PlainSlot& slot = rows.slots[i];
-      if (slot.generation != 1) continue;
-      const std::uint32_t row = slot.row, last = static_cast<std::uint32_t>(rows.ids.size() - 1);
-      rows.slots[rows.ids[last].index].row = row;
-      rows.ids[row] = rows.ids[last];
-      rows.positions[row] = rows.positions[last];
-      rows.velocities[row] = rows.velocities[last];
-      rows.masses[row] = rows.masses[last];
-      rows.ids.pop_back(), rows.positions.pop_back(), rows.velocities.pop_back(), rows.masses.pop_back();
-      ++slot.generation;
-    }
-    benchmark::ClobberMemory();
-  }
-  items(state, many);
+  measure.run(
+      many, [&] { rows.fill(); },
+      [&] {
+        for (std::uint32_t i = 0; i < many; ++i) {
+          PlainSlot& slot = rows.slots[i];
+          if (slot.generation != 1) continue;
+          const std::uint32_t row = slot.row, last = --rows.count;
+          rows.slots[rows.ids[last].index].row = row;
+          rows.ids[row] = rows.ids[last];
+          rows.positions[row] = rows.positions[last];
+          rows.velocities[row] = rows.velocities[last];
+          rows.masses[row] = rows.masses[last];
+          ++slot.generation;
+        }
+        benchmark::ClobberMemory();
+      });
 }
-BENCHMARK(destroy3_limit)->Name("destroy3/limit");
+const Entry destroy3_limit_row("destroy3/limit", no_goal, destroy3_limit);
 
-template <bool bulk>
-void destroy3(benchmark::State& state) {
-  EntityRegistry registry;
-  CountingSink sink;
-  registry.add_sink(sink);
-  for (auto _ : state) {
-    state.PauseTiming();
-    const std::vector<Entity> made = registry.create_many(many, Position{1, 2, 3, 4}, Velocity{1, 2}, Mass{1, 2});
-    state.ResumeTiming();
-    if constexpr (bulk)
-      registry.push(std::span<const Entity>(made), Destroy{});
-    else
-      for (const Entity e : made) registry.destroy(e);
+struct Crowd : World {
+  std::vector<Entity> made;
+  void fill() {
+    made = registry.create_many(many, some_position, some_velocity, some_mass);
+    checkpoint();
   }
-  items(state, many);
+};
+void destroy3_one(Measure& measure) {
+  Crowd crowd;
+  measure.run(
+      many, [&] { crowd.fill(); },
+      [&] {
+        for (const Entity e : crowd.made) crowd.registry.destroy(e);
+      });
 }
-BENCHMARK(destroy3<false>)->Name("destroy3/one_by_one");
-BENCHMARK(destroy3<true>)->Name("destroy3/bulk");
+void destroy3_bulk(Measure& measure) {
+  Crowd crowd;
+  measure.run(
+      many, [&] { crowd.fill(); }, [&] { crowd.registry.push(std::span<const Entity>(crowd.made), Destroy{}); });
+}
+const Entry destroy3_one_row("destroy3/one_by_one", ns(8), destroy3_one);
+const Entry destroy3_bulk_row("destroy3/bulk", ns(3), destroy3_bulk);
 
-void add4(benchmark::State& state) {
-  EntityRegistry registry;
-  CountingSink sink;
-  registry.add_sink(sink);
-  const std::vector<Entity> made = registry.create_many(many, Position{1, 2, 3, 4}, Velocity{1, 2}, Mass{1, 2});
-  for (auto _ : state) {
-    for (const Entity e : made) registry.set(e, Extra{7});
-    state.PauseTiming();
-    registry.push(std::span<const Entity>(made), Remove{.component = TypeTraits<Extra>::id});
-    state.ResumeTiming();
-  }
-  items(state, many);
+// --- a fourth component ---
+
+void add4_limit(Measure& measure) {
+  PlainRows rows, wider;
+  measure.run(
+      many,
+      [&] {
+        rows.fill();
+        wider.count = 0;
+      },
+      [&] {
+        for (std::uint32_t i = 0; i < many; ++i) {
+          PlainSlot& slot = rows.slots[i];
+          if (slot.generation != 1) continue;
+          const std::uint32_t from = slot.row, to = wider.count++, last = --rows.count;
+          wider.ids[to] = rows.ids[from];
+          wider.positions[to] = rows.positions[from];
+          wider.velocities[to] = rows.velocities[from];
+          wider.masses[to] = rows.masses[from];
+          wider.extras[to] = Extra{7};
+          slot.row = to;
+          rows.slots[rows.ids[last].index].row = from;
+          rows.ids[from] = rows.ids[last];
+          rows.positions[from] = rows.positions[last];
+          rows.velocities[from] = rows.velocities[last];
+          rows.masses[from] = rows.masses[last];
+        }
+        benchmark::ClobberMemory();
+      });
 }
-BENCHMARK(add4)->Name("destroy3/add_a_4th");
+void add4(Measure& measure) {
+  Crowd crowd;
+  crowd.fill();
+  bool wide = false;
+  measure.run(
+      many,
+      [&] {
+        if (wide) crowd.registry.push(std::span<const Entity>(crowd.made), Remove{.component = TypeTraits<Extra>::id});
+        wide = true;
+        crowd.checkpoint();
+      },
+      [&] {
+        for (const Entity e : crowd.made) crowd.registry.set(e, Extra{7});
+      });
+}
+const Entry add4_limit_row("add_a_4th/limit", no_goal, add4_limit);
+const Entry add4_row("add_a_4th/muster", ns(16), add4);
+
+// --- alive ---
 
 template <bool random>
-void alive_limit(benchmark::State& state) {
+void alive_limit(Measure& measure) {
   std::vector<PlainSlot> slots(many, PlainSlot{1, 0});
   std::vector<Entity> asked(many);
   const auto order = shuffled(many);
   for (std::uint32_t i = 0; i < many; ++i) asked[i] = {random ? order[i] : i, 1};
-  for (auto _ : state) {
+  measure.run(many, [&] {
     std::uint32_t sum = 0;
     for (const Entity e : asked) sum += e.index < slots.size() && slots[e.index].generation == e.generation;
     benchmark::DoNotOptimize(sum);
-  }
-  items(state, many);
+  });
 }
-BENCHMARK(alive_limit<false>)->Name("alive_in_order/limit");
-BENCHMARK(alive_limit<true>)->Name("alive_random/limit");
-
 template <bool random>
-void alive(benchmark::State& state) {
-  EntityRegistry registry;
-  const std::vector<Entity> made = registry.create_many(many);
+void alive(Measure& measure) {
+  World world;
+  const std::vector<Entity> made = world.registry.create_many(many);
   std::vector<Entity> asked(many);
   const auto order = shuffled(many);
   for (std::uint32_t i = 0; i < many; ++i) asked[i] = made[random ? order[i] : i];
-  for (auto _ : state) {
+  measure.run(many, [&] {
     std::uint32_t sum = 0;
-    for (const Entity e : asked) sum += registry.alive(e);
+    for (const Entity e : asked) sum += world.registry.alive(e);
     benchmark::DoNotOptimize(sum);
-  }
-  items(state, many);
-  goal(state, 1.5);
+  });
 }
-BENCHMARK(alive<false>)->Name("alive_in_order/muster");
-BENCHMARK(alive<true>)->Name("alive_random/muster");
+const Entry alive_in_order_limit_row("alive_in_order/limit", no_goal, alive_limit<false>);
+const Entry alive_in_order_row("alive_in_order/muster", ratio(1.5), alive<false>);
+const Entry alive_random_limit_row("alive_random/limit", no_goal, alive_limit<true>);
+const Entry alive_random_row("alive_random/muster", ratio(1.5), alive<true>);
+
+// --- a subtree of 100,100 nodes goes to another depth and back ---
+
+constexpr std::uint32_t twigs = 100, leaves = 1000, moved = 1 + twigs + twigs * leaves;
+
+/// The rows of the subtree are copied from one set of arrays to another; the ids come in the order of the tree.
+void reparent_limit(Measure& measure) {
+  PlainRows rows(moved), others(moved);
+  rows.fill();
+  PlainRows *from = &rows, *to = &others;
+  measure.run(moved, [&] {
+    for (std::uint32_t i = 0; i < moved; ++i) {
+      const std::uint32_t row = rows.slots[rows.made[i].index].row;
+      to->ids[i] = from->ids[row];
+      to->parents[i] = from->parents[row];
+      to->positions[i] = from->positions[row];
+      to->velocities[i] = from->velocities[row];
+      to->masses[i] = from->masses[row];
+      rows.slots[rows.made[i].index].row = i;
+    }
+    std::swap(from, to);
+    benchmark::ClobberMemory();
+  });
+}
+void reparent(Measure& measure) {
+  World world;
+  EntityRegistry& r = world.registry;
+  const Entity high = r.create(), low = r.create_under(high, {});
+  const Entity top = r.create_under(high, {}, some_position, some_velocity, some_mass);
+  for (std::uint32_t i = 0; i < twigs; ++i) {
+    const Entity twig = r.create_under(top, {}, some_position, some_velocity, some_mass);
+    for (std::uint32_t j = 0; j < leaves; ++j) r.create_under(twig, {}, some_position, some_velocity, some_mass);
+  }
+  bool is_low = false;
+  measure.run(
+      moved, [&] { world.checkpoint(); },
+      [&] {
+        r.reparent(top, is_low ? high : low);
+        is_low = !is_low;
+      });
+}
+const Entry reparent_limit_row("reparent_100k/limit", no_goal, reparent_limit);
+const Entry reparent_row("reparent_100k/muster", ratio(3), reparent);
+
+// --- memory ---
+
+std::size_t heap_bytes() {
+  const auto info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+void memory(Measure& measure) {
+  constexpr std::uint32_t count = 1'000'000;
+  const auto world = std::make_unique<World>();
+  world->registry.create_many(1, some_position, some_velocity, some_mass);
+  const std::size_t before = heap_bytes();
+  for (std::uint32_t i = 0; i < count; ++i) world->registry.create(some_position, some_velocity, some_mass);
+  measure.bytes(static_cast<double>(heap_bytes() - before) / count);
+}
+const Entry memory_row("memory/muster", {.bytes = 50}, memory);
 
 }  // namespace

@@ -7,25 +7,25 @@ using namespace bench;
 namespace {
 
 /// Ten thousand entities fit the cache, a million do not.
-struct Targets {
-  EntityRegistry registry;
-  CountingSink sink;
+template <std::uint32_t count, bool random>
+struct Targets : World {
   std::vector<Entity> entities;
-  Targets(std::uint32_t count, bool random) {
-    registry.add_sink(sink);
-    entities = registry.create_many(count, Position{}, Velocity{}, Mass{});
+  Targets() {
+    entities = registry.create_many(count, Position{}, Velocity{}, Mass{}, Extra{});
     if (random) {
       const std::vector<Entity> in_order = entities;
       const auto order = shuffled(count);
       for (std::uint32_t i = 0; i < count; ++i) entities[i] = in_order[order[i]];
     }
+    checkpoint();
   }
 };
+template <std::uint32_t count, bool random>
 struct PlainTargets {
-  std::vector<PlainSlot> slots;
-  std::vector<Mass> masses;
-  std::vector<Entity> entities;
-  PlainTargets(std::uint32_t count, bool random) : slots(count), masses(count), entities(count) {
+  std::vector<PlainSlot> slots = std::vector<PlainSlot>(count);
+  std::vector<Mass> masses = std::vector<Mass>(count);
+  std::vector<Entity> entities = std::vector<Entity>(count);
+  PlainTargets() {
     const auto order = shuffled(count);
     for (std::uint32_t i = 0; i < count; ++i) {
       slots[i] = {1, i};
@@ -38,40 +38,46 @@ void add(Mass& mass, const Hit& hit) { mass.value += hit.amount; }
 using Call = void (*)(Mass&, const Hit&);
 
 void on_hit(const Hit& hit, Mass& mass) { mass.value += hit.amount; }
-void on_push1(const Push1& hit, Mass& mass) { mass.value += hit.amount; }
-void on_push2(const Push2& hit, Mass& mass) { mass.value -= hit.amount; }
-void on_push3(const Push3& hit, Mass& mass) { mass.value *= hit.amount; }
+// All four change the same component: their order can be told.
+void on_push1(const Push1& push, Mass& mass) { mass.value += push.amount; }
+void on_push2(const Push2& push, Mass& mass) { mass.value -= push.amount; }
+void on_push3(const Push3& push, Mass& mass) { mass.value *= push.amount; }
+// Each its own: their order cannot be told.
+void apart1(const Push1& push, Position& position) { position.x += push.amount; }
+void apart2(const Push2& push, Velocity& velocity) { velocity.x -= push.amount; }
+void apart3(const Push3& push, Extra& extra) { extra.value += static_cast<std::uint64_t>(push.amount); }
 
 // --- at once ---
 
 template <bool random>
-void at_once_limit(benchmark::State& state) {
-  PlainTargets plain(10'000, random);
+void push_limit(Measure& measure) {
+  auto& plain = kept<PlainTargets<10'000, random>>();
   Call call = &add;
   benchmark::DoNotOptimize(call);
-  for (auto _ : state)
+  measure.run(plain.entities.size(), [&] {
     for (const Entity e : plain.entities) {
       const PlainSlot slot = plain.slots[e.index];
       if (slot.generation == e.generation) call(plain.masses[slot.row], Hit{1});
     }
-  items(state, plain.entities.size());
+  });
 }
-BENCHMARK(at_once_limit<false>)->Name("push_in_order/limit");
-BENCHMARK(at_once_limit<true>)->Name("push_random/limit");
-
 template <bool random, bool sink>
-void at_once(benchmark::State& state) {
-  Targets targets(10'000, random);
-  if (!sink) targets.registry.remove_sink(targets.sink);
-  const auto s = targets.registry.subscribe<on_hit>("hit");
-  for (auto _ : state)
-    for (const Entity e : targets.entities) targets.registry.push(e, Hit{1});
-  items(state, targets.entities.size());
-  goal(state, random ? 4 : 3.5);
+void push(Measure& measure) {
+  auto& targets = kept<Targets<10'000, random>>();
+  EntityRegistry& registry = targets.registry;
+  if (!sink) registry.remove_sink(targets.features);
+  const auto s = registry.subscribe<on_hit>("hit");
+  measure.run(targets.entities.size(), [&] {
+    targets.checkpoint();
+    for (const Entity e : targets.entities) registry.push(e, Hit{1});
+  });
+  if (!sink) registry.add_sink(targets.features);
 }
-BENCHMARK(at_once<false, true>)->Name("push_in_order/muster");
-BENCHMARK(at_once<false, false>)->Name("push_in_order/muster_no_sink");
-BENCHMARK(at_once<true, true>)->Name("push_random/muster");
+const Entry push_in_order_limit_row("push_in_order/limit", no_goal, push_limit<false>);
+const Entry push_in_order_row("push_in_order/muster", ratio(3.5), push<false, true>);
+const Entry push_in_order_no_sink_row("push_in_order/no_sink", no_goal, push<false, false>);
+const Entry push_random_limit_row("push_random/limit", no_goal, push_limit<true>);
+const Entry push_random_row("push_random/muster", ratio(4 / 1.75), push<true, true>);
 
 // --- posted ---
 
@@ -81,115 +87,212 @@ struct PlainRecord {
   std::uint32_t pad;
 };
 
-template <std::uint32_t count, bool random>
-void posted_limit(benchmark::State& state) {
-  PlainTargets plain(count, random);
-  std::vector<PlainRecord> queue;
-  for (auto _ : state) {
-    queue.clear();
-    for (const Entity e : plain.entities) queue.push_back({e, Hit{1}, 0});
-    for (const PlainRecord& record : queue) {
-      const PlainSlot slot = plain.slots[record.target.index];
-      if (slot.generation == record.target.generation) plain.masses[slot.row].value += record.hit.amount;
-    }
+/// Records are appended one by one, as messages come.
+class Stream {
+ public:
+  explicit Stream(std::size_t room) : records_(room), write_(records_.data()), limit_(write_ + room) {}
+  void clear() { write_ = records_.data(); }
+  void push(const PlainRecord& record) {
+    if (write_ == limit_) std::abort();
+    *write_++ = record;
     benchmark::ClobberMemory();
   }
-  items(state, count);
-}
-BENCHMARK(posted_limit<10'000, false>)->Name("posted_10k/limit");
-BENCHMARK(posted_limit<1'000'000, false>)->Name("posted_1m/limit");
-BENCHMARK(posted_limit<1'000'000, true>)->Name("posted_1m_random/limit");
+  std::span<const PlainRecord> all() const { return {records_.data(), write_}; }
 
+ private:
+  std::vector<PlainRecord> records_;
+  PlainRecord *write_, *limit_;
+};
+
+/// A stream of records: append, then check each id and find its row.
 template <std::uint32_t count, bool random>
-void posted(benchmark::State& state) {
-  Targets targets(count, random);
-  const auto s = targets.registry.subscribe<on_hit>("hit");
-  for (auto _ : state) {
+void posted_limit(Measure& measure) {
+  auto& plain = kept<PlainTargets<count, random>>();
+  Stream queue(count);
+  measure.run(count, [&] {
+    queue.clear();
+    for (const Entity e : plain.entities) queue.push({e, Hit{1}, 0});
+    const PlainSlot* slots = plain.slots.data();
+    Mass* masses = plain.masses.data();
+    for (const PlainRecord& record : queue.all()) {
+      const PlainSlot slot = slots[record.target.index];
+      if (slot.generation == record.target.generation) masses[slot.row].value += record.hit.amount;
+    }
+    benchmark::ClobberMemory();
+  });
+}
+/// Who sends knows the rows, and nobody dies: no ids, no check.
+void posted_limit_spans(Measure& measure) {
+  auto& plain = kept<PlainTargets<10'000, false>>();
+  std::vector<std::uint32_t> rows(10'000);
+  std::vector<float> amounts(10'000);
+  measure.run(10'000, [&] {
+    for (std::uint32_t i = 0; i < 10'000; ++i) {
+      rows[i] = plain.entities[i].index;
+      amounts[i] = 1;
+    }
+    benchmark::ClobberMemory();
+    for (std::uint32_t i = 0; i < 10'000; ++i) plain.masses[rows[i]].value += amounts[i];
+    benchmark::ClobberMemory();
+  });
+}
+template <std::uint32_t count, bool random>
+void posted(Measure& measure) {
+  auto& targets = kept<Targets<count, random>>();
+  const auto s = targets.registry.template subscribe<on_hit>("hit");
+  measure.run(count, [&] {
+    targets.checkpoint();
     for (const Entity e : targets.entities) targets.registry.post(e, Hit{1});
     targets.registry.flush();
-  }
-  items(state, count);
-  goal(state, random ? 0.9 : 3.5 / 2.3);
+  });
 }
-BENCHMARK(posted<10'000, false>)->Name("posted_10k/muster");
-BENCHMARK(posted<1'000'000, false>)->Name("posted_1m/muster");
-BENCHMARK(posted<1'000'000, true>)->Name("posted_1m_random/muster");
+const Entry posted_10k_limit_row("posted_10k/limit", no_goal, posted_limit<10'000, false>);
+const Entry posted_10k_limit_spans_row("posted_10k/spans", no_goal, posted_limit_spans);
+const Entry posted_10k_row("posted_10k/muster", ratio(2.5 / 2.3), posted<10'000, false>);
+const Entry posted_1m_limit_row("posted_1m/limit", no_goal, posted_limit<1'000'000, false>);
+const Entry posted_1m_row("posted_1m/muster", ratio(3.5 / 2.3), posted<1'000'000, false>);
+const Entry posted_1m_random_limit_row("posted_1m_random/limit", no_goal, posted_limit<1'000'000, true>);
+const Entry posted_1m_random_row("posted_1m_random/muster", ratio(0.9), posted<1'000'000, true>);
 
-/// The four types come in a random order, which the limit keeps with a record stream and a jump per record.
-void mixed_limit(benchmark::State& state) {
-  constexpr std::uint32_t count = 100'000;
-  PlainTargets plain(10'000, true);
+// --- four types in a random order ---
+
+constexpr std::uint32_t mixed_count = 100'000;
+
+template <class Post>
+void post_mixed(const std::vector<Entity>& entities, const std::vector<std::uint32_t>& order, Post post) {
+  for (std::uint32_t i = 0; i < mixed_count; ++i) {
+    const Entity e = entities[i % 10'000];
+    switch (order[i] & 3) {
+      case 0: post(e, Hit{1}); break;
+      case 1: post(e, Push1{1}); break;
+      case 2: post(e, Push2{1}); break;
+      default: post(e, Push3{1}); break;
+    }
+  }
+}
+
+/// A record stream and a jump per record. `own_places`: each type is posted from its own place in the code, as programs
+/// do; otherwise the type is a number that is stored, and posting has no branch at all.
+template <bool own_places>
+void mixed_limit(Measure& measure) {
+  auto& plain = kept<PlainTargets<10'000, true>>();
   struct Record {
     Entity target;
     std::uint32_t type;
     float amount;
   };
-  const auto order = shuffled(count);
+  const auto order = shuffled(mixed_count);
   std::vector<Record> queue;
+  queue.reserve(mixed_count);
   Call calls[4] = {&add, [](Mass& m, const Hit& h) { m.value += h.amount; },
                    [](Mass& m, const Hit& h) { m.value -= h.amount; },
                    [](Mass& m, const Hit& h) { m.value *= h.amount; }};
   benchmark::DoNotOptimize(calls);
-  for (auto _ : state) {
+  measure.run(mixed_count, [&] {
     queue.clear();
-    for (std::uint32_t i = 0; i < count; ++i) queue.push_back({plain.entities[i % 10'000], order[i] & 3, 1});
+    if constexpr (own_places) {
+      const auto put = [&]<class M>(std::uint32_t type, Entity e, const M& message) {
+        queue.push_back({e, type, message.amount});
+        benchmark::ClobberMemory();  // keeps the compiler from making one place out of four
+      };
+      for (std::uint32_t i = 0; i < mixed_count; ++i) {
+        const Entity e = plain.entities[i % 10'000];
+        switch (order[i] & 3) {
+          case 0: put(0, e, Hit{1}); break;
+          case 1: put(1, e, Push1{1}); break;
+          case 2: put(2, e, Push2{1}); break;
+          default: put(3, e, Push3{1}); break;
+        }
+      }
+    } else {
+      for (std::uint32_t i = 0; i < mixed_count; ++i) queue.push_back({plain.entities[i % 10'000], order[i] & 3, 1});
+    }
     for (const Record& record : queue) {
       const PlainSlot slot = plain.slots[record.target.index];
       if (slot.generation == record.target.generation) calls[record.type](plain.masses[slot.row], Hit{record.amount});
     }
     benchmark::ClobberMemory();
-  }
-  items(state, count);
+  });
 }
-BENCHMARK(mixed_limit)->Name("posted_mixed/limit");
-
-void mixed(benchmark::State& state) {
-  constexpr std::uint32_t count = 100'000;
-  Targets targets(10'000, true);
-  auto& r = targets.registry;
-  const Handlers handlers(r.subscribe<on_hit>("hit"), r.subscribe<on_push1>("push1"), r.subscribe<on_push2>("push2"),
-                          r.subscribe<on_push3>("push3"));
-  const auto order = shuffled(count);
-  for (auto _ : state) {
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const Entity e = targets.entities[i % 10'000];
-      switch (order[i] & 3) {
-        case 0: r.post(e, Hit{1}); break;
-        case 1: r.post(e, Push1{1}); break;
-        case 2: r.post(e, Push2{1}); break;
-        default: r.post(e, Push3{1}); break;
-      }
-    }
+template <bool apart>
+void mixed(Measure& measure) {
+  auto& targets = kept<Targets<10'000, true>>();
+  EntityRegistry& r = targets.registry;
+  Handlers handlers(r.subscribe<on_hit>("hit"));
+  if (apart) {
+    handlers.add(r.subscribe<apart1>("push1"));
+    handlers.add(r.subscribe<apart2>("push2"));
+    handlers.add(r.subscribe<apart3>("push3"));
+  } else {
+    handlers.add(r.subscribe<on_push1>("push1"));
+    handlers.add(r.subscribe<on_push2>("push2"));
+    handlers.add(r.subscribe<on_push3>("push3"));
+  }
+  const auto order = shuffled(mixed_count);
+  measure.run(mixed_count, [&] {
+    targets.checkpoint();
+    post_mixed(targets.entities, order, [&](Entity e, const auto& message) { r.post(e, message); });
     r.flush();
-  }
-  items(state, count);
-  goal(state, 1.2);
+  });
 }
-BENCHMARK(mixed)->Name("posted_mixed/muster");
+const Entry mixed_limit_row("posted_mixed/limit", no_goal, mixed_limit<true>);
+const Entry mixed_one_place_row("posted_mixed/limit_no_branch", no_goal, mixed_limit<false>);
+const Entry mixed_row("posted_mixed/in_order", ratio(1.2), mixed<false>);
+const Entry mixed_apart_row("posted_mixed/gathered", ratio(0.5), mixed<true>);
 
-void ten_handlers(benchmark::State& state) {
-  Targets targets(10'000, false);
+// --- to many handlers, to none ---
+
+void ten_handlers_limit(Measure& measure) {
+  auto& plain = kept<PlainTargets<10'000, false>>();
+  Stream queue(10'000);
+  measure.run(100'000, [&] {
+    queue.clear();
+    for (const Entity e : plain.entities) queue.push({e, Hit{1}, 0});
+    for (int handler = 0; handler < 10; ++handler)
+      for (const PlainRecord& record : queue.all()) {
+        const PlainSlot slot = plain.slots[record.target.index];
+        if (slot.generation == record.target.generation)
+          benchmark::DoNotOptimize(plain.masses[slot.row].value + record.hit.amount);
+      }
+  });
+}
+void ten_handlers(Measure& measure) {
+  auto& targets = kept<Targets<10'000, false>>();
   Handlers handlers;
   for (int i = 0; i < 10; ++i)
     handlers.add(targets.registry.subscribe("h" + std::to_string(i), [](const Hit& hit, const Mass& mass) {
       benchmark::DoNotOptimize(hit.amount + mass.value);
     }));
-  for (auto _ : state) {
+  measure.run(100'000, [&] {
+    targets.checkpoint();
     for (const Entity e : targets.entities) targets.registry.post(e, Hit{1});
     targets.registry.flush();
-  }
-  items(state, targets.entities.size() * 10);
+  });
 }
-BENCHMARK(ten_handlers)->Name("posted_10k/ten_handlers");
+const Entry ten_handlers_limit_row("posted_to_10/limit", no_goal, ten_handlers_limit);
+const Entry ten_handlers_row("posted_to_10/muster", ns(1.5), ten_handlers);
 
-void nobody(benchmark::State& state) {
-  Targets targets(10'000, false);
-  for (auto _ : state) {
+void nobody_limit(Measure& measure) {
+  auto& plain = kept<PlainTargets<10'000, false>>();
+  Stream queue(10'000);
+  measure.run(10'000, [&] {
+    queue.clear();
+    for (const Entity e : plain.entities) queue.push({e, Hit{1}, 0});
+    std::uint32_t alive = 0;
+    for (const PlainRecord& record : queue.all())
+      alive += plain.slots[record.target.index].generation == record.target.generation;
+    benchmark::DoNotOptimize(alive);
+  });
+}
+void nobody(Measure& measure) {
+  auto& targets = kept<Targets<10'000, false>>();
+  measure.run(10'000, [&] {
+    targets.checkpoint();
     for (const Entity e : targets.entities) targets.registry.post(e, Nobody{1});
     targets.registry.flush();
-  }
-  items(state, targets.entities.size());
+  });
 }
-BENCHMARK(nobody)->Name("posted_10k/nobody");
+const Entry nobody_limit_row("posted_to_nobody/limit", no_goal, nobody_limit);
+const Entry nobody_row("posted_to_nobody/muster", ns(1.5), nobody);
 
 }  // namespace

@@ -12,67 +12,102 @@ void move(const Update& update, Position& position, const Velocity& velocity) {
 }
 
 template <std::uint32_t count>
-void pass_limit(benchmark::State& state) {
-  std::vector<Position> positions(count);
-  std::vector<Velocity> velocities(count, Velocity{1, 2});
-  for (auto _ : state) {
-    Position* __restrict p = positions.data();
-    const Velocity* __restrict v = velocities.data();
+struct PlainRows {
+  std::vector<Position> positions = std::vector<Position>(count);
+  std::vector<Velocity> velocities = std::vector<Velocity>(count, Velocity{1, 2});
+};
+template <std::uint32_t count>
+void pass_limit(Measure& measure) {
+  auto& rows = kept<PlainRows<count>>();
+  measure.run(count, [&] {
+    Position* __restrict p = rows.positions.data();
+    const Velocity* __restrict v = rows.velocities.data();
     for (std::uint32_t i = 0; i < count; ++i) {
       p[i].x += v[i].x * 0.1f;
       p[i].y += v[i].y * 0.1f;
     }
     benchmark::ClobberMemory();
-  }
-  items(state, count);
+  });
 }
-BENCHMARK(pass_limit<10'000>)->Name("pass_10k/limit");
-BENCHMARK(pass_limit<1'000'000>)->Name("pass_1m/limit");
 
 template <std::uint32_t count>
-void pass(benchmark::State& state) {
-  EntityRegistry registry;
-  CountingSink sink;
-  registry.add_sink(sink);
-  registry.create_many(count, Position{}, Velocity{1, 2});
-  const auto s = registry.subscribe<move>("move");
-  for (auto _ : state) registry.push(Update{.dt = 0.1f});
-  items(state, count);
-  goal(state, 1.1);
+struct Rows : World {
+  Rows() { registry.create_many(count, Position{}, Velocity{1, 2}); }
+};
+template <std::uint32_t count, bool lambda = false>
+void pass(Measure& measure) {
+  auto& world = kept<Rows<count>>();
+  const auto s = lambda ? world.registry.subscribe("move",
+                                                   [](const Update& u, Position& p, const Velocity& v) {
+                                                     p.x += v.x * u.dt;
+                                                     p.y += v.y * u.dt;
+                                                   })
+                        : world.registry.template subscribe<move>("move");
+  measure.run(count, [&] {
+    world.checkpoint();
+    world.registry.push(Update{.dt = 0.1f});
+  });
 }
-BENCHMARK(pass<10'000>)->Name("pass_10k/muster");
-BENCHMARK(pass<1'000'000>)->Name("pass_1m/muster");
+const Entry pass_10k_limit_row("pass_10k/limit", no_goal, pass_limit<10'000>);
+const Entry pass_10k_row("pass_10k/muster", ratio(1.1), pass<10'000>);
+const Entry pass_10k_lambda_row("pass_10k/lambda", ratio(1.1), pass<10'000, true>);
+const Entry pass_100k_limit_row("pass_100k/limit", no_goal, pass_limit<100'000>);
+const Entry pass_100k_row("pass_100k/muster", ratio(1.1), pass<100'000>);
+const Entry pass_1m_limit_row("pass_1m/limit", no_goal, pass_limit<1'000'000>);
+const Entry pass_1m_row("pass_1m/muster", ratio(1.1), pass<1'000'000>);
+const Entry pass_10m_limit_row("pass_10m/limit", no_goal, pass_limit<10'000'000>);
+const Entry pass_10m_row("pass_10m/muster", ratio(1.1), pass<10'000'000>);
 
-void pass_32(benchmark::State& state) {
-  EntityRegistry registry;
-  CountingSink sink;
-  registry.add_sink(sink);
-  const auto some = [&]<class... Tags>(Tags... tags) {
-    registry.create_many(1'000'000 / 32, Position{}, Velocity{1, 2}, tags...);
-  };
-  const auto with4 = [&](auto... tags) { some(tags...), some(tags..., T4{}); };
-  const auto with3 = [&](auto... tags) { with4(tags...), with4(tags..., T3{}); };
-  const auto with2 = [&](auto... tags) { with3(tags...), with3(tags..., T2{}); };
-  const auto with1 = [&](auto... tags) { with2(tags...), with2(tags..., T1{}); };
-  with1(), with1(T0{});
-  const auto s = registry.subscribe<move>("move");
-  for (auto _ : state) registry.push(Update{.dt = 0.1f});
-  items(state, 1'000'000);
-  goal(state, 1.2);
+struct Rows32 : World {
+  Rows32() {
+    const auto some = [&]<class... Tags>(Tags... tags) {
+      registry.create_many(1'000'000 / 32, Position{}, Velocity{1, 2}, tags...);
+    };
+    const auto with4 = [&](auto... tags) { some(tags...), some(tags..., T4{}); };
+    const auto with3 = [&](auto... tags) { with4(tags...), with4(tags..., T3{}); };
+    const auto with2 = [&](auto... tags) { with3(tags...), with3(tags..., T2{}); };
+    const auto with1 = [&](auto... tags) { with2(tags...), with2(tags..., T1{}); };
+    with1(), with1(T0{});
+  }
+};
+void pass_32(Measure& measure) {
+  auto& world = kept<Rows32>();
+  const auto s = world.registry.subscribe<move>("move");
+  measure.run(1'000'000, [&] {
+    world.checkpoint();
+    world.registry.push(Update{.dt = 0.1f});
+  });
 }
-BENCHMARK(pass_32)->Name("pass_1m/32_archetypes");
+const Entry pass_32_row("pass_1m/32_archetypes", ratio(1.2), pass_32);
 
-void empty_pass(benchmark::State& state) {
-  EntityRegistry registry;
-  CountingSink sink;
-  registry.add_sink(sink);
-  registry.create_many(1000, Mass{});
-  const auto s = registry.subscribe<move>("move");
-  for (auto _ : state) registry.push(Update{.dt = 0.1f});
+/// The least a pass can be: the seal, and a jump.
+void nothing_limit(Measure& measure) {
+  Features features;
+  InputSink* sink = &features;
+  void (*call)(const Update&) = [](const Update&) {};
+  benchmark::DoNotOptimize(sink);
+  benchmark::DoNotOptimize(call);
+  const std::byte bytes[48] = {};
+  std::uint64_t sequence = 0;
+  measure.run(1, [&] {
+    sink->on_input({.sequence = ++sequence}, bytes);
+    call(Update{.dt = 0.1f});
+    sink->on_receipt({.sequence = sequence}, {});
+  });
 }
-BENCHMARK(empty_pass)->Name("pass_of_nothing/muster");
+template <bool somebody>
+void nothing(Measure& measure) {
+  World world;
+  world.registry.create_many(1000, Mass{});
+  Handlers handlers;
+  if (somebody) handlers.add(world.registry.subscribe<move>("move"));
+  measure.run(1, [&] { world.registry.push(Update{.dt = 0.1f}); });
+}
+const Entry nothing_limit_row("pass_of_nothing/limit", no_goal, nothing_limit);
+const Entry nothing_empty_row("pass_of_nothing/no_handler", ns(100), nothing<false>);
+const Entry nothing_matching_row("pass_of_nothing/no_match", ns(100), nothing<true>);
 
-// --- a parent's place to its children: six levels, ten children each down to a tenth of the wanted count ---
+// --- a parent's place to its children: seven levels, ten children each ---
 
 void follow(const Update&, WorldPlace& world, const Local& local, Parent<const WorldPlace*> up) {
   if (up) {
@@ -85,23 +120,35 @@ void follow(const Update&, WorldPlace& world, const Local& local, Parent<const W
   }
 }
 
-constexpr std::uint32_t levels = 6, fan = 10;
+constexpr std::uint32_t levels = 7, fan = 10;
+constexpr std::uint32_t tree_nodes = 1'111'111;
 
-void tree_limit(benchmark::State& state) {
-  std::vector<Local> locals;
-  std::vector<WorldPlace> worlds;
-  std::vector<std::uint32_t> parents;
-  std::uint32_t begin = 0;
-  locals.resize(1, Local{1, 1, 1, 1}), worlds.resize(1), parents.resize(1, ~0u);
-  for (std::uint32_t level = 1; level < levels; ++level) {
-    const auto end = static_cast<std::uint32_t>(locals.size());
-    for (std::uint32_t parent = begin; parent < end; ++parent)
-      for (std::uint32_t i = 0; i < fan; ++i)
-        locals.push_back({1, 1, 1, 1}), worlds.push_back({}), parents.push_back(parent);
-    begin = end;
+/// Whose children the nodes of the next level are, given how many nodes this level has.
+std::vector<std::uint32_t> parents_of_level(std::uint32_t above, bool random) {
+  std::vector<std::uint32_t> parents = random ? shuffled(above * fan) : std::vector<std::uint32_t>(above * fan);
+  for (std::uint32_t i = 0; i < above * fan; ++i) parents[i] = (random ? parents[i] : i) / fan;
+  return parents;
+}
+
+template <bool random>
+struct PlainTree {
+  std::vector<Local> locals = std::vector<Local>(tree_nodes, Local{1, 1, 1, 1});
+  std::vector<WorldPlace> worlds = std::vector<WorldPlace>(tree_nodes);
+  std::vector<std::uint32_t> parents = {~0u};
+  PlainTree() {
+    std::uint32_t begin = 0, above = 1;
+    for (std::uint32_t level = 1; level < levels; ++level) {
+      for (const std::uint32_t parent : parents_of_level(above, random)) parents.push_back(begin + parent);
+      begin += above;
+      above *= fan;
+    }
   }
-  for (auto _ : state) {
-    for (std::size_t i = 0; i < locals.size(); ++i) {
+};
+template <bool random>
+void tree_limit(Measure& measure) {
+  auto& [locals, worlds, parents] = kept<PlainTree<random>>();
+  measure.run(tree_nodes, [&] {
+    for (std::size_t i = 0; i < tree_nodes; ++i) {
       if (parents[i] == ~0u) {
         worlds[i] = {locals[i].x, locals[i].y, locals[i].z, locals[i].angle};
         continue;
@@ -110,30 +157,32 @@ void tree_limit(benchmark::State& state) {
       worlds[i] = {up.x + locals[i].x, up.y + locals[i].y, up.z + locals[i].z, up.angle + locals[i].angle};
     }
     benchmark::ClobberMemory();
-  }
-  items(state, locals.size());
+  });
 }
-BENCHMARK(tree_limit)->Name("tree/limit");
-
-void tree(benchmark::State& state) {
-  EntityRegistry registry;
-  CountingSink sink;
-  registry.add_sink(sink);
-  std::vector<Entity> above{registry.create(Local{1, 1, 1, 1}, WorldPlace{})};
-  std::uint64_t nodes = 1;
-  for (std::uint32_t level = 1; level < levels; ++level) {
-    std::vector<Entity> here;
-    for (const Entity parent : above)
-      for (std::uint32_t i = 0; i < fan; ++i)
-        here.push_back(registry.create_under(parent, {}, Local{1, 1, 1, 1}, WorldPlace{}));
-    nodes += here.size();
-    above = std::move(here);
+template <bool random>
+struct Tree : World {
+  Tree() {
+    std::vector<Entity> above{registry.create(Local{1, 1, 1, 1}, WorldPlace{})};
+    for (std::uint32_t level = 1; level < levels; ++level) {
+      std::vector<Entity> here;
+      for (const std::uint32_t parent : parents_of_level(static_cast<std::uint32_t>(above.size()), random))
+        here.push_back(registry.create_under(above[parent], {}, Local{1, 1, 1, 1}, WorldPlace{}));
+      above = std::move(here);
+    }
   }
-  const auto s = registry.subscribe<follow>("follow");
-  for (auto _ : state) registry.push(Update{.dt = 0.1f});
-  items(state, nodes);
-  goal(state, 4 / 1.5);
+};
+template <bool random>
+void tree(Measure& measure) {
+  auto& world = kept<Tree<random>>();
+  const auto s = world.registry.template subscribe<follow>("follow");
+  measure.run(tree_nodes, [&] {
+    world.checkpoint();
+    world.registry.push(Update{.dt = 0.1f});
+  });
 }
-BENCHMARK(tree)->Name("tree/in_order");
+const Entry tree_limit_row("tree/limit", no_goal, tree_limit<false>);
+const Entry tree_limit_shuffled_row("tree/limit_shuffled", no_goal, tree_limit<true>);
+const Entry tree_row("tree/in_order", ratio(4 / 1.5), tree<false>);
+const Entry tree_shuffled_row("tree/shuffled", ratio(10 / 1.5), tree<true>);
 
 }  // namespace

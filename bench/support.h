@@ -1,26 +1,126 @@
-// What the benchmarks share: a sink that counts (so that the seal is paid for), shuffled orders, goals.
+// What the benchmarks share: rows of the speed table and how they are measured, and what every registry measured here has
+// switched on.
 #pragma once
 
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <random>
+#include <string>
 #include <vector>
+
+#if __has_include(<valgrind/callgrind.h>)
+#include <valgrind/callgrind.h>
+#else
+#define CALLGRIND_TOGGLE_COLLECT
+#define CALLGRIND_DUMP_STATS_AT(name)
+#endif
 
 #include "bench/bench.h"
 #include "registry/entity_registry.h"
 
 namespace bench {
 
-/// Every registry measured here has one: the features of a served world are switched on.
-struct CountingSink final : muster::InputSink {
-  std::uint64_t inputs = 0, bytes = 0;
+/// What a variant must reach: a ratio to the limit of its work, or, where the table names no limit, time or memory.
+struct Goal {
+  double ratio = 0, ns = 0, bytes = 0;
+};
+constexpr Goal no_goal{};
+constexpr Goal ratio(double at_most) { return {.ratio = at_most}; }
+constexpr Goal ns(double at_most) { return {.ns = at_most}; }
+
+/// One variant being measured.
+class Measure {
+ public:
+  Measure(benchmark::State& state, const std::string& name, Goal goal) : state_(state), name_(name), goal_(goal) {}
+
+  /// `body` is timed and does `items` things at once; `before` runs ahead of each, untimed.
+  template <class Before, class Body>
+  void run(std::uint64_t items, Before before, Body body) {
+    if (std::getenv("BENCH_INSTRUCTIONS")) {  // under callgrind, which collects between the toggles only
+      for (int warm = 0; warm < 2; ++warm) before(), body();
+      before();
+      [[maybe_unused]] const std::string mark = name_ + ' ' + std::to_string(items);
+      CALLGRIND_TOGGLE_COLLECT;
+      body();
+      CALLGRIND_TOGGLE_COLLECT;
+      CALLGRIND_DUMP_STATS_AT(mark.c_str());
+      state_.SkipWithError("counted");
+      return;
+    }
+    for (auto _ : state_) {
+      if constexpr (!std::is_same_v<Before, Nothing>) {
+        state_.PauseTiming();
+        before();
+        state_.ResumeTiming();
+      }
+      body();
+    }
+    state_.SetItemsProcessed(static_cast<std::int64_t>(static_cast<std::uint64_t>(state_.iterations()) * items));
+    if (goal_.ratio > 0) state_.counters["goal"] = goal_.ratio;
+    if (goal_.ns > 0) state_.counters["goal_ns"] = goal_.ns;
+  }
+  template <class Body>
+  void run(std::uint64_t items, Body body) {
+    run(items, Nothing{}, body);
+  }
+  /// Memory instead of time.
+  void bytes(double per_item) {
+    for (auto _ : state_) {
+    }
+    state_.counters["bytes"] = per_item;
+    if (goal_.bytes > 0) state_.counters["goal_bytes"] = goal_.bytes;
+  }
+
+ private:
+  struct Nothing {
+    void operator()() const {}
+  };
+  benchmark::State& state_;
+  const std::string& name_;
+  Goal goal_;
+};
+
+/// Registers a variant: `name` is WORK/VARIANT; the variant `limit` is what the others of the same work are divided by.
+struct Entry {
+  Entry(const std::string& name, Goal goal, void (*measure)(Measure&)) {
+    benchmark::RegisterBenchmark(name.c_str(), [name, goal, measure](benchmark::State& state) {
+      Measure one(state, name, goal);
+      measure(one);
+    });
+  }
+};
+
+/// A served world's features: an input sink (so that the seal is paid for), versions, and a reader of the past.
+struct Features final : muster::InputSink, muster::ColumnPreserver {
+  std::uint64_t inputs = 0, bytes = 0, kept = 0;
   void on_input(const muster::Envelope&, std::span<const std::byte> batch) override {
     ++inputs;
     bytes += batch.size();
   }
+  void before_write(const muster::Chunk&, std::uint32_t) override { ++kept; }
+  void before_recycle(const muster::Chunk&) override {}
 };
+struct World {
+  Features features;
+  muster::EntityRegistry registry;
+  World() {
+    registry.add_sink(features);
+    registry.set_preserver(&features);
+  }
+  ~World() { registry.set_preserver(nullptr); }
+  /// As after a checkpoint: every column's next write is its first.
+  void checkpoint() { registry.begin_version(); }
+};
+
+/// Made once per program and kept: to build a large world again for every repetition would take most of the time.
+template <class T>
+T& kept() {
+  static T one;
+  return one;
+}
 
 inline std::vector<std::uint32_t> shuffled(std::uint32_t count) {
   std::vector<std::uint32_t> order(count);
@@ -30,13 +130,12 @@ inline std::vector<std::uint32_t> shuffled(std::uint32_t count) {
   return order;
 }
 
-/// The ratio to the limit that this variant must reach.
-inline void goal(benchmark::State& state, double ratio) { state.counters["goal"] = ratio; }
+/// For benchmarks without a goal (arena_bench.cc).
 inline void items(benchmark::State& state, std::uint64_t per_iteration) {
   state.SetItemsProcessed(static_cast<std::int64_t>(static_cast<std::uint64_t>(state.iterations()) * per_iteration));
 }
 
-/// What the limits of messages keep: ids checked by generation, rows in plain arrays.
+/// What the limits keep: ids checked by generation, rows in plain arrays.
 struct PlainSlot {
   std::uint32_t generation, row;
 };

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Makes one table of what the benchmarks measured.
+
+    bench_report.py [--out FILE.json] [--doc FILE.md] RESULT.json...     of Google Benchmark's results
+    bench_report.py --instructions CALLGRIND_FILE...                     of counts under callgrind
+    bench_report.py --compare A.json B.json                              of two files written by --out
+
+A benchmark is named WORK/VARIANT. The variant `limit` is the hand-written loop that the others of the same work are
+divided by. Times are of processor time per item, the median of the repetitions. A variant's goal is a ratio to the limit,
+or, where the work has none to compare with, a time or a size.
+"""
+import argparse
+import json
+import re
+import statistics
+import sys
+
+import bench_plot
+
+UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+BEGIN, END = "<!-- written by tools/bench --doc -->", "<!-- end of what tools/bench wrote -->"
+
+
+def rows_of(names):
+    """One dictionary per variant, in the order registered: work, variant, ns, spread, goals; ratio where there is a limit."""
+    runs = {}
+    machine = {}
+    for name in names:
+        with open(name, encoding="utf-8") as file:
+            result = json.load(file)
+        context = result["context"]
+        machine = {"date": context["date"][:10], "cores": context["num_cpus"], "mhz": context["mhz_per_cpu"]}
+        for run in result["benchmarks"]:
+            if run.get("run_type") == "aggregate" or run.get("error_occurred"):
+                continue
+            key = (run["family_index"], run.get("run_name", run["name"]))
+            runs.setdefault((name, *key), []).append(run)
+    rows = []
+    for (_, _, full), repeated in sorted(runs.items(), key=lambda item: item[0][:2]):
+        work, _, variant = full.partition("/")
+        row = {"work": work, "variant": variant}
+        if "bytes" in repeated[0]:
+            row["bytes"] = statistics.median(run["bytes"] for run in repeated)
+        else:
+            times = [1e9 / run["items_per_second"] if "items_per_second" in run
+                     else run["cpu_time"] * UNITS[run["time_unit"]] for run in repeated]
+            row["ns"] = statistics.median(times)
+            row["spread"] = (max(times) - min(times)) / row["ns"]
+        for goal in ("goal", "goal_ns", "goal_bytes"):
+            if goal in repeated[0]:
+                row[goal] = repeated[0][goal]
+        rows.append(row)
+    limits = {row["work"]: row["ns"] for row in rows if row["variant"] == "limit"}
+    for row in rows:
+        if "ns" in row and row["variant"] != "limit" and row["work"] in limits:
+            row["ratio"] = row["ns"] / limits[row["work"]]
+    return rows, machine
+
+
+def goal_of(row):
+    """As text, and whether it is met (None where there is none)."""
+    if "goal" in row and "ratio" in row:
+        return f"{row['goal']:.3g} x", row["ratio"] <= row["goal"]
+    if "goal_ns" in row:
+        return f"{row['goal_ns']:.3g} ns", row["ns"] <= row["goal_ns"]
+    if "goal_bytes" in row:
+        return f"{row['goal_bytes']:.3g} B", row["bytes"] <= row["goal_bytes"]
+    return "", None
+
+
+def cells(row):
+    goal, met = goal_of(row)
+    return [row["work"], row["variant"],
+            f"{row['bytes']:.1f} B" if "bytes" in row else f"{row['ns']:.2f} ns",
+            f"{row['spread'] * 100:.0f} %" if "spread" in row else "",
+            f"{row['ratio']:.2f} x" if "ratio" in row else "", goal, {None: "", True: "met", False: "missed"}[met]]
+
+
+HEAD = ["work", "variant", "each", "spread", "to the limit", "goal", ""]
+
+
+def text_table(table):
+    widths = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
+    return "\n".join("  ".join(cell.ljust(width) if i < 2 else cell.rjust(width)
+                               for i, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in table)
+
+
+def evenness(rows):
+    """How much the cost per entity of a pass, as a ratio to the limit, differs between the sizes."""
+    ratios = [row["ratio"] for row in rows if re.fullmatch(r"pass_\d+[km]", row["work"]) and row["variant"] == "muster"
+              and "ratio" in row]
+    if len(ratios) < 2:
+        return None
+    return max(ratios) / min(ratios) - 1
+
+
+def summary(rows):
+    judged = [met for _, met in map(goal_of, rows) if met is not None]
+    line = f"{sum(judged)} of {len(judged)} goals met."
+    if (differs := evenness(rows)) is not None:
+        line += f" The pass costs per entity, as a ratio to its limit, within {differs * 100:.0f} % of each other at all sizes (goal: 15 %)."
+    return line
+
+
+def write_doc(path, rows, machine):
+    lines = [BEGIN, "",
+             f"Measured on {machine['date']}, {machine['cores']} cores. {summary(rows)}", "",
+             "| " + " | ".join(HEAD) + " |", "|---|---|--:|--:|--:|--:|---|"]
+    lines += ["| " + " | ".join(cells(row)) + " |" for row in rows if not row["work"].startswith(("queue_", "append_"))]
+    lines += ["", END]
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    begin, end = text.index(BEGIN), text.index(END) + len(END)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text[:begin] + "\n".join(lines) + text[end:])
+    with open(re.sub(r"\.md$", ".svg", path), "w", encoding="utf-8") as file:
+        file.write(bench_plot.svg([(f"{row['work']} {row['variant']}".removesuffix(" muster"), row["ratio"], row["goal"])
+                                   for row in rows if "ratio" in row and "goal" in row]))
+
+
+def compare(before, after):
+    def read(name):
+        with open(name, encoding="utf-8") as file:
+            return {(row["work"], row["variant"]): row for row in json.load(file)["rows"]}
+
+    old, new = read(before), read(after)
+    table = [["work", "variant", "before", "after", "ratio before", "ratio after", "change"]]
+    for key in [key for key in old if key in new]:
+        a, b = old[key], new[key]
+        # Ratios to the limit of the same run cancel what the machine did meanwhile.
+        measure = "ratio" if "ratio" in a and "ratio" in b else "ns" if "ns" in a else "bytes"
+        if measure not in a or measure not in b:
+            continue
+        table.append([*key, cells(a)[2], cells(b)[2], cells(a)[4], cells(b)[4],
+                      f"{(b[measure] / a[measure] - 1) * 100:+.0f} %"])
+    print(text_table(table))
+
+
+def instructions(names):
+    counts = {}
+    for name in names:
+        with open(name, encoding="utf-8") as file:
+            text = file.read()
+        mark = re.search(r"^desc: Trigger: Client Request: (\S+) (\d+)$", text, re.M)
+        total = re.search(r"^(?:totals|summary): (\d+)", text, re.M)
+        if mark and total:
+            part = int(re.search(r"^part: (\d+)$", text, re.M)[1])
+            counts[part] = (mark[1], int(total[1]) / int(mark[2]))
+    rows = [counts[part] for part in sorted(counts)]
+    limits = {name.removesuffix("/limit"): count for name, count in rows if name.endswith("/limit")}
+    table = [["work", "variant", "instructions", "to the limit"]]
+    for name, count in rows:
+        work, _, variant = name.partition("/")
+        table.append([work, variant, f"{count:.1f}",
+                      f"{count / limits[work]:.2f} x" if work in limits and variant != "limit" else ""])
+    print(text_table(table))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--compare", action="store_true")
+    parser.add_argument("--instructions", action="store_true")
+    parser.add_argument("--out")
+    parser.add_argument("--doc")
+    parser.add_argument("files", nargs="+")
+    asked = parser.parse_args()
+    if asked.compare:
+        if len(asked.files) != 2:
+            parser.error("--compare takes two files")
+        return compare(*asked.files)
+    if asked.instructions:
+        return instructions(asked.files)
+    rows, machine = rows_of(asked.files)
+    if not rows:
+        return "tools/bench: nothing was measured"
+    print(text_table([HEAD] + [cells(row) for row in rows]))
+    print(summary(rows))
+    if asked.out:
+        with open(asked.out, "w", encoding="utf-8") as file:
+            json.dump({"machine": machine, "rows": rows}, file, indent=1)
+    if asked.doc:
+        write_doc(asked.doc, rows, machine)
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
