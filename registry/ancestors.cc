@@ -52,4 +52,12 @@ const std::byte* component_of_anchor(const Storage& storage, const Chunk& chunk,
   return nullptr;
 }
 
+const std::byte* component_up_to(const Storage& storage, const Chunk& chunk, std::uint32_t row, TypeId anchor,
+                                 TypeId type) noexcept {
+  for (Row at = storage.find(chunk.ids()[row]);; at = storage.find(at.chunk->parents()[at.row])) {
+    if (const std::byte* found = value_in(at, type)) return found;
+    if (at.chunk->depth == 0 || at.chunk->archetype->has(anchor)) return nullptr;
+  }
+}
+
 }  // namespace muster

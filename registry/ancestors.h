@@ -26,5 +26,8 @@ const std::byte* component_at_or_above(const Storage& storage, Entity e, TypeId 
 /// `type` of the nearest ancestor that has `anchor`; null if none, or if that one lacks it.
 const std::byte* component_of_anchor(const Storage& storage, const Chunk& chunk, std::uint32_t row, TypeId anchor,
                                      TypeId type) noexcept;
+/// `type` of the row's entity or its nearest ancestor that has it, none above the first that has `anchor`; null if none.
+const std::byte* component_up_to(const Storage& storage, const Chunk& chunk, std::uint32_t row, TypeId anchor,
+                                 TypeId type) noexcept;
 
 }  // namespace muster

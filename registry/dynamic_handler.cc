@@ -19,6 +19,8 @@ std::byte* elsewhere(const RunContext& context, const Term& term, const Chunk& c
   const std::byte* found = nullptr;
   if (term.source == Source::parent_with) {
     found = component_of_anchor(context.storage, chunk, row, term.anchor, term.type);
+  } else if (term.source == Source::up_to) {
+    found = component_up_to(context.storage, chunk, row, term.anchor, term.type);
   } else if (term.source == Source::other) {
     found = component_at_or_above(context.storage, other, term.type);
   } else if (term.source != Source::any) {

@@ -25,6 +25,7 @@ enum class Source : std::uint8_t {
   parent,          ///< the nearest ancestor that has it, the entity itself left out
   self_or_parent,  ///< the nearest that has it, the entity itself included
   parent_with,     ///< T of the nearest ancestor that has X, absent where that one lacks T
+  up_to,           ///< the nearest that has it, itself included, but none above the nearest that has X
   any,             ///< Lookup: read by id
   other,           ///< of the entity that the message names, or its nearest ancestor that has it
 };
@@ -36,7 +37,7 @@ struct Term {
   Presence presence = Presence::required;
   Source source = Source::self;
   bool value = true;  ///< false: With and Without, which only decide where the handler runs
-  TypeId anchor = 0;  ///< X of parent_with
+  TypeId anchor = 0;  ///< X of parent_with and up_to
 };
 
 /// What a handler's call may reach besides its arguments.

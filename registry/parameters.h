@@ -52,6 +52,12 @@ template <class T, ComponentType X>
 struct ParentWith : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;
 };
+/// T of the entity itself, or else of the nearest ancestor that has it; nobody is asked above the first that has X, the
+/// entity itself counted. A bone finds the animation of its own model, and not that of the rider who sits on it.
+template <class T, ComponentType X>
+struct UpTo : FromElsewhere<T> {
+  using FromElsewhere<T>::FromElsewhere;
+};
 /// T of the entity that the message names, or else of that one's nearest ancestor that has it. The message names it in
 /// its field `other`, or in its only field of type muster.Entity. `Other<const T>`: the handler does not run where it is
 /// missing, or the other entity is dead or nil.

@@ -19,7 +19,8 @@ bool declares(const Handler& h) noexcept {
 bool hides_state(const Handler& h) noexcept { return (h.has_state || h.options.on_begin) && !declares(h); }
 
 bool from_ancestors(Source source) noexcept {
-  return source == Source::parent || source == Source::self_or_parent || source == Source::parent_with;
+  return source == Source::parent || source == Source::self_or_parent || source == Source::parent_with ||
+         source == Source::up_to;
 }
 
 /// Whether no entity can have both handlers run on its own row.

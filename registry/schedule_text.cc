@@ -38,6 +38,7 @@ class Words {
       case Source::parent: return " of its nearest ancestor";
       case Source::self_or_parent: return ", its own or else its nearest ancestor's";
       case Source::parent_with: return " of the nearest ancestor with " + name(anchor);
+      case Source::up_to: return ", its own or else its nearest ancestor's, up to the nearest with " + name(anchor);
       case Source::any: return " of any entity, by id";
       case Source::other: return " of the entity that the message names, or its ancestors";
     }

@@ -31,10 +31,11 @@ struct ChunkRows {
 
 template <class P>
 struct Parameter {
-  static_assert(never<P>,
-                "a handler takes its message first, then components (T&, const T&, T*, const T*, std::span<T>), With, "
-                "Without, WithoutParent, WithoutSelfOrParent, Parent, SelfOrParent, ParentWith, Other, Lookup, Entity, "
-                "Outbox& or Spawner&");
+  static_assert(
+      never<P>,
+      "a handler takes its message first, then components (T&, const T&, T*, const T*, std::span<T>), With, "
+      "Without, WithoutParent, WithoutSelfOrParent, Parent, SelfOrParent, ParentWith, UpTo, Other, Lookup, Entity, "
+      "Outbox& or Spawner&");
 };
 
 /// Parameters with `column` true take the next entry of the handler's column list.
@@ -176,7 +177,7 @@ struct Parameter<Lookup<T>> : NoTerm {
   static Lookup<T> whole(const Storage* storage, const ChunkRows&) noexcept { return Lookup<T>(*storage); }
 };
 
-/// Parent, SelfOrParent, ParentWith, Other: found row by row, never cached.
+/// Parent, SelfOrParent, ParentWith, UpTo, Other: found row by row, never cached.
 struct ElsewhereBase {
   const Storage* storage;
   const Chunk* chunk;
@@ -207,6 +208,8 @@ struct ElsewhereParameter : NoTerm {
       found = component_at_or_above(*base.storage, base.other, TypeTraits<Value>::id);
     } else if constexpr (source_ == Source::parent_with) {
       found = component_of_anchor(*base.storage, *base.chunk, row, TypeTraits<Anchor>::id, TypeTraits<Value>::id);
+    } else if constexpr (source_ == Source::up_to) {
+      found = component_up_to(*base.storage, *base.chunk, row, TypeTraits<Anchor>::id, TypeTraits<Value>::id);
     } else {
       if constexpr (source_ == Source::self_or_parent)
         found = component_of(*base.storage, base.chunk->ids()[row], TypeTraits<Value>::id);
@@ -225,6 +228,8 @@ template <class T>
 struct Parameter<SelfOrParent<T>> : ElsewhereParameter<SelfOrParent<T>, T, Source::self_or_parent> {};
 template <class T, class X>
 struct Parameter<ParentWith<T, X>> : ElsewhereParameter<ParentWith<T, X>, T, Source::parent_with, X> {};
+template <class T, class X>
+struct Parameter<UpTo<T, X>> : ElsewhereParameter<UpTo<T, X>, T, Source::up_to, X> {};
 template <class T>
 struct Parameter<Other<T>> : ElsewhereParameter<Other<T>, T, Source::other> {
   static constexpr bool entity = false;  // the other's: what is asked of the handler's own row is nothing
@@ -521,6 +526,8 @@ struct NamedTypes<ParentWith<T, X>> {
     add.template operator()<X>();
   }
 };
+template <class T, class X>
+struct NamedTypes<UpTo<T, X>> : NamedTypes<ParentWith<T, X>> {};
 template <class... Ps>
 struct NamedTypes<std::tuple<Ps...>> {
   template <class Add>
