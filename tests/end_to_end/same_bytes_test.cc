@@ -72,7 +72,9 @@ Bytes batch_of(const Bytes& row) {
 
 }  // namespace
 
-TEST_CASE("one posted batch is the same bytes in the arena, at the input sink, on the socket and in the saved queue") {
+TEST_CASE(
+    "nebula 12: one posted batch is the same bytes in the arena, at the input sink, on the socket and in the saved "
+    "queue") {
   const Folder folder;
   const std::string file = folder / "arena.muster";
   // What handlers are given lies in the arena: the batch of their message begins a header and a target before it.

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "registry/entity_allocator.h"
 #include "registry/entity_registry.h"
 #include "registry/template_file.h"
+#include "registry/template_tree.h"
 #include "tests/lineage/lineage.h"
 #include "tests/managers/kept_rows.h"
 #include "tests/registry/death.h"
@@ -59,6 +61,9 @@ class Scores {
   std::vector<std::pair<Entity, float>> rows_;
   Handlers handlers_;
 };
+
+template <class T>
+concept HasSetWorld = requires(T& t) { t.set_world(0, managers::Matrix4{}); };
 
 }  // namespace
 
@@ -277,6 +282,43 @@ TEST_CASE("bitsquid 17: all arrays of a manager lie in one block, which is made 
   }
   CHECK(moves > 1);
   CHECK(moves < 20);
+}
+
+TEST_CASE("bitsquid 22: a transform moves by its local matrix alone, and only who was given one has one") {
+  EntityRegistry registry;
+  managers::Transforms transforms(registry, "transforms");
+  STATIC_REQUIRE_FALSE(HasSetWorld<managers::Transforms>);
+  STATIC_REQUIRE(std::is_same_v<decltype(transforms.world(0)), const managers::Matrix4&>);
+  const std::vector<Entity> e = registry.create_many(3);
+  for (const Entity each : {e[0], e[1]}) transforms.create(each);
+  CHECK(transforms.lookup(e[2]) == managers::Transforms::nil);
+  CHECK(transforms.size() == 2);
+  transforms.link(transforms.lookup(e[1]), transforms.lookup(e[0]));
+  transforms.set_local(transforms.lookup(e[1]), managers::Matrix4::translation(0, 5, 0));
+  transforms.set_local(transforms.lookup(e[0]), managers::Matrix4::translation(7, 0, 0));
+  const managers::Matrix4& world = transforms.world(transforms.lookup(e[1]));
+  CHECK((world.m[12] == 7 && world.m[13] == 5));
+}
+
+TEST_CASE("bitsquid 25: managers hear of a spawned tree in the order they ask for, when all of it is there") {
+  EntityRegistry registry;
+  std::string log;
+  const auto whole = [&registry] { return registry.entity_count() == 3; };
+  const auto meshes = registry.subscribe("meshes",
+                                         [&](const Added<Place>&, const Place&, Entity e) {
+                                           log += whole() ? "m" : "?";
+                                           log += std::to_string(e.index) + " ";
+                                         },
+                                         {.after = {"transforms"}});
+  const auto transforms = registry.subscribe("transforms", [&](const Added<Place>&, const Place&, Entity e) {
+    log += whole() ? "t" : "?";
+    log += std::to_string(e.index) + " ";
+  });
+  TemplateTree tree("tree");
+  tree.set("", Place{}).set("a", Place{}).set("a/b", Place{});
+  registry.define(tree);
+  registry.spawn("tree");
+  CHECK(log == "t1 m1 t2 m2 t3 m3 ");
 }
 
 TEST_CASE("bitsquid 25: values are copied row by row of a type; types that nobody knows are kept and passed over") {

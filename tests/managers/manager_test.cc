@@ -50,7 +50,7 @@ struct Notes final : Manager {
 
 }  // namespace
 
-TEST_CASE("managers hear of the dead in batches: once per input and per batch of its cascade") {
+TEST_CASE("bitsquid 20: managers hear of the dead in batches: once per input and per batch of its cascade") {
   EntityRegistry registry;
   Notes notes;
   registry.add_manager("notes", notes);

@@ -127,7 +127,7 @@ TEST_CASE("a bound falls inside a batch of many messages without losing or doubl
   CHECK(inputs > 1);
 }
 
-TEST_CASE("an endless cascade ends at the bound of each input") {
+TEST_CASE("usagi 16: an endless cascade ends at the bound of each input") {
   EntityRegistry registry({.cascade_messages_max = 100});
   std::uint64_t pings = 0;
   const Entity orc = registry.create("orc", game::Health{});

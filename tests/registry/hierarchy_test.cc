@@ -179,7 +179,7 @@ TEST_CASE("a chain of a thousand is walked without recursion") {
   CHECK(registry.entity_count() == 0);
 }
 
-TEST_CASE("messages reach ancestors, the entity and descendants, root first") {
+TEST_CASE("usagi 15: messages reach ancestors, the entity and descendants, root first") {
   EntityRegistry registry;
   const Entity a = registry.create("a", game::Health{});
   const Entity b = registry.create_under(a, "b", game::Health{});
@@ -204,7 +204,7 @@ TEST_CASE("messages reach ancestors, the entity and descendants, root first") {
   CHECK(registry.alive(c));
 }
 
-TEST_CASE("values come from the nearest ancestor that has them") {
+TEST_CASE("usagi 8: values come from the nearest ancestor that has them") {
   EntityRegistry registry;
   const Entity top = registry.create("top", game::Armor{.factor = 1}, game::Health{.value = 10});
   const Entity middle = registry.create_under(top, "middle", game::Armor{.factor = 2});

@@ -46,7 +46,8 @@ struct Requests : InputSink {
 
 }  // namespace
 
-TEST_CASE("four threads write into lanes while the registry flushes: all arrives, once, in each writer's order") {
+TEST_CASE(
+    "nebula 12: four threads write into lanes while the registry flushes: all arrives, once, in each writer's order") {
   EntityRegistry registry;
   std::map<std::uint32_t, std::vector<std::uint32_t>> seen;
   const auto s =
@@ -113,7 +114,7 @@ TEST_CASE("lanes are opened and dropped on many threads while the registry flush
   CHECK(registry.flush().dead == 0);
 }
 
-TEST_CASE("threads create with the ids that were granted to them") {
+TEST_CASE("bubel 7: threads create with the ids that were granted to them") {
   EntityRegistry registry;
   registry.add_type<game::Health>();
   constexpr std::uint32_t count = 500;

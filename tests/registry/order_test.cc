@@ -131,7 +131,7 @@ TEST_CASE("With, Without and optional parameters decide where a handler runs") {
   CHECK(registry.has<game::Frozen>(plain));
 }
 
-TEST_CASE("a filter is asked once per archetype") {
+TEST_CASE("bubel 9: a filter is asked once per archetype") {
   EntityRegistry registry;
   int asked = 0;
   std::string log;
@@ -151,7 +151,7 @@ TEST_CASE("a filter is asked once per archetype") {
   CHECK(log == "xxxxx");
 }
 
-TEST_CASE("on_begin may skip a pass") {
+TEST_CASE("bubel 13: on_begin may skip a pass") {
   EntityRegistry registry;
   registry.create(game::Health{});
   bool run = false;

@@ -26,7 +26,7 @@ const auto names_the_meddler = Contains("the registry was used inside a handler 
 
 }  // namespace
 
-TEST_CASE("using the registry inside a handler stops the program and names the handler") {
+TEST_CASE("nebula 21: using the registry inside a handler stops the program and names the handler") {
   CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) { r.push(e, game::Damage{}); }), names_the_meddler);
   CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity) { r.push(Update{}); }), names_the_meddler);
   CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) { r.post(e, game::Damage{}); }), names_the_meddler);

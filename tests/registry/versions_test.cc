@@ -129,7 +129,7 @@ std::uint64_t column_version(const EntityRegistry& registry, Entity e, TypeId ty
 
 }  // namespace
 
-TEST_CASE("a column's version tells whether it changed since") {
+TEST_CASE("usagi 26: a column's version tells whether it changed since") {
   EntityRegistry registry;
   const auto s =
       registry.subscribe("hit", [](const game::Damage& hit, game::Health& health) { health.value -= hit.amount; });

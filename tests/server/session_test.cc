@@ -7,7 +7,7 @@
 using namespace muster;
 using namespace muster::testing;
 
-TEST_CASE("a client connects, creates an entity, edits it and reads it back", "[session]") {
+TEST_CASE("nebula 12: a client connects, creates an entity, edits it and reads it back", "[session]") {
   LiveWorld world;
   Client client = world.client();
   REQUIRE(client.welcome().world == "arena");
