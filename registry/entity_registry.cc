@@ -412,6 +412,8 @@ std::string EntityRegistry::why_apart(TypeId message, std::string_view first, st
   return route ? muster::why_apart(*route, types(), first, second) : std::string();
 }
 
+void EntityRegistry::begin_part(std::uint32_t part) { known().handlers().begin_part(part); }
+
 // --- runtime components ---
 
 void EntityRegistry::Impl::restore_values(TypeId type) {
@@ -440,6 +442,11 @@ void EntityRegistry::forget_runtime_type(TypeId type) {
   impl_->restorers.erase(type);
 }
 
+void EntityRegistry::remove_runtime_types(const std::function<bool(const RuntimeOps&)>& whose) {
+  check_outside();
+  for (const TypeId type : known().forget_runtime_of(whose)) impl_->restorers.erase(type);
+}
+
 // --- managers ---
 
 void EntityRegistry::add_manager(std::string name, Manager& manager) {
@@ -451,6 +458,11 @@ void EntityRegistry::remove_manager(Manager& manager) {
   impl_->managers.remove(manager);
 }
 Manager* EntityRegistry::find_manager(std::string_view name) const noexcept { return impl_->managers.find(name); }
+const ManagerStates& EntityRegistry::waiting_managers() const noexcept { return impl_->managers.waiting(); }
+void EntityRegistry::set_waiting_managers(ManagerStates states) {
+  check_outside();
+  impl_->managers.set_waiting(std::move(states));
+}
 void EntityRegistry::describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const {
   if (alive(e)) impl_->managers.describe(e, take);
 }

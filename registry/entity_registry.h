@@ -88,6 +88,9 @@ class EntityRegistry {
   void remove_runtime_type() {
     forget_runtime_type(TypeTraits<T>::id);
   }
+  /// The same for every runtime type whose functions `whose` knows as its own, whoever takes it: for a host that unloads
+  /// code. Handlers that take such a type must be gone before the next message.
+  void remove_runtime_types(const std::function<bool(const RuntimeOps&)>& whose);
   /// Makes the text known to the world (a message, if it is new) and returns its hash. A hash collision with another
   /// text is refused: the result is the empty text.
   Text intern(std::string_view text);
@@ -324,6 +327,10 @@ class EntityRegistry {
   [[nodiscard]] Subscription subscribe(std::string name, DynamicShape shape,
                                        std::function<void(const DynamicCall&)> handler, HandlerOptions options = {});
   const HandlerTable& handlers() const noexcept;
+  /// Handlers that are subscribed from now on belong to this part of the program; 0 at first. Among those without a name the
+  /// ones of a smaller part run first, whenever they came: a server numbers its plugins, so that one that is loaded again
+  /// has its old place.
+  void begin_part(std::uint32_t part);
 
   // --- how a pass is spread over workers, in words (registry/schedule.h); empty where the message has no handlers yet ---
 
@@ -353,6 +360,10 @@ class EntityRegistry {
   void remove_manager(Manager& manager);
   /// Null if there is none.
   Manager* find_manager(std::string_view name) const noexcept;
+  /// What waits for managers that are not there, by hash64 of their names; for a host that exchanges managers and may have
+  /// to go back.
+  const ManagerStates& waiting_managers() const noexcept;
+  void set_waiting_managers(ManagerStates states);
   /// What managers hold for a living entity: f(name of the manager, component), managers by name.
   void describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const;
 

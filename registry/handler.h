@@ -87,6 +87,7 @@ struct Handler {
   std::string name;
   TypeId message = 0;
   std::uint64_t ordinal = 0;  ///< of its subscription
+  std::uint32_t part = 0;     ///< of the program: see EntityRegistry::begin_part
   HandlerOptions options;
   std::vector<Term> terms;
   std::uint32_t other_offset = ~0u;  ///< in the message: where terms with source other find their entity

@@ -17,6 +17,7 @@ std::vector<Handler*> ordered(std::vector<Handler*> handlers) {
   std::ranges::sort(handlers, [](const Handler* a, const Handler* b) {
     if (a->options.priority != b->options.priority) return a->options.priority < b->options.priority;
     if (a->name != b->name) return a->name < b->name;
+    if (a->part != b->part) return a->part < b->part;
     return a->ordinal < b->ordinal;
   });
   const std::size_t count = handlers.size();
@@ -66,7 +67,10 @@ Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std
       if (other->name == handler->name)
         throw SetupError("message " + route->type->name + " has a handler named \"" + handler->name + "\" already");
   const bool fresh = handler->ordinal == 0;
-  if (fresh) handler->ordinal = next_ordinal_;
+  if (fresh) {
+    handler->ordinal = next_ordinal_;
+    handler->part = part_;
+  }
   handler->enabled = !std::ranges::binary_search(disabled_, text_of(handler->name));
   std::vector<Handler*> order = route->order;
   order.push_back(handler.get());
@@ -115,6 +119,7 @@ void HandlerTable::enable(Text name, bool enabled) {
 
 Handler& HandlerTable::keep(std::unique_ptr<Handler> handler) {
   handler->ordinal = next_ordinal_++;
+  handler->part = part_;
   return *kept_.emplace_back(std::move(handler));
 }
 

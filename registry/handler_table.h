@@ -1,4 +1,4 @@
-// Which handlers a message type has, and in which order they run: before/after, then priority, then name and ordinal.
+// Which handlers a message type has, and in which order they run: before/after, then priority, then name, part and ordinal.
 #pragma once
 
 #include <cstdint>
@@ -74,6 +74,9 @@ class HandlerTable {
   /// Whether any change is followed.
   bool follows() const noexcept { return followed_ != 0; }
 
+  /// Handlers that are added from now on belong to this part of the program.
+  void begin_part(std::uint32_t part) noexcept { part_ = part; }
+
   const std::vector<std::unique_ptr<Handler>>& handlers() const noexcept { return handlers_; }
   /// Null if there is none.
   Handler* find(std::string_view name) noexcept;
@@ -89,6 +92,7 @@ class HandlerTable {
   std::vector<std::unique_ptr<MessageRoute>> routes_;
   FlatMap<TypeId, std::uint32_t> by_type_;
   std::uint64_t next_ordinal_ = 1;
+  std::uint32_t part_ = 0;
   std::size_t archetypes_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <expected>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,5 +49,8 @@ class Manager {
     return {};
   }
 };
+
+/// Saved managers by hash64 of their names: name, version and state.
+using ManagerStates = std::map<std::uint64_t, std::vector<std::byte>>;
 
 }  // namespace muster

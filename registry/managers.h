@@ -22,6 +22,8 @@ class Managers {
   /// What it would save is kept, and given to the next one of its name.
   void remove(Manager& manager);
   Manager* find(std::string_view name) const noexcept;
+  const ManagerStates& waiting() const noexcept { return waiting_; }
+  void set_waiting(ManagerStates states) { waiting_ = std::move(states); }
 
   /// Tells who died since the last call.
   void tell_destroyed() {
@@ -41,7 +43,7 @@ class Managers {
 
   Storage& storage_;
   std::map<std::string, Manager*, std::less<>> managers_;
-  std::map<std::uint64_t, std::vector<std::byte>> waiting_;  // rows of managers that are not here
+  ManagerStates waiting_;  // rows of managers that are not here
   std::vector<Entity> gone_, telling_;
 };
 

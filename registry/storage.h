@@ -68,6 +68,7 @@ class Storage {
   /// Chunks of its archetypes are laid out anew.
   void set_runtime(TypeId type, const RuntimeOps* ops, std::uint32_t size, std::uint32_t align);
   const StoredType* component(TypeId type) const noexcept;
+  std::span<const std::unique_ptr<StoredType>> components() const noexcept { return components_; }
   /// `types` ascending and without doubles, all added before. Creates the archetype if there is none.
   Archetype& archetype(std::span<const TypeId> types);
   Archetype& with(Archetype& archetype, TypeId type);

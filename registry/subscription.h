@@ -43,10 +43,19 @@ class Subscription {
   std::uint64_t ordinal_ = 0;
 };
 
-/// What an install function returns: the handlers of one game or plugin, ended together.
+/// What an install function returns: the handlers of one game or plugin, ended together, and what they use.
 class Handlers {
  public:
   Handlers() = default;
+  Handlers(Handlers&&) noexcept = default;
+  Handlers& operator=(Handlers&& other) noexcept {
+    if (this == &other) return *this;
+    end();
+    all_ = std::move(other.all_);
+    kept_ = std::move(other.kept_);
+    return *this;
+  }
+  ~Handlers() { end(); }
   template <class... S>
     requires(std::is_same_v<S, Subscription> && ...)
   Handlers(S&&... subscriptions) {
@@ -55,12 +64,28 @@ class Handlers {
   void add(Subscription&& subscription) { all_.push_back(std::move(subscription)); }
   void add(Handlers&& others) {
     for (Subscription& s : others.all_) all_.push_back(std::move(s));
+    for (std::shared_ptr<void>& used : others.kept_) kept_.push_back(std::move(used));
     others.all_.clear();
+    others.kept_.clear();
   }
+  /// Something that these handlers use and nobody else owns: a manager, a subsystem. It goes when all of them have ended,
+  /// what was kept last first. Returns it.
+  template <class T>
+  T& keep(std::shared_ptr<T> used) {
+    T& it = *used;
+    kept_.push_back(std::move(used));
+    return it;
+  }
+  void keep(std::shared_ptr<void> used) { kept_.push_back(std::move(used)); }
   std::size_t size() const noexcept { return all_.size(); }
 
  private:
+  void end() noexcept {
+    all_.clear();
+    while (!kept_.empty()) kept_.pop_back();
+  }
   std::vector<Subscription> all_;
+  std::vector<std::shared_ptr<void>> kept_;
 };
 
 }  // namespace muster

@@ -38,6 +38,17 @@ void TypesKnown::forget_runtime(TypeId type) {
   seen_[type % std::size(seen_)] = 0;
 }
 
+std::vector<TypeId> TypesKnown::forget_runtime_of(const std::function<bool(const RuntimeOps&)>& whose) {
+  std::vector<TypeId> forgotten;
+  for (const auto& stored : storage_.components())
+    if (stored->ops && whose(*stored->ops)) forgotten.push_back(stored->id);
+  for (const TypeId type : forgotten) {
+    storage_.set_runtime(type, nullptr, 0, 1);
+    seen_[type % std::size(seen_)] = 0;
+  }
+  return forgotten;
+}
+
 MessageRoute* TypesKnown::route(TypeId message) {
   if (MessageRoute* known = handlers_.route(message)) return known;
   const TypeDescriptor* type = table_.find(message);

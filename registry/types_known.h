@@ -2,6 +2,8 @@
 #pragma once
 
 #include <deque>
+#include <functional>
+#include <vector>
 
 #include "messages/type_table.h"
 #include "registry/changes.h"
@@ -51,6 +53,8 @@ class TypesKnown {
   MessageRoute& change(ChangeKind kind, TypeId component);
   /// Its values are destroyed; what is left is a tag, until need() turns it into a runtime component again.
   void forget_runtime(TypeId type);
+  /// The same for all whose functions `whose` knows, whether handlers take them or not. Returns which.
+  std::vector<TypeId> forget_runtime_of(const std::function<bool(const RuntimeOps&)>& whose);
   /// A component type by id; null where unknown or no component.
   const StoredType* component(TypeId type);
 

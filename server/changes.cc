@@ -16,7 +16,7 @@ void Changes::want(TypeId component) {
   shadow->type = component;
   shadow->users = 1;
   const auto* stored = registry_.storage().component(component);
-  shadow->size = stored ? stored->size : type ? type->size : 0;
+  shadow->size = stored ? stored->saved_size() : type ? type->size : 0;
   // Filled with what is there now, without telling anybody.
   for (const auto& archetype : registry_.storage().archetypes()) {
     if (!archetype || !archetype->has(component)) continue;

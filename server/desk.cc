@@ -300,6 +300,21 @@ void Desk::save(Participant& to, std::uint64_t request) {
   answer(to, request, session::Saved{.sequence = registry_.sequence()});
 }
 
+void Desk::reload(Participant& to, std::uint64_t request, const std::string& plugin) {
+  auto done = host_.reload ? host_.reload(plugin) : std::unexpected(std::string("this server has no plugins"));
+  if (!done) return to.outgoing->fault(fault_of(session::FaultCode::failed, "reload_failed", done.error()), request);
+  learn_types();
+  session::Reloaded reloaded;
+  reloaded.sequence = registry_.sequence();
+  for (const ReloadedPlugin& each : *done) {
+    reloaded.plugins.push_back(each.name);
+    reloaded.builds.push_back(each.build);
+    reloaded.builds_before.push_back(each.build_before);
+    reloaded.changed.push_back(each.changed ? 1 : 0);
+  }
+  answer(to, request, reloaded);
+}
+
 void Desk::info(Participant& to, std::uint64_t request, bool with_hash) {
   session::Info info;
   info.sequence = registry_.sequence();
@@ -317,6 +332,7 @@ void Desk::info(Participant& to, std::uint64_t request, bool with_hash) {
   info.hz = host_.hz;
   info.world = host_.world;
   info.server = host_.server;
+  if (host_.plugins) info.plugins = host_.plugins();
   answer(to, request, info);
 }
 
@@ -331,6 +347,8 @@ void Desk::answer_one(const Question& question) {
     case TypeTraits<session::AddSchema>::id:
       return add_schema(to, question.request, session::read<session::AddSchema>(batch).bytes);
     case TypeTraits<session::Save>::id: return save(to, question.request);
+    case TypeTraits<session::Reload>::id:
+      return reload(to, question.request, session::read<session::Reload>(batch).plugin);
     case TypeTraits<session::GetInfo>::id:
       return info(to, question.request, session::read<session::GetInfo>(batch).hash == 1);
     case TypeTraits<session::Watch>::id: {

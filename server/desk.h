@@ -15,11 +15,13 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "registry/entity_registry.h"
 #include "server/participant.h"
+#include "server/reloaded_plugin.h"
 #include "server/server_limits.h"
 #include "server/watches.h"
 #include "server/world/flush_visitor.h"
@@ -32,8 +34,11 @@ struct DeskHost {
   std::function<void(std::chrono::nanoseconds)> wake_in;   ///< owner's thread: the same, later
   std::function<std::expected<void, std::string>()> save;  ///< owner's thread
   std::function<std::uint64_t()> durable_sequence;         ///< of the last input that is on the disk; any thread
-  std::string world;                                       ///< its name
-  std::string server;                                      ///< the program's name and version
+  /// Owner's thread, between inputs: loads a plugin again (empty: all); what stands in the way. Null: there are none.
+  std::function<std::expected<std::vector<ReloadedPlugin>, std::string>(std::string_view)> reload;
+  std::function<std::vector<std::string>()> plugins;  ///< owner's thread: name and build of each
+  std::string world;                                  ///< its name
+  std::string server;                                 ///< the program's name and version
   double hz = 0;
 };
 
@@ -88,6 +93,7 @@ class Desk final : public FlushVisitor, private InputSink {
   void return_unused(Participant& from);
   void add_schema(Participant& to, std::uint64_t request, std::span<const std::uint8_t> bfbs);
   void save(Participant& to, std::uint64_t request);
+  void reload(Participant& to, std::uint64_t request, const std::string& plugin);
   void info(Participant& to, std::uint64_t request, bool with_hash);
 
   EntityRegistry& registry_;

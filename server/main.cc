@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "schema/muster.h"
-#include "server/plugin_library.h"
+#include "server/plugins.h"
 #include "server/schema_file.h"
 #include "server/server.h"
 #include "server/world/world.h"
@@ -75,15 +75,9 @@ int serve(const Arguments& arguments) {
   auto token = read_token(arguments.token_file);
   if (!token) return complain(exit_usage, token.error());
 
-  // Destroyed in the opposite order: the world's registry, then the plugins' instances, then their code.
-  std::vector<PluginLibrary> plugins;
-  std::vector<PluginLibrary::Instance> instances;
-  std::string code = "muster-server " MUSTER_VERSION;
+  Plugins plugins;  // code goes after the world, whose registry ends the instances
   try {
-    for (const std::string& path : arguments.plugins) {
-      plugins.emplace_back(path);
-      code += std::string(", ") + plugins.back().name() + " " + plugins.back().build();
-    }
+    for (const std::string& path : arguments.plugins) plugins.load(path);
   } catch (const PluginError& error) {
     return complain(exit_plugin, error.what());
   }
@@ -96,7 +90,7 @@ int serve(const Arguments& arguments) {
     options.open = arguments.make_new     ? OpenMode::create_new
                    : arguments.must_exist ? OpenMode::open_existing
                                           : OpenMode::open_or_create;
-    options.code = code;
+    options.code = plugins.code("muster-server " MUSTER_VERSION);
     world.emplace(
         arguments.world,
         [&](EntityRegistry& registry) -> Handlers {
@@ -105,8 +99,7 @@ int serve(const Arguments& arguments) {
               schema_error = arguments.schemas[i] + ": " + added.error().text();
               throw std::runtime_error(schema_error);
             }
-          for (const PluginLibrary& plugin : plugins) instances.push_back(plugin.create(registry));
-          return {};
+          return plugins.install(registry);
         },
         options);
   } catch (const WorldError& error) {
@@ -116,7 +109,7 @@ int serve(const Arguments& arguments) {
   const bool is_new = world->is_new();
   if (is_new) {
     try {
-      for (std::size_t i = 0; i < plugins.size(); ++i) plugins[i].begin(instances[i], world->registry());
+      plugins.begin(world->registry());
       world->commit();
     } catch (const PluginError& error) {
       return complain(exit_plugin, error.what());
@@ -134,6 +127,7 @@ int serve(const Arguments& arguments) {
     options.address_file = arguments.world + "-server.json";
     options.program = "muster-server " MUSTER_VERSION;
     options.log = [](const std::string& line) { spdlog::info("session: {}", line); };
+    options.plugins = &plugins;
     server.emplace(*world, std::move(options));
   } catch (const ServerError& error) {
     return complain(exit_listen, error.what());

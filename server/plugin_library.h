@@ -1,11 +1,17 @@
 // A plugin's shared library, loaded and checked.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "server/plugin.h"
+#include "server/plugin_copy.h"
 
 namespace muster {
 
@@ -15,18 +21,26 @@ class PluginError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Must outlive every instance, and every registry that still has its handlers.
+/// The code of one build. Must outlive every instance, every registry that still has its handlers, and every value of its
+/// runtime components. Loading the same path again, after another build was written there, gives a library of its own.
 class PluginLibrary {
  public:
-  /// Throws PluginError: no such file, no library, no entry point, another ABI version.
+  /// Throws PluginError: no such file, no library, cut off, a symbol that nobody has, no entry point, another ABI version,
+  /// other headers.
   explicit PluginLibrary(std::string path);
   ~PluginLibrary();
-  PluginLibrary(PluginLibrary&& other) noexcept;
-  PluginLibrary& operator=(PluginLibrary&&) = delete;
+  PluginLibrary(const PluginLibrary&) = delete;
+  PluginLibrary& operator=(const PluginLibrary&) = delete;
 
   const std::string& path() const noexcept { return path_; }
   const char* name() const noexcept { return plugin_->name; }
   const char* build() const noexcept { return plugin_->build; }
+  /// Name, build, and a hash of the file: which code this is.
+  std::string identity() const;
+  /// Of the file's bytes.
+  std::uint64_t digest() const noexcept { return copy_.digest(); }
+  /// Whether the address is within this library's code or data.
+  bool owns(const void* address) const noexcept;
 
   struct Destroy {
     void (*destroy)(void*) = nullptr;
@@ -38,10 +52,22 @@ class PluginLibrary {
   /// Fills a new world; nothing where the plugin does not. Throws PluginError.
   void begin(const Instance& instance, EntityRegistry& registry) const;
 
+  /// What an instance of one build tells one of the next.
+  struct State {
+    std::uint32_t version = 0;
+    std::vector<std::byte> bytes;
+  };
+  /// Nothing where the plugin hands nothing over. Throws PluginError.
+  std::optional<State> hand_over(const Instance& instance) const;
+  /// Throws PluginError where the plugin refuses it.
+  void take_over(const Instance& instance, const State& state) const;
+
  private:
   std::string path_;
+  PluginCopy copy_;
   void* library_ = nullptr;
   const MusterPlugin* plugin_ = nullptr;
+  const void* base_ = nullptr;
 };
 
 }  // namespace muster

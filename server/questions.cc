@@ -188,7 +188,7 @@ void show(const EntityRegistry& registry, Participant& to, std::uint64_t request
   std::memcpy(payload, &set, sizeof set);
   for (const PayloadShape& shape : shapes) {
     const auto* stored = registry.storage().component(shape.type);
-    if (!stored || stored->size == 0) continue;  // a tag
+    if (!stored || stored->saved_size() == 0) continue;  // a tag, or a runtime component
     const std::byte* value = registry.find(e, shape.type);
     std::memcpy(payload + rows.offset(shape.type), value, stored->size);
     send_texts(to, registry, *stored->descriptor, value);

@@ -8,6 +8,7 @@
 #include "server/address_file.h"
 #include "server/desk.h"
 #include "server/listener.h"
+#include "server/plugins.h"
 #include "server/world/world.h"
 
 namespace muster {
@@ -47,6 +48,14 @@ struct Server::Impl {
       if (!saved) return std::unexpected(std::string(saved.error().what()));
       return {};
     };
+    if (options.plugins) {
+      host.reload = [this](std::string_view which) { return reload(which); };
+      host.plugins = [this] {
+        std::vector<std::string> all;
+        for (const auto& [name, build] : options.plugins->list()) all.push_back(name + ": " + build);
+        return all;
+      };
+    }
     host.durable_sequence = [this] { return world.durable_sequence(); };
     const std::size_t slash = world.path().rfind('/');
     host.world = slash == std::string::npos ? world.path() : world.path().substr(slash + 1);
@@ -78,6 +87,16 @@ struct Server::Impl {
   void stop() {
     address_file.reset();
     listener->stop();
+  }
+
+  std::expected<std::vector<ReloadedPlugin>, std::string> reload(std::string_view which) {
+    auto done = options.plugins->reload(world.registry(), which);
+    if (done) world.set_code(options.plugins->code(options.program));
+    if (options.log && !done) options.log("not reloaded: " + done.error());
+    if (options.log && done)
+      for (const ReloadedPlugin& each : *done)
+        options.log("reloaded " + each.name + ": " + each.build_before + " -> " + each.build);
+    return done;
   }
 
   static std::string absolute(const std::string& path) {

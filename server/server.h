@@ -13,6 +13,7 @@
 
 namespace muster {
 
+class Plugins;
 class World;
 
 struct ServerOptions {
@@ -32,6 +33,9 @@ struct ServerOptions {
   /// One line about a session that came, went or was refused; on the server's thread. Empty: nobody is told.
   std::function<void(const std::string&)> log = {};
   ServerLimits limits = {};
+  /// Those installed in the world: they are told of in Info, and sessions with the right to admin may load them again. Null:
+  /// none. `log` is then also called on the world's thread. Must outlive the server.
+  Plugins* plugins = nullptr;
 };
 
 /// Why a server could not be set up: a port in use, an address that is not loopback.

@@ -481,7 +481,7 @@ void Watches::send(Watch& watch) {
     const RowSet rows(PayloadShape::of<Set>(), std::span(&shape, 1));
     const std::uint32_t offset = rows.offset(component);
     const auto* stored = registry_.storage().component(component);
-    const std::uint32_t size = stored ? stored->size : 0;
+    const std::uint32_t size = stored ? stored->saved_size() : 0;
     tell_all(entities, [&](Entity e) {
       if (!registry_.alive(e)) return destroy(e);
       if (!watch.concerns(e)) return;
@@ -494,7 +494,7 @@ void Watches::send(Watch& watch) {
       std::byte* payload = building->append_rows(rows, e);
       const Set set{};
       std::memcpy(payload, &set, sizeof set);
-      if (size == 0) return;  // a tag
+      if (size == 0) return;  // a tag, or a runtime component
       const std::byte* value = registry_.find(e, component);
       std::memcpy(payload + offset, value, size);
       if (!type.text_offsets.empty()) send_texts(*watch.to, registry_, type, value);

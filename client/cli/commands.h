@@ -57,6 +57,7 @@ void destroy(const Common& common, const std::vector<std::string>& entities);
 void reparent(const Common& common, const std::string& entity, const std::string& parent, const std::string& before);
 void rename(const Common& common, const std::string& entity, const std::string& name);
 void save(const Common& common);
+void reload(const Common& common, const std::string& plugin);
 
 // --- watch.cc
 struct WatchFor {

@@ -1,4 +1,4 @@
-// Commands that change the world: set, push, add, remove, spawn, destroy, reparent, rename, save.
+// Commands that change the world: set, push, add, remove, spawn, destroy, reparent, rename, save, reload.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -296,6 +296,32 @@ void rename(const Common& common, const std::string& name, const std::string& to
   const std::string path = must(world.client().show(entity.entity)).about.path;
   report(common, ack, entity.entity, entity.text() + "  is now " + printable(path),
          [&](JsonWriter& out) { out.member("path", path); });
+}
+
+void reload(const Common& common, const std::string& plugin) {
+  RemoteWorld world(connect(common.where));
+  const session::Reloaded done = must(world.client().reload(plugin));
+  const std::size_t count = done.plugins.size();
+  if (done.builds.size() != count || done.builds_before.size() != count || done.changed.size() != count)
+    fail(Exit::unreachable, "the server gave an answer that makes no sense");
+  if (common.json) {
+    JsonWriter out;
+    out.open_object().member("sequence", done.sequence).key("plugins").open_array();
+    for (std::size_t i = 0; i < count; ++i)
+      out.open_object()
+          .member("name", done.plugins[i])
+          .member("build", done.builds[i])
+          .member("before", done.builds_before[i])
+          .member("changed", done.changed[i] != 0)
+          .close_object();
+    return print_line(out.close_array().close_object().text());
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string line = printable(done.plugins[i]) + "  " + printable(done.builds[i]);
+    if (done.builds_before[i] != done.builds[i]) line += ", was " + printable(done.builds_before[i]);
+    if (!done.changed[i]) line += "; the file is the same as before";
+    print_line(line);
+  }
 }
 
 void save(const Common& common) {

@@ -217,6 +217,9 @@ void info(const Common& common, bool with_hash) {
     out.member("types", info.types).member("sequence", info.sequence).member("clock_ns", info.clock_ns);
     out.member("hz", info.hz).member("sessions", info.sessions).member("watches", info.watches);
     out.member("uptime_ns", info.uptime_ns);
+    out.key("plugins").open_array();
+    for (const std::string& plugin : info.plugins) out.value(plugin);
+    out.close_array();
     if (with_hash) out.member("hash", hash);
     return print_line(out.close_object().text());
   }
@@ -229,6 +232,7 @@ void info(const Common& common, bool with_hash) {
   columns.add({"clock", seconds_text(info.clock_ns)});
   columns.add({"ticks", info.hz > 0 ? number_text(info.hz) + " per second" : "none: it moves when something arrives"});
   columns.add({"sessions", std::to_string(info.sessions) + ", with " + std::to_string(info.watches) + " watches"});
+  for (const std::string& plugin : info.plugins) columns.add({"plugin", printable(plugin)});
   if (with_hash) columns.add({"hash", hash});
   columns.print();
 }

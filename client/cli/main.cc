@@ -206,6 +206,11 @@ int main(int argc, char** argv) {
       },
       [&] { muster::cli::rename(common, entity, name); });
   command("save", "Save the world to its file", [](CLI::App&) {}, [&] { save(common); });
+  std::string plugin;
+  command(
+      "reload", "Have the server load a plugin's new build, while the world runs",
+      [&](CLI::App& sub) { sub.add_option("PLUGIN", plugin, "Its name or file; all if left out"); },
+      [&] { reload(common, plugin); });
 
   try {
     app.parse(argc, argv);

@@ -388,6 +388,10 @@ Result<session::Info> Client::info(bool with_hash) {
   return read_answer<session::Info>(ask(question));
 }
 
+Result<session::Reloaded> Client::reload(std::string_view plugin) {
+  return read_answer<session::Reloaded>(ask(session::Reload{.plugin = std::string(plugin)}));
+}
+
 Result<std::uint64_t> Client::save() {
   auto saved = read_answer<session::Saved>(ask(session::Save{}));
   if (!saved) return std::unexpected(saved.error());

@@ -178,6 +178,8 @@ class Client {
   Result<session::Info> info(bool with_hash = false);
   /// The sequence through which the state is in the file.
   Result<std::uint64_t> save();
+  /// Has the server load a plugin again, by name or file; empty: all. Refused: the running build goes on.
+  Result<session::Reloaded> reload(std::string_view plugin = {});
 
   // --- watches
 

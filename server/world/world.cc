@@ -102,6 +102,7 @@ const std::string& World::path() const noexcept { return impl_->file.path(); }
 bool World::is_new() const noexcept { return impl_->file.is_new(); }
 std::uint64_t World::tick() const noexcept { return impl_->tick; }
 double World::hz() const noexcept { return impl_->options.hz; }
+void World::set_code(std::string code) { impl_->options.code = std::move(code); }
 std::uint64_t World::durable_sequence() const noexcept { return impl_->durable.load(std::memory_order_acquire); }
 
 std::expected<CheckpointReport, WorldError> World::try_commit() {

@@ -59,6 +59,8 @@ class World {
   /// Of the last frame, or of the checkpoint that was read.
   std::uint64_t tick() const noexcept;
   double hz() const noexcept;
+  /// Another build runs the handlers from now on: see WorldOptions::code. Kept with the next commit.
+  void set_code(std::string code);
 
   /// Saves everything; on the disk when it returns. What was posted and not yet delivered is saved as such. On an error
   /// the file holds the previous commit, the registry is as it was, and a later commit saves everything.

@@ -1,0 +1,26 @@
+// Shared libraries that are no plugins, or none of ours. Which one: WRONG.
+#include <cstdint>
+
+#if WRONG == 1  // no entry point
+extern "C" int something_else() { return 1; }
+#else
+
+namespace game {
+int nobody_has_this(int);
+}
+
+extern "C" const std::uint32_t* muster_plugin() {
+  // | interface 4 | layout 4 | pointers, all null |
+  [[maybe_unused]] alignas(8) static constexpr std::uint32_t old_interface[64] = {1};
+  [[maybe_unused]] alignas(8) static constexpr std::uint32_t other_headers[64] = {2, 1};
+#if WRONG == 2
+  return nullptr;
+#elif WRONG == 3
+  return old_interface;
+#elif WRONG == 4
+  return other_headers;
+#elif WRONG == 5
+  return game::nobody_has_this(1) == 2 ? old_interface : other_headers;
+#endif
+}
+#endif
