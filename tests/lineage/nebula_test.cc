@@ -1,7 +1,6 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "registry/template_tree.h"
 #include "tests/lineage/allocations.h"
 #include "tests/lineage/lineage.h"
+#include "tests/lineage/parts.h"
 #include "tests/managers/kept_rows.h"
 
 using namespace muster;
@@ -18,49 +18,6 @@ using namespace lineage;
 using Catch::Contains;
 
 namespace {
-
-/// Component types by the dozen: more than any fixed capacity would have taken.
-template <int n>
-struct Part {
-  int number = n;
-};
-template <int n>
-constexpr auto part_name() {
-  std::array<char, 16> name{'l', 'i', 'n', 'e', 'a', 'g', 'e', '.', 'P', '0', '0', '0'};
-  for (int i = 0, rest = n; i < 3; ++i, rest /= 10) name[static_cast<std::size_t>(11 - i)] = char('0' + rest % 10);
-  return name;
-}
-template <int n>
-inline constexpr auto part_name_of = part_name<n>();
-
-}  // namespace
-
-template <int n>
-struct muster::RuntimeTraits<Part<n>> {
-  static constexpr std::string_view name{part_name_of<n>.data(), 12};
-};
-
-namespace {
-
-constexpr int parts = 330;
-
-template <int n>
-bool give(EntityRegistry& registry, Entity e) {
-  return registry.set(e, Has<Part<n>>{}).handled == 1;
-}
-template <int n>
-bool has(EntityRegistry& registry, Entity e) {
-  return registry.get<Part<n>>(e).number == n;
-}
-using Act = bool (*)(EntityRegistry&, Entity);
-template <int... n>
-constexpr auto giving(std::integer_sequence<int, n...>) {
-  return std::array<Act, sizeof...(n)>{&give<n>...};
-}
-template <int... n>
-constexpr auto reading(std::integer_sequence<int, n...>) {
-  return std::array<Act, sizeof...(n)>{&has<n>...};
-}
 
 struct Recorder final : InputSink {
   struct Input {
@@ -176,10 +133,11 @@ TEST_CASE("nebula 3: once warm, no create, destroy, message or spawn asks for me
 
 TEST_CASE("nebula 4: an entity takes as many components as there are types, each read with one call") {
   EntityRegistry registry;
+  add_parts(registry);
   const Entity e = registry.create();
-  for (const Act give : giving(std::make_integer_sequence<int, parts>{})) REQUIRE(give(registry, e));
-  CHECK(registry.components(e).size() == parts);
-  for (const Act has : reading(std::make_integer_sequence<int, parts>{})) REQUIRE(has(registry, e));
+  REQUIRE(give_parts(registry, e).handled == 1);
+  CHECK(registry.components(e).size() == part_count);
+  for (int n = 0; n < part_count; ++n) REQUIRE(has_part(registry, e, n));
   CHECK(registry.find<Health>(e) == nullptr);
   // What is read is the row itself, not a copy.
   const Entity orc = registry.create(Health{});
@@ -552,11 +510,8 @@ TEST_CASE("nebula 20: an entity is activated when it has all its components, and
   EntityRegistry loaded;
   int again = 0;
   const auto s = loaded.subscribe("a", [&](const Activated&, Entity) { ++again; });
-  std::uint64_t entities = 0;
-  loaded.add_runtime_type<Part<0>>();
   REQUIRE(loaded.load(rows));
-  entities = loaded.entity_count();
-  CHECK(entities == 3);
+  CHECK(loaded.entity_count() == 3);
   CHECK(again == 0);
 }
 

@@ -11,6 +11,7 @@
 #include "registry/entity_registry.h"
 #include "registry/template_file.h"
 #include "tests/lineage/lineage.h"
+#include "tests/lineage/parts.h"
 #include "tests/managers/kept_rows.h"
 
 using namespace muster;
@@ -24,30 +25,6 @@ void add_up(const Update&, World& world, const Place& place, Parent<const World*
 }
 void hurt(const Hit& hit, Health& health) { health.value -= hit.amount; }
 void heal(const Update& update, Health& health) { health.value += update.dt; }
-
-/// Component types by number, to have as many as one likes.
-template <int n>
-struct Extra {
-  std::array<char, 64> bytes{};
-};
-template <int n>
-constexpr std::array<char, 12> extra_name{
-    'l', 'i', 'n', '.', 'E', char('0' + n / 100), char('0' + n / 10 % 10), char('0' + n % 10)};
-
-}  // namespace
-
-template <int n>
-struct muster::RuntimeTraits<Extra<n>> {
-  static constexpr std::string_view name{extra_name<n>.data(), 8};
-};
-
-namespace {
-
-template <int... n>
-void add_types(EntityRegistry& registry, std::integer_sequence<int, n...>) {
-  using Add = void (*)(EntityRegistry&);
-  for (const Add add : {Add{[](EntityRegistry& r) { r.add_runtime_type<Extra<n>>(); }}...}) add(registry);
-}
 
 /// Where `World::x` of everybody is what its ancestors' places add up to.
 bool sums_are_right(const EntityRegistry& registry) {
@@ -571,14 +548,15 @@ TEST_CASE("usagi 31: another component type costs an entity nothing that does no
   const auto before = registry.create_many(5000, Health{}, Place{});
   const std::uint32_t row_bytes = registry.storage().find(before[0]).chunk->archetype->row_bytes;
   const auto s = registry.subscribe<heal>("heal");
-  add_types(registry, std::make_integer_sequence<int, 340>{});
+  add_parts(registry);
   const auto after = registry.create_many(5000, Health{}, Place{});
   const Archetype& archetype = *registry.storage().find(after[0]).chunk->archetype;
   CHECK(&archetype == registry.storage().find(before[0]).chunk->archetype);
   CHECK(archetype.row_bytes == row_bytes);
   CHECK(row_bytes <= sizeof(Entity) * 2 + sizeof(Health) + sizeof(Place));
-  const Entity one = registry.create(Health{}, Has<Extra<333>>{});
-  CHECK(registry.components(one).size() == 2);
+  const Entity one = registry.create(Health{});
+  give_parts(registry, one);
+  CHECK(registry.components(one).size() == 1 + part_count);
   registry.push(Update{.dt = 1});
   CHECK(registry.get<Health>(one).value == 101);
   CHECK(registry.entity_count() == 10'001);
