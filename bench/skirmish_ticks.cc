@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
 
   muster::EntityRegistry registry;
   const muster::Handlers handlers = skirmish::install(registry);
+  skirmish::define_squads(registry);
   auto start = std::clock();
   // A squad is an entity, each of its eight units two; the two armies have two towers each at least.
   registry.push(skirmish::Deploy{.entities = 2 + 4 + (units + 15) / 16 * 2 * 17, .distance = distance});

@@ -143,28 +143,33 @@ void Grid::answer_rays(Outbox& out) {
   }
 }
 
-std::vector<std::pair<std::uint32_t, std::uint32_t>> Grid::near(std::span<const Sphere> left,
-                                                                std::span<const Sphere> right) const {
+Grid::Indices Grid::touching(std::span<const Sphere> left, std::span<const Sphere> right) const {
   const bool same = left.data() == right.data() && left.size() == right.size();
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  Indices pairs;
+  // Most of those that share a cell have nothing to say to each other: only what counts is sorted.
+  const auto look_at = [&](std::uint32_t i, std::uint32_t j) {
+    if (concern(left[i], right[j]) && touch(left[i], right[j])) pairs.emplace_back(i, j);
+  };
   std::vector<std::uint32_t> wide_left, wide_right;
   const std::vector<Entry> a = enter(left, cell_, wide_left);
-  const std::vector<Entry> b = same ? a : enter(right, cell_, wide_right);
-  if (same) wide_right = wide_left;
+  const std::vector<Entry> others = same ? std::vector<Entry>() : enter(right, cell_, wide_right);
+  const std::vector<Entry>& b = same ? a : others;
   std::size_t from = 0;
-  for (const Entry& entry : a) {
+  for (std::size_t at = 0; at < a.size(); ++at) {
+    const Entry& entry = a[at];
     while (from < b.size() && b[from].key < entry.key) ++from;
-    for (std::size_t i = from; i < b.size() && b[i].key == entry.key; ++i)
-      if (!same || entry.index < b[i].index) pairs.emplace_back(entry.index, b[i].index);
+    for (std::size_t i = same ? at + 1 : from; i < b.size() && b[i].key == entry.key; ++i)
+      look_at(entry.index, b[i].index);
   }
-  const auto both = [&](std::uint32_t i, std::uint32_t j) {
-    if (!same) pairs.emplace_back(i, j);
-    if (same && i != j) pairs.emplace_back(std::min(i, j), std::max(i, j));
-  };
   for (const std::uint32_t i : wide_left)
-    for (std::uint32_t j = 0; j < right.size(); ++j) both(i, j);
+    for (std::uint32_t j = 0; j < right.size(); ++j) {
+      if (!same)
+        look_at(i, j);
+      else if (i != j)
+        look_at(std::min(i, j), std::max(i, j));
+    }
   for (const std::uint32_t j : wide_right)
-    for (std::uint32_t i = 0; i < left.size(); ++i) both(i, j);
+    for (std::uint32_t i = 0; i < left.size(); ++i) look_at(i, j);
   std::ranges::sort(pairs);
   const auto doubles = std::ranges::unique(pairs);
   pairs.erase(doubles.begin(), doubles.end());
@@ -173,14 +178,12 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> Grid::near(std::span<const 
 
 void Grid::find_collisions(Outbox& out) {
   std::vector<Pair> now;
-  for (const auto& [i, j] : near(bodies_, bodies_)) {
+  for (const auto& [i, j] : touching(bodies_, bodies_)) {
     const Sphere& a = bodies_[i];
     const Sphere& b = bodies_[j];
     const bool to_a = (a.mask & b.group) != 0, to_b = (b.mask & a.group) != 0;
-    if (!to_a && !to_b) continue;
     const float x = b.x - a.x, y = b.y - a.y, z = b.z - a.z, reach = a.radius + b.radius;
     const float square = x * x + y * y + z * z;
-    if (square > reach * reach) continue;
     const Pair pair{a.entity, b.entity};
     const float distance = std::sqrt(square);
     // Two in one place part along x, the older id to the left.
@@ -200,13 +203,8 @@ void Grid::find_collisions(Outbox& out) {
 
 void Grid::find_triggers(Outbox& out) {
   std::vector<Pair> now;
-  for (const auto& [i, j] : near(triggers_, bodies_)) {
-    const Sphere& t = triggers_[i];
-    const Sphere& b = bodies_[j];
-    if ((t.mask & b.group) == 0 || t.entity == b.entity) continue;
-    const float x = b.x - t.x, y = b.y - t.y, z = b.z - t.z, reach = t.radius + b.radius;
-    if (x * x + y * y + z * z <= reach * reach) now.push_back({t.entity, b.entity});
-  }
+  for (const auto& [i, j] : touching(triggers_, bodies_))  // a trigger's group is 0: it concerns nobody but itself
+    if (triggers_[i].entity != bodies_[j].entity) now.push_back({triggers_[i].entity, bodies_[j].entity});
   for (const Pair& pair : inside_)
     if (!std::ranges::binary_search(now, pair)) out.push(pair.first, collision::TriggerExit{.other = pair.second});
   for (const Pair& pair : now)

@@ -59,9 +59,17 @@ class Grid final : public muster::Manager {
   void answer_rays(muster::Outbox& out);
   void find_collisions(muster::Outbox& out);
   void find_triggers(muster::Outbox& out);
-  /// Index pairs (a of `left`, b of `right`) whose cells meet, each once, ascending; with left == right: a < b only.
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> near(std::span<const Sphere> left,
-                                                            std::span<const Sphere> right) const;
+  using Indices = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  /// Index pairs (a of `left`, b of `right`) that touch and of which one hears of the other, each once, ascending; with
+  /// left == right: a < b only.
+  Indices touching(std::span<const Sphere> left, std::span<const Sphere> right) const;
+  static bool concern(const Sphere& a, const Sphere& b) noexcept {
+    return ((a.mask & b.group) | (b.mask & a.group)) != 0;
+  }
+  static bool touch(const Sphere& a, const Sphere& b) noexcept {
+    const float x = b.x - a.x, y = b.y - a.y, z = b.z - a.z, reach = a.radius + b.radius;
+    return x * x + y * y + z * z <= reach * reach;
+  }
 
   muster::EntityRegistry& registry_;
   float cell_;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "examples/managers/collision.h"
 #include "examples/skirmish/handlers.h"
 
 namespace skirmish {
@@ -41,27 +42,11 @@ void reinforce(const Reinforce& message, Army& army, muster::Entity self, muster
   const scene::Transform at{.position = place_in_line(army, army.base, message.number, true)};
   const scene::Vec3 goal = place_in_line(army, army.goal, message.number, false);
   const std::string name = "squad-" + std::to_string(message.number);
-  const March march{.goal = goal, .to = goal};
-  Squad squad{.army = self, .number = message.number, .units = squad_units, .team = army.team};
-  // Not all look for enemies in the same tick.
-  squad.look_in = static_cast<float>(message.number % 16) / 64;
-  const muster::Entity made = spawner.create_under(self, name, squad, march, at);
-  for (std::uint32_t place = 0; place < squad_units; ++place) {
-    const scene::Transform in_formation{.position = {.x = (static_cast<float>(place % 4) - 1.5f) * 1.2f,
-                                                     .y = 0,
-                                                     .z = static_cast<float>(place / 4) * 1.2f}};
-    const muster::Entity unit = spawner.create_under(made, "unit-" + std::to_string(place),
-                                                     Unit{.squad = made, .place = place}, Health{}, in_formation,
-                                                     scene::Shape{.center = {.x = 0, .y = 0.9f, .z = 0},
-                                                                  .size = {.x = 0.6f, .y = 1.8f, .z = 0.6f},
-                                                                  .kind = scene::ShapeKind::capsule},
-                                                     color_of(army.team));
-    spawner.create_under(unit, "weapon", Weapon{}, scene::Transform{.position = {.x = 0.25f, .y = 1.2f, .z = -0.3f}},
-                         scene::Shape{.size = {.x = 0.08f, .y = 0.08f, .z = 0.9f}});
-    squad.members[place] = unit;
-  }
-  // The squad is there before its units; only now are their ids known.
-  out.set(made, squad);
+  // The whole squad is one message; what is only its own follows as another.
+  const muster::Entity made = spawner.spawn(army.team == Team::red ? "skirmish.red_squad" : "skirmish.blue_squad",
+                                            {.parent = self, .name = name}, at, March{.goal = goal, .to = goal});
+  if (!made) return;  // nobody defined the squads
+  out.push(made, Enlist{.army = self, .number = message.number});
   ++army.squads;
 }
 
@@ -77,7 +62,7 @@ void muster_army(Team team, const Army& army, std::uint32_t squads, std::uint32_
                          .z = army.base.z + ahead.z * spacing + ahead.x * side};
     spawner.create_under(
         made, "tower-" + std::to_string(i), Tower{.team = team}, Health{.value = 2000},
-        scene::Transform{.position = at},
+        scene::Transform{.position = at}, collision::Place{}, collision::Body{.group = 0, .mask = enemy_of(team)},
         scene::Shape{
             .center = {.x = 0, .y = 4, .z = 0}, .size = {.x = 3, .y = 8, .z = 3}, .kind = scene::ShapeKind::cylinder},
         color_of(team));
@@ -105,8 +90,8 @@ void deploy(const Deploy& message, muster::Spawner& spawner, muster::Outbox& out
 }  // namespace
 
 void add_deploy(muster::EntityRegistry& registry, muster::Handlers& handlers) {
-  handlers.add(registry.subscribe("skirmish.deploy", deploy));
-  handlers.add(registry.subscribe("skirmish.reinforce", reinforce));
+  handlers.add(registry.subscribe<deploy>("skirmish.deploy"));
+  handlers.add(registry.subscribe<reinforce>("skirmish.reinforce"));
 }
 
 }  // namespace skirmish

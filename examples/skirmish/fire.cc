@@ -38,11 +38,10 @@ void shoot(const muster::Update& update, Weapon& weapon, muster::Lookup<const Sq
   out.push(target, Damage{.amount = weapon.damage * luck(self, weapon.shots), .from = self});
 }
 
-void watch_from_tower(const Field& field, const muster::Update& update, Tower& tower, const scene::Transform& transform,
-                      muster::Lookup<const Squad> squads, muster::Entity self, muster::Outbox& out) {
+void watch_from_tower(const muster::Update& update, Tower& tower, muster::Lookup<const Squad> squads,
+                      muster::Entity self, muster::Outbox& out) {
   tower.ready_in -= update.dt;
   if (tower.ready_in > 0) return;
-  tower.aim = field.nearest_enemy(tower.team, transform.position, tower.range);
   const Squad* squad = squads.find(tower.aim);
   const muster::Entity target = squad ? member_from(*squad, tower.shots) : muster::Entity{};
   if (!target) {
@@ -60,16 +59,11 @@ void move_tower(const MoveTower& order, const Tower&, scene::Transform& transfor
 
 }  // namespace
 
-void add_fire(muster::EntityRegistry& registry, muster::Handlers& handlers, const std::shared_ptr<Field>& field) {
-  handlers.add(registry.subscribe("skirmish.shoot", shoot, {.after = {"skirmish.march"}}));
-  handlers.add(registry.subscribe(
-      "skirmish.watch_from_tower",
-      [field](const muster::Update& update, Tower& tower, const scene::Transform& transform,
-              muster::Lookup<const Squad> squads, muster::Entity self,
-              muster::Outbox& out) { watch_from_tower(*field, update, tower, transform, squads, self, out); },
-      {.after = {"skirmish.choose_foe"}, .external_reads = {field_resource}}));
-  handlers.add(registry.subscribe("skirmish.engage", engage));
-  handlers.add(registry.subscribe("skirmish.move_tower", move_tower));
+void add_fire(muster::EntityRegistry& registry, muster::Handlers& handlers) {
+  handlers.add(registry.subscribe<shoot>("skirmish.shoot", {.after = {"skirmish.march"}}));
+  handlers.add(registry.subscribe<watch_from_tower>("skirmish.watch_from_tower", {.after = {"skirmish.choose_foe"}}));
+  handlers.add(registry.subscribe<engage>("skirmish.engage"));
+  handlers.add(registry.subscribe<move_tower>("skirmish.move_tower"));
 }
 
 }  // namespace skirmish

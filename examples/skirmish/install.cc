@@ -1,16 +1,32 @@
+#include <stdexcept>
+
+#include "examples/managers/grid.h"
+#include "examples/managers/meshes.h"
 #include "examples/skirmish/handlers.h"
 #include "examples/skirmish/skirmish.h"
+#include "examples/skirmish/squads_json.h"
 
 namespace skirmish {
 
 muster::Handlers install(muster::EntityRegistry& registry) {
   muster::Handlers handlers;
   const auto field = std::make_shared<Field>();
+  handlers.keep(std::make_shared<managers::Grid>(registry, 16.0f));
+  managers::Meshes& meshes = handlers.keep(std::make_shared<managers::Meshes>(registry));
   add_deploy(registry, handlers);
   add_squads(registry, handlers, field);
-  add_fire(registry, handlers, field);
+  add_contacts(registry, handlers);
+  add_fire(registry, handlers);
   add_losses(registry, handlers);
+  // What the fallen were drawn with goes by and by.
+  handlers.add(registry.subscribe("skirmish.collect_meshes", [&meshes](const muster::Update&) { meshes.collect(32); },
+                                  {.external_writes = {"meshes"}}));
   return handlers;
+}
+
+void define_squads(muster::EntityRegistry& registry) {
+  const auto defined = muster::define_templates(registry, squads_json, "examples/skirmish/squads.json");
+  if (!defined) throw std::runtime_error(defined.error().text());
 }
 
 }  // namespace skirmish

@@ -46,12 +46,12 @@ void lose_squad(const SquadLost& report, Army& army, muster::Entity self, muster
 }  // namespace
 
 void add_losses(muster::EntityRegistry& registry, muster::Handlers& handlers) {
-  handlers.add(registry.subscribe("skirmish.take_damage", take_damage));
-  handlers.add(registry.subscribe("skirmish.count_dead", count_dead));
-  handlers.add(registry.subscribe("skirmish.unit_goes", unit_goes));
-  handlers.add(registry.subscribe("skirmish.squad_goes", squad_goes));
-  handlers.add(registry.subscribe("skirmish.lose_unit", lose_unit));
-  handlers.add(registry.subscribe("skirmish.lose_squad", lose_squad));
+  handlers.add(registry.subscribe<take_damage>("skirmish.take_damage"));
+  handlers.add(registry.subscribe<count_dead>("skirmish.count_dead"));
+  handlers.add(registry.subscribe<unit_goes>("skirmish.unit_goes"));
+  handlers.add(registry.subscribe<squad_goes>("skirmish.squad_goes"));
+  handlers.add(registry.subscribe<lose_unit>("skirmish.lose_unit"));
+  handlers.add(registry.subscribe<lose_squad>("skirmish.lose_squad"));
 }
 
 }  // namespace skirmish

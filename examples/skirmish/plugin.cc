@@ -13,6 +13,7 @@ namespace {
 /// A new world gets its armies at once: SKIRMISH_ENTITIES says how many entities they have in all, 2000 unless it is set, none
 /// where it is 0.
 void begin(muster::EntityRegistry& registry) {
+  skirmish::define_squads(registry);
   skirmish::Deploy deploy;
   if (const char* entities = std::getenv("SKIRMISH_ENTITIES")) {
     char* end = nullptr;
@@ -29,6 +30,6 @@ void begin(muster::EntityRegistry& registry) {
 }  // namespace
 
 extern "C" const MusterPlugin* muster_plugin() {
-  static constexpr MusterPlugin plugin = muster::plugin_of<skirmish::install, begin>("skirmish", "skirmish 1");
+  static constexpr MusterPlugin plugin = muster::plugin_of<skirmish::install, begin>("skirmish", SKIRMISH_BUILD);
   return &plugin;
 }

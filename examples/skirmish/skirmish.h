@@ -1,9 +1,13 @@
 // The demo: two armies of squads that march and fight (schema/skirmish.fbs).
 //
-//   Deploy      -> armies, towers, a Reinforce per squad                                        deploy.cc
-//   Update      -> squads are gathered, choose a foe, march; weapons and towers shoot           squads.cc, fire.cc
-//   Damage      -> Health runs out: Died to everyone above, Destroy                             losses.cc
-//   Destroy     -> UnitLost to the squad, SquadLost to the army, a timer, Reinforce             losses.cc, deploy.cc
+//   Deploy        -> armies, towers, a Reinforce per squad                                      deploy.cc
+//   Reinforce     -> a squad is spawned as its template says, as one message, and enlisted      deploy.cc, squads.json
+//   Update        -> squads are gathered, choose a foe, march; weapons and towers shoot         squads.cc, fire.cc
+//   FindContacts  -> four times a second: the grid tells squads and towers who is in reach      contacts.cc
+//   Damage        -> Health runs out: Died to everyone above, Destroy                           losses.cc
+//   Destroy       -> UnitLost to the squad, SquadLost to the army, a timer, Reinforce           losses.cc, deploy.cc
+//
+// Its managers are those of examples/managers: a grid that finds contacts, and the meshes that the units are drawn with.
 #pragma once
 
 #include "registry/subscription.h"
@@ -16,5 +20,8 @@ namespace skirmish {
 
 /// Once per registry. What the handlers share lives and ends with them; two registries share nothing.
 [[nodiscard]] muster::Handlers install(muster::EntityRegistry& registry);
+
+/// Once in a world's life, before its first Deploy: defines the templates of its squads (squads.json).
+void define_squads(muster::EntityRegistry& registry);
 
 }  // namespace skirmish

@@ -27,6 +27,7 @@ TEST_CASE("a battle in a world file goes on where it was committed, with the sam
   {
     World world(folder / "battle.muster", skirmish::install, {.hz = 60});
     REQUIRE(world.is_new());
+    skirmish::define_squads(world.registry());
     world.registry().push(skirmish::Deploy{.entities = 600, .distance = 30});
     for (int part = 0; part < 5; ++part) {
       run(world.registry(), 100);
@@ -49,6 +50,7 @@ TEST_CASE("what was posted when a world was committed is delivered after it was 
   {
     World world(folder / "battle.muster", skirmish::install);
     EntityRegistry& registry = world.registry();
+    skirmish::define_squads(registry);
     registry.push(skirmish::Deploy{.entities = 40});
     registry.post(registry.find_path("/red/tower-0"), skirmish::Damage{.amount = 7});
     world.commit();

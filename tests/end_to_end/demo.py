@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """The demo as a person uses it: tools/demo serves the skirmish, `muster` looks at it and edits it while it runs, a second
-`muster watch` sees the change as it happens, SIGTERM stops it, and the next start has the same entities, ids, values,
+`muster watch` sees the change as it happens, `muster reload` changes how squads march in mid-battle, SIGTERM stops it, and the next start has the same entities, ids, values,
 names and tree. `demo.py BUILD` takes the programs of a build folder. The last line is `N passed, N failed`."""
 import json
 import os
+import math
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -78,18 +80,23 @@ class Lines:
 
 class Demo:
     def __init__(self, build, folder):
+        self.build, self.folder = build, folder
         self.muster = build / "client/cli/muster"
         self.server = build / "server/muster-server"
-        self.plugin = build / "examples/skirmish/libskirmish.so"
-        self.build, self.folder = build, folder
+        self.plugin = folder / "libskirmish.so"
+        self.put_plugin("libskirmish.so")
         self.world = folder / "skirmish.muster"
         self.environment = os.environ | {"MUSTER_WORLD": str(self.world)}
         self.environment.pop("SKIRMISH_ENTITIES", None)
 
+    def put_plugin(self, name):
+        """A build of the game over the file that is served, as a compiler does it."""
+        shutil.copyfile(self.build / "examples/skirmish" / name, self.plugin)
+
     def start(self):
         """tools/demo itself."""
         lines = Lines([ROOT / "tools/demo", "--built", self.build, "--dir", self.folder, "--listen", "127.0.0.1:0",
-                       "--entities", str(ENTITIES)], cwd=ROOT, env=self.environment)
+                       "--entities", str(ENTITIES), "--plugin", self.plugin], cwd=ROOT, env=self.environment)
         expect("tools/demo says that the world runs", lines.wait_for(lambda line: line.startswith("The world runs"), 60),
                lines.text())
         return lines
@@ -174,6 +181,34 @@ def check_live(demo):
     return town
 
 
+def check_reload(demo):
+    """The plugin is exchanged while the two armies march."""
+    def speed():
+        """Of a squad, in metres per second of the world."""
+        seen = []
+        for _ in range(2):
+            position = demo.component("/red/squad-3", "scene.Transform")["position"]
+            seen.append((position["x"], position["z"], demo.run("info", "--json")["clock_ns"] / 1e9))
+            time.sleep(0.25)
+        return math.dist(seen[0][:2], seen[1][:2]) / (seen[1][2] - seen[0][2])
+
+    def armies():
+        return {path: what for path, what in flat(demo.run("tree", "--json")).items() if not path.startswith("/town")}
+
+    before, slow = armies(), speed()
+    expect("squads march at 4 m/s", 2 < slow < 6, slow)
+    demo.plugin.write_bytes(b"half a build")
+    refusal = demo.run("reload", code=1)
+    expect("a build that is no library is refused by name", f"{demo.plugin}: is no shared library" in refusal, refusal)
+    demo.put_plugin("libskirmish_in_haste.so")
+    told = demo.run("reload")
+    expect("muster reload tells the builds", told == "skirmish  skirmish 1 in haste, was skirmish 1\n", told)
+    fast = speed()
+    expect("the squads of the changed build march faster", fast > 2 * slow, f"{slow} -> {fast}")
+    expect("the battle is the same one: entities, ids, components", armies() == before)
+    expect("it was no restart", demo.run("info", "--json")["plugins"] == ["skirmish: skirmish 1 in haste"])
+
+
 def check_still(demo):
     """Edits of every kind on a world that stands still, so that what is compared cannot have moved on by itself."""
     demo.run("spawn", "/red/flag", "Transform.position=1,2,3")
@@ -221,10 +256,10 @@ def main(build):
             running[-1].stop()
 
             running.append(demo.start())
-            squad = demo.component("/red/squad-0", "scene.Transform")["position"]
-            seen = demo.watch("/red/squad-0", "--component", "Transform", "--values")
-            expect("tools/demo goes on with the world it finds", seen.wait_for(lambda text: "Transform" in text, 10), squad)
+            seen = demo.watch("/red", "--below", "--component", "Transform", "--values")
+            expect("tools/demo goes on with the world it finds", seen.wait_for(lambda text: "Transform" in text, 10))
             seen.stop()
+            check_reload(demo)
             expect("it stops again", (code := running[-1].stop()) == 0, f"{code}\n{running[-1].text()}")
         finally:
             for lines in running:

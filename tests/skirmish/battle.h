@@ -16,6 +16,7 @@ struct Battle {
 
   Battle() = default;
   explicit Battle(std::uint32_t entities, float distance = 90) {
+    skirmish::define_squads(registry);
     registry.push(skirmish::Deploy{.entities = entities, .distance = distance});
   }
   /// As the world's frames do it: the clock first, then the pass.

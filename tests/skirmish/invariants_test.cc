@@ -1,7 +1,10 @@
 #include <catch2/catch.hpp>
 
+#include <cmath>
+#include <cstring>
 #include <limits>
 
+#include "examples/managers/meshes.h"
 #include "tests/skirmish/battle.h"
 
 using namespace muster;
@@ -166,12 +169,68 @@ TEST_CASE("a tower that is moved shoots at others") {
     transform.position = beside("/blue/squad-0");
     registry.set(tower, transform);
   }
-  battle.run(20);
+  battle.run(40);
   CHECK(registry.get<skirmish::Tower>(tower).aim == registry.find_path("/blue/squad-0"));
   CHECK(registry.get<skirmish::Tower>(tower).shots == 1);
   registry.push(tower, skirmish::MoveTower{.to = beside("/blue/squad-1")});
   battle.run(130);
   CHECK(registry.get<skirmish::Tower>(tower).aim == registry.find_path("/blue/squad-1"));
+}
+
+TEST_CASE("squads that meet stop and shoot, at the nearest that the grid found") {
+  Battle battle(200, 30);
+  const EntityRegistry& registry = battle.registry;
+  const Entity red = registry.find_path("/red/squad-0");
+  CHECK_FALSE(registry.get<skirmish::Squad>(red).contact);
+  battle.run(180);  // 30 m apart, both march 4 m a second, and reach 14 m
+  const auto& squad = registry.get<skirmish::Squad>(red);
+  REQUIRE(squad.contact);
+  CHECK(squad.target == squad.contact);
+  CHECK(registry.get<skirmish::March>(red).halt);
+  const scene::Vec3 at = registry.get<scene::Transform>(red).position;
+  const auto distance = [&](Entity e) {
+    const scene::Vec3& other = registry.get<scene::Transform>(e).position;
+    return std::hypot(other.x - at.x, other.z - at.z);
+  };
+  CHECK(distance(squad.contact) <= squad.reach);
+  registry.each<skirmish::Weapon>([&](Entity weapon, const skirmish::Weapon& held) {
+    if (registry.parent(registry.parent(weapon)) == red) CHECK(held.foe == squad.target);
+  });
+}
+
+TEST_CASE("a unit is drawn with two meshes, and those of the fallen are collected") {
+  Battle battle(200, 1000);
+  EntityRegistry& registry = battle.registry;
+  const Entity unit = registry.find_path("/red/squad-1/unit-3");
+  const auto meshes = [&](Entity e) {
+    std::string all;
+    registry.describe(e, [&](std::string_view manager, const Held& held) {
+      Text mesh;
+      std::memcpy(&mesh, held.bytes.data(), sizeof mesh);
+      all += std::string(manager) + ":" + std::string(registry.text(mesh)) + " ";
+    });
+    return all;
+  };
+  CHECK(meshes(unit) == "meshes:units/soldier meshes:units/rifle ");
+  const auto& all = dynamic_cast<const managers::Meshes&>(*registry.find_manager("meshes"));
+  const std::uint32_t before = all.size();
+  std::uint32_t units = 0;
+  registry.each<skirmish::Unit>([&](const skirmish::Unit&) { ++units; });
+  CHECK(before == 2 * units);
+  registry.push(unit, skirmish::Damage{.amount = 100});
+  CHECK(all.size() == before);
+  battle.run(before / 32 + 1);
+  CHECK(all.size() == before - 2);
+}
+
+TEST_CASE("without their templates no squads come, and nothing else happens") {
+  Battle battle;
+  EntityRegistry& registry = battle.registry;
+  registry.push(skirmish::Deploy{.entities = 200});
+  battle.run(10);
+  CHECK(registry.find_path("/red/tower-0"));
+  CHECK_FALSE(registry.find_path("/red/squad-0"));
+  check_battle(registry);
 }
 
 TEST_CASE("an army that is sent elsewhere goes there") {
