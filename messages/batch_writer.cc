@@ -161,6 +161,42 @@ void BatchWriter::append_batch(BatchView batch) {
   ++batches_;
 }
 
+void BatchWriter::append_messages(BatchView batch) {
+  const BatchHeader& header = batch.header();
+  switch (header.kind) {
+    case BatchKind::shared:
+    case BatchKind::timed: return append_batch(batch);
+    case BatchKind::table: {
+      const std::byte* at = batch.body();
+      for (std::uint32_t i = 0; i < header.count; ++i) {
+        const TableItem item = table_item(batch, at);
+        at = item.next;
+        append_table(header.type, item.target, item.table, header.argument);
+      }
+      return;
+    }
+    case BatchKind::each:
+    case BatchKind::world:
+    case BatchKind::subtree: break;
+  }
+  const Run run(header);
+  const std::size_t item_bytes = header.item_bytes;
+  const std::byte* from = batch.item(0);
+  for (std::size_t left = header.count; left > 0;) {
+    std::byte* at;
+    if (batch.has_rows()) {
+      at = next_item(run, batch.row_set());
+    } else {
+      at = next_item(run, header.argument);
+    }
+    const std::size_t more = std::min(left - 1, room() / item_bytes);
+    std::memcpy(at, from, (1 + more) * item_bytes);
+    write_ += more * item_bytes;
+    from += (1 + more) * item_bytes;
+    left -= 1 + more;
+  }
+}
+
 void BatchWriter::swap_state(BatchWriter& other) noexcept {
   std::swap(write_, other.write_);
   std::swap(limit_, other.limit_);

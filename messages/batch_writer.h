@@ -96,6 +96,8 @@ class BatchWriter {
   void append_timed(std::uint64_t due, std::uint64_t timer, BatchView inner);
   /// Copies a whole batch, made by a writer or judged by the Verifier.
   void append_batch(BatchView batch);
+  /// Appends what another writer was given, message by message: batches end where they would had it been given here.
+  void append_messages(BatchView batch);
 
   /// Ends the open batch: what comes next starts a new one.
   void seal() noexcept {
@@ -108,6 +110,7 @@ class BatchWriter {
     seal();
   }
   bool causes() const noexcept { return causes_; }
+  std::uint64_t cause() const noexcept { return cause_; }
   void set_cause(std::uint64_t cause) noexcept { cause_ = cause; }
 
  protected:
@@ -171,6 +174,14 @@ class BatchWriter {
       header.flags = causes ? batch_causes : 0;
       header.payload_offset = static_cast<std::uint8_t>(payload_offset_for(kind, causes, 16));
       key_without_parts = key_of(type, kind, header.flags, 0);
+    }
+
+    /// Of a batch that there is.
+    explicit Run(const BatchHeader& like) noexcept : header(like) {
+      header.bytes = header.count = 0;
+      header.argument = 0;
+      if (header.item_bytes != 0) reciprocal = 0xffffffffu / header.item_bytes + 1;
+      key_without_parts = key_of(header.type, header.kind, header.flags, 0);
     }
 
     constexpr std::uint64_t key(std::uint64_t parts = 0) const noexcept { return key_without_parts | (parts << 48); }

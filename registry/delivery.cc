@@ -7,6 +7,7 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include "registry/fatal.h"
+#include "registry/parallel_pass.h"
 
 namespace muster {
 
@@ -233,54 +234,63 @@ bool Delivery::refused_as_pass(const MessageRoute& route, Receipt& receipt) cons
   return true;
 }
 
+bool Delivery::over_world(const Handler& handler, void* message) {
+  if (handler.options.on_begin) {
+    running_ = &handler;
+    const bool begins = handler.options.on_begin();
+    running_ = nullptr;
+    if (!begins) return false;
+  }
+  if (handler.once) {
+    call(handler, message, no_chunk(), 0, 1, nullptr);
+    return true;
+  }
+  for (std::uint32_t depth = 0; depth < context_.storage.depths(); ++depth)
+    for (Archetype* archetype : handler.matched) {
+      if (depth >= archetype->groups.size()) continue;
+      const std::uint16_t* columns = handler.bound[archetype->number];
+      for (Chunk* chunk : archetype->groups[depth].chunks) call(handler, message, *chunk, 0, chunk->count, columns);
+    }
+  return true;
+}
+
 void Delivery::to_world(MessageRoute& route, void* message, Receipt& receipt) {
   bool called = is_builtin(route.type->id);
-  for (const Handler* handler : route.active) {
-    if (handler->options.on_begin) {
-      running_ = handler;
-      const bool begins = handler->options.on_begin();
-      running_ = nullptr;
-      if (!begins) continue;
+  if (!parallel_) {
+    for (const Handler* handler : route.active) called |= over_world(*handler, message);
+  } else if (!parallel_->deliver(route, message, called)) {
+    for (Handler* handler : route.active) {
+      const double begin = ParallelPass::clock_ns();
+      called |= over_world(*handler, message);
+      ParallelPass::learn(*handler, ParallelPass::rows_of(*handler), ParallelPass::clock_ns() - begin);
     }
-    called = true;
-    if (handler->once) {
-      call(*handler, message, no_chunk(), 0, 1, nullptr);
-      continue;
-    }
-    for (std::uint32_t depth = 0; depth < context_.storage.depths(); ++depth)
-      for (Archetype* archetype : handler->matched) {
-        if (depth >= archetype->groups.size()) continue;
-        const std::uint16_t* columns = handler->bound[archetype->number];
-        for (Chunk* chunk : archetype->groups[depth].chunks) call(*handler, message, *chunk, 0, chunk->count, columns);
-      }
   }
   ++(called ? receipt.handled : receipt.unhandled);
 }
 
-bool Delivery::call_observed(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
-                             std::uint32_t end, const std::uint16_t* columns) {
+bool run_observed(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
+                  std::uint32_t end, const std::uint16_t* columns, std::vector<std::byte>& before,
+                  BatchWriter& changed) {
   bool consumed = false;
   const std::uint32_t step = handler.whole_rows ? end - begin : 1;
   for (std::uint32_t row = begin; row < end; row += step) {
-    before_.clear();
+    before.clear();
     for (const Observed& observed : handler.observed) {
       const std::uint16_t slot = columns[observed.column];
       if (slot >= chunk.archetype->pod_slots) continue;  // absent, or no bytes to compare
       const std::size_t size = chunk.archetype->slot_types[slot]->size;
       const std::byte* at = chunk.slots()[slot].data + row * size;
-      before_.insert(before_.end(), at, at + step * size);
+      before.insert(before.end(), at, at + step * size);
     }
-    running_ = &handler;
-    consumed = handler.rows(context_, handler, message, chunk, row, row + step, columns);
-    running_ = nullptr;
-    const std::byte* before = before_.data();
+    consumed = handler.rows(context, handler, message, chunk, row, row + step, columns);
+    const std::byte* was = before.data();
     for (const Observed& observed : handler.observed) {
       const std::uint16_t slot = columns[observed.column];
       if (slot >= chunk.archetype->pod_slots) continue;  // absent, or no bytes to compare
       const std::size_t size = chunk.archetype->slot_types[slot]->size;
-      for (std::uint32_t i = row; i < row + step; ++i, before += size)
-        if (std::memcmp(before, chunk.slots()[slot].data + i * size, size) != 0)
-          cascade_.append(chunk.ids()[i], ComponentChanged{.component = observed.component});
+      for (std::uint32_t i = row; i < row + step; ++i, was += size)
+        if (std::memcmp(was, chunk.slots()[slot].data + i * size, size) != 0)
+          changed.append(chunk.ids()[i], ComponentChanged{.component = observed.component});
     }
   }
   return consumed;

@@ -11,6 +11,7 @@
 #include "registry/receipt.h"
 #include "registry/structure.h"
 #include "registry/timers.h"
+#include "registry/turn.h"
 
 namespace muster {
 
@@ -19,6 +20,14 @@ struct BatchCursor {
   std::uint32_t message = 0;
   std::size_t offset = 0;  ///< of tables: where the next item begins in the body
 };
+
+class ParallelPass;
+
+/// Calls a handler whose writes somebody follows: row by row, with a look before and after. ComponentChanged goes to
+/// `changed`, behind what the handler pushed for the row. `before` is scratch memory.
+bool run_observed(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
+                  std::uint32_t end, const std::uint16_t* columns, std::vector<std::byte>& before,
+                  BatchWriter& changed);
 
 class Delivery {
  public:
@@ -42,7 +51,9 @@ class Delivery {
   /// Makes the messages known that tell entities of their own lives.
   void know_lifecycle();
   /// Who is being called right now, for error texts; null outside handlers.
-  const Handler* running() const noexcept { return running_; }
+  const Handler* running() const noexcept { return running_ ? running_ : running_here(); }
+  /// Spreads passes over workers; null: one worker.
+  void set_parallel(ParallelPass* parallel) noexcept { parallel_ = parallel; }
 
  private:
   void items(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end, Receipt& receipt);
@@ -51,6 +62,8 @@ class Delivery {
   void to_span(MessageRoute& route, std::span<const Entity> targets, const std::byte* payload, std::uint32_t bytes,
                bool table, Receipt& receipt);
   void to_world(MessageRoute& route, void* message, Receipt& receipt);
+  /// One handler of a pass. False: its on_begin said no.
+  bool over_world(const Handler& handler, void* message);
   void to_subtree(MessageRoute& route, Entity target, std::uint64_t parts, const std::byte* payload,
                   std::uint32_t bytes, bool table, Receipt& receipt);
   /// Handlers that change or end a message work on a target's copy; everyone who matches has none. Such a pass, and one of
@@ -69,9 +82,13 @@ class Delivery {
     running_ = nullptr;
     return consumed;
   }
-  /// The same, with a look at each row before and after.
   bool call_observed(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
-                     const std::uint16_t* columns);
+                     const std::uint16_t* columns) {
+    running_ = &handler;
+    const bool consumed = run_observed(context_, handler, message, chunk, begin, end, columns, before_, cascade_);
+    running_ = nullptr;
+    return consumed;
+  }
   /// Calls who follows a change of one entity's component.
   void follow(ChangeKind kind, Entity e, TypeId component);
   void follow_created(Entity e) {
@@ -104,6 +121,7 @@ class Delivery {
   const std::uint64_t& now_ns_;
   BatchWriter& cascade_;
   const Handler* running_ = nullptr;
+  ParallelPass* parallel_ = nullptr;
   MessageRoute* activated_ = nullptr;
   MessageRoute* loaded_ = nullptr;
   MessageRoute* deactivated_ = nullptr;

@@ -8,6 +8,7 @@
 
 #include "registry/registry_impl.h"
 #include "registry/schedule.h"
+#include "registry/thrown.h"
 
 namespace muster {
 
@@ -122,12 +123,6 @@ void EntityRegistry::used_inside_handler() const noexcept {
 }
 
 namespace {
-
-[[noreturn]] void handler_threw(const Handler& handler, const TypesKnown& types, const std::string& what) noexcept {
-  const TypeDescriptor* type = types.table().find(handler.message);
-  fatal("handler \"" + handler.name + "\" threw while it handled " + (type ? type->name : std::string("?")) + ": " +
-        what);
-}
 
 /// Marks the registry as delivering, and turns what a handler throws into the end of the program.
 template <class Impl, class Work>
@@ -399,6 +394,22 @@ TypeId EntityRegistry::change_message(ChangeKind kind, TypeId component) {
 
 const HandlerTable& EntityRegistry::handlers() const noexcept { return impl_->types.handlers(); }
 
+void EntityRegistry::set_executor(Executor* executor) {
+  check_outside();
+  Impl& r = *impl_;
+  r.delivery.set_parallel(nullptr);
+  r.parallel.reset();
+  if (!executor || executor->workers() < 2) return;
+  r.parallel = std::make_unique<ParallelPass>(
+      PassParts{r.storage, r.types, r.texts, r.structure.templates(), r.next_timer, r.now_ns, r.self, *this, r.cascade},
+      *executor, r.options.pass_serial_below_ns);
+  r.delivery.set_parallel(r.parallel.get());
+}
+const PassCounters& EntityRegistry::pass_counters() const noexcept {
+  static constexpr PassCounters none{};
+  return impl_->parallel ? impl_->parallel->counters() : none;
+}
+
 std::string EntityRegistry::pass_dot(TypeId message) const {
   const MessageRoute* route = handlers().route(message);
   return route ? schedule_as_dot(*route, types()) : std::string();
@@ -495,6 +506,7 @@ EntityRegistry::EntityRegistry(RegistryOptions options) : impl_(std::make_unique
   known().need<Name>();
   known().need<ChildOf>();
   impl_->delivery.know_lifecycle();
+  set_executor(options.executor);
 }
 
 EntityRegistry::~EntityRegistry() = default;

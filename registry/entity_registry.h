@@ -26,6 +26,7 @@
 #include "messages/batch_builder.h"
 #include "messages/single_batch.h"
 #include "registry/dynamic_handler.h"
+#include "registry/executor.h"
 #include "registry/handler_table.h"
 #include "registry/inbox.h"
 #include "registry/input_sink.h"
@@ -45,6 +46,10 @@ namespace muster {
 /// Bounds and counters of one registry.
 struct RegistryOptions {
   std::uint64_t cascade_messages_max = 10'000'000;  ///< that handlers of one input may cause; the rest is carried over
+  Executor* executor = nullptr;                     ///< see set_executor
+  /// A pass that is expected to take less, judging by its rows and by what they took lately, runs on one worker; 0: every
+  /// pass is spread over them, for tests. No result depends on it.
+  std::uint64_t pass_serial_below_ns = 40'000;
 };
 struct RegistryCounters {
   std::uint64_t messages = 0;  ///< delivered, targets counted
@@ -334,6 +339,11 @@ class EntityRegistry {
 
   // --- how a pass is spread over workers, in words (registry/schedule.h); empty where the message has no handlers yet ---
 
+  /// Passes are spread over its workers from now on, with the same results; null, or one worker: the caller's thread alone.
+  /// It must outlive the registry or the next call. Handlers of passes then run on several threads: what they touch besides
+  /// their parameters must be named in their options (external_reads, external_writes), or be state that is their own.
+  void set_executor(Executor* executor);
+  const PassCounters& pass_counters() const noexcept;
   /// The graph of a message's handlers as Graphviz draws it: who waits for whom, and what for.
   std::string pass_dot(TypeId message) const;
   /// Groups of handlers which may overlap, and of each whether it may be split: over rows, or over the children of a parent.

@@ -72,8 +72,10 @@ struct HandlerOptions {
   std::vector<std::string> before =
       {};  ///< names of handlers of the same message that run later; unknown names are ignored
   std::vector<std::string> after = {};
-  std::function<bool(const Archetype&)> filter = {};                   ///< asked once per archetype that matches
-  std::function<bool()> on_begin = {};                                 ///< false skips this pass
+  std::function<bool(const Archetype&)> filter = {};  ///< asked once per archetype that matches
+  /// Called before a pass on the thread that pushed it, after the handlers that this one has to wait for; false skips
+  /// the pass.
+  std::function<bool()> on_begin = {};
   std::vector<std::string> external_reads = {}, external_writes = {};  ///< resources outside: "renderer", "octree"
 };
 
@@ -103,6 +105,7 @@ struct Handler {
   RunRows rows = nullptr;
   RunItems items = nullptr;
   std::shared_ptr<void> state;  ///< the callable
+  double row_ns = 0;  ///< what a row of a pass has taken lately; measured only where there are several workers
 
   /// By archetype number: columns of the value terms with source self, or null where the handler does not match.
   std::vector<const std::uint16_t*> bound;

@@ -162,6 +162,7 @@ void HandlerTable::refresh(MessageRoute& route, std::vector<Handler*> order) {
   route.active.clear();
   for (Handler* handler : route.order)
     if (handler->enabled) route.active.push_back(handler);
+  route.schedule.reset();
   route.writes_message = std::ranges::any_of(route.active, &Handler::writes_message);
   observe();
   const auto observed = [](const Handler* h) { return !h->observed.empty(); };

@@ -21,6 +21,7 @@ class SetupError : public std::runtime_error {
 };
 
 /// All handlers of one message type.
+struct PassSchedule;
 struct MessageRoute {
   const TypeDescriptor* type = nullptr;
   std::vector<Handler*> order;
@@ -30,7 +31,8 @@ struct MessageRoute {
   bool writes_message = false;
   ChangeKind change = ChangeKind::none;  ///< of a component, where this is no message's route
   TypeId component = 0;
-  std::vector<std::uint8_t> somebody;  ///< by archetype number: some active handler matches
+  std::vector<std::uint8_t> somebody;      ///< by archetype number: some active handler matches
+  std::shared_ptr<PassSchedule> schedule;  ///< of the active handlers, once a pass was spread over workers
 };
 
 class HandlerTable {

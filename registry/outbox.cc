@@ -7,16 +7,19 @@
 namespace muster {
 
 TimerId Outbox::append_timed(std::uint64_t delay_ns, BatchView inner) {
+  take_turn();
   const TimerId id = next_timer_++;
   arena_.append_timed(now_ns_ + delay_ns, id, inner);
   return id;
 }
 
 void Outbox::rename(Entity target, std::string_view name) {
+  take_turn();
   arena_.append(target, Rename{.name = texts_.intern(name), .clash = NameClash::suffix});
 }
 
 Subscription Outbox::keep(std::unique_ptr<Handler> handler) {
+  take_turn();
   types_.need<HandlerRequest>();
   const std::uint64_t ordinal = types_.handlers().keep(std::move(handler)).ordinal;
   arena_.append_world(HandlerRequest{.ordinal = ordinal});
@@ -24,6 +27,7 @@ Subscription Outbox::keep(std::unique_ptr<Handler> handler) {
 }
 
 void Outbox::end(Subscription subscription) {
+  take_turn();
   types_.need<HandlerRequest>();
   const std::uint64_t ordinal = subscription.release();
   if (ordinal == 0) return;
@@ -32,6 +36,7 @@ void Outbox::end(Subscription subscription) {
 }
 
 void Outbox::enable_handler(std::string_view name, bool enabled) {
+  take_turn();
   types_.need<EnableHandler>();
   arena_.append_world(EnableHandler{.name = texts_.intern(name), .enabled = enabled});
 }
@@ -52,6 +57,9 @@ bool Spawner::prepare(std::string_view what, const SpawnOptions& options, Spawn&
   return true;
 }
 
-Text Spawner::intern(std::string_view name) { return outbox_.texts_.intern(name); }
+Text Spawner::intern(std::string_view name) {
+  if (!name.empty()) take_turn();
+  return outbox_.texts_.intern(name);
+}
 
 }  // namespace muster

@@ -102,6 +102,7 @@ class Outbox {
   friend class EntityRegistry;
   friend class Spawner;
   friend class Delivery;
+  friend class ParallelPass;
   Outbox(BatchWriter& arena, TypesKnown& types, TextTable& texts, std::uint64_t& next_timer,
          const std::uint64_t& now_ns, const std::shared_ptr<EntityRegistry*>& registry)
       : arena_(arena), types_(types), texts_(texts), next_timer_(next_timer), now_ns_(now_ns), registry_(registry) {}
@@ -146,6 +147,7 @@ class Spawner {
 
  private:
   friend class EntityRegistry;
+  friend class ParallelPass;
   Spawner(Storage& storage, Outbox& outbox, const TemplateTable& templates)
       : storage_(storage), outbox_(outbox), templates_(templates) {}
   Entity reserve();

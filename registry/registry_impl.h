@@ -7,6 +7,7 @@
 #include "registry/entity_registry.h"
 #include "registry/managers.h"
 #include "registry/names.h"
+#include "registry/parallel_pass.h"
 #include "registry/structure.h"
 #include "registry/text_table.h"
 #include "registry/timers.h"
@@ -41,6 +42,7 @@ struct EntityRegistry::Impl {
   Outbox outbox;
   Spawner spawner;
   Delivery delivery;
+  std::unique_ptr<ParallelPass> parallel;  // null: one worker
   Inbox inbox;
   std::vector<InputSink*> sinks;
   std::vector<std::byte> scratch;  // a direct push's copy, for handlers that change it

@@ -63,6 +63,7 @@ struct PassSchedule {
     Splitting splitting;
     std::vector<std::uint32_t> earlier;  ///< nodes before it that it conflicts with, ascending
     std::uint32_t group = 0;             ///< after all groups of `earlier`; handlers of one group may all overlap
+    double done_ns = 0;                  ///< after the pass began, if it were spread now: for judging whether that pays
   };
   std::vector<Node> nodes;
   std::uint32_t groups = 0;

@@ -196,6 +196,7 @@ void Storage::lay_out_again(Archetype& archetype) {
       chunks_[chunk->number] = chunk;
       pool_.recycle(std::exchange(old, chunk));
     }
+  ++structure_;
   if (on_layout) on_layout(on_archetype_context, archetype);
 }
 
@@ -274,6 +275,7 @@ Row Storage::append(Entity e, Archetype& archetype, std::uint32_t depth, Entity 
   ++archetype.groups[depth].rows;
   ++archetype.rows;
   ++rows_;
+  ++structure_;
   return {&chunk, row};
 }
 
@@ -312,6 +314,7 @@ void Storage::take_row(Row gone, const Archetype* kept) {
   --group.rows;
   --archetype.rows;
   --rows_;
+  ++structure_;
   if (last.count == 0) {
     if (preserver_) preserver_->before_recycle(last);
     group.chunks.pop_back();
@@ -358,6 +361,7 @@ Row Storage::move(Entity e, Archetype& archetype, std::uint32_t depth, Entity pa
 
 void Storage::set_parent(Row row, Entity parent) {
   touch(*row.chunk, column_parents);
+  ++structure_;
   row.chunk->parents()[row.row] = parent;
 }
 
@@ -388,6 +392,7 @@ Chunk& Storage::restore_chunk(Archetype& archetype, std::uint32_t depth, std::ui
   archetype.groups[depth].rows += count;
   archetype.rows += count;
   rows_ += count;
+  ++structure_;
   return chunk;
 }
 

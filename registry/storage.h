@@ -102,6 +102,8 @@ class Storage {
   Chunk* chunk(std::uint32_t number) const noexcept { return chunks_[number]; }
   std::uint32_t chunk_numbers() const noexcept { return static_cast<std::uint32_t>(chunks_.size()); }
   std::uint64_t rows() const noexcept { return rows_; }
+  /// Another number whenever a row came, went, moved or got another parent.
+  std::uint64_t structure() const noexcept { return structure_; }
 
   // --- reading saved state back ---
   void restore_ids(std::vector<DirectoryEntry> slots, RingQueue<std::uint32_t> free, std::uint64_t retired);
@@ -152,6 +154,7 @@ class Storage {
   std::uint64_t next_chunk_uid_ = 1;
   std::uint64_t version_ = 1;
   std::uint64_t rows_ = 0;
+  std::uint64_t structure_ = 0;
   std::uint32_t depths_ = 0;
   ColumnPreserver* preserver_ = nullptr;
   std::vector<Entity>* destroyed_ = nullptr;

@@ -1,8 +1,28 @@
 #include "registry/types_known.h"
 
+#include <mutex>
+
 #include "registry/runtime_schema.h"
 
 namespace muster {
+
+struct TypesKnown::Gate {
+  std::mutex mutex;
+};
+
+TypesKnown::TypesKnown(Storage& storage) : storage_(storage), gate_(std::make_unique<Gate>()) {}
+TypesKnown::~TypesKnown() = default;
+
+void TypesKnown::need_in_turn(TypeId type, void (*make)(TypesKnown&)) {
+  {
+    const std::lock_guard lock(gate_->mutex);
+    const StoredType* component = storage_.component(type);
+    if (handlers_.route(type) || (component && component->size != 0)) return make(*this);  // nothing new
+  }
+  take_turn();
+  const std::lock_guard lock(gate_->mutex);
+  make(*this);
+}
 
 void TypesKnown::learn(TypeId type, std::expected<void, SchemaError> added) {
   if (!added) throw SetupError(added.error().text());
@@ -35,7 +55,7 @@ void TypesKnown::forget_runtime(TypeId type) {
       if (term.type == type && term.value)
         throw SetupError("handler \"" + handler->name + "\" still takes " + stored->descriptor->name);
   storage_.set_runtime(type, nullptr, 0, 1);
-  seen_[type % std::size(seen_)] = 0;
+  seen_[type % std::size(seen_)].store(0, std::memory_order_relaxed);
 }
 
 std::vector<TypeId> TypesKnown::forget_runtime_of(const std::function<bool(const RuntimeOps&)>& whose) {

@@ -1,6 +1,7 @@
 // Makes types known to a registry on first use: its type table, its storage and its routes.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <vector>
@@ -9,12 +10,14 @@
 #include "registry/changes.h"
 #include "registry/handler_table.h"
 #include "registry/storage.h"
+#include "registry/turn.h"
 
 namespace muster {
 
 class TypesKnown {
  public:
-  explicit TypesKnown(Storage& storage) : storage_(storage) {}
+  explicit TypesKnown(Storage& storage);
+  ~TypesKnown();
 
   TypeTable& table() noexcept { return table_; }
   const TypeTable& table() const noexcept { return table_; }
@@ -24,22 +27,14 @@ class TypesKnown {
   /// A compiled type. A known type with another layout is the program's mistake: throws SetupError naming it.
   template <GeneratedType T>
   void need() {
-    if (seen_[TypeTraits<T>::id % std::size(seen_)] == TypeTraits<T>::id) [[likely]]
+    std::atomic<TypeId>& seen = seen_[TypeTraits<T>::id % std::size(seen_)];
+    if (seen.load(std::memory_order_relaxed) == TypeTraits<T>::id) [[likely]]
       return;
-    seen_[TypeTraits<T>::id % std::size(seen_)] = TypeTraits<T>::id;
-    if constexpr (!std::is_void_v<typename RuntimeOf<T>::type>) {
-      using R = typename RuntimeOf<T>::type;
-      learn_runtime(TypeTraits<R>::id, TypeTraits<R>::name, detail::runtime_ops<R>, sizeof(R), alignof(R));
-    } else if constexpr (ChangeMessage<T>) {
-      need<typename ChangeOf<T>::Component>();
-      change(ChangeOf<T>::kind, TypeTraits<typename ChangeOf<T>::Component>::id);
-    } else if constexpr (TypeTraits<T>::role == TypeRole::component) {
-      if (!storage_.component(TypeTraits<T>::id)) [[unlikely]]
-        learn(TypeTraits<T>::id, table_.add<T>());
-    } else {
-      if (!handlers_.route(TypeTraits<T>::id)) [[unlikely]]
-        learn(TypeTraits<T>::id, table_.add<T>());
-    }
+    if (turn_here()) [[unlikely]]
+      need_in_turn(TypeTraits<T>::id, [](TypesKnown& known) { known.make_known<T>(); });
+    else
+      make_known<T>();
+    seen.store(TypeTraits<T>::id, std::memory_order_relaxed);
   }
   /// The route of a compiled message.
   template <GeneratedType M>
@@ -60,12 +55,33 @@ class TypesKnown {
 
  private:
   void learn_runtime(TypeId id, std::string_view name, const RuntimeOps& ops, std::uint32_t size, std::uint32_t align);
+  /// need(), once the cache does not know T.
+  template <GeneratedType T>
+  void make_known() {
+    if constexpr (!std::is_void_v<typename RuntimeOf<T>::type>) {
+      using R = typename RuntimeOf<T>::type;
+      learn_runtime(TypeTraits<R>::id, TypeTraits<R>::name, detail::runtime_ops<R>, sizeof(R), alignof(R));
+    } else if constexpr (ChangeMessage<T>) {
+      make_known<typename ChangeOf<T>::Component>();
+      change(ChangeOf<T>::kind, TypeTraits<typename ChangeOf<T>::Component>::id);
+    } else if constexpr (TypeTraits<T>::role == TypeRole::component) {
+      if (!storage_.component(TypeTraits<T>::id)) [[unlikely]]
+        learn(TypeTraits<T>::id, table_.add<T>());
+    } else {
+      if (!handlers_.route(TypeTraits<T>::id)) [[unlikely]]
+        learn(TypeTraits<T>::id, table_.add<T>());
+    }
+  }
+  /// Where several workers run handlers: looks under a lock, and makes known in turn.
+  void need_in_turn(TypeId type, void (*make)(TypesKnown&));
   void learn(TypeId type, std::expected<void, SchemaError> added);
   TypeTable table_;
   std::deque<TypeDescriptor> changes_;  // what error texts and routes call a change
-  TypeId seen_[64] = {};                // a cache of what need() has made known
+  std::atomic<TypeId> seen_[64] = {};   // a cache of what need() has made known
   HandlerTable handlers_;
   Storage& storage_;
+  struct Gate;
+  std::unique_ptr<Gate> gate_;  // of need_in_turn
 };
 
 }  // namespace muster

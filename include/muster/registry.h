@@ -3,3 +3,4 @@
 
 #include "registry/entity_registry.h"
 #include "registry/template_file.h"
+#include "registry/thread_pool.h"

@@ -96,7 +96,8 @@ def violations(root):
                 yield f"{where}: spdlog is for .cc files of server and client/cli"
             if layer in ("schema", "messages", "registry") and POSIX.search(name):
                 yield f"{where}: {layer} knows no operating system"
-            if layer in ("messages", "registry") and INPUT_OUTPUT.search(name):
+            pool = path == "registry/thread_pool.cc" and name == "thread"  # the one that a host may use or replace
+            if layer in ("messages", "registry") and INPUT_OUTPUT.search(name) and not pool:
                 yield f"{where}: {layer} does no input or output and starts no threads"
         if header:
             code = without_comments(text)
@@ -112,6 +113,7 @@ GOOD = {
     "schema/muster.fbs": "",
     "messages/batch.h": HEADER + '#include <vector>\n#include "schema/hash.h"\n#include "schema/muster.h"\n',
     "registry/row.h": HEADER + '// #include "server/session.h" in a comment\n#include "messages/batch.h"\n',
+    "registry/thread_pool.cc": "#include <thread>\n",
     "server/world/file.cc": '#include <sqlite3.h>\n#include "registry/row.h"\n',
     "server/session.cc": '#include <boost/asio.hpp>\n#include <spdlog/spdlog.h>\n#include "server/world/open.h"\n',
     "server/world/open.h": HEADER,
@@ -144,6 +146,8 @@ BAD = [
     ("registry/a.cc", "#include <unistd.h>\n", "no operating system"),
     ("messages/a.cc", "#include <sys/mman.h>\n", "no operating system"),
     ("registry/a.cc", "#include <fstream>\n", "no input or output"),
+    ("registry/a.cc", "#include <thread>\n", "starts no threads"),
+    ("registry/thread_pool.cc", "#include <fstream>\n", "no input or output"),
     ("server/a.h", HEADER + "using namespace std;\n", "`using namespace` in a header"),
     ("server/a.h", "int x;\n", "no #pragma once"),
 ]

@@ -1,0 +1,27 @@
+// What a handler throws stops the program, naming handler and message: on whichever thread it ran.
+#pragma once
+
+#include <exception>
+#include <string_view>
+#include <type_traits>
+
+namespace muster {
+
+struct Handler;
+class TypesKnown;
+
+[[noreturn]] void handler_threw(const Handler& handler, const TypesKnown& types, std::string_view what) noexcept;
+
+/// Runs `work`, which is the handler's.
+template <class Work>
+auto guarded(const Handler& handler, const TypesKnown& types, Work&& work) noexcept -> std::invoke_result_t<Work> {
+  try {
+    return work();
+  } catch (const std::exception& error) {
+    handler_threw(handler, types, error.what());
+  } catch (...) {
+    handler_threw(handler, types, "something unknown");
+  }
+}
+
+}  // namespace muster
