@@ -478,6 +478,16 @@ TEST_CASE("nebula 19: handlers without names run in the order of subscription, a
   builder.append(orc, Hit{.amount = 5});
   builder.append(orc, Hit{.amount = 5});
   CHECK(std::ranges::equal(seen.inputs[0].bytes, builder.bytes()));
+  // Nor do those of a sender who keeps them.
+  builder.seal();
+  const std::vector<std::byte> kept(builder.bytes().begin(), builder.bytes().end());
+  registry.push_batch(builder.bytes());
+  CHECK(std::ranges::equal(kept, builder.bytes()));
+  const Entity second = registry.create(Health{});
+  const std::vector<Entity> both{orc, second};
+  log.clear();
+  registry.push(std::span<const Entity>(both), Hit{.amount = 5});  // a copy for each
+  CHECK(log == "0:5 0:5 1:6 1:6 2:7 2:7 ");
   registry.remove_sink(seen);
 }
 

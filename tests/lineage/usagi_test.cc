@@ -280,7 +280,8 @@ TEST_CASE(
       "2", [&](const Note&, const Armor&, Entity self) { log += "2" + std::string(registry.name(self)) + " "; },
       {.priority = 2});
   const Entity a = registry.create("a", Health{}, Armor{});
-  const Entity b = registry.create_under(a, "b");  // has neither: the event passes through
+  const Entity g = registry.create_under(a, "g", Health{});
+  const Entity b = registry.create_under(g, "b");  // has neither: the event passes through
   const Entity c = registry.create_under(b, "c", Health{}, Armor{});
   const Entity d = registry.create_under(c, "d", Health{});
   registry.create_under(d, "e", Armor{});
@@ -291,8 +292,8 @@ TEST_CASE(
     registry.push_subtree(c, parts, Note{});
     return log;
   };
-  CHECK(reach(subtree_ancestors | subtree_self | subtree_descendants) == "1a 1c 1d 1f 2a 2c 2e ");
-  CHECK(reach(subtree_ancestors) == "1a 2a ");
+  CHECK(reach(subtree_ancestors | subtree_self | subtree_descendants) == "1a 1g 1c 1d 1f 2a 2c 2e ");
+  CHECK(reach(subtree_ancestors) == "1a 1g 2a ");
   CHECK(reach(subtree_self) == "1c 2c ");
   CHECK(reach(subtree_descendants) == "1d 1f 2e ");
   // Across: from a handler of one entity to another, and to all.
@@ -302,7 +303,7 @@ TEST_CASE(
   });
   log.clear();
   registry.push(d, Move{});
-  CHECK(log == "1o 1a 1o 1c 1d 1f 2a 2c 2e ");
+  CHECK(log == "1o 1a 1o 1g 1c 1d 1f 2a 2c 2e ");
 }
 
 TEST_CASE("usagi 16: events are copied and queued, first in, first out, each due in its time") {
