@@ -87,7 +87,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
           begin + static_cast<std::uint32_t>(std::min<std::uint64_t>(header.count - begin, messages_max));
       for (std::uint32_t i = begin; i < end; ++i) {
         if (refused_as_pass(*route, receipt)) continue;
-        if (is_builtin(header.type)) builtin_world(*route, batch.payload(i), {}, receipt);
+        if (is_builtin(header.type) && !builtin_world(*route, batch.payload(i), {}, receipt)) continue;
         to_world(*route, const_cast<std::byte*>(batch.payload(i)), receipt);
       }
       cursor.message = end;
@@ -103,10 +103,9 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
           to_subtree(*route, item.target, header.argument, bytes, sizeof item.table, true, receipt);
         else if (item.target)
           to_entity(*route, item.target, &item.table, receipt);
-        else if (!refused_as_pass(*route, receipt)) {
-          if (is_builtin(header.type)) builtin_world(*route, nullptr, item.table, receipt);
+        else if (!refused_as_pass(*route, receipt) &&
+                 (!is_builtin(header.type) || builtin_world(*route, nullptr, item.table, receipt)))
           to_world(*route, &item.table, receipt);
-        }
       }
       cursor.offset = static_cast<std::size_t>(at - batch.body());
       return cursor.message == header.count;
@@ -425,55 +424,57 @@ void Delivery::builtin(const BatchView& batch, MessageRoute& route, Entity targe
   for (const auto& [kind, component] : changes_) follow(kind, target, component);
 }
 
-void Delivery::builtin_world(MessageRoute& route, const std::byte* payload, std::span<const std::byte> table,
+bool Delivery::builtin_world(MessageRoute& route, const std::byte* payload, std::span<const std::byte> table,
                              Receipt& receipt) {
   switch (route.type->id) {
     case TypeTraits<Grant>::id: {
       Grant grant;
       std::memcpy(&grant, payload, sizeof grant);
       structure_.grant(grant);
-      return;
+      return true;
     }
     case TypeTraits<ReturnGrant>::id: {
       ReturnGrant grant;
       std::memcpy(&grant, payload, sizeof grant);
       structure_.return_grant(grant);
-      return;
+      return true;
     }
     case TypeTraits<EnableHandler>::id: {
       EnableHandler enable;
       std::memcpy(&enable, payload, sizeof enable);
       types_.handlers().enable(Text{enable.name}, enable.enabled);
-      return;
+      return true;
     }
     case TypeTraits<HandlerRequest>::id: {
       HandlerRequest request;
       std::memcpy(&request, payload, sizeof request);
       if (request.ends) {
         types_.handlers().end(request.ordinal);
-        return;
+        return true;
       }
       try {
         types_.handlers().begin(request.ordinal, context_.storage.archetypes());
       } catch (const SetupError&) {  // its name is taken, or its order contradicts another's
         note({RefusalCode::name_taken, {}, TypeTraits<HandlerRequest>::id, 0}, receipt);
+        return false;
       }
-      return;
+      return true;
     }
     case TypeTraits<CancelTimer>::id: {
       CancelTimer cancel;
       std::memcpy(&cancel, payload, sizeof cancel);
       timers_.cancel(cancel.timer);
-      return;
+      return true;
     }
     case TypeTraits<InternText>::id:
-      if (const Refusal refusal = structure_.intern(text_in(table)); refusal.code != RefusalCode::none)
-        note(refusal, receipt);
-      return;
-    case TypeTraits<DefineTemplate>::id:
-      if (const Refusal refusal = structure_.define(table); refusal.code != RefusalCode::none) note(refusal, receipt);
-      return;
-    default: return;
+    case TypeTraits<DefineTemplate>::id: {
+      const Refusal refusal =
+          route.type->id == TypeTraits<InternText>::id ? structure_.intern(text_in(table)) : structure_.define(table);
+      if (refusal.code == RefusalCode::none) return true;
+      note(refusal, receipt);
+      return false;
+    }
+    default: return true;
   }
 }
 

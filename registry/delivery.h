@@ -72,7 +72,8 @@ class Delivery {
   /// The handlers of a structural message, on a copy where one of them changes it.
   void tell(MessageRoute& route, Entity target, const std::byte* payload, std::uint32_t bytes);
   void builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload, Receipt& receipt);
-  void builtin_world(MessageRoute& route, const std::byte* payload, std::span<const std::byte> table, Receipt& receipt);
+  /// What the registry does itself with a message to the world. False where it refused it: then nobody else hears of it.
+  bool builtin_world(MessageRoute& route, const std::byte* payload, std::span<const std::byte> table, Receipt& receipt);
   bool call(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
             const std::uint16_t* columns) {
     if (!handler.observed.empty()) [[unlikely]]

@@ -17,6 +17,12 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "messages/batch.h"
+#include "schema/muster.h"
 
 namespace muster {
 
@@ -52,5 +58,21 @@ static_assert(sizeof(PendingRow) == 32);
 
 constexpr std::uint8_t state_alive = 255;
 constexpr std::uint32_t texts_per_page = 256;
+
+/// A waiting batch as it is saved and hashed. The numbers of subscriptions that were asked for inside handlers are left
+/// out: they mean nothing in another process.
+template <class F>
+void as_saved(const BatchView& batch, F&& take) {
+  if (batch.type() != TypeTraits<HandlerRequest>::id || batch.kind() != BatchKind::world) return take(batch.bytes());
+  std::vector<std::byte> copy(batch.bytes().begin(), batch.bytes().end());
+  for (std::uint32_t i = 0; i < batch.count(); ++i) {
+    HandlerRequest request;
+    std::byte* const at = copy.data() + (batch.payload(i) - batch.bytes().data());
+    std::memcpy(&request, at, sizeof request);
+    request.ordinal = 0;
+    std::memcpy(at, &request, sizeof request);
+  }
+  take(std::span<const std::byte>(copy));
+}
 
 }  // namespace muster

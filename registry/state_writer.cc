@@ -149,7 +149,7 @@ class StateWriter {
     const auto row = [&](PendingQueue queue, BatchCursor cursor, const BatchView& batch, bool open) {
       buffer_.clear();
       put(buffer_, PendingRow{.queue = queue, .message = cursor.message, .offset = cursor.offset, .open = open});
-      put(buffer_, batch.bytes());
+      as_saved(batch, [&](std::span<const std::byte> bytes) { put(buffer_, bytes); });
       always(StateSection::pending, ordinal++, buffer_);
     };
     BatchCursor cursor = r_.cursor;

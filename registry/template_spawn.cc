@@ -70,16 +70,14 @@ void Structure::plan_node(TemplateTable::Entry& entry, std::uint32_t number, boo
 }
 
 void Structure::plan_spawn(TemplateTable::Entry& entry, bool named, std::span<const RowSetEntry> rows) {
-  const bool fresh = entry.plans.empty();
-  const bool same = !fresh && entry.root_named == named && entry.root_rows.size() == rows.size() &&
-                    (rows.empty() || std::memcmp(entry.root_rows.data(), rows.data(), rows.size_bytes()) == 0);
-  if (same) return;
   entry.plans.resize(entry.what->size());
+  const bool same = entry.plans[0].archetype && entry.root_named == named && entry.root_rows.size() == rows.size() &&
+                    (rows.empty() || std::memcmp(entry.root_rows.data(), rows.data(), rows.size_bytes()) == 0);
+  if (same) return;  // so are all other nodes
   entry.root_rows.assign(rows.begin(), rows.end());
   plan_node(entry, 0, named);
-  if (fresh)
-    for (std::uint32_t i = 1; i < entry.what->size(); ++i)
-      plan_node(entry, i, static_cast<bool>(entry.what->nodes()[i].name));
+  for (std::uint32_t i = 1; i < entry.what->size(); ++i)
+    if (!entry.plans[i].archetype) plan_node(entry, i, static_cast<bool>(entry.what->nodes()[i].name));
 }
 
 // --- Spawn ---
@@ -164,13 +162,15 @@ Refusal Structure::merge(const MergeTemplate& message, std::span<const Entity> i
     previously_[i] = there ? 1 : 0;
   }
 
-  if (entry->plans.empty()) plan_spawn(*entry, false, {});
+  entry->plans.resize(what.size());
   for (std::uint32_t i = 0; i < ids.size(); ++i) {
     const Template::Node& node = what.nodes()[i];
     if (previously_[i]) {
       merge_node(what, node, ids, ids[i]);
       continue;
     }
+    // No archetype comes into being that no row needs: their numbers are state, and plans are not.
+    if (!entry->plans[i].archetype) plan_node(*entry, i, static_cast<bool>(node.name));
     const TemplateTable::NodePlan& plan = entry->plans[i];
     const Entity parent = ids[node.parent];
     const Row row = storage_.create(ids[i], *plan.archetype, hierarchy_.depth(parent) + 1, parent);
@@ -189,14 +189,16 @@ Refusal Structure::merge(const MergeTemplate& message, std::span<const Entity> i
 void Structure::merge_node(const Template& what, const Template::Node& node, std::span<const Entity> ids, Entity e) {
   Row row = storage_.find(e);
   const Archetype& from = *row.chunk->archetype;
-  Archetype* to = row.chunk->archetype;
-  for (const Template::Value& value : what.components(node)) {
-    to = &storage_.with(*to, value.type);
-    if (!from.has(value.type)) merged_.push_back({e, value.type, true});
-  }
+  types_scratch_ = from.types;
+  for (const Template::Value& value : what.components(node))
+    if (!from.has(value.type)) types_scratch_.push_back(value.type);
+  std::ranges::sort(types_scratch_);
+  Archetype* const to =
+      types_scratch_.size() == from.types.size() ? row.chunk->archetype : &storage_.archetype(types_scratch_);
   if (to != &from)
     row = storage_.move(e, *to, row.chunk->depth, row.chunk->depth ? row.chunk->parents()[row.row] : Entity{});
   for (const Template::Value& value : what.components(node)) {
+    if (!from.has(value.type)) merged_.push_back({e, value.type, true});
     if (value.bytes == 0) continue;
     const std::uint16_t slot = to->column(value.type);
     std::byte* const at = row.at(slot, value.bytes);

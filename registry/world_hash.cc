@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include "registry/registry_impl.h"
+#include "registry/state_format.h"
 
 namespace muster {
 
@@ -67,7 +68,9 @@ std::uint64_t EntityRegistry::hash() const {
   hasher.add(r.now_ns);
   hasher.add(r.next_timer);
   hasher.add(r.sequence);
-  const auto batch = [&](const BatchView& b) { hasher.add(b.bytes().data(), b.bytes().size()); };
+  const auto batch = [&](const BatchView& b) {
+    as_saved(b, [&](std::span<const std::byte> bytes) { hasher.add(bytes.data(), bytes.size()); });
+  };
   hasher.add(r.cursor.message);
   r.cascade.for_each(batch);
   r.input.for_each(batch);

@@ -122,3 +122,42 @@ TEST_CASE("an end that was carried over and saved ends nobody in another process
   loaded.push(Go{.step = 5});
   CHECK(calls == 2);
 }
+
+TEST_CASE(
+    "requests of handlers that wait are saved and hashed without their numbers, and begin nobody in another process") {
+  const auto begin = [](EntityRegistry& registry, std::optional<Subscription>& late, int& calls) {
+    return registry.subscribe("first", [&](const Go& go, Outbox& out) {
+      if (go.step != 0) return;
+      out.push(Go{.step = 1});
+      out.push(Go{.step = 2});
+      late = out.subscribe("late", [&](const Go& later) { calls += later.step == 5; });
+    });
+  };
+  EntityRegistry one({.cascade_messages_max = 1}), other({.cascade_messages_max = 1});
+  std::optional<Subscription> late_of_one, late_of_other;
+  int calls = 0;
+  {
+    const auto before = other.subscribe("before", [](const Go&) {});
+  }  // so that numbers differ
+  const auto a = begin(one, late_of_one, calls), b = begin(other, late_of_other, calls);
+  CHECK(one.push(Go{}).cut_short);
+  CHECK(other.push(Go{}).cut_short);
+  CHECK(one.hash() == other.hash());
+  KeptRows of_one, of_other;
+  one.save(of_one);
+  other.save(of_other);
+  CHECK(of_one.kept == of_other.kept);
+
+  // A handler that begins here has the number that the saved request had: it waits for its own turn all the same.
+  EntityRegistry loaded({.cascade_messages_max = 1});
+  std::optional<Subscription> late;
+  int late_calls = 0;
+  const auto c = begin(loaded, late, late_calls);
+  REQUIRE(loaded.load(of_one));
+  loaded.push(Go{});           // the saved request waits behind what was saved with it, and comes before its own
+  loaded.push(Go{.step = 5});  // which waits still
+  CHECK(late_calls == 0);
+  for (int i = 0; i < 6; ++i) loaded.flush();
+  loaded.push(Go{.step = 5});
+  CHECK(late_calls == 1);
+}

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <map>
 
 #include "messages/verifier.h"
@@ -470,4 +471,60 @@ TEST_CASE("a definition that cannot be is refused, and names the type") {
   twice.add_child(twice.root(), "a");
   twice.add_child(twice.root(), "a");
   CHECK_THROWS_AS(registry.define(twice), SetupError);
+}
+
+TEST_CASE("a definition that is refused counts as refused alone, and nobody hears of it") {
+  EntityRegistry registry;
+  int heard = 0;
+  const auto s = registry.subscribe("s", [&](const DefineTemplateView&) { ++heard; });
+  TemplateTree wrong("wrong");
+  wrong.set(wrong.root(), TypeTraits<Health>::id, TypeTraits<Health>::fingerprint + 1, {});
+  const Receipt refused = registry.define(wrong);
+  CHECK(refused.refused == 1);
+  CHECK(refused.handled == 0);
+  CHECK(heard == 0);
+  CHECK(registry.define(squad()).handled == 1);
+  CHECK(heard == 1);
+}
+
+TEST_CASE("merging makes no archetype that no row needs, before a load and after") {
+  EntityRegistry registry;
+  registry.define(squad());
+  registry.spawn("squad", {.name = "alpha"});
+  const Entity e = registry.create("e", Health{}, Soldier{}, Armed{});
+  Kept kept;
+  registry.save(kept);
+  EntityRegistry loaded;
+  REQUIRE(loaded.load(kept));
+  REQUIRE(loaded.hash() == registry.hash());
+  const std::uint32_t before = registry.storage().next_archetype();
+  REQUIRE(registry.merge(e, "squad").handled == 5);  // its children are like alpha's
+  REQUIRE(loaded.merge(e, "squad").handled == 5);
+  CHECK(registry.storage().next_archetype() == before);
+  CHECK(loaded.hash() == registry.hash());
+
+  // Two components that are missing: one new archetype, not one for each.
+  const Entity bare = registry.create("bare", Place{});
+  const std::uint32_t bare_before = registry.storage().next_archetype();
+  REQUIRE(registry.merge(bare, "squad").handled == 5);
+  CHECK(registry.storage().next_archetype() == bare_before + 1);
+}
+
+TEST_CASE("who follows components hears of a merge node by node, in the order of their types") {
+  EntityRegistry registry;
+  TemplateTree tree("tree");
+  tree.set("", Health{.value = 1}).set("", Place{.turn = 2}).set("", Armed{}).set("", Soldier{});
+  registry.define(tree);
+  const Entity e = registry.create(Health{.value = 5}, Place{});
+  std::vector<TypeId> heard;
+  const auto a =
+      registry.subscribe("a", [&](const Changed<Health>&, Entity) { heard.push_back(TypeTraits<Health>::id); });
+  const auto b =
+      registry.subscribe("b", [&](const Changed<Place>&, Entity) { heard.push_back(TypeTraits<Place>::id); });
+  const auto c = registry.subscribe("c", [&](const Added<Armed>&, Entity) { heard.push_back(TypeTraits<Armed>::id); });
+  const auto d =
+      registry.subscribe("d", [&](const Added<Soldier>&, Entity) { heard.push_back(TypeTraits<Soldier>::id); });
+  registry.merge(e, "tree");
+  CHECK(heard.size() == 4);
+  CHECK(std::ranges::is_sorted(heard));
 }
