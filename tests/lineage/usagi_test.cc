@@ -264,9 +264,13 @@ TEST_CASE("usagi 12: a frame is the host's: run, collisions, triggers, what is d
   };
   frame(0.1f);
   CHECK(log == "run event ray collision trigger trigger due late ");
+  // Inputs are counted, from 1 on, in place of frames.
+  const std::uint64_t inputs = registry.sequence();
+  CHECK(inputs > 0);
   log.clear();
   registry.push(GpuUpdate{});  // whenever it is safe to write there
   CHECK(log == "gpu ");
+  CHECK(registry.sequence() == inputs + 1);
 }
 
 TEST_CASE(

@@ -80,6 +80,30 @@ TEST_CASE("usagi 18: a network event goes by ids that all sides share; to one th
   CHECK(client.show(orc)->get<arena::Health>()->value == 90);
 }
 
+TEST_CASE("usagi 18: an event reaches everybody who watches for it, its sender too") {
+  LiveWorld world;
+  Client sender = world.client(), other = world.client();
+  const auto orc = sender.create({}, "orc", arena::Health{});
+  session::Watch asked;
+  asked.events = true;
+  asked.messages = {TypeTraits<arena::Damage>::id};
+  const auto sent = sender.watch(asked), seen = other.watch(asked);
+  const auto ack = sender.push(*orc, arena::Damage{.amount = 5});
+  REQUIRE(ack.has_value());
+  const auto heard = [&](Client& client, std::uint64_t watch) {
+    for (;;) {
+      const auto frame = client.next(watch, std::chrono::seconds(5));
+      REQUIRE(frame.has_value());
+      REQUIRE(frame->has_value());
+      if ((*frame)->is_event()) return (*frame)->envelope;
+    }
+  };
+  for (const FrameEnvelope& envelope : {heard(sender, *sent), heard(other, *seen)}) {
+    CHECK(envelope.author == sender.welcome().author);
+    CHECK(envelope.sequence == ack->sequence);
+  }
+}
+
 TEST_CASE("bitsquid 27: a tool talks to the running engine in messages that describe themselves, by names alone") {
   LiveWorld world;
   Client tool = world.client(), second = world.client();
