@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "messages/batch_builder.h"
+#include "registry/template_tree.h"
 #include "tests/model/handlers.h"
 #include "tests/model/naive_model.h"
 #include "tests/model/random.h"
@@ -34,9 +36,20 @@ enum class Do : std::uint8_t {
   return_grant,
   subscribe,
   unsubscribe,
+  spawn,
+  merge,
+  define,
+  enable,
+  dismiss,
+  sweep,
+  hand_over,
+  forget,
   reload,
 };
 const char* name(Do what);
+
+/// Where a template comes from.
+enum class DefineFrom : std::uint8_t { scratch, entity, base };
 
 struct Action {
   Do what = Do::flush;
@@ -51,6 +64,11 @@ struct Action {
   std::uint64_t number = 0;  ///< ns, count, timer, or the slot of a subscription
   std::size_t kind = 0;      ///< of handler_kinds()
   muster::HandlerOptions options = {};
+  // Templates: `text` is the name of the one that is spawned or merged, or of the base; `spec` what comes of it.
+  std::string name = {};
+  muster::NameClash clash = muster::NameClash::refuse;
+  DefineFrom how = DefineFrom::scratch;
+  std::shared_ptr<TemplateSpec> spec = {}, over = {};
 };
 
 constexpr std::size_t lane_count = 3;
@@ -78,5 +96,7 @@ std::string describe(const Message& message);
 
 /// The same messages as bytes; one batch where they can be one.
 void build(muster::BatchBuilder& builder, const Messages& messages, const muster::TypeTable& types);
+muster::DefineTemplate as_message(const TemplateSpec& spec, const muster::TypeTable& types);
+muster::TemplateTree as_tree(const TemplateSpec& spec, const muster::TypeTable& types);
 
 }  // namespace naive

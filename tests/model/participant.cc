@@ -1,11 +1,14 @@
 #include "tests/model/participant.h"
 
+#include <thread>
+
 #include "messages/verifier.h"
 #include "tests/model/trial_types.h"
 
 namespace naive {
 
 using namespace trial;
+using muster::Has;
 
 namespace {
 
@@ -23,30 +26,10 @@ void with_rows(const RowValues& rows, F&& f) {
                      try_rows<F, Flags, Life>(rows, f) || try_rows<F, Wide>(rows, f) || try_rows<F, Tally>(rows, f) ||
                      try_rows<F, Life, Tally, Link>(rows, f) || try_rows<F, Frozen>(rows, f) ||
                      try_rows<F, Frozen, Life, Marked>(rows, f) || try_rows<F, Place, Big, Marked>(rows, f) ||
-                     try_rows<F, Armor, Flags, Wide, Tally>(rows, f) || try_rows<F, Place, Life, Tally>(rows, f);
+                     try_rows<F, Armor, Flags, Wide, Tally>(rows, f) || try_rows<F, Place, Life, Tally>(rows, f) ||
+                     try_rows<F, Has<Voice>>(rows, f) || try_rows<F, Has<Voice>, Life, Tally>(rows, f) ||
+                     try_rows<F, Has<Spark>, Has<Voice>, Wide>(rows, f);
   muster::require(found, "a set of components that the test does not know");
-}
-
-std::string show(Entity e) { return "#" + std::to_string(e.index) + ":" + std::to_string(e.generation); }
-
-std::string show(const Receipt& r) {
-  std::string text = "sequence " + std::to_string(r.sequence) + ", handled " + std::to_string(r.handled) +
-                     ", unhandled " + std::to_string(r.unhandled) + ", dead " + std::to_string(r.dead) + ", refused " +
-                     std::to_string(r.refused) + (r.cut_short ? ", cut short" : "");
-  if (r.refused)
-    text += " (" + std::string(muster::name(r.refusal.code)) + " " + show(r.refusal.entity) + " type " +
-            std::to_string(r.refusal.type) + " field " + std::to_string(r.refusal.field) + ")";
-  return text;
-}
-
-std::string hex(const Bytes& bytes) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  for (const char c : bytes) {
-    text += digits[static_cast<unsigned char>(c) >> 4];
-    text += digits[static_cast<unsigned char>(c) & 15];
-  }
-  return text;
 }
 
 }  // namespace
@@ -71,9 +54,11 @@ class Participant::Sink final : public muster::InputSink {
   Participant& owner_;
 };
 
-Participant::Participant(std::uint64_t cascade_messages_max)
-    : registry({.cascade_messages_max = cascade_messages_max}), sink_(std::make_unique<Sink>(*this)) {
+Participant::Participant(muster::RegistryOptions options) : registry(options), sink_(std::make_unique<Sink>(*this)) {
   registry.add_type<Life>();
+  know_voices();
+  know_sparks();
+  add_managers();
   const auto added = registry.types().add_schema(
       std::as_bytes(muster::TypeTraits<foreign::Mana>::schema));  // by id only; no code here names its types
   muster::require(added.has_value(), "foreign.fbs cannot be added");
@@ -81,7 +66,55 @@ Participant::Participant(std::uint64_t cascade_messages_max)
   for (std::size_t lane = 0; lane < lane_count; ++lane) lanes_.push_back(registry.inbox().open_lane(lane_author(lane)));
 }
 
-Participant::~Participant() { registry.remove_sink(*sink_); }
+Participant::~Participant() {
+  registry.remove_sink(*sink_);
+  for (muster::Manager* manager : std::initializer_list<muster::Manager*>{ledger_.get(), watcher_.get()})
+    registry.remove_manager(*manager);
+}
+
+void Participant::know_voices() {
+  registry.add_runtime_type<Voice>([this](Voice& voice, Entity e) {
+    voice.restore(restored(e));
+    recorder.restored.push_back(e);
+  });
+}
+
+void Participant::know_sparks() {
+  registry.add_runtime_type<Spark>([](Spark& spark, Entity e) { spark.restore(restored(e)); });
+}
+
+void Participant::add_managers() {
+  ledger_ = std::make_unique<Ledger>(registry);
+  watcher_ = std::make_unique<Watcher>();
+  registry.add_manager("ledger", *ledger_);
+  registry.add_manager("watcher", *watcher_);
+  recorder.ledger = ledger_.get();
+  recorder.watcher = watcher_.get();
+}
+
+/// As a plugin's reload does it: what the old one would save is given to the new one.
+void Participant::hand_over() {
+  registry.remove_manager(*ledger_);
+  registry.remove_manager(*watcher_);
+  std::vector<Entity> told = std::move(ledger_->told);
+  add_managers();
+  ledger_->told = std::move(told);
+}
+
+void Participant::define(const Action& a) {
+  const muster::TypeTable& types = registry.types();
+  if (a.how == DefineFrom::scratch) {
+    registry.define(as_tree(*a.spec, types));
+  } else if (a.how == DefineFrom::entity) {
+    registry.define(muster::TemplateTree::of(registry, a.target, a.spec->name));
+  } else {
+    muster::TemplateTree tree(a.spec->name);
+    tree.merge(tree.root(), muster::TemplateTree::read(*registry.template_definition(a.text)));
+    tree.merge(tree.root(), as_tree(*a.over, types));
+    tree.remove(tree.root(), a.component);
+    registry.define(tree);
+  }
+}
 
 Receipt Participant::push(const Message& message) {
   Receipt receipt;
@@ -140,7 +173,10 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
     }
     case Do::put: {
       muster::BatchBuilder builder;
-      if (!lanes_[a.lane]->put(bytes_of_batch(builder), a.request)) made.error = "the lane is full";
+      const auto bytes = bytes_of_batch(builder);
+      bool taken = false;
+      std::thread([&] { taken = static_cast<bool>(lanes_[a.lane]->put(bytes, a.request)); }).join();
+      if (!taken) made.error = "the lane is full";
       break;
     }
     case Do::flush: made.receipt = registry.flush(); break;
@@ -181,6 +217,29 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
       }
       break;
     case Do::unsubscribe: subscriptions_.erase(a.number); break;
+    case Do::spawn:
+      with_rows(a.rows, [&](const auto&... cs) {
+        const muster::SpawnOptions how{.parent = a.parent,
+                                       .before = a.before,
+                                       .name = a.name,
+                                       .clash = a.clash,
+                                       .count = static_cast<std::uint32_t>(a.number),
+                                       .ids = &made.made};
+        made.number = registry.spawn(a.text, how, cs...).bits();
+      });
+      break;
+    case Do::merge: made.receipt = registry.merge(a.target, a.text, &made.made); break;
+    case Do::define: define(a); break;
+    case Do::enable: made.receipt = registry.enable_handler(a.text, a.number != 0); break;
+    case Do::dismiss: recorder.late.erase(static_cast<std::uint32_t>(a.number)); break;
+    case Do::sweep:
+      made.number = sweep(watcher_->watched, a.number, [&](Entity e) { return registry.alive(e); });
+      break;
+    case Do::hand_over: hand_over(); break;
+    case Do::forget:
+      registry.remove_runtime_type<Spark>();
+      know_sparks();
+      break;
     case Do::reload: break;
   }
   return made;
@@ -232,191 +291,31 @@ Outcome perform(Model& model, const Action& a) {
     case Do::intern: made.number = model.intern(a.text).hash; break;
     case Do::grant: made.made.push_back(model.grant(static_cast<std::uint32_t>(a.number), a.author)); break;
     case Do::return_grant: model.return_grant(a.target, static_cast<std::uint32_t>(a.number)); break;
+    case Do::spawn: {
+      const muster::SpawnOptions how{.parent = a.parent,
+                                     .before = a.before,
+                                     .name = a.name,
+                                     .clash = a.clash,
+                                     .count = static_cast<std::uint32_t>(a.number),
+                                     .ids = &made.made};
+      made.number = model.spawn(a.text, how, a.rows).bits();
+      break;
+    }
+    case Do::merge: made.receipt = model.merge(a.target, a.text, &made.made); break;
+    case Do::define: model.define(a.spec); break;
+    case Do::enable: made.receipt = model.enable(a.text, a.number != 0); break;
+    case Do::sweep:
+      made.number = sweep(model.watched, a.number, [&](Entity e) { return model.alive(e); });
+      if (made.number) ++model.covered["manager: swept the dead"];
+      break;
+    case Do::forget: model.renew(id_of<Spark>, true, restored); break;
+    case Do::hand_over:
     case Do::subscribe:
     case Do::unsubscribe:
+    case Do::dismiss:
     case Do::reload: break;
   }
   return made;
-}
-
-// --- comparing
-
-namespace {
-
-std::string compare(const Receipt& expected, const Receipt& found) {
-  const bool same = expected.sequence == found.sequence && expected.handled == found.handled &&
-                    expected.unhandled == found.unhandled && expected.dead == found.dead &&
-                    expected.refused == found.refused && expected.cut_short == found.cut_short &&
-                    (expected.refused == 0 ||
-                     (expected.refusal.code == found.refusal.code && expected.refusal.entity == found.refusal.entity &&
-                      expected.refusal.type == found.refusal.type && expected.refusal.field == found.refusal.field));
-  return same ? std::string() : "receipt: expected " + show(expected) + "; found " + show(found);
-}
-
-std::string show(const LogEntry& entry) {
-  return entry.handler + " " + show(entry.self) + " message " + hex(entry.message) + " saw " +
-         std::to_string(entry.seen);
-}
-
-template <class T>
-std::string differ(const std::string& what, const T& expected, const T& found) {
-  if (expected == found) return {};
-  if constexpr (std::is_same_v<T, std::string>)
-    return what + ": expected '" + expected + "', found '" + found + "'";
-  else
-    return what + ": expected " + std::to_string(expected) + ", found " + std::to_string(found);
-}
-
-}  // namespace
-
-std::string compare(const Outcome& expected, const Outcome& found) {
-  if (!found.error.empty()) return found.error;
-  if (std::string difference = compare(expected.receipt, found.receipt); !difference.empty()) return difference;
-  if (expected.number != found.number)
-    return "expected " + std::to_string(expected.number) + ", found " + std::to_string(found.number);
-  if (expected.made != found.made) {
-    std::string text = "ids: expected";
-    for (const Entity e : expected.made) text += " " + show(e);
-    text += ", found";
-    for (const Entity e : found.made) text += " " + show(e);
-    return text;
-  }
-  return {};
-}
-
-std::string compare(const Recorder& expected, const Recorder& found) {
-  // Calls of handlers with state are in one order; those of each handler without state in its own.
-  const auto split = [](const Recorder& recorder) {
-    std::map<std::string, std::vector<const LogEntry*>> streams;
-    for (const LogEntry& entry : recorder.log) streams[entry.alone ? entry.handler : ""].push_back(&entry);
-    return streams;
-  };
-  auto a = split(expected), b = split(found);
-  for (const auto& [handler, entries] : b) a[handler];
-  for (const auto& [handler, entries] : a) {
-    const auto& others = b[handler];
-    for (std::size_t i = 0; i < std::max(entries.size(), others.size()); ++i) {
-      if (i >= entries.size()) return "call " + std::to_string(i) + " was not expected: " + show(*others[i]);
-      if (i >= others.size()) return "call " + std::to_string(i) + " did not come: " + show(*entries[i]);
-      if (*entries[i] != *others[i])
-        return "call " + std::to_string(i) + ": expected " + show(*entries[i]) + "; found " + show(*others[i]);
-    }
-  }
-  return {};
-}
-
-std::string compare(const std::vector<Input>& expected, const std::vector<Input>& found) {
-  for (std::size_t i = 0; i < std::max(expected.size(), found.size()); ++i) {
-    if (i >= expected.size()) return "input " + std::to_string(found[i].envelope.sequence) + " was not expected";
-    if (i >= found.size()) return "input " + std::to_string(expected[i].envelope.sequence) + " did not reach the sink";
-    const muster::Envelope &a = expected[i].envelope, &b = found[i].envelope;
-    if (a.sequence != b.sequence || a.author != b.author || a.request != b.request || a.kind != b.kind)
-      return "input: expected sequence " + std::to_string(a.sequence) + " author " + std::to_string(a.author) +
-             " request " + std::to_string(a.request) + " kind " + std::to_string(static_cast<int>(a.kind)) +
-             ", found sequence " + std::to_string(b.sequence) + " author " + std::to_string(b.author) + " request " +
-             std::to_string(b.request) + " kind " + std::to_string(static_cast<int>(b.kind));
-    Receipt one = expected[i].receipt;
-    one.cut_short = found[i].receipt.cut_short;
-    if (a.kind == muster::InputKind::flush) one = found[i].receipt;
-    if (std::string difference = compare(one, found[i].receipt); !difference.empty())
-      return "at the sink, input " + std::to_string(a.sequence) + ", " + difference;
-  }
-  return {};
-}
-
-std::string compare(const Model& model, const muster::EntityRegistry& registry) {
-  std::string d;
-  const auto number = [&](const char* what, std::uint64_t expected, std::uint64_t found) {
-    if (d.empty()) d = differ(what, expected, found);
-  };
-  const auto entity = [&](const std::string& what, Entity expected, Entity found) {
-    if (d.empty() && expected != found) d = what + ": expected " + show(expected) + ", found " + show(found);
-  };
-
-  // Rows in row order, with everything that is theirs.
-  const std::vector<Entity> order = model.row_order();
-  std::vector<Entity> found_order;
-  registry.each_entity([&](Entity e) { found_order.push_back(e); });
-  number("number of entities", order.size(), registry.entity_count());
-  number("number of rows", order.size(), found_order.size());
-  for (std::size_t i = 0; i < order.size() && d.empty(); ++i)
-    entity("row " + std::to_string(i), order[i], found_order[i]);
-  std::map<Entity, std::string> paths;
-  for (std::size_t i = 0; i < order.size() && d.empty(); ++i) {
-    const Entity e = order[i];
-    const Thing& thing = *model.find(e);
-    const std::string who = show(e) + " ";
-    if (!registry.alive(e)) return who + "is not alive";
-    std::vector<TypeId> types;
-    for (const auto& [type, value] : thing.components) types.push_back(type);
-    const auto found_types = registry.components(e);
-    if (!std::ranges::equal(types, found_types)) return who + "has other components than it should";
-    for (const auto& [type, value] : thing.components) {
-      const std::byte* found = registry.find(e, type);
-      if (!found) return who + "lacks the value of " + trial_types().at(type).name;
-      const Bytes bytes(reinterpret_cast<const char*>(found), value.size());
-      if (!value.empty() && bytes != value)
-        return who + trial_types().at(type).name + ": expected " + hex(value) + ", found " + hex(bytes);
-    }
-    entity(who + "parent", thing.parent, registry.parent(e));
-    number("depth", thing.depth, registry.depth(e));
-    number("number of children", thing.children.size(), registry.child_count(e));
-    Entity child = registry.first_child(e);
-    for (const Entity expected : thing.children) {
-      entity(who + "child", expected, child);
-      child = registry.next_sibling(child);
-    }
-    if (d.empty() && child) d = who + "has a child too many: " + show(child);
-    const Text name = model.name_of(e);
-    const std::string text = model.text(name);
-    if (d.empty()) d = differ(who + "name", text, std::string(registry.name(e)));
-    if (name) entity(who + "found by its name", e, registry.find_child(thing.parent, text));
-    const std::string path = model.path(e);
-    if (d.empty()) d = differ(who + "path", path, registry.path(e));
-    bool named = name && thing.depth < 12;
-    for (Entity up = thing.parent; up && named; up = model.find(up)->parent)
-      named = static_cast<bool>(model.name_of(up));
-    if (named) entity(who + "found by its path", e, registry.find_path(path));
-  }
-  if (!d.empty()) return d;
-
-  // Archetypes and ids.
-  const muster::Storage& storage = registry.storage();
-  number("number of archetypes", model.archetypes.size(), storage.next_archetype());
-  for (std::size_t i = 0; i < model.archetypes.size() && d.empty(); ++i)
-    if (!std::ranges::equal(model.archetypes[i], storage.archetypes()[i]->types))
-      d = "archetype " + std::to_string(i) + " holds other components";
-  const auto& ids = storage.ids();
-  entity("next id", model.peek_id(), ids.peek());
-  number("ids", model.generations.size(), ids.indices());
-  number("retired ids", model.retired, ids.retired());
-  number("free ids", model.free_queue.size(), ids.free_queue().size());
-  for (std::size_t i = 0; i < model.free_queue.size() && d.empty(); ++i)
-    number("free id", model.free_queue[i], ids.free_queue()[i]);
-  for (std::uint32_t i = 1; i < model.generations.size() && d.empty(); ++i) {
-    const Entity e{i, model.generations[i]};
-    number("generation", e.generation, ids.slot(i).generation);
-    number("alive", model.states[i] == IdState::alive, registry.alive(e));
-    number("reserved", model.states[i] == IdState::reserved, storage.in_state(e, muster::IdState::reserved));
-    number("granted", model.states[i] == IdState::granted, storage.in_state(e, muster::IdState::granted));
-  }
-
-  number("number of texts", model.texts.size(), registry.text_count());
-  for (std::size_t i = 0; i < model.texts.size() && d.empty(); ++i)
-    d = differ("text " + std::to_string(i), model.texts[i], std::string(registry.text_at(i)));
-  number("clock", model.now_ns, registry.now_ns());
-  std::uint64_t due = 0;
-  number("a timer waits", !model.timers.empty(), registry.next_due(due));
-  if (!model.timers.empty()) number("next due time", model.timers.begin()->first.first, due);
-  number("sequence", model.sequence, registry.sequence());
-  const auto& c = registry.counters();
-  number("counted messages", model.counters.messages, c.messages);
-  number("counted unhandled", model.counters.unhandled, c.unhandled);
-  number("counted dead", model.counters.dead, c.dead);
-  number("counted refused", model.counters.refused, c.refused);
-  number("counted carried", model.counters.carried, c.carried);
-  number("counted overtaken", model.counters.overtaken, c.overtaken);
-  return d;
 }
 
 }  // namespace naive

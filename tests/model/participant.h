@@ -23,7 +23,7 @@ struct Outcome {
 
 class Participant {
  public:
-  explicit Participant(std::uint64_t cascade_messages_max);
+  explicit Participant(muster::RegistryOptions options);
   ~Participant();
   Participant(const Participant&) = delete;
   Participant& operator=(const Participant&) = delete;
@@ -39,10 +39,17 @@ class Participant {
 
  private:
   class Sink;
+  void know_voices();
+  void know_sparks();
+  void add_managers();
+  void hand_over();
+  void define(const Action& action);
   Receipt push(const Message& message);
   void post(const Message& message);
 
   std::unique_ptr<Sink> sink_;
+  std::unique_ptr<Ledger> ledger_;
+  std::unique_ptr<Watcher> watcher_;
   std::vector<std::shared_ptr<muster::InboxLane>> lanes_;
   std::map<std::uint64_t, muster::Subscription> subscriptions_;
 };
@@ -51,9 +58,10 @@ class Participant {
 Outcome perform(Model& model, const Action& action);
 
 /// The first difference between model and registry, in words; empty where there is none.
-std::string compare(const Model& model, const muster::EntityRegistry& registry);
+/// `loaded`: it began with saved state, and has other values of runtime components.
+std::string compare(const Model& model, const Participant& participant, bool loaded);
 std::string compare(const Outcome& expected, const Outcome& found);
-std::string compare(const Recorder& expected, const Recorder& found);
+std::string compare(const Recorder& expected, const Recorder& found, bool loaded);
 std::string compare(const std::vector<Input>& expected, const std::vector<Input>& found);
 
 }  // namespace naive

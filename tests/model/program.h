@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/model/actions.h"
@@ -22,6 +24,10 @@ struct Program {
   std::vector<Step> steps;
 };
 Program make_program(std::uint64_t seed);
+/// How each registry of a program is made: the place to vary what must make no difference.
+muster::RegistryOptions registry_options(const Program& program);
+/// How often each kind of step comes, of the sum.
+std::span<const std::pair<Do, unsigned>> step_weights();
 
 struct Failure {
   std::size_t step = 0;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 
 namespace naive {
 
@@ -25,32 +26,43 @@ constexpr bool under_sanitizer = false;
 constexpr bool under_sanitizer = false;
 #endif
 
-/// How long and from where: a fixed number of seeds from the first; or, where MUSTER_SOAK_MINUTES is set and the number is
-/// not, as many as fit half of that time, from a seed that is new each time.
+/// How long and from where: a fixed number of seeds from the first. Where MUSTER_SOAK_MINUTES is set and the number is not:
+/// `soak_first` of them, however long that takes, and then as many as fit half of that time, which are new each time.
 class Seeds {
  public:
-  Seeds(const char* count_variable, const char* first_variable, std::uint64_t usual) {
+  Seeds(const char* count_variable, const char* first_variable, std::uint64_t usual, std::uint64_t soak_first = 0) {
     using std::chrono::seconds;
     using std::chrono::steady_clock;
     using std::chrono::system_clock;
     const std::uint64_t minutes = std::getenv(count_variable) ? 0 : number_in("MUSTER_SOAK_MINUTES", 0);
     const auto now = std::chrono::duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
     until_ = steady_clock::now() + seconds(30 * minutes);
-    count_ = minutes ? ~std::uint64_t{0} : number_in(count_variable, usual);
     timed_ = minutes != 0;
-    first_ = number_in(first_variable, minutes ? static_cast<std::uint64_t>(now) * 1'000'000 : 1);
+    count_ = timed_ ? soak_first : number_in(count_variable, usual);
+    first_ = number_in(first_variable, 1);
+    new_first_ = static_cast<std::uint64_t>(now) * 1'000'000;
   }
   /// The next seed; false where they are used up.
   bool next(std::uint64_t& seed) {
-    if (done_ == count_ || (timed_ && std::chrono::steady_clock::now() >= until_)) return false;
-    seed = first_ + done_++;
+    if (done_ < count_) {
+      seed = first_ + done_++;
+      return true;
+    }
+    if (!timed_ || std::chrono::steady_clock::now() >= until_) return false;
+    seed = new_first_ + done_++ - count_;
     return true;
   }
   std::uint64_t first() const { return first_; }
   std::uint64_t done() const { return done_; }
+  /// Which there were, for people: "1 and on, then 1795233600000000 and on".
+  std::string text() const {
+    const std::string fixed = std::to_string(first_) + " and on";
+    if (done_ <= count_) return fixed;
+    return (count_ ? fixed + ", then " : std::string()) + std::to_string(new_first_) + " and on";
+  }
 
  private:
-  std::uint64_t first_ = 1, count_ = 0, done_ = 0;
+  std::uint64_t first_ = 1, new_first_ = 1, count_ = 0, done_ = 0;
   bool timed_ = false;
   std::chrono::steady_clock::time_point until_;
 };

@@ -7,12 +7,13 @@
 #include <utility>
 
 #include "tests/model/foreign.h"
-#include "tests/model/naive_model.h"
+#include "tests/model/naive_messages.h"
 #include "tests/model/trial.h"
+#include "tests/model/voice.h"
 
 namespace naive {
 
-/// Calls f.operator()<T>() for each component of trial.fbs.
+/// Calls f.operator()<T>() for each component of trial.fbs and each runtime component.
 template <class F>
 void each_component(F&& f) {
   f.template operator()<trial::Life>();
@@ -25,6 +26,8 @@ void each_component(F&& f) {
   f.template operator()<trial::Big>();
   f.template operator()<trial::Frozen>();
   f.template operator()<trial::Marked>();
+  f.template operator()<muster::Has<Voice>>();
+  f.template operator()<muster::Has<Spark>>();
 }
 
 /// Calls f(message) with the message of trial.fbs (or Update) that has this type; false where there is none.
@@ -47,6 +50,9 @@ bool with_message(TypeId type, const Bytes& payload, F&& f) {
   one.template operator()<trial::Alarm>();
   one.template operator()<trial::Turn>();
   one.template operator()<trial::Broad>();
+  one.template operator()<trial::Enlist>();
+  one.template operator()<trial::Raise>();
+  one.template operator()<trial::Stock>();
   one.template operator()<trial::Orphan>();
   one.template operator()<muster::Update>();
   one.template operator()<muster::Destroy>();

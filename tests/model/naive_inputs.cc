@@ -1,0 +1,284 @@
+// The naive model's inputs and its two queues.
+#include <algorithm>
+#include <utility>
+
+#include "tests/model/naive_kinds.h"
+#include "tests/model/naive_model.h"
+
+namespace naive {
+
+using muster::InputKind;
+
+namespace {
+
+void add(Receipt& sum, const Receipt& one) {
+  if (sum.refused == 0) sum.refusal = one.refusal;
+  sum.handled += one.handled;
+  sum.unhandled += one.unhandled;
+  sum.dead += one.dead;
+  sum.refused += one.refused;
+}
+
+}  // namespace
+
+bool same_run(const Message& a, const Message& b) {
+  const auto kinds = [](const RowValues& rows) {
+    std::set<TypeId> types;
+    for (const auto& [type, value] : rows) types.insert(type);
+    return types;
+  };
+  return a.to == b.to && a.to != Message::To::span && a.to != Message::To::later && a.type == b.type &&
+         a.parts == b.parts && a.is_table == b.is_table && a.has_rows == b.has_rows && kinds(a.rows) == kinds(b.rows);
+}
+
+Model::Model(const Types& types, std::uint64_t cascade_messages_max)
+    : types_(types), cascade_messages_max_(cascade_messages_max) {}
+
+Receipt Model::deliver_input(const Messages& run, InputKind kind, std::uint64_t author, std::uint64_t request) {
+  Receipt receipt;
+  receipt.sequence = ++sequence;
+  const bool foreign = kind == InputKind::inbox || author != 0;
+  for (const Message& message : run) {
+    if (foreign && message.to == Message::To::later && message.timer != 0) {
+      // Ids of timers are the registry's to give.
+      note(refuse(RefusalCode::bad_value, {}, message.type), receipt);
+      continue;
+    }
+    deliver(message, receipt);
+  }
+  counters.messages += receipt.handled + receipt.unhandled + receipt.dead + receipt.refused;
+  counters.unhandled += receipt.unhandled;
+  counters.dead += receipt.dead;
+  counters.refused += receipt.refused;
+  if (receipt.refused) ++covered[std::string("refused: ") + muster::name(receipt.refusal.code)];
+  inputs.push_back({{receipt.sequence, author, request, kind}, receipt});
+  return receipt;
+}
+
+Receipt Model::deliver_posts() {
+  posts_open_ = false;
+  Receipt sum;
+  while (!posts_.empty()) {
+    const Run run = std::move(posts_.front());
+    posts_.pop_front();
+    const Receipt one = deliver_input(run.messages, InputKind::post, 0, 0);
+    add(sum, one);
+    sum.sequence = one.sequence;
+  }
+  return sum;
+}
+
+bool Model::deliver_cascade() {
+  std::uint64_t left = cascade_messages_max_;
+  while (!cascade_.empty() && left > 0) {
+    const Message message = std::move(cascade_.front());
+    cascade_.pop_front();
+    Receipt receipt;
+    deliver(message, receipt);
+    --left;
+    counters.messages += receipt.handled + receipt.unhandled + receipt.dead + receipt.refused;
+    counters.unhandled += receipt.unhandled;
+    counters.dead += receipt.dead;
+    counters.refused += receipt.refused;
+    if (receipt.refused) ++covered[std::string("refused in a cascade: ") + muster::name(receipt.refusal.code)];
+  }
+  if (cascade_.empty()) return true;
+  ++counters.carried;
+  ++covered["cascade cut short"];
+  return false;
+}
+
+void Model::deliver_carried() {
+  if (cascade_.empty() || deliver_cascade()) return;
+  ++counters.overtaken;
+  ++covered["carried messages overtaken"];
+}
+
+Receipt Model::input(const Messages& batch, std::uint64_t author, std::uint64_t request) {
+  deliver_posts();
+  Receipt receipt = deliver_input(batch, InputKind::push, author, request);
+  receipt.cut_short = !deliver_cascade();
+  return receipt;
+}
+
+Receipt Model::push(Message message) {
+  if (message.to == Message::To::span && message.targets.empty()) return {};
+  posts_open_ = false;
+  deliver_carried();
+  return input({std::move(message)}, 0, 0);
+}
+
+void Model::post(Message message) {
+  if (message.to == Message::To::span && message.targets.empty()) return;
+  if (!posts_open_ || posts_.empty() || posts_.back().own || !same_run(posts_.back().messages.back(), message))
+    posts_.emplace_back();
+  const bool own = message.to == Message::To::span || message.to == Message::To::later;
+  posts_.back().messages.push_back(std::move(message));
+  posts_.back().own = own;
+  posts_open_ = true;
+}
+
+std::uint64_t Model::post_later(std::uint64_t due_ns, Message inner) {
+  const std::uint64_t id = next_timer++;
+  post(later(due_ns, id, std::move(inner)));
+  return id;
+}
+
+/// A replayed input of the host brings the ids that the host took when it made it.
+void Model::claim(const Messages& batch) {
+  for (const Message& message : batch) {
+    if (message.to == Message::To::later) next_timer = std::max(next_timer, message.timer + 1);
+    if ((message.type != id_of<muster::Create> && !is_tree(message.type)) || message.to == Message::To::later) continue;
+    for (const Entity target : message.targets)
+      if (target == peek_id()) reserve();
+  }
+}
+
+Receipt Model::push_foreign(const Messages& batch, std::uint64_t author, std::uint64_t request) {
+  deliver_carried();
+  deliver_posts();
+  if (author == 0) claim(batch);
+  return input(batch, author, request);
+}
+
+void Model::post_foreign(const Messages& batch) {
+  claim(batch);
+  posts_.push_back({batch, true});
+  posts_open_ = false;
+}
+
+void Model::put(std::size_t lane, const Messages& batch, std::uint64_t request) {
+  lanes[lane].second.emplace_back(batch, request);
+}
+
+Receipt Model::flush() {
+  bool idle = !waiting();
+  for (const auto& [author, batches] : lanes) idle = idle && batches.empty();
+  Receipt sum;
+  sum.sequence = sequence;
+  if (idle) return sum;
+  deliver_carried();
+  sum = deliver_posts();
+  for (auto& [author, batches] : lanes) {
+    const auto taken = std::exchange(batches, {});
+    for (const auto& [batch, request] : taken) add(sum, deliver_input(batch, InputKind::inbox, author, request));
+  }
+  inputs.push_back({{++sequence, 0, 0, InputKind::flush}, {}});
+  sum.sequence = sequence;
+  sum.cut_short = !deliver_cascade();
+  return sum;
+}
+
+Receipt Model::advance(std::uint64_t ns) {
+  deliver_carried();
+  Receipt sum = deliver_posts();
+  const Receipt own = deliver_input({world(muster::Advance{.ns = ns})}, InputKind::advance, 0, 0);
+  add(sum, own);
+  sum.sequence = own.sequence;
+  deliver_cascade();
+  const std::uint64_t until = now_ns + ns;
+  while (!timers.empty() && timers.begin()->first.first <= until) {
+    const std::uint64_t due = timers.begin()->first.first;
+    now_ns = std::max(now_ns, due);
+    while (!timers.empty() && timers.begin()->first.first == due) {
+      for (const Message& message : timers.begin()->second) cascade_.push_back(message);
+      timers.erase(timers.begin());
+      ++covered["timer fell due"];
+    }
+    deliver_cascade();
+  }
+  now_ns = until;
+  sum.cut_short = !cascade_.empty();
+  return sum;
+}
+
+Text Model::intern(std::string_view text) {
+  if (text.empty()) return {};
+  const Text hash{muster::hash64(text)};
+  if (knows(hash)) return hash;
+  Message message{
+      .to = Message::To::world, .type = id_of<muster::InternText>, .payload = Bytes(text), .is_table = true};
+  push(std::move(message));
+  return hash;
+}
+
+Entity Model::create(Entity parent, std::string_view name, const RowValues& rows_given) {
+  const Text text = intern(name);
+  const Entity made = reserve();
+  Message message = one(made, muster::Create{.parent = parent, .name = text});
+  message.has_rows = true;
+  message.rows = rows_given;
+  return push(std::move(message)).handled ? made : Entity{};
+}
+
+std::vector<Entity> Model::create_many(std::uint32_t count, const RowValues& rows_given) {
+  std::vector<Entity> made;
+  for (std::uint32_t i = 0; i < count; ++i) made.push_back(reserve());
+  Message message = span(std::span<const Entity>(made), muster::Create{});
+  message.has_rows = true;
+  message.rows = rows_given;
+  push(std::move(message));
+  return made;
+}
+
+Entity Model::spawn(std::string_view what, const muster::SpawnOptions& options, const RowValues& root) {
+  const Text name = intern(options.name);
+  const auto known = templates_.find(text_of(what));
+  if (known == templates_.end()) return {};
+  Message message = span(std::span<const Entity>(), muster::Spawn{.what = text_of(what),
+                                                                  .parent = options.parent,
+                                                                  .before = options.before,
+                                                                  .name = name,
+                                                                  .clash = options.clash});
+  for (std::size_t i = Flat(known->second).nodes.size() * options.count; i > 0; --i)
+    message.targets.push_back(reserve());
+  if (options.ids) *options.ids = message.targets;
+  message.has_rows = !root.empty();
+  message.rows = root;
+  const Entity made = message.targets.empty() ? Entity{} : message.targets[0];
+  return push(std::move(message)).handled ? made : Entity{};
+}
+
+Receipt Model::merge(Entity top, std::string_view what, std::vector<Entity>* ids) {
+  Message message = span(std::span<const Entity>(&top, 1), muster::MergeTemplate{.what = text_of(what)});
+  if (const auto known = templates_.find(text_of(what)); known != templates_.end()) {
+    const Flat flat(known->second);
+    std::vector<bool> there(flat.nodes.size(), false);
+    there[0] = true;
+    for (std::size_t i = 1; i < flat.nodes.size(); ++i) {
+      const std::uint32_t up = flat.parents[i];
+      const Entity found = there[up] ? find_child(message.targets[up], text_of(flat.nodes[i]->name)) : Entity{};
+      there[i] = static_cast<bool>(found);
+      message.targets.push_back(found ? found : reserve());
+    }
+  }
+  *ids = message.targets;
+  return push(std::move(message));
+}
+
+Receipt Model::define(std::shared_ptr<const TemplateSpec> spec) {
+  Message message{.to = Message::To::world, .type = id_of<muster::DefineTemplate>, .payload = spec->name};
+  message.is_table = true;
+  message.defines = std::move(spec);
+  return push(std::move(message));
+}
+
+Receipt Model::enable(std::string_view name, bool enabled) {
+  const Text text = intern(name);
+  return push(world(muster::EnableHandler{.name = text, .enabled = enabled}));
+}
+
+Entity Model::grant(std::uint32_t count, std::uint64_t author) {
+  posts_open_ = false;
+  deliver_carried();
+  deliver_posts();
+  const auto first = static_cast<std::uint32_t>(generations.size());
+  input({world(muster::Grant{.first = first, .count = count, .author = author})}, 0, 0);
+  return {first, 1};
+}
+
+void Model::return_grant(Entity first, std::uint32_t count) {
+  push(world(muster::ReturnGrant{.first = first.index, .count = count}));
+}
+
+}  // namespace naive

@@ -1,0 +1,247 @@
+// Runs a random program on the naive model, on a registry, and on the one that was loaded from what that one saved.
+#include <algorithm>
+#include <functional>
+
+#include "tests/model/participant.h"
+#include "tests/model/program.h"
+#include "tests/model/settings.h"
+#include "tests/model/trial_types.h"
+
+namespace naive {
+
+muster::RegistryOptions registry_options(const Program& program) {
+  return {.cascade_messages_max = program.cascade_messages_max};
+}
+
+namespace {
+
+/// Runs one program.
+class Run {
+ public:
+  Run(const Program& program, bool trace) : program_(program), trace_(trace) {
+    model_ = std::make_unique<Model>(trial_types(), program.cascade_messages_max);
+    for (std::size_t lane = 0; lane < lane_count; ++lane) model_->lanes.push_back({lane_author(lane), {}});
+    registry_ = std::make_unique<Participant>(registry_options(program));
+  }
+
+  Report run() {
+    for (std::size_t i = 0; i < program_.steps.size() && !report_.failure; ++i) {
+      running(program_.seed, i, name(program_.steps[i].what));
+      step(i);
+      report_.steps = i + 1;
+      const bool last = i + 1 == program_.steps.size();
+      if (!report_.failure && (i % 20 == 19 || last)) check_state(i);
+    }
+    registry_.reset();
+    loaded_.reset();
+    if (!report_.failure && Voice::alive() + Spark::alive() != 0)
+      fail(program_.steps.size() - 1, "runtime components outlive their registries");
+    report_.covered.merge(model_->covered);
+    return std::move(report_);
+  }
+
+ private:
+  void fail(std::size_t step, std::string what) {
+    if (!report_.failure && !what.empty()) report_.failure = Failure{step, std::move(what)};
+  }
+
+  void step(std::size_t i) {
+    const Step& s = program_.steps[i];
+    Do what = s.what;
+    // Worlds stay small enough to be compared often.
+    const std::size_t most = program_.crowd ? 3000 : 250;
+    if (model_->row_order().size() > most &&
+        (what == Do::create || what == Do::create_many || what == Do::push || what == Do::spawn || what == Do::merge))
+      what = Do::destroy;
+    // What waits behind a bound is gone after the next input: few moments would be met by chance.
+    if (model_->carried() && s.seed % 8 == 0) what = Do::reload;
+    const Situation situation{*model_, subscribed_, granted_, program_.crowd};
+    const Action action = decide(what, s.seed, situation);
+    if (trace_) report_.trace.push_back(describe(action));
+    ++report_.covered[std::string("step: ") + name(what)];
+    count(action);
+
+    if (what == Do::reload) return reload(i);
+    Outcome expected;
+    active_recorder = &recorder_;
+    if (what == Do::subscribe)
+      expected.number = subscribe(action, i);
+    else if (what == Do::unsubscribe)
+      unsubscribe(action.number);
+    else if (what == Do::dismiss)
+      dismiss(static_cast<std::uint32_t>(action.number));
+    else
+      expected = perform(*model_, action);
+    for (Participant* participant : participants()) {
+      const Outcome found = participant->perform(action, i);
+      fail(i, compare(expected, found));
+      compare_records(i, *participant);
+    }
+    if (what == Do::grant)
+      for (std::uint32_t n = 0; n < action.number; ++n) granted_.push_back({expected.made[0].index + n, 1});
+    if (!model_->gone.empty()) ++report_.covered["manager: told of deaths"];
+    model_->inputs.clear();
+    model_->gone.clear();
+    recorder_.log.clear();
+    const std::uint64_t hash = registry_->registry.hash();
+    report_.hash = (report_.hash ^ hash) * 0x100000001b3ull + 1;
+    if (loaded_ && loaded_->registry.hash() != hash) {
+      fail(i, "the loaded registry has another hash");
+      fail(i, "saved: " + compare(*model_, *registry_, false));
+    }
+  }
+
+  std::vector<Participant*> participants() {
+    std::vector<Participant*> all{registry_.get()};
+    if (loaded_) all.push_back(loaded_.get());
+    return all;
+  }
+  void compare_records(std::size_t i, Participant& participant) {
+    const std::string prefix = &participant == loaded_.get() ? "loaded registry: " : "";
+    const auto say = [&](const std::string& difference) {
+      if (!difference.empty()) fail(i, prefix + difference);
+    };
+    say(compare(recorder_, participant.recorder, &participant == loaded_.get()));
+    if (participant.recorder.ledger->told != model_->gone)
+      say("a manager was told of other deaths, or in another order");
+    participant.recorder.ledger->told.clear();
+    say(compare(model_->inputs, participant.inputs));
+    say(participant.trouble);
+    participant.recorder.log.clear();
+    participant.inputs.clear();
+  }
+
+  void check_state(std::size_t i) {
+    for (Participant* participant : participants()) {
+      const bool loaded = participant == loaded_.get();
+      const std::string difference = compare(*model_, *participant, loaded);
+      if (!difference.empty()) fail(i, (loaded ? "loaded registry: " : "") + difference);
+    }
+    std::uint64_t voices = 0;
+    for (const Entity e : model_->row_order())
+      voices += model_->find(e)->components.count(id_of<Voice>) + model_->find(e)->components.count(id_of<Spark>);
+    if (voices * participants().size() != Voice::alive() + Spark::alive())
+      fail(i, "another number of runtime values is alive than entities have");
+  }
+
+  std::uint64_t subscribe(const Action& action, std::uint64_t slot) {
+    Handler handler = handler_kinds()[action.kind].model(recorder_);
+    handler.name = action.text;
+    handler.priority = action.options.priority;
+    handler.before = action.options.before;
+    handler.after = action.options.after;
+    const std::uint64_t ordinal = model_->subscribe(std::move(handler));
+    if (!ordinal) return 0;
+    subscribed_.push_back({slot, ordinal, action.kind, action.text, action.options});
+    ++report_.covered[std::string("handler: ") + handler_kinds()[action.kind].name];
+    return 1;
+  }
+  void unsubscribe(std::uint64_t slot) {
+    const auto at = std::ranges::find(subscribed_, slot, &Subscribed::slot);
+    if (at == subscribed_.end()) return;
+    model_->unsubscribe(at->ordinal);
+    subscribed_.erase(at);
+  }
+
+  void dismiss(std::uint32_t slot) {
+    const auto at = recorder_.late.find(slot);
+    if (at == recorder_.late.end()) return;
+    model_->unsubscribe(at->second.ordinal);
+    recorder_.late.erase(at);
+    ++report_.covered["handler that was begun inside a handler: ended from outside"];
+  }
+
+  /// Subscribes what is in force, in the order it was subscribed in.
+  void subscribe_again(Participant& loaded) {
+    std::map<std::uint64_t, std::function<void()>> all;
+    for (const Subscribed& each : subscribed_) all[each.ordinal] = [&] { loaded.subscribe(each); };
+    for (const auto& [slot, late] : recorder_.late)
+      all[late.ordinal] = [&, slot] { install_late(loaded.registry, loaded.recorder, slot, late); };
+    for (const auto& [ordinal, again] : all) again();
+  }
+
+  /// Saves, loads into a new registry with the same handlers, and goes on with both.
+  void reload(std::size_t i) {
+    check_state(i);
+    if (report_.failure) return;
+    if (model_->requests_wait()) {  // handlers are code: what was asked of them is lost, so the futures differ
+      ++report_.covered["not loaded: handlers wait to begin or end"];
+      return;
+    }
+    // Handlers that were refused, or ended by others, are forgotten on both sides: who ends them sends a message.
+    std::erase_if(recorder_.late, [&](const auto& slot) { return !model_->subscribed(slot.second.ordinal); });
+    for (Participant* participant : participants())
+      std::erase_if(participant->recorder.late, [&](const auto& slot) { return !recorder_.late.contains(slot.first); });
+    const StateRows saved = registry_->save();
+    loaded_.reset();
+    auto loaded = std::make_unique<Participant>(registry_options(program_));
+    subscribe_again(*loaded);
+    loaded->recorder.begins = registry_->recorder.begins;
+    RowsSource source(saved);
+    if (const auto done = loaded->registry.load(source); !done) return fail(i, "load: " + done.error().text());
+    for (std::size_t lane = 0; lane < lane_count; ++lane)
+      for (const auto& [batch, request] : model_->lanes[lane].second) {
+        Action put{.what = Do::put, .batch = batch, .request = request, .lane = lane};
+        loaded->perform(put, 0);
+      }
+    if (loaded->registry.hash() != registry_->registry.hash()) return fail(i, "loaded: another hash");
+    const StateRows again = loaded->save();
+    if (again != saved) {
+      for (const auto& [key, bytes] : saved)
+        if (const auto at = again.find(key); at == again.end() || at->second != bytes)
+          return fail(i, "saved again, it has other bytes: " + muster::StateError{key, ""}.text());
+      return fail(i, "saved again, it has more rows");
+    }
+    if (model_->timers.size() != static_cast<std::size_t>(std::ranges::count_if(saved, [](const auto& row) {
+          return row.first.section == muster::StateSection::timers;
+        })))
+      return fail(i, "another number of timers was saved");
+    loaded_ = std::move(loaded);
+    std::vector<Entity> voices;
+    for (const Entity e : model_->row_order())
+      if (model_->find(e)->components.contains(id_of<Voice>)) voices.push_back(e);
+    if (loaded_->recorder.restored != voices) fail(i, "restore hooks came for others, or in another order");
+    model_->renew(id_of<Voice>, false, restored);
+    model_->renew(id_of<Spark>, false, restored);
+    check_state(i);
+    if (!model_->ledger.empty()) ++report_.covered["saved and loaded with what a manager holds"];
+    if (!model_->templates().empty()) ++report_.covered["saved and loaded with templates"];
+    if (!recorder_.late.empty()) ++report_.covered["saved and loaded with handlers begun inside handlers"];
+    ++report_.covered["saved and loaded"];
+    if (model_->carried()) ++report_.covered["saved and loaded with carried messages"];
+    if (model_->posted()) ++report_.covered["saved and loaded with posts waiting"];
+    if (!model_->timers.empty()) ++report_.covered["saved and loaded with timers waiting"];
+  }
+
+  void count(const Action& a) {
+    const auto message = [&](const Message& m) {
+      static constexpr const char* to[] = {"one entity", "a span", "the world", "parts of a line", "a later time"};
+      ++report_.covered[std::string("message to ") + to[static_cast<int>(m.to)]];
+      ++report_.covered["message: " + trial_types().at(m.type).name];
+      if (m.is_table) ++report_.covered["table"];
+    };
+    if (a.batch.size() > 1 && a.batch[0].to == Message::To::one)
+      ++report_.covered["batch with a payload for each target"];
+    if (a.what == Do::define) {
+      static constexpr const char* from[] = {"nothing", "an entity", "a base, plus and minus components"};
+      ++report_.covered[std::string("template made from ") + from[static_cast<int>(a.how)]];
+    }
+    if (a.what == Do::push || a.what == Do::post) message(a.message);
+    for (const Message& m : a.batch) message(m);
+  }
+
+  const Program& program_;
+  bool trace_;
+  Report report_;
+  Recorder recorder_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Participant> registry_, loaded_;
+  std::vector<Subscribed> subscribed_;
+  std::vector<Entity> granted_;
+};
+
+}  // namespace
+
+Report run(const Program& program, bool trace) { return Run(program, trace).run(); }
+
+}  // namespace naive
