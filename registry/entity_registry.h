@@ -40,6 +40,7 @@
 #include "registry/template.h"
 #include "registry/types_known.h"
 #include "schema/muster.h"
+#include "schema/table.h"
 
 namespace muster {
 
@@ -187,6 +188,23 @@ class EntityRegistry {
   Receipt push_subtree(Entity target, std::uint64_t parts, const M& message) {
     open<M>().append_subtree(target, parts, message);
     return deliver_pushed();
+  }
+  /// A table: to an entity, or (nil) to everyone who matches.
+  template <TableMessageType M>
+    requires NativeTable<M>
+  Receipt push(Entity target, const M& message) {
+    open<M>().append_table(TypeTraits<M>::id, target, encode(message));
+    return deliver_pushed();
+  }
+  template <TableMessageType M>
+    requires NativeTable<M>
+  Receipt push(const M& message) {
+    return push(Entity{}, message);
+  }
+  template <TableMessageType M>
+    requires NativeTable<M>
+  void post(Entity target, const M& message) {
+    posting<M>().append_table(TypeTraits<M>::id, target, encode(message));
   }
   /// Any batch: made by a BatchBuilder from known types, or judged by the Verifier.
   Receipt push_batch(std::span<const std::byte> batch, std::uint64_t author = 0, std::uint64_t request = 0);

@@ -14,6 +14,7 @@
 #include "registry/template.h"
 #include "registry/types_known.h"
 #include "schema/muster.h"
+#include "schema/table.h"
 
 namespace muster {
 
@@ -43,6 +44,13 @@ class Outbox {
   void push(const M& message) {
     types_.need<M>();
     arena_.append_world(message);
+  }
+  /// A table: to an entity, or (nil) to everyone who matches.
+  template <TableMessageType M>
+    requires NativeTable<M>
+  void push(Entity target, const M& message) {
+    types_.need<M>();
+    arena_.append_table(TypeTraits<M>::id, target, encode(message));
   }
   /// `parts`: a mask of SubtreeParts.
   template <MessageType M>

@@ -9,18 +9,19 @@
 namespace skirmish {
 
 muster::Handlers install(muster::EntityRegistry& registry) {
+  // guide: keeping
   muster::Handlers handlers;
-  const auto field = std::make_shared<Field>();
   handlers.keep(std::make_shared<managers::Grid>(registry, 16.0f));
-  managers::Meshes& meshes = handlers.keep(std::make_shared<managers::Meshes>(registry));
+  managers::Meshes& meshes = handlers.keep(std::make_shared<managers::Meshes>(registry));  // go after the last handler
+  handlers.add(registry.subscribe("skirmish.collect_meshes", [&meshes](const muster::Update&) { meshes.collect(32); },
+                                  {.external_writes = {"meshes"}}));
+  // guide: end
+  const auto field = std::make_shared<Field>();
   add_deploy(registry, handlers);
   add_squads(registry, handlers, field);
   add_contacts(registry, handlers);
   add_fire(registry, handlers);
   add_losses(registry, handlers);
-  // What the fallen were drawn with goes by and by.
-  handlers.add(registry.subscribe("skirmish.collect_meshes", [&meshes](const muster::Update&) { meshes.collect(32); },
-                                  {.external_writes = {"meshes"}}));
   return handlers;
 }
 

@@ -87,6 +87,7 @@ class Counter {
                                        {.before = {NAME ".step"}, .after = {NAME ".step"}}));
     if (told_to("take a name")) handlers_.add(registry.subscribe("other.step", [](const Step&, const Count&) {}));
   }
+  // guide: state
   static constexpr std::uint32_t state_version = BUILD;
   void hand_over(std::vector<std::byte>& out) const {
     if (told_to("keep its state")) throw std::runtime_error("busy");
@@ -99,6 +100,7 @@ class Counter {
     std::memcpy(&total_, bytes.data(), sizeof total_);
     return {};
   }
+  // guide: end
 
   void begin(muster::EntityRegistry& registry) {
     if (told_to("fail to begin")) throw std::runtime_error("no map");

@@ -1,0 +1,24 @@
+// The chapters of docs/guide.md, each a function that runs its snippets. What is between `// guide: NAME` and
+// `// guide: end` is what the guide shows.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <source_location>
+
+namespace guide {
+
+/// Stops the program where something does not hold.
+inline void must(bool holds, std::source_location at = std::source_location::current()) {
+  if (holds) return;
+  std::fprintf(stderr, "%s:%u: this does not hold\n", at.file_name(), static_cast<unsigned>(at.line()));
+  std::exit(1);
+}
+
+void components();
+void messages();
+void handlers();
+void managers();
+void templates();
+
+}  // namespace guide

@@ -1,0 +1,83 @@
+#include <muster/registry.h>
+
+#include <cstring>
+#include <map>
+
+#include "examples/guide/guide.h"
+#include "examples/guide/guide_types.h"
+
+namespace guide {
+
+namespace {
+
+// guide: a manager
+/// Points per entity, in a map of its own.
+class Scores final : public muster::Manager {
+ public:
+  explicit Scores(muster::EntityRegistry& registry) : registry_(registry) {
+    registry.add_manager("guide.scores", *this);  // takes over what was saved under this name
+    add_ = registry.subscribe("guide.score", *this, &Scores::add, {.external_writes = {"guide.scores"}});
+  }
+  ~Scores() override { registry_.remove_manager(*this); }
+
+  int of(muster::Entity e) const {
+    const auto at = points_.find(e);
+    return at == points_.end() ? 0 : at->second;
+  }
+
+  void on_destroyed(std::span<const muster::Entity> gone) override {
+    for (const muster::Entity e : gone) points_.erase(e);
+  }
+  /// What inspectors see.
+  void describe(muster::Entity e, const std::function<void(const muster::Held&)>& take) const override {
+    const auto at = points_.find(e);
+    if (at != points_.end()) take({.name = "score", .bytes = std::as_bytes(std::span(&at->second, 1))});
+  }
+  /// Everything that decides what it does later; the same history must give the same bytes.
+  void save(std::vector<std::byte>& out) const override {
+    for (const auto& [e, points] : points_) {
+      const Row row{e, points, 0};
+      const auto bytes = std::as_bytes(std::span(&row, 1));
+      out.insert(out.end(), bytes.begin(), bytes.end());
+    }
+  }
+  std::expected<void, std::string> load(std::uint32_t, std::span<const std::byte> bytes) override {
+    if (bytes.size() % sizeof(Row) != 0) return std::unexpected("scores are cut off");
+    points_.clear();
+    for (; !bytes.empty(); bytes = bytes.subspan(sizeof(Row))) {
+      Row row;
+      std::memcpy(&row, bytes.data(), sizeof row);
+      points_[row.entity] = row.points;
+    }
+    return {};
+  }
+
+ private:
+  struct Row {
+    muster::Entity entity;
+    std::int32_t points, zero;
+  };
+  void add(const Score& score, muster::Entity self) { points_[self] += score.points; }
+
+  muster::EntityRegistry& registry_;
+  std::map<muster::Entity, std::int32_t> points_;
+  muster::Subscription add_;
+};
+// guide: end
+
+}  // namespace
+
+void managers() {
+  muster::EntityRegistry registry;
+  // guide: using a manager
+  Scores scores(registry);
+  const muster::Entity orc = registry.create("orc");
+  registry.push(orc, Score{.points = 5});
+  registry.push(orc, Score{.points = 2});
+  must(scores.of(orc) == 7);
+  registry.destroy(orc);
+  must(scores.of(orc) == 0);
+  // guide: end
+}
+
+}  // namespace guide
