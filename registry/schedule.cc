@@ -39,7 +39,8 @@ bool never_meet(const Handler& a, const Handler& b) noexcept {
 }  // namespace
 
 bool reads_directory(const Handler& handler) noexcept {
-  return std::ranges::any_of(handler.terms, [](const Term& term) { return term.source != Source::self; });
+  return handler.has_state || handler.options.on_begin ||
+         std::ranges::any_of(handler.terms, [](const Term& term) { return term.source != Source::self; });
 }
 
 std::vector<Conflict> conflicts(const Handler& a, const Handler& b) {

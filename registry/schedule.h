@@ -6,7 +6,8 @@
 //                             a component that the other excludes: they never meet
 //                             one writes an external resource that the other reads or writes
 //                             both have state (captures, an object, on_begin) and name no external resource
-//                             both take a Spawner; one takes a Spawner and the other finds entities by their ids
+//                             both take a Spawner; one takes a Spawner and the other finds entities by their ids, or has
+//                             state and may ask the registry whether one is alive
 //   one handler is split      over its rows, unless
 //                             it reads from ancestors what it writes: over branches, parents finished before children
 //                             it asks for no entity, takes a Spawner, has state and names no external resource, writes one,
@@ -53,7 +54,7 @@ struct Splitting {
   Source source = Source::self;
 };
 Splitting splitting(const Handler& handler) noexcept;
-/// Whether it finds other entities' rows by their ids.
+/// Whether it finds other entities' rows by their ids, or may.
 bool reads_directory(const Handler& handler) noexcept;
 
 /// The graph of one message's active handlers, in their order.

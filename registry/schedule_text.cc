@@ -16,6 +16,10 @@ std::string called(const Handler& h) {
   return h.name.empty() ? "the handler without a name, subscription " + std::to_string(h.ordinal) : quoted(h.name);
 }
 
+bool finds_others(const Handler& h) noexcept {
+  return std::ranges::any_of(h.terms, [](const Term& term) { return term.source != Source::self; });
+}
+
 class Words {
  public:
   Words(const MessageRoute& route, const TypeTable& types)
@@ -79,7 +83,9 @@ std::string Words::reason(const Conflict& c, const Handler& first, const Handler
     case ConflictKind::ids:
       if (c.first_writes && c.second_writes) return "both take a Spawner, which gives out ids one after another";
       return called(c.first_writes ? first : second) + " takes a Spawner, which gives out ids, and " +
-             called(c.first_writes ? second : first) + " finds other entities by theirs";
+             called(c.first_writes ? second : first) +
+             (finds_others(c.first_writes ? second : first) ? " finds other entities by theirs"
+                                                            : " has state and may ask who is alive");
   }
   return {};
 }

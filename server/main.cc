@@ -41,6 +41,7 @@ struct Arguments {
   std::string unix_path;
   std::string token_file;
   double hz = 0;
+  std::uint32_t workers = 1;
   bool make_new = false, must_exist = false, quiet = false;
 };
 
@@ -87,6 +88,7 @@ int serve(const Arguments& arguments) {
   try {
     WorldOptions options;
     options.hz = arguments.hz;
+    options.workers = arguments.workers;
     options.open = arguments.make_new     ? OpenMode::create_new
                    : arguments.must_exist ? OpenMode::open_existing
                                           : OpenMode::open_or_create;
@@ -178,6 +180,10 @@ int main(int argc, char** argv) {
   app.add_option("--unix", arguments.unix_path, "a Unix socket to listen on as well");
   app.add_option("--hz", arguments.hz, "ticks per second; 0: the world moves when something arrives")
       ->check(CLI::Range(0.0, 10'000.0))
+      ->capture_default_str();
+  app.add_option("--workers", arguments.workers,
+                 "threads that passes are spread over, with the results of one; 0: one per processor")
+      ->check(CLI::Range(0u, 256u))
       ->capture_default_str();
   app.add_option("--token-file", arguments.token_file, "a file whose first line is the token; otherwise one is drawn");
   auto* make_new = app.add_flag("--new", arguments.make_new, "the world must not be there yet");

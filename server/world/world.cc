@@ -1,4 +1,5 @@
 #include "server/world/world.h"
+#include "registry/thread_pool.h"
 
 #include <algorithm>
 #include <atomic>
@@ -34,10 +35,22 @@ std::uint64_t since(Clock::time_point earlier, Clock::time_point now) noexcept {
 
 }  // namespace
 
+namespace {
+
+std::unique_ptr<ThreadPool> make_pool(WorldOptions& options) {
+  if (options.workers == 1 || options.registry.executor) return nullptr;
+  auto pool = std::make_unique<ThreadPool>(options.workers);
+  options.registry.executor = pool.get();
+  return pool;
+}
+
+}  // namespace
+
 struct World::Impl {
   // The file goes last, with its lock; handlers end before the registry.
   WorldFile file;
   WorldOptions options;
+  std::unique_ptr<ThreadPool> pool;  // null: one worker, or the host's own executor
   EntityRegistry registry;
   Handlers handlers;
   std::shared_ptr<Wake> wake = std::make_shared<Wake>();  // shared with arrivals on other threads
@@ -55,7 +68,7 @@ struct World::Impl {
   bool timers_wait = false;      // and whether it was left running
 
   Impl(std::string path, WorldOptions given)
-      : file(open_file(path, given)), options(std::move(given)), registry(options.registry) {
+      : file(open_file(path, given)), options(std::move(given)), pool(make_pool(options)), registry(options.registry) {
     if (options.hz > 0) period_ns = 1e9 / options.hz;
   }
 

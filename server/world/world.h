@@ -23,6 +23,7 @@ struct WorldOptions {
   OpenMode open = OpenMode::open_or_create;
   std::string code = {};  ///< code identity of the host, kept with every checkpoint: which build ran the handlers
   RegistryOptions registry = {};
+  std::uint32_t workers = 1;  ///< that passes are spread over, the owner's thread included; 0: one per processor
 };
 
 /// One tick. Empty (false) after stop().

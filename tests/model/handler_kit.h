@@ -61,6 +61,7 @@ Term up(Source source, Presence presence = Presence::required, TypeId anchor = 0
 }
 
 inline void alone(const char* handler, const Bytes& message, Entity e, std::uint64_t seen = 0) {
+  if (active_recorder->quiet) return;
   active_recorder->log.push_back({.handler = handler, .message = message, .self = e, .seen = seen, .alone = true});
 }
 

@@ -46,13 +46,15 @@ struct Recorder {
   std::map<std::uint32_t, Late> late;  ///< by slot
   Ledger* ledger = nullptr;
   Watcher* watcher = nullptr;
+  bool quiet = false;            ///< keeps no log: handlers run on several threads
   std::vector<Entity> restored;  ///< whose runtime values a restore hook was called for
 
   void add(const char* handler, const Bytes& message, Entity self, std::uint64_t seen = 0) {
-    log.push_back({.handler = handler, .message = message, .self = self, .seen = seen});
+    if (!quiet) log.push_back({.handler = handler, .message = message, .self = self, .seen = seen});
   }
   /// What it saw is of one process: the model tells both.
   void add_of_process(const char* handler, const Bytes& message, Entity self, TwoValues seen) {
+    if (quiet) return;
     log.push_back({.handler = handler,
                    .message = message,
                    .self = self,

@@ -55,6 +55,7 @@ class Participant::Sink final : public muster::InputSink {
 };
 
 Participant::Participant(muster::RegistryOptions options) : registry(options), sink_(std::make_unique<Sink>(*this)) {
+  recorder.quiet = options.executor && options.executor->workers() > 1;
   registry.add_type<Life>();
   know_voices();
   know_sparks();
@@ -246,7 +247,11 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
 }
 
 void Participant::subscribe(const Subscribed& what) {
-  subscriptions_[what.slot] = handler_kinds()[what.kind].install(registry, recorder, what.name, what.options);
+  const HandlerKind& kind = handler_kinds()[what.kind];
+  muster::HandlerOptions options = what.options;
+  // Who begins and ends handlers keeps them, and is not split.
+  if (recorder.quiet && kind.message != id_of<Enlist>) options.external_reads.push_back("the program");
+  subscriptions_[what.slot] = kind.install(registry, recorder, what.name, std::move(options));
 }
 
 StateRows Participant::save() const {

@@ -23,6 +23,8 @@ struct Outcome {
 
 class Participant {
  public:
+  /// With an executor of several workers its handlers name an external resource that they read, so that they are split and
+  /// overlap although they have state; and they keep no log.
   explicit Participant(muster::RegistryOptions options);
   ~Participant();
   Participant(const Participant&) = delete;

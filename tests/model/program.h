@@ -22,6 +22,7 @@ struct Program {
   std::uint64_t cascade_messages_max = 10'000'000;
   bool crowd = false;  ///< few programs have thousands of entities: many chunks, ids used again
   std::vector<Step> steps;
+  muster::Executor* executor = nullptr;  ///< of its registries; with several workers every pass is spread over them
 };
 Program make_program(std::uint64_t seed);
 /// How each registry of a program is made: the place to vary what must make no difference.

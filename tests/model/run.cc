@@ -10,7 +10,8 @@
 namespace naive {
 
 muster::RegistryOptions registry_options(const Program& program) {
-  return {.cascade_messages_max = program.cascade_messages_max};
+  return {
+      .cascade_messages_max = program.cascade_messages_max, .executor = program.executor, .pass_serial_below_ns = 0};
 }
 
 namespace {
@@ -32,6 +33,7 @@ class Run {
       const bool last = i + 1 == program_.steps.size();
       if (!report_.failure && (i % 20 == 19 || last)) check_state(i);
     }
+    if (program_.executor) report_.covered["passes spread"] = registry_->registry.pass_counters().spread;
     registry_.reset();
     loaded_.reset();
     if (!report_.failure && Voice::alive() + Spark::alive() != 0)
@@ -101,7 +103,7 @@ class Run {
     const auto say = [&](const std::string& difference) {
       if (!difference.empty()) fail(i, prefix + difference);
     };
-    say(compare(recorder_, participant.recorder, &participant == loaded_.get()));
+    if (!participant.recorder.quiet) say(compare(recorder_, participant.recorder, &participant == loaded_.get()));
     if (participant.recorder.ledger->told != model_->gone)
       say("a manager was told of other deaths, or in another order");
     participant.recorder.ledger->told.clear();

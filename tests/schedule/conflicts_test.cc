@@ -116,6 +116,9 @@ TEST_CASE("who gives out ids conflicts with others who do, and with who finds ro
     CHECK(found[0].kind == ConflictKind::ids);
   }
   CHECK(between(spawns, writes_health).empty());
+  // An object's handler may ask the registry who is alive, whatever it names.
+  int n = 0;
+  CHECK(between(spawns, [&n](const Update&, const Health&) { ++n; }, {}, {.external_writes = {"n"}}).size() == 1);
 }
 
 TEST_CASE("a handler of its own rows is split over rows, whether it pushes or not") {

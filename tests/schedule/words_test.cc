@@ -63,6 +63,14 @@ TEST_CASE("why two handlers do not overlap is said in words, with the component 
         "  \"think\" runs first: its priority is 0, the other's 9\n");
 }
 
+TEST_CASE("who gives out ids and who might ask for the living are kept apart, and it is said why") {
+  Game game;
+  CHECK(game.why("draw", "multiply") ==
+        "\"draw\" and \"multiply\" do not overlap:\n"
+        "  \"multiply\" takes a Spawner, which gives out ids, and \"draw\" has state and may ask who is alive\n"
+        "  \"draw\" runs first: its name comes first\n");
+}
+
 TEST_CASE("handlers that may overlap are said to, and those unknown or disabled too") {
   Game game;
   CHECK(game.why("heal", "move") ==
@@ -108,7 +116,7 @@ TEST_CASE("why two handlers are kept apart by what is outside of components") {
 TEST_CASE("usagi 30: the groups of handlers which may overlap, and which of them may be split over children") {
   Game game;
   CHECK(game.registry.pass_groups(update) ==
-        "muster.Update: 7 handlers in 4 groups\n"
+        "muster.Update: 7 handlers in 5 groups\n"
         "group 1, may overlap:\n"
         "  \"heal\" is split over its rows\n"
         "  \"think\" is split over its rows\n"
@@ -118,8 +126,9 @@ TEST_CASE("usagi 30: the groups of handlers which may overlap, and which of them
         "group 3:\n"
         "  \"attach\" is split over branches, a parent finished before its children: it writes game.Position and reads "
         "it of its nearest ancestor\n"
-        "group 4, may overlap:\n"
+        "group 4:\n"
         "  \"draw\" is not split: it writes the external resource \"renderer\"\n"
+        "group 5:\n"
         "  \"multiply\" is not split: it takes a Spawner, which gives out ids one after another\n");
   CHECK(game.why("attach", "attach") ==
         "\"attach\" is split over branches, a parent finished before its children: it writes game.Position and reads "

@@ -15,7 +15,8 @@ struct Battle {
   muster::Handlers handlers = skirmish::install(registry);
 
   Battle() = default;
-  explicit Battle(std::uint32_t entities, float distance = 90) {
+  explicit Battle(std::uint32_t entities, float distance = 90, muster::RegistryOptions options = {})
+      : registry(options) {
     skirmish::define_squads(registry);
     registry.push(skirmish::Deploy{.entities = entities, .distance = distance});
   }

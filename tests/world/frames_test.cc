@@ -231,3 +231,38 @@ TEST_CASE("a visitor may commit after a flush") {
   World world(path, install);
   CHECK(world.registry().find_path("/orc"));
 }
+
+TEST_CASE("a world of several workers, saved half-way and read back by one of a single worker, has the same hash") {
+  const auto installing = [](EntityRegistry& registry) -> Handlers {
+    return {
+        registry.subscribe("move", [](const Update& update, game::Position& position,
+                                      const game::Velocity& velocity) { position.at.x += velocity.by.x * update.dt; }),
+        registry.subscribe("wear", [](const Update&, game::Health& health, Entity self, Outbox& out) {
+          health.value -= 1;
+          if (health.value <= 0) out.destroy(self);
+        })};
+  };
+  const auto fill = [](EntityRegistry& registry) {
+    for (int i = 0; i < 3000; ++i)
+      registry.create(game::Position{}, game::Velocity{.by = {.x = static_cast<float>(i), .y = 0, .z = 0}},
+                      game::Health{.value = static_cast<float>(i % 50)});
+  };
+  const auto tick = [](EntityRegistry& registry, int ticks) {
+    for (int i = 0; i < ticks; ++i) registry.push(Update{.dt = 0.25f});
+    return registry.hash();
+  };
+  const Directory directory;
+  {
+    World world(directory / "w.muster", installing, {.registry = {.pass_serial_below_ns = 0}, .workers = 4});
+    fill(world.registry());
+    tick(world.registry(), 20);
+    CHECK(world.registry().pass_counters().spread >= 20);
+    world.commit();
+  }
+  World one(directory / "one.muster", installing);
+  fill(one.registry());
+  tick(one.registry(), 20);
+  World again(directory / "w.muster", installing);
+  CHECK(again.registry().hash() == one.registry().hash());
+  CHECK(tick(again.registry(), 20) == tick(one.registry(), 20));
+}
