@@ -25,7 +25,7 @@ struct Table {
 
 /// A file that lacks one of these, or has another one by the name, is damaged. Tables, indices and views that people
 /// add are left alone.
-constexpr std::array tables = {
+inline constexpr std::array tables = {
     // Who wrote the file and which moment it holds; all values are text.
     Table{"meta", "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"},
     // The registry's rows, see registry/state.h. A rowid table: 64 KiB values in a WITHOUT ROWID table are rewritten six
@@ -51,7 +51,7 @@ struct SectionName {
   StateSection section;
   const char* name;
 };
-constexpr std::array sections = {
+inline constexpr std::array sections = {
     SectionName{StateSection::registry, "registry"},   SectionName{StateSection::schema, "schema"},
     SectionName{StateSection::directory, "directory"}, SectionName{StateSection::free_queue, "free_queue"},
     SectionName{StateSection::grants, "grants"},       SectionName{StateSection::archetypes, "archetypes"},

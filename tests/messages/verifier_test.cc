@@ -31,7 +31,7 @@ TEST_CASE("batches made here are accepted, and every truncation of them is refus
       REQUIRE(verdict.has_value());
     }
     for (std::size_t length = 0; length < bytes.size(); ++length) {
-      AlignedBytes cut(std::span(bytes).first(length));
+      AlignedBytes cut(std::span<const std::byte>(bytes).first(length));
       REQUIRE(!verify_batch(cut.span(), types()));
       if (length < 4) continue;
       const auto claimed = static_cast<std::uint32_t>(length);  // the header admits the shorter length

@@ -80,7 +80,7 @@ TEST_CASE("A forged schema is refused with the type and the field", "[hostile]")
       {{{"g.A", 4, 4, {{"x", rf::Array, 0, -1, rf::Int, 0}}}}, "g.A.x: an array needs a length"},
       {{{"g.A", 4, 4, {{"x", rf::Array, 0, -1, rf::Int, 60000}}}}, "g.A.x: lies outside the struct"},
       {{{"g.A", 4, 4, {{"x", rf::Array, 0, -1, rf::Array, 1}}}}, "g.A.x: has a type that is not supported"},
-      {{{"g.A", 4, 4, {{"x", static_cast<rf::BaseType>(99)}}}}, "g.A.x: has a type that is not supported"},
+      {{{"g.A", 4, 4, {{"x", static_cast<rf::BaseType>(31)}}}}, "g.A.x: has a type that is not supported"},
       {{{"g.A", 4, 4, {{"a", rf::Obj, 0, 0}}}}, "g.A: contains itself"},
       {{{"g.A", 4, 4, {{"b", rf::Obj, 0, 1}}}, {"g.B", 4, 4, {{"a", rf::Obj, 0, 0}}}}, "g.A: contains itself"},
       {{{"g.A", 4, 4, {{"x", rf::Int}}}, {"g.A", 4, 4, {{"x", rf::Int}}}}, "g.A: declared twice"},
