@@ -1,8 +1,9 @@
 // What a tick of the demo costs: a battle of its own, no server, no file.
 //
-//   skirmish_ticks [UNITS [TICKS [DISTANCE]]]     100000 units, 1200 ticks (20 s of the world), lines 90 m apart
+//   skirmish_ticks [UNITS [TICKS [DISTANCE [WORKERS]]]]   100000 units, 1200 ticks (20 s of the world), lines 90 m apart
 //
 // Prints the processor time to deploy, and, of each fifth of the ticks, median and worst, with the messages delivered per tick.
+// With several workers it is the time of all their processors together; what became of passes is printed too.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 
 #include "examples/skirmish/skirmish.h"
 #include "registry/entity_registry.h"
+#include "registry/thread_pool.h"
 #include "schema/skirmish.h"
 
 namespace {
@@ -28,7 +30,10 @@ int main(int argc, char** argv) {
   const long ticks = std::max(number(2, 1200), 5l);
   const auto distance = static_cast<float>(number(3, 90));
 
-  muster::EntityRegistry registry;
+  const auto workers = static_cast<std::uint32_t>(std::clamp(number(4, 1), 1l, 64l));
+
+  muster::ThreadPool pool(workers);
+  muster::EntityRegistry registry({.executor = &pool});
   const muster::Handlers handlers = skirmish::install(registry);
   skirmish::define_squads(registry);
   auto start = std::clock();
@@ -53,4 +58,9 @@ int main(int argc, char** argv) {
         part * (ticks / 5), (part + 1) * (ticks / 5) - 1, ms[ms.size() / 2], ms[ms.size() * 99 / 100], ms.back(),
         static_cast<double>(registry.counters().messages - messages) / static_cast<double>(ms.size()), lost);
   }
+  const muster::PassCounters& passes = registry.pass_counters();
+  if (workers > 1)
+    std::printf("%llu passes on several workers in %llu tasks, %llu on one\n",
+                static_cast<unsigned long long>(passes.spread), static_cast<unsigned long long>(passes.tasks),
+                static_cast<unsigned long long>(passes.alone));
 }

@@ -16,7 +16,7 @@ constexpr double barrier_ns = 4'000;    // waiting for each other
 constexpr double stage_ns = 8'000;      // waking workers
 constexpr double assumed_row_ns = 100;  // where every pass is to be spread
 constexpr double branch_row_ns = 4;     // finding out which branch a row belongs to
-constexpr std::uint32_t tasks_per_worker = 12;
+constexpr std::uint32_t tasks_per_worker = 32;
 
 Chunk& no_chunk() noexcept {
   static Chunk chunk;

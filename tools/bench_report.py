@@ -37,7 +37,7 @@ def rows_of(names):
             runs.setdefault((name, *key), []).append(run)
     rows = []
     for (_, _, full), repeated in sorted(runs.items(), key=lambda item: item[0][:2]):
-        work, _, variant = full.partition("/")
+        work, _, variant = full.removesuffix("/manual_time").partition("/")
         row = {"work": work, "variant": variant}
         if "bytes" in repeated[0]:
             row["bytes"] = statistics.median(run["bytes"] for run in repeated)

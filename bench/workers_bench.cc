@@ -1,0 +1,153 @@
+// Passes on two workers beside the same pass on one, which is the limit here. Measured is processor time, so that other
+// programs on the machine do not count: what the pushing thread worked besides its share, and a worker's mean share. `larger`
+// is the same with the larger share: workers take tasks as they come, so it is far from the mean only where somebody else
+// had a processor meanwhile.
+#include <time.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "bench/support.h"
+#include "registry/thread_pool.h"
+
+using namespace muster;
+using namespace bench;
+
+namespace {
+
+double thread_ns() noexcept {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+/// Notes what each job of a run takes.
+class MeasuringPool final : public Executor {
+ public:
+  /// With `one_thread` all jobs are done by the caller, one after another.
+  MeasuringPool(std::uint32_t workers, bool one_thread) : pool_(workers), one_thread_(one_thread), share_(workers) {}
+  std::uint32_t workers() const noexcept override { return pool_.workers(); }
+  void run(std::uint32_t count, void (*job)(void*, std::uint32_t), void* context) override {
+    if (one_thread_) {
+      for (std::uint32_t i = 0; i < count; ++i) job(context, i);
+      return;
+    }
+    struct Both {
+      MeasuringPool& self;
+      void (*job)(void*, std::uint32_t);
+      void* context;
+    } both{*this, job, context};
+    share_.assign(share_.size(), {});
+    pool_.run(
+        count,
+        [](void* at, std::uint32_t i) {
+          Both& b = *static_cast<Both*>(at);
+          const double begin = thread_ns();
+          b.job(b.context, i);
+          b.self.share_[i].ns = thread_ns() - begin;
+        },
+        &both);
+    double most = 0, sum = 0;
+    for (const Share& share : share_) most = std::max(most, share.ns), sum += share.ns;
+    // The first job is the pushing thread's.
+    extra_ += sum / static_cast<double>(share_.size()) - share_[0].ns;
+    larger_ += most - share_[0].ns;
+  }
+  /// What is to be added to the pushing thread's time of a pass; begins anew.
+  double extra() noexcept { return std::exchange(extra_, 0); }
+  double larger() noexcept { return std::exchange(larger_, 0); }
+
+ private:
+  struct alignas(64) Share {
+    double ns = 0;
+  };
+  ThreadPool pool_;
+  const bool one_thread_;
+  std::vector<Share> share_;
+  double extra_ = 0, larger_ = 0;
+};
+
+void light(const Update& update, Position& position, const Velocity& velocity) {
+  position.x += velocity.x * update.dt;
+  position.y += velocity.y * update.dt;
+}
+void heavy(const Update& update, Position& position, const Velocity& velocity) {
+  float x = position.x, y = position.y;
+  for (int i = 0; i < 8; ++i) {
+    x = std::sqrt(x * x + velocity.x * update.dt);
+    y = std::sqrt(y * y + velocity.y * update.dt) / (1 + x);
+  }
+  position.x = x;
+  position.y = y;
+}
+void bones(const Update&, WorldPlace& world, const Local& local, Parent<const WorldPlace*> up) {
+  const float angle = (up ? up->angle : 0) + local.angle;
+  world.x = (up ? up->x : 0) + std::cos(angle) * local.x;
+  world.y = (up ? up->y : 0) + std::sin(angle) * local.x;
+  world.z = (up ? up->z : 0) + local.z;
+  world.angle = angle;
+}
+
+template <std::uint32_t count>
+struct Crowd : World {
+  Crowd() { registry.create_many(count, Position{1, 1}, Velocity{1, 2}); }
+};
+struct Skeletons : World {
+  static constexpr std::uint32_t chains = 1000, length = 20;
+  Skeletons() {
+    for (std::uint32_t i = 0; i < chains; ++i) {
+      Entity up;
+      for (std::uint32_t k = 0; k < length; ++k) up = registry.create_under(up, {}, Local{1, 1, 1, 0.1f}, WorldPlace{});
+    }
+  }
+};
+
+template <class Where, auto handler, std::uint32_t rows, std::uint32_t workers, bool one_thread = false>
+void measure(benchmark::State& state) {
+  if (std::getenv("BENCH_INSTRUCTIONS")) return state.SkipWithError("counted elsewhere");
+  EntityRegistry& registry = kept<Where>().registry;
+  MeasuringPool pool(workers, one_thread);
+  registry.set_executor(&pool);
+  {
+    const auto s = registry.subscribe<handler>("measured");
+    for (int warm = 0; warm < 3; ++warm) registry.push(Update{.dt = 0.1f});
+    double mean = 0, larger = 0;
+    pool.extra(), pool.larger();
+    for (auto _ : state) {
+      const double begin = thread_ns();
+      registry.push(Update{.dt = 0.1f});
+      const double pushing = thread_ns() - begin, ns = pushing + pool.extra();
+      state.SetIterationTime(ns * 1e-9);
+      mean += ns;
+      larger += pushing + pool.larger();
+    }
+    if (workers > 1) state.counters["larger"] = larger / mean;
+    const PassCounters& counters = registry.pass_counters();
+    if (workers > 1) state.counters["spread"] = counters.spread > counters.alone;
+  }
+  registry.set_executor(nullptr);
+  items(state, rows);
+}
+
+template <class Where, auto handler, std::uint32_t rows>
+struct Rows {
+  Rows(const char* work, double goal) {
+    const std::string name = work;
+    const auto add = [&](const char* variant, void (*measured)(benchmark::State&), double wanted) {
+      benchmark::RegisterBenchmark((name + '/' + variant).c_str(), [measured, wanted](benchmark::State& state) {
+        measured(state);
+        if (wanted > 0) state.counters["goal"] = wanted;
+      })->UseManualTime();
+    };
+    add("limit", measure<Where, handler, rows, 1>, 0);
+    add("2_workers", measure<Where, handler, rows, 2>, goal);
+    // What it costs to cut a pass into tasks, and to merge what they pushed.
+    add("cut_but_on_one", measure<Where, handler, rows, 2, true>, 0);
+  }
+};
+const Rows<Crowd<10'000>, light, 10'000> light_rows("light_10k", 1.05);
+const Rows<Crowd<1'000'000>, light, 1'000'000> light_1m_rows("light_1m", 1.05);
+const Rows<Crowd<1'000'000>, heavy, 1'000'000> heavy_rows("heavy_1m", 1 / 1.8);
+const Rows<Skeletons, bones, Skeletons::chains * Skeletons::length> bones_rows("bones_1000x20", 0);
+
+}  // namespace
