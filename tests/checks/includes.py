@@ -43,8 +43,19 @@ def layer_of(path):
     return max(fitting, key=len, default=None)
 
 
+def schemas_and_made_headers(root):
+    """Every .fbs file, and every header that a meson.build says it makes beside itself."""
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name not in (".git", "build")]
+        here = os.path.relpath(folder, root)
+        yield from (os.path.normpath(os.path.join(here, name)) for name in names if name.endswith(".fbs"))
+        if "meson.build" in names:
+            for output in re.findall(r"\boutput:\s*(\[[^\]]*\]|'[^']*')", read(root, os.path.join(here, "meson.build"))):
+                yield from (os.path.normpath(os.path.join(here, name)) for name in re.findall(r"'([^'@]+\.h)'", output))
+
+
 def exists(path, files):
-    """In the tree, or made while building from a schema of the same name."""
+    """In the tree, or made while building: named in a meson.build, or from a schema of the same name."""
     base = path.removesuffix(".h").removesuffix("_generated")
     if path in files or base + ".fbs" in files:
         return True
@@ -55,8 +66,7 @@ def exists(path, files):
 
 def violations(root):
     files = set(cpp_files(root))
-    every_name = files | {os.path.relpath(os.path.join(folder, name), root)
-                          for folder, _, names in os.walk(root) for name in names if name.endswith(".fbs")}
+    every_name = files | set(schemas_and_made_headers(root))
     for path in sorted(files):
         text = read(root, path)
         layer, header = layer_of(path), path.endswith(".h")
@@ -122,6 +132,8 @@ GOOD = {
     "include/muster/registry.h": HEADER + '#include "registry/row.h"\n',
     "examples/hello.cc": '#include <muster/registry.h>\n#include "game.h"\n',
     "examples/game.fbs": "",
+    "examples/meson.build": "custom_target('x', output: ['made.h', 'made.bfbs'])\ncustom_target('y', output: 'other.h')\n",
+    "examples/made.cc": '#include "examples/made.h"\n#include "examples/other.h"\n',
 }
 # (file, text, what the message must say)
 BAD = [
@@ -137,6 +149,7 @@ BAD = [
     ("registry/a.cc", "#include <muster/registry.h>\n", "for users of the libraries"),
     ("server/a.cc", '#include "tests/support/model.h"\n', "belongs to no library"),
     ("registry/a.cc", '#include "row.h"\n', "no path from the repository root"),
+    ("examples/made.cc", '#include "examples/unmade.h"\n', "no path from the repository root"),
     ("server/a.h", HEADER + "#include <boost/asio.hpp>\n", "Asio is for .cc files"),
     ("registry/a.cc", "#include <boost/asio.hpp>\n", "knows no sockets"),
     ("server/world/a.cc", "#include <boost/beast.hpp>\n", "knows no sockets"),

@@ -32,7 +32,6 @@ using muster::With;
 using muster::Without;
 using muster::WithoutParent;
 using muster::WithoutSelfOrParent;
-using namespace trial;
 
 inline constexpr TypeId mana = muster::hash32("foreign.Mana");
 inline constexpr TypeId charge = muster::hash32("foreign.Charge");

@@ -3,6 +3,8 @@
 
 namespace naive {
 
+using namespace trial;
+
 namespace {
 
 const HandlerKind kinds[] = {

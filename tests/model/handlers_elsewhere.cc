@@ -4,6 +4,8 @@
 
 namespace naive {
 
+using namespace trial;
+
 namespace {
 
 const HandlerKind kinds[] = {

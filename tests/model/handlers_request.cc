@@ -3,6 +3,8 @@
 
 namespace naive {
 
+using namespace trial;
+
 namespace {
 
 /// `to`: a registry or an Outbox.
