@@ -68,7 +68,7 @@ inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   return (a ^ (b + 0x9e3779b97f4a7c15ull)) * 0xff51afd7ed558ccdull;
 }
 
-inline void count(Tally& tally, std::uint32_t value) {
+inline void count(trial::Tally& tally, std::uint32_t value) {
   ++tally.calls;
   tally.sum = tally.sum * 31 + value;
 }
