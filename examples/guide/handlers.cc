@@ -135,6 +135,20 @@ void handlers() {
   registry.push(knight, Damage{.amount = 1000});
   must(registry.get<Health>(knight).value == 90);
   // guide: end
+
+  // guide: several workers
+  muster::ThreadPool workers(4);    // or an Executor of your own, over your job system
+  registry.set_executor(&workers);  // passes are spread over them from now on
+  registry.push(muster::Update{.dt = 0.5f});
+  must(registry.get<Health>(knight).value == 89.5f);  // what one worker would have come to
+
+  const muster::TypeId update = muster::TypeTraits<muster::Update>::id;
+  must(registry.why_apart(update, "guide.burn", "guide.follow") ==
+       "\"guide.burn\" and \"guide.follow\" do not overlap:\n"
+       "  \"guide.burn\" writes guide.Health, which \"guide.follow\" reads of its nearest ancestor\n"
+       "  \"guide.burn\" runs first: its name comes first\n");
+  registry.set_executor(nullptr);  // before they go
+  // guide: end
 }
 
 }  // namespace guide
