@@ -6,6 +6,7 @@
 
 #include "messages/row_set.h"
 #include "registry/entity_registry.h"
+#include "server/template_questions.h"
 
 namespace muster {
 namespace {
@@ -226,7 +227,7 @@ bool answer_question(EntityRegistry& registry, const ServerLimits& limits, Parti
     case TypeTraits<session::GetText>::id:
       get_text(registry, to, request, Text{session::read<session::GetText>(question).hash});
       return true;
-    default: return false;
+    default: return answer_template_question(registry, to, request, question);
   }
 }
 

@@ -9,7 +9,7 @@ namespace muster {
 
 class EntityRegistry;
 
-/// Answers ListChildren, Resolve, Find, Show or GetText, which were judged. False: it is none of these.
+/// Answers ListChildren, Resolve, Find, Show, GetText, or what is asked about templates; it was judged. False: it is none of these.
 bool answer_question(EntityRegistry& registry, const ServerLimits& limits, Participant& to, std::uint64_t request,
                      BatchView question);
 

@@ -46,18 +46,25 @@ void push(const Common& common, const Push& push);
 void add(const Common& common, const std::string& entity, const std::string& component,
          const std::vector<std::string>& fields);
 void remove(const Common& common, const std::string& entity, const std::string& component);
-struct Spawn {
+struct SpawnOne {
   std::string name;                 ///< or a path, whose last part is the name
+  std::string what;                 ///< a template; empty: one entity
   std::string under, before;        ///< entities
   std::vector<std::string> values;  ///< "Health", "Health.value=30"
   bool suffix = false;              ///< a taken name gets the next free suffix
 };
-void spawn(const Common& common, const Spawn& spawn);
+void spawn(const Common& common, const SpawnOne& spawn);
 void destroy(const Common& common, const std::vector<std::string>& entities);
 void reparent(const Common& common, const std::string& entity, const std::string& parent, const std::string& before);
 void rename(const Common& common, const std::string& entity, const std::string& name);
 void save(const Common& common);
 void reload(const Common& common, const std::string& plugin);
+
+// --- templates.cc
+/// All of them, or the nodes of one.
+void templates(const Common& common, const std::string& name);
+void define(const Common& common, const std::vector<std::string>& files);
+void merge(const Common& common, const std::string& entity, const std::string& what);
 
 // --- watch.cc
 struct WatchFor {

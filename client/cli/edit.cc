@@ -8,6 +8,7 @@
 #include "client/cli/print.h"
 #include "client/cli/remote_world.h"
 #include "messages/row_set.h"
+#include "schema/hash.h"
 
 namespace muster::cli {
 namespace {
@@ -58,13 +59,15 @@ std::vector<std::byte> value_of(RemoteWorld& world, const NamedEntity& entity, c
        entity.text() + " has no " + component.name + (names.empty() ? "; it has no components" : "; it has " + names));
 }
 
-std::vector<std::byte> rows(const PayloadShape& message, std::span<const std::byte> message_bytes, Entity target,
+/// A batch of a message with components: to one entity, or, as a tree is spawned, to all targets together.
+std::vector<std::byte> rows(const PayloadShape& message, std::span<const std::byte> message_bytes,
+                            std::span<const Entity> targets, bool shared,
                             const std::map<TypeId, std::pair<const TypeDescriptor*, std::vector<std::byte>>>& values) {
   std::vector<PayloadShape> shapes;
   for (const auto& [id, value] : values) shapes.push_back(PayloadShape::of(*value.first));
   const RowSet set(message, shapes);
   BatchBuilder builder;
-  std::byte* payload = builder.append_rows(set, target);
+  std::byte* payload = shared ? builder.append_rows_shared(set, targets) : builder.append_rows(set, targets.front());
   std::memcpy(payload, message_bytes.data(), message_bytes.size());
   for (const auto& [id, value] : values)
     std::memcpy(payload + set.offset(id), value.second.data(), value.second.size());
@@ -76,8 +79,8 @@ session::Ack set_component(RemoteWorld& world, const NamedEntity& entity, const 
                            const std::vector<std::byte>& value, SetMode mode) {
   Set message;
   message.mode = mode;
-  const auto batch = rows(PayloadShape::of<Set>(), std::as_bytes(std::span(&message, 1)), entity.entity,
-                          {{component.id, {&component, value}}});
+  const auto batch = rows(PayloadShape::of<Set>(), std::as_bytes(std::span(&message, 1)),
+                          std::span<const Entity>(&entity.entity, 1), false, {{component.id, {&component, value}}});
   return acknowledged(world.client().push_batch(batch), entity.text());
 }
 
@@ -209,7 +212,7 @@ void remove(const Common& common, const std::string& name, const std::string& co
          [&](JsonWriter& out) { out.member("component", type.name); });
 }
 
-void spawn(const Common& common, const Spawn& asked) {
+void spawn(const Common& common, const SpawnOne& asked) {
   RemoteWorld world(connect(common.where));
   std::string name = asked.name, under = asked.under;
   if (name.starts_with('/')) {
@@ -242,19 +245,35 @@ void spawn(const Common& common, const Spawn& asked) {
                      world));
   }
 
-  Create create;
-  create.parent = parent.entity;
-  if (!asked.before.empty()) create.before = world.find(asked.before).entity;
-  create.name = must(world.client().intern(name));
-  create.clash = asked.suffix ? NameClash::suffix : NameClash::refuse;
-  const Entity id = world.grant(1).front();
+  const Entity before = asked.before.empty() ? Entity{} : world.find(asked.before).entity;
+  const Text called = must(world.client().intern(name));
+  const NameClash clash = asked.suffix ? NameClash::suffix : NameClash::refuse;
+  std::vector<Entity> ids;
   BatchBuilder builder;
-  if (values.empty()) {
-    builder.append(id, create);
+  const auto append = [&](const auto& message, bool shared) {
+    using M = std::remove_cvref_t<decltype(message)>;
+    if (!values.empty()) {
+      const auto batch = rows(PayloadShape::of<M>(), std::as_bytes(std::span(&message, 1)), ids, shared, values);
+      builder.append_batch(BatchView(std::span<const std::byte>(batch)));
+    } else if (shared) {
+      builder.append_shared(std::span<const Entity>(ids), message);
+    } else {
+      builder.append(ids.front(), message);
+    }
+  };
+  if (asked.what.empty()) {
+    ids = world.grant(1);
+    append(Create{.parent = parent.entity, .before = before, .name = called, .clash = clash}, false);
   } else {
-    const auto batch = rows(PayloadShape::of<Create>(), std::as_bytes(std::span(&create, 1)), id, values);
-    builder.append_batch(BatchView(std::span<const std::byte>(batch)));
+    ids = world.grant(must(world.client().template_called(asked.what)).nodes.size());
+    append(Spawn{.what = Text{hash64(asked.what)},
+                 .parent = parent.entity,
+                 .before = before,
+                 .name = called,
+                 .clash = clash},
+           true);
   }
+  const Entity id = ids.front();
   const session::Ack ack =
       named(world.client().push_batch(builder.bytes()), name, asked.suffix ? "" : "; --suffix finds a free one");
   const std::string path = must(world.client().show(id)).about.path;

@@ -105,6 +105,10 @@ int main(int argc, char** argv) {
   command(
       "types", "List the components and messages of the world, or describe one",
       [&](CLI::App& sub) { sub.add_option("NAME", type); }, [&] { types(common, type); });
+  std::string of_template;
+  command(
+      "templates", "List the templates of the world, or the entities that one makes",
+      [&](CLI::App& sub) { sub.add_option("NAME", of_template); }, [&] { templates(common, of_template); });
   WatchFor watch_;
   double rate = 0;
   CLI::Option* rate_option = nullptr;
@@ -173,17 +177,30 @@ int main(int argc, char** argv) {
         sub.add_option("COMPONENT", component)->required();
       },
       [&] { muster::cli::remove(common, entity, component); });
-  Spawn spawn_;
+  SpawnOne spawn_;
   command(
       "spawn", "Make an entity: muster spawn /town/orc Health.value=30",
       [&](CLI::App& sub) {
         sub.add_option("NAME", spawn_.name, "Its name, or its path")->required();
         sub.add_option("COMPONENT[.FIELD=VALUE]", spawn_.values);
+        sub.add_option("--template", spawn_.what, "What it is made from, with everything below it");
         sub.add_option("--under", spawn_.under, "Its parent");
         sub.add_option("--before", spawn_.before, "The sibling it is put before");
         sub.add_flag("--suffix", spawn_.suffix, "A taken name gets the next free suffix: orc~2");
       },
       [&] { spawn(common, spawn_); });
+  std::string template_;
+  command(
+      "merge", "Lay a template over an entity and what is below it",
+      [&](CLI::App& sub) {
+        entity_option(sub);
+        sub.add_option("TEMPLATE", template_)->required();
+      },
+      [&] { muster::cli::merge(common, entity, template_); });
+  std::vector<std::string> files;
+  command(
+      "define", "Define the templates of a file (FlatBuffers JSON), or replace them",
+      [&](CLI::App& sub) { sub.add_option("FILE", files)->required(); }, [&] { define(common, files); });
   std::vector<std::string> entities;
   command(
       "destroy", "End entities and everything below them",

@@ -382,6 +382,19 @@ Result<session::Found> Client::resolve(std::string_view path, std::uint32_t limi
 
 Result<session::Found> Client::find(const session::Find& what) { return read_answer<session::Found>(ask(what)); }
 
+Result<session::Templates> Client::templates() {
+  return read_answer<session::Templates>(ask(session::ListTemplates{}));
+}
+
+Result<DefineTemplate> Client::template_called(std::string_view name) {
+  return read_answer<DefineTemplate>(ask(session::GetTemplate{.name = std::string(name)}));
+}
+
+Result<session::Templates> Client::read_templates(std::string_view text, std::string_view file) {
+  return read_answer<session::Templates>(
+      ask(session::ReadTemplates{.text = std::string(text), .file = std::string(file)}));
+}
+
 Result<session::Info> Client::info(bool with_hash) {
   session::GetInfo question;
   question.hash = with_hash ? 1 : 0;

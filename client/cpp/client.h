@@ -175,6 +175,11 @@ class Client {
   Result<session::Found> resolve(std::string_view path, std::uint32_t limit = 0);
   Result<session::Found> find(const session::Find& what);
   Result<ShownEntity> show(Entity e);
+  Result<session::Templates> templates();
+  /// As it was defined: its nodes are in the order in which a Spawn names their ids.
+  Result<DefineTemplate> template_called(std::string_view name);
+  /// Has the world define the templates of a file's text; nothing where something is wrong with it.
+  Result<session::Templates> read_templates(std::string_view text, std::string_view file);
   Result<session::Info> info(bool with_hash = false);
   /// The sequence through which the state is in the file.
   Result<std::uint64_t> save();
