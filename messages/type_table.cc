@@ -80,32 +80,6 @@ struct Places {
 };
 
 /// Names the first difference between two layouts of one type.
-SchemaError layout_difference(const TypeDescriptor& known, const TypeDescriptor& other) {
-  const auto error = [&](std::string field, std::string what) {
-    return SchemaError{known.name, std::move(field), std::move(what)};
-  };
-  if (known.is_table != other.is_table)
-    return error({}, known.is_table ? "is a table here and a struct in the added schema"
-                                    : "is a struct here and a table in the added schema");
-  for (std::size_t i = 0; i < std::max(known.fields.size(), other.fields.size()); ++i) {
-    if (i >= other.fields.size()) return error(known.fields[i].name, "is missing in the added schema");
-    if (i >= known.fields.size()) return error(other.fields[i].name, "is new in the added schema");
-    const FieldDescriptor &a = known.fields[i], &b = other.fields[i];
-    if (a.name != b.name) return error(a.name, "is called " + b.name + " in the added schema");
-    if (a.kind != b.kind || a.element != b.element || a.type != b.type)
-      return error(a.name, "has another type in the added schema");
-    if (a.offset != b.offset || a.slot != b.slot)
-      return error(a.name, "is at " + std::to_string(a.is_array || a.slot == 0 ? a.offset : a.slot) + ", but at " +
-                               std::to_string(b.is_array || b.slot == 0 ? b.offset : b.slot) + " in the added schema");
-    if (a.count != b.count || a.size != b.size)
-      return error(a.name, "has " + std::to_string(a.count) + " elements of " + std::to_string(a.size) +
-                               " bytes, but " + std::to_string(b.count) + " of " + std::to_string(b.size) +
-                               " in the added schema");
-  }
-  return error({}, "is known with another layout (" + std::to_string(known.size) + " bytes; in the added schema " +
-                       std::to_string(other.size) + ")");
-}
-
 std::string list_fields(const TypeDescriptor& type) {
   std::string list;
   for (const FieldDescriptor& field : type.fields) list += (list.empty() ? "" : ", ") + field.name;
@@ -190,6 +164,32 @@ void TypeTable::Impl::collect_rules(const TypeDescriptor& type, std::uint32_t ba
 TypeTable::TypeTable() : impl_(std::make_unique<Impl>()) {}
 TypeTable::~TypeTable() = default;
 
+SchemaError layout_difference(const TypeDescriptor& known, const TypeDescriptor& other, const std::string& where) {
+  const auto error = [&](std::string field, std::string what) {
+    return SchemaError{known.name, std::move(field), std::move(what)};
+  };
+  if (known.is_table != other.is_table)
+    return error({},
+                 known.is_table ? "is a table here and a struct " + where : "is a struct here and a table " + where);
+  for (std::size_t i = 0; i < std::max(known.fields.size(), other.fields.size()); ++i) {
+    if (i >= other.fields.size()) return error(known.fields[i].name, "is missing " + where);
+    if (i >= known.fields.size()) return error(other.fields[i].name, "is new " + where);
+    const FieldDescriptor &a = known.fields[i], &b = other.fields[i];
+    if (a.name != b.name) return error(a.name, "is called " + b.name + " " + where);
+    if (a.kind != b.kind || a.element != b.element || a.type != b.type)
+      return error(a.name, "has another type " + where);
+    if (a.offset != b.offset || a.slot != b.slot)
+      return error(a.name, "is at " + std::to_string(a.is_array || a.slot == 0 ? a.offset : a.slot) + ", but at " +
+                               std::to_string(b.is_array || b.slot == 0 ? b.offset : b.slot) + " " + where);
+    if (a.count != b.count || a.size != b.size)
+      return error(a.name, "has " + std::to_string(a.count) + " elements of " + std::to_string(a.size) +
+                               " bytes, but " + std::to_string(b.count) + " of " + std::to_string(b.size) + " " +
+                               where);
+  }
+  return error({}, "is known with another layout (" + std::to_string(known.size) + " bytes; " + where + " " +
+                       std::to_string(other.size) + ")");
+}
+
 std::expected<void, SchemaError> TypeTable::add_schema(std::span<const std::byte> bfbs) {
   std::expected<Schema, SchemaError> schema = load_schema(bfbs);
   if (!schema) return std::unexpected(std::move(schema.error()));
@@ -208,7 +208,8 @@ std::expected<void, SchemaError> TypeTable::add_schema(std::span<const std::byte
     if (known->name != type.name)
       return std::unexpected(
           SchemaError{type.name, {}, "has the same type id as " + known->name + ": one of the two must be renamed"});
-    if (known->fingerprint != type.fingerprint) return std::unexpected(layout_difference(*known, type));
+    if (known->fingerprint != type.fingerprint)
+      return std::unexpected(layout_difference(*known, type, "in the added schema"));
   }
   if (fresh.empty()) return {};
 

@@ -87,4 +87,8 @@ class TypeTable {
   std::unique_ptr<Impl> impl_;
 };
 
+/// The first thing in which two layouts of one type differ; `where` is where the other one is: "in the added schema".
+[[nodiscard]] SchemaError layout_difference(const TypeDescriptor& known, const TypeDescriptor& other,
+                                            const std::string& where);
+
 }  // namespace muster

@@ -236,12 +236,16 @@ std::string_view Client::text(Text text) const noexcept {
   return found == impl_->texts.end() ? std::string_view() : std::string_view(found->second);
 }
 
-Result<void> Client::check_layout(TypeId type, std::uint64_t fingerprint, std::string_view name) const {
+Result<void> Client::check_layout(TypeId type, std::uint64_t fingerprint, std::string_view name,
+                                  std::span<const std::byte> schema) const {
   const TypeDescriptor* known = impl_->types.find(type);
   if (!known) return mistaken("the world does not know " + std::string(name));
-  if (known->fingerprint != fingerprint)
-    return mistaken(std::string(name) + " has another layout in the world than in this program");
-  return {};
+  if (known->fingerprint == fingerprint) return {};
+  std::string text = std::string(name) + " has another layout in the world than in this program";
+  if (const auto own = load_schema(schema))
+    for (const TypeDescriptor& mine : own->types)
+      if (mine.id == type) text += ": " + layout_difference(*known, mine, "in this program").text();
+  return mistaken(text);
 }
 
 Result<std::uint64_t> Client::send(std::span<const std::byte> batch) {

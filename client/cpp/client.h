@@ -32,8 +32,8 @@ namespace muster {
 struct ClientOptions {
   /// "127.0.0.1:7717", "localhost:7717" or "unix:/path/of/socket".
   std::string address = "127.0.0.1:7717";
-  std::string token;
-  std::string name;             ///< shown to other users
+  std::string token = {};
+  std::string name = {};        ///< shown to other users
   std::string kind = "client";  ///< what this program is
   /// For an answer to come, and for a batch to be sent.
   std::chrono::nanoseconds time_max = std::chrono::seconds(10);
@@ -215,11 +215,13 @@ class Client {
   struct Impl;
   explicit Client(std::unique_ptr<Impl> impl);
   /// A type compiled into this program must have the world's layout.
-  Result<void> check_layout(TypeId type, std::uint64_t fingerprint, std::string_view name) const;
+  Result<void> check_layout(TypeId type, std::uint64_t fingerprint, std::string_view name,
+                            std::span<const std::byte> schema) const;
   template <GeneratedType... Ts>
   Result<void> check() const {
     Result<void> fits;
-    (void)((fits = check_layout(TypeTraits<Ts>::id, TypeTraits<Ts>::fingerprint, TypeTraits<Ts>::name),
+    (void)((fits = check_layout(TypeTraits<Ts>::id, TypeTraits<Ts>::fingerprint, TypeTraits<Ts>::name,
+                                std::as_bytes(TypeTraits<Ts>::schema)),
             fits.has_value()) &&
            ...);
     return fits;
