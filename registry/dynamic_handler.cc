@@ -11,7 +11,8 @@ namespace {
 
 struct Dynamic {
   std::function<void(const DynamicCall&)> call;
-  std::uint32_t message_bytes = 0;  // 0: a table
+  bool table = false;
+  std::uint32_t message_bytes = 0;  // of a struct; 0 of a change, which says nothing
 };
 
 std::byte* elsewhere(const RunContext& context, const Term& term, const Chunk& chunk, std::uint32_t row,
@@ -34,8 +35,8 @@ bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk&
               std::uint32_t end, const std::uint16_t* columns) {
   const auto& dynamic = *static_cast<const Dynamic*>(handler.state.get());
   const std::span<const std::byte> bytes =
-      dynamic.message_bytes ? std::span(static_cast<const std::byte*>(message), dynamic.message_bytes)
-                            : *static_cast<const std::span<const std::byte>*>(message);
+      dynamic.table ? *static_cast<const std::span<const std::byte>*>(message)
+                    : std::span(static_cast<const std::byte*>(message), dynamic.message_bytes);
   Entity other;
   if (handler.other_offset != ~0u) std::memcpy(&other, bytes.data() + handler.other_offset, sizeof other);
   std::vector<std::byte*> values(handler.terms.size());
@@ -133,7 +134,8 @@ Subscription EntityRegistry::subscribe(std::string name, DynamicShape shape,
   handler->has_state = true;
   handler->rows = &run_rows;
   if (!route->type->is_table) handler->items = &run_items;
-  handler->state = std::make_shared<Dynamic>(std::move(call), route->type->is_table ? 0 : route->type->size);
+  handler->state =
+      std::make_shared<Dynamic>(std::move(call), route->type->is_table, route->type->is_table ? 0 : route->type->size);
   return add_handler(std::move(handler));
 }
 

@@ -13,7 +13,7 @@ namespace muster {
 /// One call of a dynamic handler; valid during it.
 struct DynamicCall {
   Entity self;                         ///< nil where the handler asks for nothing and the message is a pass
-  std::span<const std::byte> message;  ///< the POD or the FlatBuffer
+  std::span<const std::byte> message;  ///< the POD or the FlatBuffer; empty where it follows a change
   std::span<std::byte* const> values;  ///< per term, in order; null where optional and absent, or without value
   Outbox& outbox;
   Spawner& spawner;

@@ -87,7 +87,10 @@ TEST_CASE("changes can be followed by run-time ids") {
   const auto s = registry.subscribe(
       "dynamic",
       DynamicShape{.message = registry.change_message(ChangeKind::added, TypeTraits<game::Health>::id), .terms = {}},
-      [&](const DynamicCall&) { ++calls; });
+      [&](const DynamicCall& call) {
+        ++calls;
+        CHECK(call.message.empty());  // a change says nothing but that it was
+      });
   registry.create(game::Health{});
   registry.create(game::Armor{});
   CHECK(calls == 1);
