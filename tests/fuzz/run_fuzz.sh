@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run_fuzz.sh TARGET WRITE_SEEDS [SEED_FILE...]: fuzzes for 5 seconds, or for MUSTER_SOAK_MINUTES, beginning with the seeds.
+# run_fuzz.sh TARGET WRITE_SEEDS [SEED_FILE...]: fuzzes for 5 seconds, or for MUSTER_FUZZ_SECONDS, beginning with the seeds.
 # An input that fails is kept in the working directory; its name is printed.
 set -euo pipefail
 target=$1 write_seeds=$2
@@ -10,7 +10,5 @@ trap 'rm -rf "$folder"' EXIT
 corpus=$folder/$(basename "$target")
 mkdir -p "$corpus"
 for seed in "$@"; do cp "$seed" "$corpus"; done
-seconds=$((${MUSTER_SOAK_MINUTES:-0} * 60))
-[ "$seconds" -gt 0 ] || seconds=5
-"$target" "$corpus" -max_total_time="$seconds" -max_len=8192 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
-  -artifact_prefix="$PWD/$(basename "$target")-"
+"$target" "$corpus" -max_total_time="${MUSTER_FUZZ_SECONDS:-5}" -max_len=8192 -timeout=20 -rss_limit_mb=2048 \
+  -print_final_stats=1 -artifact_prefix="$PWD/$(basename "$target")-"

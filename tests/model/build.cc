@@ -13,7 +13,11 @@ void build(muster::BatchBuilder& builder, const Messages& messages, const muster
     const auto shape = muster::PayloadShape::of(type);
     const Entity target = message.targets.empty() ? Entity{} : message.targets[0];
     std::byte* at = nullptr;
-    if (message.type == id_of<muster::InternText>) {
+    if (message.to == Message::To::later) {
+      muster::BatchBuilder inner;
+      build(inner, message.inner, types);
+      builder.append_timed(message.due_ns, message.timer, inner.front());
+    } else if (message.type == id_of<muster::InternText>) {
       builder.append_table(type.id, {}, muster::encode(muster::InternText{.text = message.payload}));
     } else if (message.defines) {
       builder.append_table(type.id, {}, muster::encode(as_message(*message.defines, types)));
@@ -33,12 +37,7 @@ void build(muster::BatchBuilder& builder, const Messages& messages, const muster
         case Message::To::span: at = builder.append_shared(shape, message.targets); break;
         case Message::To::world: at = builder.append_world(shape); break;
         case Message::To::line: at = builder.append_subtree(shape, target, message.parts); break;
-        case Message::To::later: {
-          muster::BatchBuilder inner;
-          build(inner, message.inner, types);
-          builder.append_timed(message.due_ns, message.timer, inner.front());
-          break;
-        }
+        case Message::To::later: break;
       }
     }
     if (at) std::memcpy(at, message.payload.data(), message.payload.size());

@@ -156,7 +156,10 @@ Message Decider::foreign(std::uint64_t kind) {
     case 16: return say_message();
     case 17: return world(muster::CancelTimer{.timer = timer()});
     case 18: {
-      const Message inner = random_.percent(70) ? to_one(message_type()) : to_world();
+      const std::uint64_t inner_kind = random_.below(18);  // of those before this one
+      const Message inner = random_.percent(50)   ? foreign(inner_kind)
+                            : random_.percent(70) ? to_one(message_type())
+                                                  : to_world();
       const std::uint64_t due_ns = model_.now_ns + random_.below(60);
       const std::uint64_t id = random_.percent(85) ? 0 : 1 + random_.below(20);
       return later(due_ns, id, inner);

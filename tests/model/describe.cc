@@ -81,7 +81,7 @@ std::string details(const Message& message) {
 }  // namespace
 
 std::string describe(const Message& message) {
-  std::string text = show_type(message.type) + details(message);
+  std::string text = show_type(message.type) + (message.to == Message::To::later ? std::string() : details(message));
   if (message.has_rows) text += " " + show(message.rows);
   switch (message.to) {
     case Message::To::one: text += " to " + show(message.targets.empty() ? Entity{} : message.targets[0]); break;

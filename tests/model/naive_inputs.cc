@@ -46,6 +46,12 @@ Receipt Model::deliver_input(const Messages& run, InputKind kind, std::uint64_t 
     }
     deliver(message, receipt);
   }
+  if (kind == InputKind::inbox && receipt.handled && run[0].to != Message::To::later &&
+      run[0].type == id_of<muster::Create>)
+    ++covered["created from another thread with granted ids"];
+  if (kind == InputKind::inbox && receipt.handled && run[0].to != Message::To::later &&
+      run[0].type == id_of<muster::Spawn>)
+    ++covered["tree spawned from another thread"];
   counters.messages += receipt.handled + receipt.unhandled + receipt.dead + receipt.refused;
   counters.unhandled += receipt.unhandled;
   counters.dead += receipt.dead;
@@ -181,7 +187,10 @@ Receipt Model::advance(std::uint64_t ns) {
     const std::uint64_t due = timers.begin()->first.first;
     now_ns = std::max(now_ns, due);
     while (!timers.empty() && timers.begin()->first.first == due) {
-      for (const Message& message : timers.begin()->second) cascade_.push_back(message);
+      for (const Message& message : timers.begin()->second) {
+        cascade_.push_back(message);
+        if (is_structural(message.type)) ++covered["timer fell due: a change of structure"];
+      }
       timers.erase(timers.begin());
       ++covered["timer fell due"];
     }

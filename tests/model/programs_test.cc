@@ -11,7 +11,7 @@ namespace {
 
 /// Over the registry's hashes after every step of the first 200 programs: every compiler, build and number of workers must
 /// come to it. Who changes what programs do, or what they are, puts the number here that the test prints then.
-constexpr std::uint64_t hash_of_200 = 0x9b78b1ad29088488ull;
+const std::string hash_of_200 = "2cfe0ee0a974f455";
 
 }  // namespace
 
@@ -34,19 +34,19 @@ TEST_CASE("random programs do on the registry what they do on a naive model, ord
     if (seeds.done() <= 200) hash = (hash ^ report.hash) * 0x100000001b3ull + 1;
     for (const auto& [what, times] : report.covered) covered[what] += times;
   }
-  std::printf("%llu programs, seeds %s, %llu operations; hash of the first %llu: %016llx\n",
-              static_cast<unsigned long long>(seeds.done()), seeds.text().c_str(),
-              static_cast<unsigned long long>(steps),
-              static_cast<unsigned long long>(std::min<std::uint64_t>(seeds.done(), 200)),
-              static_cast<unsigned long long>(hash));
+  char text[20];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  std::printf(
+      "%llu programs, seeds %s, %llu operations; hash of the first %llu: %s\n",
+      static_cast<unsigned long long>(seeds.done()), seeds.text().c_str(), static_cast<unsigned long long>(steps),
+      static_cast<unsigned long long>(std::min<std::uint64_t>(seeds.done(), 200)), static_cast<const char*>(text));
   for (const auto& [what, times] : covered)
     std::printf("  %9llu  %s\n", static_cast<unsigned long long>(times), what.c_str());
   std::size_t met = 0;
   for (const std::string& feature : features()) met += covered[feature] > 0;
   std::printf("%zu of %zu features met\n", met, features().size());
   if (seeds.first() == 1 && seeds.done() >= 200) {
-    INFO("hash of the first 200 programs " << std::hex << hash);
-    CHECK(hash == hash_of_200);
+    CHECK(text == hash_of_200);
   }
   if (seeds.done() < 200) return;  // too few to meet everything
   for (const std::string& feature : features()) {
