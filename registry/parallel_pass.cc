@@ -33,7 +33,9 @@ struct alignas(64) ParallelPass::Worker final : Turn {
         context{parts.storage, outbox, spawner, parts.registry} {}
   void take() override {
     if (has_turn) return;
+    const double begin = clock_ns();
     pass.wait_turn(task);
+    waited_ns = clock_ns() - begin;
     has_turn = true;
   }
 
@@ -46,6 +48,7 @@ struct alignas(64) ParallelPass::Worker final : Turn {
   std::vector<BatchView> batches;  // of the arena, at the end of the pass
   std::uint32_t task = 0;
   bool has_turn = false;
+  double waited_ns = 0;
 };
 
 ParallelPass::ParallelPass(PassParts parts, Executor& executor, std::uint64_t serial_below_ns)
@@ -82,13 +85,14 @@ bool ParallelPass::worth(PassSchedule& schedule, std::uint64_t& total_rows, doub
   const auto workers = static_cast<double>(workers_.size());
   double longest = 0;
   for (PassSchedule::Node& node : schedule.nodes) {
+    if (node.in_turn > 0) --node.in_turn;
     const std::uint64_t rows = rows_of(*node.handler);
     total_rows += rows;
     const double ns = static_cast<double>(rows) * node.handler->row_ns;
     total_ns += ns;
     double before = 0;
     for (const std::uint32_t earlier : node.earlier) before = std::max(before, schedule.nodes[earlier].done_ns);
-    node.done_ns = before + (node.splitting.split == Split::whole || rows < 2 ? ns : ns / workers);
+    node.done_ns = before + (whole(node) || rows < 2 ? ns : ns / workers);
     longest = std::max(longest, node.done_ns);
   }
   if (serial_below_ns_ == 0) return total_rows > 0;
@@ -197,7 +201,7 @@ void ParallelPass::cut(const PassSchedule::Node& node, std::uint32_t number) {
         for (const Chunk* chunk : group.chunks) touch(handler, *chunk, columns);
       }
     const auto ns = [&](std::uint64_t of) { return static_cast<double>(of) * handler.row_ns; };
-    if (node.splitting.split == Split::whole) {
+    if (whole(node)) {
       cut_depths(handler, number, 0, depths, 1);
     } else if (node.splitting.split == Split::rows) {
       cut_depths(handler, number, 0, depths, tasks_for(ns(rows), rows));
@@ -319,6 +323,7 @@ void ParallelPass::run(Task& task, std::uint32_t number, Worker& worker) {
   const Handler& handler = *schedule_->nodes[task.node].handler;
   worker.task = number;
   worker.has_turn = false;
+  worker.waited_ns = 0;
   running_here() = &handler;
   turn_here() = &worker;
   task.first_batch = worker.arena.batches();
@@ -337,7 +342,8 @@ void ParallelPass::run(Task& task, std::uint32_t number, Worker& worker) {
       }
     }
   });
-  task.ns = clock_ns() - begin;
+  task.ns = clock_ns() - begin - worker.waited_ns;
+  task.turned = worker.has_turn;
   worker.arena.seal();
   task.batches = worker.arena.batches() - task.first_batch;
   turn_here() = nullptr;
@@ -404,6 +410,23 @@ void ParallelPass::merge() {
   for (const auto& worker : workers_) worker->arena.clear();
 }
 
+void ParallelPass::learn_from_tasks(PassSchedule& schedule) const {
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    const std::uint32_t first = nodes_[i].first_task, end = nodes_[i].end_task;
+    if (first == end) continue;
+    PassSchedule::Node& node = schedule.nodes[i];
+    double ns = 0;
+    std::uint32_t turned = 0;
+    for (std::uint32_t t = first; t < end; ++t) {
+      ns += tasks_[t].ns;
+      turned += tasks_[t].turned;
+    }
+    learn(const_cast<Handler&>(*node.handler), rows_of(*node.handler), ns);
+    // Where most of its tasks wait for all before, it is cheaper as one; after some time that is tried again.
+    if (serial_below_ns_ > 0 && end - first > 1 && turned * 4 > end - first) node.in_turn = 64;
+  }
+}
+
 bool ParallelPass::deliver(MessageRoute& route, void* message, bool& called) {
   if (!route.schedule) route.schedule = std::make_shared<PassSchedule>(make_schedule(route.active));
   // Kept: what handlers ask for in their turn may end the route's own.
@@ -429,12 +452,7 @@ bool ParallelPass::deliver(MessageRoute& route, void* message, bool& called) {
   }
   while (next_stage(schedule, called)) run_stage(schedule);
   merge();
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    double ns = 0;
-    for (std::uint32_t t = nodes_[i].first_task; t < nodes_[i].end_task; ++t) ns += tasks_[t].ns;
-    if (nodes_[i].end_task > nodes_[i].first_task)
-      learn(const_cast<Handler&>(*schedule.nodes[i].handler), rows_of(*schedule.nodes[i].handler), ns);
-  }
+  learn_from_tasks(schedule);
   if (serial_below_ns_ > 0) {
     // Where the processors are busy with others, workers may be worse than none: then rest from them, for longer each time.
     schedule.gain += ((clock_ns() - begin) / std::max(total_ns, 1.0) - schedule.gain) / 4;

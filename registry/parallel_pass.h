@@ -72,7 +72,8 @@ class ParallelPass {
     std::uint32_t branch = ~0u;                // instead of pieces
     std::uint32_t worker = 0;                  // who did it
     std::size_t first_batch = 0, batches = 0;  // of what it pushed, among the worker's
-    double ns = 0;
+    double ns = 0;                             // without waiting
+    bool turned = false;                       // it took its turn
   };
   /// Tasks that may run at the same time; those of one handler follow one another.
   struct Phase {
@@ -86,6 +87,10 @@ class ParallelPass {
     std::uint32_t left = 0;                  // tasks of the phase that are not done
   };
 
+  /// Whether the handler's rows go one after another in this pass.
+  static bool whole(const PassSchedule::Node& node) noexcept {
+    return node.splitting.split == Split::whole || node.in_turn > 0;
+  }
   bool worth(PassSchedule& schedule, std::uint64_t& total_rows, double& total_ns);
   /// Calls on_begin of those that join. False where nobody is left.
   bool next_stage(const PassSchedule& schedule, bool& called);
@@ -106,6 +111,7 @@ class ParallelPass {
   void finish(std::uint32_t task);
   void wait_turn(std::uint32_t task);
   void merge();
+  void learn_from_tasks(PassSchedule& schedule) const;
 
   PassParts parts_;
   Executor& executor_;

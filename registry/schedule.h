@@ -64,6 +64,7 @@ struct PassSchedule {
     Splitting splitting;
     std::vector<std::uint32_t> earlier;  ///< nodes before it that it conflicts with, ascending
     std::uint32_t group = 0;             ///< after all groups of `earlier`; handlers of one group may all overlap
+    std::uint32_t in_turn = 0;           ///< passes that it is not split in: its tasks waited for each other lately
     double done_ns = 0;                  ///< after the pass began, if it were spread now: for judging whether that pays
   };
   std::vector<Node> nodes;

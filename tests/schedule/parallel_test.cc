@@ -382,6 +382,24 @@ TEST_CASE("handlers subscribed, ended and disabled inside handlers of a pass beg
   CHECK(result(&pool) == result(nullptr));
 }
 
+TEST_CASE("a handler that asks for timers all the time is not cut for long, and its timers are those of one worker") {
+  const auto result = [](Executor* executor, std::uint64_t* turns) {
+    EntityRegistry registry({.executor = executor, .pass_serial_below_ns = 1});
+    registry.create_many(20'000, Count{});
+    const auto s1 = registry.subscribe("1", [](const Update&, Count& count, Entity self, Outbox& out) {
+      for (int i = 0; i < 50; ++i) count.hits = count.hits * 31 + self.index;  // heavy enough to be cut
+      if (self.index % 16 == 0) count.hits += static_cast<std::uint32_t>(out.push_after(1'000'000, self, Ping{}));
+    });
+    for (int i = 0; i < 100; ++i) registry.push(Update{});
+    if (turns) *turns = registry.pass_counters().turns;
+    return registry.hash();
+  };
+  ThreadPool pool(4);
+  std::uint64_t turns = 0;
+  CHECK(result(&pool, &turns) == result(nullptr, nullptr));
+  CHECK(turns < 100 * 8);  // where it was cut each time: tens of tasks in each of 100 passes
+}
+
 TEST_CASE("a light pass runs on the pushing thread alone") {
   ThreadPool pool(2);
   EntityRegistry registry({.executor = &pool});
