@@ -39,25 +39,25 @@ class Measure {
   /// `body` is timed and does `items` things at once; `before` runs ahead of each, untimed.
   template <class Before, class Body>
   void run(std::uint64_t items, Before before, Body body) {
-    if (std::getenv("BENCH_INSTRUCTIONS")) {  // under callgrind, which collects between the toggles only
-      for (int warm = 0; warm < 2; ++warm) before(), body();
-      before();
-      [[maybe_unused]] const std::string mark = name_ + ' ' + std::to_string(items);
-      CALLGRIND_TOGGLE_COLLECT;
-      body();
-      CALLGRIND_TOGGLE_COLLECT;
-      CALLGRIND_DUMP_STATS_AT(mark.c_str());
-      state_.SkipWithError("counted");
-      return;
-    }
-    for (auto _ : state_) {
+    // Under callgrind, which collects between the toggles only, two rounds warm up and the third is counted. One loop for
+    // both, so that what is counted is the code that is timed.
+    const bool counting = std::getenv("BENCH_INSTRUCTIONS") != nullptr;
+    [[maybe_unused]] const std::string mark = name_ + ' ' + std::to_string(items);
+    int left = 3;
+    while (counting ? left-- > 0 : state_.KeepRunning()) {
       if constexpr (!std::is_same_v<Before, Nothing>) {
-        state_.PauseTiming();
+        if (!counting) state_.PauseTiming();
         before();
-        state_.ResumeTiming();
+        if (!counting) state_.ResumeTiming();
       }
+      if (left == 0) CALLGRIND_TOGGLE_COLLECT;
       body();
+      if (left == 0) {
+        CALLGRIND_TOGGLE_COLLECT;
+        CALLGRIND_DUMP_STATS_AT(mark.c_str());
+      }
     }
+    if (counting) return state_.SkipWithError("counted");
     state_.SetItemsProcessed(static_cast<std::int64_t>(static_cast<std::uint64_t>(state_.iterations()) * items));
     if (goal_.ratio > 0) state_.counters["goal"] = goal_.ratio;
     if (goal_.ns > 0) state_.counters["goal_ns"] = goal_.ns;
@@ -100,6 +100,7 @@ struct Features final : muster::InputSink, muster::ColumnPreserver {
     ++inputs;
     bytes += batch.size();
   }
+  bool wants_receipts() const noexcept override { return false; }
   void before_write(const muster::Chunk&, std::uint32_t) override { ++kept; }
   void before_recycle(const muster::Chunk&) override {}
 };

@@ -29,6 +29,17 @@ class BatchWriter {
   void append(Entity target, const M& message) {
     put<M, BatchKind::each>(target, 0, message);
   }
+  /// The same, where the open batch can take it; false, and nothing done, where it cannot.
+  template <MessageType M>
+  bool extend(Entity target, const M& message) noexcept {
+    static constexpr PayloadShape shape = PayloadShape::of<M>();
+    static constexpr Run run(BatchKind::each, shape, false, false, 0);
+    std::byte* const at = write_;
+    if (open_key_ != run.key() || static_cast<std::size_t>(limit_ - at) < run.item_bytes()) return false;
+    write_ = at + run.item_bytes();
+    std::memcpy(fill<run.payload_offset(), run.item_bytes(), shape.bytes, true>(at, target), &message, sizeof(M));
+    return true;
+  }
   /// To everyone who matches: a pass.
   template <MessageType M>
   void append_world(const M& message) {

@@ -24,6 +24,7 @@ class SingleBatch {
     std::memcpy(bytes_ + sizeof header + offset, &message, sizeof message);
   }
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
+  void* payload() noexcept { return bytes_ + sizeof header + offset; }
 
  private:
   static constexpr std::uint32_t offset = payload_offset_for(BatchKind::each, false, alignof(M));

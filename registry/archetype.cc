@@ -43,6 +43,7 @@ Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t 
   if (!block) block = ::operator new(bytes, std::align_val_t{line});
   auto* chunk = new (block) Chunk;
   chunk->archetype = &archetype;
+  chunk->archetype_number = archetype.number;
   chunk->depth = depth;
   chunk->capacity = capacity;
   chunk->block_bytes = bytes;

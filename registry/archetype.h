@@ -45,6 +45,7 @@ struct Chunk {
   std::uint32_t place = 0;  ///< in its group
   std::uint32_t count = 0, capacity = 0;
   std::uint32_t block_bytes = 0;
+  std::uint32_t archetype_number = 0;
 
   ColumnSlot* slots() noexcept { return reinterpret_cast<ColumnSlot*>(this + 1); }
   const ColumnSlot* slots() const noexcept { return reinterpret_cast<const ColumnSlot*>(this + 1); }

@@ -62,7 +62,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
     case BatchKind::each: {
       const std::uint32_t end =
           begin + static_cast<std::uint32_t>(std::min<std::uint64_t>(header.count - begin, messages_max));
-      if (is_builtin(header.type))
+      if (route->builtin)
         for (std::uint32_t i = begin; i < end; ++i) builtin(batch, *route, batch.target(i), batch.payload(i), receipt);
       else
         items(batch, *route, begin, end, receipt);
@@ -119,8 +119,24 @@ void Delivery::items(const BatchView& batch, MessageRoute& route, std::uint32_t 
                      Receipt& receipt) {
   const BatchHeader& header = batch.header();
   const std::uint32_t count = end - begin;
+  if (count == 1) {
+    to_entity(route, batch.target(begin), const_cast<std::byte*>(batch.payload(begin)), receipt);
+    return;
+  }
   const Storage& storage = context_.storage;
-  if (route.active.empty() || (route.whole_runs && count > 1)) {
+  if (route.active.empty()) {
+    std::uint32_t alive = 0;
+    const std::byte* item = batch.item(begin);
+    for (std::uint32_t i = 0; i < count; ++i, item += header.item_bytes) {
+      Entity target;
+      std::memcpy(&target, item, sizeof target);
+      alive += storage.alive(target);
+    }
+    receipt.unhandled += alive;
+    receipt.dead += count - alive;
+    return;
+  }
+  if (route.whole_runs) {
     const ItemRun run{batch.item(begin), count, header.item_bytes, header.payload_offset};
     if (route.active.size() == 1) {
       const ItemCounts counts = call(*route.active.front(), run);
@@ -134,7 +150,7 @@ void Delivery::items(const BatchView& batch, MessageRoute& route, std::uint32_t 
       const Row row = storage.find(batch.target(i));
       if (!row)
         ++receipt.dead;
-      else if (route.somebody[row.chunk->archetype->number])
+      else if (route.somebody(*row.chunk))
         ++receipt.handled;
       else
         ++receipt.unhandled;
@@ -142,15 +158,21 @@ void Delivery::items(const BatchView& batch, MessageRoute& route, std::uint32_t 
     for (const Handler* handler : route.active) call(*handler, run);
     return;
   }
-  for (std::uint32_t i = begin; i < end; ++i) {
-    void* message = const_cast<std::byte*>(batch.payload(i));
-    if (route.writes_message) {
-      scratch_.resize(header.payload_bytes);
-      std::memcpy(scratch_.data(), message, header.payload_bytes);
-      message = scratch_.data();
-    }
-    to_entity(route, batch.target(i), message, receipt);
+  for (std::uint32_t i = begin; i < end; ++i)
+    to_entity(route, batch.target(i), const_cast<std::byte*>(batch.payload(i)), receipt);
+}
+
+void run_several(RunContext& context, const CallSite& site, void* message, Chunk& chunk, std::uint32_t row) {
+  context.delivery->several(*site.route, message, chunk, row);
+}
+
+void Delivery::several(MessageRoute& route, void* message, Chunk& chunk, std::uint32_t row) {
+  if (route.writes_message && !route.type->is_table) {
+    const auto* payload = static_cast<const std::byte*>(message);
+    scratch_.assign(payload, payload + route.type->size);
+    message = scratch_.data();
   }
+  one(route, {&chunk, row}, message);
 }
 
 void Delivery::one(MessageRoute& route, Row row, void* message) {
@@ -159,27 +181,13 @@ void Delivery::one(MessageRoute& route, Row row, void* message) {
       if (call(*handler, message, *row.chunk, row.row, row.row + 1, columns)) return;
 }
 
-void Delivery::to_entity(MessageRoute& route, Entity target, void* message, Receipt& receipt) {
-  const Row row = context_.storage.find(target);
-  if (!row) {
-    ++receipt.dead;
-    return;
-  }
-  if (!route.somebody[row.chunk->archetype->number]) {
-    ++receipt.unhandled;
-    return;
-  }
-  ++receipt.handled;
-  one(route, row, message);
-}
-
 void Delivery::to_span(MessageRoute& route, std::span<const Entity> targets, const std::byte* payload,
                        std::uint32_t bytes, bool table, Receipt& receipt) {
   for (const Entity target : targets) {
     const Row row = context_.storage.find(target);
     if (!row)
       ++receipt.dead;
-    else if (route.somebody[row.chunk->archetype->number])
+    else if (route.somebody(*row.chunk))
       ++receipt.handled;
     else
       ++receipt.unhandled;
@@ -235,9 +243,9 @@ bool Delivery::refused_as_pass(const MessageRoute& route, Receipt& receipt) cons
 
 bool Delivery::over_world(const Handler& handler, void* message) {
   if (handler.options.on_begin) {
-    running_ = &handler;
+    context_.running = &handler;
     const bool begins = handler.options.on_begin();
-    running_ = nullptr;
+    context_.running = nullptr;
     if (!begins) return false;
   }
   if (handler.once) {

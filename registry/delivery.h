@@ -39,26 +39,43 @@ class Delivery {
         timers_(timers),
         next_timer_(next_timer),
         now_ns_(now_ns),
-        cascade_(cascade) {}
+        cascade_(cascade) {
+    context_.delivery = this;
+  }
 
   /// Delivers at most `messages_max` messages from the cursor on and moves it. True when the batch is done. A batch to
   /// a span counts as one message. Adds to the receipt.
   bool deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_t messages_max, Receipt& receipt);
-  /// One POD message to one entity, straight from the sender's stack: nothing else waits.
-  void deliver_one(MessageRoute& route, Entity target, void* message, Receipt& receipt) {
-    to_entity(route, target, message, receipt);
-  }
+  /// POD messages to one entity each, [begin, end) of a batch of kind each. Not for those that the registry acts on.
+  void items(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end, Receipt& receipt);
+  /// All handlers of one message for one row.
+  void several(MessageRoute& route, void* message, Chunk& chunk, std::uint32_t row);
+  RunContext& context() noexcept { return context_; }
   /// Makes the messages known that tell entities of their own lives.
   void know_lifecycle();
   /// Who is being called right now, for error texts; null outside handlers.
-  const Handler* running() const noexcept { return running_ ? running_ : running_here(); }
+  const Handler* running() const noexcept { return context_.running ? context_.running : running_here(); }
   /// Spreads passes over workers; null: one worker.
   void set_parallel(ParallelPass* parallel) noexcept { parallel_ = parallel; }
 
  private:
-  void items(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end, Receipt& receipt);
   void one(MessageRoute& route, Row row, void* message);
-  void to_entity(MessageRoute& route, Entity target, void* message, Receipt& receipt);
+  void to_entity(MessageRoute& route, Entity target, void* message, Receipt& receipt) {
+    const Row row = context_.storage.find(target);
+    if (!row) {
+      ++receipt.dead;
+      return;
+    }
+    const CallSite& site = route.calls[row.chunk->archetype_number];
+    if (!site.run) {
+      ++receipt.unhandled;
+      return;
+    }
+    ++receipt.handled;
+    context_.running = site.handler;
+    site.run(context_, site, message, *row.chunk, row.row);
+    context_.running = nullptr;
+  }
   void to_span(MessageRoute& route, std::span<const Entity> targets, const std::byte* payload, std::uint32_t bytes,
                bool table, Receipt& receipt);
   void to_world(MessageRoute& route, void* message, Receipt& receipt);
@@ -78,16 +95,16 @@ class Delivery {
             const std::uint16_t* columns) {
     if (!handler.observed.empty()) [[unlikely]]
       return call_observed(handler, message, chunk, begin, end, columns);
-    running_ = &handler;
+    context_.running = &handler;
     const bool consumed = handler.rows(context_, handler, message, chunk, begin, end, columns);
-    running_ = nullptr;
+    context_.running = nullptr;
     return consumed;
   }
   bool call_observed(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
                      const std::uint16_t* columns) {
-    running_ = &handler;
+    context_.running = &handler;
     const bool consumed = run_observed(context_, handler, message, chunk, begin, end, columns, before_, cascade_);
-    running_ = nullptr;
+    context_.running = nullptr;
     return consumed;
   }
   /// Calls who follows a change of one entity's component.
@@ -99,9 +116,9 @@ class Delivery {
   /// Those components of a Set, SetField or Rename that will come or change; `changes_` is filled.
   void foresee(const BatchView& batch, Row row, const std::byte* payload);
   ItemCounts call(const Handler& handler, const ItemRun& run) {
-    running_ = &handler;
+    context_.running = &handler;
     const ItemCounts counts = handler.items(context_, handler, run);
-    running_ = nullptr;
+    context_.running = nullptr;
     return counts;
   }
   // --- registry/template_delivery.cc ---
@@ -121,7 +138,6 @@ class Delivery {
   std::uint64_t& next_timer_;
   const std::uint64_t& now_ns_;
   BatchWriter& cascade_;
-  const Handler* running_ = nullptr;
   ParallelPass* parallel_ = nullptr;
   MessageRoute* activated_ = nullptr;
   MessageRoute* loaded_ = nullptr;

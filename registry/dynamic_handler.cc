@@ -65,6 +65,10 @@ bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk&
   return false;
 }
 
+void run_one(RunContext& context, const CallSite& site, void* message, Chunk& chunk, std::uint32_t row) {
+  run_rows(context, *site.handler, message, chunk, row, row + 1, site.columns);
+}
+
 /// The counterpart of detail::other_offset.
 std::uint32_t other_offset_of(const TypeDescriptor& type) noexcept {
   std::uint32_t entities = 0, offset = ~0u;
@@ -133,6 +137,7 @@ Subscription EntityRegistry::subscribe(std::string name, DynamicShape shape,
   handler->pushes = handler->spawns = shape.pushes;
   handler->has_state = true;
   handler->rows = &run_rows;
+  handler->one = &run_one;
   if (!route->type->is_table) handler->items = &run_items;
   handler->state =
       std::make_shared<Dynamic>(std::move(call), route->type->is_table, route->type->is_table ? 0 : route->type->size);

@@ -86,6 +86,7 @@ class EntityAllocator {
   const Slot& slot(std::uint32_t index) const noexcept { return slots_[index]; }
   Slot& slot(std::uint32_t index) noexcept { return slots_[index]; }
   const Slot* slots() const noexcept { return slots_.data(); }
+  const Slot* slots_end() const noexcept { return slots_.data() + slots_.size(); }
   const RingQueue<std::uint32_t>& free_queue() const noexcept { return free_; }
   /// For reading saved state back.
   void restore(std::vector<Slot> slots, RingQueue<std::uint32_t> free, std::uint64_t retired) {

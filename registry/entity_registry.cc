@@ -39,6 +39,15 @@ Receipt EntityRegistry::Impl::deliver_input(const BatchView& batch, InputKind ki
   const Envelope envelope = seal(kind, author, request, batch.bytes());
   Receipt receipt;
   receipt.sequence = envelope.sequence;
+  if (MessageRoute* route = types.route(batch.type()); batch.kind() == BatchKind::each && route && !route->builtin)
+      [[likely]] {
+    delivery.items(batch, *route, 0, batch.count(), receipt);
+    counters.messages += receipt.handled + receipt.unhandled + receipt.dead;
+    counters.unhandled += receipt.unhandled;
+    counters.dead += receipt.dead;
+    for (InputSink* sink : receipt_sinks) sink->on_receipt(envelope, receipt);
+    return receipt;
+  }
   if ((kind == InputKind::inbox || author != 0) && batch.kind() == BatchKind::timed && batch.timer() != 0) {
     receipt.refused = 1;  // ids of timers are the registry's to give
     receipt.refusal = {RefusalCode::bad_value, {}, batch.type()};
@@ -50,7 +59,7 @@ Receipt EntityRegistry::Impl::deliver_input(const BatchView& batch, InputKind ki
   counters.unhandled += receipt.unhandled;
   counters.dead += receipt.dead;
   counters.refused += receipt.refused;
-  for (InputSink* sink : sinks) sink->on_receipt(envelope, receipt);
+  for (InputSink* sink : receipt_sinks) sink->on_receipt(envelope, receipt);
   managers.tell_destroyed();
   return receipt;
 }
@@ -124,22 +133,40 @@ void EntityRegistry::used_inside_handler() const noexcept {
 
 namespace {
 
-/// Marks the registry as delivering, and turns what a handler throws into the end of the program.
-template <class Impl, class Work>
-auto delivering(Impl& impl, Work&& work) {
-  struct Mark {
-    bool& flag;
-    explicit Mark(bool& f) : flag(f) { flag = true; }
-    ~Mark() { flag = false; }
-  } mark(impl.delivering);
+/// To be called where something is caught: what a handler threw is the end of the program.
+template <class Impl>
+[[noreturn]] void handler_failed(Impl& impl) {
+  const Handler* handler = impl.delivery.running();
   try {
-    return work();
+    throw;
   } catch (const std::exception& error) {
-    if (const Handler* handler = impl.delivery.running()) handler_threw(*handler, impl.types, error.what());
+    if (handler) handler_threw(*handler, impl.types, error.what());
     throw;
   } catch (...) {
-    if (const Handler* handler = impl.delivery.running()) handler_threw(*handler, impl.types, "something unknown");
+    if (handler) handler_threw(*handler, impl.types, "something unknown");
     throw;
+  }
+}
+
+/// Marks the registry as delivering.
+class Delivering {
+ public:
+  explicit Delivering(bool& flag) noexcept : flag_(flag) { flag_ = true; }
+  ~Delivering() { flag_ = false; }
+  Delivering(const Delivering&) = delete;
+  Delivering& operator=(const Delivering&) = delete;
+
+ private:
+  bool& flag_;
+};
+
+template <class Impl, class Work>
+auto delivering(Impl& impl, Work&& work) {
+  const Delivering mark(impl.delivering);
+  try {
+    return work();
+  } catch (...) {
+    handler_failed(impl);
   }
 }
 
@@ -162,29 +189,15 @@ Receipt EntityRegistry::push_sealed(std::span<const std::byte> batch) {
   });
 }
 
-Receipt EntityRegistry::push_direct(MessageRoute& route, Entity target, const void* payload, std::size_t bytes,
-                                    std::span<const std::byte> sealed) {
-  return delivering(*impl_, [&] {
-    Impl& r = *impl_;
-    const Envelope envelope{++r.sequence, 0, 0, InputKind::push};
-    for (InputSink* sink : r.sinks) sink->on_input(envelope, sealed);
-    Receipt receipt;
-    receipt.sequence = envelope.sequence;
-    void* message = const_cast<void*>(payload);
-    if (route.writes_message) {
-      const auto* from = static_cast<const std::byte*>(payload);
-      r.scratch.assign(from, from + bytes);
-      message = r.scratch.data();
-    }
-    r.delivery.deliver_one(route, target, message, receipt);
-    ++r.counters.messages;
-    r.counters.unhandled += receipt.unhandled;
-    r.counters.dead += receipt.dead;
-    for (InputSink* sink : r.sinks) sink->on_receipt(envelope, receipt);
-    if (!r.cascade.empty()) receipt.cut_short = !r.deliver_cascade();
-    return receipt;
-  });
+void EntityRegistry::tell_receipt(Envelope envelope, Receipt receipt) {
+  for (InputSink* sink : core_->receipt_sinks) sink->on_receipt(envelope, receipt);
 }
+
+bool EntityRegistry::deliver_caused() {
+  return !delivering(*impl_, [&] { return impl_->deliver_cascade(); });
+}
+
+void EntityRegistry::handler_failed() { muster::handler_failed(*impl_); }
 
 Receipt EntityRegistry::push_batch(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request) {
   check_outside();
@@ -259,7 +272,7 @@ TimerId EntityRegistry::post_timed(std::uint64_t due_ns, BatchView inner) {
 
 Entity EntityRegistry::reserve() {
   check_outside();
-  return storage_->reserve();
+  return core_->storage.reserve();
 }
 
 Entity EntityRegistry::grant(std::uint32_t count, std::uint64_t author) {
@@ -269,7 +282,7 @@ Entity EntityRegistry::grant(std::uint32_t count, std::uint64_t author) {
     // What waits may take ids: only then is known which are unused.
     impl_->deliver_carried();
     impl_->deliver_inputs(InputKind::post, 0, 0);
-    const Entity first{static_cast<std::uint32_t>(storage_->ids().indices()), 1};
+    const Entity first{static_cast<std::uint32_t>(core_->storage.ids().indices()), 1};
     BatchBuilder builder;
     builder.append_world(Grant{.first = first.index, .count = count, .author = author});
     impl_->deliver_input(builder.front(), InputKind::push, 0, 0);
@@ -365,8 +378,8 @@ bool EntityRegistry::next_due(std::uint64_t& due_ns) const noexcept {
 std::uint64_t EntityRegistry::sequence() const noexcept { return impl_->sequence; }
 const RegistryCounters& EntityRegistry::counters() const noexcept { return impl_->counters; }
 std::uint64_t EntityRegistry::version() const noexcept { return storage().version(); }
-std::uint64_t EntityRegistry::begin_version() noexcept { return storage_->begin_version(); }
-void EntityRegistry::set_preserver(ColumnPreserver* preserver) noexcept { storage_->set_preserver(preserver); }
+std::uint64_t EntityRegistry::begin_version() noexcept { return core_->storage.begin_version(); }
+void EntityRegistry::set_preserver(ColumnPreserver* preserver) noexcept { core_->storage.set_preserver(preserver); }
 
 // --- handlers ---
 
@@ -443,7 +456,9 @@ void EntityRegistry::Impl::restore_values(TypeId type) {
 }
 
 void EntityRegistry::set_restorer(TypeId type, std::function<void(void*, Entity)> restore) {
+  check_outside();
   impl_->restorers[type] = std::move(restore);
+  input().seal();  // a batch is open outside handlers only
   delivering(*impl_, [&] { impl_->restore_values(type); });
 }
 
@@ -484,22 +499,22 @@ Inbox& EntityRegistry::inbox() noexcept { return impl_->inbox; }
 void EntityRegistry::add_sink(InputSink& sink) {
   check_outside();
   impl_->sinks.push_back(&sink);
+  if (sink.wants_receipts()) impl_->receipt_sinks.push_back(&sink);
 }
-void EntityRegistry::remove_sink(InputSink& sink) noexcept { std::erase(impl_->sinks, &sink); }
+void EntityRegistry::remove_sink(InputSink& sink) noexcept {
+  std::erase(impl_->sinks, &sink);
+  std::erase(impl_->receipt_sinks, &sink);
+}
 
 EntityRegistry::EntityRegistry(RegistryOptions options) : impl_(std::make_unique<Impl>(*this, options)) {
-  storage_ = &impl_->storage;
-  known_ = &impl_->types;
-  input_ = &impl_->input;
-  cascade_ = &impl_->cascade;
-  sinks_ = &impl_->sinks;
-  delivering_ = &impl_->delivering;
+  core_ = impl_.get();
+  core_->context = &impl_->delivery.context();
   impl_->self = std::make_shared<EntityRegistry*>(this);
-  storage_->on_archetype_context = &impl_->types.handlers();
-  storage_->on_layout = [](void* handlers, Archetype& archetype) {
+  core_->storage.on_archetype_context = &impl_->types.handlers();
+  core_->storage.on_layout = [](void* handlers, Archetype& archetype) {
     static_cast<HandlerTable*>(handlers)->bind_again(archetype);
   };
-  storage_->on_archetype = [](void* handlers, Archetype& archetype) {
+  core_->storage.on_archetype = [](void* handlers, Archetype& archetype) {
     static_cast<HandlerTable*>(handlers)->bind(archetype);
   };
   known().need<Create>();

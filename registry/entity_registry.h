@@ -59,6 +59,25 @@ struct RegistryCounters {
   std::uint64_t overtaken = 0;  ///< times carried messages went behind a new input
 };
 
+/// The parts of a registry that its inlined calls use. Owned by the registry.
+struct RegistryCore {
+  bool delivering = false;
+  std::uint64_t sequence = 0;
+  RegistryCounters counters;
+  std::vector<InputSink*> sinks;
+  std::vector<InputSink*> receipt_sinks;  // those of them that look at receipts
+  RunContext* context = nullptr;          // of calls of handlers
+  Arena input;                            // what the outside pushed or posted
+  Arena cascade;                          // what handlers pushed
+  Storage storage;
+  TypesKnown types{storage};
+
+  /// Outside handlers, and nothing waits: a push need not go through the queue.
+  bool is_quiet() const noexcept {
+    return (static_cast<std::size_t>(delivering) | input.batches() | cascade.batches()) == 0;
+  }
+};
+
 class TemplateTree;
 
 class EntityRegistry {
@@ -153,22 +172,17 @@ class EntityRegistry {
   // --- messages: push delivers now, post waits for the next push, flush or advance ---
 
   template <MessageType M>
-  Receipt push(Entity target, const M& message) {
-    if constexpr (!is_builtin(TypeTraits<M>::id)) {
-      check_outside();
-      if (input().empty() && cascade_->empty()) {
-        MessageRoute& route = known().route<M>();
-        if (sinks_->empty()) return push_direct(route, target, &message, sizeof(M), {});
-        const SingleBatch<M> sealed(target, message);
-        return push_direct(route, target, &message, sizeof(M), sealed.bytes());
+  [[gnu::always_inline]] Receipt push(Entity target, const M& message) {
+    if (core_->is_quiet()) [[likely]] {
+      SingleBatch<M> sealed(target, message);
+      if constexpr (is_builtin(TypeTraits<M>::id)) {
+        known().need<M>();
+        return push_sealed(sealed.bytes());
+      } else if (MessageRoute* route = known().seen_route<M>()) [[likely]] {
+        return push_direct(*route, target, sealed.payload(), sealed.bytes());
       }
-    } else {
-      check_outside();
-      known().need<M>();
-      if (input().empty() && cascade_->empty()) return push_sealed(SingleBatch<M>(target, message).bytes());
     }
-    open<M>().append(target, message);
-    return deliver_pushed();
+    return push_queued(target, message);
   }
   /// One payload for a span of entities.
   template <MessageType M>
@@ -212,7 +226,8 @@ class EntityRegistry {
 
   template <MessageType M>
   void post(Entity target, const M& message) {
-    posting<M>().append(target, message);
+    // A batch is open outside handlers only, and of known types.
+    if (!input().extend(target, message)) posting<M>().append(target, message);
   }
   template <MessageType M>
   void post(std::span<const Entity> targets, const M& message) {
@@ -422,15 +437,15 @@ class EntityRegistry {
   /// Told before columns change, for readers of the past; null: nobody.
   void set_preserver(ColumnPreserver* preserver) noexcept;
   /// For readers inside Muster (state, replication); not a way to write.
-  const Storage& storage() const noexcept { return *storage_; }
+  const Storage& storage() const noexcept { return core_->storage; }
 
  private:
   friend class Subscription;
   friend class StateWriter;
   friend class StateReader;
   struct Impl;
-  TypesKnown& known() noexcept { return *known_; }
-  Arena& input() noexcept { return *input_; }
+  TypesKnown& known() noexcept { return core_->types; }
+  Arena& input() noexcept { return core_->input; }
   /// Stops the program inside handlers; makes the type known; seals what was posted before.
   template <GeneratedType M>
   Arena& open() {
@@ -446,25 +461,35 @@ class EntityRegistry {
     return input();
   }
   void check_outside() const noexcept {
-    if (*delivering_) [[unlikely]]
+    if (core_->delivering) [[unlikely]]
       used_inside_handler();
   }
   [[noreturn]] void used_inside_handler() const noexcept;
   Receipt deliver_pushed();
   template <MessageType M, ComponentType... Cs>
   Receipt push_rows(Entity target, const M& message, const Cs&... components) {
-    check_outside();
     known().need<M>();
-    if (input().empty() && cascade_->empty())
+    if (core_->is_quiet()) [[likely]]
       return push_sealed(SingleRows<M, Cs...>(target, message, components...).bytes());
     open<M>().append_rows(target, message, components...);
     return deliver_pushed();
   }
+  template <MessageType M>
+  [[gnu::noinline]] Receipt push_queued(Entity target, const M& message) {
+    open<M>().append(target, message);
+    known().remember_route(TypeTraits<M>::id);
+    return deliver_pushed();
+  }
   /// A batch made on the stack while nothing waits.
   Receipt push_sealed(std::span<const std::byte> batch);
-  /// A push while nothing waits: handlers read the message in place; `sealed` is for the sinks.
-  Receipt push_direct(MessageRoute& route, Entity target, const void* payload, std::size_t bytes,
-                      std::span<const std::byte> sealed);
+  /// A push while nothing waits: handlers read the message in `sealed`.
+  Receipt push_direct(MessageRoute& route, Entity target, void* payload, std::span<const std::byte> sealed);
+  /// By value, so that the caller's receipt need not be in memory.
+  void tell_receipt(Envelope envelope, Receipt receipt);
+  /// Everything that handlers pushed; true if it was cut short.
+  bool deliver_caused();
+  /// To be called where something is caught: what a handler threw is the end of the program.
+  [[noreturn]] void handler_failed();
   TimerId post_timed(std::uint64_t due_ns, BatchView inner);
   Entity reserve();
   std::span<const Entity> prepare_spawn(std::string_view what, const SpawnOptions& options, Spawn& message);
@@ -476,15 +501,46 @@ class EntityRegistry {
   void forget_runtime_type(TypeId type);
 
   std::unique_ptr<Impl> impl_;
-  Storage* storage_ = nullptr;  // parts of impl_ that inlined calls need
-  TypesKnown* known_ = nullptr;
-  Arena* input_ = nullptr;
-  Arena* cascade_ = nullptr;
-  const std::vector<InputSink*>* sinks_ = nullptr;
-  const bool* delivering_ = nullptr;
+  RegistryCore* core_ = nullptr;  // of impl_
 };
 
-// --- templates ---
+// --- templates and what is inlined ---
+
+[[gnu::always_inline]] inline Receipt EntityRegistry::push_direct(MessageRoute& route, Entity target, void* payload,
+                                                                  std::span<const std::byte> sealed) {
+  RegistryCore& core = *core_;
+  struct Delivering {
+    bool& flag;
+    explicit Delivering(bool& f) noexcept : flag(f) { flag = true; }
+    ~Delivering() { flag = false; }
+  } const mark(core.delivering);
+  const Envelope envelope{++core.sequence, 0, 0, InputKind::push};
+  for (InputSink* sink : core.sinks) sink->on_input(envelope, sealed);
+  Receipt receipt;
+  receipt.sequence = envelope.sequence;
+  ++core.counters.messages;
+  if (const Row row = core.storage.find(target); !row) [[unlikely]] {
+    receipt.dead = 1;
+    ++core.counters.dead;
+  } else if (const CallSite& site = route.calls[row.chunk->archetype_number]; !site.run) [[unlikely]] {
+    receipt.unhandled = 1;
+    ++core.counters.unhandled;
+  } else {
+    receipt.handled = 1;
+    RunContext& context = *core.context;
+    context.running = site.handler;
+    try {
+      site.run(context, site, payload, *row.chunk, row.row);
+    } catch (...) {
+      handler_failed();
+    }
+    context.running = nullptr;
+  }
+  if (!core.receipt_sinks.empty()) tell_receipt(envelope, receipt);
+  if (!core.cascade.empty()) [[unlikely]]
+    receipt.cut_short = deliver_caused();
+  return receipt;
+}
 
 template <class... Cs, class F>
 void EntityRegistry::each(F&& f) const {

@@ -17,6 +17,8 @@ class Storage;
 class Outbox;
 class Spawner;
 class EntityRegistry;
+class Delivery;
+struct MessageRoute;
 
 enum class Access : std::uint8_t { read, write };
 enum class Presence : std::uint8_t { required, optional, excluded };
@@ -40,20 +42,34 @@ struct Term {
   TypeId anchor = 0;  ///< X of parent_with and up_to
 };
 
+struct Handler;
+
 /// What a handler's call may reach besides its arguments.
 struct RunContext {
   Storage& storage;
   Outbox& outbox;
   Spawner& spawner;
   const EntityRegistry& registry;
+  Delivery* delivery = nullptr;
+  const Handler* running = nullptr;  ///< who is being called, for error texts
 };
-
-struct Handler;
 
 /// Calls the handler for rows [begin, end) of a chunk, with one message. `message` points to the POD, or, for tables, to
 /// a std::span<const std::byte>. `columns` has a slot per value term with source self. True: the message is consumed.
 using RunRows = bool (*)(RunContext&, const Handler&, void* message, Chunk&, std::uint32_t begin, std::uint32_t end,
                          const std::uint16_t* columns);
+
+/// Whom a message to an entity of one archetype calls: made when handlers or archetypes come, read for every message.
+struct CallSite;
+using RunOne = void (*)(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
+struct CallSite {
+  RunOne run = nullptr;                    ///< null: nobody
+  const Handler* handler = nullptr;        ///< where only one matches, and nothing has to be done around its call
+  const std::uint16_t* columns = nullptr;  ///< of that one
+  MessageRoute* route = nullptr;
+};
+/// For all other cases: goes through the route's handlers, with a copy of the message where one of them changes it.
+void run_several(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
 
 /// POD messages to one target each, in a row: at `first`, `bytes` apart, target at 0, payload at `offset`.
 struct ItemRun {
@@ -104,6 +120,7 @@ struct Handler {
   std::vector<Observed> observed;
   RunRows rows = nullptr;
   RunItems items = nullptr;
+  RunOne one = nullptr;
   std::shared_ptr<void> state;  ///< the callable
   double row_ns = 0;  ///< what a row of a pass has taken lately; measured only where there are several workers
 

@@ -4,6 +4,7 @@
 #include <ranges>
 
 #include "registry/fatal.h"
+#include "registry/structure.h"
 
 namespace muster {
 
@@ -55,7 +56,8 @@ MessageRoute& HandlerTable::add_message(const TypeDescriptor& type) {
   by_type_.put(type.id, static_cast<std::uint32_t>(routes_.size()));
   routes_.push_back(std::make_unique<MessageRoute>());
   routes_.back()->type = &type;
-  routes_.back()->somebody.assign(archetypes_, 0);
+  routes_.back()->builtin = is_builtin(type.id);
+  routes_.back()->calls.resize(archetypes_);
   return *routes_.back();
 }
 
@@ -173,19 +175,29 @@ void HandlerTable::refresh(MessageRoute& route, std::vector<Handler*> order) {
     for (std::size_t j = 0; j < i; ++j)
       if (conflict(*route.active[i], *route.active[j])) route.whole_runs = false;
   }
-  std::ranges::fill(route.somebody, 0);
+  for (std::size_t i = 0; i < route.calls.size(); ++i) route.calls[i] = call_site(route, i);
+}
+
+CallSite HandlerTable::call_site(MessageRoute& route, std::size_t archetype) {
+  const Handler* only = nullptr;
+  std::size_t matching = 0;
   for (const Handler* handler : route.active)
-    for (std::size_t i = 0; i < handler->bound.size() && i < route.somebody.size(); ++i)
-      if (handler->bound[i]) route.somebody[i] = 1;
+    if (archetype < handler->bound.size() && handler->bound[archetype]) {
+      only = handler;
+      ++matching;
+    }
+  if (matching == 0) return {};
+  if (matching > 1 || !only->one || only->writes_message || !only->observed.empty())
+    return {.run = &run_several, .route = &route};
+  return {only->one, only, only->bound[archetype], &route};
 }
 
 void HandlerTable::bind(Archetype& archetype) {
   archetypes_ = std::max<std::size_t>(archetypes_, archetype.number + 1);
   for (const auto& handler : handlers_) handler->bind(archetype);
   for (const auto& route : routes_) {
-    route->somebody.resize(archetypes_, 0);
-    for (const Handler* handler : route->active)
-      if (handler->bound[archetype.number]) route->somebody[archetype.number] = 1;
+    route->calls.resize(archetypes_);
+    route->calls[archetype.number] = call_site(*route, archetype.number);
   }
 }
 

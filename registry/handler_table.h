@@ -31,7 +31,10 @@ struct MessageRoute {
   bool writes_message = false;
   ChangeKind change = ChangeKind::none;  ///< of a component, where this is no message's route
   TypeId component = 0;
-  std::vector<std::uint8_t> somebody;      ///< by archetype number: some active handler matches
+  bool builtin = false;         ///< the registry itself acts on it
+  std::vector<CallSite> calls;  ///< by archetype number
+  /// Whether anybody is called for an entity in this chunk.
+  bool somebody(const Chunk& chunk) const noexcept { return calls[chunk.archetype_number].run != nullptr; }
   std::shared_ptr<PassSchedule> schedule;  ///< of the active handlers, once a pass was spread over workers
 };
 
@@ -85,6 +88,7 @@ class HandlerTable {
 
  private:
   void refresh(MessageRoute& route, std::vector<Handler*> order);
+  static CallSite call_site(MessageRoute& route, std::size_t archetype);
   void observe();
   std::size_t followed_ = 0;  // routes of changes with active handlers
   std::vector<std::unique_ptr<Handler>> handlers_;

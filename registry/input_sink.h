@@ -27,6 +27,8 @@ class InputSink {
   virtual void on_input(const Envelope& envelope, std::span<const std::byte> batch) = 0;
   /// After the input's own message was handled by all its handlers, and before what they pushed is delivered.
   virtual void on_receipt(const Envelope&, const Receipt&) {}
+  /// Asked once, when the sink is added: false spares the calls of on_receipt.
+  virtual bool wants_receipts() const noexcept { return true; }
 };
 
 }  // namespace muster

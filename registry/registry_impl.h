@@ -14,10 +14,9 @@
 
 namespace muster {
 
-struct EntityRegistry::Impl {
+struct EntityRegistry::Impl : RegistryCore {
   explicit Impl(EntityRegistry& owner, RegistryOptions wanted)
       : options(wanted),
-        types(storage),
         structure(storage, types, texts),
         managers(storage),
         outbox(cascade, types, texts, next_timer, now_ns, self),
@@ -25,27 +24,18 @@ struct EntityRegistry::Impl {
         delivery(RunContext{storage, outbox, spawner, owner}, types, structure, timers, next_timer, now_ns, cascade) {}
 
   RegistryOptions options;
-  RegistryCounters counters;
-  Storage storage;
   TextTable texts;
-  TypesKnown types;
   Structure structure;
   Managers managers;
   Timers timers;
-  Arena input;         // what the outside pushed or posted
-  Arena cascade;       // what handlers pushed
   BatchCursor cursor;  // into the front of `cascade`
   std::uint64_t now_ns = 0;
   std::uint64_t next_timer = 1;
-  std::uint64_t sequence = 0;
-  bool delivering = false;
   Outbox outbox;
   Spawner spawner;
   Delivery delivery;
   std::unique_ptr<ParallelPass> parallel;  // null: one worker
   Inbox inbox;
-  std::vector<InputSink*> sinks;
-  std::vector<std::byte> scratch;  // a direct push's copy, for handlers that change it
   std::vector<Entity> spawn_ids;
   std::shared_ptr<EntityRegistry*> self;
 

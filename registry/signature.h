@@ -2,6 +2,7 @@
 // is a compile error that says so.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <span>
@@ -38,6 +39,17 @@ struct Parameter {
       "Outbox& or Spawner&");
 };
 
+/// A value that is somewhere in every row that has the type: of no tag, and of no type that may turn into one.
+template <class T>
+constexpr bool in_a_column() {
+  if constexpr (requires { TypeTraits<T>::tag; })
+    return !TypeTraits<T>::tag;
+  else
+    return false;
+}
+template <class T>
+inline constexpr bool always_in_a_column = in_a_column<T>();
+
 /// Parameters with `column` true take the next entry of the handler's column list.
 template <class T, Presence presence_>
 struct ColumnParameter {
@@ -48,10 +60,23 @@ struct ColumnParameter {
   static Term term() noexcept {
     return {TypeTraits<Value>::id, writes ? Access::write : Access::read, presence_, Source::self, true, 0};
   }
+  static bool has(std::uint16_t slot) noexcept {
+    if constexpr (presence_ == Presence::required && always_in_a_column<Value>)
+      return true;
+    else
+      return slot != no_column;
+  }
   static T* base(const ChunkRows& rows, std::uint16_t slot) noexcept {
-    if (slot == no_column) return nullptr;
-    if constexpr (writes) rows.context.storage.touch(rows.chunk, slot);
-    return reinterpret_cast<T*>(rows.chunk.slots()[slot].data);
+    if constexpr (writes)
+      if (has(slot)) rows.context.storage.touch(rows.chunk, slot);
+    return touched(rows, slot);
+  }
+  /// The same for a column that was touched since the last begin_version.
+  static T* touched(const ChunkRows& rows, std::uint16_t slot) noexcept {
+    return has(slot) ? reinterpret_cast<T*>(rows.chunk.slots()[slot].data) : nullptr;
+  }
+  static bool is_touched(const Storage& storage, const Chunk& chunk, std::uint16_t slot) noexcept {
+    return !has(slot) || chunk.slots()[slot].version == storage.version();
   }
 };
 template <ComponentType T>
@@ -297,6 +322,7 @@ struct Invoker {
   static_assert(consumes || std::is_void_v<Result>, "a handler returns void or muster::Verdict");
   static constexpr bool once = !(false || ... || Parameter<Ps>::entity);
 
+  static constexpr auto every = std::index_sequence_for<Ps...>{};
   static constexpr bool asks_other = (false || ... || takes_other<Ps>);
   static constexpr std::uint32_t other_at = other_offset<Message>();
   static_assert(!asks_other || other_at != ~0u,
@@ -355,42 +381,165 @@ struct Invoker {
   }
   static bool rows(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
                    std::uint32_t end, const std::uint16_t* columns) {
-    F& f = *static_cast<F*>(handler.state.get());
+    F& f = callable(handler);
     return run(f, message, ChunkRows{context, chunk, columns, begin, end, other_of(message)},
                std::index_sequence_for<Ps...>{});
   }
-  /// Two steps ahead of the work: the directory's entry first, then the row it leads to.
-  static ItemCounts items(RunContext& context, const Handler& handler, const ItemRun& items) {
-    constexpr std::uint32_t far = 24, near = 10;
-    F& f = *static_cast<F*>(handler.state.get());
+  /// The callable. One without state need not be looked for.
+  static F& callable([[maybe_unused]] const Handler& handler) noexcept {
+    if constexpr (stateless) {
+      static F made{};
+      return made;
+    } else {
+      return *static_cast<F*>(handler.state.get());
+    }
+  }
+  static constexpr bool stateless = std::is_empty_v<F> && std::is_default_constructible_v<F>;
+
+  template <class Bases, std::size_t... I>
+  static void call_row(F& f, void* message, const Bases& bases, const ChunkRows& rows, std::uint32_t row,
+                       std::index_sequence<I...>) {
+    auto&& m = MessageParameter<M>::get(message);
+    if constexpr (whole_rows) {
+      f(m, Parameter<Ps>::whole(std::get<I>(bases), rows)...);
+    } else {
+      if ((true && ... && Parameter<Ps>::present(std::get<I>(bases), row)))
+        f(m, Parameter<Ps>::at(std::get<I>(bases), row)...);
+    }
+  }
+  template <std::size_t... I>
+  static auto bases_of(const ChunkRows& rows, std::index_sequence<I...>) noexcept {
+    return std::tuple{Parameter<Ps>::base(rows, Parameter<Ps>::column ? rows.columns[column_index[I]] : no_column)...};
+  }
+  template <std::size_t... I>
+  static auto touched_bases_of(const ChunkRows& rows, std::index_sequence<I...>) noexcept {
+    const auto base = [&]<class P>(std::size_t index) {
+      if constexpr (P::column)
+        return P::touched(rows, rows.columns[index]);
+      else
+        return P::base(rows, no_column);
+    };
+    return std::tuple { base.template operator()<Parameter<Ps>>(column_index[I])... };
+  }
+  template <std::size_t... I>
+  static bool all_touched(const Storage& storage, const Chunk& chunk, const std::uint16_t* columns,
+                          std::index_sequence<I...>) noexcept {
+    const auto is = [&]<class P>(std::size_t index) {
+      if constexpr (P::writes)
+        return P::is_touched(storage, chunk, columns[index]);
+      else
+        return true;
+    };
+    return (true && ... && is.template operator()<Parameter<Ps>>(column_index[I]));
+  }
+  static void one(RunContext& context, const CallSite& site, void* message, Chunk& chunk, std::uint32_t row) {
+    if (!all_touched(context.storage, chunk, site.columns, every)) [[unlikely]]
+      return first_one(context, site, message, chunk, row);
+    const ChunkRows rows{context, chunk, site.columns, row, row + 1, other_of(message)};
+    call_row(callable(*site.handler), message, touched_bases_of(rows, every), rows, row, every);
+  }
+  /// Apart, so that the other, which calls nobody but the handler, need not save registers.
+  [[gnu::noinline]] static void first_one(RunContext& context, const CallSite& site, void* message, Chunk& chunk,
+                                          std::uint32_t row) {
+    const ChunkRows rows{context, chunk, site.columns, row, row + 1, other_of(message)};
+    call_row(callable(*site.handler), message, bases_of(rows, every), rows, row, every);
+  }
+
+  static Entity target_of(const std::byte* item) noexcept {
+    Entity target;
+    std::memcpy(&target, item, 8);
+    return target;
+  }
+  /// A run of messages. Where the rows fit the cache, or lie one behind the other, there is nothing to ask for ahead.
+  static ItemCounts items(RunContext& context, const Handler& handler, const ItemRun& run) {
+    constexpr std::uint64_t rows_in_cache = 50'000;
+    if (run.count < 2 * block || context.storage.rows() < rows_in_cache) return items_near(context, handler, run);
+    return items_far(context, handler, run);
+  }
+  static ItemCounts items_near(RunContext& context, const Handler& handler, const ItemRun& run) {
+    F& f = callable(handler);
+    const Storage& storage = context.storage;
+    const DirectoryEntry* const directory = storage.ids().slots();
+    const DirectoryEntry* const directory_end = storage.ids().slots_end();
+    ItemCounts counts;
+    const std::byte* at = run.first;
+    const std::size_t bytes = run.bytes, offset = run.offset;
+    std::uint32_t left = run.count;
+    while (left != 0) {
+      const Row found = storage.find(target_of(at));
+      const std::uint16_t* columns = found ? handler.bound[found.chunk->archetype_number] : nullptr;
+      if (!columns) {
+        if (!found) ++counts.dead;
+        at += bytes;
+        --left;
+        continue;
+      }
+      // As long as they stay in this chunk: where its columns are is known.
+      const std::uint32_t number = found.chunk->number;
+      std::uint32_t row = found.row;
+      ChunkRows rows{context, *found.chunk, columns, row, row + 1};
+      if constexpr (asks_other) rows.other = other_of(at + offset);
+      const auto bases = bases_of(rows, every);
+      const std::uint32_t before = left;
+      while (true) {
+        if constexpr (whole_rows) rows.begin = row, rows.end = row + 1;
+        call_row(f, const_cast<std::byte*>(at + offset), bases, rows, row, every);
+        at += bytes;
+        if (--left == 0 || asks_other) break;
+        const Entity next = target_of(at);
+        const DirectoryEntry* const entry = directory + next.index;
+        if (entry >= directory_end || entry->generation != next.generation) break;
+        // The number of an entry that is no row is none of a chunk.
+        const std::uint32_t locator = entry->locator;
+        if (locator >> 10 != number) break;
+        row = locator & 1023;
+      }
+      counts.handled += before - left;
+    }
+    return counts;
+  }
+  /// Block by block: the directory entries of the block to come, the rows of this one, then the calls.
+  static constexpr std::uint32_t block = 64;
+  [[gnu::noinline]] static ItemCounts items_far(RunContext& context, const Handler& handler, const ItemRun& run) {
+    F& f = callable(handler);
     const Storage& storage = context.storage;
     const DirectoryEntry* const directory = storage.ids().slots();
     const std::size_t indices = storage.ids().indices();
     ItemCounts counts;
-    const std::byte* at = items.first;
-    const auto target_of = [](const std::byte* item) {
-      Entity target;
-      std::memcpy(&target, item, 8);
-      return target;
-    };
-    for (std::uint32_t i = 0; i < items.count; ++i, at += items.bytes) {
-      if (i + far < items.count) {
-        if (const Entity later = target_of(at + std::size_t{far} * items.bytes); later.index < indices)
-          __builtin_prefetch(directory + later.index);
-        if (const Row soon = storage.find(target_of(at + std::size_t{near} * items.bytes)))
-          if (const std::uint16_t* columns = handler.bound[soon.chunk->archetype->number]) prefetch(soon, columns);
-      }
-      const Row row = storage.find(target_of(at));
-      if (!row) {
-        ++counts.dead;
+    Row found[block];
+    std::uint32_t count = 0;
+    for (std::uint32_t begin = 0; begin < run.count; begin += count) {
+      count = std::min(block, run.count - begin);
+      const std::byte* const first = run.first + std::size_t{begin} * run.bytes;
+      if (target_of(first + std::size_t{count - 1} * run.bytes).index - target_of(first).index == count - 1) {
+        const ItemCounts near = items_near(context, handler, {first, count, run.bytes, run.offset});
+        counts.handled += near.handled;
+        counts.dead += near.dead;
         continue;
       }
-      const std::uint16_t* columns = handler.bound[row.chunk->archetype->number];
-      if (!columns) continue;
-      ++counts.handled;
-      run_each(f, const_cast<std::byte*>(at + items.offset),
-               ChunkRows{context, *row.chunk, columns, row.row, row.row + 1, other_of(at + items.offset)},
-               std::index_sequence_for<Ps...>{});
+      const std::byte* ahead = first + std::size_t{count} * run.bytes;
+      for (std::uint32_t i = std::min(block, run.count - begin - count); i > 0; --i, ahead += run.bytes)
+        if (const Entity later = target_of(ahead); later.index < indices) __builtin_prefetch(directory + later.index);
+      const std::byte* at = first;
+      for (std::uint32_t i = 0; i < count; ++i, at += run.bytes) {
+        found[i] = storage.find(target_of(at));
+        if (found[i])
+          if (const std::uint16_t* columns = handler.bound[found[i].chunk->archetype_number])
+            prefetch(found[i], columns);
+      }
+      at = first;
+      for (std::uint32_t i = 0; i < count; ++i, at += run.bytes) {
+        const Row row = found[i];
+        if (!row) {
+          ++counts.dead;
+          continue;
+        }
+        const std::uint16_t* columns = handler.bound[row.chunk->archetype_number];
+        if (!columns) continue;
+        ++counts.handled;
+        const ChunkRows rows{context, *row.chunk, columns, row.row, row.row + 1, other_of(at + run.offset)};
+        call_row(f, const_cast<std::byte*>(at + run.offset), bases_of(rows, every), rows, row.row, every);
+      }
     }
     return counts;
   }
@@ -420,6 +569,7 @@ struct Invoker {
     handler.spawns = (false || ... || Parameter<Ps>::spawns);
     handler.whole_rows = whole_rows;
     handler.rows = &rows;
+    handler.one = &one;
     if constexpr (!TableMessageType<Message>) handler.items = &items;
   }
   template <class P>

@@ -37,14 +37,20 @@ class Storage {
   const Ids& ids() const noexcept { return ids_; }
   /// One array read.
   bool alive(Entity e) const noexcept {
-    return e.index < ids_.indices() && is_row(ids_.slot(e.index)) && ids_.slot(e.index).generation == e.generation;
+    const DirectoryEntry* const entry = ids_.slots() + e.index;
+    return entry < ids_.slots_end() && entry->generation == e.generation && is_row(*entry);
   }
   /// The row of a live entity; a null Row otherwise.
   Row find(Entity e) const noexcept {
-    if (e.index >= ids_.indices()) return {};
-    const DirectoryEntry entry = ids_.slot(e.index);
-    if (entry.generation != e.generation || !is_row(entry)) return {};
-    return {chunks_[entry.locator >> 10], entry.locator & 1023};
+    const DirectoryEntry* const entry = ids_.slots() + e.index;
+    if (entry >= ids_.slots_end() || entry->generation != e.generation) return {};
+    // Its bits tell a row from no row, which is rare here: an id given out and not created yet.
+    const std::uint32_t locator = entry->locator;
+    if (locator & 0x80000000u) [[unlikely]]
+      return {};
+    Chunk* const chunk = chunks_[locator >> 10];
+    if (!chunk) __builtin_unreachable();
+    return {chunk, locator & 1023};
   }
   /// A new id in state `reserved`.
   Entity reserve();

@@ -69,11 +69,21 @@ std::vector<TypeId> TypesKnown::forget_runtime_of(const std::function<bool(const
   return forgotten;
 }
 
-MessageRoute* TypesKnown::route(TypeId message) {
-  if (MessageRoute* known = handlers_.route(message)) return known;
-  const TypeDescriptor* type = table_.find(message);
-  if (!type || (type->role != TypeRole::message && type->role != TypeRole::table_message)) return nullptr;
-  return &handlers_.add_message(*type);
+MessageRoute* TypesKnown::find_route(TypeId message) {
+  MessageRoute* found = handlers_.route(message);
+  if (!found) {
+    const TypeDescriptor* type = table_.find(message);
+    if (!type || (type->role != TypeRole::message && type->role != TypeRole::table_message)) return nullptr;
+    found = &handlers_.add_message(*type);
+  }
+  routes_[message % std::size(routes_)] = {message, found};
+  return found;
+}
+
+void TypesKnown::remember_route(TypeId known) noexcept {
+  Seen& first = pushed_[first_place(known)];
+  Seen& second = pushed_[second_place(known)];
+  (first.type != 0 && second.type == 0 ? second : first) = {known, handlers_.route(known)};
 }
 
 MessageRoute& TypesKnown::change(ChangeKind kind, TypeId component) {

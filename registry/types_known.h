@@ -43,7 +43,20 @@ class TypesKnown {
     return *handlers_.route(TypeTraits<M>::id);
   }
   /// The route of any known message type; null where there is no such type.
-  MessageRoute* route(TypeId message);
+  MessageRoute* route(TypeId message) {
+    const Seen& seen = routes_[message % std::size(routes_)];
+    return seen.type == message ? seen.route : find_route(message);
+  }
+  /// The route of a compiled message; null where it is not remembered: see remember_route. Not for workers.
+  template <GeneratedType M>
+  MessageRoute* seen_route() noexcept {
+    const Seen& first = pushed_[first_place(TypeTraits<M>::id)];
+    if (first.type == TypeTraits<M>::id) [[likely]]
+      return first.route;
+    const Seen& second = pushed_[second_place(TypeTraits<M>::id)];
+    return second.type == TypeTraits<M>::id ? second.route : nullptr;
+  }
+  void remember_route(TypeId known) noexcept;
   /// The route of a change of a known component.
   MessageRoute& change(ChangeKind kind, TypeId component);
   /// Its values are destroyed; what is left is a tag, until need() turns it into a runtime component again.
@@ -54,6 +67,15 @@ class TypesKnown {
   const StoredType* component(TypeId type);
 
  private:
+  /// A cache in front of the routes; in that of pushed types each has two places.
+  struct Seen {
+    TypeId type = 0;
+    MessageRoute* route = nullptr;
+  };
+  static constexpr std::size_t pushed_places = 256;
+  static constexpr std::size_t first_place(TypeId type) noexcept { return type % pushed_places; }
+  static constexpr std::size_t second_place(TypeId type) noexcept { return type / pushed_places % pushed_places; }
+  MessageRoute* find_route(TypeId message);
   void learn_runtime(TypeId id, std::string_view name, const RuntimeOps& ops, std::uint32_t size, std::uint32_t align);
   /// need(), once the cache does not know T.
   template <GeneratedType T>
@@ -78,6 +100,8 @@ class TypesKnown {
   TypeTable table_;
   std::deque<TypeDescriptor> changes_;  // what error texts and routes call a change
   std::atomic<TypeId> seen_[64] = {};   // a cache of what need() has made known
+  Seen pushed_[pushed_places];
+  Seen routes_[64];  // of those asked for by run-time ids
   HandlerTable handlers_;
   Storage& storage_;
   struct Gate;
