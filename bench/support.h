@@ -100,7 +100,7 @@ struct Features final : muster::InputSink, muster::ColumnPreserver {
     ++inputs;
     bytes += batch.size();
   }
-  bool wants_receipts() const noexcept override { return false; }
+  bool wants_receipts(muster::InputKind) const noexcept override { return false; }
   void before_write(const muster::Chunk&, std::uint32_t) override { ++kept; }
   void before_recycle(const muster::Chunk&) override {}
 };

@@ -74,6 +74,24 @@ class Arena final : public BatchWriter {
     }
   }
 
+  /// Calls f(BatchView) for the oldest batches, as many as there are up to `count`, until it returns false. Seals the
+  /// open batch if it comes to it.
+  template <class F>
+  void visit(std::size_t count, F&& f) {
+    if (count >= batches_) seal();
+    const std::byte* at = read_;
+    const Segment* segment = head_;
+    for (count = count < batches_ ? count : batches_; count > 0; --count) {
+      while (at == written_end(*segment)) {
+        segment = segment->next;
+        at = segment->begin();
+      }
+      const BatchView batch(at);
+      at += batch.bytes().size();
+      if (!f(batch)) return;
+    }
+  }
+
   /// Exchanges everything, memory and settings, with another arena.
   void swap(Arena& other) noexcept;
 

@@ -50,9 +50,6 @@ constexpr std::uint64_t all_parts = subtree_ancestors | subtree_self | subtree_d
   body_ = begin;
   reciprocal_ = run.reciprocal;
   open_count_ = 0;
-  open_item_bytes_ = run.item_bytes();
-  open_payload_bytes_ = run.header.payload_bytes;
-  open_payload_offset_ = run.payload_offset();
   ++batches_;
   return begin;
 }
@@ -77,7 +74,7 @@ std::byte* BatchWriter::next_item(const Run& run, std::span<const RowSetEntry> r
   const std::uint32_t bytes = run.item_bytes();
   std::byte* at = nullptr;
   if (open_key_ == run.key() && open_rows_are(rows)) {
-    must(open_payload_bytes_ == run.header.payload_bytes, "one message type was given with two sizes");
+    must(open_header().payload_bytes == run.header.payload_bytes, "one message type was given with two sizes");
     if (room() >= bytes || grow_open(bytes)) at = write_;
   }
   if (at == nullptr) {
@@ -92,8 +89,9 @@ std::byte* BatchWriter::rows_item(PayloadShape shape, Entity target, std::span<c
   const std::uint64_t key =
       Run::key_of(shape.type, BatchKind::each, static_cast<std::uint8_t>(batch_rows | (causes_ ? batch_causes : 0)), 0);
   std::byte* at = write_;
-  if (open_key_ == key && open_payload_bytes_ == shape.bytes && room() >= open_item_bytes_ && open_rows_are(rows))
-    write_ = at + open_item_bytes_;
+  if (open_key_ == key && open_header().payload_bytes == shape.bytes && room() >= open_header().item_bytes &&
+      open_rows_are(rows))
+    write_ = at + open_header().item_bytes;
   else
     at = next_item(Run(BatchKind::each, shape, causes_, true, rows.size()), rows);
   std::byte* const payload = fill<BatchKind::each>(at, target);
@@ -208,9 +206,6 @@ void BatchWriter::swap_state(BatchWriter& other) noexcept {
   std::swap(body_, other.body_);
   std::swap(reciprocal_, other.reciprocal_);
   std::swap(open_count_, other.open_count_);
-  std::swap(open_item_bytes_, other.open_item_bytes_);
-  std::swap(open_payload_bytes_, other.open_payload_bytes_);
-  std::swap(open_payload_offset_, other.open_payload_offset_);
   std::swap(causes_, other.causes_);
   std::swap(cause_, other.cause_);
 }

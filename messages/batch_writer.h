@@ -115,6 +115,14 @@ class BatchWriter {
     if (open_ != nullptr) close();
   }
 
+  /// Until let_go() of what this returns, extend() says false whatever the open batch; nothing may be appended.
+  std::uint64_t hold() noexcept {
+    const std::uint64_t key = open_key_;
+    open_key_ = 0;
+    return key;
+  }
+  void let_go(std::uint64_t key) noexcept { open_key_ = key; }
+
   /// Whether each item carries the number of the message that caused it, and which. Takes effect with the next message.
   void set_causes(bool on) noexcept {
     causes_ = on;
@@ -224,6 +232,8 @@ class BatchWriter {
     std::memcpy(open + offsetof(BatchHeader, count), &count, sizeof count);
     return open + bytes;
   }
+  /// What it says but for count and bytes, which are behind.
+  const BatchHeader& open_header() const noexcept { return *reinterpret_cast<const BatchHeader*>(open_); }
   std::size_t room() const noexcept { return static_cast<std::size_t>(limit_ - write_); }
 
   /// Fills the item at `at`: target and zero padding, all but the payload.
@@ -238,7 +248,7 @@ class BatchWriter {
   /// The same where the layout is known at run time only, causes included.
   template <BatchKind Kind>
   std::byte* fill(std::byte* at, Entity target) const noexcept {
-    const std::uint32_t payload_offset = open_payload_offset_, item_bytes = open_item_bytes_;
+    const std::uint32_t payload_offset = open_header().payload_offset, item_bytes = open_header().item_bytes;
     const bool causes = causes_;
     std::byte* const end = at + item_bytes;
     std::memset(end - 8, 0, 8);  // padding behind the payload is less than 16, and less than 8 up to alignment 8
@@ -276,11 +286,11 @@ class BatchWriter {
     // A batch of one key has one layout, which its header holds.
     const std::uint64_t key = Run::key_of(shape.type, Kind, causes_ ? batch_causes : 0, parts);
     std::byte* at = write_;
-    if (open_key_ == key && static_cast<std::size_t>(limit_ - at) >= open_item_bytes_) [[likely]]
-      write_ = at + open_item_bytes_;
+    if (open_key_ == key && static_cast<std::size_t>(limit_ - at) >= open_header().item_bytes) [[likely]]
+      write_ = at + open_header().item_bytes;
     else
       at = next_item(Run(Kind, shape, causes_, false, 0), parts);
-    must(open_payload_bytes_ == shape.bytes, "one message type was given with two sizes");
+    must(open_header().payload_bytes == shape.bytes, "one message type was given with two sizes");
     return fill<Kind>(at, target);
   }
 
@@ -302,13 +312,10 @@ class BatchWriter {
   /// write_ is left to the caller. A row set is still to be written.
   std::byte* start(const Run& run, std::uint64_t parts, std::size_t body);
 
-  std::uint64_t open_key_ = 0;         // Run::key of the open batch; 0: none is open that could be extended
-  std::byte* body_ = nullptr;          // of the open batch
-  std::uint32_t reciprocal_ = 0;       // of the open batch's item_bytes
-  std::uint32_t open_count_ = 0;       // messages of it that are not counted by dividing
-  std::uint32_t open_item_bytes_ = 0;  // as in its header
-  std::uint32_t open_payload_bytes_ = 0;
-  std::uint32_t open_payload_offset_ = 0;
+  std::uint64_t open_key_ = 0;    // Run::key of the open batch; 0: none is open that could be extended
+  std::byte* body_ = nullptr;     // of the open batch
+  std::uint32_t reciprocal_ = 0;  // of the open batch's item_bytes
+  std::uint32_t open_count_ = 0;  // messages of it that are not counted by dividing
   bool causes_ = false;
   std::uint64_t cause_ = 0;
 };

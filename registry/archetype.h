@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
@@ -67,12 +68,16 @@ struct Archetype {
   std::vector<const StoredType*> components;  ///< beside `types`
   std::vector<std::uint16_t> columns;         ///< beside `types`: slot in a chunk, no_column for tags
   std::vector<const StoredType*> slot_types;  ///< by slot; null for ids and parents; runtime components last
+  std::vector<std::uint32_t> slot_bytes;      ///< by slot: of one value
   std::uint32_t pod_slots = column_first;     ///< slots before those of runtime components
+  std::uint16_t name_column = no_column;      ///< of muster.Name
   std::uint32_t layout = 0;                   ///< counts how often slots were given out anew
   std::uint32_t row_bytes = 0;                ///< of one row with id and parent
   std::vector<Group> groups;                  ///< by depth
   std::uint64_t rows = 0;
 
+  /// Whether rows are bytes: no runtime components.
+  bool plain() const noexcept { return pod_slots == slot_types.size(); }
   /// The slot of a type; no_column where it is absent or a tag.
   std::uint16_t column(TypeId type) const noexcept {
     for (std::size_t i = 0; i < types.size(); ++i)
@@ -85,6 +90,29 @@ struct Archetype {
     return false;
   }
 };
+
+/// A value in a payload that goes to a column.
+struct ValuePlace {
+  std::uint16_t slot;
+  std::uint32_t offset, size;
+};
+
+/// Component values are small, and mostly of few sizes: no call for these.
+inline void copy_value(std::byte* to, const std::byte* from, std::uint32_t size) noexcept {
+  // A chain of compares and not a switch: a jump through a table is guessed wrong where the sizes of a row differ.
+  if (size == 16)
+    std::memcpy(to, from, 16);
+  else if (size == 8)
+    std::memcpy(to, from, 8);
+  else if (size == 4)
+    std::memcpy(to, from, 4);
+  else if (size == 12)
+    std::memcpy(to, from, 12);
+  else if (size == 32)
+    std::memcpy(to, from, 32);
+  else
+    std::memcpy(to, from, size);
+}
 
 /// A place in storage.
 struct Row {

@@ -52,9 +52,8 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
       if (is_tree(header.type))
         tree(batch, *route, {reinterpret_cast<const Entity*>(batch.shared_targets()), header.count}, batch.payload(0),
              receipt);
-      else if (is_builtin(header.type))
-        for (std::uint32_t i = 0; i < header.count; ++i)
-          builtin(batch, *route, batch.target(i), batch.payload(0), receipt);
+      else if (route->builtin)
+        builtin_span(batch, *route, receipt);
       else
         to_span(*route, {reinterpret_cast<const Entity*>(batch.shared_targets()), header.count}, batch.payload(0),
                 header.payload_bytes, false, receipt);
@@ -115,51 +114,44 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
   return true;
 }
 
-void Delivery::items(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end,
-                     Receipt& receipt) {
-  const BatchHeader& header = batch.header();
-  const std::uint32_t count = end - begin;
-  if (count == 1) {
-    to_entity(route, batch.target(begin), const_cast<std::byte*>(batch.payload(begin)), receipt);
-    return;
-  }
+void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
   const Storage& storage = context_.storage;
+  const std::byte* const end = run.first + std::size_t{run.count} * run.bytes;
+  const auto target_of = [](const std::byte* item) {
+    Entity target;
+    std::memcpy(&target, item, sizeof target);
+    return target;
+  };
   if (route.active.empty()) {
     std::uint32_t alive = 0;
-    const std::byte* item = batch.item(begin);
-    for (std::uint32_t i = 0; i < count; ++i, item += header.item_bytes) {
-      Entity target;
-      std::memcpy(&target, item, sizeof target);
-      alive += storage.alive(target);
-    }
+    for (const std::byte* item = run.first; item != end; item += run.bytes) alive += storage.alive(target_of(item));
     receipt.unhandled += alive;
-    receipt.dead += count - alive;
+    receipt.dead += run.count - alive;
     return;
   }
-  if (route.whole_runs) {
-    const ItemRun run{batch.item(begin), count, header.item_bytes, header.payload_offset};
-    if (route.active.size() == 1) {
-      const ItemCounts counts = call(*route.active.front(), run);
-      receipt.handled += counts.handled;
-      receipt.dead += counts.dead;
-      receipt.unhandled += count - counts.handled - counts.dead;
-      return;
-    }
-    // Who is alive and has somebody does not change while a run is delivered: structure changes are queued.
-    for (std::uint32_t i = begin; i < end; ++i) {
-      const Row row = storage.find(batch.target(i));
-      if (!row)
-        ++receipt.dead;
-      else if (route.somebody(*row.chunk))
-        ++receipt.handled;
-      else
-        ++receipt.unhandled;
-    }
-    for (const Handler* handler : route.active) call(*handler, run);
+  if (!route.whole_runs) {
+    for (const std::byte* item = run.first; item != end; item += run.bytes)
+      to_entity(route, target_of(item), const_cast<std::byte*>(item + run.offset), receipt);
     return;
   }
-  for (std::uint32_t i = begin; i < end; ++i)
-    to_entity(route, batch.target(i), const_cast<std::byte*>(batch.payload(i)), receipt);
+  if (route.active.size() == 1) {
+    const ItemCounts counts = call(*route.active.front(), run);
+    receipt.handled += counts.handled;
+    receipt.dead += counts.dead;
+    receipt.unhandled += run.count - counts.handled - counts.dead;
+    return;
+  }
+  // Who is alive and has somebody does not change while a run is delivered: structure changes are queued.
+  for (const std::byte* item = run.first; item != end; item += run.bytes) {
+    const Row row = storage.find(target_of(item));
+    if (!row)
+      ++receipt.dead;
+    else if (route.somebody(*row.chunk))
+      ++receipt.handled;
+    else
+      ++receipt.unhandled;
+  }
+  for (const Handler* handler : route.active) call(*handler, run);
 }
 
 void run_several(RunContext& context, const CallSite& site, void* message, Chunk& chunk, std::uint32_t row) {
@@ -194,7 +186,8 @@ void Delivery::to_span(MessageRoute& route, std::span<const Entity> targets, con
   }
   // A copy per target where a handler may change or end it: the handlers after it see that.
   const bool copies = route.writes_message && !table;
-  std::vector<std::uint8_t> ended(copies || route.writes_message ? targets.size() : 0, 0);
+  std::vector<std::uint8_t>& ended = ended_;
+  ended.assign(copies || route.writes_message ? targets.size() : 0, 0);
   if (copies) {
     scratch_.resize(targets.size() * bytes);
     for (std::size_t i = 0; i < targets.size(); ++i) std::memcpy(scratch_.data() + i * bytes, payload, bytes);
@@ -373,6 +366,26 @@ void Delivery::tell(MessageRoute& route, Entity target, const std::byte* payload
   one(route, context_.storage.find(target), const_cast<std::byte*>(payload));
 }
 
+void Delivery::builtin_span(const BatchView& batch, MessageRoute& route, Receipt& receipt) {
+  const std::span targets(reinterpret_cast<const Entity*>(batch.shared_targets()), batch.count());
+  const TypeId type = batch.type();
+  if (type == TypeTraits<Create>::id && !is_watched(route)) {
+    targets_.clear();
+    if (structure_.create_many(targets, batch.payload(0), batch.row_set(), targets_)) {
+      for (const Entity e : targets_) note({RefusalCode::id_not_granted, e}, receipt);
+      receipt.handled += static_cast<std::uint32_t>(targets.size() - targets_.size());
+      return;
+    }
+  }
+  if (type == TypeTraits<Destroy>::id && !is_watched(route)) {
+    const std::uint32_t handled = structure_.destroy_many(targets);
+    receipt.handled += handled;
+    receipt.dead += static_cast<std::uint32_t>(targets.size()) - handled;
+    return;
+  }
+  for (const Entity e : targets) builtin(batch, route, e, batch.payload(0), receipt);
+}
+
 void Delivery::builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload,
                        Receipt& receipt) {
   const TypeId type = batch.type();
@@ -380,6 +393,15 @@ void Delivery::builtin(const BatchView& batch, MessageRoute& route, Entity targe
   const bool creates = type == TypeTraits<Create>::id;
   if (!creates && !context_.storage.alive(target)) {
     ++receipt.dead;
+    return;
+  }
+  if (!is_watched(route) && type != TypeTraits<ComponentChanged>::id) [[likely]] {
+    const std::span<const RowSetEntry> rows = batch.row_set();
+    const Refusal refusal = structure_.apply(type, target, payload, rows);
+    if (refusal.code != RefusalCode::none)
+      note(refusal, receipt);
+    else
+      ++receipt.handled;
     return;
   }
   if (type == TypeTraits<ComponentChanged>::id) {

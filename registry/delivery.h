@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -47,7 +48,18 @@ class Delivery {
   /// a span counts as one message. Adds to the receipt.
   bool deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_t messages_max, Receipt& receipt);
   /// POD messages to one entity each, [begin, end) of a batch of kind each. Not for those that the registry acts on.
-  void items(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end, Receipt& receipt);
+  void items(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end, Receipt& receipt) {
+    const BatchHeader& header = batch.header();
+    items(route, {batch.item(begin), end - begin, header.item_bytes, header.payload_offset}, receipt);
+  }
+  void items(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
+    if (run.count != 1) return long_run(route, run, receipt);
+    Entity target;
+    std::memcpy(&target, run.first, sizeof target);
+    to_entity(route, target, const_cast<std::byte*>(run.first + run.offset), receipt);
+  }
+  /// One message of a type that the registry acts on.
+  void builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload, Receipt& receipt);
   /// All handlers of one message for one row.
   void several(MessageRoute& route, void* message, Chunk& chunk, std::uint32_t row);
   RunContext& context() noexcept { return context_; }
@@ -59,6 +71,7 @@ class Delivery {
   void set_parallel(ParallelPass* parallel) noexcept { parallel_ = parallel; }
 
  private:
+  void long_run(MessageRoute& route, const ItemRun& run, Receipt& receipt);
   void one(MessageRoute& route, Row row, void* message);
   void to_entity(MessageRoute& route, Entity target, void* message, Receipt& receipt) {
     const Row row = context_.storage.find(target);
@@ -86,9 +99,15 @@ class Delivery {
   /// Handlers that change or end a message work on a target's copy; everyone who matches has none. Such a pass, and one of
   /// a structural message, is refused whole.
   bool refused_as_pass(const MessageRoute& route, Receipt& receipt) const noexcept;
+  /// Whether anybody follows how entities come, go or change.
+  bool is_watched(const MessageRoute& route) const noexcept {
+    return types_.handlers().follows() || !route.active.empty() || !activated_->active.empty() ||
+           !loaded_->active.empty() || !deactivated_->active.empty();
+  }
+  /// Create or Destroy to a span.
+  void builtin_span(const BatchView& batch, MessageRoute& route, Receipt& receipt);
   /// The handlers of a structural message, on a copy where one of them changes it.
   void tell(MessageRoute& route, Entity target, const std::byte* payload, std::uint32_t bytes);
-  void builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload, Receipt& receipt);
   /// What the registry does itself with a message to the world. False where it refused it: then nobody else hears of it.
   bool builtin_world(MessageRoute& route, const std::byte* payload, std::span<const std::byte> table, Receipt& receipt);
   bool call(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
@@ -144,6 +163,7 @@ class Delivery {
   MessageRoute* deactivated_ = nullptr;
   std::vector<std::byte> scratch_;
   std::vector<Entity> targets_;
+  std::vector<std::uint8_t> ended_;  // beside the targets of a span: a handler consumed the message
   std::vector<std::byte> before_;
   std::vector<std::pair<ChangeKind, TypeId>> changes_;
 };

@@ -42,7 +42,10 @@ class EntityAllocator {
       free_.pop_front();
       return Layout::make(index, Layout::generation(slots_[index]));
     }
-    return Layout::make(extend(1), Layout::first_generation);
+    require(slots_.size() < Layout::index_count, "entity ids: all indices are in use");
+    const auto index = static_cast<std::uint32_t>(slots_.size());
+    Layout::set_generation(slots_.emplace_back(), Layout::first_generation);
+    return Layout::make(index, Layout::first_generation);
   }
   /// `count` never-used indices in a row; returns the first.
   std::uint32_t extend(std::uint32_t count) {
@@ -64,19 +67,19 @@ class EntityAllocator {
   /// False, and nothing done, where the id is not current.
   bool release(Id id) {
     if (!current(id)) return false;
-    const std::uint32_t index = Layout::index(id);
-    const std::uint32_t generation = Layout::generation(id);
-    if (generation == Layout::generation_last) {
-      if constexpr (Layout::on_wrap == OnWrap::retire) {
-        retire(index);
-        return true;
-      }
+    release_current(Layout::index(id));
+    return true;
+  }
+  /// The same where it is known to be current.
+  void release_current(std::uint32_t index) {
+    const std::uint32_t generation = Layout::generation(slots_[index]);
+    if (generation == Layout::generation_last) [[unlikely]] {
+      if constexpr (Layout::on_wrap == OnWrap::retire) return retire(index);
       Layout::set_generation(slots_[index], Layout::first_generation);
     } else {
       Layout::set_generation(slots_[index], generation + 1);
     }
     free_.push_back(index);
-    return true;
   }
   /// Puts a never-used index (granted and handed back) into the FIFO.
   void give_back(std::uint32_t index) { free_.push_back(index); }
@@ -86,6 +89,13 @@ class EntityAllocator {
   const Slot& slot(std::uint32_t index) const noexcept { return slots_[index]; }
   Slot& slot(std::uint32_t index) noexcept { return slots_[index]; }
   const Slot* slots() const noexcept { return slots_.data(); }
+  Slot* slots() noexcept { return slots_.data(); }
+  /// How many ids can be had before indices never used are; they are those in front of the queue.
+  std::size_t recyclable() const noexcept {
+    return free_.size() > Layout::minimum_free ? free_.size() - Layout::minimum_free : 0;
+  }
+  /// As many calls of create(), whose ids the caller read from the queue.
+  void take_recycled(std::size_t count) noexcept { free_.pop_front(count); }
   const Slot* slots_end() const noexcept { return slots_.data() + slots_.size(); }
   const RingQueue<std::uint32_t>& free_queue() const noexcept { return free_; }
   /// For reading saved state back.

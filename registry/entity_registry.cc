@@ -39,16 +39,14 @@ Receipt EntityRegistry::Impl::deliver_input(const BatchView& batch, InputKind ki
   const Envelope envelope = seal(kind, author, request, batch.bytes());
   Receipt receipt;
   receipt.sequence = envelope.sequence;
-  if (MessageRoute* route = types.route(batch.type()); batch.kind() == BatchKind::each && route && !route->builtin)
-      [[likely]] {
-    delivery.items(batch, *route, 0, batch.count(), receipt);
-    counters.messages += receipt.handled + receipt.unhandled + receipt.dead;
-    counters.unhandled += receipt.unhandled;
-    counters.dead += receipt.dead;
-    for (InputSink* sink : receipt_sinks) sink->on_receipt(envelope, receipt);
-    return receipt;
-  }
-  if ((kind == InputKind::inbox || author != 0) && batch.kind() == BatchKind::timed && batch.timer() != 0) {
+  if (MessageRoute* route = types.route(batch.type()); batch.kind() == BatchKind::each && route) [[likely]] {
+    const std::uint32_t count = batch.count();
+    if (!route->builtin)
+      delivery.items(batch, *route, 0, count, receipt);
+    else
+      for (std::uint32_t i = 0; i < count; ++i)
+        delivery.builtin(batch, *route, batch.target(i), batch.payload(i), receipt);
+  } else if ((kind == InputKind::inbox || author != 0) && batch.kind() == BatchKind::timed && batch.timer() != 0) {
     receipt.refused = 1;  // ids of timers are the registry's to give
     receipt.refusal = {RefusalCode::bad_value, {}, batch.type()};
   } else {
@@ -59,16 +57,48 @@ Receipt EntityRegistry::Impl::deliver_input(const BatchView& batch, InputKind ki
   counters.unhandled += receipt.unhandled;
   counters.dead += receipt.dead;
   counters.refused += receipt.refused;
-  for (InputSink* sink : receipt_sinks) sink->on_receipt(envelope, receipt);
+  for (InputSink* sink : receipt_sinks_of(kind)) sink->on_receipt(envelope, receipt);
   managers.tell_destroyed();
   return receipt;
 }
 
+bool EntityRegistry::Impl::gather(std::size_t batches_max, Receipt& sum) {
+  gathering.clear();
+  input.visit(batches_max, [&](const BatchView& batch) { return gathering.add(batch, types.route(batch.type())); });
+  const std::size_t batches = gathering.batches();
+  if (batches < Gather::batches_min || gathering.buckets().size() < 2) {
+    gathering.pause();
+    return false;
+  }
+  input.visit(batches, [&](const BatchView& batch) {
+    seal(InputKind::post, 0, 0, batch.bytes());
+    return true;
+  });
+  Receipt all;
+  all.sequence = sequence;
+  for (const Gather::Bucket& bucket : gathering.buckets()) delivery.items(*bucket.route, bucket.run(), all);
+  counters.messages += all.handled + all.unhandled + all.dead;
+  counters.unhandled += all.unhandled;
+  counters.dead += all.dead;
+  add_to(sum, all);
+  for (std::size_t i = 0; i < batches; ++i) input.pop_front();
+  return true;
+}
+
 Receipt EntityRegistry::Impl::deliver_inputs(InputKind last_kind, std::uint64_t author, std::uint64_t request) {
   Receipt sum;
+  const std::size_t kept = last_kind == InputKind::post ? 0 : 1;  // the last batch is an input of its own
   input.seal();
   while (!input.empty()) {
-    const bool last = input.batches() == 1 && last_kind != InputKind::post;
+    if (options.gather && receipt_sinks_of(InputKind::post).empty() && !cascade.causes() &&
+        input.batches() >= Gather::batches_min + kept && gathering.is_due()) {
+      Receipt gathered;
+      if (gather(input.batches() - kept, gathered)) {
+        if (last_kind != InputKind::push) add_to(sum, gathered);
+        continue;
+      }
+    }
+    const bool last = input.batches() == kept;
     const BatchView batch = input.front();
     const Receipt one =
         last ? deliver_input(batch, last_kind, author, request) : deliver_input(batch, InputKind::post, 0, 0);
@@ -181,16 +211,31 @@ Receipt EntityRegistry::deliver_pushed() {
   });
 }
 
-Receipt EntityRegistry::push_sealed(std::span<const std::byte> batch) {
-  return delivering(*impl_, [&] {
-    Receipt receipt = impl_->deliver_input(BatchView(batch), InputKind::push, 0, 0);
-    if (!impl_->cascade.empty()) receipt.cut_short = !impl_->deliver_cascade();
-    return receipt;
-  });
+Receipt EntityRegistry::push_sealed(std::span<const std::byte> bytes) {
+  Impl& r = *impl_;
+  const Delivering mark(r.delivering);
+  const BatchView batch(bytes);
+  const Envelope envelope = r.seal(InputKind::push, 0, 0, bytes);
+  Receipt receipt;
+  receipt.sequence = envelope.sequence;
+  try {
+    r.delivery.builtin(batch, *r.types.route(batch.type()), batch.target(0), batch.payload(0), receipt);
+  } catch (...) {
+    handler_failed();
+  }
+  r.counters.messages += receipt.handled + receipt.unhandled + receipt.dead + receipt.refused;
+  r.counters.unhandled += receipt.unhandled;
+  r.counters.dead += receipt.dead;
+  r.counters.refused += receipt.refused;
+  if (!r.receipt_sinks_of(InputKind::push).empty()) tell_receipt(envelope, receipt);
+  r.managers.tell_destroyed();
+  if (!r.cascade.empty()) [[unlikely]]
+    receipt.cut_short = deliver_caused();
+  return receipt;
 }
 
 void EntityRegistry::tell_receipt(Envelope envelope, Receipt receipt) {
-  for (InputSink* sink : core_->receipt_sinks) sink->on_receipt(envelope, receipt);
+  for (InputSink* sink : core_->receipt_sinks_of(envelope.kind)) sink->on_receipt(envelope, receipt);
 }
 
 bool EntityRegistry::deliver_caused() {
@@ -270,9 +315,9 @@ TimerId EntityRegistry::post_timed(std::uint64_t due_ns, BatchView inner) {
   return id;
 }
 
-Entity EntityRegistry::reserve() {
+void EntityRegistry::reserve(std::span<Entity> ids) {
   check_outside();
-  return core_->storage.reserve();
+  core_->storage.reserve(ids);
 }
 
 Entity EntityRegistry::grant(std::uint32_t count, std::uint64_t author) {
@@ -458,8 +503,9 @@ void EntityRegistry::Impl::restore_values(TypeId type) {
 void EntityRegistry::set_restorer(TypeId type, std::function<void(void*, Entity)> restore) {
   check_outside();
   impl_->restorers[type] = std::move(restore);
-  input().seal();  // a batch is open outside handlers only
+  const std::uint64_t held = input().hold();  // a post from inside is to be noticed
   delivering(*impl_, [&] { impl_->restore_values(type); });
+  input().let_go(held);
 }
 
 void EntityRegistry::forget_runtime_type(TypeId type) {
@@ -499,11 +545,13 @@ Inbox& EntityRegistry::inbox() noexcept { return impl_->inbox; }
 void EntityRegistry::add_sink(InputSink& sink) {
   check_outside();
   impl_->sinks.push_back(&sink);
-  if (sink.wants_receipts()) impl_->receipt_sinks.push_back(&sink);
+  for (const InputKind kind :
+       {InputKind::push, InputKind::post, InputKind::flush, InputKind::advance, InputKind::inbox})
+    if (sink.wants_receipts(kind)) impl_->receipt_sinks[static_cast<std::size_t>(kind)].push_back(&sink);
 }
 void EntityRegistry::remove_sink(InputSink& sink) noexcept {
   std::erase(impl_->sinks, &sink);
-  std::erase(impl_->receipt_sinks, &sink);
+  for (auto& sinks : impl_->receipt_sinks) std::erase(sinks, &sink);
 }
 
 EntityRegistry::EntityRegistry(RegistryOptions options) : impl_(std::make_unique<Impl>(*this, options)) {

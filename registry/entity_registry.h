@@ -11,6 +11,7 @@
 // be used: that stops the program and names the handler.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -47,7 +48,10 @@ namespace muster {
 /// Bounds and counters of one registry.
 struct RegistryOptions {
   std::uint64_t cascade_messages_max = 10'000'000;  ///< that handlers of one input may cause; the rest is carried over
-  Executor* executor = nullptr;                     ///< see set_executor
+  /// Whether a flush may deliver posts of several types type by type, where what handlers read and write proves that
+  /// nobody can tell (registry/gather.h).
+  bool gather = true;
+  Executor* executor = nullptr;  ///< see set_executor
   /// A pass that is expected to take less, judging by its rows and by what they took lately, runs on one worker; 0: every
   /// pass is spread over them, for tests. No result depends on it.
   std::uint64_t pass_serial_below_ns = 40'000;
@@ -65,10 +69,13 @@ struct RegistryCore {
   std::uint64_t sequence = 0;
   RegistryCounters counters;
   std::vector<InputSink*> sinks;
-  std::vector<InputSink*> receipt_sinks;  // those of them that look at receipts
-  RunContext* context = nullptr;          // of calls of handlers
-  Arena input;                            // what the outside pushed or posted
-  Arena cascade;                          // what handlers pushed
+  std::array<std::vector<InputSink*>, input_kinds> receipt_sinks;  // those of them that look at receipts, by kind
+  const std::vector<InputSink*>& receipt_sinks_of(InputKind kind) const noexcept {
+    return receipt_sinks[static_cast<std::size_t>(kind)];
+  }
+  RunContext* context = nullptr;  // of calls of handlers
+  Arena input;                    // what the outside pushed or posted
+  Arena cascade;                  // what handlers pushed
   Storage storage;
   TypesKnown types{storage};
 
@@ -281,8 +288,8 @@ class EntityRegistry {
   template <ComponentType... Cs>
   Entity create_under(Entity parent, std::string_view name, const Cs&... components) {
     (known().need<Cs>(), ...);
-    const Text text = intern(name);
-    Entity made = reserve();
+    const Text text = name.empty() ? Text{} : intern(name);
+    const Entity made = reserve();
     return push_rows(made, Create{.parent = parent, .name = text}, components...).handled ? made : Entity{};
   }
   /// `count` entities with the same values.
@@ -290,8 +297,8 @@ class EntityRegistry {
   std::vector<Entity> create_many(std::uint32_t count, const Cs&... components) {
     (known().need<Cs>(), ...);
     std::vector<Entity> made(count);
-    for (Entity& e : made) e = reserve();
     if (count == 0) return made;
+    reserve(made);
     open<Create>().append_rows_shared(std::span<const Entity>(made), Create{}, components...);
     deliver_pushed();
     return made;
@@ -480,7 +487,7 @@ class EntityRegistry {
     known().remember_route(TypeTraits<M>::id);
     return deliver_pushed();
   }
-  /// A batch made on the stack while nothing waits.
+  /// One message of a type that the registry acts on, to one entity, as a batch made on the stack while nothing waits.
   Receipt push_sealed(std::span<const std::byte> batch);
   /// A push while nothing waits: handlers read the message in `sealed`.
   Receipt push_direct(MessageRoute& route, Entity target, void* payload, std::span<const std::byte> sealed);
@@ -491,7 +498,11 @@ class EntityRegistry {
   /// To be called where something is caught: what a handler threw is the end of the program.
   [[noreturn]] void handler_failed();
   TimerId post_timed(std::uint64_t due_ns, BatchView inner);
-  Entity reserve();
+  Entity reserve() {
+    check_outside();
+    return core_->storage.reserve();
+  }
+  void reserve(std::span<Entity> ids);
   std::span<const Entity> prepare_spawn(std::string_view what, const SpawnOptions& options, Spawn& message);
   Subscription add_handler(std::unique_ptr<Handler> handler);
   template <class Invoker, class F>
@@ -536,7 +547,7 @@ class EntityRegistry {
     }
     context.running = nullptr;
   }
-  if (!core.receipt_sinks.empty()) tell_receipt(envelope, receipt);
+  if (!core.receipt_sinks_of(InputKind::push).empty()) tell_receipt(envelope, receipt);
   if (!core.cascade.empty()) [[unlikely]]
     receipt.cut_short = deliver_caused();
   return receipt;

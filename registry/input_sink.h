@@ -10,6 +10,7 @@
 namespace muster {
 
 enum class InputKind : std::uint8_t { push = 1, post = 2, flush = 3, advance = 4, inbox = 5 };
+constexpr std::size_t input_kinds = 6;  ///< numbers below which they are
 
 /// Beside a batch, never inside it.
 struct Envelope {
@@ -27,8 +28,9 @@ class InputSink {
   virtual void on_input(const Envelope& envelope, std::span<const std::byte> batch) = 0;
   /// After the input's own message was handled by all its handlers, and before what they pushed is delivered.
   virtual void on_receipt(const Envelope&, const Receipt&) {}
-  /// Asked once, when the sink is added: false spares the calls of on_receipt.
-  virtual bool wants_receipts() const noexcept { return true; }
+  /// Asked once per kind, when the sink is added: whether on_receipt is to be called for it. Where nobody looks at the
+  /// receipts of posts, a flush may deliver them in longer runs.
+  virtual bool wants_receipts(InputKind) const noexcept { return true; }
 };
 
 }  // namespace muster

@@ -5,6 +5,7 @@
 
 #include "registry/delivery.h"
 #include "registry/entity_registry.h"
+#include "registry/gather.h"
 #include "registry/managers.h"
 #include "registry/names.h"
 #include "registry/parallel_pass.h"
@@ -37,11 +38,15 @@ struct EntityRegistry::Impl : RegistryCore {
   std::unique_ptr<ParallelPass> parallel;  // null: one worker
   Inbox inbox;
   std::vector<Entity> spawn_ids;
+  Gather gathering;
   std::shared_ptr<EntityRegistry*> self;
 
   Envelope seal(InputKind kind, std::uint64_t author, std::uint64_t request, std::span<const std::byte> batch);
   /// One input's own messages; not what they cause.
   Receipt deliver_input(const BatchView& batch, InputKind kind, std::uint64_t author, std::uint64_t request);
+  /// The oldest batches of `input`, at most so many, type by type, where nobody can tell. False, and nothing done, where
+  /// it is not possible or not worth it.
+  bool gather(std::size_t batches_max, Receipt& sum);
   /// Everything in `input`; the last batch is of `last_kind`.
   Receipt deliver_inputs(InputKind last_kind, std::uint64_t author, std::uint64_t request);
   /// What handlers pushed, up to the bound. True if all was delivered.

@@ -20,9 +20,11 @@ class RingQueue {
     block_[(head_ + size_) & (block_.size() - 1)] = value;
     ++size_;
   }
-  void pop_front() noexcept {
-    head_ = (head_ + 1) & (block_.size() - 1);
-    --size_;
+  void pop_front() noexcept { pop_front(1); }
+  /// The first `count`, all at once.
+  void pop_front(std::size_t count) noexcept {
+    head_ = (head_ + count) & (block_.size() - 1);
+    size_ -= count;
   }
   void clear() noexcept { head_ = size_ = 0; }
 

@@ -5,6 +5,7 @@
 
 #include "registry/fatal.h"
 #include "schema/hash.h"
+#include "schema/muster.h"
 
 namespace muster {
 
@@ -14,8 +15,22 @@ std::uint64_t hash_of(std::span<const TypeId> types) noexcept {
   return hash64({reinterpret_cast<const char*>(types.data()), types.size_bytes()});
 }
 
-std::size_t slot_size(const Archetype& archetype, std::uint32_t slot) noexcept {
-  return slot < column_first ? 8 : archetype.slot_types[slot]->size;
+/// `count` times the same value, one behind the other.
+void fill_values(std::byte* to, const std::byte* value, std::uint32_t size, std::uint32_t count) noexcept {
+  const auto fill = [&]<std::size_t bytes>() {
+    struct Value {
+      std::byte all[bytes];
+    } one;
+    std::memcpy(&one, value, bytes);
+    for (std::uint32_t i = 0; i < count; ++i) std::memcpy(to + i * bytes, &one, bytes);
+  };
+  switch (size) {
+    case 4: return fill.operator()<4>();
+    case 8: return fill.operator()<8>();
+    case 16: return fill.operator()<16>();
+    default:
+      for (std::uint32_t i = 0; i < count; ++i) copy_value(to + std::size_t{i} * size, value, size);
+  }
 }
 
 /// f(ops, value) for each runtime value in rows [begin, end).
@@ -43,21 +58,31 @@ Storage::~Storage() {
 
 // --- ids ---
 
-void Storage::mark_id(std::uint32_t index) {
-  const std::uint32_t page = index >> id_page_bits;
-  if (page >= id_page_versions_.size()) id_page_versions_.resize(page + 1);
-  id_page_versions_[page] = version_;
-}
-
-Entity Storage::reserve() {
-  const Entity e = ids_.create();
-  ids_.slot(e.index).locator = state_bits(IdState::reserved);
-  mark_id(e.index);
-  return e;
-}
-
-bool Storage::in_state(Entity e, IdState state) const noexcept {
-  return ids_.current(e) && ids_.slot(e.index).locator == state_bits(state);
+void Storage::reserve(std::span<Entity> ids) {
+  const std::uint32_t reserved = state_bits(IdState::reserved);
+  const std::size_t recycled = std::min(ids.size(), ids_.recyclable());
+  DirectoryEntry* const directory = ids_.slots();
+  std::uint32_t marked = ~0u;
+  const auto mark = [&](std::uint32_t index) {
+    if (index >> id_page_bits == marked) return;
+    marked = index >> id_page_bits;
+    mark_id(index);
+  };
+  for (std::size_t i = 0; i < recycled; ++i) {
+    const std::uint32_t index = ids_.free_queue()[i];
+    directory[index].locator = reserved;
+    ids[i] = {index, directory[index].generation};
+    mark(index);
+  }
+  ids_.take_recycled(recycled);
+  if (recycled == ids.size()) return;
+  const std::uint32_t first = ids_.extend(static_cast<std::uint32_t>(ids.size() - recycled));
+  for (std::size_t i = recycled; i < ids.size(); ++i) {
+    const auto index = static_cast<std::uint32_t>(first + i - recycled);
+    ids_.slot(index).locator = reserved;
+    ids[i] = {index, DirectoryLayout::first_generation};
+    mark(index);
+  }
 }
 
 void Storage::set_state(Entity e, IdState state) {
@@ -134,13 +159,17 @@ Archetype& Storage::add_archetype(std::uint32_t number, std::span<const TypeId> 
 void Storage::lay_out(Archetype& archetype) {
   archetype.slot_types.assign(column_first, nullptr);
   archetype.columns.assign(archetype.types.size(), no_column);
+  archetype.slot_bytes.assign(column_first, 8);
+  archetype.name_column = no_column;
   archetype.row_bytes = 16;
   for (const bool runtime : {false, true}) {
     for (std::size_t i = 0; i < archetype.types.size(); ++i) {
       const StoredType* type = archetype.components[i];
       if (type->size == 0 || (type->ops != nullptr) != runtime) continue;
       archetype.columns[i] = static_cast<std::uint16_t>(archetype.slot_types.size());
+      if (type->id == TypeTraits<Name>::id) archetype.name_column = archetype.columns[i];
       archetype.slot_types.push_back(type);
+      archetype.slot_bytes.push_back(type->size);
       archetype.row_bytes += type->size;
     }
     if (!runtime) archetype.pod_slots = static_cast<std::uint32_t>(archetype.slot_types.size());
@@ -180,7 +209,7 @@ void Storage::lay_out_again(Archetype& archetype) {
                 ? slot
                 : static_cast<std::uint32_t>(std::ranges::find(old_types, types[slot]) - old_types.begin());
         ColumnSlot& to = chunk->slots()[slot];
-        const std::size_t size = slot_size(archetype, slot);
+        const std::size_t size = archetype.slot_bytes[slot];
         if (slot < archetype.pod_slots) {
           to.version = old->slots()[source].version;
           if (to.data) std::memcpy(to.data, old->slots()[source].data, size * old->count);
@@ -229,8 +258,7 @@ void Storage::first_touch(Chunk& chunk, std::uint32_t slot) {
   chunk.slots()[slot].version = version_;
 }
 
-void Storage::touch_all(Chunk& chunk) {
-  if (chunk.slots()[column_ids].version == version_) return;  // ids are touched here only: all columns were
+void Storage::first_touch_all(Chunk& chunk) {
   const std::uint32_t slots = chunk.archetype->pod_slots;
   for (std::uint32_t slot = 0; slot < slots; ++slot) touch(chunk, slot);
 }
@@ -255,105 +283,133 @@ Chunk& Storage::new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32
   return *chunk;
 }
 
-Chunk& Storage::open_chunk(Archetype& archetype, std::uint32_t depth) {
-  if (depth < archetype.groups.size()) {
-    const std::vector<Chunk*>& chunks = archetype.groups[depth].chunks;
-    if (!chunks.empty() && chunks.back()->count < chunks.back()->capacity) return *chunks.back();
-    return new_chunk(archetype, depth, chunk_capacity(archetype, static_cast<std::uint32_t>(chunks.size())),
-                     next_chunk_uid_++);
-  }
-  return new_chunk(archetype, depth, chunk_capacity(archetype, 0), next_chunk_uid_++);
+Chunk& Storage::open_new_chunk(Archetype& archetype, std::uint32_t depth) {
+  const std::size_t place = depth < archetype.groups.size() ? archetype.groups[depth].chunks.size() : 0;
+  return new_chunk(archetype, depth, chunk_capacity(archetype, static_cast<std::uint32_t>(place)), next_chunk_uid_++);
 }
 
-Row Storage::append(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
-  Chunk& chunk = open_chunk(archetype, depth);
-  touch_all(chunk);
-  const std::uint32_t row = chunk.count++;
-  chunk.ids()[row] = e;
-  if (depth) chunk.parents()[row] = parent;
-  place_id(e.index, chunk, row);
-  ++archetype.groups[depth].rows;
-  ++archetype.rows;
-  ++rows_;
-  ++structure_;
-  return {&chunk, row};
-}
-
-Row Storage::create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
-  mark_id(e.index);
-  const Row row = append(e, archetype, depth, parent);
+void Storage::construct_runtime(Row row) {
   each_runtime(*row.chunk, row.row, row.row + 1, [](const RuntimeOps& ops, void* at) { ops.construct(at); });
-  return row;
+}
+
+void Storage::create_many(std::span<const Entity> ids, Archetype& archetype, std::span<const ValuePlace> values,
+                          const std::byte* payload, std::vector<Entity>& refused) {
+  const std::uint32_t reserved = state_bits(IdState::reserved);
+  static_assert(static_cast<std::uint32_t>(IdState::granted) == static_cast<std::uint32_t>(IdState::reserved) + 1);
+  DirectoryEntry* const directory = ids_.slots();
+  const DirectoryEntry* const directory_end = ids_.slots_end();
+  const auto can_be_made = [&](Entity e) {
+    const DirectoryEntry* const entry = directory + e.index;
+    return entry < directory_end && entry->generation == e.generation && entry->locator - reserved <= 1;
+  };
+  std::uint32_t marked = ~0u;
+  for (std::size_t next = 0; next < ids.size();) {
+    // Nothing to do for ids that are refused: no chunk is opened for them.
+    if (!can_be_made(ids[next])) {
+      refused.push_back(ids[next++]);
+      continue;
+    }
+    Chunk& chunk = open_chunk(archetype, 0);
+    touch_all(chunk);
+    const std::uint32_t begin = chunk.count;
+    std::uint32_t row = begin;
+    Entity* const column = chunk.ids();
+    const std::uint32_t capacity = chunk.capacity, number = chunk.number << 10;
+    for (; next < ids.size() && row < capacity; ++next) {
+      const Entity e = ids[next];
+      if (!can_be_made(e)) break;
+      directory[e.index].locator = number | row;
+      column[row++] = e;
+      if (const std::uint32_t page = e.index >> id_page_bits; page != marked) {
+        mark_id(e.index);
+        marked = page;
+      }
+    }
+    const std::uint32_t made = row - begin;
+    chunk.count = row;
+    ++structure_;
+    archetype.groups[0].rows += made;
+    archetype.rows += made;
+    rows_ += made;
+    for (const ValuePlace& value : values)
+      fill_values(chunk.slots()[value.slot].data + std::size_t{begin} * value.size, payload + value.offset, value.size,
+                  made);
+  }
+}
+
+void Storage::drop_last_chunk(Group& group) {
+  Chunk& last = *group.chunks.back();
+  if (preserver_) preserver_->before_recycle(last);
+  group.chunks.pop_back();
+  chunks_[last.number] = nullptr;
+  free_chunk_numbers_.push_back(last.number);
+  pool_.recycle(&last);
 }
 
 void Storage::take_row(Row gone, const Archetype* kept) {
   Archetype& archetype = *gone.chunk->archetype;
-  Group& group = archetype.groups[gone.chunk->depth];
-  Chunk& last = *group.chunks.back();
-  const std::uint32_t from = last.count - 1;
-  touch_all(last);
-  const auto slot_count = static_cast<std::uint32_t>(archetype.slot_types.size());
-  for (std::uint32_t slot = archetype.pod_slots; slot < slot_count; ++slot) {
-    const StoredType& type = *archetype.slot_types[slot];
-    std::byte* to = gone.chunk->slots()[slot].data + std::size_t{gone.row} * type.size;
-    if (!kept || !kept->has(type.id)) type.ops->destroy(to);
-    std::byte* filler = last.slots()[slot].data + std::size_t{from} * type.size;
-    if (filler != to) type.ops->relocate(to, filler);
-  }
-  if (gone.chunk != &last || gone.row != from) {
-    if (gone.chunk != &last) touch_all(*gone.chunk);
-    for (std::uint32_t slot = 0; slot < archetype.pod_slots; ++slot) {
-      std::byte* to = gone.chunk->slots()[slot].data;
-      if (!to) continue;
-      const std::size_t size = slot_size(archetype, slot);
-      std::memcpy(to + gone.row * size, last.slots()[slot].data + from * size, size);
+  if (!archetype.plain()) {
+    Chunk& last = *archetype.groups[gone.chunk->depth].chunks.back();
+    const std::uint32_t from = last.count - 1;
+    const auto slot_count = static_cast<std::uint32_t>(archetype.slot_types.size());
+    for (std::uint32_t slot = archetype.pod_slots; slot < slot_count; ++slot) {
+      const StoredType& type = *archetype.slot_types[slot];
+      std::byte* to = gone.chunk->slots()[slot].data + std::size_t{gone.row} * type.size;
+      if (!kept || !kept->has(type.id)) type.ops->destroy(to);
+      std::byte* filler = last.slots()[slot].data + std::size_t{from} * type.size;
+      if (filler != to) type.ops->relocate(to, filler);
     }
-    place_id(gone.chunk->ids()[gone.row].index, *gone.chunk, gone.row);
   }
-  --last.count;
-  --group.rows;
-  --archetype.rows;
-  --rows_;
-  ++structure_;
-  if (last.count == 0) {
-    if (preserver_) preserver_->before_recycle(last);
-    group.chunks.pop_back();
-    chunks_[last.number] = nullptr;
-    free_chunk_numbers_.push_back(last.number);
-    pool_.recycle(&last);
-  }
+  take_plain_row(gone);
 }
 
-void Storage::destroy(Entity e, bool park) {
+void Storage::destroy(Row row, bool park) {
+  if (!park && row.chunk->archetype->plain()) return destroy_plain(row);
+  const Entity e = row.chunk->ids()[row.row];
   if (destroyed_) destroyed_->push_back(e);
-  take_row(find(e));
+  take_row(row);
   ids_.slot(e.index).locator = state_bits(park ? IdState::parked : IdState::free);
-  if (!park) ids_.release(e);
+  if (!park) ids_.release_current(e.index);
   mark_id(e.index);
+}
+
+void Storage::make_move_plan(const Archetype& from, const Archetype& to) {
+  MovePlan& plan = move_plan_;
+  plan = {&from, &to, from.layout, to.layout, std::move(plan.values)};
+  plan.values.clear();
+  for (std::uint16_t slot = column_first; slot < to.pod_slots; ++slot)
+    plan.values.push_back({&from == &to ? slot : from.column(to.slot_types[slot]->id), slot, to.slot_bytes[slot]});
 }
 
 Row Storage::move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
   const Row from = find(e);
   const Row to = append(e, archetype, depth, parent);
   const Archetype& old = *from.chunk->archetype;
-  const auto slots = static_cast<std::uint16_t>(archetype.slot_types.size());
-  for (std::uint32_t slot = archetype.pod_slots; slot < slots; ++slot) {
-    const StoredType& type = *archetype.slot_types[slot];
-    const std::uint16_t source = old.column(type.id);
-    std::byte* value = to.chunk->slots()[slot].data + std::size_t{to.row} * type.size;
-    if (source == no_column)
-      type.ops->construct(value);
-    else
-      type.ops->relocate(value, from.at(source, type.size));
+  if (!archetype.plain()) {
+    const auto slots = static_cast<std::uint16_t>(archetype.slot_types.size());
+    for (std::uint32_t slot = archetype.pod_slots; slot < slots; ++slot) {
+      const StoredType& type = *archetype.slot_types[slot];
+      const std::uint16_t source = old.column(type.id);
+      std::byte* value = to.chunk->slots()[slot].data + std::size_t{to.row} * type.size;
+      if (source == no_column)
+        type.ops->construct(value);
+      else
+        type.ops->relocate(value, from.at(source, type.size));
+    }
   }
-  for (std::uint16_t slot = column_first; slot < archetype.pod_slots; ++slot) {
-    const StoredType& type = *archetype.slot_types[slot];
-    if (const std::uint16_t source = &old == &archetype ? slot : old.column(type.id); source != no_column)
-      std::memcpy(to.at(slot, type.size), from.at(source, type.size), type.size);
+  const ColumnSlot* const to_slots = to.chunk->slots();
+  const ColumnSlot* const from_slots = from.chunk->slots();
+  for (const MovePlan::Value& value : move_plan(old, archetype).values) {
+    std::byte* const at = to_slots[value.slot].data + std::size_t{to.row} * value.size;
+    if (value.source != no_column)
+      copy_value(at, from_slots[value.source].data + std::size_t{from.row} * value.size, value.size);
     else
-      std::memset(to.at(slot, type.size), 0, type.size);
+      std::memset(at, 0, value.size);
   }
-  take_row(from, &archetype);
+  if (old.plain())
+    take_plain_row(from);
+  else
+    take_row(from, &archetype);
   // Taking the row may have moved the one just appended, where both are in one group: look it up again.
   if (&old == &archetype && from.chunk->depth == depth) return find(e);
   return to;

@@ -15,6 +15,8 @@
 
 namespace muster {
 
+constexpr std::uint32_t id_page_bits = 12;  ///< ids are saved in pages of 4096
+
 /// Told before a column's bytes change for the first time since Storage::begin_version, to keep the old ones.
 class ColumnPreserver {
  public:
@@ -53,9 +55,18 @@ class Storage {
     return {chunk, locator & 1023};
   }
   /// A new id in state `reserved`.
-  Entity reserve();
-  /// Whether `e` is the id reserve() would give now, or may be taken because its state is `state`.
-  bool in_state(Entity e, IdState state) const noexcept;
+  Entity reserve() {
+    const Entity e = ids_.create();
+    ids_.slot(e.index).locator = state_bits(IdState::reserved);
+    mark_id(e.index);
+    return e;
+  }
+  /// The same for each of `ids`.
+  void reserve(std::span<Entity> ids);
+  /// Whether `e` is current, has no row, and this is why.
+  bool in_state(Entity e, IdState state) const noexcept {
+    return ids_.current(e) && ids_.slot(e.index).locator == state_bits(state);
+  }
   void set_state(Entity e, IdState state);
   /// A reserved id that will never be created goes back.
   void give_up(Entity e);
@@ -85,9 +96,30 @@ class Storage {
 
   // --- rows ---
   /// Appends a row for `e` (state reserved or granted). Its component columns are the caller's to fill, all of them.
-  Row create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);
+  Row create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
+    mark_id(e.index);
+    const Row row = append(e, archetype, depth, parent);
+    if (!archetype.plain()) [[unlikely]]
+      construct_runtime(row);
+    return row;
+  }
+  /// The same for those of `ids` whose state is reserved or granted, at depth 0, all with the values at these places of
+  /// `payload`; the archetype is plain(). Ids in another state are appended to `refused`.
+  void create_many(std::span<const Entity> ids, Archetype& archetype, std::span<const ValuePlace> values,
+                   const std::byte* payload, std::vector<Entity>& refused);
   /// Takes the row away and the id back (or parks it). The group's last row fills the hole.
-  void destroy(Entity e, bool park = false);
+  void destroy(Entity e, bool park = false) { destroy(find(e), park); }
+  void destroy(Row row, bool park = false);
+  /// The same for a row of a plain() archetype, not parked: inlined into loops.
+  void destroy_plain(Row row) {
+    const Entity e = row.chunk->ids()[row.row];
+    if (destroyed_) [[unlikely]]
+      destroyed_->push_back(e);
+    take_plain_row(row);
+    ids_.slot(e.index).locator = state_bits(IdState::free);
+    ids_.release_current(e.index);
+    mark_id(e.index);
+  }
   /// Moves a live row; columns both have are carried over, others are zero. Returns the new row.
   Row move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);
   void set_parent(Row row, Entity parent);
@@ -132,19 +164,101 @@ class Storage {
   static bool is_row(DirectoryEntry entry) noexcept { return (entry.locator & 0x80000000u) == 0; }
   static std::uint32_t state_bits(IdState state) noexcept { return 0x80000000u | static_cast<std::uint32_t>(state); }
   void first_touch(Chunk& chunk, std::uint32_t slot);
-  void mark_id(std::uint32_t index);
+  void mark_id(std::uint32_t index) {
+    const std::uint32_t page = index >> id_page_bits;
+    if (page >= id_page_versions_.size()) [[unlikely]]
+      id_page_versions_.resize(page + 1);
+    id_page_versions_[page] = version_;
+  }
   void place_id(std::uint32_t index, const Chunk& chunk, std::uint32_t row) noexcept {
     ids_.slot(index).locator = chunk.number << 10 | row;
   }
   Archetype& add_archetype(std::uint32_t number, std::span<const TypeId> types);
-  Chunk& open_chunk(Archetype& archetype, std::uint32_t depth);
+  Chunk& open_chunk(Archetype& archetype, std::uint32_t depth) {
+    if (depth < archetype.groups.size()) [[likely]] {
+      const std::vector<Chunk*>& chunks = archetype.groups[depth].chunks;
+      if (!chunks.empty() && chunks.back()->count < chunks.back()->capacity) [[likely]]
+        return *chunks.back();
+    }
+    return open_new_chunk(archetype, depth);
+  }
+  Chunk& open_new_chunk(Archetype& archetype, std::uint32_t depth);
+  void construct_runtime(Row row);
   Chunk& new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::uint64_t uid);
-  Row append(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);
+  Row append(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
+    Chunk& chunk = open_chunk(archetype, depth);
+    touch_all(chunk);
+    const std::uint32_t row = chunk.count++;
+    chunk.ids()[row] = e;
+    if (depth) chunk.parents()[row] = parent;
+    place_id(e.index, chunk, row);
+    ++archetype.groups[depth].rows;
+    ++archetype.rows;
+    ++rows_;
+    ++structure_;
+    return {&chunk, row};
+  }
   void lay_out(Archetype& archetype);
   void lay_out_again(Archetype& archetype);
   /// `kept`: has the runtime values that were relocated away; the others are destroyed.
   void take_row(Row row, const Archetype* kept = nullptr);
-  void touch_all(Chunk& chunk);
+  void take_plain_row(Row gone) {
+    Archetype& archetype = *gone.chunk->archetype;
+    Group& group = archetype.groups[gone.chunk->depth];
+    Chunk& last = *group.chunks.back();
+    const std::uint32_t from = last.count - 1;
+    touch_all(last);
+    if (gone.chunk != &last || gone.row != from) {
+      if (gone.chunk != &last) touch_all(*gone.chunk);
+      fill_hole(archetype, gone, last, from);
+    }
+    last.count = from;
+    --group.rows;
+    --archetype.rows;
+    --rows_;
+    ++structure_;
+    if (from == 0) [[unlikely]]
+      drop_last_chunk(group);
+  }
+  /// Copies the bytes of a group's last row to another.
+  void fill_hole(const Archetype& archetype, Row hole, const Chunk& last, std::uint32_t from) {
+    const Entity filler = last.ids()[from];
+    hole.chunk->ids()[hole.row] = filler;
+    if (last.depth) hole.chunk->parents()[hole.row] = last.parents()[from];
+    const ColumnSlot* const to = hole.chunk->slots();
+    const ColumnSlot* const source = last.slots();
+    const std::uint32_t* const bytes = archetype.slot_bytes.data();
+    for (std::uint32_t slot = column_first; slot < archetype.pod_slots; ++slot) {
+      const std::uint32_t size = bytes[slot];
+      copy_value(to[slot].data + std::size_t{hole.row} * size, source[slot].data + std::size_t{from} * size, size);
+    }
+    place_id(filler.index, *hole.chunk, hole.row);
+  }
+  void drop_last_chunk(Group& group);
+  /// Which values a row keeps when it goes from one archetype to another; remembered for the next row.
+  struct MovePlan {
+    const Archetype *from = nullptr, *to = nullptr;
+    std::uint32_t from_layout = 0, to_layout = 0;
+    struct Value {
+      std::uint16_t source, slot;  // no_column: zeros
+      std::uint32_t size;
+    };
+    std::vector<Value> values;
+  };
+  const MovePlan& move_plan(const Archetype& from, const Archetype& to) {
+    const MovePlan& plan = move_plan_;
+    if (plan.from != &from || plan.to != &to || plan.from_layout != from.layout || plan.to_layout != to.layout)
+        [[unlikely]]
+      make_move_plan(from, to);
+    return plan;
+  }
+  void make_move_plan(const Archetype& from, const Archetype& to);
+  void touch_all(Chunk& chunk) {
+    // Ids are touched here only: where they were, all columns were.
+    if (chunk.slots()[column_ids].version != version_) [[unlikely]]
+      first_touch_all(chunk);
+  }
+  void first_touch_all(Chunk& chunk);
 
   Ids ids_;
   std::vector<std::uint64_t> id_page_versions_;
@@ -164,6 +278,7 @@ class Storage {
   std::uint32_t depths_ = 0;
   ColumnPreserver* preserver_ = nullptr;
   std::vector<Entity>* destroyed_ = nullptr;
+  MovePlan move_plan_;
 };
 
 /// `type` of a living parent; null where it lacks it. Remembers the column for the next row.
@@ -178,7 +293,5 @@ inline const std::byte* component_of_parent(const Storage& storage, Entity paren
   }
   return last.column == no_column ? nullptr : up.at(last.column, last.size);
 }
-
-constexpr std::uint32_t id_page_bits = 12;  ///< ids are saved in pages of 4096
 
 }  // namespace muster

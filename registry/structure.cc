@@ -25,7 +25,7 @@ M read(const std::byte* payload) noexcept {
 
 }  // namespace
 
-Refusal Structure::apply(TypeId message, Entity target, const std::byte* payload, std::span<const RowSetEntry> rows) {
+Refusal Structure::apply(TypeId message, Entity target, const std::byte* payload, const RowSetSpan& rows) {
   switch (message) {
     case TypeTraits<Create>::id: return create(target, read<Create>(payload), payload, rows);
     case TypeTraits<Destroy>::id: return destroy(target);
@@ -58,7 +58,7 @@ Refusal Structure::intern(std::string_view text) {
 Text Structure::name_of(Entity e) const noexcept {
   const Row row = storage_.find(e);
   if (!row) return {};
-  const std::uint16_t column = row.chunk->archetype->column(name_type);
+  const std::uint16_t column = row.chunk->archetype->name_column;
   return column == no_column ? Text{} : reinterpret_cast<const Name*>(row.at(column, sizeof(Name)))->text;
 }
 
@@ -75,7 +75,7 @@ void Structure::restore_names() {
   }
 }
 
-Refusal Structure::judge(std::span<const RowSetEntry> rows) {
+Refusal Structure::judge(const RowSetSpan& rows) {
   for (const RowSetEntry& entry : rows) {
     if (entry.type == name_type || entry.type == child_of_type) return refuse(RefusalCode::bad_value, {}, entry.type);
     if (!types_.component(entry.type)) return refuse(RefusalCode::unknown_component, {}, entry.type);
@@ -83,17 +83,28 @@ Refusal Structure::judge(std::span<const RowSetEntry> rows) {
   return {};
 }
 
-const Structure::RowPlan& Structure::plan(std::span<const RowSetEntry> rows, bool named, Archetype* from,
-                                          RowPlan& remembered) {
+namespace {
+/// Entry by entry: the rows of a batch just made on the stack must be read as they were written.
+bool same_rows(const std::vector<RowSetEntry>& known, const RowSetSpan& rows) noexcept {
+  if (known.size() != rows.size()) return false;
+  for (std::size_t i = 0; i < known.size(); ++i)
+    if (known[i].type != rows[i].type || known[i].offset != rows[i].offset) return false;
+  return true;
+}
+}  // namespace
+
+bool Structure::planned(const RowSetSpan& rows, bool named, const Archetype* from, const RowPlan& p) noexcept {
+  return p.to && p.layout == p.to->layout && p.from == from && p.named == named && same_rows(p.rows, rows);
+}
+
+const Structure::RowPlan& Structure::plan(const RowSetSpan& rows, bool named, Archetype* from, RowPlan& remembered) {
   RowPlan& p = remembered;
-  if (p.to && p.layout == p.to->layout && p.from == from && p.named == named && p.rows.size() == rows.size() &&
-      (rows.empty() || std::memcmp(p.rows.data(), rows.data(), rows.size_bytes()) == 0))
-    return p;
+  if (planned(rows, named, from, p)) return p;
   p.rows.assign(rows.begin(), rows.end());
   p.named = named;
   p.from = from;
   p.to = nullptr;
-  p.copies.clear();
+  p.values.clear();
   p.refusal = judge(rows);
   if (p.refusal.code != RefusalCode::none) return p;
   types_scratch_.clear();
@@ -108,15 +119,25 @@ const Structure::RowPlan& Structure::plan(std::span<const RowSetEntry> rows, boo
   p.layout = p.to->layout;
   for (const RowSetEntry& entry : rows)
     if (const std::uint16_t slot = p.to->column(entry.type); slot < p.to->pod_slots)
-      p.copies.push_back({slot, entry.offset, p.to->slot_types[slot]->size});
+      p.values.push_back({slot, entry.offset, p.to->slot_types[slot]->size});
   return p;
 }
 
-void Structure::write(Row row, const RowPlan& plan, const std::byte* payload) {
-  for (const RowPlan::Copy& copy : plan.copies) {
-    storage_.touch(*row.chunk, copy.slot);
-    std::memcpy(row.at(copy.slot, copy.size), payload + copy.offset, copy.size);
+void Structure::write(Row row, const RowPlan& plan, const std::byte* payload, bool fresh) {
+  for (const ValuePlace& value : plan.values) {
+    if (!fresh) storage_.touch(*row.chunk, value.slot);
+    copy_value(row.at(value.slot, value.size), payload + value.offset, value.size);
   }
+}
+
+bool Structure::create_many(std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows,
+                            std::vector<Entity>& refused) {
+  const auto message = read<Create>(payload);
+  if (message.parent || message.before || message.name) return false;
+  const RowPlan& plan = this->plan(rows, false, nullptr, create_plan_);
+  if (plan.refusal.code != RefusalCode::none || !plan.to->plain()) return false;
+  storage_.create_many(ids, *plan.to, plan.values, payload, refused);
+  return true;
 }
 
 void Structure::write_name(Row row, Text name) {
@@ -125,8 +146,7 @@ void Structure::write_name(Row row, Text name) {
   reinterpret_cast<Name*>(row.chunk->slots()[column].data)[row.row].text = name;
 }
 
-Refusal Structure::create(Entity e, const Create& message, const std::byte* payload,
-                          std::span<const RowSetEntry> rows) {
+Refusal Structure::create(Entity e, const Create& message, const std::byte* payload, const RowSetSpan& rows) {
   const bool reserved = storage_.in_state(e, IdState::reserved);
   if (!reserved && !storage_.in_state(e, IdState::granted)) return refuse(RefusalCode::id_not_granted, e);
   const auto refused = [&](Refusal refusal) {
@@ -150,7 +170,7 @@ Refusal Structure::create(Entity e, const Create& message, const std::byte* payl
   if (clash) name = names_.free_name(message.parent, name, texts_);  // keeps a text: not before all is judged
 
   const Row row = storage_.create(e, *plan.to, parent ? parent.chunk->depth + 1 : 0, message.parent);
-  write(row, plan, payload);
+  write(row, plan, payload, true);
   if (name) {
     write_name(row, name);
     names_.add(message.parent, name, e);
@@ -166,40 +186,51 @@ std::span<const Entity> Structure::doomed(Entity e) {
   return subtree_;
 }
 
-Refusal Structure::destroy(Entity top) {
+std::uint32_t Structure::destroy_many(std::span<const Entity> ids) {
+  std::uint32_t destroyed = 0;
+  for (const Entity e : ids)
+    if (const Row row = storage_.find(e)) {
+      destroy(e, row);
+      ++destroyed;
+    }
+  return destroyed;
+}
+
+void Structure::destroy_linked(Entity top, Row row) {
   const Entity parent = hierarchy_.parent(top);
   if (parent) hierarchy_.unlink(top, parent);
   if (hierarchy_.children(top) == 0) {
     if (const Text name = name_of(top)) names_.remove(parent, name, texts_.find(name));
     if (parent) hierarchy_.forget(top);
-    storage_.destroy(top);
-    return {};
+    storage_.destroy(row);
+    return;
   }
   for (const Entity e : doomed(top)) {
     if (const Text name = name_of(e)) names_.remove(hierarchy_.parent(e), name, texts_.find(name));
     hierarchy_.forget(e);
     storage_.destroy(e);
   }
-  return {};
 }
 
-Refusal Structure::set(Entity e, const Set& message, const std::byte* payload, std::span<const RowSetEntry> rows) {
+Refusal Structure::set(Entity e, const Set& message, const std::byte* payload, const RowSetSpan& rows) {
   Row row = storage_.find(e);
   Archetype& from = *row.chunk->archetype;
-  if (Refusal refusal = judge(rows); refusal.code != RefusalCode::none) {
-    refusal.entity = e;
-    return refusal;
-  }
+  const bool known = planned(rows, false, &from, set_plan_);  // and found good
+  if (!known)
+    if (Refusal refusal = judge(rows); refusal.code != RefusalCode::none) {
+      refusal.entity = e;
+      return refusal;
+    }
   if (message.mode != SetMode::add_or_replace)
     for (const RowSetEntry& entry : rows) {
       const bool has = from.has(entry.type);
       if (message.mode == SetMode::replace && !has) return refuse(RefusalCode::missing_component, e, entry.type);
       if (message.mode == SetMode::add && has) return refuse(RefusalCode::bad_value, e, entry.type);
     }
-  const RowPlan& plan = this->plan(rows, false, &from, set_plan_);
+  const RowPlan& plan = known ? set_plan_ : this->plan(rows, false, &from, set_plan_);
   if (plan.to != &from)
     row = storage_.move(e, *plan.to, row.chunk->depth, row.chunk->depth ? row.chunk->parents()[row.row] : Entity{});
-  write(row, plan, payload);
+  write(row, plan, payload, &from != plan.to);
   return {};
 }
 
@@ -237,7 +268,8 @@ Refusal Structure::set_field(Entity e, const SetField& message, const std::uint8
   std::byte* value = row.at(column, type->size);
   if (expected && std::memcmp(value + place->offset, expected, bytes) != 0)
     return refuse(RefusalCode::value_mismatch, e, message.component, message.field);
-  std::vector<std::byte> changed(value, value + type->size);
+  std::vector<std::byte>& changed = field_scratch_;
+  changed.assign(value, value + type->size);
   std::memcpy(changed.data() + place->offset, message.value.data(), bytes);
   if (!verify_value(changed, *type->descriptor, types_.table()))
     return refuse(RefusalCode::bad_value, e, message.component, message.field);

@@ -55,6 +55,10 @@ constexpr bool is_builtin(TypeId message) noexcept {
   }
 }
 
+/// Always by reference: as the last of many arguments a span would go through memory in halves that are read back whole,
+/// and wait for both.
+using RowSetSpan = std::span<const RowSetEntry>;
+
 class Structure {
  public:
   Structure(Storage& storage, TypesKnown& types, TextTable& texts)
@@ -66,7 +70,13 @@ class Structure {
   const Names& names() const noexcept { return names_; }
 
   /// A POD message to one entity; `rows` is the batch's row set. A refusal's code is none where it was applied.
-  Refusal apply(TypeId message, Entity target, const std::byte* payload, std::span<const RowSetEntry> rows);
+  Refusal apply(TypeId message, Entity target, const std::byte* payload, const RowSetSpan& rows);
+  /// A Create to many ids that nobody watches; false, and nothing done, where it must go one by one. Ids that were not
+  /// granted are appended to `refused`.
+  bool create_many(std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows,
+                   std::vector<Entity>& refused);
+  /// Those that are alive, one after another; how many were.
+  std::uint32_t destroy_many(std::span<const Entity> ids);
   /// A message to the world: Grant, ReturnGrant. InternText comes as its text.
   void grant(const Grant& grant);
   void return_grant(const ReturnGrant& grant);
@@ -77,8 +87,7 @@ class Structure {
   /// Adds, replaces or forgets a template.
   Refusal define(std::span<const std::byte> table);
   /// `ids`: of all nodes in pre-order, tree after tree. `rows` of the payload are what the roots get besides.
-  Refusal spawn(const Spawn& message, std::span<const Entity> ids, const std::byte* payload,
-                std::span<const RowSetEntry> rows);
+  Refusal spawn(const Spawn& message, std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows);
   Refusal merge(const MergeTemplate& message, std::span<const Entity> ids);
   /// Beside the ids of the last merge: 1 where the entity was there before.
   std::span<const std::uint8_t> previously() const noexcept { return previously_; }
@@ -98,9 +107,23 @@ class Structure {
   std::span<const Entity> doomed(Entity e);
 
  private:
-  Refusal create(Entity e, const Create& message, const std::byte* payload, std::span<const RowSetEntry> rows);
-  Refusal destroy(Entity e);
-  Refusal set(Entity e, const Set& message, const std::byte* payload, std::span<const RowSetEntry> rows);
+  Refusal create(Entity e, const Create& message, const std::byte* payload, const RowSetSpan& rows);
+  Refusal destroy(Entity e) {
+    destroy(e, storage_.find(e));
+    return {};
+  }
+  /// With all below it.
+  void destroy(Entity top, Row row) {
+    // Most have no name, no parent and no children, so no links that were to be forgotten.
+    const Chunk& chunk = *row.chunk;
+    if (chunk.depth == 0 && chunk.archetype->name_column == no_column && chunk.archetype->plain() &&
+        hierarchy_.children(top) == 0) [[likely]]
+      storage_.destroy_plain(row);
+    else
+      destroy_linked(top, row);
+  }
+  void destroy_linked(Entity top, Row row);
+  Refusal set(Entity e, const Set& message, const std::byte* payload, const RowSetSpan& rows);
   Refusal remove(Entity e, const Remove& message);
   Refusal set_field(Entity e, const SetField& message, const std::uint8_t* expected);
   Refusal reparent(Entity e, const Reparent& message);
@@ -113,24 +136,23 @@ class Structure {
     Archetype* from = nullptr;  // null for Create
     Archetype* to = nullptr;
     std::uint32_t layout = 0;  // of `to`
-    struct Copy {
-      std::uint16_t slot;
-      std::uint32_t offset, size;
-    };
-    std::vector<Copy> copies;
+    std::vector<ValuePlace> values;
     Refusal refusal;
   };
   /// Whether these components can be given. An archetype is made only for a message that is not refused.
-  Refusal judge(std::span<const RowSetEntry> rows);
-  const RowPlan& plan(std::span<const RowSetEntry> rows, bool named, Archetype* from, RowPlan& remembered);
-  void write(Row row, const RowPlan& plan, const std::byte* payload);
+  Refusal judge(const RowSetSpan& rows);
+  const RowPlan& plan(const RowSetSpan& rows, bool named, Archetype* from, RowPlan& remembered);
+  /// Whether a remembered plan is of this, and of components that can be given.
+  static bool planned(const RowSetSpan& rows, bool named, const Archetype* from, const RowPlan& p) noexcept;
+  /// `fresh`: a row just appended, whose columns are touched.
+  void write(Row row, const RowPlan& plan, const std::byte* payload, bool fresh);
   void write_name(Row row, Text name);
 
   bool is_fresh(Entity e) const noexcept;
   void give_up_reserved(std::span<const Entity> ids);
   /// An id that is in the list twice; nil if none is.
   Entity named_twice(std::span<const Entity> ids);
-  void plan_spawn(TemplateTable::Entry& entry, bool named, std::span<const RowSetEntry> rows);
+  void plan_spawn(TemplateTable::Entry& entry, bool named, const RowSetSpan& rows);
   void plan_node(TemplateTable::Entry& entry, std::uint32_t number, bool named);
   void spawn_tree(const TemplateTable::Entry& entry, const Spawn& message, std::span<const Entity> ids,
                   std::uint32_t depth, const std::byte* payload);
@@ -148,6 +170,7 @@ class Structure {
   std::vector<std::uint8_t> previously_;
   std::vector<Merged> merged_;
   std::vector<std::byte> merge_before_;
+  std::vector<std::byte> field_scratch_;
 };
 
 }  // namespace muster

@@ -69,7 +69,7 @@ void Structure::plan_node(TemplateTable::Entry& entry, std::uint32_t number, boo
       entry.root_row_copies.push_back({slot, plan.archetype->slot_types[slot]->size, row.offset});
 }
 
-void Structure::plan_spawn(TemplateTable::Entry& entry, bool named, std::span<const RowSetEntry> rows) {
+void Structure::plan_spawn(TemplateTable::Entry& entry, bool named, const RowSetSpan& rows) {
   entry.plans.resize(entry.what->size());
   const bool same = entry.plans[0].archetype && entry.root_named == named && entry.root_rows.size() == rows.size() &&
                     (rows.empty() || std::memcmp(entry.root_rows.data(), rows.data(), rows.size_bytes()) == 0);
@@ -83,7 +83,7 @@ void Structure::plan_spawn(TemplateTable::Entry& entry, bool named, std::span<co
 // --- Spawn ---
 
 Refusal Structure::spawn(const Spawn& message, std::span<const Entity> ids, const std::byte* payload,
-                         std::span<const RowSetEntry> rows) {
+                         const RowSetSpan& rows) {
   const auto refused = [&](RefusalCode code, Entity e, FieldId field = 0, TypeId type = spawn_type) {
     give_up_reserved(ids);
     return Refusal{code, e, type, field};
@@ -122,7 +122,7 @@ void Structure::spawn_tree(const TemplateTable::Entry& entry, const Spawn& messa
     const TemplateTable::NodePlan& plan = entry.plans[i];
     const Entity parent = i == 0 ? message.parent : ids[node.parent];
     const Row row = storage_.create(ids[i], *plan.archetype, depth + node.depth, parent);
-    for (const auto& copy : plan.copies) std::memcpy(row.at(copy.slot, copy.size), what.data() + copy.at, copy.size);
+    for (const auto& copy : plan.copies) copy_value(row.at(copy.slot, copy.size), what.data() + copy.at, copy.size);
     for (const auto& patch : plan.patches)
       std::memcpy(row.at(patch.slot, patch.size) + patch.offset, &ids[patch.node], 8);
     if (i == 0)
@@ -174,7 +174,7 @@ Refusal Structure::merge(const MergeTemplate& message, std::span<const Entity> i
     const TemplateTable::NodePlan& plan = entry->plans[i];
     const Entity parent = ids[node.parent];
     const Row row = storage_.create(ids[i], *plan.archetype, hierarchy_.depth(parent) + 1, parent);
-    for (const auto& copy : plan.copies) std::memcpy(row.at(copy.slot, copy.size), what.data() + copy.at, copy.size);
+    for (const auto& copy : plan.copies) copy_value(row.at(copy.slot, copy.size), what.data() + copy.at, copy.size);
     for (const auto& patch : plan.patches)
       std::memcpy(row.at(patch.slot, patch.size) + patch.offset, &ids[patch.node], 8);
     if (node.name) {

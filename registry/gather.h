@@ -1,0 +1,58 @@
+// Posts of several types that alternate, delivered type by type: long runs in place of many short ones. Allowed where the
+// handlers of any two of the types neither conflict (registry/handler.h) nor both push: then every row, every push and
+// every count comes out as in push order. Sinks see the batches in push order.
+//
+//   posted       A1 B1 B2 A2 C1 A3 ...        (batches of few messages)
+//   delivered    A1 A2 A3 ... | B1 B2 ... | C1 ...
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "messages/batch.h"
+#include "registry/handler_table.h"
+
+namespace muster {
+
+class Gather {
+ public:
+  static constexpr std::size_t types_max = 8;              ///< gathered at once
+  static constexpr std::uint32_t messages_max = 8192;      ///< of one window
+  static constexpr std::uint32_t batch_messages_max = 16;  ///< a longer batch is a run already
+  static constexpr std::size_t batches_min = 16;           ///< a window of fewer is delivered as it is
+
+  struct Bucket {
+    MessageRoute* route = nullptr;
+    std::uint32_t count = 0, item_bytes = 0, payload_offset = 0;
+    std::vector<std::byte> items;  // as in batches; only grows
+    std::size_t used = 0;
+    ItemRun run() const noexcept { return {items.data(), count, item_bytes, payload_offset}; }
+  };
+
+  void clear() noexcept;
+  /// Takes a batch into the window; false where it must not or need not be in it.
+  bool add(const BatchView& batch, MessageRoute* route);
+  std::size_t batches() const noexcept { return batches_; }
+  std::span<const Bucket> buckets() const noexcept { return {buckets_.data(), used_}; }
+
+  /// Whether to look again after a window that was too short: not at once.
+  bool is_due() noexcept {
+    if (pause_ == 0) return true;
+    --pause_;
+    return false;
+  }
+  void pause() noexcept { pause_ = 64; }
+
+ private:
+  Bucket* bucket_of(MessageRoute* route, const BatchHeader& header);
+  std::array<Bucket, types_max> buckets_;
+  std::size_t used_ = 0, batches_ = 0;
+  std::uint32_t messages_ = 0, pause_ = 0;
+};
+
+/// Whether the order between messages of the one and of the other type can be told by nobody.
+bool apart(const MessageRoute& a, const MessageRoute& b) noexcept;
+
+}  // namespace muster
