@@ -9,7 +9,7 @@
 //   }
 //
 // It is linked with -Wl,-Bsymbolic (pkg-config --libs muster-plugin says so): what it has itself it uses itself, even where
-// the program, or an older build of it, has something of that name.
+// the program, or an older build of it, has something of that name. GCC needs -fno-gnu-unique for that, too.
 #pragma once
 
 #include <cstddef>

@@ -76,6 +76,25 @@ std::string look_at(const std::vector<char>& bytes) {
   return {};
 }
 
+/// Of a file that was looked at. A library without section headers is taken to have none.
+bool has_unique_symbols(const std::vector<char>& bytes) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  for (unsigned i = 0; i < header.e_shnum && header.e_shentsize == sizeof(Elf64_Shdr); ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, bytes.data() + header.e_shoff + i * sizeof section, sizeof section);
+    if (section.sh_type != SHT_DYNSYM || section.sh_offset > bytes.size() ||
+        section.sh_size > bytes.size() - section.sh_offset)
+      continue;
+    for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol;
+      std::memcpy(&symbol, bytes.data() + section.sh_offset + at, sizeof symbol);
+      if (ELF64_ST_BIND(symbol.st_info) == STB_GNU_UNIQUE && symbol.st_shndx != SHN_UNDEF) return true;
+    }
+  }
+  return false;
+}
+
 /// Removes the copies in `folder` that begin with `prefix` and whose process has ended.
 void remove_left_over(const std::string& folder, const std::string& prefix) {
   DIR* open = ::opendir(folder.c_str());
@@ -125,6 +144,7 @@ std::expected<PluginCopy, std::string> PluginCopy::make(const std::string& path)
   const std::string name = prefix + std::to_string(::getpid()) + "-" + std::to_string(++copies);
   const char* temporary = std::getenv("TMPDIR");
   PluginCopy copy;
+  copy.unique_ = muster::has_unique_symbols(*bytes);
   copy.digest_ = hash64(std::string_view(bytes->data(), bytes->size()));
   for (const std::string& where : {folder, std::string(temporary && *temporary ? temporary : "/tmp")}) {
     copy.path_ = where + "/" + name;

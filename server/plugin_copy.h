@@ -17,10 +17,12 @@ class PluginCopy {
   /// the path. Copies that ended processes left beside the file are removed.
   [[nodiscard]] static std::expected<PluginCopy, std::string> make(const std::string& path);
   PluginCopy() = default;
-  PluginCopy(PluginCopy&& other) noexcept : path_(std::exchange(other.path_, {})), digest_(other.digest_) {}
+  PluginCopy(PluginCopy&& other) noexcept
+      : path_(std::exchange(other.path_, {})), digest_(other.digest_), unique_(other.unique_) {}
   PluginCopy& operator=(PluginCopy&& other) noexcept {
     std::swap(path_, other.path_);
     std::swap(digest_, other.digest_);
+    std::swap(unique_, other.unique_);
     return *this;
   }
   ~PluginCopy();
@@ -29,10 +31,14 @@ class PluginCopy {
   const std::string& path() const noexcept { return path_; }
   /// Of the file's bytes.
   std::uint64_t digest() const noexcept { return digest_; }
+  /// It has symbols of which the process has one, that of the library that came first: GCC makes them of templates' and
+  /// inline variables.
+  bool has_unique_symbols() const noexcept { return unique_; }
 
  private:
   std::string path_;
   std::uint64_t digest_ = 0;
+  bool unique_ = false;
 };
 
 }  // namespace muster

@@ -39,6 +39,8 @@ class PluginLibrary {
   std::string identity() const;
   /// Of the file's bytes.
   std::uint64_t digest() const noexcept { return copy_.digest(); }
+  /// Another build, loaded beside this one, would use parts of it: see PluginCopy.
+  bool has_unique_symbols() const noexcept { return copy_.has_unique_symbols(); }
   /// Whether the address is within this library's code or data.
   bool owns(const void* address) const noexcept;
 

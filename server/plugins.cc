@@ -96,6 +96,10 @@ std::expected<std::vector<ReloadedPlugin>, std::string> Plugins::reload(EntityRe
       if (std::string_view(each.after->name()) != each.before->name())
         throw PluginError(each.after->path() + ": is called \"" + each.after->name() + "\" now; \"" +
                           each.before->name() + "\" runs");
+      if (each.after->has_unique_symbols())
+        throw PluginError(
+            each.after->path() +
+            ": would use parts of the running build (GNU_UNIQUE symbols): compile it with -fno-gnu-unique");
       each.state = each.before->hand_over(running->all[each.place].instance);
       done.push_back({each.after->name(), each.after->build(), each.before->build(),
                       each.after->digest() != each.before->digest()});

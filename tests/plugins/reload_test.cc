@@ -1,5 +1,8 @@
 // A plugin's next build takes the place of the running one: what stays, what is made anew, what keeps it from happening.
+#include <elf.h>
+
 #include <catch2/catch.hpp>
+#include <cstring>
 
 #include "server/plugins.h"
 #include "tests/plugins/counter.h"
@@ -299,6 +302,34 @@ TEST_CASE("what is refused in the real registry only has the old build made agai
   CHECK(heard.sum == 3);
   CHECK(heard.total == 3);
   CHECK(heard.voice == 1002);
+}
+
+TEST_CASE("a build that would use parts of the running one is refused", "[reload]") {
+  Game game;
+  std::string bytes = PluginFolder::read(game.folder.put("counter", "counter_second"));
+  // As GCC writes it: the last symbol of the dynamic symbols becomes one for the whole process.
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  bool patched = false;
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, bytes.data() + header.e_shoff + i * sizeof section, sizeof section);
+    if (section.sh_type != SHT_DYNSYM) continue;
+    for (std::uint64_t at = 0; at < section.sh_size; at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol;
+      std::memcpy(&symbol, bytes.data() + section.sh_offset + at, sizeof symbol);
+      if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT) continue;
+      symbol.st_info = ELF64_ST_INFO(STB_GNU_UNIQUE, STT_OBJECT);
+      std::memcpy(bytes.data() + section.sh_offset + at, &symbol, sizeof symbol);
+      patched = true;
+      break;
+    }
+  }
+  REQUIRE(patched);
+  game.folder.write("counter", bytes);
+  CHECK(game.refusal() ==
+        game.file + ": would use parts of the running build (GNU_UNIQUE symbols): compile it with -fno-gnu-unique");
+  CHECK(game.step() == 1);
 }
 
 TEST_CASE("a library whose instances are gone is unloaded", "[reload]") {
