@@ -192,7 +192,8 @@ void Delivery::to_span(MessageRoute& route, std::span<const Entity> targets, con
     scratch_.resize(targets.size() * bytes);
     for (std::size_t i = 0; i < targets.size(); ++i) std::memcpy(scratch_.data() + i * bytes, payload, bytes);
   }
-  for (const Handler* handler : route.active)
+  for (const Handler* handler : route.active) {
+    const Observer::Scope timed(observer_, *handler);
     for (std::size_t i = 0; i < targets.size(); ++i) {
       if (!ended.empty() && ended[i]) continue;
       const Row row = context_.storage.find(targets[i]);
@@ -201,6 +202,7 @@ void Delivery::to_span(MessageRoute& route, std::span<const Entity> targets, con
       void* message = copies ? scratch_.data() + i * bytes : const_cast<std::byte*>(payload);
       if (call(*handler, message, *row.chunk, row.row, row.row + 1, columns) && !ended.empty()) ended[i] = 1;
     }
+  }
 }
 
 void Delivery::to_subtree(MessageRoute& route, Entity target, std::uint64_t parts, const std::byte* payload,
@@ -241,9 +243,15 @@ bool Delivery::over_world(const Handler& handler, void* message) {
     context_.running = nullptr;
     if (!begins) return false;
   }
+  const Observer::Scope timed(observer_, handler);
+  rows_of_world(handler, message);
+  return true;
+}
+
+void Delivery::rows_of_world(const Handler& handler, void* message) {
   if (handler.once) {
     call(handler, message, no_chunk(), 0, 1, nullptr);
-    return true;
+    return;
   }
   for (std::uint32_t depth = 0; depth < context_.storage.depths(); ++depth)
     for (Archetype* archetype : handler.matched) {
@@ -251,11 +259,23 @@ bool Delivery::over_world(const Handler& handler, void* message) {
       const std::uint16_t* columns = handler.bound[archetype->number];
       for (Chunk* chunk : archetype->groups[depth].chunks) call(handler, message, *chunk, 0, chunk->count, columns);
     }
-  return true;
+}
+
+bool Delivery::call_counted(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
+                            const std::uint16_t* columns) {
+  const bool timed = observer_->times_single(handler);
+  observer_->add_rows(handler, end - begin);
+  if (!timed) return call_uncounted(handler, message, chunk, begin, end, columns);
+  const std::uint64_t from = Observer::clock_ns();
+  const bool consumed = call_uncounted(handler, message, chunk, begin, end, columns);
+  observer_->add_single(handler, from, Observer::clock_ns());
+  return consumed;
 }
 
 void Delivery::to_world(MessageRoute& route, void* message, Receipt& receipt) {
   bool called = is_builtin(route.type->id);
+  if (observer_) [[unlikely]]
+    observer_->next_call();
   if (!parallel_) {
     for (const Handler* handler : route.active) called |= over_world(*handler, message);
   } else if (!parallel_->deliver(route, message, called)) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "messages/batch.h"
+#include "registry/observer.h"
 #include "registry/outbox.h"
 #include "registry/receipt.h"
 #include "registry/structure.h"
@@ -69,6 +70,8 @@ class Delivery {
   const Handler* running() const noexcept { return context_.running ? context_.running : running_here(); }
   /// Spreads passes over workers; null: one worker.
   void set_parallel(ParallelPass* parallel) noexcept { parallel_ = parallel; }
+  /// Counts and times calls; null: nobody does. Call sites must agree: HandlerTable::observe_calls.
+  void set_observer(Observer* observer) noexcept { observer_ = observer; }
 
  private:
   void long_run(MessageRoute& route, const ItemRun& run, Receipt& receipt);
@@ -94,6 +97,7 @@ class Delivery {
   void to_world(MessageRoute& route, void* message, Receipt& receipt);
   /// One handler of a pass. False: its on_begin said no.
   bool over_world(const Handler& handler, void* message);
+  void rows_of_world(const Handler& handler, void* message);
   void to_subtree(MessageRoute& route, Entity target, std::uint64_t parts, const std::byte* payload,
                   std::uint32_t bytes, bool table, Receipt& receipt);
   /// Handlers that change or end a message work on a target's copy; everyone who matches has none. Such a pass, and one of
@@ -112,6 +116,14 @@ class Delivery {
   bool builtin_world(MessageRoute& route, const std::byte* payload, std::span<const std::byte> table, Receipt& receipt);
   bool call(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
             const std::uint16_t* columns) {
+    if (observer_) [[unlikely]]
+      return call_counted(handler, message, chunk, begin, end, columns);
+    return call_uncounted(handler, message, chunk, begin, end, columns);
+  }
+  bool call_counted(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
+                    const std::uint16_t* columns);
+  bool call_uncounted(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
+                      const std::uint16_t* columns) {
     if (!handler.observed.empty()) [[unlikely]]
       return call_observed(handler, message, chunk, begin, end, columns);
     context_.running = &handler;
@@ -135,9 +147,12 @@ class Delivery {
   /// Those components of a Set, SetField or Rename that will come or change; `changes_` is filled.
   void foresee(const BatchView& batch, Row row, const std::byte* payload);
   ItemCounts call(const Handler& handler, const ItemRun& run) {
+    const Observer::Scope timed(observer_, handler);
     context_.running = &handler;
     const ItemCounts counts = handler.items(context_, handler, run);
     context_.running = nullptr;
+    if (observer_) [[unlikely]]
+      observer_->add_rows(handler, counts.handled);
     return counts;
   }
   // --- registry/template_delivery.cc ---
@@ -158,6 +173,7 @@ class Delivery {
   const std::uint64_t& now_ns_;
   BatchWriter& cascade_;
   ParallelPass* parallel_ = nullptr;
+  Observer* observer_ = nullptr;
   MessageRoute* activated_ = nullptr;
   MessageRoute* loaded_ = nullptr;
   MessageRoute* deactivated_ = nullptr;

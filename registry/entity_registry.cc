@@ -34,11 +34,20 @@ Envelope EntityRegistry::Impl::seal(InputKind kind, std::uint64_t author, std::u
   return envelope;
 }
 
+std::uint64_t EntityRegistry::Impl::begin_batch() {
+  Observer* const watch = watching();
+  if (!watch) [[likely]]
+    return 0;
+  watch->next_call();
+  return Observer::clock_ns();
+}
+
 Receipt EntityRegistry::Impl::deliver_input(const BatchView& batch, InputKind kind, std::uint64_t author,
                                             std::uint64_t request) {
   const Envelope envelope = seal(kind, author, request, batch.bytes());
   Receipt receipt;
   receipt.sequence = envelope.sequence;
+  const std::uint64_t begin_ns = begin_batch();
   if (MessageRoute* route = types.route(batch.type()); batch.kind() == BatchKind::each && route) [[likely]] {
     const std::uint32_t count = batch.count();
     if (!route->builtin)
@@ -53,6 +62,8 @@ Receipt EntityRegistry::Impl::deliver_input(const BatchView& batch, InputKind ki
     BatchCursor all;
     delivery.deliver(batch, all, ~std::uint64_t{0}, receipt);
   }
+  if (Observer* const watch = watching()) [[unlikely]]
+    watch->add_batch(batch, batch.kind() == BatchKind::shared ? 1 : batch.count(), receipt, true, begin_ns, 0, 0);
   counters.messages += receipt.handled + receipt.unhandled + receipt.dead + receipt.refused;
   counters.unhandled += receipt.unhandled;
   counters.dead += receipt.dead;
@@ -76,7 +87,15 @@ bool EntityRegistry::Impl::gather(std::size_t batches_max, Receipt& sum) {
   });
   Receipt all;
   all.sequence = sequence;
-  for (const Gather::Bucket& bucket : gathering.buckets()) delivery.items(*bucket.route, bucket.run(), all);
+  for (const Gather::Bucket& bucket : gathering.buckets()) {
+    Receipt one;
+    one.sequence = sequence;
+    const std::uint64_t begin_ns = begin_batch();
+    delivery.items(*bucket.route, bucket.run(), one);
+    add_to(all, one);
+    if (Observer* const watch = watching()) [[unlikely]]
+      watch->add_messages(bucket.route->type->id, bucket.count, one, true, begin_ns, 0, 0);
+  }
   counters.messages += all.handled + all.unhandled + all.dead;
   counters.unhandled += all.unhandled;
   counters.dead += all.dead;
@@ -118,11 +137,14 @@ bool EntityRegistry::Impl::deliver_cascade() {
     const BatchView batch = cascade.front();
     Receipt receipt;
     const std::uint32_t before = cursor.message;
+    const std::uint64_t begin_ns = begin_batch();
     const bool done = delivery.deliver(batch, cursor, left, receipt);
     const std::uint64_t delivered = batch.kind() == BatchKind::shared || batch.kind() == BatchKind::timed
                                         ? 1
                                         : (done ? batch.count() : cursor.message) - before;
     left -= std::min(left, delivered);
+    if (Observer* const watch = watching()) [[unlikely]]
+      watch->add_batch(batch, delivered, receipt, false, begin_ns, 0, 0);
     counters.messages += receipt.handled + receipt.unhandled + receipt.dead + receipt.refused;
     counters.unhandled += receipt.unhandled;
     counters.dead += receipt.dead;
@@ -136,6 +158,13 @@ bool EntityRegistry::Impl::deliver_cascade() {
   if (cascade.empty()) return true;
   cascade.seal();  // what is carried over is never extended, so that saved and read back it is the same
   ++counters.carried;
+  if (Observer* const watch = watching()) [[unlikely]] {
+    std::uint64_t done = cursor.message;  // of the first batch
+    cascade.for_each([&](const BatchView& batch) {
+      const bool one = batch.kind() == BatchKind::shared || batch.kind() == BatchKind::timed;
+      watch->add_carried(batch.type(), (one ? 1 : batch.count()) - std::exchange(done, 0));
+    });
+  }
   return false;
 }
 
@@ -190,9 +219,31 @@ class Delivering {
   bool& flag_;
 };
 
+/// Tells the observer, if there is one, of an input with all it caused.
+template <class Impl>
+class ObservedInput {
+ public:
+  ObservedInput(Impl& impl, std::string_view what) : impl_(impl), what_(what), sequence_(impl.sequence) {
+    if (impl.observed) [[unlikely]]
+      begin_ns_ = Observer::clock_ns();
+  }
+  ~ObservedInput() {
+    if (begin_ns_ && impl_.sequence != sequence_) [[unlikely]]
+      impl_.observer->add_input(what_, impl_.sequence, begin_ns_);
+  }
+  ObservedInput(const ObservedInput&) = delete;
+  ObservedInput& operator=(const ObservedInput&) = delete;
+
+ private:
+  Impl& impl_;
+  std::string_view what_;
+  std::uint64_t sequence_, begin_ns_ = 0;
+};
+
 template <class Impl, class Work>
-auto delivering(Impl& impl, Work&& work) {
+auto delivering(Impl& impl, std::string_view what, Work&& work) {
   const Delivering mark(impl.delivering);
+  const ObservedInput<Impl> input(impl, what);
   try {
     return work();
   } catch (...) {
@@ -203,7 +254,7 @@ auto delivering(Impl& impl, Work&& work) {
 }  // namespace
 
 Receipt EntityRegistry::deliver_pushed() {
-  return delivering(*impl_, [&] {
+  return delivering(*impl_, "push", [&] {
     impl_->deliver_carried();
     Receipt receipt = impl_->deliver_inputs(InputKind::push, 0, 0);
     receipt.cut_short = !impl_->deliver_cascade();
@@ -239,14 +290,14 @@ void EntityRegistry::tell_receipt(Envelope envelope, Receipt receipt) {
 }
 
 bool EntityRegistry::deliver_caused() {
-  return !delivering(*impl_, [&] { return impl_->deliver_cascade(); });
+  return !delivering(*impl_, "push", [&] { return impl_->deliver_cascade(); });
 }
 
 void EntityRegistry::handler_failed() { muster::handler_failed(*impl_); }
 
 Receipt EntityRegistry::push_batch(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request) {
   check_outside();
-  return delivering(*impl_, [&] {
+  return delivering(*impl_, "push_batch", [&] {
     impl_->deliver_carried();
     impl_->deliver_inputs(InputKind::post, 0, 0);
     const BatchView batch(bytes);
@@ -265,7 +316,7 @@ void EntityRegistry::post_batch(std::span<const std::byte> batch) {
 
 Receipt EntityRegistry::flush() {
   check_outside();
-  return delivering(*impl_, [&] {
+  return delivering(*impl_, "flush", [&] {
     const bool idle = impl_->cascade.empty() && impl_->input.empty() && impl_->inbox.empty();
     Receipt sum;
     sum.sequence = impl_->sequence;
@@ -284,7 +335,7 @@ Receipt EntityRegistry::flush() {
 Receipt EntityRegistry::advance(std::uint64_t ns) {
   check_outside();
   known().need<Advance>();
-  return delivering(*impl_, [&] {
+  return delivering(*impl_, "advance", [&] {
     impl_->deliver_carried();
     Receipt sum = impl_->deliver_inputs(InputKind::post, 0, 0);
     BatchBuilder builder;
@@ -323,7 +374,7 @@ void EntityRegistry::reserve(std::span<Entity> ids) {
 Entity EntityRegistry::grant(std::uint32_t count, std::uint64_t author) {
   check_outside();
   known().need<Grant>();
-  return delivering(*impl_, [&] {
+  return delivering(*impl_, "grant", [&] {
     // What waits may take ids: only then is known which are unused.
     impl_->deliver_carried();
     impl_->deliver_inputs(InputKind::post, 0, 0);
@@ -461,6 +512,7 @@ void EntityRegistry::set_executor(Executor* executor) {
   r.parallel = std::make_unique<ParallelPass>(
       PassParts{r.storage, r.types, r.texts, r.structure.templates(), r.next_timer, r.now_ns, r.self, *this, r.cascade},
       *executor, r.options.pass_serial_below_ns);
+  r.parallel->set_observer(r.watching());
   r.delivery.set_parallel(r.parallel.get());
 }
 const PassCounters& EntityRegistry::pass_counters() const noexcept {
@@ -479,6 +531,29 @@ std::string EntityRegistry::pass_groups(TypeId message) const {
 std::string EntityRegistry::why_apart(TypeId message, std::string_view first, std::string_view second) const {
   const MessageRoute* route = handlers().route(message);
   return route ? muster::why_apart(*route, types(), first, second) : std::string();
+}
+
+// --- where time goes ---
+
+void EntityRegistry::observe(bool on) {
+  check_outside();
+  Impl& r = *impl_;
+  if (on) r.observer = std::make_unique<Observer>(types(), r.trace);
+  if (on != r.observed) known().handlers().observe_calls(on);
+  r.observed = on;
+  r.delivery.set_observer(r.watching());
+  if (r.parallel) r.parallel->set_observer(r.watching());
+}
+std::vector<HandlerFigures> EntityRegistry::handler_figures() const {
+  return impl_->observer ? impl_->observer->handlers() : std::vector<HandlerFigures>();
+}
+std::vector<MessageFigures> EntityRegistry::message_figures() const {
+  return impl_->observer ? impl_->observer->messages() : std::vector<MessageFigures>();
+}
+void EntityRegistry::set_trace(Trace* trace) {
+  check_outside();
+  impl_->trace = trace;
+  if (impl_->observer) impl_->observer->set_trace(trace);
 }
 
 void EntityRegistry::begin_part(std::uint32_t part) { known().handlers().begin_part(part); }
@@ -504,7 +579,7 @@ void EntityRegistry::set_restorer(TypeId type, std::function<void(void*, Entity)
   check_outside();
   impl_->restorers[type] = std::move(restore);
   const std::uint64_t held = input().hold();  // a post from inside is to be noticed
-  delivering(*impl_, [&] { impl_->restore_values(type); });
+  delivering(*impl_, "restore", [&] { impl_->restore_values(type); });
   input().let_go(held);
 }
 

@@ -28,6 +28,7 @@
 #include "messages/single_batch.h"
 #include "registry/dynamic_handler.h"
 #include "registry/executor.h"
+#include "registry/figures.h"
 #include "registry/handler_table.h"
 #include "registry/inbox.h"
 #include "registry/input_sink.h"
@@ -39,6 +40,7 @@
 #include "registry/structure.h"
 #include "registry/subscription.h"
 #include "registry/template.h"
+#include "registry/trace.h"
 #include "registry/types_known.h"
 #include "schema/muster.h"
 #include "schema/table.h"
@@ -66,6 +68,7 @@ struct RegistryCounters {
 /// The parts of a registry that its inlined calls use. Owned by the registry.
 struct RegistryCore {
   bool delivering = false;
+  bool observed = false;  // somebody counts or follows deliveries: pushes go through the queue
   std::uint64_t sequence = 0;
   RegistryCounters counters;
   std::vector<InputSink*> sinks;
@@ -81,7 +84,8 @@ struct RegistryCore {
 
   /// Outside handlers, and nothing waits: a push need not go through the queue.
   bool is_quiet() const noexcept {
-    return (static_cast<std::size_t>(delivering) | input.batches() | cascade.batches()) == 0;
+    return (static_cast<std::size_t>(delivering) | static_cast<std::size_t>(observed) | input.batches() |
+            cascade.batches()) == 0;
   }
 };
 
@@ -400,6 +404,19 @@ class EntityRegistry {
   /// The id under which a handler put together by run-time ids follows a change of a component: for
   /// DynamicShape::message. Throws SetupError for an unknown component.
   TypeId change_message(ChangeKind kind, TypeId component);
+
+  // --- where time goes (docs/observability.md); nothing of it is state, and no result depends on it ---
+
+  /// Counts and times what is delivered from now on, from zero; off: the figures stay to be read. Off at first, and
+  /// then free: the only test is one that a push makes anyway.
+  void observe(bool on);
+  bool observing() const noexcept { return core_->observed; }
+  /// By the order of subscription; handlers that have ended included, those never called not.
+  std::vector<HandlerFigures> handler_figures() const;
+  /// In the order the types were first delivered.
+  std::vector<MessageFigures> message_figures() const;
+  /// Records into `trace` while observing; null: no longer. It must outlive its recording.
+  void set_trace(Trace* trace);
 
   // --- managers: owners of component data outside ---
 

@@ -178,7 +178,7 @@ void HandlerTable::refresh(MessageRoute& route, std::vector<Handler*> order) {
   for (std::size_t i = 0; i < route.calls.size(); ++i) route.calls[i] = call_site(route, i);
 }
 
-CallSite HandlerTable::call_site(MessageRoute& route, std::size_t archetype) {
+CallSite HandlerTable::call_site(MessageRoute& route, std::size_t archetype) const {
   const Handler* only = nullptr;
   std::size_t matching = 0;
   for (const Handler* handler : route.active)
@@ -187,9 +187,15 @@ CallSite HandlerTable::call_site(MessageRoute& route, std::size_t archetype) {
       ++matching;
     }
   if (matching == 0) return {};
-  if (matching > 1 || !only->one || only->writes_message || !only->observed.empty())
+  if (matching > 1 || calls_observed_ || !only->one || only->writes_message || !only->observed.empty())
     return {.run = &run_several, .route = &route};
   return {only->one, only, only->bound[archetype], &route};
+}
+
+void HandlerTable::observe_calls(bool on) {
+  calls_observed_ = on;
+  for (const auto& route : routes_)
+    for (std::size_t i = 0; i < route->calls.size(); ++i) route->calls[i] = call_site(*route, i);
 }
 
 void HandlerTable::bind(Archetype& archetype) {

@@ -82,14 +82,18 @@ class HandlerTable {
   /// Handlers that are added from now on belong to this part of the program.
   void begin_part(std::uint32_t part) noexcept { part_ = part; }
 
+  /// While somebody counts calls, single messages go by a way that does.
+  void observe_calls(bool on);
+
   const std::vector<std::unique_ptr<Handler>>& handlers() const noexcept { return handlers_; }
   /// Null if there is none.
   Handler* find(std::string_view name) noexcept;
 
  private:
   void refresh(MessageRoute& route, std::vector<Handler*> order);
-  static CallSite call_site(MessageRoute& route, std::size_t archetype);
+  CallSite call_site(MessageRoute& route, std::size_t archetype) const;
   void observe();
+  bool calls_observed_ = false;
   std::size_t followed_ = 0;  // routes of changes with active handlers
   std::vector<std::unique_ptr<Handler>> handlers_;
   std::vector<std::unique_ptr<Handler>> kept_;

@@ -327,7 +327,7 @@ void ParallelPass::run(Task& task, std::uint32_t number, Worker& worker) {
   running_here() = &handler;
   turn_here() = &worker;
   task.first_batch = worker.arena.batches();
-  const double begin = clock_ns();
+  task.begin_ns = clock_ns();
   guarded(handler, parts_.types, [&] {
     if (handler.once) {
       handler.rows(worker.context, handler, message_, no_chunk(), 0, 1, nullptr);
@@ -342,7 +342,7 @@ void ParallelPass::run(Task& task, std::uint32_t number, Worker& worker) {
       }
     }
   });
-  task.ns = clock_ns() - begin - worker.waited_ns;
+  task.ns = clock_ns() - task.begin_ns - worker.waited_ns;
   task.turned = worker.has_turn;
   worker.arena.seal();
   task.batches = worker.arena.batches() - task.first_batch;
@@ -427,6 +427,28 @@ void ParallelPass::learn_from_tasks(PassSchedule& schedule) const {
   }
 }
 
+void ParallelPass::tell_observer() {
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    const Handler& handler = *schedule_->nodes[i].handler;
+    const NodeRun& node = nodes_[i];
+    if (node.first_task == node.end_task) continue;
+    observer_->add_rows(handler, rows_of(handler));
+    double ns = 0;
+    for (std::uint32_t t = node.first_task; t < node.end_task; ++t) {
+      const Task& task = tasks_[t];
+      ns += task.ns;
+      std::uint64_t rows = handler.once ? 1 : 0;
+      for (std::uint32_t p = task.first_piece; p < task.end_piece; ++p) rows += pieces_[p].end - pieces_[p].begin;
+      if (task.branch != ~0u)
+        for (const Branches::Run& run : branches_.runs(task.branch))
+          if (handler.columns(*run.chunk->archetype)) rows += run.end - run.begin;
+      observer_->add_task(handler, task.worker, static_cast<std::uint64_t>(task.begin_ns),
+                          static_cast<std::uint64_t>(task.ns), rows);
+    }
+    observer_->add_ns(handler, static_cast<std::uint64_t>(ns));
+  }
+}
+
 bool ParallelPass::deliver(MessageRoute& route, void* message, bool& called) {
   if (!route.schedule) route.schedule = std::make_shared<PassSchedule>(make_schedule(route.active));
   // Kept: what handlers ask for in their turn may end the route's own.
@@ -453,6 +475,8 @@ bool ParallelPass::deliver(MessageRoute& route, void* message, bool& called) {
   while (next_stage(schedule, called)) run_stage(schedule);
   merge();
   learn_from_tasks(schedule);
+  if (observer_) [[unlikely]]
+    tell_observer();
   if (serial_below_ns_ > 0) {
     // Where the processors are busy with others, workers may be worse than none: then rest from them, for longer each time.
     schedule.gain += ((clock_ns() - begin) / std::max(total_ns, 1.0) - schedule.gain) / 4;

@@ -22,6 +22,7 @@
 #include "registry/branches.h"
 #include "registry/executor.h"
 #include "registry/handler_table.h"
+#include "registry/observer.h"
 #include "registry/outbox.h"
 #include "registry/schedule.h"
 #include "registry/turn.h"
@@ -58,6 +59,8 @@ class ParallelPass {
   static double clock_ns() noexcept;
   static std::uint64_t rows_of(const Handler& handler) noexcept;
   const PassCounters& counters() const noexcept { return counters_; }
+  /// Told what tasks did, at the end of a pass; null: nobody is.
+  void set_observer(Observer* observer) noexcept { observer_ = observer; }
 
  private:
   struct Worker;
@@ -72,8 +75,9 @@ class ParallelPass {
     std::uint32_t branch = ~0u;                // instead of pieces
     std::uint32_t worker = 0;                  // who did it
     std::size_t first_batch = 0, batches = 0;  // of what it pushed, among the worker's
-    double ns = 0;                             // without waiting
-    bool turned = false;                       // it took its turn
+    double begin_ns = 0;
+    double ns = 0;        // without waiting
+    bool turned = false;  // it took its turn
   };
   /// Tasks that may run at the same time; those of one handler follow one another.
   struct Phase {
@@ -112,6 +116,7 @@ class ParallelPass {
   void wait_turn(std::uint32_t task);
   void merge();
   void learn_from_tasks(PassSchedule& schedule) const;
+  void tell_observer();
 
   PassParts parts_;
   Executor& executor_;
@@ -119,6 +124,7 @@ class ParallelPass {
   std::vector<std::unique_ptr<Worker>> workers_;
   Branches branches_;
   PassCounters counters_;
+  Observer* observer_ = nullptr;
 
   // Of the pass under way; kept for their memory.
   const PassSchedule* schedule_ = nullptr;

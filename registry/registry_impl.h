@@ -8,6 +8,7 @@
 #include "registry/gather.h"
 #include "registry/managers.h"
 #include "registry/names.h"
+#include "registry/observer.h"
 #include "registry/parallel_pass.h"
 #include "registry/structure.h"
 #include "registry/text_table.h"
@@ -36,6 +37,8 @@ struct EntityRegistry::Impl : RegistryCore {
   Spawner spawner;
   Delivery delivery;
   std::unique_ptr<ParallelPass> parallel;  // null: one worker
+  std::unique_ptr<Observer> observer;      // null: never observed
+  Trace* trace = nullptr;
   Inbox inbox;
   std::vector<Entity> spawn_ids;
   Gather gathering;
@@ -53,6 +56,10 @@ struct EntityRegistry::Impl : RegistryCore {
   bool deliver_cascade();
   /// Before an input: what an earlier one left behind.
   void deliver_carried();
+  /// Before a batch is delivered: the time, where that is observed.
+  std::uint64_t begin_batch();
+  /// Null unless the registry is observed.
+  Observer* watching() noexcept { return observed ? observer.get() : nullptr; }
   /// Calls the restore hook of this runtime type (0: of all) for every value there is, in row order.
   void restore_values(TypeId type);
   std::map<TypeId, std::function<void(void*, Entity)>> restorers;
