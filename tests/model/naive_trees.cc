@@ -179,4 +179,58 @@ void Model::merge_node(const TemplateNode& node, const Flat& flat, std::span<con
   }
 }
 
+// --- what everybody is told of it ---
+
+void Model::tell_of_new(std::span<const Entity> fresh) {
+  for (const Entity e : fresh) {
+    const RowValues there = find(e)->components;
+    for (const auto& [type, value] : there) follow(ChangeKind::added, e, type);
+  }
+}
+
+void Model::tree(const Message& message, Receipt& receipt) {
+  const std::vector<Entity>& ids = message.targets;
+  const bool merges = message.type == id_of<muster::MergeTemplate>;
+  std::vector<bool> previously(ids.size(), false);
+  std::vector<Merged> merged;
+  Text name;
+  Refusal refusal;
+  if (merges) {
+    const auto how = as<muster::MergeTemplate>(message.payload);
+    name = Text{how.what};
+    refusal = merge_tree(how, ids, previously, merged);
+  } else {
+    const auto how = as<muster::Spawn>(message.payload);
+    name = Text{how.what};
+    refusal = spawn_trees(how, ids, message.rows);
+  }
+  if (refusal.code != RefusalCode::none) {
+    note(refusal, receipt);
+    receipt.refused += static_cast<std::uint32_t>(ids.size() - 1);
+    return;
+  }
+  receipt.handled += static_cast<std::uint32_t>(ids.size());
+  for (const Entity e : ids) handlers_at(message, e, message.payload);
+  std::vector<Entity> fresh;
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (!previously[i]) fresh.push_back(ids[i]);
+  for (const Entity e : fresh) tell(e, id_of<muster::Activated>, bytes_of(muster::Activated{}));
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    tell(ids[i], id_of<muster::Loaded>, bytes_of(muster::Loaded{.previously = previously[i]}));
+  tell_of_new(fresh);
+  for (const Merged& change : merged) follow(change.kind, change.entity, change.component);
+  const TemplateSpec spec = templates_.at(name);
+  const Flat flat(spec);
+  for (std::size_t from = 0; from < ids.size(); from += flat.nodes.size())
+    for (std::size_t i = 0; i < flat.nodes.size(); ++i)
+      for (const auto& [type, part] : flat.nodes[i]->messages) {
+        Message first{.to = Message::To::one, .type = type, .targets = {ids[from + i]}};
+        first.payload = filled(part, flat, std::span(ids).subspan(from, flat.nodes.size()));
+        first.is_table = part.table;
+        Receipt uncounted;
+        to_targets(first, first.targets, uncounted);
+        ++covered["initial message of a template"];
+      }
+}
+
 }  // namespace naive
