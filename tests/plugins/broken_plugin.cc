@@ -9,18 +9,20 @@ namespace game {
 int nobody_has_this(int);
 }
 
-extern "C" const std::uint32_t* muster_plugin() {
+struct MusterPlugin;  // whose first two words are the arrays
+
+extern "C" const MusterPlugin* muster_plugin() {
   // | interface 4 | layout 4 | pointers, all null |
   [[maybe_unused]] alignas(8) static constexpr std::uint32_t old_interface[64] = {1};
   [[maybe_unused]] alignas(8) static constexpr std::uint32_t other_headers[64] = {2, 1};
 #if WRONG == 2
   return nullptr;
 #elif WRONG == 3
-  return old_interface;
+  return reinterpret_cast<const MusterPlugin*>(old_interface);
 #elif WRONG == 4
-  return other_headers;
+  return reinterpret_cast<const MusterPlugin*>(other_headers);
 #elif WRONG == 5
-  return game::nobody_has_this(1) == 2 ? old_interface : other_headers;
+  return reinterpret_cast<const MusterPlugin*>(game::nobody_has_this(1) == 2 ? old_interface : other_headers);
 #endif
 }
 #endif
