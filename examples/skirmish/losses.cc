@@ -39,7 +39,8 @@ void lose_squad(const SquadLost& report, Army& army, muster::Entity self, muster
   if (army.squads > 0) --army.squads;
   if (army.reserves == 0) return;
   --army.reserves;
-  const double seconds = std::clamp(static_cast<double>(army.reinforce_after), 0.0, 86400.0);
+  // Anyone may have set it, to no number even: then they come at once.
+  const double seconds = army.reinforce_after > 0 ? std::min(static_cast<double>(army.reinforce_after), 86400.0) : 0.0;
   out.push_after(static_cast<std::uint64_t>(seconds * 1e9), self, Reinforce{.number = report.number});
 }
 
