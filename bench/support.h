@@ -14,7 +14,8 @@
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
 #else
-#define CALLGRIND_TOGGLE_COLLECT
+#define CALLGRIND_START_INSTRUMENTATION
+#define CALLGRIND_STOP_INSTRUMENTATION
 #define CALLGRIND_DUMP_STATS_AT(name)
 #endif
 
@@ -39,7 +40,7 @@ class Measure {
   /// `body` is timed and does `items` things at once; `before` runs ahead of each, untimed.
   template <class Before, class Body>
   void run(std::uint64_t items, Before before, Body body) {
-    // Under callgrind, which collects between the toggles only, two rounds warm up and the third is counted. One loop for
+    // Under callgrind, which looks on between start and stop only, two rounds warm up and the third is counted. One loop for
     // both, so that what is counted is the code that is timed.
     const bool counting = std::getenv("BENCH_INSTRUCTIONS") != nullptr;
     [[maybe_unused]] const std::string mark = name_ + ' ' + std::to_string(items);
@@ -50,11 +51,11 @@ class Measure {
         before();
         if (!counting) state_.ResumeTiming();
       }
-      if (left == 0) CALLGRIND_TOGGLE_COLLECT;
+      if (counting && left == 0) CALLGRIND_START_INSTRUMENTATION;
       body();
-      if (left == 0) {
-        CALLGRIND_TOGGLE_COLLECT;
+      if (counting && left == 0) {
         CALLGRIND_DUMP_STATS_AT(mark.c_str());
+        CALLGRIND_STOP_INSTRUMENTATION;
       }
     }
     if (counting) return state_.SkipWithError("counted");

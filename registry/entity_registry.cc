@@ -75,7 +75,7 @@ Receipt EntityRegistry::Impl::deliver_input(const BatchView& batch, InputKind ki
 
 bool EntityRegistry::Impl::gather(std::size_t batches_max, Receipt& sum) {
   gathering.clear();
-  input.visit(batches_max, [&](const BatchView& batch) { return gathering.add(batch, types.route(batch.type())); });
+  input.visit(batches_max, [&](const BatchView& batch) { return gathering.add(batch, types); });
   const std::size_t batches = gathering.batches();
   if (batches < Gather::batches_min || gathering.buckets().size() < 2) {
     gathering.pause();

@@ -13,6 +13,7 @@
 
 #include "messages/batch.h"
 #include "registry/handler_table.h"
+#include "registry/types_known.h"
 
 namespace muster {
 
@@ -21,6 +22,7 @@ class Gather {
   static constexpr std::size_t types_max = 8;              ///< gathered at once
   static constexpr std::uint32_t messages_max = 8192;      ///< of one window
   static constexpr std::uint32_t batch_messages_max = 16;  ///< a longer batch is a run already
+  static constexpr std::size_t least_copy = 32;            ///< bytes; a batch and what follows it in memory are as long
   static constexpr std::size_t batches_min = 16;           ///< a window of fewer is delivered as it is
 
   struct Bucket {
@@ -32,8 +34,8 @@ class Gather {
   };
 
   void clear() noexcept;
-  /// Takes a batch into the window; false where it must not or need not be in it.
-  bool add(const BatchView& batch, MessageRoute* route);
+  /// Takes a batch of an arena into the window; false where it must not or need not be in it.
+  bool add(const BatchView& batch, TypesKnown& types);
   std::size_t batches() const noexcept { return batches_; }
   std::span<const Bucket> buckets() const noexcept { return {buckets_.data(), used_}; }
 
@@ -46,8 +48,14 @@ class Gather {
   void pause() noexcept { pause_ = 64; }
 
  private:
-  Bucket* bucket_of(MessageRoute* route, const BatchHeader& header);
+  Bucket* new_bucket(MessageRoute* route, const BatchHeader& header);
   std::array<Bucket, types_max> buckets_;
+  // Where a type's bucket is: one compare, whatever came before. A search would be guessed wrong for types at random.
+  struct Place {
+    TypeId type = 0;
+    std::uint8_t bucket = 0;
+  };
+  std::array<Place, 64> places_;
   std::size_t used_ = 0, batches_ = 0;
   std::uint32_t messages_ = 0, pause_ = 0;
 };

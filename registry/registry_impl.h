@@ -48,7 +48,7 @@ struct EntityRegistry::Impl : RegistryCore {
   /// One input's own messages; not what they cause.
   Receipt deliver_input(const BatchView& batch, InputKind kind, std::uint64_t author, std::uint64_t request);
   /// The oldest batches of `input`, at most so many, type by type, where nobody can tell. False, and nothing done, where
-  /// it is not possible or not worth it.
+  /// it is not possible or not worth it (registry/gather.h).
   bool gather(std::size_t batches_max, Receipt& sum);
   /// Everything in `input`; the last batch is of `last_kind`.
   Receipt deliver_inputs(InputKind last_kind, std::uint64_t author, std::uint64_t request);

@@ -96,7 +96,7 @@ class Storage {
 
   // --- rows ---
   /// Appends a row for `e` (state reserved or granted). Its component columns are the caller's to fill, all of them.
-  Row create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
+  [[gnu::always_inline]] Row create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
     mark_id(e.index);
     const Row row = append(e, archetype, depth, parent);
     if (!archetype.plain()) [[unlikely]]
@@ -111,7 +111,7 @@ class Storage {
   void destroy(Entity e, bool park = false) { destroy(find(e), park); }
   void destroy(Row row, bool park = false);
   /// The same for a row of a plain() archetype, not parked: inlined into loops.
-  void destroy_plain(Row row) {
+  [[gnu::always_inline]] void destroy_plain(Row row) {
     const Entity e = row.chunk->ids()[row.row];
     if (destroyed_) [[unlikely]]
       destroyed_->push_back(e);
@@ -185,7 +185,7 @@ class Storage {
   Chunk& open_new_chunk(Archetype& archetype, std::uint32_t depth);
   void construct_runtime(Row row);
   Chunk& new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::uint64_t uid);
-  Row append(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
+  [[gnu::always_inline]] Row append(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
     Chunk& chunk = open_chunk(archetype, depth);
     touch_all(chunk);
     const std::uint32_t row = chunk.count++;
@@ -202,7 +202,7 @@ class Storage {
   void lay_out_again(Archetype& archetype);
   /// `kept`: has the runtime values that were relocated away; the others are destroyed.
   void take_row(Row row, const Archetype* kept = nullptr);
-  void take_plain_row(Row gone) {
+  [[gnu::always_inline]] void take_plain_row(Row gone) {
     Archetype& archetype = *gone.chunk->archetype;
     Group& group = archetype.groups[gone.chunk->depth];
     Chunk& last = *group.chunks.back();
@@ -221,7 +221,7 @@ class Storage {
       drop_last_chunk(group);
   }
   /// Copies the bytes of a group's last row to another.
-  void fill_hole(const Archetype& archetype, Row hole, const Chunk& last, std::uint32_t from) {
+  [[gnu::always_inline]] void fill_hole(const Archetype& archetype, Row hole, const Chunk& last, std::uint32_t from) {
     const Entity filler = last.ids()[from];
     hole.chunk->ids()[hole.row] = filler;
     if (last.depth) hole.chunk->parents()[hole.row] = last.parents()[from];

@@ -25,7 +25,8 @@ M read(const std::byte* payload) noexcept {
 
 }  // namespace
 
-Refusal Structure::apply(TypeId message, Entity target, const std::byte* payload, const RowSetSpan& rows) {
+[[gnu::flatten]] Refusal Structure::apply(TypeId message, Entity target, const std::byte* payload,
+                                          const RowSetSpan& rows) {
   switch (message) {
     case TypeTraits<Create>::id: return create(target, read<Create>(payload), payload, rows);
     case TypeTraits<Destroy>::id: return destroy(target);

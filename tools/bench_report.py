@@ -142,7 +142,7 @@ def instructions(names):
         with open(name, encoding="utf-8") as file:
             text = file.read()
         mark = re.search(r"^desc: Trigger: Client Request: (\S+) (\d+)$", text, re.M)
-        total = re.search(r"^(?:totals|summary): (\d+)", text, re.M)
+        total = re.search(r"^totals: (\d+)", text, re.M)
         if mark and total:
             part = int(re.search(r"^part: (\d+)$", text, re.M)[1])
             counts[part] = (mark[1], int(total[1]) / int(mark[2]))
