@@ -324,6 +324,7 @@ struct Invoker {
 
   static constexpr auto every = std::index_sequence_for<Ps...>{};
   static constexpr bool asks_other = (false || ... || takes_other<Ps>);
+  static constexpr bool spawns = (false || ... || Parameter<Ps>::spawns);
   static constexpr std::uint32_t other_at = other_offset<Message>();
   static_assert(!asks_other || other_at != ~0u,
                 "Other<T> needs a message struct with a muster.Entity field named `other`, or with only one");
@@ -485,7 +486,8 @@ struct Invoker {
         if constexpr (whole_rows) rows.begin = row, rows.end = row + 1;
         call_row(f, const_cast<std::byte*>(at + offset), bases, rows, row, every);
         at += bytes;
-        if (--left == 0 || asks_other) break;
+        // Who spawns takes ids, and the directory may have grown elsewhere.
+        if (--left == 0 || asks_other || spawns) break;
         const Entity next = target_of(at);
         const DirectoryEntry* const entry = directory + next.index;
         if (entry >= directory_end || entry->generation != next.generation) break;
@@ -566,7 +568,7 @@ struct Invoker {
     if constexpr (asks_other) handler.other_offset = other_at;
     handler.writes_message = MessageParameter<M>::writes || consumes;
     handler.pushes = (false || ... || Parameter<Ps>::pushes);
-    handler.spawns = (false || ... || Parameter<Ps>::spawns);
+    handler.spawns = spawns;
     handler.whole_rows = whole_rows;
     handler.rows = &rows;
     handler.one = &one;

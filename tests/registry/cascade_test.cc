@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 #include <string>
+#include <vector>
 
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
@@ -140,4 +141,17 @@ TEST_CASE("usagi 16: an endless cascade ends at the bound of each input") {
   CHECK(pings == 101);
   CHECK(registry.push(orc, game::Heal{}).cut_short);
   CHECK(pings == 301);
+}
+
+TEST_CASE("a handler that spawns much for each message of a run finds the entities of the others") {
+  EntityRegistry registry;
+  const auto spawn = registry.subscribe("spawn", [](const game::Heal&, game::Health& health, Spawner& spawner) {
+    health.value += 1;
+    for (int i = 0; i < 3000; ++i) spawner.create();  // the table of ids grows more than once
+  });
+  const std::vector<Entity> all = registry.create_many(40, game::Health{});
+  for (const Entity e : all) registry.post(e, game::Heal{});
+  CHECK(registry.flush().handled == 40);
+  for (const Entity e : all) CHECK(registry.get<game::Health>(e).value == 101);
+  CHECK(registry.entity_count() == 40 + 40 * 3000);
 }
