@@ -49,6 +49,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
   const std::uint32_t begin = cursor.message;
   switch (header.kind) {
     case BatchKind::shared:
+      begin_message();
       if (is_tree(header.type))
         tree(batch, *route, {reinterpret_cast<const Entity*>(batch.shared_targets()), header.count}, batch.payload(0),
              receipt);
@@ -62,7 +63,10 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
       const std::uint32_t end =
           begin + static_cast<std::uint32_t>(std::min<std::uint64_t>(header.count - begin, messages_max));
       if (route->builtin)
-        for (std::uint32_t i = begin; i < end; ++i) builtin(batch, *route, batch.target(i), batch.payload(i), receipt);
+        for (std::uint32_t i = begin; i < end; ++i) {
+          begin_message();
+          builtin(batch, *route, batch.target(i), batch.payload(i), receipt);
+        }
       else
         items(batch, *route, begin, end, receipt);
       cursor.message = end;
@@ -72,6 +76,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
       const std::uint32_t end =
           begin + static_cast<std::uint32_t>(std::min<std::uint64_t>(header.count - begin, messages_max));
       for (std::uint32_t i = begin; i < end; ++i) {
+        begin_message();
         if (is_structural(header.type)) {
           note({RefusalCode::bad_value, batch.target(i), header.type}, receipt);
           continue;
@@ -85,6 +90,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
       const std::uint32_t end =
           begin + static_cast<std::uint32_t>(std::min<std::uint64_t>(header.count - begin, messages_max));
       for (std::uint32_t i = begin; i < end; ++i) {
+        begin_message();
         if (refused_as_pass(*route, receipt)) continue;
         if (is_builtin(header.type) && !builtin_world(*route, batch.payload(i), {}, receipt)) continue;
         to_world(*route, const_cast<std::byte*>(batch.payload(i)), receipt);
@@ -97,6 +103,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
       for (std::uint64_t left = messages_max; cursor.message < header.count && left > 0; --left, ++cursor.message) {
         TableItem item = table_item(batch, at);
         at = item.next;
+        begin_message();
         const auto* bytes = reinterpret_cast<const std::byte*>(&item.table);
         if (header.argument)
           to_subtree(*route, item.target, header.argument, bytes, sizeof item.table, true, receipt);
@@ -122,16 +129,20 @@ void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receip
     std::memcpy(&target, item, sizeof target);
     return target;
   };
-  if (route.active.empty()) {
+  // What a run pushes must name each message apart.
+  const bool one_by_one = !route.whole_runs || cascade_.causes();
+  if (route.active.empty() && !one_by_one) {
     std::uint32_t alive = 0;
     for (const std::byte* item = run.first; item != end; item += run.bytes) alive += storage.alive(target_of(item));
     receipt.unhandled += alive;
     receipt.dead += run.count - alive;
     return;
   }
-  if (!route.whole_runs) {
-    for (const std::byte* item = run.first; item != end; item += run.bytes)
+  if (one_by_one) {
+    for (const std::byte* item = run.first; item != end; item += run.bytes) {
+      begin_message();
       to_entity(route, target_of(item), const_cast<std::byte*>(item + run.offset), receipt);
+    }
     return;
   }
   if (route.active.size() == 1) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "messages/batch.h"
+#include "messages/causes.h"
 #include "registry/observer.h"
 #include "registry/outbox.h"
 #include "registry/receipt.h"
@@ -54,7 +55,7 @@ class Delivery {
     items(route, {batch.item(begin), end - begin, header.item_bytes, header.payload_offset}, receipt);
   }
   void items(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
-    if (run.count != 1) return long_run(route, run, receipt);
+    if (run.count != 1 || cascade_.causes()) return long_run(route, run, receipt);
     Entity target;
     std::memcpy(&target, run.first, sizeof target);
     to_entity(route, target, const_cast<std::byte*>(run.first + run.offset), receipt);
@@ -63,6 +64,17 @@ class Delivery {
   void builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload, Receipt& receipt);
   /// All handlers of one message for one row.
   void several(MessageRoute& route, void* message, Chunk& chunk, std::uint32_t row);
+  /// Numbers messages from now on as those of this input, for the causes of what handlers push.
+  void number_messages(std::uint64_t sequence) noexcept { number_ = sequence << cause_place_bits; }
+  /// Of the message that comes next; 0 where causes are not recorded.
+  std::uint64_t next_number() const noexcept { return cascade_.causes() ? number_ : 0; }
+  /// Before each message: it is the cause of what is pushed from now on.
+  void begin_message() noexcept {
+    if (!cascade_.causes()) [[likely]]
+      return;
+    cascade_.set_cause(number_);
+    if ((number_ & cause_place_max) != cause_place_max) ++number_;
+  }
   RunContext& context() noexcept { return context_; }
   /// Makes the messages known that tell entities of their own lives.
   void know_lifecycle();
@@ -174,6 +186,7 @@ class Delivery {
   BatchWriter& cascade_;
   ParallelPass* parallel_ = nullptr;
   Observer* observer_ = nullptr;
+  std::uint64_t number_ = 0;  // of the next message: as in messages/causes.h
   MessageRoute* activated_ = nullptr;
   MessageRoute* loaded_ = nullptr;
   MessageRoute* deactivated_ = nullptr;

@@ -30,9 +30,29 @@ void add_to(Receipt& sum, const Receipt& one) noexcept {
 Envelope EntityRegistry::Impl::seal(InputKind kind, std::uint64_t author, std::uint64_t request,
                                     std::span<const std::byte> batch) {
   const Envelope envelope{++sequence, author, request, kind};
+  if (cascade.causes()) [[unlikely]]
+    delivery.number_messages(sequence);
   for (InputSink* sink : sinks) sink->on_input(envelope, batch);
   return envelope;
 }
+
+namespace {
+
+/// Of messages [begin, end) of a batch that handlers pushed, the first of a table's at `offset` in the body.
+Observer::Chain chain_of(const BatchView& batch, std::uint64_t first, std::uint64_t begin, std::uint64_t end,
+                         std::size_t offset) noexcept {
+  Observer::Chain chain{.first = first};
+  if (!batch.has_causes() || begin == end) return chain;
+  if (batch.kind() == BatchKind::table) {
+    chain.cause = chain.last_cause = table_cause(batch.body() + offset);
+  } else {
+    chain.cause = cause_of(batch, static_cast<std::uint32_t>(begin));
+    chain.last_cause = cause_of(batch, static_cast<std::uint32_t>(end - 1));
+  }
+  return chain;
+}
+
+}  // namespace
 
 std::uint64_t EntityRegistry::Impl::begin_batch() {
   Observer* const watch = watching();
@@ -47,14 +67,16 @@ Receipt EntityRegistry::Impl::deliver_input(const BatchView& batch, InputKind ki
   const Envelope envelope = seal(kind, author, request, batch.bytes());
   Receipt receipt;
   receipt.sequence = envelope.sequence;
-  const std::uint64_t begin_ns = begin_batch();
+  const std::uint64_t begin_ns = begin_batch(), first = delivery.next_number();
   if (MessageRoute* route = types.route(batch.type()); batch.kind() == BatchKind::each && route) [[likely]] {
     const std::uint32_t count = batch.count();
     if (!route->builtin)
       delivery.items(batch, *route, 0, count, receipt);
     else
-      for (std::uint32_t i = 0; i < count; ++i)
+      for (std::uint32_t i = 0; i < count; ++i) {
+        delivery.begin_message();
         delivery.builtin(batch, *route, batch.target(i), batch.payload(i), receipt);
+      }
   } else if ((kind == InputKind::inbox || author != 0) && batch.kind() == BatchKind::timed && batch.timer() != 0) {
     receipt.refused = 1;  // ids of timers are the registry's to give
     receipt.refusal = {RefusalCode::bad_value, {}, batch.type()};
@@ -63,7 +85,8 @@ Receipt EntityRegistry::Impl::deliver_input(const BatchView& batch, InputKind ki
     delivery.deliver(batch, all, ~std::uint64_t{0}, receipt);
   }
   if (Observer* const watch = watching()) [[unlikely]]
-    watch->add_batch(batch, batch.kind() == BatchKind::shared ? 1 : batch.count(), receipt, true, begin_ns, 0, 0);
+    watch->add_batch(batch, batch.kind() == BatchKind::shared ? 1 : batch.count(), receipt, true, begin_ns,
+                     {.first = first});
   counters.messages += receipt.handled + receipt.unhandled + receipt.dead + receipt.refused;
   counters.unhandled += receipt.unhandled;
   counters.dead += receipt.dead;
@@ -94,7 +117,7 @@ bool EntityRegistry::Impl::gather(std::size_t batches_max, Receipt& sum) {
     delivery.items(*bucket.route, bucket.run(), one);
     add_to(all, one);
     if (Observer* const watch = watching()) [[unlikely]]
-      watch->add_messages(bucket.route->type->id, bucket.count, one, true, begin_ns, 0, 0);
+      watch->add_messages(bucket.route->type->id, bucket.count, one, true, begin_ns, {});
   }
   counters.messages += all.handled + all.unhandled + all.dead;
   counters.unhandled += all.unhandled;
@@ -137,14 +160,16 @@ bool EntityRegistry::Impl::deliver_cascade() {
     const BatchView batch = cascade.front();
     Receipt receipt;
     const std::uint32_t before = cursor.message;
-    const std::uint64_t begin_ns = begin_batch();
+    const std::uint64_t begin_ns = begin_batch(), first = delivery.next_number();
+    const std::size_t offset = cursor.offset;
     const bool done = delivery.deliver(batch, cursor, left, receipt);
     const std::uint64_t delivered = batch.kind() == BatchKind::shared || batch.kind() == BatchKind::timed
                                         ? 1
                                         : (done ? batch.count() : cursor.message) - before;
     left -= std::min(left, delivered);
     if (Observer* const watch = watching()) [[unlikely]]
-      watch->add_batch(batch, delivered, receipt, false, begin_ns, 0, 0);
+      watch->add_batch(batch, delivered, receipt, false, begin_ns,
+                       chain_of(batch, first, before, before + delivered, offset));
     counters.messages += receipt.handled + receipt.unhandled + receipt.dead + receipt.refused;
     counters.unhandled += receipt.unhandled;
     counters.dead += receipt.dead;
@@ -224,7 +249,7 @@ template <class Impl>
 class ObservedInput {
  public:
   ObservedInput(Impl& impl, std::string_view what) : impl_(impl), what_(what), sequence_(impl.sequence) {
-    if (impl.observed) [[unlikely]]
+    if (impl.counting) [[unlikely]]
       begin_ns_ = Observer::clock_ns();
   }
   ~ObservedInput() {
@@ -539,10 +564,19 @@ void EntityRegistry::observe(bool on) {
   check_outside();
   Impl& r = *impl_;
   if (on) r.observer = std::make_unique<Observer>(types(), r.trace);
-  if (on != r.observed) known().handlers().observe_calls(on);
-  r.observed = on;
+  if (on != r.counting) known().handlers().observe_calls(on);
+  r.counting = on;
+  r.observed = on || r.cascade.causes();
   r.delivery.set_observer(r.watching());
   if (r.parallel) r.parallel->set_observer(r.watching());
+}
+bool EntityRegistry::observing() const noexcept { return impl_->counting; }
+void EntityRegistry::record_causes(bool on) {
+  check_outside();
+  Impl& r = *impl_;
+  r.cascade.set_causes(on);
+  r.delivery.number_messages(r.sequence);
+  r.observed = on || r.counting;
 }
 std::vector<HandlerFigures> EntityRegistry::handler_figures() const {
   return impl_->observer ? impl_->observer->handlers() : std::vector<HandlerFigures>();

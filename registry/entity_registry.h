@@ -410,13 +410,17 @@ class EntityRegistry {
   /// Counts and times what is delivered from now on, from zero; off: the figures stay to be read. Off at first, and
   /// then free: the only test is one that a push makes anyway.
   void observe(bool on);
-  bool observing() const noexcept { return core_->observed; }
+  bool observing() const noexcept;
   /// By the order of subscription; handlers that have ended included, those never called not.
   std::vector<HandlerFigures> handler_figures() const;
   /// In the order the types were first delivered.
   std::vector<MessageFigures> message_figures() const;
   /// Records into `trace` while observing; null: no longer. It must outlive its recording.
   void set_trace(Trace* trace);
+  /// What handlers push names the message that made it from now on, in its batch's bytes (messages/causes.h); a trace shows
+  /// the chain. Runs of messages are then delivered one by one, with the same results. Off at first: then no bytes. What
+  /// comes of a timer names nobody.
+  void record_causes(bool on);
 
   // --- managers: owners of component data outside ---
 

@@ -83,13 +83,12 @@ void Observer::add_task(const Handler& handler, std::uint32_t worker, std::uint6
 // --- messages ---
 
 void Observer::add_batch(const BatchView& batch, std::uint64_t messages, const Receipt& receipt, bool from_outside,
-                         std::uint64_t begin_ns, std::uint64_t first, std::uint64_t cause) {
-  if (batch.kind() != BatchKind::timed)
-    add_messages(batch.type(), messages, receipt, from_outside, begin_ns, first, cause);
+                         std::uint64_t begin_ns, const Chain& chain) {
+  if (batch.kind() != BatchKind::timed) add_messages(batch.type(), messages, receipt, from_outside, begin_ns, chain);
 }
 
 void Observer::add_messages(TypeId type, std::uint64_t messages, const Receipt& receipt, bool from_outside,
-                            std::uint64_t begin_ns, std::uint64_t first, std::uint64_t cause) {
+                            std::uint64_t begin_ns, const Chain& chain) {
   const std::uint64_t ns = clock_ns() - begin_ns;
   MessageFigures& figures = entry(type);
   (from_outside ? figures.pushed : figures.caused) += messages;
@@ -102,8 +101,9 @@ void Observer::add_messages(TypeId type, std::uint64_t messages, const Receipt& 
     trace_->add({.begin_ns = begin_ns,
                  .ns = ns,
                  .count = messages,
-                 .message = first,
-                 .cause = cause,
+                 .message = chain.first,
+                 .cause = chain.cause,
+                 .last_cause = chain.last_cause,
                  .messages = messages,
                  .name = trace_->name(type, figures.name),
                  .kind = Trace::Kind::batch});

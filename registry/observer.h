@@ -70,11 +70,16 @@ class Observer {
 
   // --- messages ---
 
-  /// A batch or part of one was delivered: `messages` of it, beginning with number `first` (0: not recorded).
+  /// Numbers of messages, where causes are recorded; 0: none.
+  struct Chain {
+    std::uint64_t first = 0;                  ///< of the first message delivered; the others follow it
+    std::uint64_t cause = 0, last_cause = 0;  ///< who caused the first, and the last
+  };
+  /// A batch or part of one was delivered: `messages` of it.
   void add_batch(const BatchView& batch, std::uint64_t messages, const Receipt& receipt, bool from_outside,
-                 std::uint64_t begin_ns, std::uint64_t first, std::uint64_t cause);
+                 std::uint64_t begin_ns, const Chain& chain);
   void add_messages(TypeId type, std::uint64_t messages, const Receipt& receipt, bool from_outside,
-                    std::uint64_t begin_ns, std::uint64_t first, std::uint64_t cause);
+                    std::uint64_t begin_ns, const Chain& chain);
   void add_carried(TypeId type, std::uint64_t messages) { entry(type).carried += messages; }
   /// An input with all it caused.
   void add_input(std::string_view what, std::uint64_t sequence, std::uint64_t begin_ns);

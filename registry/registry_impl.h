@@ -39,6 +39,7 @@ struct EntityRegistry::Impl : RegistryCore {
   std::unique_ptr<ParallelPass> parallel;  // null: one worker
   std::unique_ptr<Observer> observer;      // null: never observed
   Trace* trace = nullptr;
+  bool counting = false;  // into `observer`
   Inbox inbox;
   std::vector<Entity> spawn_ids;
   Gather gathering;
@@ -59,7 +60,7 @@ struct EntityRegistry::Impl : RegistryCore {
   /// Before a batch is delivered: the time, where that is observed.
   std::uint64_t begin_batch();
   /// Null unless the registry is observed.
-  Observer* watching() noexcept { return observed ? observer.get() : nullptr; }
+  Observer* watching() noexcept { return counting ? observer.get() : nullptr; }
   /// Calls the restore hook of this runtime type (0: of all) for every value there is, in row order.
   void restore_values(TypeId type);
   std::map<TypeId, std::function<void(void*, Entity)>> restorers;

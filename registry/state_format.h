@@ -22,6 +22,8 @@
 #include <vector>
 
 #include "messages/batch.h"
+#include "messages/batch_builder.h"
+#include "messages/causes.h"
 #include "schema/muster.h"
 
 namespace muster {
@@ -60,9 +62,15 @@ constexpr std::uint8_t state_alive = 255;
 constexpr std::uint32_t texts_per_page = 256;
 
 /// A waiting batch as it is saved and hashed. The numbers of subscriptions that were asked for inside handlers are left
-/// out: they mean nothing in another process.
+/// out: they mean nothing in another process; so are causes, which are no state.
 template <class F>
-void as_saved(const BatchView& batch, F&& take) {
+void as_saved(const BatchView& batch, const TypeTable& types, F&& take) {
+  if (batch.has_causes()) {
+    BatchBuilder plain(batch_bytes_max);
+    append_without_causes(plain, batch, types);
+    plain.for_each([&](const BatchView& without) { as_saved(without, types, take); });
+    return;
+  }
   if (batch.type() != TypeTraits<HandlerRequest>::id || batch.kind() != BatchKind::world) return take(batch.bytes());
   std::vector<std::byte> copy(batch.bytes().begin(), batch.bytes().end());
   for (std::uint32_t i = 0; i < batch.count(); ++i) {

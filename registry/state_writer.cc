@@ -148,8 +148,9 @@ class StateWriter {
     std::uint64_t ordinal = 0;
     const auto row = [&](PendingQueue queue, BatchCursor cursor, const BatchView& batch, bool open) {
       buffer_.clear();
+      if (batch.has_causes() && batch.kind() == BatchKind::table) cursor.offset -= std::size_t{16} * cursor.message;
       put(buffer_, PendingRow{.queue = queue, .message = cursor.message, .offset = cursor.offset, .open = open});
-      as_saved(batch, [&](std::span<const std::byte> bytes) { put(buffer_, bytes); });
+      as_saved(batch, r_.types.table(), [&](std::span<const std::byte> bytes) { put(buffer_, bytes); });
       always(StateSection::pending, ordinal++, buffer_);
     };
     BatchCursor cursor = r_.cursor;

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "messages/causes.h"
+
 namespace muster {
 
 namespace {
 
 /// The number of a message as people read it: input and place in what it caused.
 std::string number(std::uint64_t message) {
-  return std::to_string(message >> 24) + "." + std::to_string(message & 0xffffff);
+  return std::to_string(message >> cause_place_bits) + "." + std::to_string(message & cause_place_max);
 }
 
 std::string microseconds(std::uint64_t ns) {
@@ -92,6 +94,7 @@ void Trace::write(const std::function<void(std::string_view)>& take) const {
                        counted[kind] + "\": " + std::to_string(slice->count);
     if (slice->message) line += R"(, "message": ")" + number(slice->message) + '"';
     if (slice->cause) line += R"(, "cause": ")" + number(slice->cause) + '"';
+    if (slice->last_cause != slice->cause) line += R"(, "last_cause": ")" + number(slice->last_cause) + '"';
     line += "}}";
     if (slice->cause) {
       // An arrow from the batch that holds the cause.

@@ -22,7 +22,7 @@ namespace muster {
 /// Of one registry, on its thread. Must outlive its recording (EntityRegistry::set_trace); may be written afterwards.
 class Trace {
  public:
-  /// `slices_max`: at least 1; 64 bytes each, taken as they come.
+  /// `slices_max`: at least 1; 72 bytes each, taken as they come.
   explicit Trace(std::size_t slices_max = std::size_t{1} << 18);
 
   std::size_t slices() const noexcept { return slices_.size(); }
@@ -39,12 +39,12 @@ class Trace {
   enum class Kind : std::uint8_t { input, batch, handler };
   struct Slice {
     std::uint64_t begin_ns = 0, ns = 0;
-    std::uint64_t count = 0;     // input: sequence; batch: messages; handler: rows
-    std::uint64_t message = 0;   // batch: number of its first message, with causes recorded; 0: none
-    std::uint64_t cause = 0;     // batch: of its first message
-    std::uint64_t messages = 0;  // batch: how many numbers it has
-    std::uint32_t name = 0;      // into names_
-    std::uint16_t track = 0;     // 0: the registry's thread; n: worker n
+    std::uint64_t count = 0;                  // input: sequence; batch: messages; handler: rows
+    std::uint64_t message = 0;                // batch: number of its first message, with causes recorded; 0: none
+    std::uint64_t cause = 0, last_cause = 0;  // batch: of its first message, and of its last
+    std::uint64_t messages = 0;               // batch: how many numbers it has
+    std::uint32_t name = 0;                   // into names_
+    std::uint16_t track = 0;                  // 0: the registry's thread; n: worker n
     Kind kind = Kind::input;
   };
   void add(const Slice& slice);

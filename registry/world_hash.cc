@@ -69,7 +69,7 @@ std::uint64_t EntityRegistry::hash() const {
   hasher.add(r.next_timer);
   hasher.add(r.sequence);
   const auto batch = [&](const BatchView& b) {
-    as_saved(b, [&](std::span<const std::byte> bytes) { hasher.add(bytes.data(), bytes.size()); });
+    as_saved(b, r.types.table(), [&](std::span<const std::byte> bytes) { hasher.add(bytes.data(), bytes.size()); });
   };
   hasher.add(r.cursor.message);
   r.cascade.for_each(batch);

@@ -1,0 +1,34 @@
+// Which message made another: what the causes in a batch (messages/batch.h) mean, and a batch without them.
+//
+//   cause    | sequence of an input: 40 bits | place: 24 bits |   place: among the messages delivered since that input, from 0;
+//                                                                the greatest stands for all beyond. 0: none, or unknown
+#pragma once
+
+#include "messages/batch_writer.h"
+#include "messages/type_table.h"
+
+namespace muster {
+
+constexpr unsigned cause_place_bits = 24;
+constexpr std::uint64_t cause_place_max = (std::uint64_t{1} << cause_place_bits) - 1;
+
+/// Of message i of a batch with causes, of any kind but table and timed (shared: of the one).
+inline std::uint64_t cause_of(const BatchView& batch, std::uint32_t i) noexcept {
+  const std::byte* const at = batch.kind() == BatchKind::shared  ? batch.body()
+                              : batch.kind() == BatchKind::world ? batch.item(i)
+                                                                 : batch.item(i) + 8;
+  std::uint64_t cause;
+  std::memcpy(&cause, at, sizeof cause);
+  return cause;
+}
+/// Of the table item at `at`, likewise.
+inline std::uint64_t table_cause(const std::byte* at) noexcept {
+  std::uint64_t cause;
+  std::memcpy(&cause, at + 16, sizeof cause);
+  return cause;
+}
+
+/// The messages as they would be had causes not been recorded: for saved state and hashes. The batch's types must be known.
+void append_without_causes(BatchWriter& to, const BatchView& batch, const TypeTable& types);
+
+}  // namespace muster
