@@ -101,7 +101,7 @@ TEST_CASE(
               static_cast<unsigned long long>(taken));
   for (const auto& [section, times] : refused)
     std::printf("  %9llu  %s\n", static_cast<unsigned long long>(times), section.c_str());
-  if (seeds.done() < 1000) return;
+  if (seeds.done() < 2000) return;  // too few to meet every section
   CHECK(taken > 0);
   for (const std::string& section : state_sections()) {
     INFO(section);
