@@ -1,5 +1,5 @@
 // Counts and times deliveries while a registry is observed. Whoever delivers asks for it at places that are not taken per
-// row: a batch, a handler of a pass; call sites of single messages are exchanged for ones that count (HandlerTable::observe).
+// row: a batch, a handler of a pass; call sites of single messages are exchanged for ones that count (HandlerTable::observe_calls).
 #pragma once
 
 #include <cstdint>
