@@ -414,7 +414,8 @@ struct Invoker {
   }
   template <std::size_t... I>
   static auto touched_bases_of(const ChunkRows& rows, std::index_sequence<I...>) noexcept {
-    const auto base = [&]<class P>(std::size_t index) {
+    // Unused where a handler takes nothing but its message, and GCC says so.
+    [[maybe_unused]] const auto base = [&]<class P>(std::size_t index) {
       if constexpr (P::column)
         return P::touched(rows, rows.columns[index]);
       else
@@ -425,7 +426,7 @@ struct Invoker {
   template <std::size_t... I>
   static bool all_touched(const Storage& storage, const Chunk& chunk, const std::uint16_t* columns,
                           std::index_sequence<I...>) noexcept {
-    const auto is = [&]<class P>(std::size_t index) {
+    [[maybe_unused]] const auto is = [&]<class P>(std::size_t index) {
       if constexpr (P::writes)
         return P::is_touched(storage, chunk, columns[index]);
       else
