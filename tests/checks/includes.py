@@ -7,10 +7,9 @@
 """
 import os
 import re
-import sys
 import tempfile
 
-from source_tree import cpp_files, includes, read, without_comments
+from source_tree import cpp_files, includes, read, run_check, self_tested, without_comments
 
 # layer -> the layers it may name besides itself. A file belongs to the longest layer its path begins with.
 LAYERS = {
@@ -182,14 +181,8 @@ def self_test():
         found = found_in(GOOD | extra | {path: text})
         if len(found) != 1 or message not in found[0]:
             failures.append(f"{path} with {text!r}: expected one violation that says {message!r}, found {found}")
-    print("\n".join(failures), end="\n" if failures else "")
-    print(f"{len(BAD) + 1 - len(failures)} passed, {len(failures)} failed")
-    return bool(failures)
+    return self_tested(len(BAD) + 1, failures)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--self-test"]:
-        sys.exit(self_test())
-    broken = list(violations(sys.argv[1]))
-    print("\n".join(broken))
-    sys.exit(bool(broken))
+    run_check(violations, self_test)

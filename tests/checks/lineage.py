@@ -6,9 +6,8 @@ named "system 12: ..." must stand in that system's row 12, and no number may be 
 """
 import os
 import re
-import sys
 
-from source_tree import read, tracked
+from source_tree import read, run_check, self_tested, tracked
 
 PAGE = "docs/lineage.md"
 SYSTEMS = {"nebula": 24, "bubel": 19, "usagi": 31, "bitsquid": 27}  # how many promises each has
@@ -86,14 +85,8 @@ def self_test():
         found = wrongs(page, tests, lambda name: name == "tests/a.cc")
         if (expected not in "".join(found)) if expected else found:
             failures.append(f"expected {expected!r}, found {found}")
-    print("\n".join(failures), end="\n" if failures else "")
-    print(f"{len(cases) - len(failures)} passed, {len(failures)} failed")
-    return bool(failures)
+    return self_tested(len(cases), failures)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--self-test"]:
-        sys.exit(self_test())
-    found = check(sys.argv[1])
-    print("\n".join(found))
-    sys.exit(bool(found))
+    run_check(check, self_test)

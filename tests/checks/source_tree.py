@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 
 # Folders of C++ sources; the first part of a path that an #include in quotes may begin with.
 FOLDERS = ("schema", "messages", "registry", "server", "client", "include", "examples", "bench", "tests")
@@ -75,3 +76,19 @@ def fingerprint(folders, file, *more):
     for path in [file, *reached(folders, [file]).values()]:
         hashed.update(str(path).encode() + b"\0" + pathlib.Path(path).read_bytes())
     return hashed.hexdigest()
+
+
+def self_tested(cases, failures):
+    """Prints how a check's own test went; the exit code."""
+    print("\n".join(failures), end="\n" if failures else "")
+    print(f"{cases - len(failures)} passed, {len(failures)} failed")
+    return 1 if failures or not cases else 0
+
+
+def run_check(find, self_test):
+    """What `check.py ROOT` and `check.py --self-test` do: find(ROOT) gives the lines that say what is wrong."""
+    if sys.argv[1:] == ["--self-test"]:
+        sys.exit(self_test())
+    found = list(find(sys.argv[1]))
+    print("\n".join(found))
+    sys.exit(bool(found))

@@ -8,69 +8,18 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-import traceback
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from programs import Folder, equal, run_tests  # noqa: E402
 
 MUSTER, SERVER, GAME, ROOT = (pathlib.Path(argument).resolve() for argument in sys.argv[1:5])
 TOWN = ROOT / "examples/levels/town/town_model.gltf"
 DONE, REFUSED, USAGE, UNREACHABLE, BAD_FILE = range(5)
-
-
-class Folder:
-    """A folder with worlds, and the servers that were started there."""
-
-    def __init__(self, path):
-        self.path = pathlib.Path(path)
-        self.servers = []
-        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
-
-    def run(self, *arguments, exit=DONE, **environment):
-        """(stdout, stderr) of one command."""
-        ran = subprocess.run([MUSTER, *map(str, arguments)], cwd=self.path, env=self.environment | environment,
-                             capture_output=True, text=True, timeout=60, check=False)
-        assert ran.returncode == exit, f"muster {arguments}: exit {ran.returncode}, not {exit}\n{ran.stdout}{ran.stderr}"
-        if exit == DONE:
-            return ran.stdout
-        assert ran.stdout == "", ran.stdout
-        return ran.stderr
-
-    def json(self, *arguments):
-        return json.loads(self.run(*arguments, "--json"))
-
-    def error(self, exit, *arguments, **environment):
-        """What is said without the program's name."""
-        said = self.run(*arguments, exit=exit, **environment)
-        assert said.startswith("muster: "), said
-        return said.removeprefix("muster: ").rstrip("\n")
-
-    def serve(self, world, *arguments):
-        process = subprocess.Popen([SERVER, world, "--listen", "127.0.0.1:0", "--quiet", *map(str, arguments)],
-                                   cwd=self.path, stderr=subprocess.PIPE, text=True)
-        self.servers.append(process)
-        until = time.monotonic() + 20
-        beside = self.path / f"{world}-server.json"
-        # A killed server may have left such a file.
-        while not beside.exists() or json.loads(beside.read_text())["pid"] != process.pid:
-            assert process.poll() is None, process.stderr.read()
-            assert time.monotonic() < until, "the server does not start"
-            time.sleep(0.01)
-        return process
-
-    def stop(self, process):
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 0, process.stderr.read()
-
-    def end(self):
-        for process in self.servers:
-            if process.poll() is None:
-                process.kill()
-            process.wait()
-            process.stderr.close()
 
 
 @contextlib.contextmanager
@@ -82,10 +31,6 @@ def game(folder):
     folder.run("spawn", "/town/tower", "Health.value=80", "Unit.team=red")
     folder.run("spawn", "/town/gate", "Health")
     yield folder
-
-
-def equal(found, expected):
-    assert found == expected, f"found    {found!r}\nexpected {expected!r}"
 
 
 def holds(text, *parts):
@@ -171,7 +116,7 @@ def what_was_edited_is_there_after_a_restart(folder):
         folder.run("set", "tower", "Unit.target", "gate")
         tree, tower = folder.json("tree"), folder.json("show", "tower")
         info = folder.json("info", "--hash")
-        folder.stop(folder.servers[0])
+        folder.stop(folder.started[0])
         assert not (folder.path / "game.muster-server.json").exists()
         folder.serve("game.muster")
         equal(folder.json("tree"), tree)
@@ -186,8 +131,8 @@ def save_writes_what_was_edited(folder):
         folder.run("spawn", "/kept")
         sequence = folder.json("save")["sequence"]
         equal(folder.run("save"), f"saved, through sequence {sequence}\n")
-        folder.servers[0].kill()
-        folder.servers[0].wait()
+        folder.started[0].kill()
+        folder.started[0].wait()
         folder.serve("game.muster")
         equal([child["name"] for child in folder.json("ls")], ["town", "kept"])
 
@@ -214,7 +159,7 @@ def the_server_is_found_by_folder_variable_and_option(folder):
 def a_killed_server_is_not_looked_for(folder):
     folder.run("new", "a.muster")
     folder.serve("a.muster").kill()
-    folder.servers[0].wait()
+    folder.started[0].wait()
     assert (folder.path / "a.muster-server.json").exists()
     folder.run("info", exit=UNREACHABLE)
     folder.run("info", "--world", "a.muster", exit=UNREACHABLE)
@@ -228,7 +173,7 @@ def elsewhere_an_address_and_a_token_are_needed(folder):
     equal(beside.stat().st_mode & 0o777, 0o600)
     at = json.loads(beside.read_text())
     with tempfile.TemporaryDirectory() as away:
-        other = Folder(away)
+        other = Folder(away, MUSTER, SERVER)
         equal(other.json("--connect", at["address"], "--token", at["token"], "info")["world"], "a.muster")
         holds(other.run("info", "--connect", at["address"], MUSTER_TOKEN=at["token"]), "a.muster")
         equal(other.error(USAGE, "info", "--connect", at["address"]),
@@ -533,7 +478,7 @@ def watch_ends_when_its_time_is_over_or_the_server_goes(folder):
     with game(folder):
         equal(folder.run("watch", "--for", "0.2"), "")
         with watching(folder) as watch:
-            folder.stop(folder.servers[0])
+            folder.stop(folder.started[0])
             equal(watch.wait(timeout=10), UNREACHABLE)
 
 
@@ -566,23 +511,8 @@ def main():
     tests = [test for name, test in globals().items()
              if callable(test) and getattr(test, "__code__", None) and test.__code__.co_varnames[:1] == ("folder",)
              and test.__module__ == "__main__" and not hasattr(test, "__wrapped__")]
-    passed = failed = 0
-    for test in tests:
-        if sys.argv[5:] and test.__name__ not in sys.argv[5:]:
-            continue
-        path = tempfile.mkdtemp(prefix="muster-cli-")
-        folder = Folder(path)
-        try:
-            test(folder)
-            passed += 1
-        except Exception:
-            failed += 1
-            print(f"FAILED: {test.__name__.replace('_', ' ')}\n{traceback.format_exc()}")
-        finally:
-            folder.end()
-            shutil.rmtree(path, ignore_errors=True)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+    return run_tests([test for test in tests if not sys.argv[5:] or test.__name__ in sys.argv[5:]],
+                     lambda path: Folder(path, MUSTER, SERVER))
 
 
 if __name__ == "__main__":

@@ -8,99 +8,58 @@ import pathlib
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-import traceback
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from programs import Folder, equal, run_tests  # noqa: E402
 
 MUSTER, SERVER, PROBE, GAME = (pathlib.Path(argument).resolve() for argument in sys.argv[1:5])
-ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
-
-
-class Folder:
-    def __init__(self, path):
-        self.path = pathlib.Path(path)
-        self.started = []
-
-    def start(self, *command, **more):
-        process = subprocess.Popen([str(word) for word in command], cwd=self.path, env=ENVIRONMENT, text=True, **more)
-        self.started.append(process)
-        return process
-
-    def serve(self, *arguments):
-        """A server of w.muster that others find."""
-        process = self.start(SERVER, "w.muster", "--listen", "127.0.0.1:0", "--quiet", *arguments, stderr=subprocess.PIPE)
-        beside = self.path / "w.muster-server.json"
-        until = time.monotonic() + 20
-        while not beside.exists() or json.loads(beside.read_text())["pid"] != process.pid:
-            assert process.poll() is None, process.stderr.read()
-            assert time.monotonic() < until, "the server does not start"
-            time.sleep(0.01)
-        return process
-
-    def muster(self, *arguments, exit=0):
-        ran = subprocess.run([MUSTER, *arguments], cwd=self.path, env=ENVIRONMENT, capture_output=True, text=True, timeout=60,
-                             check=False)
-        assert ran.returncode == exit, f"muster {arguments}: exit {ran.returncode}\n{ran.stdout}{ran.stderr}"
-        return ran.stdout if exit == 0 else ran.stderr
-
-    def end(self):
-        for process in self.started:
-            if process.poll() is None:
-                process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout, process.stderr):
-                if pipe:
-                    pipe.close()
-
-
-def equal(found, expected):
-    assert found == expected, f"found    {found!r}\nexpected {expected!r}"
 
 
 def a_client_with_another_layout_is_told_type_and_field(folder):
-    folder.serve("--schema", GAME)
-    folder.muster("spawn", "orc", "Health.value=50")
+    folder.serve("w.muster", "--schema", GAME)
+    folder.run("spawn", "orc", "Health.value=50")
     probe = folder.start(PROBE, "w.muster", "strike", stdout=subprocess.PIPE)
     said = probe.communicate(timeout=20)[0]
     equal(probe.returncode, 1)
     equal(said, "error: game.Damage has another layout in the world than in this program: "
                 "game.Damage.amount: has another type in this program\n")
     # The session was fine otherwise, and nothing of the message was sent.
-    assert '"value": 7' in folder.muster("show", "orc", "--json")
+    assert '"value": 7' in folder.run("show", "orc", "--json")
 
 
 def a_second_server_of_a_world_is_told_who_has_it(folder):
-    first = folder.serve("--schema", GAME)
+    first = folder.serve("w.muster", "--schema", GAME)
     before = (folder.path / "w.muster-server.json").read_text()
-    second = folder.start(SERVER, "w.muster", "--listen", "127.0.0.1:0", "--quiet", stderr=subprocess.PIPE)
+    second = folder.start_server("w.muster")
     said = second.communicate(timeout=20)[1]
     equal(second.returncode, 5)
     assert f"w.muster: in use by process {first.pid}" in said, said
     # The first one goes on, and is found as before.
     equal((folder.path / "w.muster-server.json").read_text(), before)
-    folder.muster("info")
+    folder.run("info")
 
 
 def an_address_file_of_a_server_that_is_gone_is_not_believed(folder):
-    server = folder.serve("--schema", GAME)
+    server = folder.serve("w.muster", "--schema", GAME)
     server.kill()
     server.communicate()
     beside = folder.path / "w.muster-server.json"
     assert beside.exists()
-    said = folder.muster("info", "--world", "w.muster", exit=3)
+    said = folder.run("info", "--world", "w.muster", exit=3)
     assert "w.muster" in said and "gone" in said, said
     # Nor is one whose number another process has by now: nobody answers there, or not with this world.
     left = json.loads(beside.read_text())
     left["pid"] = os.getpid()
     beside.write_text(json.dumps(left))
-    said = folder.muster("info", "--world", "w.muster", "--timeout", "5", exit=3)
+    said = folder.run("info", "--world", "w.muster", "--timeout", "5", exit=3)
     assert left["address"] in said, said
-    folder.serve()
-    folder.muster("info")
+    folder.serve("w.muster")
+    folder.run("info")
 
 
 def a_request_whose_server_goes_meanwhile_is_lost_and_says_so(folder):
-    server = folder.serve("--schema", GAME)
+    server = folder.serve("w.muster", "--schema", GAME)
     probe = folder.start(PROBE, "w.muster", "ask", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     equal(probe.stdout.readline(), "connected\n")
     probe.stdin.write("\n")
@@ -118,7 +77,7 @@ def a_request_whose_server_goes_meanwhile_is_lost_and_says_so(folder):
 
 
 def a_server_that_stops_in_good_order_says_so_to_who_waits(folder):
-    server = folder.serve("--schema", GAME)
+    server = folder.serve("w.muster", "--schema", GAME)
     watch = folder.start(MUSTER, "watch", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert watch.stderr.readline().startswith("watching")
     server.send_signal(signal.SIGTERM)
@@ -134,21 +93,5 @@ TESTS = [a_client_with_another_layout_is_told_type_and_field, a_second_server_of
          a_server_that_stops_in_good_order_says_so_to_who_waits]
 
 
-def main():
-    failed = 0
-    for test in TESTS:
-        with tempfile.TemporaryDirectory() as path:
-            folder = Folder(path)
-            try:
-                test(folder)
-            except Exception:
-                failed += 1
-                print(f"FAILED: {test.__name__}\n{traceback.format_exc()}", flush=True)
-            finally:
-                folder.end()
-    print(f"{len(TESTS) - failed} passed, {failed} failed")
-    return failed > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(TESTS, lambda path: Folder(path, MUSTER, SERVER)))

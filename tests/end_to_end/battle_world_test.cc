@@ -5,7 +5,7 @@
 #include "examples/skirmish/skirmish.h"
 #include "schema/skirmish.h"
 #include "server/world/world.h"
-#include "tests/end_to_end/folder.h"
+#include "tests/support/folder.h"
 
 using namespace muster;
 
@@ -22,7 +22,7 @@ void run(EntityRegistry& registry, int ticks) {
 }  // namespace
 
 TEST_CASE("a battle in a world file goes on where it was committed, with the same hashes") {
-  const Folder folder;
+  const test::Folder folder;
   std::uint64_t committed = 0, later = 0;
   {
     World world(folder / "battle.muster", skirmish::install, {.hz = 60});
@@ -46,7 +46,7 @@ TEST_CASE("a battle in a world file goes on where it was committed, with the sam
 }
 
 TEST_CASE("what was posted when a world was committed is delivered after it was opened again") {
-  const Folder folder;
+  const test::Folder folder;
   {
     World world(folder / "battle.muster", skirmish::install);
     EntityRegistry& registry = world.registry();

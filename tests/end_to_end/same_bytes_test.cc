@@ -11,9 +11,9 @@
 #include "registry/state_format.h"
 #include "server/server.h"
 #include "server/world/world.h"
-#include "tests/end_to_end/folder.h"
 #include "tests/end_to_end/socket_tap.h"
 #include "tests/server/arena.h"
+#include "tests/support/folder.h"
 
 using namespace muster;
 using namespace std::chrono_literals;
@@ -75,7 +75,7 @@ Bytes batch_of(const Bytes& row) {
 TEST_CASE(
     "nebula 12: one posted batch is the same bytes in the arena, at the input sink, on the socket and in the saved "
     "queue") {
-  const Folder folder;
+  const test::Folder folder;
   const std::string file = folder / "arena.muster";
   // What handlers are given lies in the arena: the batch of their message begins a header and a target before it.
   const std::byte* first_message = nullptr;

@@ -11,7 +11,7 @@
 
 #include "client/cpp/address_file.h"
 #include "client/cpp/client.h"
-#include "tests/end_to_end/folder.h"
+#include "tests/support/folder.h"
 
 using namespace muster;
 using namespace std::chrono_literals;
@@ -107,7 +107,7 @@ T field(Client& client, Entity e, std::string_view name) {
 
 TEST_CASE(
     "a server with a binary schema and no plugin serves, edits, saves and restores types it was not compiled with") {
-  const Folder folder;
+  const test::Folder folder;
   const std::string world = folder / "unknown.muster";
   std::vector<Seen> before;
   std::uint64_t hash = 0;

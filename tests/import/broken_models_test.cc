@@ -3,6 +3,7 @@
 
 #include "client/import/model.h"
 #include "tests/import/paths.h"
+#include "tests/support/folder.h"
 
 using namespace muster;
 
@@ -25,7 +26,7 @@ bool has(const std::string& text, std::string_view part) {
 }  // namespace
 
 TEST_CASE("a model that is not there, is a folder, is empty or of no known format is named so") {
-  const test::TemporaryFolder folder;
+  const test::Folder folder;
   CHECK(has(refusal(folder.path() / "gone.glb"), "no such file"));
   CHECK(has(refusal(folder.path()), "folder"));
   CHECK(has(refusal(folder.write("empty.glb", "")), "empty"));
@@ -34,13 +35,13 @@ TEST_CASE("a model that is not there, is a folder, is empty or of no known forma
 }
 
 TEST_CASE("a glTF file without its .bin names the missing file") {
-  const test::TemporaryFolder folder;
+  const test::Folder folder;
   const auto file = folder.write("town_model.gltf", test::read_file(test::levels / "town/town_model.gltf"));
   CHECK(has(refusal(file), "town_model0.bin"));
 }
 
 TEST_CASE("a level that is cut off anywhere is refused") {
-  const test::TemporaryFolder folder;
+  const test::Folder folder;
   const std::string whole = test::read_file(test::levels / "living_room.glb");
   REQUIRE(whole.size() > 100000);
   for (const std::size_t kept : {1ul, 11ul, 12ul, 19ul, 20ul, 100ul, 2000ul, 50000ul, whole.size() - 1})
@@ -51,7 +52,7 @@ TEST_CASE("a level that is cut off anywhere is refused") {
 }
 
 TEST_CASE("random bytes are no model, whatever the file is called") {
-  const test::TemporaryFolder folder;
+  const test::Folder folder;
   const unsigned seed = std::random_device{}();
   INFO("seed " << seed);
   std::mt19937 random(seed);

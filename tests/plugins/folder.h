@@ -2,44 +2,25 @@
 #pragma once
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
+
+#include "tests/support/folder.h"
 
 namespace muster::testing {
 
-class PluginFolder {
+/// Holds builds of plugins.
+class PluginFolder : public test::Folder {
  public:
-  PluginFolder() {
-    char name[] = "/tmp/muster-plugins-XXXXXX";
-    path_ = ::mkdtemp(name);
-  }
-  ~PluginFolder() { std::filesystem::remove_all(path_); }
-  PluginFolder(const PluginFolder&) = delete;
-  PluginFolder& operator=(const PluginFolder&) = delete;
-
-  std::string path(const std::string& name) const { return (path_ / name).string(); }
+  std::string path(const std::string& name) const { return *this / name; }
   /// Writes a build over NAME.so, into the very file that is there, as a careless tool would. Returns its path.
   std::string put(const std::string& name, const std::string& build) const {
     return write(name, read(std::string(MUSTER_TEST_PLUGINS "/lib") + build + ".so"));
   }
   std::string write(const std::string& name, const std::string& bytes) const {
-    const std::string file = path(name + ".so");
-    std::ofstream(file, std::ios::binary) << bytes;
-    return file;
+    return Folder::write(name + ".so", bytes).string();
   }
-  static std::string read(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  std::size_t files() const {
-    std::size_t count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) count += entry.is_regular_file();
-    return count;
-  }
-
- private:
-  std::filesystem::path path_;
+  static std::string read(const std::string& path) { return test::read_file(path); }
+  std::size_t files() const { return names().size(); }
 };
 
 /// Has the plugins of this test misbehave while it lives.

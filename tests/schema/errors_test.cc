@@ -69,7 +69,7 @@ TEST_CASE("schemac names file, type and field of what is wrong and exits with 1"
       {"table B { x:int; } union U { B } table A { u:U; }", "g.A.u: unions are not supported"},
   }));
   const test::Folder folder;
-  test::write_text(folder.path / "wrong.fbs", attributes + wrong.schema);
+  test::write_file(folder / "wrong.fbs", attributes + wrong.schema);
   const test::Said said = test::run_schemac(folder, "wrong.fbs --check");
   CHECK(said.errors == "wrong.fbs: " + std::string(wrong.error) + "\n");
   CHECK(said.code == 1);
@@ -77,7 +77,7 @@ TEST_CASE("schemac names file, type and field of what is wrong and exits with 1"
 
 TEST_CASE("A default of muster.Entity is refused", "[errors]") {
   const test::Folder folder;
-  test::write_text(folder.path / "wrong.fbs",
+  test::write_file(folder / "wrong.fbs",
                    "include \"schema/muster.fbs\"; namespace g; struct A { e:muster.Entity (default: \"1\"); }");
   const test::Said said = test::run_schemac(folder, "wrong.fbs --check");
   CHECK(said.errors == "wrong.fbs: g.A.e: a field of type muster.Entity has no default but nil\n");
@@ -89,7 +89,7 @@ TEST_CASE("What flatc refuses is shown as flatc says it, with exit code 1", "[er
       GENERATE(as<std::string>(), "struct A { s:string; }", "struct A { v:[int]; }", "struct A { x:int ; }  }",
                "struct A { v:int (undeclared); }", "table A { s:string = \"hi\"; }");
   const test::Folder folder;
-  test::write_text(folder.path / "wrong.fbs", attributes + schema);
+  test::write_file(folder / "wrong.fbs", attributes + schema);
   const test::Said said = test::run_schemac(folder, "wrong.fbs --check");
   CHECK((said.errors + said.output).find("wrong.fbs:1") != std::string::npos);
   CHECK(said.errors.ends_with("wrong.fbs: flatc refuses it, see above\n"));
@@ -107,7 +107,7 @@ TEST_CASE("Two names with one hash cannot be in one schema", "[errors]") {
   }
   if (second < first) std::swap(first, second);  // types are in the order of their names
   const test::Folder folder;
-  test::write_text(folder.path / "wrong.fbs",
+  test::write_file(folder / "wrong.fbs",
                    attributes + "struct " + first + " { v:int; } struct " + second + " { v:int; }");
   const test::Said said = test::run_schemac(folder, "wrong.fbs --check");
   CHECK(said.errors == "wrong.fbs: g." + second + ": has the same type id as g." + first +

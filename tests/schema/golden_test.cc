@@ -26,11 +26,11 @@ TEST_CASE("The header of a schema with everything is the golden one", "[golden]"
   const test::Said said = test::run_schemac(folder, std::string(everything) + " -o everything.h");
   INFO(said.errors);
   REQUIRE(said.code == 0);
-  const std::string header = without_schema_bytes(test::read_text(folder.path / "everything.h"));
+  const std::string header = without_schema_bytes(test::read_file(folder / "everything.h"));
   const std::filesystem::path golden = SOURCE_ROOT "/tests/golden/everything.h.golden";
   // MUSTER_UPDATE_GOLDEN=1 writes what schemac writes now; read the difference before committing it.
-  if (std::getenv("MUSTER_UPDATE_GOLDEN") != nullptr) test::write_text(golden, header);
-  CHECK(header == test::read_text(golden));
+  if (std::getenv("MUSTER_UPDATE_GOLDEN") != nullptr) test::write_file(golden, header);
+  CHECK(header == test::read_file(golden));
 }
 
 TEST_CASE("The same schema gives the same header, whether from the .fbs or from the .bfbs, from wherever it is run",
@@ -39,19 +39,19 @@ TEST_CASE("The same schema gives the same header, whether from the .fbs or from 
   REQUIRE(test::run_schemac(folder, std::string(everything) + " -o one.h --bfbs everything.bfbs").code == 0);
   REQUIRE(test::run_schemac(other, std::string(everything) + " -o two.h").code == 0);
   REQUIRE(test::run_schemac(folder, "everything.bfbs -o three.h").code == 0);
-  const std::string one = test::read_text(folder.path / "one.h");
+  const std::string one = test::read_file(folder / "one.h");
   CHECK(one.size() > 1000);
-  CHECK(one == test::read_text(other.path / "two.h"));
-  CHECK(one == test::read_text(folder.path / "three.h"));
+  CHECK(one == test::read_file(other / "two.h"));
+  CHECK(one == test::read_file(folder / "three.h"));
 }
 
 TEST_CASE("The depfile names the schema and all that it includes", "[golden]") {
   const test::Folder folder;
-  test::write_text(folder.path / "inner.fbs", "namespace a; struct In { x:int; }");
-  test::write_text(folder.path / "outer.fbs", "include \"inner.fbs\"; namespace a; struct Out { i:In; }");
+  test::write_file(folder / "inner.fbs", "namespace a; struct In { x:int; }");
+  test::write_file(folder / "outer.fbs", "include \"inner.fbs\"; namespace a; struct Out { i:In; }");
   REQUIRE(test::run_schemac(folder, "outer.fbs -o outer.h --depfile outer.d").code == 0);
-  CHECK(test::read_text(folder.path / "outer.d") == "outer.h: \\\n  inner.fbs \\\n  outer.fbs\n");
-  const std::string header = test::read_text(folder.path / "outer.h");
+  CHECK(test::read_file(folder / "outer.d") == "outer.h: \\\n  inner.fbs \\\n  outer.fbs\n");
+  const std::string header = test::read_file(folder / "outer.h");
   CHECK(header.find("#include \"inner.h\"") != std::string::npos);
   CHECK(header.find("struct In ") == std::string::npos);
 }
@@ -75,7 +75,7 @@ TEST_CASE("schemac says what is wrong with its command line and exits with 2", "
 
 TEST_CASE("schemac that cannot run flatc or write its header says so and exits with 2", "[cli]") {
   const test::Folder folder;
-  test::write_text(folder.path / "a.fbs", "namespace a; struct A { x:int; }");
+  test::write_file(folder / "a.fbs", "namespace a; struct A { x:int; }");
   test::Said said = test::run_schemac(folder, "a.fbs --check --flatc ./no-such-flatc");
   CHECK(said.errors.starts_with("a.fbs: cannot run ./no-such-flatc"));
   CHECK(said.code == 2);

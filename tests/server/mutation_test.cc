@@ -4,14 +4,13 @@
 // That is judged by a twin: a second registry that is fed with the inputs the live one took in whole or in part, and with
 // a message to nobody in place of each it refused, since a refused input takes a sequence number too. After every round
 // both have the same hash.
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <map>
 
 #include "tests/server/frame_mutator.h"
 #include "tests/server/live_world.h"
+#include "tests/support/folder.h"
 
 using namespace muster;
 using namespace muster::testing;
@@ -240,7 +239,8 @@ TEST_CASE("mutated frames crash nothing, refused ones change nothing", "[mutatio
   options.limits.rows_max = 50;
   bombard(options, frames_sent / 5, seed, tally);
   options.tcp = false;
-  options.unix_path = "/tmp/muster-mutation-" + std::to_string(::getpid()) + ".socket";
+  const test::Folder folder;
+  options.unix_path = folder / "socket";
   bombard(options, frames_sent - tally.sent, seed + 1, tally);
 
   std::printf("%u mutated frames (seeds %u, %u): %u past framing, %u acknowledged, %u sessions closed\n", tally.sent,

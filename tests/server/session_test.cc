@@ -1,8 +1,7 @@
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 
 #include "tests/server/live_world.h"
+#include "tests/support/folder.h"
 
 using namespace muster;
 using namespace muster::testing;
@@ -30,7 +29,8 @@ TEST_CASE("nebula 12: a client connects, creates an entity, edits it and reads i
 }
 
 TEST_CASE("the same over a Unix socket that only its owner may open", "[session]") {
-  const std::string path = "/tmp/muster-test-" + std::to_string(::getpid()) + ".socket";
+  const test::Folder folder;
+  const std::string path = folder / "socket";
   LiveWorldOptions options;
   options.tcp = false;
   options.unix_path = path;

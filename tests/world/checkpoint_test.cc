@@ -105,9 +105,9 @@ TEST_CASE("reading a world changes no byte of its file") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   make_world(path);
-  const std::string before = slurp(path);
+  const std::string before = read_file(path);
   REQUIRE(read_world(path));
-  REQUIRE(slurp(path) == before);
+  REQUIRE(read_file(path) == before);
 }
 
 TEST_CASE("the sequence, tick, code identity and number of a checkpoint are read back") {
@@ -132,7 +132,7 @@ TEST_CASE("a registry that refuses the state is quoted with the place") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   make_world(path);
-  const std::string before = slurp(path);
+  const std::string before = read_file(path);
   {
     auto file = WorldFile::open(path);
     const auto loaded = file->load([](StateSource&) -> std::expected<void, StateError> {
@@ -143,7 +143,7 @@ TEST_CASE("a registry that refuses the state is quoted with the place") {
     REQUIRE(loaded.error().what() ==
             path + ": the state is refused: archetypes 4: game.Health.value: was float, is double");
   }
-  REQUIRE(slurp(path) == before);
+  REQUIRE(read_file(path) == before);
 }
 
 TEST_CASE("a save that throws leaves the previous checkpoint") {

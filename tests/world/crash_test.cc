@@ -128,26 +128,26 @@ TEST_CASE("a lost -wal is an error, not an older world") {
   crashed_world(path);
   ::unlink((path + "-wal").c_str());
   ::unlink((path + "-shm").c_str());
-  const std::string before = slurp(path);
+  const std::string before = read_file(path);
   const auto read = read_world(path);
   REQUIRE_FALSE(read);
   CHECK(read.error().detail() == "damaged: it holds checkpoint 0, but checkpoint 5 was reported durable: " + path +
                                      "-wal is missing, or this is an older copy. To go on from here, remove " + path +
                                      "-lock");
-  CHECK(slurp(path) == before);
+  CHECK(read_file(path) == before);
 }
 
 TEST_CASE("a -wal cut off or flipped anywhere gives an error or what was written, and stays as it is") {
   const Directory directory;
   const std::string path = directory / "w.muster", wal = path + "-wal";
   const Contents written = contents(state_at(crashed_world(path)));
-  const std::string file_bytes = slurp(path), wal_bytes = slurp(wal), lock_bytes = slurp(path + "-lock");
+  const std::string file_bytes = read_file(path), wal_bytes = read_file(wal), lock_bytes = read_file(path + "-lock");
   std::mt19937_64 random(9);
   int refused = 0, unharmed = 0;
   // Undamaged first: reading leaves the merging to the first checkpoint.
   REQUIRE(read_world(path) == written);
-  REQUIRE(slurp(path) == file_bytes);
-  REQUIRE(slurp(wal) == wal_bytes);
+  REQUIRE(read_file(path) == file_bytes);
+  REQUIRE(read_file(wal) == wal_bytes);
   for (int round = 0; round < 300; ++round) {
     std::string bytes = wal_bytes;
     const std::size_t at = random() % bytes.size();
@@ -156,9 +156,9 @@ TEST_CASE("a -wal cut off or flipped anywhere gives an error or what was written
     else
       bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
     CAPTURE(round, at);
-    spill(path, file_bytes);
-    spill(wal, bytes);
-    spill(path + "-lock", lock_bytes);
+    write_file(path, file_bytes);
+    write_file(wal, bytes);
+    write_file(path + "-lock", lock_bytes);
     ::unlink((path + "-shm").c_str());
     const auto read = read_world(path);
     if (read) {
@@ -167,7 +167,7 @@ TEST_CASE("a -wal cut off or flipped anywhere gives an error or what was written
     } else {
       ++refused;
     }
-    if (slurp(path) != file_bytes || (!bytes.empty() && slurp(wal) != bytes)) FAIL("changed by reading");
+    if (read_file(path) != file_bytes || (!bytes.empty() && read_file(wal) != bytes)) FAIL("changed by reading");
   }
   // A frame's checksum covers all before it, so there is hardly a byte that does not matter.
   CHECK(refused > 200);
@@ -181,7 +181,7 @@ TEST_CASE("a file copied without the -wal of a running world is its older checkp
   auto file = WorldFile::open(path);
   for (std::uint64_t n = 1; n <= 80; ++n) {
     REQUIRE(file->checkpoint({}, saving(state_at(n))));
-    spill(copy, slurp(path));
+    write_file(copy, read_file(path));
     ::unlink((copy + "-lock").c_str());
     auto copied = WorldFile::open(copy);
     std::expected<Contents, WorldError> read;

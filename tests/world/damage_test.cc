@@ -15,9 +15,9 @@ struct Outcomes {
 
 /// Reads the damaged file.
 void judge(const std::string& path, const Contents& written, Outcomes& outcomes) {
-  const std::string before = slurp(path);
+  const std::string before = read_file(path);
   const auto read = read_world(path);
-  if (slurp(path) != before) FAIL("a file was changed by reading it");
+  if (read_file(path) != before) FAIL("a file was changed by reading it");
   if (!read) {
     if (read.error().detail().empty() || read.error().code() == WorldErrorCode::in_use)
       FAIL("refused without a reason: " << read.error().what());
@@ -34,7 +34,7 @@ TEST_CASE("a world file with flipped bits gives an error or what was written") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   const Contents written = contents(make_world(path, 11, 3000));
-  const std::string whole = slurp(path);
+  const std::string whole = read_file(path);
   ::unlink((path + "-lock").c_str());
   std::mt19937_64 random(5);
   Outcomes outcomes;
@@ -44,7 +44,7 @@ TEST_CASE("a world file with flipped bits gives an error or what was written") {
     const std::size_t at = random() % (random() % 3 ? bytes.size() : 4096);
     bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
     if (random() % 4 == 0) bytes[random() % bytes.size()] = static_cast<char>(random());
-    spill(path, bytes);
+    write_file(path, bytes);
     CAPTURE(round, at);
     judge(path, written, outcomes);
   }
@@ -57,17 +57,17 @@ TEST_CASE("a world file cut off anywhere gives an error") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   const Contents written = contents(make_world(path, 12, 3000));
-  const std::string whole = slurp(path);
+  const std::string whole = read_file(path);
   std::mt19937_64 random(6);
   Outcomes outcomes;
   for (std::size_t length = 0; length < whole.size(); length += 1 + random() % 97) {
-    spill(path, whole.substr(0, length));
+    write_file(path, whole.substr(0, length));
     CAPTURE(length);
     judge(path, written, outcomes);
   }
   CHECK(outcomes.unharmed == 0);
   CHECK(outcomes.refused > 300);
-  spill(path, whole);
+  write_file(path, whole);
   judge(path, written, outcomes);
   CHECK(outcomes.unharmed == 1);
 }
@@ -76,7 +76,7 @@ TEST_CASE("pages that changed places or became zero give an error or what was wr
   const Directory directory;
   const std::string path = directory / "w.muster";
   const Contents written = contents(make_world(path, 13, 9000));
-  const std::string whole = slurp(path);
+  const std::string whole = read_file(path);
   std::mt19937_64 random(7);
   Outcomes outcomes;
   const std::size_t pages = whole.size() / 4096;
@@ -87,7 +87,7 @@ TEST_CASE("pages that changed places or became zero give an error or what was wr
       bytes.replace(to, 4096, whole, from, 4096);
     else
       bytes.replace(to, 4096, std::string(4096, 0));
-    spill(path, bytes);
+    write_file(path, bytes);
     CAPTURE(round, to, from);
     judge(path, written, outcomes);
   }

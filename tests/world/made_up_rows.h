@@ -1,13 +1,7 @@
 // Rows that no registry made, and what a file gives back of them: for tests of the file alone.
 #pragma once
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <random>
 #include <string>
@@ -15,6 +9,7 @@
 #include <vector>
 
 #include "server/world/world_file.h"
+#include "tests/support/folder.h"
 
 namespace muster::test {
 
@@ -77,43 +72,11 @@ inline std::expected<Contents, WorldError> read_world(const std::string& path, W
   return load_all(*file);
 }
 
-/// A directory of its own for one test, on a memory disk where there is one.
-class Directory {
+/// A folder on a memory disk where there is one: these tests sync much.
+class Directory : public Folder {
  public:
-  Directory() {
-    std::string name = std::string(::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp") + "/muster-world-XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) std::abort();
-    path_ = name;
-  }
-  ~Directory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Directory(const Directory&) = delete;
-  Directory& operator=(const Directory&) = delete;
-  std::string operator/(const std::string& name) const { return path_ + '/' + name; }
-  const std::string& path() const noexcept { return path_; }
-  std::vector<std::string> names() const {
-    std::vector<std::string> all;
-    for (const auto& entry : std::filesystem::directory_iterator(path_))
-      all.push_back(entry.path().filename().string());
-    std::sort(all.begin(), all.end());
-    return all;
-  }
-
- private:
-  std::string path_;
+  Directory() : Folder(memory_disk()) {}
 };
-
-inline std::string slurp(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-inline void spill(const std::string& path, const std::string& bytes) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-}
 
 /// A small world of three checkpoints with rows of many lengths; closed in good order.
 inline Rows make_world(const std::string& path, std::uint64_t seed = 7, std::size_t bytes_max = 6000) {

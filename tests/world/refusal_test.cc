@@ -22,10 +22,10 @@ std::string refusal(const std::string& path, WorldErrorCode code, OpenMode mode 
 
 /// The refusal's text; the file and its directory must be as before.
 std::string refused_unchanged(const Directory& directory, const std::string& path, WorldErrorCode code) {
-  const std::string before = slurp(path);
+  const std::string before = read_file(path);
   const auto names = directory.names();
   const std::string text = refusal(path, code);
-  CHECK(slurp(path) == before);
+  CHECK(read_file(path) == before);
   CHECK(directory.names() == names);
   return text;
 }
@@ -43,14 +43,14 @@ void run_sql(const std::string& path, const std::string& sql) {
 
 TEST_CASE("an empty file is refused") {
   const Directory directory;
-  spill(directory / "w.muster", "");
+  write_file(directory / "w.muster", "");
   CHECK(refused_unchanged(directory, directory / "w.muster", WorldErrorCode::not_a_world) ==
         "the file is empty, not a world");
 }
 
 TEST_CASE("something else than a database is refused") {
   const Directory directory;
-  spill(directory / "w.muster", std::string(5000, 'x'));
+  write_file(directory / "w.muster", std::string(5000, 'x'));
   CHECK(refused_unchanged(directory, directory / "w.muster", WorldErrorCode::not_a_world) ==
         "not a world: it does not begin like an SQLite database");
 }
@@ -64,9 +64,9 @@ TEST_CASE("another application's database is refused") {
 
 TEST_CASE("a directory and a path without its directory are refused") {
   const Directory directory;
-  CHECK(refusal(directory.path(), WorldErrorCode::not_a_world) == "not a world: no regular file");
+  CHECK(refusal(directory.path().string(), WorldErrorCode::not_a_world) == "not a world: no regular file");
   CHECK(refusal(directory / "no/w.muster", WorldErrorCode::missing) ==
-        "its directory " + directory.path() + "/no may not be written: No such file or directory");
+        "its directory " + directory.path().string() + "/no may not be written: No such file or directory");
   CHECK(directory.names().empty());
 }
 
@@ -92,11 +92,11 @@ TEST_CASE("a file cut off is refused with the bytes it has and should have") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   make_world(path);
-  const std::string whole = slurp(path);
-  spill(path, whole.substr(0, 9000));
+  const std::string whole = read_file(path);
+  write_file(path, whole.substr(0, 9000));
   CHECK(refused_unchanged(directory, path, WorldErrorCode::damaged) ==
         "cut off: 9000 of " + std::to_string(whole.size()) + " bytes are there");
-  spill(path, whole.substr(0, 50));
+  write_file(path, whole.substr(0, 50));
   CHECK(refused_unchanged(directory, path, WorldErrorCode::damaged) ==
         "cut off: 50 bytes are there, the header alone has 100");
 }
@@ -105,10 +105,10 @@ TEST_CASE("a table that is missing or another one is refused by name") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   make_world(path);
-  const std::string whole = slurp(path);
+  const std::string whole = read_file(path);
   run_sql(path, "DROP TABLE journal");
   CHECK(refused_unchanged(directory, path, WorldErrorCode::damaged) == "damaged: the table 'journal' is missing");
-  spill(path, whole);
+  write_file(path, whole);
   run_sql(path, "ALTER TABLE state ADD COLUMN more");
   CHECK(refused_unchanged(directory, path, WorldErrorCode::damaged) ==
         "damaged: the table 'state' is not the one of file format 1");
@@ -118,11 +118,11 @@ TEST_CASE("a changed value in the meta table is refused") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   make_world(path);
-  const std::string whole = slurp(path);
+  const std::string whole = read_file(path);
   run_sql(path, "UPDATE meta SET value='8' WHERE name='tick'");
   CHECK(refused_unchanged(directory, path, WorldErrorCode::damaged) ==
         "damaged: in the meta table the checksum does not fit the values");
-  spill(path, whole);
+  write_file(path, whole);
   run_sql(path, "DELETE FROM meta WHERE name='digest'");
   CHECK(refused_unchanged(directory, path, WorldErrorCode::damaged) ==
         "damaged: in the meta table 'digest' is missing");
@@ -147,15 +147,15 @@ TEST_CASE("a row that was changed, moved, lost, doubled or brought back from an 
     auto file = WorldFile::open(path);
     REQUIRE(file->checkpoint({}, saving(rows)));
   }
-  const std::string whole = slurp(path);
+  const std::string whole = read_file(path);
   const auto damage = [&](const std::string& sql) {
-    spill(path, whole);
+    write_file(path, whole);
     run_sql(path, sql);
-    const std::string before = slurp(path);
+    const std::string before = read_file(path);
     const auto read = read_world(path);
     REQUIRE_FALSE(read);
     CHECK(read.error().code() == WorldErrorCode::damaged);
-    CHECK(slurp(path) == before);
+    CHECK(read_file(path) == before);
     return read.error().detail();
   };
   using Catch::Matchers::StartsWith;
@@ -171,14 +171,14 @@ TEST_CASE("a row that was changed, moved, lost, doubled or brought back from an 
   CHECK_THAT(damage("UPDATE state SET section=70000 WHERE section=8"),
              StartsWith("damaged: a row of section 70000, which cannot be"));
 
-  spill(path, whole);
+  write_file(path, whole);
   {
     auto file = WorldFile::open(path);
     REQUIRE(load_all(*file));
     rows[{StateSection::columns, 3, 0xabcdef01}] = {2, Bytes(2000, std::byte{9})};
     REQUIRE(file->checkpoint({}, saving(rows)));
   }
-  spill(directory / "older.muster", whole);
+  write_file(directory / "older.muster", whole);
   run_sql(
       path,
       "ATTACH '" + directory / "older.muster" +
@@ -192,13 +192,13 @@ TEST_CASE("an older copy put in the place of a world is refused until somebody s
   const Directory directory;
   const std::string path = directory / "w.muster";
   Rows rows = make_world(path);
-  const std::string older = slurp(path);
+  const std::string older = read_file(path);
   {
     auto file = WorldFile::open(path);
     REQUIRE(load_all(*file));
     REQUIRE(file->checkpoint({}, saving({})));
   }
-  spill(path, older);
+  write_file(path, older);
   CHECK(refused_unchanged(directory, path, WorldErrorCode::damaged) ==
         "damaged: it holds checkpoint 3, but checkpoint 4 was reported durable: " + path +
             "-wal is missing, or this is an older copy. To go on from here, remove " + path + "-lock");
@@ -216,7 +216,7 @@ TEST_CASE("another world put in the place of one is no older copy") {
     auto file = WorldFile::open(directory / "b.muster");
     REQUIRE(file->checkpoint({}, saving({})));
   }
-  spill(directory / "a.muster", slurp(directory / "b.muster"));
+  write_file(directory / "a.muster", read_file(directory / "b.muster"));
   CHECK(read_world(directory / "a.muster") == Contents{});
 }
 
@@ -224,7 +224,7 @@ TEST_CASE("a file or a directory that may not be written is refused") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   make_world(path);
-  const std::string before = slurp(path);
+  const std::string before = read_file(path);
   const auto as_nobody = [&](mode_t file_mode, mode_t directory_mode) {
     ::chmod(path.c_str(), file_mode);
     ::chmod((path + "-lock").c_str(), 0666);
@@ -249,10 +249,11 @@ TEST_CASE("a file or a directory that may not be written is refused") {
   };
   CHECK(as_nobody(0666, 0777) == "opened");
   CHECK(as_nobody(0444, 0777) == "the file may not be written: Permission denied");
-  CHECK(as_nobody(0666, 0555) == "its directory " + directory.path() + " may not be written: Permission denied");
+  CHECK(as_nobody(0666, 0555) ==
+        "its directory " + directory.path().string() + " may not be written: Permission denied");
   CHECK(as_nobody(0000, 0777) == "the file may not be written: Permission denied");
   ::chmod(path.c_str(), 0644);
-  CHECK(slurp(path) == before);
+  CHECK(read_file(path) == before);
 }
 
 TEST_CASE("a second owner is refused, naming the process that holds the world, by any name of the file") {
@@ -265,8 +266,7 @@ TEST_CASE("a second owner is refused, naming the process that holds the world, b
   REQUIRE(file);
   CHECK(refusal(path, WorldErrorCode::in_use) == us);
   CHECK(refusal(directory / "link.muster", WorldErrorCode::in_use) == us);
-  CHECK(refusal(directory / "../" + directory.path().substr(directory.path().rfind('/') + 1) + "/w.muster",
-                WorldErrorCode::in_use) == us);
+  CHECK(refusal(directory / "../" + directory.path().filename().string() + "/w.muster", WorldErrorCode::in_use) == us);
   // The refused ones took nothing from the holder.
   REQUIRE(load_all(*file));
   REQUIRE(file->checkpoint({}, saving({})));

@@ -58,12 +58,12 @@ struct AllRows : StateSink {
 
 std::string refusal(const std::string& path, WorldErrorCode code, const World::Install& with,
                     WorldOptions options = {}) {
-  const std::string before = slurp(path);
+  const std::string before = read_file(path);
   try {
     World world(path, with, options);
   } catch (const WorldError& error) {
     CHECK(std::string(name(error.code())) == name(code));
-    CHECK(slurp(path) == before);
+    CHECK(read_file(path) == before);
     return error.what();
   }
   FAIL("was opened");
@@ -271,7 +271,7 @@ TEST_CASE("a type that was saved with another layout is refused, naming type and
     world.registry().create("orc", game::Health{.value = 30});
     world.commit();
   }
-  const std::string changed = slurp(MUSTER_CHANGED_SCHEMA);
+  const std::string changed = read_file(MUSTER_CHANGED_SCHEMA);
   REQUIRE_FALSE(changed.empty());
   const std::string text = refusal(path, WorldErrorCode::incompatible, [&](EntityRegistry& registry) -> Handlers {
     REQUIRE(registry.types().add_schema(std::as_bytes(std::span(changed))));
