@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "messages/causes.h"
+#include "messages/json_writer.h"
 
 namespace muster {
 
@@ -19,19 +20,7 @@ std::string microseconds(std::uint64_t ns) {
   return std::to_string(ns / 1000) + "." + digits;
 }
 
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      (out += '\\') += c;
-    else if (static_cast<unsigned char>(c) < 0x20) {
-      constexpr char hex[] = "0123456789abcdef";
-      ((out += "\\u00") += hex[(c >> 4) & 15]) += hex[c & 15];
-    } else
-      out += c;
-  }
-  return out += '"';
-}
+std::string in_json(std::string_view text) { return JsonWriter().value(text).text(); }
 
 }  // namespace
 
@@ -81,7 +70,7 @@ void Trace::write(const std::function<void(std::string_view)>& take) const {
     take(R"(,
 {"ph": "M", "pid": 1, "tid": )" +
          std::to_string(track) + R"(, "name": "thread_name", "args": {"name": )" +
-         quoted(track == 0 ? "registry" : "worker " + std::to_string(track)) + "}}");
+         in_json(track == 0 ? "registry" : "worker " + std::to_string(track)) + "}}");
   static constexpr const char* category[] = {"input", "batch", "handler"};
   static constexpr const char* counted[] = {"sequence", "messages", "rows"};
   std::uint64_t arrow = 0;
@@ -90,7 +79,7 @@ void Trace::write(const std::function<void(std::string_view)>& take) const {
     const std::string at =
         R"("pid": 1, "tid": )" + std::to_string(slice->track) + R"(, "ts": )" + microseconds(slice->begin_ns - zero);
     std::string line = ",\n{\"ph\": \"X\", " + at + R"(, "dur": )" + microseconds(slice->ns) + R"(, "cat": ")" +
-                       category[kind] + R"(", "name": )" + quoted(names_[slice->name]) + R"(, "args": {")" +
+                       category[kind] + R"(", "name": )" + in_json(names_[slice->name]) + R"(, "args": {")" +
                        counted[kind] + "\": " + std::to_string(slice->count);
     if (slice->message) line += R"(, "message": ")" + number(slice->message) + '"';
     if (slice->cause) line += R"(, "cause": ")" + number(slice->cause) + '"';

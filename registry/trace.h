@@ -22,7 +22,7 @@ namespace muster {
 /// Of one registry, on its thread. Must outlive its recording (EntityRegistry::set_trace); may be written afterwards.
 class Trace {
  public:
-  /// `slices_max`: at least 1; 72 bytes each, taken as they come.
+  /// `slices_max`: at least 1; 64 bytes each, taken as they come.
   explicit Trace(std::size_t slices_max = std::size_t{1} << 18);
 
   std::size_t slices() const noexcept { return slices_.size(); }

@@ -17,6 +17,7 @@
 #include "server/plugins.h"
 #include "server/schema_file.h"
 #include "server/server.h"
+#include "server/trace_file.h"
 #include "server/world/world.h"
 
 namespace {
@@ -40,6 +41,7 @@ struct Arguments {
   std::string listen = "127.0.0.1:7717";
   std::string unix_path;
   std::string token_file;
+  std::string trace_file;
   double hz = 0;
   std::uint32_t workers = 1;
   bool make_new = false, must_exist = false, quiet = false;
@@ -66,6 +68,19 @@ std::expected<std::string, std::string> read_token(const std::string& path) {
   return token;
 }
 
+/// A world is served all the same where its trace cannot be written.
+void begin_trace(TraceFile& file, EntityRegistry& registry) {
+  if (file.path().empty()) return;
+  if (const auto begun = file.begin(registry); !begun) spdlog::error("no trace is recorded: {}", begun.error());
+}
+void end_trace(TraceFile& file) {
+  if (!file.recording()) return;
+  if (const auto written = file.end(); !written)
+    spdlog::error("the trace is lost: {}", written.error());
+  else
+    spdlog::info("trace of {} slices in {}, {} left out", file.trace().slices(), file.path(), file.trace().left_out());
+}
+
 int serve(const Arguments& arguments) {
   std::vector<std::vector<std::byte>> schemas;
   for (const std::string& path : arguments.schemas) {
@@ -83,6 +98,7 @@ int serve(const Arguments& arguments) {
     return complain(exit_plugin, error.what());
   }
 
+  TraceFile trace(arguments.trace_file);  // outlives the world that records into it
   std::optional<World> world;
   std::string schema_error;
   try {
@@ -108,6 +124,7 @@ int serve(const Arguments& arguments) {
     if (!schema_error.empty()) return complain(exit_schema, schema_error);
     return complain(error.code() == WorldErrorCode::setup ? exit_plugin : exit_world, error.what());
   }
+  begin_trace(trace, world->registry());
   const bool is_new = world->is_new();
   if (is_new) {
     try {
@@ -157,6 +174,7 @@ int serve(const Arguments& arguments) {
   ::signal(SIGINT, SIG_DFL);
   running = nullptr;
   const auto saved = world->try_commit();
+  end_trace(trace);
   if (!saved) return complain(exit_save, std::string("not saved: ") + saved.error().what());
   spdlog::info("saved at sequence {}: {} rows written", saved->sequence, saved->rows_written);
   return exit_done;
@@ -186,6 +204,10 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0u, 256u))
       ->capture_default_str();
   app.add_option("--token-file", arguments.token_file, "a file whose first line is the token; otherwise one is drawn");
+  app.add_option(
+      "--trace", arguments.trace_file,
+      "records what the world does and writes the newest 262,144 slices of time into this file when it stops, "
+      "for ui.perfetto.dev");
   auto* make_new = app.add_flag("--new", arguments.make_new, "the world must not be there yet");
   app.add_flag("--existing", arguments.must_exist, "the world must be there")->excludes(make_new);
   app.add_flag("--quiet", arguments.quiet, "log warnings and errors only; the token is then in the address file");

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Plugins in a running server: what keeps it from starting, and `muster reload`.
+"""Plugins in a running server: what keeps it from starting, `muster reload`, and the trace of what their handlers did.
 
 `run.py MUSTER SERVER FOLDER`; FOLDER has the builds. The last line is `N passed, N failed`."""
+import json
 import pathlib
 import shutil
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import programs  # noqa: E402
@@ -132,10 +134,81 @@ def a_server_without_plugins_says_so(folder):
     equal(folder.run("reload", exit=1), "muster: this server has no plugins\n")
 
 
+def slices(file):
+    """(category, name, begin, end, args) of a trace, in the order of their beginnings; times in ns."""
+    found = [(event["cat"], event["name"], round(event["ts"] * 1000), round((event["ts"] + event["dur"]) * 1000),
+              event["args"]) for event in json.loads(file.read_text())["traceEvents"] if event["ph"] == "X"]
+    return sorted(found, key=lambda slice: slice[2])
+
+
+def within(inner, outer):
+    return outer[2] <= inner[2] and inner[3] <= outer[3]
+
+
+def a_server_writes_a_trace_of_what_its_handlers_did(folder):
+    """Begun with --trace, whole when the server ended; nothing of the world depends on it."""
+    folder.put("counter_first")
+    folder.serve_counter()
+    folder.step()
+    folder.stop_counter()
+    file = folder.path / "trace.json"
+    folder.serve_counter("--trace", file)
+    equal(file.stat().st_size, 0)
+    equal(folder.step(), 2)
+    folder.put("counter_second")
+    folder.run("reload")
+    equal(folder.step(), 4)
+    hash = folder.json("info", "--hash")["hash"]
+    folder.stop_counter()
+    found = slices(file)
+    batches = [slice for slice in found if slice[:2] == ("batch", "counter.Step")]
+    equal(len(batches), 2)
+    for batch in batches:
+        equal(batch[4], {"messages": 1})
+        called = [slice for slice in found if slice[0] == "handler" and within(slice, batch)]
+        equal([slice[1] for slice in called if slice[1] != "(unnamed handler)"], ["counter.step", "counter.sum"])
+        equal([slice[4] for slice in called], [{"rows": 1}] * len(called))
+        assert [slice for slice in found if slice[:2] == ("input", "flush") and within(batch, slice)], found
+    folder.serve_counter()
+    equal(folder.json("info", "--hash")["hash"], hash)
+    folder.stop_counter()
+
+
+def a_world_that_ticks_can_be_traced_for_long(folder):
+    """The passes are there, and one after another."""
+    folder.put("counter_first")
+    file = folder.path / "trace.json"
+    folder.serve_counter("--trace", file, "--hz", "500", "--workers", "2")
+    time.sleep(0.5)
+    folder.stop_counter()
+    ticks = [slice for slice in slices(file) if slice[:2] == ("batch", "muster.Update")]
+    assert len(ticks) > 10, len(ticks)
+    for before, after in zip(ticks, ticks[1:]):
+        assert before[3] <= after[2], (before, after)
+
+
+def a_trace_that_cannot_be_written_stops_nothing(folder):
+    """It is said in the log, and the world is served and saved."""
+    folder.put("counter_first")
+    nowhere = folder.path / "nowhere/trace.json"
+    for file, what in {str(nowhere): f"no trace is recorded: {nowhere}: No such file or directory",
+                       str(folder.path): f"no trace is recorded: {folder.path}: Is a directory",
+                       "/dev/full": "the trace is lost: /dev/full: No space left on device"}.items():
+        folder.serve_counter("--trace", file)
+        count = folder.step()
+        folder.stop_counter()
+        said = folder.process.stderr.read()
+        assert what in said, said
+        folder.serve_counter()
+        equal(folder.count(), count)
+        folder.stop_counter()
+
+
 TESTS = [a_server_says_what_is_wrong_with_its_plugin,
          muster_reload_changes_what_a_running_world_does_and_keeps_its_state,
          a_world_that_ticks_is_reloaded_between_two_ticks, a_reload_that_fails_leaves_the_running_build,
-         a_server_without_plugins_says_so]
+         a_server_without_plugins_says_so, a_server_writes_a_trace_of_what_its_handlers_did,
+         a_world_that_ticks_can_be_traced_for_long, a_trace_that_cannot_be_written_stops_nothing]
 
 
 if __name__ == "__main__":
