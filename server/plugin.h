@@ -97,6 +97,16 @@ inline void put_error(const char* what, char* error, std::size_t error_bytes) no
   error[i] = '\0';
 }
 
+/// What every plugin says, its functions not yet filled in.
+constexpr MusterPlugin plugin_named(const char* name, const char* build) noexcept {
+  MusterPlugin plugin{};
+  plugin.abi_version = muster_plugin_abi;
+  plugin.layout = muster_plugin_layout;
+  plugin.name = name;
+  plugin.build = build;
+  return plugin;
+}
+
 /// What f returns; where it throws, false and the reason.
 template <class F>
 bool without_throwing(char* error, std::size_t error_bytes, F&& f) noexcept {
@@ -165,11 +175,7 @@ struct PluginClass {
 /// A plugin that is an install function, as a World takes it.
 template <Handlers (*Install)(EntityRegistry&)>
 constexpr MusterPlugin plugin_of(const char* name, const char* build) noexcept {
-  MusterPlugin plugin{};
-  plugin.abi_version = muster_plugin_abi;
-  plugin.layout = muster_plugin_layout;
-  plugin.name = name;
-  plugin.build = build;
+  MusterPlugin plugin = detail::plugin_named(name, build);
   plugin.create = &detail::create_plugin<Install>;
   plugin.destroy = &detail::destroy_plugin;
   return plugin;
@@ -188,11 +194,7 @@ constexpr MusterPlugin plugin_of(const char* name, const char* build) noexcept {
 ///   std::expected<void, std::string> take_over(std::uint32_t version, std::span<const std::byte>)
 template <class Game>
 constexpr MusterPlugin plugin_of(const char* name, const char* build) noexcept {
-  MusterPlugin plugin{};
-  plugin.abi_version = muster_plugin_abi;
-  plugin.layout = muster_plugin_layout;
-  plugin.name = name;
-  plugin.build = build;
+  MusterPlugin plugin = detail::plugin_named(name, build);
   plugin.create = &detail::PluginClass<Game>::create;
   plugin.destroy = &detail::PluginClass<Game>::destroy;
   if constexpr (requires(Game& game, EntityRegistry& registry) { game.begin(registry); })

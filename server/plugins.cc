@@ -5,7 +5,7 @@
 
 namespace muster {
 
-/// Of one registry, in the order of the libraries. Ended by its Handlers.
+/// Of one registry, in the order of the libraries; the last one ends first. Ended by its Handlers.
 struct Plugins::Instances {
   const EntityRegistry* registry = nullptr;
   std::vector<Installed> all;
@@ -122,26 +122,19 @@ std::expected<std::vector<ReloadedPlugin>, std::string> Plugins::reload(EntityRe
 
 void Plugins::rehearse(const EntityRegistry& registry, const std::vector<Exchange>& exchanges) const {
   EntityRegistry empty;
-  std::vector<Installed> all;
-  // Instances go before the registry, the last one first.
-  struct End {
-    std::vector<Installed>& all;
-    ~End() {
-      while (!all.empty()) all.pop_back();
-    }
-  } const end{all};
+  Instances made;  // go before the registry
   for (std::size_t i = 0; i < libraries_.size(); ++i) {
     const auto found = std::ranges::find(exchanges, i, &Exchange::place);
     const bool is_new = found != exchanges.end();
     const Library& library = is_new ? found->after : libraries_[i];
     empty.begin_part(part_of(i));
     try {
-      all.push_back({library, library->create(empty)});
+      made.all.push_back({library, library->create(empty)});
     } catch (const PluginError& error) {
       if (is_new) throw;
       throw PluginError(exchanges.front().after->path() + ": does not go with another plugin: " + error.what());
     }
-    if (is_new && found->state) library->take_over(all.back().instance, *found->state);
+    if (is_new && found->state) library->take_over(made.all.back().instance, *found->state);
   }
   for (const auto& type : empty.storage().components())
     if (type->ops)
