@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "schema/hash.h"
+
 namespace muster {
 
 std::uint64_t Observer::clock_ns() noexcept {
@@ -111,13 +113,11 @@ void Observer::add_messages(TypeId type, std::uint64_t messages, const Receipt& 
 
 void Observer::add_input(std::string_view what, std::uint64_t sequence, std::uint64_t begin_ns) {
   if (!trace_) return;
-  trace_->add(
-      {.begin_ns = begin_ns,
-       .ns = clock_ns() - begin_ns,
-       .count = sequence,
-       .name = trace_->name(
-           (std::uint64_t{1} << 62) | static_cast<unsigned char>(what[0]) | (std::uint64_t{what.size()} << 8), what),
-       .kind = Trace::Kind::input});
+  trace_->add({.begin_ns = begin_ns,
+               .ns = clock_ns() - begin_ns,
+               .count = sequence,
+               .name = trace_->name((std::uint64_t{1} << 62) | (hash64(what) >> 2), what),
+               .kind = Trace::Kind::input});
 }
 
 std::vector<HandlerFigures> Observer::handlers() const {
