@@ -5,6 +5,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 # Folders of C++ sources; the first part of a path that an #include in quotes may begin with.
 FOLDERS = ("schema", "messages", "registry", "server", "client", "include", "examples", "bench", "tests")
@@ -49,23 +50,31 @@ def includes(text):
     return [(code.count("\n", 0, match.start()) + 1, match.group(1), match.group(2)) for match in _INCLUDE.finditer(code)]
 
 
+def _existing(folders, file, quote, name):
+    """(path from its folder, file) of what is included, None where it is not of the tree."""
+    folders = [pathlib.Path(folder) for folder in folders]
+    if quote == "<":
+        here = [(name, folder / "include" / name) for folder in folders if name.startswith("muster/")]
+    else:
+        here = [(name, folder / name) for folder in folders]
+        beside = file.parent / name  # as generated headers include one another
+        here += [(str(beside.relative_to(folder)), beside) for folder in reversed(folders) if beside.is_relative_to(folder)]
+    return next(((path, there) for path, there in here if there.is_file()), None)
+
+
 def reached(folders, files):
-    """{path as included: file} of everything of the tree that these files include, directly or not. Folders are where an
-    include in quotes is looked for: the source and the build root. One that is in none of them raises LookupError."""
+    """{path from its folder: file} of everything of the tree that these files include, directly or not. Folders are where
+    an include in quotes is looked for, the source and the build root; after them, beside the file that includes it. One
+    that is nowhere raises LookupError."""
     found, waiting = {}, list(files)
     while waiting:
         file = pathlib.Path(waiting.pop())
         for line, quote, name in includes(file.read_text(encoding="utf-8", errors="replace")):
-            if name in found:
-                continue
-            here = [pathlib.Path(folder) / name for folder in folders]
-            if quote == "<":
-                here = [pathlib.Path(folder) / "include" / name for folder in folders if name.startswith("muster/")]
-            existing = [path for path in here if path.is_file()]
-            if existing:
-                found[name] = existing[0]
-                waiting.append(existing[0])
-            elif quote == '"':
+            there = _existing(folders, file, quote, name)
+            if there and there[0] not in found:
+                found[there[0]] = there[1]
+                waiting.append(there[1])
+            elif not there and quote == '"':
                 raise LookupError(f"{file}:{line}: {name} is in none of {', '.join(map(str, folders))}")
     return dict(sorted(found.items()))
 
@@ -92,3 +101,26 @@ def run_check(find, self_test):
     found = list(find(sys.argv[1]))
     print("\n".join(found))
     sys.exit(bool(found))
+
+
+def self_test():
+    with tempfile.TemporaryDirectory() as path:
+        root = pathlib.Path(path)
+        tree = {"a/one.h": '#include "a/two.h"\n#include <muster/x.h>\n#include <vector>\n', "a/two.h": '#include "one.h"\n',
+                "include/muster/x.h": '// #include "no.h"\n', "build/a/made.h": '#include "other.h"\n#include "a/one.h"\n',
+                "build/a/other.h": "", "lost.h": '#include "nowhere.h"\n'}
+        for name, text in tree.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        folders, one = [root, root / "build"], {"a/one.h", "a/two.h", "muster/x.h"}
+        failures = [f"{name}: {found}" for name, expected in (("a/one.h", one), ("build/a/made.h", one | {"a/other.h"}))
+                    if (found := set(reached(folders, [root / name]))) != expected]
+        try:
+            failures.append(f"lost.h: {reached(folders, [root / 'lost.h'])}")
+        except LookupError as error:
+            failures += [] if "nowhere.h is in none of" in str(error) else [str(error)]
+    return self_tested(3, failures)
+
+
+if __name__ == "__main__":
+    sys.exit(self_test())
