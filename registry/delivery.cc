@@ -6,18 +6,13 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include "registry/clock.h"
 #include "registry/fatal.h"
 #include "registry/parallel_pass.h"
 
 namespace muster {
 
 namespace {
-
-/// For handlers that ask for no entity: their rows are never looked at.
-Chunk& no_chunk() noexcept {
-  static Chunk chunk;
-  return chunk;
-}
 
 std::string_view text_in(std::span<const std::byte> table) noexcept {
   const auto* root = flatbuffers::GetRoot<flatbuffers::Table>(table.data());
@@ -62,13 +57,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
     case BatchKind::each: {
       const std::uint32_t end =
           begin + static_cast<std::uint32_t>(std::min<std::uint64_t>(header.count - begin, messages_max));
-      if (route->builtin)
-        for (std::uint32_t i = begin; i < end; ++i) {
-          begin_message();
-          builtin(batch, *route, batch.target(i), batch.payload(i), receipt);
-        }
-      else
-        items(batch, *route, begin, end, receipt);
+      each(batch, *route, begin, end, receipt);
       cursor.message = end;
       return end == header.count;
     }
@@ -153,15 +142,7 @@ void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receip
     return;
   }
   // Who is alive and has somebody does not change while a run is delivered: structure changes are queued.
-  for (const std::byte* item = run.first; item != end; item += run.bytes) {
-    const Row row = storage.find(target_of(item));
-    if (!row)
-      ++receipt.dead;
-    else if (route.somebody(*row.chunk))
-      ++receipt.handled;
-    else
-      ++receipt.unhandled;
-  }
+  for (const std::byte* item = run.first; item != end; item += run.bytes) count_target(route, target_of(item), receipt);
   for (const Handler* handler : route.active) call(*handler, run);
 }
 
@@ -186,15 +167,7 @@ void Delivery::one(MessageRoute& route, Row row, void* message) {
 
 void Delivery::to_span(MessageRoute& route, std::span<const Entity> targets, const std::byte* payload,
                        std::uint32_t bytes, bool table, Receipt& receipt) {
-  for (const Entity target : targets) {
-    const Row row = context_.storage.find(target);
-    if (!row)
-      ++receipt.dead;
-    else if (route.somebody(*row.chunk))
-      ++receipt.handled;
-    else
-      ++receipt.unhandled;
-  }
+  for (const Entity target : targets) count_target(route, target, receipt);
   // A copy per target where a handler may change or end it: the handlers after it see that.
   const bool copies = route.writes_message && !table;
   std::vector<std::uint8_t>& ended = ended_;
@@ -277,9 +250,9 @@ bool Delivery::call_counted(const Handler& handler, void* message, Chunk& chunk,
   const bool timed = observer_->times_single(handler);
   observer_->add_rows(handler, end - begin);
   if (!timed) return call_uncounted(handler, message, chunk, begin, end, columns);
-  const std::uint64_t from = Observer::clock_ns();
+  const std::uint64_t from = steady_ns();
   const bool consumed = call_uncounted(handler, message, chunk, begin, end, columns);
-  observer_->add_single(handler, from, Observer::clock_ns());
+  observer_->add_single(handler, from, steady_ns());
   return consumed;
 }
 
@@ -291,9 +264,9 @@ void Delivery::to_world(MessageRoute& route, void* message, Receipt& receipt) {
     for (const Handler* handler : route.active) called |= over_world(*handler, message);
   } else if (!parallel_->deliver(route, message, called)) {
     for (Handler* handler : route.active) {
-      const double begin = ParallelPass::clock_ns();
+      const std::uint64_t begin = steady_ns();
       called |= over_world(*handler, message);
-      ParallelPass::learn(*handler, ParallelPass::rows_of(*handler), ParallelPass::clock_ns() - begin);
+      ParallelPass::learn(*handler, ParallelPass::rows_of(*handler), ns_since(begin));
     }
   }
   ++(called ? receipt.handled : receipt.unhandled);

@@ -49,6 +49,15 @@ class Delivery {
   /// Delivers at most `messages_max` messages from the cursor on and moves it. True when the batch is done. A batch to
   /// a span counts as one message. Adds to the receipt.
   bool deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_t messages_max, Receipt& receipt);
+  /// Messages [begin, end) of a batch of kind each.
+  void each(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end, Receipt& receipt) {
+    if (!route.builtin) [[likely]]
+      return items(batch, route, begin, end, receipt);
+    for (std::uint32_t i = begin; i < end; ++i) {
+      begin_message();
+      builtin(batch, route, batch.target(i), batch.payload(i), receipt);
+    }
+  }
   /// POD messages to one entity each, [begin, end) of a batch of kind each. Not for those that the registry acts on.
   void items(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end, Receipt& receipt) {
     const BatchHeader& header = batch.header();
@@ -103,6 +112,16 @@ class Delivery {
     context_.running = site.handler;
     site.run(context_, site, message, *row.chunk, row.row);
     context_.running = nullptr;
+  }
+  /// What becomes of a message for this target: dead, handled or unhandled.
+  void count_target(const MessageRoute& route, Entity target, Receipt& receipt) const noexcept {
+    const Row row = context_.storage.find(target);
+    if (!row)
+      ++receipt.dead;
+    else if (route.somebody(*row.chunk))
+      ++receipt.handled;
+    else
+      ++receipt.unhandled;
   }
   void to_span(MessageRoute& route, std::span<const Entity> targets, const std::byte* payload, std::uint32_t bytes,
                bool table, Receipt& receipt);

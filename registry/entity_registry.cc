@@ -6,6 +6,7 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include "registry/clock.h"
 #include "registry/registry_impl.h"
 #include "registry/schedule.h"
 #include "registry/thrown.h"
@@ -59,7 +60,7 @@ std::uint64_t EntityRegistry::Impl::begin_batch() {
   if (!watch) [[likely]]
     return 0;
   watch->next_call();
-  return Observer::clock_ns();
+  return steady_ns();
 }
 
 Receipt EntityRegistry::Impl::deliver_input(const BatchView& batch, InputKind kind, std::uint64_t author,
@@ -69,14 +70,7 @@ Receipt EntityRegistry::Impl::deliver_input(const BatchView& batch, InputKind ki
   receipt.sequence = envelope.sequence;
   const std::uint64_t begin_ns = begin_batch(), first = delivery.next_number();
   if (MessageRoute* route = types.route(batch.type()); batch.kind() == BatchKind::each && route) [[likely]] {
-    const std::uint32_t count = batch.count();
-    if (!route->builtin)
-      delivery.items(batch, *route, 0, count, receipt);
-    else
-      for (std::uint32_t i = 0; i < count; ++i) {
-        delivery.begin_message();
-        delivery.builtin(batch, *route, batch.target(i), batch.payload(i), receipt);
-      }
+    delivery.each(batch, *route, 0, batch.count(), receipt);
   } else if ((kind == InputKind::inbox || author != 0) && batch.kind() == BatchKind::timed && batch.timer() != 0) {
     receipt.refused = 1;  // ids of timers are the registry's to give
     receipt.refusal = {RefusalCode::bad_value, {}, batch.type()};
@@ -87,10 +81,7 @@ Receipt EntityRegistry::Impl::deliver_input(const BatchView& batch, InputKind ki
   if (Observer* const watch = watching()) [[unlikely]]
     watch->add_batch(batch, batch.kind() == BatchKind::shared ? 1 : batch.count(), receipt, true, begin_ns,
                      {.first = first});
-  counters.messages += receipt.handled + receipt.unhandled + receipt.dead + receipt.refused;
-  counters.unhandled += receipt.unhandled;
-  counters.dead += receipt.dead;
-  counters.refused += receipt.refused;
+  counters.add(receipt);
   for (InputSink* sink : receipt_sinks_of(kind)) sink->on_receipt(envelope, receipt);
   managers.tell_destroyed();
   return receipt;
@@ -119,9 +110,7 @@ bool EntityRegistry::Impl::gather(std::size_t batches_max, Receipt& sum) {
     if (Observer* const watch = watching()) [[unlikely]]
       watch->add_messages(bucket.route->type->id, bucket.count, one, true, begin_ns, {});
   }
-  counters.messages += all.handled + all.unhandled + all.dead;
-  counters.unhandled += all.unhandled;
-  counters.dead += all.dead;
+  counters.add(all);
   add_to(sum, all);
   for (std::size_t i = 0; i < batches; ++i) input.pop_front();
   return true;
@@ -170,10 +159,7 @@ bool EntityRegistry::Impl::deliver_cascade() {
     if (Observer* const watch = watching()) [[unlikely]]
       watch->add_batch(batch, delivered, receipt, false, begin_ns,
                        chain_of(batch, first, before, before + delivered, offset));
-    counters.messages += receipt.handled + receipt.unhandled + receipt.dead + receipt.refused;
-    counters.unhandled += receipt.unhandled;
-    counters.dead += receipt.dead;
-    counters.refused += receipt.refused;
+    counters.add(receipt);
     managers.tell_destroyed();
     if (done) {
       cursor = {};
@@ -250,7 +236,7 @@ class ObservedInput {
  public:
   ObservedInput(Impl& impl, std::string_view what) : impl_(impl), what_(what), sequence_(impl.sequence) {
     if (impl.counting) [[unlikely]]
-      begin_ns_ = Observer::clock_ns();
+      begin_ns_ = steady_ns();
   }
   ~ObservedInput() {
     if (begin_ns_ && impl_.sequence != sequence_) [[unlikely]]
@@ -299,10 +285,7 @@ Receipt EntityRegistry::push_sealed(std::span<const std::byte> bytes) {
   } catch (...) {
     handler_failed();
   }
-  r.counters.messages += receipt.handled + receipt.unhandled + receipt.dead + receipt.refused;
-  r.counters.unhandled += receipt.unhandled;
-  r.counters.dead += receipt.dead;
-  r.counters.refused += receipt.refused;
+  r.counters.add(receipt);
   if (!r.receipt_sinks_of(InputKind::push).empty()) tell_receipt(envelope, receipt);
   r.managers.tell_destroyed();
   if (!r.cascade.empty()) [[unlikely]]

@@ -63,6 +63,14 @@ struct RegistryCounters {
   std::uint64_t unhandled = 0, dead = 0, refused = 0;
   std::uint64_t carried = 0;    ///< times a cascade was cut short
   std::uint64_t overtaken = 0;  ///< times carried messages went behind a new input
+
+  /// What became of messages that were delivered.
+  void add(const Receipt& receipt) noexcept {
+    messages += receipt.handled + receipt.unhandled + receipt.dead + receipt.refused;
+    unhandled += receipt.unhandled;
+    dead += receipt.dead;
+    refused += receipt.refused;
+  }
 };
 
 /// The parts of a registry that its inlined calls use. Owned by the registry.

@@ -4,6 +4,11 @@
 
 namespace muster {
 
+Chunk& no_chunk() noexcept {
+  static Chunk chunk;
+  return chunk;
+}
+
 void Handler::bind(Archetype& archetype) {
   if (bound.size() <= archetype.number) bound.resize(archetype.number + 1, nullptr);
   std::size_t values = 0;

@@ -54,6 +54,9 @@ struct RunContext {
   const Handler* running = nullptr;  ///< who is being called, for error texts
 };
 
+/// In place of a chunk, for handlers that ask for no entity: its rows are never looked at.
+Chunk& no_chunk() noexcept;
+
 /// Calls the handler for rows [begin, end) of a chunk, with one message. `message` points to the POD, or, for tables, to
 /// a std::span<const std::byte>. `columns` has a slot per value term with source self. True: the message is consumed.
 using RunRows = bool (*)(RunContext&, const Handler&, void* message, Chunk&, std::uint32_t begin, std::uint32_t end,

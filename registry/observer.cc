@@ -1,16 +1,9 @@
 #include "registry/observer.h"
 
-#include <chrono>
-
+#include "registry/clock.h"
 #include "schema/hash.h"
 
 namespace muster {
-
-std::uint64_t Observer::clock_ns() noexcept {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-          .count());
-}
 
 Observer::Entry& Observer::entry(const Handler& handler) {
   if (handler.ordinal >= entries_.size()) entries_.resize(handler.ordinal + 1);
@@ -37,11 +30,11 @@ MessageFigures& Observer::entry(TypeId type) {
 void Observer::Scope::begin() {
   observer_->in_scope_ = true;
   rows_ = observer_->entry(handler_).figures.rows;
-  begin_ns_ = clock_ns();
+  begin_ns_ = steady_ns();
 }
 
 void Observer::Scope::end() {
-  const std::uint64_t ns = clock_ns() - begin_ns_;
+  const std::uint64_t ns = steady_ns() - begin_ns_;
   observer_->in_scope_ = false;
   HandlerFigures& figures = observer_->entry(handler_).figures;
   figures.ns += ns;
@@ -91,7 +84,7 @@ void Observer::add_batch(const BatchView& batch, std::uint64_t messages, const R
 
 void Observer::add_messages(TypeId type, std::uint64_t messages, const Receipt& receipt, bool from_outside,
                             std::uint64_t begin_ns, const Chain& chain) {
-  const std::uint64_t ns = clock_ns() - begin_ns;
+  const std::uint64_t ns = steady_ns() - begin_ns;
   MessageFigures& figures = entry(type);
   (from_outside ? figures.pushed : figures.caused) += messages;
   figures.handled += receipt.handled;
@@ -114,7 +107,7 @@ void Observer::add_messages(TypeId type, std::uint64_t messages, const Receipt& 
 void Observer::add_input(std::string_view what, std::uint64_t sequence, std::uint64_t begin_ns) {
   if (!trace_) return;
   trace_->add({.begin_ns = begin_ns,
-               .ns = clock_ns() - begin_ns,
+               .ns = steady_ns() - begin_ns,
                .count = sequence,
                .name = trace_->name((std::uint64_t{1} << 62) | (hash64(what) >> 2), what),
                .kind = Trace::Kind::input});

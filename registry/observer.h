@@ -21,7 +21,6 @@ class Observer {
   Observer(const TypeTable& types, Trace* trace) : types_(types), trace_(trace) {}
 
   void set_trace(Trace* trace) noexcept { trace_ = trace; }
-  static std::uint64_t clock_ns() noexcept;
 
   // --- handlers ---
 

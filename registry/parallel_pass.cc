@@ -1,8 +1,8 @@
 #include "registry/parallel_pass.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "registry/clock.h"
 #include "registry/delivery.h"
 #include "registry/thrown.h"
 #include "registry/types_known.h"
@@ -18,11 +18,6 @@ constexpr double assumed_row_ns = 100;  // where every pass is to be spread
 constexpr double branch_row_ns = 4;     // finding out which branch a row belongs to
 constexpr std::uint32_t tasks_per_worker = 32;
 
-Chunk& no_chunk() noexcept {
-  static Chunk chunk;
-  return chunk;
-}
-
 }  // namespace
 
 struct alignas(64) ParallelPass::Worker final : Turn {
@@ -33,9 +28,9 @@ struct alignas(64) ParallelPass::Worker final : Turn {
         context{parts.storage, outbox, spawner, parts.registry} {}
   void take() override {
     if (has_turn) return;
-    const double begin = clock_ns();
+    const std::uint64_t begin = steady_ns();
     pass.wait_turn(task);
-    waited_ns = clock_ns() - begin;
+    waited_ns = ns_since(begin);
     has_turn = true;
   }
 
@@ -58,12 +53,6 @@ ParallelPass::ParallelPass(PassParts parts, Executor& executor, std::uint64_t se
 ParallelPass::~ParallelPass() = default;
 
 // --- whether ---
-
-double ParallelPass::clock_ns() noexcept {
-  return static_cast<double>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-          .count());
-}
 
 std::uint64_t ParallelPass::rows_of(const Handler& handler) noexcept {
   if (handler.once) return 1;
@@ -327,7 +316,7 @@ void ParallelPass::run(Task& task, std::uint32_t number, Worker& worker) {
   running_here() = &handler;
   turn_here() = &worker;
   task.first_batch = worker.arena.batches();
-  task.begin_ns = clock_ns();
+  task.begin_ns = steady_ns();
   guarded(handler, parts_.types, [&] {
     if (handler.once) {
       handler.rows(worker.context, handler, message_, no_chunk(), 0, 1, nullptr);
@@ -342,7 +331,7 @@ void ParallelPass::run(Task& task, std::uint32_t number, Worker& worker) {
       }
     }
   });
-  task.ns = clock_ns() - task.begin_ns - worker.waited_ns;
+  task.ns = ns_since(task.begin_ns) - worker.waited_ns;
   task.turned = worker.has_turn;
   worker.arena.seal();
   task.batches = worker.arena.batches() - task.first_batch;
@@ -442,8 +431,7 @@ void ParallelPass::tell_observer() {
       if (task.branch != ~0u)
         for (const Branches::Run& run : branches_.runs(task.branch))
           if (handler.columns(*run.chunk->archetype)) rows += run.end - run.begin;
-      observer_->add_task(handler, task.worker, static_cast<std::uint64_t>(task.begin_ns),
-                          static_cast<std::uint64_t>(task.ns), rows);
+      observer_->add_task(handler, task.worker, task.begin_ns, static_cast<std::uint64_t>(task.ns), rows);
     }
     observer_->add_ns(handler, static_cast<std::uint64_t>(ns));
   }
@@ -461,7 +449,7 @@ bool ParallelPass::deliver(MessageRoute& route, void* message, bool& called) {
     return false;
   }
   ++counters_.spread;
-  const double begin = clock_ns();
+  const std::uint64_t begin = steady_ns();
   schedule_ = &schedule;
   message_ = message;
   nodes_.assign(schedule.nodes.size(), {});
@@ -479,7 +467,7 @@ bool ParallelPass::deliver(MessageRoute& route, void* message, bool& called) {
     tell_observer();
   if (serial_below_ns_ > 0) {
     // Where the processors are busy with others, workers may be worse than none: then rest from them, for longer each time.
-    schedule.gain += ((clock_ns() - begin) / std::max(total_ns, 1.0) - schedule.gain) / 4;
+    schedule.gain += (ns_since(begin) / std::max(total_ns, 1.0) - schedule.gain) / 4;
     if (schedule.gain > 1.1) {
       schedule.rest = std::min(std::max(schedule.rest * 2, 8u), 512u);
       schedule.serially = schedule.rest;

@@ -56,7 +56,6 @@ class ParallelPass {
   bool deliver(MessageRoute& route, void* message, bool& called);
   /// What a handler took for its rows of a pass, so that the next one is judged by it.
   static void learn(Handler& handler, std::uint64_t rows, double ns) noexcept;
-  static double clock_ns() noexcept;
   static std::uint64_t rows_of(const Handler& handler) noexcept;
   const PassCounters& counters() const noexcept { return counters_; }
   /// Told what tasks did, at the end of a pass; null: nobody is.
@@ -75,7 +74,7 @@ class ParallelPass {
     std::uint32_t branch = ~0u;                // instead of pieces
     std::uint32_t worker = 0;                  // who did it
     std::size_t first_batch = 0, batches = 0;  // of what it pushed, among the worker's
-    double begin_ns = 0;
+    std::uint64_t begin_ns = 0;
     double ns = 0;        // without waiting
     bool turned = false;  // it took its turn
   };

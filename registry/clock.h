@@ -1,0 +1,17 @@
+// What measuring reads. Nothing of it is state.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace muster {
+
+/// Of a clock that never goes back; only differences mean anything. Any thread.
+inline std::uint64_t steady_ns() noexcept {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count());
+}
+inline double ns_since(std::uint64_t begin_ns) noexcept { return static_cast<double>(steady_ns() - begin_ns); }
+
+}  // namespace muster
