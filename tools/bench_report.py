@@ -27,7 +27,10 @@ def rows_of(names):
     machine = {}
     for name in names:
         with open(name, encoding="utf-8") as file:
-            result = json.load(file)
+            text = file.read()
+        if not text:  # of a program none of whose rows were asked for
+            continue
+        result = json.loads(text)
         context = result["context"]
         machine = {"date": context["date"][:10], "cores": context["num_cpus"], "mhz": context["mhz_per_cpu"]}
         for run in result["benchmarks"]:
