@@ -8,8 +8,8 @@
 #include "registry/thread_pool.h"
 #include "tests/skirmish/battle.h"
 
-/// Every pass is spread, however light; compares all hashes after each of `parts`.
-inline void fight_on_several_workers(std::uint32_t entities, std::uint32_t parts, std::uint32_t ticks_each) {
+/// Every pass is spread, however light; compares all hashes after each of `parts`. Returns the last one.
+inline std::uint64_t fight_on_several_workers(std::uint32_t entities, std::uint32_t parts, std::uint32_t ticks_each) {
   muster::ThreadPool two(2), four(4);
   const muster::RegistryOptions on_two{.executor = &two, .pass_serial_below_ns = 0};
   const muster::RegistryOptions on_four{.executor = &four, .pass_serial_below_ns = 0};
@@ -29,4 +29,5 @@ inline void fight_on_several_workers(std::uint32_t entities, std::uint32_t parts
   std::uint32_t lost = 0;
   a.registry.each<skirmish::Army>([&](const skirmish::Army& army) { lost += army.lost; });
   CHECK(lost > 100);  // there was a battle to agree on
+  return a.registry.hash();
 }
