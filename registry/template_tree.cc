@@ -78,7 +78,7 @@ Text TemplateTree::text(std::string_view content) {
 TemplateTree::Node* TemplateTree::find(std::string_view path) {
   Node* node = &root_;
   for (const std::string& step : path_names(path))
-    if (!(node = node->child(step))) return nullptr;
+    if (node = node->child(step); !node) return nullptr;
   return node;
 }
 

@@ -47,7 +47,7 @@ std::uint32_t Conversation::frame_bytes_max() const noexcept {
   return welcomed() ? desk_.limits().frame_bytes_max : desk_.limits().hello_bytes_max;
 }
 
-Conversation::Outcome Conversation::refuse(session::Fault fault, std::uint64_t request) {
+Conversation::Outcome Conversation::refuse(const session::Fault& fault, std::uint64_t request) {
   const bool closes = fault.closes;
   if (closes && said_) said_("closed: " + fault.text);
   outgoing_->fault(fault, request);

@@ -51,7 +51,7 @@ class Conversation {
   std::uint32_t frame_bytes_max() const noexcept;
 
  private:
-  Outcome refuse(session::Fault fault, std::uint64_t request);
+  Outcome refuse(const session::Fault& fault, std::uint64_t request);
   Outcome on_hello(const WireFrame& frame);
   Outcome on_session_message(const Judged& judged, std::uint64_t request);
   void send_schemas(std::uint64_t request);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 
 namespace muster {
 
@@ -151,9 +152,9 @@ void Plugins::rehearse(const EntityRegistry& registry, const std::vector<Exchang
 
 void Plugins::exchange(EntityRegistry& registry, Instances& running, std::vector<Exchange>& exchanges) {
   const auto end = [&](const Library Exchange::* whose) {
-    for (auto each = exchanges.rbegin(); each != exchanges.rend(); ++each) {
-      registry.remove_runtime_types([&](const RuntimeOps& ops) { return ((*each).*whose)->owns(&ops); });
-      running.all[each->place].instance.reset();
+    for (const Exchange& each : std::views::reverse(exchanges)) {
+      registry.remove_runtime_types([&](const RuntimeOps& ops) { return (each.*whose)->owns(&ops); });
+      running.all[each.place].instance.reset();
     }
   };
   const auto make = [&](const Library Exchange::* whose) {

@@ -67,7 +67,7 @@ struct World::Impl {
   Clock::time_point followed{};  // without hz: when the registry's clock was last set by the wall clock
   bool timers_wait = false;      // and whether it was left running
 
-  Impl(std::string path, WorldOptions given)
+  Impl(const std::string& path, WorldOptions given)
       : file(open_file(path, given)), options(std::move(given)), pool(make_pool(options)), registry(options.registry) {
     if (options.hz > 0) period_ns = 1e9 / options.hz;
   }
@@ -82,7 +82,7 @@ struct World::Impl {
   void follow_wall_clock();
 };
 
-World::World(std::string path, Install install, WorldOptions options) {
+World::World(std::string path, const Install& install, WorldOptions options) {
   const auto refuse = [&](WorldErrorCode code, const std::string& detail) -> void {
     throw WorldError(code, path, detail);
   };
@@ -147,14 +147,15 @@ Frame World::next_frame() {
 Frame World::Impl::next_tick_frame() {
   const nanoseconds period(static_cast<std::int64_t>(period_ns));
   if (!next_tick) next_tick = Clock::now() + period;
+  const Clock::time_point due = *next_tick;
   for (;;) {
     flush();
     if (stopped.load(std::memory_order_acquire)) return {};
     // Sleeping ends early on every arrival; what arrived is handled at once, not at the tick.
-    if (Clock::now() >= *next_tick || !wake->wait(*next_tick)) break;
+    if (Clock::now() >= due || !wake->wait(due)) break;
   }
   const Clock::time_point now = Clock::now();
-  Frame frame{.dt = static_cast<float>(1 / options.hz), .late_ns = since(*next_tick, now)};
+  Frame frame{.dt = static_cast<float>(1 / options.hz), .late_ns = since(due, now)};
   *next_tick += period;
   if (now - *next_tick > behind_max) next_tick = now + period;
 

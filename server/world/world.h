@@ -46,7 +46,7 @@ class World {
   /// runs first, on an empty registry, so that compiled types are known when saved ones come; it subscribes and adds types
   /// but pushes nothing. Types that only the file knows are kept, their components too.
   /// Throws WorldError; the file is then byte for byte as before.
-  World(std::string path, Install install, WorldOptions options = {});
+  World(std::string path, const Install& install, WorldOptions options = {});
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
