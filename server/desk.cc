@@ -19,7 +19,12 @@ std::uint64_t random_id() {
 }  // namespace
 
 Desk::Desk(EntityRegistry& registry, DeskHost host, ServerLimits limits)
-    : registry_(registry), host_(std::move(host)), limits_(limits), instance_(random_id()), watches_(registry) {
+    : registry_(registry),
+      host_(std::move(host)),
+      limits_(limits),
+      instance_(random_id()),
+      watches_(registry),
+      trace_(registry) {
   registry_.add_type<Set>();
   learn_types();
   sequence_ = registry_.sequence();
@@ -156,6 +161,7 @@ void Desk::after_flush(EntityRegistry& registry) {
   for (const Question& question : taken_) {
     if (question.batch.empty()) {
       watches_.close_all(*question.from);
+      trace_.leave(*question.from);
       return_unused(*question.from);
       const std::lock_guard lock(mutex_);
       participants_.erase(question.from->author);
@@ -349,6 +355,8 @@ void Desk::answer_one(const Question& question) {
     case TypeTraits<session::Save>::id: return save(to, question.request);
     case TypeTraits<session::Reload>::id:
       return reload(to, question.request, session::read<session::Reload>(batch).plugin);
+    case TypeTraits<session::BeginTrace>::id: return trace_.begin(to, question.request);
+    case TypeTraits<session::EndTrace>::id: return trace_.end(to, question.request);
     case TypeTraits<session::GetInfo>::id:
       return info(to, question.request, session::read<session::GetInfo>(batch).hash == 1);
     case TypeTraits<session::Watch>::id: {

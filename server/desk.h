@@ -23,6 +23,7 @@
 #include "server/participant.h"
 #include "server/reloaded_plugin.h"
 #include "server/server_limits.h"
+#include "server/session_trace.h"
 #include "server/watches.h"
 #include "server/world/flush_visitor.h"
 
@@ -116,6 +117,7 @@ class Desk final : public FlushVisitor, private InputSink {
   std::vector<Question> taken_;
   std::vector<Refused> refused_;
   Watches watches_;
+  SessionTrace trace_;
   std::size_t schemas_known_ = 0;
   std::uint64_t wake_due_ns_ = 0;  // steady clock, when the host was last asked to wake
 };

@@ -60,6 +60,9 @@ void rename(const Common& common, const std::string& entity, const std::string& 
 void save(const Common& common);
 void reload(const Common& common, const std::string& plugin);
 
+// --- trace.cc
+void trace(const Common& common, const std::string& path, double seconds);
+
 // --- templates.cc
 /// All of them, or the nodes of one.
 void templates(const Common& common, const std::string& name);

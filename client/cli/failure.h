@@ -15,7 +15,7 @@ enum class Exit : int {
   refused = 1,      ///< the world said no, or what was named is not there
   usage = 2,        ///< the command line makes no sense
   unreachable = 3,  ///< no server, or it does not let us in
-  bad_file = 4,     ///< a model or a world file cannot be read
+  bad_file = 4,     ///< a model or a world file cannot be read, a trace not written
 };
 
 struct Failure {

@@ -228,6 +228,17 @@ int main(int argc, char** argv) {
       "reload", "Have the server load a plugin's new build, while the world runs",
       [&](CLI::App& sub) { sub.add_option("PLUGIN", plugin, "Its name or file; all if left out"); },
       [&] { reload(common, plugin); });
+  std::string trace_file;
+  double seconds = 5;
+  command(
+      "trace", "Record what the world does for a while, for ui.perfetto.dev",
+      [&](CLI::App& sub) {
+        sub.add_option("FILE", trace_file, "Written here")->required();
+        sub.add_option("--seconds", seconds, "How long; Ctrl-C ends it earlier")
+            ->check(CLI::Range(0.0, 1e6))
+            ->capture_default_str();
+      },
+      [&] { trace(common, trace_file, seconds); });
 
   try {
     app.parse(argc, argv);

@@ -409,6 +409,30 @@ Result<session::Reloaded> Client::reload(std::string_view plugin) {
   return read_answer<session::Reloaded>(ask(session::Reload{.plugin = std::string(plugin)}));
 }
 
+Result<void> Client::begin_trace() {
+  auto begun = read_answer<session::TraceBegun>(ask(session::BeginTrace{}));
+  if (!begun) return std::unexpected(begun.error());
+  return {};
+}
+
+Result<session::TraceText> Client::end_trace() {
+  BatchBuilder builder;
+  session::append(builder, session::EndTrace{});
+  const auto request = send(builder.bytes());
+  if (!request) return std::unexpected(request.error());
+  auto frames = wait(*request);
+  if (!frames) return std::unexpected(frames.error());
+  session::TraceText whole;
+  for (Received& received : *frames) {
+    auto piece = read_answer<session::TraceText>(std::move(received));
+    if (!piece) return std::unexpected(piece.error());
+    whole.slices = piece->slices;
+    whole.left_out = piece->left_out;
+    whole.bytes.insert(whole.bytes.end(), piece->bytes.begin(), piece->bytes.end());
+  }
+  return whole;
+}
+
 Result<std::uint64_t> Client::save() {
   auto saved = read_answer<session::Saved>(ask(session::Save{}));
   if (!saved) return std::unexpected(saved.error());

@@ -185,6 +185,11 @@ class Client {
   Result<std::uint64_t> save();
   /// Has the server load a plugin again, by name or file; empty: all. Refused: the running build goes on.
   Result<session::Reloaded> reload(std::string_view plugin = {});
+  /// Has the server record what the world does, until end_trace or the end of this session. Refused where it is recorded
+  /// already.
+  Result<void> begin_trace();
+  /// What was recorded: all of its text, in Chrome's trace-event format.
+  Result<session::TraceText> end_trace();
 
   // --- watches
 

@@ -5,6 +5,8 @@
 import json
 import pathlib
 import shutil
+import signal
+import subprocess
 import sys
 import time
 
@@ -174,6 +176,55 @@ def a_server_writes_a_trace_of_what_its_handlers_did(folder):
     folder.stop_counter()
 
 
+def muster_trace_records_a_running_world_for_a_while(folder):
+    """One session at a time; its end, however it comes, ends the recording."""
+    folder.put("counter_first")
+    folder.serve_counter()
+    file = folder.path / "trace.json"
+
+    def begun(*arguments):
+        """A `muster trace` that records."""
+        process = folder.start(MUSTER, "trace", file, "--seconds", "60", *arguments, stdout=subprocess.PIPE)
+        until = time.monotonic() + 20
+        while not file.exists():
+            assert process.poll() is None and time.monotonic() < until
+            time.sleep(0.01)
+        return process
+
+    process = begun("--json")
+    equal(folder.step(), 1)
+    equal(folder.error(1, "trace", "other.json"), "the world is recorded or observed already")
+    assert not (folder.path / "other.json").exists()
+    process.send_signal(signal.SIGINT)
+    told = json.loads(process.communicate(timeout=20)[0])
+    equal(process.returncode, 0)
+    found = slices(file)
+    equal(told, {"file": str(file), "slices": len(found), "left_out": 0})
+    equal([slice[1] for slice in found if slice[0] == "handler"][:2], ["counter.step", "counter.sum"])
+
+    before = file.read_bytes()
+    equal(folder.error(4, "trace", "nowhere/trace.json"), "nowhere/trace.json: No such file or directory")
+    folder.error(4, "trace", "/dev/full", "--seconds", "0")
+    equal(file.read_bytes(), before)
+    file.unlink()
+    process = begun()
+    process.kill()
+    process.wait()
+    until = time.monotonic() + 20
+    while True:  # the server notices in its own time
+        ran = subprocess.run([MUSTER, "trace", "after.json", "--seconds", "0.1"], cwd=folder.path, check=False,
+                             env=folder.environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        if ran.returncode == 0:
+            break
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    slices(folder.path / "after.json")
+    folder.stop_counter()
+    folder.serve_counter("--trace", folder.path / "whole.json")
+    equal(folder.error(1, "trace", "other.json"), "the world is recorded or observed already")
+    folder.stop_counter()
+
+
 def a_world_that_ticks_can_be_traced_for_long(folder):
     """The passes are there, and one after another."""
     folder.put("counter_first")
@@ -208,6 +259,7 @@ TESTS = [a_server_says_what_is_wrong_with_its_plugin,
          muster_reload_changes_what_a_running_world_does_and_keeps_its_state,
          a_world_that_ticks_is_reloaded_between_two_ticks, a_reload_that_fails_leaves_the_running_build,
          a_server_without_plugins_says_so, a_server_writes_a_trace_of_what_its_handlers_did,
+         muster_trace_records_a_running_world_for_a_while,
          a_world_that_ticks_can_be_traced_for_long, a_trace_that_cannot_be_written_stops_nothing]
 
 
