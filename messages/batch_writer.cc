@@ -102,16 +102,24 @@ std::byte* BatchWriter::rows_item(PayloadShape shape, Entity target, std::span<c
 std::byte* BatchWriter::shared_item(PayloadShape shape, std::span<const Entity> targets,
                                     std::span<const RowSetEntry> rows, bool has_rows) {
   if (targets.empty()) return nullptr;
-  must(targets.size() <= batch_bytes_max / 8, "a shared message has too many targets");
+  Entity* to = nullptr;
+  std::byte* const payload = begin_shared(shape, targets.size(), rows, has_rows, to);
+  std::memcpy(to, targets.data(), targets.size_bytes());
+  return payload;
+}
+
+std::byte* BatchWriter::begin_shared(PayloadShape shape, std::size_t count, std::span<const RowSetEntry> rows,
+                                     bool has_rows, Entity*& targets) {
+  must(count <= batch_bytes_max / 8, "a shared message has too many targets");
   const Run run(BatchKind::shared, shape, causes_, has_rows, rows.size());
   const std::size_t head = run.payload_offset() + up_to_16(shape.bytes);
-  std::byte* const at = start(run, 0, head + targets.size_bytes());
+  std::byte* const at = start(run, 0, head + count * sizeof(Entity));
   if (has_rows) put_rows(open_, rows);
-  open_count_ = static_cast<std::uint32_t>(targets.size());
+  open_count_ = static_cast<std::uint32_t>(count);
   std::memset(at, 0, head);
   if (causes_) store(at, cause_);
-  std::memcpy(at + head, targets.data(), targets.size_bytes());
-  write_ = at + head + targets.size_bytes();
+  targets = reinterpret_cast<Entity*>(at + head);
+  write_ = at + head + count * sizeof(Entity);
   seal();
   return at + run.payload_offset();
 }

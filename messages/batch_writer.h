@@ -81,6 +81,15 @@ class BatchWriter {
     if (std::byte* at = shared_item(Rows::shape, targets, Rows::entries(), true)) Rows::put(at, message, components...);
   }
 
+  /// The same to `count` > 0 targets that the caller writes, to where it says, before the next call.
+  template <MessageType M, ComponentType... Cs>
+  std::span<Entity> append_rows_shared(std::size_t count, const M& message, const Cs&... components) {
+    using Rows = StaticRowSet<M, Cs...>;
+    Entity* targets = nullptr;
+    Rows::put(begin_shared(Rows::shape, count, Rows::entries(), true, targets), message, components...);
+    return {targets, count};
+  }
+
   // --- The same by run-time types. Each returns where the payload goes: write all `bytes` of its shape before the next
   // call of this writer, padding as zero. Only payloads with rows are zeroed already.
 
@@ -305,6 +314,9 @@ class BatchWriter {
   std::byte* rows_item(PayloadShape shape, Entity target, std::span<const RowSetEntry> rows);
   std::byte* shared_item(PayloadShape shape, std::span<const Entity> targets, std::span<const RowSetEntry> rows,
                          bool has_rows);
+  /// The same; the targets are still to be written.
+  std::byte* begin_shared(PayloadShape shape, std::size_t count, std::span<const RowSetEntry> rows, bool has_rows,
+                          Entity*& targets);
   /// The next item of a batch of `run`: of the open one, if that can be extended, or of a new one.
   std::byte* next_item(const Run& run, std::uint64_t parts);
   std::byte* next_item(const Run& run, std::span<const RowSetEntry> rows);

@@ -47,6 +47,7 @@ Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t 
   chunk->depth = depth;
   chunk->capacity = capacity;
   chunk->block_bytes = bytes;
+  chunk->lone = depth == 0 && archetype.name_column == no_column && archetype.plain();
   std::uint32_t at = head;
   for (std::uint32_t slot = 0; slot < slots; ++slot) {
     const std::uint32_t size = column_bytes(slot);

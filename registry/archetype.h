@@ -18,6 +18,7 @@
 namespace muster {
 
 struct Archetype;
+struct Group;
 
 /// What storage needs to know of a component type. Owned by Storage; never moves.
 struct StoredType {
@@ -40,6 +41,7 @@ constexpr std::uint16_t no_column = 0xffff;
 
 struct Chunk {
   Archetype* archetype = nullptr;
+  Group* group = nullptr;    ///< of the archetype, by depth
   std::uint64_t uid = 0;     ///< never used twice in a world's life
   std::uint32_t number = 0;  ///< in the table that directory entries refer to; reused
   std::uint32_t depth = 0;
@@ -47,6 +49,7 @@ struct Chunk {
   std::uint32_t count = 0, capacity = 0;
   std::uint32_t block_bytes = 0;
   std::uint32_t archetype_number = 0;
+  bool lone = false;  ///< its rows have no parents and no names, and their values are bytes
 
   ColumnSlot* slots() noexcept { return reinterpret_cast<ColumnSlot*>(this + 1); }
   const ColumnSlot* slots() const noexcept { return reinterpret_cast<const ColumnSlot*>(this + 1); }
@@ -59,6 +62,7 @@ struct Chunk {
 
 struct Group {
   std::vector<Chunk*> chunks;
+  Chunk* last = nullptr;  ///< of `chunks`; null: there are none
   std::uint64_t rows = 0;
 };
 

@@ -42,6 +42,10 @@ class EntityAllocator {
       free_.pop_front();
       return Layout::make(index, Layout::generation(slots_[index]));
     }
+    return create_fresh();
+  }
+  /// A new id whose index was never used.
+  Id create_fresh() {
     require(slots_.size() < Layout::index_count, "entity ids: all indices are in use");
     const auto index = static_cast<std::uint32_t>(slots_.size());
     Layout::set_generation(slots_.emplace_back(), Layout::first_generation);
@@ -81,6 +85,8 @@ class EntityAllocator {
     }
     free_.push_back(index);
   }
+  /// Before so many are released one after another.
+  void expect_released(std::size_t count) { free_.reserve(count); }
   /// Puts a never-used index (granted and handed back) into the FIFO.
   void give_back(std::uint32_t index) { free_.push_back(index); }
 

@@ -650,12 +650,13 @@ EntityRegistry::EntityRegistry(RegistryOptions options) : impl_(std::make_unique
   core_ = impl_.get();
   core_->context = &impl_->delivery.context();
   impl_->self = std::make_shared<EntityRegistry*>(this);
-  core_->storage.on_archetype_context = &impl_->types.handlers();
-  core_->storage.on_layout = [](void* handlers, Archetype& archetype) {
-    static_cast<HandlerTable*>(handlers)->bind_again(archetype);
+  core_->storage.on_archetype_context = core_;
+  core_->storage.on_layout = [](void* core, Archetype& archetype) {
+    static_cast<RegistryCore*>(core)->types.handlers().bind_again(archetype);
+    static_cast<RegistryCore*>(core)->sites.forget();
   };
-  core_->storage.on_archetype = [](void* handlers, Archetype& archetype) {
-    static_cast<HandlerTable*>(handlers)->bind(archetype);
+  core_->storage.on_archetype = [](void* core, Archetype& archetype) {
+    static_cast<RegistryCore*>(core)->types.handlers().bind(archetype);
   };
   known().need<Create>();
   known().need<Name>();

@@ -35,6 +35,7 @@
 #include "registry/manager.h"
 #include "registry/outbox.h"
 #include "registry/receipt.h"
+#include "registry/row_sites.h"
 #include "registry/signature.h"
 #include "registry/state.h"
 #include "registry/structure.h"
@@ -88,7 +89,9 @@ struct RegistryCore {
   Arena input;                    // what the outside pushed or posted
   Arena cascade;                  // what handlers pushed
   Storage storage;
+  Hierarchy hierarchy{storage};
   TypesKnown types{storage};
+  RowSites sites;
 
   /// Outside handlers, and nothing waits: a push need not go through the queue.
   bool is_quiet() const noexcept {
@@ -192,12 +195,11 @@ class EntityRegistry {
 
   template <MessageType M>
   [[gnu::always_inline]] Receipt push(Entity target, const M& message) {
+    if constexpr (std::is_same_v<M, Destroy>) return destroy(target, message);
+    if constexpr (is_builtin(TypeTraits<M>::id)) return push_builtin(target, message);
     if (core_->is_quiet()) [[likely]] {
       SingleBatch<M> sealed(target, message);
-      if constexpr (is_builtin(TypeTraits<M>::id)) {
-        known().need<M>();
-        return push_sealed(sealed.bytes());
-      } else if (MessageRoute* route = known().seen_route<M>()) [[likely]] {
+      if (MessageRoute* route = known().seen_route<M>()) [[likely]] {
         return push_direct(*route, target, sealed.payload(), sealed.bytes());
       }
     }
@@ -289,9 +291,7 @@ class EntityRegistry {
   // --- structure, as messages; each is pushed and delivered at once ---
 
   template <ComponentType... Cs>
-  Entity create(const Cs&... components) {
-    return create_under(Entity{}, std::string_view{}, components...);
-  }
+  Entity create(const Cs&... components);
   template <ComponentType... Cs>
   Entity create(std::string_view name, const Cs&... components) {
     return create_under(Entity{}, name, components...);
@@ -306,15 +306,7 @@ class EntityRegistry {
   }
   /// `count` entities with the same values.
   template <ComponentType... Cs>
-  std::vector<Entity> create_many(std::uint32_t count, const Cs&... components) {
-    (known().need<Cs>(), ...);
-    std::vector<Entity> made(count);
-    if (count == 0) return made;
-    reserve(made);
-    open<Create>().append_rows_shared(std::span<const Entity>(made), Create{}, components...);
-    deliver_pushed();
-    return made;
-  }
+  std::vector<Entity> create_many(std::uint32_t count, const Cs&... components);
   /// A whole tree from a template, as one message; the root gets `root` in place of, or beside, what the template gives it.
   /// The root's id (of the first tree, where options.count is more than one). Nil, and nothing done, where it was refused.
   template <ComponentType... Cs>
@@ -338,18 +330,12 @@ class EntityRegistry {
   std::optional<DefineTemplateView> template_definition(std::string_view name) const;
   /// By the hash of their names.
   std::vector<std::string_view> template_names() const;
-  Receipt destroy(Entity e) { return push(e, Destroy{}); }
+  Receipt destroy(Entity e) { return destroy(e, Destroy{}); }
   /// Adds or overwrites components.
   template <ComponentType... Cs>
-  Receipt set(Entity e, const Cs&... components) {
-    (known().need<Cs>(), ...);
-    return push_rows(e, Set{}, components...);
-  }
+  Receipt set(Entity e, const Cs&... components);
   template <ComponentType C>
-  Receipt remove(Entity e) {
-    known().need<C>();
-    return push(e, Remove{.component = TypeTraits<C>::id});
-  }
+  Receipt remove(Entity e);
   Receipt reparent(Entity e, Entity parent, Entity before = {}) {
     return push(e, Reparent{.parent = parent, .before = before});
   }
@@ -510,6 +496,25 @@ class EntityRegistry {
     open<M>().append_rows(target, message, components...);
     return deliver_pushed();
   }
+  /// Of a type that the registry acts on.
+  template <MessageType M>
+  [[gnu::noinline]] Receipt push_builtin(Entity target, const M& message) {
+    if (!core_->is_quiet()) return push_queued(target, message);
+    known().need<M>();
+    return push_sealed(SingleBatch<M>(target, message).bytes());
+  }
+  // --- registry/direct_rows.h ---
+  struct Direct;
+  template <ComponentType... Cs>
+  Entity create_first(const Cs&... components);
+  template <ComponentType... Cs>
+  std::vector<Entity> create_many_queued(std::uint32_t count, const Cs&... components);
+  template <ComponentType... Cs>
+  Receipt set_first(Row row, const Cs&... components);
+  template <ComponentType C>
+  Receipt remove_first(Row row);
+  Receipt destroy(Entity e, const Destroy& message);
+
   template <MessageType M>
   [[gnu::noinline]] Receipt push_queued(Entity target, const M& message) {
     open<M>().append(target, message);
@@ -688,3 +693,5 @@ Subscription EntityRegistry::subscribe(std::string name, const C& object, R (C::
 }
 
 }  // namespace muster
+
+#include "registry/direct_rows.h"

@@ -176,6 +176,21 @@ void HandlerTable::refresh(MessageRoute& route, std::vector<Handler*> order) {
       if (conflict(*route.active[i], *route.active[j])) route.whole_runs = false;
   }
   for (std::size_t i = 0; i < route.calls.size(); ++i) route.calls[i] = call_site(route, i);
+  find_told();
+}
+
+void HandlerTable::find_told() noexcept {
+  const auto any = [&](auto... types) {
+    const auto has = [&](TypeId type) {
+      const MessageRoute* route = this->route(type);
+      return route && !route->active.empty();
+    };
+    return follows() || (has(types) || ...);
+  };
+  told_ = {.create = any(TypeTraits<Create>::id, TypeTraits<Activated>::id, TypeTraits<Loaded>::id),
+           .set = any(TypeTraits<Set>::id),
+           .remove = any(TypeTraits<Remove>::id),
+           .destroy = any(TypeTraits<Destroy>::id, TypeTraits<Deactivated>::id)};
 }
 
 CallSite HandlerTable::call_site(MessageRoute& route, std::size_t archetype) const {

@@ -79,6 +79,13 @@ class HandlerTable {
   /// Whether any change is followed.
   bool follows() const noexcept { return followed_ != 0; }
 
+  /// Whether anybody is told when an entity comes, is given or loses components, or goes: handlers of the message itself,
+  /// of what entities are told of their own lives, of changes of components.
+  struct Told {
+    bool create = false, set = false, remove = false, destroy = false;
+  };
+  const Told& told() const noexcept { return told_; }
+
   /// Handlers that are added from now on belong to this part of the program.
   void begin_part(std::uint32_t part) noexcept { part_ = part; }
 
@@ -93,6 +100,8 @@ class HandlerTable {
   void refresh(MessageRoute& route, std::vector<Handler*> order);
   CallSite call_site(MessageRoute& route, std::size_t archetype) const;
   void observe();
+  void find_told() noexcept;
+  Told told_;
   bool calls_observed_ = false;
   std::size_t followed_ = 0;  // routes of changes with active handlers
   std::vector<std::unique_ptr<Handler>> handlers_;

@@ -65,4 +65,10 @@ class Hierarchy {
   std::vector<std::unique_ptr<Page>> pages_;
 };
 
+/// Whether the row can go without anything else: it has no name, no parent, no children, so no links that were to be
+/// forgotten, and its values are bytes. As most are.
+inline bool stands_alone(Row row, Entity e, const Hierarchy& hierarchy) noexcept {
+  return row.chunk->lone && hierarchy.children(e) == 0;
+}
+
 }  // namespace muster

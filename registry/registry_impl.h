@@ -19,7 +19,7 @@ namespace muster {
 struct EntityRegistry::Impl : RegistryCore {
   explicit Impl(EntityRegistry& owner, RegistryOptions wanted)
       : options(wanted),
-        structure(storage, types, texts),
+        structure(storage, hierarchy, types, texts),
         managers(storage),
         outbox(cascade, types, texts, next_timer, now_ns, self),
         spawner(storage, outbox, structure.templates()),

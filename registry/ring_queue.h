@@ -1,7 +1,9 @@
 // A FIFO of small values in one power-of-two block: allocates only when it grows.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace muster {
@@ -13,30 +15,42 @@ class RingQueue {
   bool empty() const noexcept { return size_ == 0; }
   const T& front() const noexcept { return block_[head_]; }
   /// The i-th from the front.
-  const T& operator[](std::size_t i) const noexcept { return block_[(head_ + i) & (block_.size() - 1)]; }
+  const T& operator[](std::size_t i) const noexcept { return block_[(head_ + i) & mask_]; }
+  /// From the i-th on, as many as lie one behind the other in memory.
+  std::span<const T> run(std::size_t i) const noexcept {
+    const std::size_t from = (head_ + i) & mask_;
+    return {block_.data() + from, std::min(size_ - i, block_.size() - from)};
+  }
 
   void push_back(const T& value) {
-    if (size_ == block_.size()) grow();
-    block_[(head_ + size_) & (block_.size() - 1)] = value;
+    if (size_ == block_.size()) [[unlikely]]
+      grow();
+    block_[(head_ + size_) & mask_] = value;
     ++size_;
+  }
+  /// Room for as many more.
+  void reserve(std::size_t more) {
+    while (block_.size() - size_ < more) grow();
   }
   void pop_front() noexcept { pop_front(1); }
   /// The first `count`, all at once.
   void pop_front(std::size_t count) noexcept {
-    head_ = (head_ + count) & (block_.size() - 1);
+    head_ = (head_ + count) & mask_;
     size_ -= count;
   }
   void clear() noexcept { head_ = size_ = 0; }
 
  private:
-  void grow() {
+  [[gnu::noinline]] void grow() {
     std::vector<T> bigger(block_.empty() ? 64 : block_.size() * 2);
     for (std::size_t i = 0; i < size_; ++i) bigger[i] = (*this)[i];
     block_.swap(bigger);
+    mask_ = block_.size() - 1;
     head_ = 0;
   }
 
   std::vector<T> block_;
+  std::size_t mask_ = 0;  // of the block's size
   std::size_t head_ = 0, size_ = 0;
 };
 

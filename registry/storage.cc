@@ -58,31 +58,50 @@ Storage::~Storage() {
 
 // --- ids ---
 
+void Storage::mark_ids(std::span<const Entity> ids) {
+  std::uint32_t marked = ~0u;
+  for (const Entity e : ids)
+    if (const std::uint32_t page = e.index >> id_page_bits; page != marked) {
+      mark_id(e.index);
+      marked = page;
+    }
+}
+
 void Storage::reserve(std::span<Entity> ids) {
   const std::uint32_t reserved = state_bits(IdState::reserved);
   const std::size_t recycled = std::min(ids.size(), ids_.recyclable());
   DirectoryEntry* const directory = ids_.slots();
-  std::uint32_t marked = ~0u;
-  const auto mark = [&](std::uint32_t index) {
-    if (index >> id_page_bits == marked) return;
-    marked = index >> id_page_bits;
-    mark_id(index);
-  };
-  for (std::size_t i = 0; i < recycled; ++i) {
-    const std::uint32_t index = ids_.free_queue()[i];
-    directory[index].locator = reserved;
-    ids[i] = {index, directory[index].generation};
-    mark(index);
+  for (std::size_t done = 0; done < recycled;) {
+    const std::span<const std::uint32_t> run = ids_.free_queue().run(done);
+    const std::size_t count = std::min(run.size(), recycled - done);
+    const std::uint32_t* const indices = run.data();
+    Entity* const out = ids.data() + done;
+    for (std::size_t i = 0; i < count; ++i) {
+      DirectoryEntry& entry = directory[indices[i]];
+      entry.locator = reserved;
+      out[i] = {indices[i], entry.generation};
+    }
+    done += count;
   }
   ids_.take_recycled(recycled);
-  if (recycled == ids.size()) return;
-  const std::uint32_t first = ids_.extend(static_cast<std::uint32_t>(ids.size() - recycled));
-  for (std::size_t i = recycled; i < ids.size(); ++i) {
-    const auto index = static_cast<std::uint32_t>(first + i - recycled);
-    ids_.slot(index).locator = reserved;
-    ids[i] = {index, DirectoryLayout::first_generation};
-    mark(index);
+  if (recycled < ids.size()) {
+    const auto fresh = static_cast<std::uint32_t>(ids.size() - recycled);
+    const std::uint32_t first = ids_.extend(fresh);
+    DirectoryEntry* const entries = ids_.slots() + first;
+    Entity* const out = ids.data() + recycled;
+    for (std::uint32_t i = 0; i < fresh; ++i) {
+      entries[i].locator = reserved;
+      out[i] = {first + i, DirectoryLayout::first_generation};
+    }
   }
+  mark_ids(ids);
+}
+
+Entity Storage::reserve_fresh() {
+  const Entity e = ids_.create_fresh();
+  ids_.slot(e.index).locator = state_bits(IdState::reserved);
+  mark_id(e.index);
+  return e;
 }
 
 void Storage::set_state(Entity e, IdState state) {
@@ -199,6 +218,7 @@ void Storage::lay_out_again(Archetype& archetype) {
   for (Group& group : archetype.groups)
     for (Chunk*& old : group.chunks) {
       Chunk* chunk = pool_.make(archetype, old->depth, old->capacity);
+      chunk->group = &group;
       chunk->uid = old->uid;
       chunk->number = old->number;
       chunk->place = old->place;
@@ -223,9 +243,11 @@ void Storage::lay_out_again(Archetype& archetype) {
         }
       }
       chunks_[chunk->number] = chunk;
+      group.last = chunk;
       pool_.recycle(std::exchange(old, chunk));
     }
   ++structure_;
+  ++chunk_changes_;
   if (on_layout) on_layout(on_archetype_context, archetype);
 }
 
@@ -264,10 +286,15 @@ void Storage::first_touch_all(Chunk& chunk) {
 }
 
 Chunk& Storage::new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::uint64_t uid) {
-  if (archetype.groups.size() <= depth) archetype.groups.resize(depth + 1);
+  if (archetype.groups.size() <= depth) {
+    archetype.groups.resize(depth + 1);
+    for (Group& moved : archetype.groups)
+      for (Chunk* chunk : moved.chunks) chunk->group = &moved;
+  }
   depths_ = std::max(depths_, depth + 1);
   Group& group = archetype.groups[depth];
   Chunk* chunk = pool_.make(archetype, depth, capacity);
+  chunk->group = &group;
   chunk->uid = uid;
   chunk->place = static_cast<std::uint32_t>(group.chunks.size());
   if (free_chunk_numbers_.empty()) {
@@ -280,6 +307,8 @@ Chunk& Storage::new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32
     chunks_[chunk->number] = chunk;
   }
   group.chunks.push_back(chunk);
+  group.last = chunk;
+  ++chunk_changes_;
   return *chunk;
 }
 
@@ -292,17 +321,31 @@ void Storage::construct_runtime(Row row) {
   each_runtime(*row.chunk, row.row, row.row + 1, [](const RuntimeOps& ops, void* at) { ops.construct(at); });
 }
 
+Storage::Run Storage::create_run(std::span<const Entity> ids, Archetype& archetype) {
+  Chunk& chunk = open_chunk(archetype, 0);
+  touch_all(chunk);
+  const std::uint32_t begin = chunk.count;
+  const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(chunk.capacity - begin, ids.size()));
+  const std::uint32_t first = chunk.number << 10 | begin;
+  std::memcpy(chunk.ids() + begin, ids.data(), count * sizeof(Entity));
+  DirectoryEntry* const directory = ids_.slots();
+  for (std::uint32_t i = 0; i < count; ++i) directory[ids[i].index] = {first + i, ids[i].generation};
+  mark_ids(ids.first(count));
+  add_rows(chunk, count);
+  return {&chunk, begin, count};
+}
+
 void Storage::create_many(std::span<const Entity> ids, Archetype& archetype, std::span<const ValuePlace> values,
                           const std::byte* payload, std::vector<Entity>& refused) {
-  const std::uint32_t reserved = state_bits(IdState::reserved);
   static_assert(static_cast<std::uint32_t>(IdState::granted) == static_cast<std::uint32_t>(IdState::reserved) + 1);
+  const std::uint32_t reserved = state_bits(IdState::reserved);
   DirectoryEntry* const directory = ids_.slots();
-  const DirectoryEntry* const directory_end = ids_.slots_end();
+  const auto indices = static_cast<std::uint32_t>(ids_.indices());
   const auto can_be_made = [&](Entity e) {
-    const DirectoryEntry* const entry = directory + e.index;
-    return entry < directory_end && entry->generation == e.generation && entry->locator - reserved <= 1;
+    if (e.index >= indices) return false;
+    const DirectoryEntry entry = directory[e.index];
+    return entry.generation == e.generation && entry.locator - reserved <= 1;
   };
-  std::uint32_t marked = ~0u;
   for (std::size_t next = 0; next < ids.size();) {
     // Nothing to do for ids that are refused: no chunk is opened for them.
     if (!can_be_made(ids[next])) {
@@ -312,44 +355,43 @@ void Storage::create_many(std::span<const Entity> ids, Archetype& archetype, std
     Chunk& chunk = open_chunk(archetype, 0);
     touch_all(chunk);
     const std::uint32_t begin = chunk.count;
-    std::uint32_t row = begin;
-    Entity* const column = chunk.ids();
-    const std::uint32_t capacity = chunk.capacity, number = chunk.number << 10;
-    for (; next < ids.size() && row < capacity; ++next) {
-      const Entity e = ids[next];
+    const Entity* const from = ids.data() + next;
+    Entity* const column = chunk.ids() + begin;
+    const auto room = static_cast<std::uint32_t>(std::min<std::size_t>(chunk.capacity - begin, ids.size() - next));
+    const std::uint32_t first = chunk.number << 10 | begin;
+    std::uint32_t made = 0;
+    for (; made < room; ++made) {
+      const Entity e = from[made];
       if (!can_be_made(e)) break;
-      directory[e.index].locator = number | row;
-      column[row++] = e;
-      if (const std::uint32_t page = e.index >> id_page_bits; page != marked) {
-        mark_id(e.index);
-        marked = page;
-      }
+      directory[e.index] = {first + made, e.generation};
+      column[made] = e;
     }
-    const std::uint32_t made = row - begin;
-    chunk.count = row;
-    ++structure_;
-    archetype.groups[0].rows += made;
-    archetype.rows += made;
-    rows_ += made;
+    mark_ids({from, made});
+    next += made;
+    add_rows(chunk, made);
     for (const ValuePlace& value : values)
       fill_values(chunk.slots()[value.slot].data + std::size_t{begin} * value.size, payload + value.offset, value.size,
                   made);
   }
 }
 
-void Storage::drop_last_chunk(Group& group) {
-  Chunk& last = *group.chunks.back();
-  if (preserver_) preserver_->before_recycle(last);
+void Storage::leave_last_chunk(Group& group) {
   group.chunks.pop_back();
-  chunks_[last.number] = nullptr;
-  free_chunk_numbers_.push_back(last.number);
-  pool_.recycle(&last);
+  group.last = group.chunks.empty() ? nullptr : group.chunks.back();
+  ++chunk_changes_;
+}
+
+void Storage::drop(Chunk& chunk) {
+  if (preserver_) preserver_->before_recycle(chunk);
+  chunks_[chunk.number] = nullptr;
+  free_chunk_numbers_.push_back(chunk.number);
+  pool_.recycle(&chunk);
 }
 
 void Storage::take_row(Row gone, const Archetype* kept) {
   Archetype& archetype = *gone.chunk->archetype;
   if (!archetype.plain()) {
-    Chunk& last = *archetype.groups[gone.chunk->depth].chunks.back();
+    Chunk& last = *gone.chunk->group->last;
     const std::uint32_t from = last.count - 1;
     const auto slot_count = static_cast<std::uint32_t>(archetype.slot_types.size());
     for (std::uint32_t slot = archetype.pod_slots; slot < slot_count; ++slot) {
@@ -383,7 +425,7 @@ void Storage::make_move_plan(const Archetype& from, const Archetype& to) {
 
 Row Storage::move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
   const Row from = find(e);
-  const Row to = append(e, archetype, depth, parent);
+  const Row to = append(e, open_chunk(archetype, depth), parent);
   const Archetype& old = *from.chunk->archetype;
   if (!archetype.plain()) {
     const auto slots = static_cast<std::uint16_t>(archetype.slot_types.size());

@@ -56,10 +56,14 @@ class Storage {
   }
   /// A new id in state `reserved`.
   Entity reserve() {
-    const Entity e = ids_.create();
-    ids_.slot(e.index).locator = state_bits(IdState::reserved);
-    mark_id(e.index);
-    return e;
+    if (ids_.recyclable() == 0) [[unlikely]]
+      return reserve_fresh();
+    const std::uint32_t index = ids_.free_queue().front();
+    ids_.take_recycled(1);
+    DirectoryEntry& entry = ids_.slot(index);
+    entry.locator = state_bits(IdState::reserved);
+    mark_known_id(index);
+    return {index, entry.generation};
   }
   /// The same for each of `ids`.
   void reserve(std::span<Entity> ids);
@@ -97,12 +101,35 @@ class Storage {
   // --- rows ---
   /// Appends a row for `e` (state reserved or granted). Its component columns are the caller's to fill, all of them.
   [[gnu::always_inline]] Row create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
-    mark_id(e.index);
-    const Row row = append(e, archetype, depth, parent);
+    mark_known_id(e.index);
+    const Row row = append(e, open_chunk(archetype, depth), parent);
     if (!archetype.plain()) [[unlikely]]
       construct_runtime(row);
     return row;
   }
+  /// The same for a chunk at depth 0, of a plain() archetype, that has room.
+  [[gnu::always_inline]] std::uint32_t create_plain(Entity e, Chunk& open) {
+    mark_known_id(e.index);
+    return append_id(e, open).row;
+  }
+  /// Rows one behind the other in a chunk.
+  struct Run {
+    Chunk* chunk;
+    std::uint32_t begin, count;
+  };
+  /// Appends rows at depth 0 for the first of `ids`, all reserved: as many as the open chunk of a plain() archetype takes.
+  Run create_run(std::span<const Entity> ids, Archetype& archetype);
+  /// Where the next row of a group goes.
+  Chunk& open_chunk(Archetype& archetype, std::uint32_t depth) {
+    if (depth < archetype.groups.size()) [[likely]] {
+      Chunk* const last = archetype.groups[depth].last;
+      if (last && last->count < last->capacity) [[likely]]
+        return *last;
+    }
+    return open_new_chunk(archetype, depth);
+  }
+  /// Another number whenever a chunk came or went, or was laid out anew: for who remembers where an open one is.
+  std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
   /// The same for those of `ids` whose state is reserved or granted, at depth 0, all with the values at these places of
   /// `payload`; the archetype is plain(). Ids in another state are appended to `refused`.
   void create_many(std::span<const Entity> ids, Archetype& archetype, std::span<const ValuePlace> values,
@@ -116,14 +143,34 @@ class Storage {
     if (destroyed_) [[unlikely]]
       destroyed_->push_back(e);
     take_plain_row(row);
-    ids_.slot(e.index).locator = state_bits(IdState::free);
-    ids_.release_current(e.index);
-    mark_id(e.index);
+    free_id(e);
+    mark_known_id(e.index);
+  }
+  /// Appends another row for a living `e`, whose own is to be taken away with take_plain_row; both archetypes plain().
+  [[gnu::always_inline]] Row append_moved(Entity e, Chunk& open, Entity parent) { return append(e, open, parent); }
+  /// Takes away a row of a plain() archetype; its entity is the caller's to care for. The group's last row fills the hole.
+  [[gnu::always_inline]] void take_plain_row(Row gone) {
+    Group& group = *gone.chunk->group;
+    Chunk& last = *group.last;
+    const std::uint32_t from = last.count - 1;
+    touch_all(last);
+    if (gone.chunk != &last || gone.row != from) {
+      if (gone.chunk != &last) touch_all(*gone.chunk);
+      fill_hole(*gone.chunk->archetype, gone, last, from);
+    }
+    last.count = from;
+    --group.rows;
+    --gone.chunk->archetype->rows;
+    --rows_;
+    ++structure_;
+    if (from == 0) [[unlikely]]
+      drop_last_chunk(group);
   }
   /// Moves a live row; columns both have are carried over, others are zero. Returns the new row.
   Row move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);
   void set_parent(Row row, Entity parent);
   /// Ids of rows that go are appended to `log`; null: nobody asks.
+  bool logs_destroyed() const noexcept { return destroyed_ != nullptr; }
   void log_destroyed(std::vector<Entity>* log) noexcept { destroyed_ = log; }
 
   // --- versions ---
@@ -157,69 +204,61 @@ class Storage {
   /// Called with every new archetype, so that handlers can bind their columns.
   void (*on_archetype)(void* context, Archetype&) = nullptr;
   void* on_archetype_context = nullptr;
-  /// Called with an archetype whose slots were given out anew.
+  /// Called with the same context and an archetype whose slots were given out anew.
   void (*on_layout)(void* context, Archetype&) = nullptr;
 
  private:
+  friend class BulkRows;
   static bool is_row(DirectoryEntry entry) noexcept { return (entry.locator & 0x80000000u) == 0; }
   static std::uint32_t state_bits(IdState state) noexcept { return 0x80000000u | static_cast<std::uint32_t>(state); }
+  void free_id(Entity e) {
+    ids_.slot(e.index).locator = state_bits(IdState::free);
+    ids_.release_current(e.index);
+  }
+  Entity reserve_fresh();
   void first_touch(Chunk& chunk, std::uint32_t slot);
   void mark_id(std::uint32_t index) {
     const std::uint32_t page = index >> id_page_bits;
-    if (page >= id_page_versions_.size()) [[unlikely]]
-      id_page_versions_.resize(page + 1);
+    if (page >= id_page_versions_.size()) id_page_versions_.resize(page + 1);
     id_page_versions_[page] = version_;
   }
+  void mark_ids(std::span<const Entity> ids);
+  /// The same for an index that was marked before, as all are that were given out.
+  void mark_known_id(std::uint32_t index) noexcept { id_page_versions_[index >> id_page_bits] = version_; }
   void place_id(std::uint32_t index, const Chunk& chunk, std::uint32_t row) noexcept {
     ids_.slot(index).locator = chunk.number << 10 | row;
   }
   Archetype& add_archetype(std::uint32_t number, std::span<const TypeId> types);
-  Chunk& open_chunk(Archetype& archetype, std::uint32_t depth) {
-    if (depth < archetype.groups.size()) [[likely]] {
-      const std::vector<Chunk*>& chunks = archetype.groups[depth].chunks;
-      if (!chunks.empty() && chunks.back()->count < chunks.back()->capacity) [[likely]]
-        return *chunks.back();
-    }
-    return open_new_chunk(archetype, depth);
-  }
   Chunk& open_new_chunk(Archetype& archetype, std::uint32_t depth);
   void construct_runtime(Row row);
   Chunk& new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::uint64_t uid);
-  [[gnu::always_inline]] Row append(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
-    Chunk& chunk = open_chunk(archetype, depth);
+  [[gnu::always_inline]] Row append(Entity e, Chunk& chunk, Entity parent) {
+    const Row row = append_id(e, chunk);
+    if (chunk.depth) chunk.parents()[row.row] = parent;
+    return row;
+  }
+  [[gnu::always_inline]] Row append_id(Entity e, Chunk& chunk) {
     touch_all(chunk);
     const std::uint32_t row = chunk.count++;
     chunk.ids()[row] = e;
-    if (depth) chunk.parents()[row] = parent;
-    place_id(e.index, chunk, row);
-    ++archetype.groups[depth].rows;
-    ++archetype.rows;
+    ids_.slot(e.index) = {chunk.number << 10 | row, e.generation};
+    ++chunk.group->rows;
+    ++chunk.archetype->rows;
     ++rows_;
     ++structure_;
     return {&chunk, row};
+  }
+  void add_rows(Chunk& chunk, std::uint32_t count) noexcept {
+    chunk.count += count;
+    chunk.group->rows += count;
+    chunk.archetype->rows += count;
+    rows_ += count;
+    ++structure_;
   }
   void lay_out(Archetype& archetype);
   void lay_out_again(Archetype& archetype);
   /// `kept`: has the runtime values that were relocated away; the others are destroyed.
   void take_row(Row row, const Archetype* kept = nullptr);
-  [[gnu::always_inline]] void take_plain_row(Row gone) {
-    Archetype& archetype = *gone.chunk->archetype;
-    Group& group = archetype.groups[gone.chunk->depth];
-    Chunk& last = *group.chunks.back();
-    const std::uint32_t from = last.count - 1;
-    touch_all(last);
-    if (gone.chunk != &last || gone.row != from) {
-      if (gone.chunk != &last) touch_all(*gone.chunk);
-      fill_hole(archetype, gone, last, from);
-    }
-    last.count = from;
-    --group.rows;
-    --archetype.rows;
-    --rows_;
-    ++structure_;
-    if (from == 0) [[unlikely]]
-      drop_last_chunk(group);
-  }
   /// Copies the bytes of a group's last row to another.
   [[gnu::always_inline]] void fill_hole(const Archetype& archetype, Row hole, const Chunk& last, std::uint32_t from) {
     const Entity filler = last.ids()[from];
@@ -234,7 +273,13 @@ class Storage {
     }
     place_id(filler.index, *hole.chunk, hole.row);
   }
-  void drop_last_chunk(Group& group);
+  void drop_last_chunk(Group& group) {
+    Chunk& last = *group.last;
+    leave_last_chunk(group);
+    drop(last);
+  }
+  void leave_last_chunk(Group& group);
+  void drop(Chunk& chunk);
   /// Which values a row keeps when it goes from one archetype to another; remembered for the next row.
   struct MovePlan {
     const Archetype *from = nullptr, *to = nullptr;
@@ -275,6 +320,7 @@ class Storage {
   std::uint64_t version_ = 1;
   std::uint64_t rows_ = 0;
   std::uint64_t structure_ = 0;
+  std::uint64_t chunk_changes_ = 1;
   std::uint32_t depths_ = 0;
   ColumnPreserver* preserver_ = nullptr;
   std::vector<Entity>* destroyed_ = nullptr;

@@ -189,11 +189,12 @@ std::span<const Entity> Structure::doomed(Entity e) {
 
 std::uint32_t Structure::destroy_many(std::span<const Entity> ids) {
   std::uint32_t destroyed = 0;
-  for (const Entity e : ids)
-    if (const Row row = storage_.find(e)) {
-      destroy(e, row);
-      ++destroyed;
-    }
+  for (std::size_t next = bulk_.destroy(ids, destroyed); next < ids.size();
+       next += bulk_.destroy(ids.subspan(next), destroyed)) {
+    destroy_linked(ids[next], storage_.find(ids[next]));
+    ++destroyed;
+    ++next;
+  }
   return destroyed;
 }
 
@@ -301,11 +302,12 @@ Refusal Structure::reparent(Entity e, const Reparent& message) {
   if (depth != old_depth) {
     subtree_.clear();
     hierarchy_.subtree(e, subtree_);
-    for (const Entity below : subtree_) {
-      const Row row = storage_.find(below);
-      const Entity parent = below == e ? message.parent : row.chunk->parents()[row.row];
-      storage_.move(below, *row.chunk->archetype, row.chunk->depth + depth - old_depth, parent);
-    }
+    if (!bulk_.change_depth(subtree_, old_depth, depth, message.parent))
+      for (const Entity below : subtree_) {
+        const Row row = storage_.find(below);
+        const Entity parent = below == e ? message.parent : row.chunk->parents()[row.row];
+        storage_.move(below, *row.chunk->archetype, row.chunk->depth + depth - old_depth, parent);
+      }
   } else if (message.parent != old_parent) {
     storage_.set_parent(storage_.find(e), message.parent);
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "messages/batch.h"
+#include "registry/bulk_rows.h"
 #include "registry/hierarchy.h"
 #include "registry/names.h"
 #include "registry/receipt.h"
@@ -61,8 +62,8 @@ using RowSetSpan = std::span<const RowSetEntry>;
 
 class Structure {
  public:
-  Structure(Storage& storage, TypesKnown& types, TextTable& texts)
-      : storage_(storage), types_(types), texts_(texts), hierarchy_(storage) {}
+  Structure(Storage& storage, Hierarchy& hierarchy, TypesKnown& types, TextTable& texts)
+      : storage_(storage), types_(types), texts_(texts), hierarchy_(hierarchy), bulk_(storage, hierarchy) {}
 
   Hierarchy& hierarchy() noexcept { return hierarchy_; }
   const Hierarchy& hierarchy() const noexcept { return hierarchy_; }
@@ -114,10 +115,7 @@ class Structure {
   }
   /// With all below it.
   void destroy(Entity top, Row row) {
-    // Most have no name, no parent and no children, so no links that were to be forgotten.
-    const Chunk& chunk = *row.chunk;
-    if (chunk.depth == 0 && chunk.archetype->name_column == no_column && chunk.archetype->plain() &&
-        hierarchy_.children(top) == 0) [[likely]]
+    if (stands_alone(row, top, hierarchy_)) [[likely]]
       storage_.destroy_plain(row);
     else
       destroy_linked(top, row);
@@ -161,7 +159,8 @@ class Structure {
   Storage& storage_;
   TypesKnown& types_;
   TextTable& texts_;
-  Hierarchy hierarchy_;
+  Hierarchy& hierarchy_;
+  BulkRows bulk_;
   Names names_;
   RowPlan create_plan_, set_plan_;
   std::vector<Entity> subtree_;

@@ -1,0 +1,224 @@
+#include "registry/bulk_rows.h"
+
+#include <cstring>
+
+namespace muster {
+
+namespace {
+
+/// Values of `bytes` each, from some rows of a column to some rows of another.
+template <class Moved>
+void copy_column(std::byte* to, const std::byte* from, std::uint32_t bytes, std::span<const Moved> rows) noexcept {
+  constexpr std::uint32_t in_chunk = chunk_rows_max - 1;
+  const auto each = [&]<std::size_t size>() {
+    for (const Moved& row : rows)
+      std::memcpy(to + (row.to & in_chunk) * size, from + (row.from & in_chunk) * size, size);
+  };
+  switch (bytes) {
+    case 4: return each.template operator()<4>();
+    case 8: return each.template operator()<8>();
+    case 12: return each.template operator()<12>();
+    case 16: return each.template operator()<16>();
+    default:
+      for (const Moved& row : rows)
+        std::memcpy(to + std::size_t{row.to & in_chunk} * bytes, from + std::size_t{row.from & in_chunk} * bytes,
+                    bytes);
+  }
+}
+
+}  // namespace
+
+/// Takes rows of one group. What a row taken changes is kept here and written to the group when it is left.
+class BulkRows::Taker {
+ public:
+  explicit Taker(BulkRows& bulk) noexcept : bulk_(bulk), storage_(bulk.storage_), directory_(storage_.ids_.slots()) {}
+  ~Taker() { leave(); }
+  Taker(const Taker&) = delete;
+  Taker& operator=(const Taker&) = delete;
+
+  /// Takes a row's place away; the id of its group's last row fills the hole.
+  [[gnu::always_inline]] void take(Chunk& chunk, std::uint32_t at) {
+    if (chunk.group != group_) [[unlikely]]
+      enter(*chunk.group);
+    const std::uint32_t from = first_ + --end_;
+    std::uint8_t* const elsewhere = bulk_.elsewhere_.data();
+    const bool known = elsewhere[from] != 0;
+    elsewhere[from] = 0;
+    ++taken_;
+    if (at != from) {
+      if (&chunk != last_) storage_.touch_all(chunk);
+      const Entity filler = ids_[end_];
+      chunk.ids()[at & (chunk_rows_max - 1)] = filler;
+      directory_[filler.index].locator = at;
+      if (!known) bulk_.kept_.push_back({filler.index, from});
+      elsewhere[at] = 1;
+    }
+    if (end_ == 0) [[unlikely]]
+      leave_chunk();
+  }
+  void leave() noexcept {
+    if (!group_) return;
+    last_->count = end_;
+    group_->rows -= taken_;
+    last_->archetype->rows -= taken_;
+    storage_.rows_ -= taken_;
+    storage_.structure_ += taken_;
+    taken_ = 0;
+    group_ = nullptr;
+  }
+
+ private:
+  [[gnu::noinline]] void enter(Group& group) {
+    leave();
+    group_ = &group;
+    last_ = group.last;
+    storage_.touch_all(*last_);
+    ids_ = last_->ids();
+    end_ = last_->count;
+    first_ = last_->number << 10;
+  }
+  [[gnu::noinline]] void leave_chunk() {
+    Group& group = *group_;
+    leave();
+    bulk_.empty_.push_back(group.last);
+    storage_.leave_last_chunk(group);
+  }
+
+  BulkRows& bulk_;
+  Storage& storage_;
+  DirectoryEntry* const directory_;
+
+  Group* group_ = nullptr;
+  Chunk* last_ = nullptr;
+  Entity* ids_ = nullptr;
+  std::uint32_t end_ = 0, first_ = 0, taken_ = 0;
+};
+
+void BulkRows::drop_empty() {
+  for (Chunk* chunk : empty_) storage_.drop(*chunk);
+  empty_.clear();
+}
+
+void BulkRows::copy(std::span<const Moved> rows) const {
+  for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
+    const Chunk& to = chunk(rows[begin].to);
+    const Chunk& from = chunk(rows[begin].from);
+    for (end = begin + 1; end < rows.size() && rows[end].to >> 10 == to.number && rows[end].from >> 10 == from.number;)
+      ++end;
+    const std::span<const Moved> run = rows.subspan(begin, end - begin);
+    const Archetype& archetype = *to.archetype;
+    const std::uint32_t first = to.depth && from.depth ? column_parents : column_first;
+    for (std::uint32_t slot = first; slot < archetype.pod_slots; ++slot)
+      copy_column(to.slots()[slot].data, from.slots()[slot].data, archetype.slot_bytes[slot], run);
+  }
+}
+
+void BulkRows::release(std::span<const Entity> ids) {
+  Storage& s = storage_;
+  if (s.destroyed_) s.destroyed_->insert(s.destroyed_->end(), ids.begin(), ids.end());
+  for (const Entity e : ids) s.free_id(e);
+  s.mark_ids(ids);
+}
+
+std::size_t BulkRows::destroy(std::span<const Entity> ids, std::uint32_t& destroyed) {
+  Storage& s = storage_;
+  make_room(s.chunk_numbers());
+  const auto indices = static_cast<std::uint32_t>(s.ids_.indices());
+  DirectoryEntry* const directory = s.ids_.slots();
+  Chunk* const* const chunks = s.chunks_.data();
+  const bool links = hierarchy_.pages() != 0;
+  const std::uint32_t gone = Storage::state_bits(IdState::free);
+  std::size_t done = 0, released = 0;
+  {
+    Taker taker(*this);
+    for (; done < ids.size(); ++done) {
+      const Entity e = ids[done];
+      const std::uint32_t at =
+          e.index < indices && directory[e.index].generation == e.generation ? directory[e.index].locator : gone;
+      if (at & 0x80000000u) [[unlikely]] {  // dead
+        release(ids.subspan(released, done - released));
+        released = done + 1;
+        continue;
+      }
+      Chunk& chunk = *chunks[at >> 10];
+      if (!chunk.lone || (links && hierarchy_.children(e) != 0)) [[unlikely]]
+        break;
+      directory[e.index].locator = gone;
+      ++destroyed;
+      taker.take(chunk, at);
+    }
+  }
+  release(ids.subspan(released, done - released));
+  for (const Kept& kept : kept_) {
+    const std::uint32_t at = directory[kept.index].locator;
+    if (at & 0x80000000u) continue;
+    elsewhere_[at] = 0;
+    moved_.push_back({at, kept.from});
+  }
+  copy(moved_);
+  kept_.clear();
+  moved_.clear();
+  drop_empty();
+  return done;
+}
+
+bool BulkRows::change_depth(std::span<const Entity> tree, std::uint32_t from, std::uint32_t to, Entity parent) {
+  Storage& s = storage_;
+  const DirectoryEntry* const directory = s.ids_.slots();
+  if (origins_.size() < tree.size()) origins_.resize(tree.size());
+  std::uint32_t deepest = from;
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    origins_[i] = directory[tree[i].index].locator;
+    const Chunk& chunk = this->chunk(origins_[i]);
+    if (!chunk.archetype->plain()) return false;
+    deepest = std::max(deepest, chunk.depth);
+  }
+  const std::uint32_t count = deepest - from + 1;
+  if (levels_.size() < count) levels_.resize(count);
+  {
+    Taker taker(*this);
+    const Archetype* archetype = nullptr;
+    std::uint32_t depth = 0;
+    Chunk* open = nullptr;
+    for (const Entity e : tree) {
+      const std::uint32_t at = directory[e.index].locator;
+      Chunk& chunk = this->chunk(at);
+      if (chunk.archetype != archetype || chunk.depth != depth || open->count == open->capacity) [[unlikely]] {
+        taker.leave();
+        archetype = chunk.archetype;
+        depth = chunk.depth;
+        open = &s.open_chunk(*chunk.archetype, depth + to - from);
+        make_room(s.chunk_numbers());
+      }
+      elsewhere_[locator(*open, s.append_id(e, *open).row)] = 1;
+      taker.take(chunk, at);
+    }
+  }
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    const std::uint32_t at = directory[tree[i].index].locator;
+    elsewhere_[at] = 0;
+    levels_[chunk(at).depth - to].tree.push_back({at, origins_[i]});
+  }
+  for (const Kept& kept : kept_) {
+    const std::uint32_t at = directory[kept.index].locator;
+    const std::uint32_t depth = chunk(kept.from).depth;
+    if (chunk(at).depth != depth) continue;  // of the tree itself
+    elsewhere_[at] = 0;
+    levels_[depth - from].kept.push_back({at, kept.from});
+  }
+  kept_.clear();
+  // Rows of the tree go to a level after its own rows left, and after those that stay moved up: no value is overwritten
+  // that is still to be copied.
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Level& level = levels_[to > from ? count - 1 - i : i];
+    copy(level.tree);
+    copy(level.kept);
+    level.tree.clear();
+    level.kept.clear();
+  }
+  if (const Row top = s.find(tree.front()); top.chunk->depth) top.chunk->parents()[top.row] = parent;
+  drop_empty();
+  return true;
+}
+
+}  // namespace muster

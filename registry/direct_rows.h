@@ -1,0 +1,247 @@
+// Creating, giving and taking components, and destroying, one entity at a time, from outside, while nothing waits and nobody
+// is told: the batch is sealed and shown to the sinks, and the row is written by code that knows the component types. The
+// same bytes, ids, rows, versions, counters and receipts as by way of Delivery and Structure, which everything else takes,
+// and the first call with each list of components (registry/row_sites.h). Members of EntityRegistry.
+#pragma once
+
+#include "registry/entity_registry.h"
+
+namespace muster {
+
+namespace detail {
+
+/// Lists that may go directly; of few types, and none that lives in this process only.
+template <ComponentType... Cs>
+constexpr bool direct_list =
+    sizeof...(Cs) <= site_components_max && (std::is_void_v<typename RuntimeOf<Cs>::type> && ...);
+
+template <ComponentType... Cs>
+inline constexpr std::array<TypeId, sizeof...(Cs)> list_types{TypeTraits<Cs>::id...};
+
+constexpr std::uint64_t create_list = 1, set_list = 2, remove_list = 3;  // kinds of site keys
+
+}  // namespace detail
+
+/// Seals and shows the input of a direct call. The registry counts as delivering while the Direct lives.
+struct EntityRegistry::Direct {
+  RegistryCore& core;
+  Envelope envelope;
+  [[gnu::always_inline]] explicit Direct(RegistryCore& of) noexcept
+      : core(of), envelope{++of.sequence, 0, 0, InputKind::push} {
+    core.delivering = true;
+  }
+  [[gnu::always_inline]] ~Direct() { core.delivering = false; }
+  Direct(const Direct&) = delete;
+  Direct& operator=(const Direct&) = delete;
+  [[gnu::always_inline]] void show(std::span<const std::byte> sealed) const {
+    for (InputSink* sink : core.sinks) sink->on_input(envelope, sealed);
+  }
+  /// Once it was applied.
+  [[gnu::always_inline]] Receipt done(EntityRegistry& registry, std::uint32_t handled = 1) const {
+    core.counters.messages += handled;
+    Receipt receipt;
+    receipt.sequence = envelope.sequence;
+    receipt.handled = handled;
+    if (!core.receipt_sinks_of(InputKind::push).empty()) registry.tell_receipt(envelope, receipt);
+    return receipt;
+  }
+};
+
+template <ComponentType... Cs>
+[[gnu::always_inline]] inline Entity EntityRegistry::create(const Cs&... components) {
+  if constexpr (detail::direct_list<Cs...>) {
+    static constexpr std::uint64_t key = site_key<Cs...>(detail::create_list);
+    RegistryCore& core = *core_;
+    if (core.is_quiet() && !core.types.handlers().told().create) [[likely]] {
+      CreateSite* const site = core.sites.create(key);
+      if (!site) [[unlikely]]
+        return create_first(components...);
+      const Entity made = core.storage.reserve();
+      const SingleRows<Create, Cs...> sealed(made, Create{}, components...);
+      const Direct input(core);
+      input.show(sealed.bytes());
+      if (!site->fits(core.storage)) [[unlikely]]
+        site->reopen(core.storage, detail::list_types<Cs...>);
+      const std::size_t row = core.storage.create_plain(made, *site->open);
+      [[maybe_unused]] std::size_t at = 0;
+      const auto put = [&]<class C>(const C& value) {
+        [[maybe_unused]] std::byte* const column = site->columns[at++];
+        if constexpr (!TypeTraits<C>::tag) std::memcpy(column + row * sizeof(C), &value, sizeof(C));
+      };
+      (put(components), ...);
+      input.done(*this);
+      return made;
+    }
+  }
+  return create_under(Entity{}, std::string_view{}, components...);
+}
+
+template <ComponentType... Cs>
+[[gnu::noinline]] Entity EntityRegistry::create_first(const Cs&... components) {
+  const Entity made = create_under(Entity{}, std::string_view{}, components...);
+  if (const Row row = core_->storage.find(made))
+    core_->sites.learn_create(site_key<Cs...>(detail::create_list), *row.chunk->archetype);
+  return made;
+}
+
+template <ComponentType... Cs>
+std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&... components) {
+  if constexpr (detail::direct_list<Cs...>) {
+    static constexpr std::uint64_t key = site_key<Cs...>(detail::create_list);
+    RegistryCore& core = *core_;
+    if (core.is_quiet() && !core.types.handlers().told().create && count != 0) [[likely]] {
+      const CreateSite* const site = core.sites.create(key);
+      if (!site) [[unlikely]] {
+        std::vector<Entity> made = create_many_queued(count, components...);
+        if (const Row row = core.storage.find(made.front())) core.sites.learn_create(key, *row.chunk->archetype);
+        return made;
+      }
+      const std::span<Entity> ids = core.input.append_rows_shared(count, Create{}, components...);
+      core.storage.reserve(ids);
+      std::vector<Entity> made;
+      made.reserve(count);
+      {
+        const Direct input(core);
+        input.show(core.input.front().bytes());
+        for (std::span<const Entity> left = ids; !left.empty();) {
+          const Storage::Run run = core.storage.create_run(left, *site->archetype);
+          [[maybe_unused]] const auto fill = [&]<class C>(const C& value) {
+            if constexpr (!TypeTraits<C>::tag) {
+              std::byte* const column = run.chunk->slots()[site->archetype->column(TypeTraits<C>::id)].data;
+              std::fill_n(reinterpret_cast<C*>(column) + run.begin, run.count, value);
+            }
+          };
+          (fill(components), ...);
+          made.insert(made.end(), left.begin(), left.begin() + run.count);
+          left = left.subspan(run.count);
+        }
+        input.done(*this, count);
+      }
+      core.input.pop_front();
+      return made;
+    }
+  }
+  return create_many_queued(count, components...);
+}
+
+template <ComponentType... Cs>
+[[gnu::noinline]] std::vector<Entity> EntityRegistry::create_many_queued(std::uint32_t count, const Cs&... components) {
+  (known().need<Cs>(), ...);
+  std::vector<Entity> made(count);
+  if (count == 0) return made;
+  reserve(made);
+  open<Create>().append_rows_shared(std::span<const Entity>(made), Create{}, components...);
+  deliver_pushed();
+  return made;
+}
+
+namespace detail {
+
+/// Gives a row another archetype, with what both have, or leaves it where it is. `fresh`: its columns are touched.
+[[gnu::always_inline]] inline Row move_direct(Storage& storage, const MoveSite& site, Entity e, Row row) {
+  if (site.to == site.from) return row;
+  Chunk& old = *row.chunk;
+  const Row to =
+      storage.append_moved(e, storage.open_chunk(*site.to, old.depth), old.depth ? old.parents()[row.row] : Entity{});
+  const ColumnSlot* const into = to.chunk->slots();
+  const ColumnSlot* const from = old.slots();
+  for (const MoveSite::Carried& value : site.carried)
+    copy_value(into[value.to].data + std::size_t{to.row} * value.bytes,
+               from[value.from].data + std::size_t{row.row} * value.bytes, value.bytes);
+  storage.take_plain_row(row);
+  return to;
+}
+
+}  // namespace detail
+
+template <ComponentType... Cs>
+[[gnu::always_inline]] inline Receipt EntityRegistry::set(Entity e, const Cs&... components) {
+  if constexpr (detail::direct_list<Cs...>) {
+    static constexpr std::uint64_t key = site_key<Cs...>(detail::set_list);
+    RegistryCore& core = *core_;
+    if (core.is_quiet() && !core.types.handlers().told().set) [[likely]]
+      if (const Row row = core.storage.find(e)) [[likely]] {
+        const MoveSite* const site = core.sites.move(key, *row.chunk->archetype);
+        if (!site) [[unlikely]]
+          return set_first(row, components...);
+        const SingleRows<Set, Cs...> sealed(e, Set{}, components...);
+        const Direct input(core);
+        input.show(sealed.bytes());
+        const Row to = detail::move_direct(core.storage, *site, e, row);
+        [[maybe_unused]] std::size_t at = 0;
+        const auto put = [&]<class C>(const C& value) {
+          [[maybe_unused]] const std::uint16_t slot = site->slots[at++];
+          if constexpr (!TypeTraits<C>::tag) {
+            core.storage.touch(*to.chunk, slot);
+            std::memcpy(to.at(slot, sizeof(C)), &value, sizeof(C));
+          }
+        };
+        (put(components), ...);
+        return input.done(*this);
+      }
+  }
+  (known().need<Cs>(), ...);
+  return push_rows(e, Set{}, components...);
+}
+
+template <ComponentType... Cs>
+[[gnu::noinline]] Receipt EntityRegistry::set_first(Row row, const Cs&... components) {
+  const Entity e = row.chunk->ids()[row.row];
+  Archetype& from = *row.chunk->archetype;
+  (known().need<Cs>(), ...);
+  const Receipt receipt = push_rows(e, Set{}, components...);
+  if (receipt.handled)
+    core_->sites.learn_move(site_key<Cs...>(detail::set_list), from, *core_->storage.find(e).chunk->archetype,
+                            detail::list_types<Cs...>);
+  return receipt;
+}
+
+template <ComponentType C>
+[[gnu::always_inline]] inline Receipt EntityRegistry::remove(Entity e) {
+  constexpr Remove message{.component = TypeTraits<C>::id};
+  // A name is in an index besides.
+  if constexpr (detail::direct_list<C> && TypeTraits<C>::id != TypeTraits<Name>::id) {
+    static constexpr std::uint64_t key = site_key<C>(detail::remove_list);
+    RegistryCore& core = *core_;
+    if (core.is_quiet() && !core.types.handlers().told().remove) [[likely]]
+      if (const Row row = core.storage.find(e)) [[likely]] {
+        const MoveSite* const site = core.sites.move(key, *row.chunk->archetype);
+        if (!site) [[unlikely]]
+          return remove_first<C>(row);
+        const SingleBatch<Remove> sealed(e, message);
+        const Direct input(core);
+        input.show(sealed.bytes());
+        detail::move_direct(core.storage, *site, e, row);
+        return input.done(*this);
+      }
+  }
+  known().need<C>();
+  return push(e, message);
+}
+
+template <ComponentType C>
+[[gnu::noinline]] Receipt EntityRegistry::remove_first(Row row) {
+  const Entity e = row.chunk->ids()[row.row];
+  Archetype& from = *row.chunk->archetype;
+  known().need<C>();
+  const Receipt receipt = push(e, Remove{.component = TypeTraits<C>::id});
+  if (receipt.handled)
+    core_->sites.learn_move(site_key<C>(detail::remove_list), from, *core_->storage.find(e).chunk->archetype,
+                            detail::list_types<C>);
+  return receipt;
+}
+
+[[gnu::always_inline]] inline Receipt EntityRegistry::destroy(Entity e, const Destroy& message) {
+  RegistryCore& core = *core_;
+  if (core.is_quiet() && !core.types.handlers().told().destroy && !core.storage.logs_destroyed()) [[likely]]
+    if (const Row row = core.storage.find(e); row && stands_alone(row, e, core.hierarchy)) [[likely]] {
+      const SingleBatch<Destroy> sealed(e, message);
+      const Direct input(core);
+      input.show(sealed.bytes());
+      core.storage.destroy_plain(row);
+      return input.done(*this);
+    }
+  return push_builtin(e, message);
+}
+
+}  // namespace muster
