@@ -95,7 +95,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
         begin_message();
         const auto* bytes = reinterpret_cast<const std::byte*>(&item.table);
         if (header.argument)
-          to_subtree(*route, item.target, header.argument, bytes, sizeof item.table, true, receipt);
+          to_subtree(*route, item.target, header.argument, bytes, sizeof(std::span<const std::byte>), true, receipt);
         else if (item.target)
           to_entity(*route, item.target, &item.table, receipt);
         else if (!refused_as_pass(*route, receipt) &&

@@ -37,7 +37,8 @@ void RowSites::learn_move(std::uint64_t key, Archetype& from, Archetype& to, std
   for (std::size_t i = 0; i < types.size(); ++i) site.slots[i] = to.column(types[i]);
   site.carried.clear();
   if (&from == &to) return;
-  for (std::uint16_t slot = column_first; slot < to.pod_slots; ++slot) {
+  const auto pod_slots = static_cast<std::uint16_t>(to.pod_slots);
+  for (std::uint16_t slot = column_first; slot < pod_slots; ++slot) {
     const TypeId type = to.slot_types[slot]->id;
     if (const std::uint16_t source = from.column(type);
         source != no_column && std::ranges::find(types, type) == types.end())

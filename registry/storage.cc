@@ -419,7 +419,8 @@ void Storage::make_move_plan(const Archetype& from, const Archetype& to) {
   MovePlan& plan = move_plan_;
   plan = {&from, &to, from.layout, to.layout, std::move(plan.values)};
   plan.values.clear();
-  for (std::uint16_t slot = column_first; slot < to.pod_slots; ++slot)
+  const auto pod_slots = static_cast<std::uint16_t>(to.pod_slots);
+  for (std::uint16_t slot = column_first; slot < pod_slots; ++slot)
     plan.values.push_back({&from == &to ? slot : from.column(to.slot_types[slot]->id), slot, to.slot_bytes[slot]});
 }
 

@@ -8,11 +8,9 @@ struct Handler;
 
 class Turn {
  public:
+  virtual ~Turn() = default;
   /// Returns when all that one worker would have done before this is done; whoever is later in the order waits.
   virtual void take() = 0;
-
- protected:
-  ~Turn() = default;
 };
 
 /// Of the calling thread: null unless it runs a handler of a pass that is spread over workers.

@@ -46,7 +46,8 @@ std::string seconds_text(std::uint64_t ns) {
   const std::uint64_t seconds = ns / 1'000'000'000;
   if (seconds >= 3600) return std::to_string(seconds / 3600) + " h " + std::to_string(seconds / 60 % 60) + " min";
   if (seconds >= 60) return std::to_string(seconds / 60) + " min " + std::to_string(seconds % 60) + " s";
-  return number_text(static_cast<double>(ns / 1'000'000) / 1000) + " s";
+  const std::uint64_t ms = ns / 1'000'000;
+  return number_text(static_cast<double>(ms) / 1000) + " s";
 }
 
 std::string number_text(double value) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <ranges>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -149,12 +150,12 @@ void append_model(BatchWriter& out, const ImportedModel& model, const ModelPlace
       if (groups[set].empty()) continue;
       if (sets[set].entries().empty()) sets[set] = row_set(set);
       std::unordered_map<std::uint32_t, Entity> following;
-      for (auto i = level.rbegin(); i != level.rend(); ++i) {
-        const std::uint32_t parent = model.entities[*i].parent;
-        if (made[*i])
-          following[parent] = ids[*i];
-        else if (components_of(model.entities[*i]) == set)
-          if (const auto found = following.find(parent); found != following.end()) before[*i] = found->second;
+      for (const auto i : std::views::reverse(level)) {
+        const std::uint32_t parent = model.entities[i].parent;
+        if (made[i])
+          following[parent] = ids[i];
+        else if (components_of(model.entities[i]) == set)
+          if (const auto found = following.find(parent); found != following.end()) before[i] = found->second;
       }
       for (const std::uint32_t i : groups[set]) {
         const ImportedEntity& entity = model.entities[i];

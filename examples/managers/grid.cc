@@ -41,7 +41,7 @@ struct Entry {
 };
 
 std::uint64_t key_of(std::int32_t x, std::int32_t y, std::int32_t z) noexcept {
-  const auto bits = [](std::int32_t v) { return static_cast<std::uint64_t>(v + (1 << 20)); };
+  const auto bits = [](std::int32_t v) { return static_cast<std::uint64_t>(std::int64_t{v} + (1 << 20)); };
   return bits(x) << 42 | bits(y) << 21 | bits(z);
 }
 

@@ -30,9 +30,9 @@ scene::Vec3 direction(const scene::Vec3& base, const scene::Vec3& goal) {
 /// Numbers fill the line from one end to the other, then the line behind it.
 scene::Vec3 place_in_line(const Army& army, const scene::Vec3& middle, std::uint32_t number, bool behind) {
   const scene::Vec3 ahead = direction(army.base, army.goal);
-  const std::uint32_t front = std::max(army.front, 1u);
+  const std::uint32_t front = std::max(army.front, 1u), line = number / front;
   const float side = (static_cast<float>(number % front) - static_cast<float>(front - 1) / 2) * spacing;
-  const float back = behind ? static_cast<float>(number / front) * spacing : 0;
+  const float back = behind ? static_cast<float>(line) * spacing : 0;
   return {
       .x = middle.x - ahead.x * back - ahead.z * side, .y = middle.y, .z = middle.z - ahead.z * back + ahead.x * side};
 }
