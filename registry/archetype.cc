@@ -1,7 +1,6 @@
 #include "registry/archetype.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 
 namespace muster {
@@ -18,53 +17,36 @@ std::uint32_t chunk_capacity(const Archetype& archetype, std::uint32_t place) no
   return std::clamp(budget / archetype.row_bytes & ~7u, 8u, chunk_rows_max);
 }
 
-ChunkPool::~ChunkPool() {
-  for (const Shelf& shelf : shelves_)
-    for (void* block : shelf.blocks) ::operator delete(block, std::align_val_t{line});
-}
-
 Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity) {
   const auto slots = static_cast<std::uint32_t>(archetype.slot_types.size());
-  const std::uint32_t head = to_line(sizeof(Chunk) + slots * static_cast<std::uint32_t>(sizeof(ColumnSlot)));
   const auto column_bytes = [&](std::uint32_t slot) -> std::uint32_t {
     if (slot == column_parents && depth == 0) return 0;
     return to_line(capacity * (slot < column_first ? 8 : archetype.slot_types[slot]->size));
   };
-  std::uint32_t bytes = head;
+  std::uint32_t bytes = 0;
   for (std::uint32_t slot = 0; slot < slots; ++slot) bytes += column_bytes(slot);
+  const std::uint32_t header = to_line(sizeof(Chunk) + slots * static_cast<std::uint32_t>(sizeof(ColumnSlot)));
 
-  void* block = nullptr;
-  for (Shelf& shelf : shelves_)
-    if (shelf.bytes == bytes && !shelf.blocks.empty()) {
-      block = shelf.blocks.back();
-      shelf.blocks.pop_back();
-      break;
-    }
-  if (!block) block = ::operator new(bytes, std::align_val_t{line});
-  auto* chunk = new (block) Chunk;
+  auto* chunk = new (blocks_.take(header)) Chunk;
   chunk->archetype = &archetype;
   chunk->archetype_number = archetype.number;
   chunk->depth = depth;
   chunk->capacity = capacity;
   chunk->block_bytes = bytes;
+  chunk->header_lines = static_cast<std::uint16_t>(header / line);
   chunk->lone = depth == 0 && archetype.name_column == no_column && archetype.plain();
-  std::uint32_t at = head;
+  auto* at = static_cast<std::byte*>(blocks_.take(bytes));
   for (std::uint32_t slot = 0; slot < slots; ++slot) {
     const std::uint32_t size = column_bytes(slot);
-    new (chunk->slots() + slot) ColumnSlot{size ? static_cast<std::byte*>(block) + at : nullptr, 0};
+    new (chunk->slots() + slot) ColumnSlot{size ? at : nullptr, 0};
     at += size;
   }
   return chunk;
 }
 
 void ChunkPool::recycle(Chunk* chunk) noexcept {
-  const std::uint32_t bytes = chunk->block_bytes;
-  for (Shelf& shelf : shelves_)
-    if (shelf.bytes == bytes) {
-      shelf.blocks.push_back(chunk);
-      return;
-    }
-  shelves_.push_back({bytes, {chunk}});
+  blocks_.give_back(chunk->slots()[column_ids].data, chunk->block_bytes);
+  blocks_.give_back(chunk, chunk->header_lines * line);
 }
 
 }  // namespace muster

@@ -1,7 +1,8 @@
 // Component rows in memory. An archetype is a set of component types; its rows are grouped by depth in the hierarchy, and
 // each group is a list of chunks, all full but the last. A chunk never moves and never grows.
 //
-//   chunk    | Chunk: header | ColumnSlot x columns | ids ... | parents ... | column 2 ... | column 3 ... |
+//   chunk    | Chunk: header | ColumnSlot x columns |     apart from its rows: all headers of a world lie close together
+//   rows     | ids ... | parents ... | column 2 ... | column 3 ... |
 //            every column starts on a cache line; slot 0 is the entity ids, slot 1 the parents (null at depth 0)
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "registry/blocks.h"
 #include "registry/runtime_type.h"
 #include "schema/descriptor.h"
 
@@ -47,9 +49,10 @@ struct Chunk {
   std::uint32_t depth = 0;
   std::uint32_t place = 0;  ///< in its group
   std::uint32_t count = 0, capacity = 0;
-  std::uint32_t block_bytes = 0;
+  std::uint32_t block_bytes = 0;  ///< of its rows
   std::uint32_t archetype_number = 0;
-  bool lone = false;  ///< its rows have no parents and no names, and their values are bytes
+  std::uint16_t header_lines = 0;  ///< cache lines of this and the slots behind it
+  bool lone = false;               ///< its rows have no parents and no names, and their values are bytes
 
   ColumnSlot* slots() noexcept { return reinterpret_cast<ColumnSlot*>(this + 1); }
   const ColumnSlot* slots() const noexcept { return reinterpret_cast<const ColumnSlot*>(this + 1); }
@@ -124,23 +127,15 @@ struct Row {
   }
 };
 
-/// Makes and recycles chunk memory. Blocks of equal size are kept in a pool.
+/// Makes chunks and takes them back; their memory is kept for others.
 class ChunkPool {
  public:
-  ~ChunkPool();
-  ChunkPool() = default;
-  ChunkPool(const ChunkPool&) = delete;
-  ChunkPool& operator=(const ChunkPool&) = delete;
   /// A chunk for `capacity` rows, zero rows used, versions 0.
   Chunk* make(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity);
   void recycle(Chunk* chunk) noexcept;
 
  private:
-  struct Shelf {
-    std::uint32_t bytes;
-    std::vector<void*> blocks;
-  };
-  std::vector<Shelf> shelves_;
+  Blocks blocks_;
 };
 
 /// How many rows a group's chunk holds: few in its first, then as many as fit the full size.

@@ -6,6 +6,7 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include "registry/ask_ahead.h"
 #include "registry/clock.h"
 #include "registry/fatal.h"
 #include "registry/parallel_pass.h"
@@ -237,12 +238,9 @@ void Delivery::rows_of_world(const Handler& handler, void* message) {
     call(handler, message, no_chunk(), 0, 1, nullptr);
     return;
   }
-  for (std::uint32_t depth = 0; depth < context_.storage.depths(); ++depth)
-    for (Archetype* archetype : handler.matched) {
-      if (depth >= archetype->groups.size()) continue;
-      const std::uint16_t* columns = handler.bound[archetype->number];
-      for (Chunk* chunk : archetype->groups[depth].chunks) call(handler, message, *chunk, 0, chunk->count, columns);
-    }
+  each_chunk(handler, context_.storage.depths(), [&](Chunk& chunk, const std::uint16_t* columns) {
+    call(handler, message, chunk, 0, chunk.count, columns);
+  });
 }
 
 bool Delivery::call_counted(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,

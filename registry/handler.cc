@@ -11,15 +11,16 @@ Chunk& no_chunk() noexcept {
 
 void Handler::bind(Archetype& archetype) {
   if (bound.size() <= archetype.number) bound.resize(archetype.number + 1, nullptr);
-  std::size_t values = 0;
+  std::uint32_t count = 0;
   for (const Term& term : terms) {
     if (term.source != Source::self) continue;
     const bool has = archetype.has(term.type);
     if (term.presence == Presence::required && !has) return;
     if (term.presence == Presence::excluded && has) return;
-    if (term.value) ++values;
+    if (term.value) ++count;
   }
   if (options.filter && !options.filter(archetype)) return;
+  values = count;
   auto columns = std::make_unique<std::uint16_t[]>(values + 1);
   std::size_t at = 0;
   for (const Term& term : terms)

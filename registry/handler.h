@@ -127,6 +127,7 @@ struct Handler {
   std::shared_ptr<void> state;  ///< the callable
   double row_ns = 0;  ///< what a row of a pass has taken lately; measured only where there are several workers
 
+  std::uint32_t values = 0;  ///< value terms with source self: entries of a list of columns
   /// By archetype number: columns of the value terms with source self, or null where the handler does not match.
   std::vector<const std::uint16_t*> bound;
   std::vector<Archetype*> matched;  ///< ascending by number

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "registry/ask_ahead.h"
 #include "registry/clock.h"
 #include "registry/delivery.h"
 #include "registry/thrown.h"
@@ -327,6 +328,8 @@ void ParallelPass::run(Task& task, std::uint32_t number, Worker& worker) {
     } else {
       for (std::uint32_t i = task.first_piece; i < task.end_piece; ++i) {
         const Piece& piece = pieces_[i];
+        if (i + 2 < task.end_piece) ask_for_header(*pieces_[i + 2].chunk);
+        if (i + 1 < task.end_piece) ask_for_rows(handler, *pieces_[i + 1].chunk, pieces_[i + 1].columns);
         rows(handler, worker, *piece.chunk, piece.begin, piece.end, piece.columns);
       }
     }
