@@ -352,14 +352,17 @@ struct Invoker {
   template <std::size_t... I>
   static bool run(F& f, void* message, const ChunkRows& rows, std::index_sequence<I...> all) {
     if constexpr (plain && !MessageParameter<M>::writes && !TableMessageType<Message>) {
-      if (rows.end - rows.begin > 1) {
-        const Message m = MessageParameter<M>::get(message);  // a copy: nothing the handler writes can change it
-        loop(f, m, rows.begin, rows.end,
-             Parameter<Ps>::base(rows, Parameter<Ps>::column ? rows.columns[column_index[I]] : no_column)...);
+      if (rows.end - rows.begin == 1) {
+        call_row(f, message, bases_of(rows, all), rows, rows.begin, all);
         return false;
       }
+      const Message m = MessageParameter<M>::get(message);  // a copy: nothing the handler writes can change it
+      loop(f, m, rows.begin, rows.end,
+           Parameter<Ps>::base(rows, Parameter<Ps>::column ? rows.columns[column_index[I]] : no_column)...);
+      return false;
+    } else {
+      return run_each(f, message, rows, all);
     }
-    return run_each(f, message, rows, all);
   }
   template <std::size_t... I>
   static bool run_each(F& f, void* message, const ChunkRows& rows, std::index_sequence<I...>) {
