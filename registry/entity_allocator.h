@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <span>
+#include <utility>
 
 #include "registry/fatal.h"
+#include "registry/growing_array.h"
 #include "registry/ring_queue.h"
 #include "schema/builtin.h"
 
@@ -27,7 +29,7 @@ class EntityAllocator {
   using Id = typename Layout::Id;
   using Slot = typename Layout::Slot;
 
-  EntityAllocator() { slots_.resize(Layout::first_index); }
+  EntityAllocator() { slots_.append(Layout::first_index, Slot{}); }
 
   /// The id that create() would give.
   Id peek() const noexcept {
@@ -48,7 +50,7 @@ class EntityAllocator {
   Id create_fresh() {
     require(slots_.size() < Layout::index_count, "entity ids: all indices are in use");
     const auto index = static_cast<std::uint32_t>(slots_.size());
-    Layout::set_generation(slots_.emplace_back(), Layout::first_generation);
+    Layout::set_generation(slots_.push_back(Slot{}), Layout::first_generation);
     return Layout::make(index, Layout::first_generation);
   }
   /// `count` never-used indices in a row; returns the first.
@@ -57,7 +59,7 @@ class EntityAllocator {
     const auto first = static_cast<std::uint32_t>(slots_.size());
     Slot fresh{};
     Layout::set_generation(fresh, Layout::first_generation);
-    slots_.resize(slots_.size() + count, fresh);
+    slots_.append(count, fresh);
     return first;
   }
   /// Whether the slot's generation is the id's: one array read. Where generations begin at 1, 0 marks the nil index and
@@ -102,11 +104,11 @@ class EntityAllocator {
   }
   /// As many calls of create(), whose ids the caller read from the queue.
   void take_recycled(std::size_t count) noexcept { free_.pop_front(count); }
-  const Slot* slots_end() const noexcept { return slots_.data() + slots_.size(); }
+  const Slot* slots_end() const noexcept { return slots_.end(); }
   const RingQueue<std::uint32_t>& free_queue() const noexcept { return free_; }
   /// For reading saved state back.
-  void restore(std::vector<Slot> slots, RingQueue<std::uint32_t> free, std::uint64_t retired) {
-    slots_ = std::move(slots);
+  void restore(std::span<const Slot> slots, RingQueue<std::uint32_t> free, std::uint64_t retired) {
+    slots_.assign(slots);
     free_ = std::move(free);
     retired_ = retired;
   }
@@ -116,7 +118,7 @@ class EntityAllocator {
     Layout::set_generation(slots_[index], 0);
     ++retired_;
   }
-  std::vector<Slot> slots_;
+  GrowingArray<Slot> slots_;
   RingQueue<std::uint32_t> free_;
   std::uint64_t retired_ = 0;
 };

@@ -67,6 +67,13 @@ class StateReader {
   }
 
  private:
+  /// A chunk whose columns are to come.
+  struct Pending {
+    ChunkRow row = {};
+    std::vector<std::uint64_t> versions = {};
+    std::vector<std::uint8_t> found = {};  // by slot: its column came
+    Chunk* placed = nullptr;
+  };
   void fail(std::string what) {
     if (!fault_) fault_ = StateError{at_, std::move(what)};
   }
@@ -153,7 +160,7 @@ class StateReader {
   }
   void chunk(const StateKey& key, std::span<const std::byte> bytes) {
     if (!expect(bytes.size() >= sizeof(ChunkRow), "the chunk is cut off")) return;
-    Pending chunk{get<ChunkRow>(bytes, 0), {}, {}};
+    Pending chunk{.row = get<ChunkRow>(bytes, 0)};
     const auto archetypes = r_.storage.archetypes();
     if (!expect(chunk.row.archetype < archetypes.size() && archetypes[chunk.row.archetype],
                 "the chunk's archetype is unknown") ||
@@ -167,7 +174,7 @@ class StateReader {
       chunk.versions.push_back(get<std::uint64_t>(bytes, sizeof(ChunkRow) + i * 8));
       if (!expect(chunk.versions.back() <= row_.version, "a column is newer than its world")) return;
     }
-    chunk.columns.resize(slots);
+    chunk.found.resize(slots);
     waiting_.emplace(key.key, std::move(chunk));
   }
   void column(const StateKey& key, std::span<const std::byte> bytes) {
@@ -180,47 +187,52 @@ class StateReader {
     if (!expect(slot < archetype.pod_slots, "the column's component is not in its archetype")) return;
     const std::size_t size = slot < column_first ? 8 : archetype.slot_types[slot]->size;
     if (!expect(bytes.size() == size * chunk.row.rows, "the column's length does not fit its rows") ||
-        !expect(chunk.columns[slot].empty(), "the column is there twice"))
+        !expect(!chunk.found[slot], "the column is there twice") ||
+        !expect(slot != column_parents || chunk.row.depth > 0, "roots have a column of parents"))
       return;
-    if (slot >= column_first)
-      for (std::size_t at = 0; at < bytes.size(); at += size)
-        if (const auto good =
-                verify_value(bytes.subspan(at, size), *archetype.slot_types[slot]->descriptor, r_.types.table());
-            !good)
-          return fail(good.error().text);
-    chunk.columns[slot].assign(bytes.begin(), bytes.end());
+    if (slot >= column_first) {
+      const TypeDescriptor& type = *archetype.slot_types[slot]->descriptor;
+      if (!r_.types.table().rules(type).empty())  // else every value is good
+        for (std::size_t at = 0; at < bytes.size(); at += size)
+          if (const auto good = verify_value(bytes.subspan(at, size), type, r_.types.table()); !good)
+            return fail(good.error().text);
+    }
+    if (slot == column_ids && !all_alive(bytes)) return;
+    if (!chunk.placed && !place(key.key, chunk)) return;
+    chunk.found[slot] = 1;
+    std::memcpy(chunk.placed->slots()[slot].data, bytes.data(), bytes.size());
+    if (slot == column_ids) r_.storage.place_ids(*chunk.placed);
   }
-  void place_chunks() {
-    r_.storage.restore_ids(slots_, std::move(free_), row_.retired);
-    for (auto& [uid, chunk] : waiting_) {
+  /// Whether these ids are alive and have no row yet; from now on they have.
+  bool all_alive(std::span<const std::byte> ids) {
+    for (std::size_t at = 0; at < ids.size(); at += sizeof(Entity)) {
+      const auto e = get<Entity>(ids, at);
+      if (!expect(e.index < slots_.size() && slots_[e.index].generation == e.generation &&
+                      slots_[e.index].locator == (0x80000000u | state_alive),
+                  "a row's entity is not alive, or has two rows"))
+        return false;
+      slots_[e.index].locator = 0x80000000u;
+      --alive_;
+    }
+    return true;
+  }
+  /// Makes room for a chunk when the first of its columns comes: not for what a damaged row only says is there.
+  bool place(std::uint64_t uid, Pending& chunk) {
+    Archetype& archetype = *r_.storage.archetypes()[chunk.row.archetype];
+    const std::size_t place =
+        chunk.row.depth < archetype.groups.size() ? archetype.groups[chunk.row.depth].chunks.size() : 0;
+    if (!expect(chunk.row.place == place, "a chunk before this one is missing")) return false;
+    chunk.placed = &r_.storage.restore_chunk(archetype, chunk.row.depth, uid, chunk.row.rows);
+    for (std::size_t slot = 0; slot < chunk.versions.size(); ++slot)
+      chunk.placed->slots()[slot].version = chunk.versions[slot];
+    return true;
+  }
+  void check_chunks() {
+    for (const auto& [uid, chunk] : waiting_) {
       at_ = {StateSection::chunks, uid, 0};
-      Archetype& archetype = *r_.storage.archetypes()[chunk.row.archetype];
-      const std::size_t place =
-          chunk.row.depth < archetype.groups.size() ? archetype.groups[chunk.row.depth].chunks.size() : 0;
-      if (!expect(chunk.row.place == place, "a chunk before this one is missing")) return;
-      for (std::size_t slot = 0; slot < chunk.columns.size(); ++slot)
-        if (!expect(!chunk.columns[slot].empty() || (slot == column_parents && chunk.row.depth == 0),
-                    "a column is missing"))
+      for (std::size_t slot = 0; slot < chunk.found.size(); ++slot)
+        if (!expect(chunk.found[slot] || (slot == column_parents && chunk.row.depth == 0), "a column is missing"))
           return;
-      if (!expect(chunk.row.depth > 0 || chunk.columns[column_parents].empty(), "roots have a column of parents"))
-        return;
-      const std::span ids(reinterpret_cast<const Entity*>(chunk.columns[column_ids].data()), chunk.row.rows);
-      for (const Entity e : ids) {
-        if (!expect(e.index < slots_.size() && slots_[e.index].generation == e.generation &&
-                        slots_[e.index].locator == (0x80000000u | state_alive),
-                    "a row's entity is not alive, or has two rows"))
-          return;
-        slots_[e.index].locator = 0x80000000u;
-        --alive_;
-      }
-      const std::span parents(reinterpret_cast<const Entity*>(chunk.columns[column_parents].data()),
-                              chunk.row.depth ? chunk.row.rows : 0);
-      Chunk& placed = r_.storage.restore_chunk(archetype, chunk.row.depth, uid, ids, parents);
-      for (std::size_t slot = 0; slot < chunk.columns.size(); ++slot) {
-        placed.slots()[slot].version = chunk.versions[slot];
-        if (!chunk.columns[slot].empty())
-          std::memcpy(placed.slots()[slot].data, chunk.columns[slot].data(), chunk.columns[slot].size());
-      }
     }
     at_ = {StateSection::directory, 0, 0};
     expect(alive_ == 0, "a living entity has no row");
@@ -443,18 +455,14 @@ class StateReader {
     at_ = {section, 0, 0};
     if (section == StateSection::registry) expect(found_, "the registry's row is missing");
     if (section == StateSection::directory) expect(slots_.size() == row_.indices, "pages of ids are missing");
-    if (section == StateSection::columns) place_chunks();
+    if (section == StateSection::chunks) r_.storage.restore_ids(slots_, std::move(free_), row_.retired);
+    if (section == StateSection::columns) check_chunks();
     if (section == StateSection::texts) expect(r_.texts.size() == row_.texts, "texts are missing");
     if (section == StateSection::pending)
       expect(r_.cascade.batches() + r_.input.batches() == row_.pending, "waiting batches are missing");
     if (section == StateSection::timers) expect(r_.timers.size() == row_.timers, "timers are missing");
   }
 
-  struct Pending {
-    ChunkRow row;
-    std::vector<std::uint64_t> versions;
-    std::vector<std::vector<std::byte>> columns;
-  };
   struct alignas(16) Block {
     std::byte bytes[16];
   };

@@ -73,12 +73,16 @@ class StateWriter {
     constexpr std::uint32_t per_page = 1u << id_page_bits;
     for (std::uint32_t first = 0; first < indices; first += per_page) {
       const std::uint32_t count = std::min(per_page, indices - first);
-      buffer_.clear();
-      put(buffer_, std::uint64_t{count});
-      for (std::uint32_t i = 0; i < count; ++i) put(buffer_, ids.slot(first + i).generation);
+      buffer_.resize(8 + std::size_t{count} * 5);
+      const std::uint64_t here = count;
+      std::memcpy(buffer_.data(), &here, sizeof here);
+      std::byte* const generations = buffer_.data() + sizeof here;
+      std::byte* const states = generations + std::size_t{count} * 4;
+      const DirectoryEntry* const slots = ids.slots() + first;
       for (std::uint32_t i = 0; i < count; ++i) {
-        const std::uint32_t locator = ids.slot(first + i).locator;
-        put(buffer_, locator & 0x80000000u ? static_cast<std::uint8_t>(locator) : state_alive);
+        const std::uint32_t locator = slots[i].locator;
+        std::memcpy(generations + std::size_t{i} * 4, &slots[i].generation, 4);
+        states[i] = static_cast<std::byte>(locator & 0x80000000u ? locator : state_alive);
       }
       const std::uint32_t page = first >> id_page_bits;
       sink_.row({StateSection::directory, page, 0}, r_.storage.id_page_version(page), buffer_);

@@ -466,9 +466,9 @@ void Storage::set_parent(Row row, Entity parent) {
 
 // --- reading saved state back ---
 
-void Storage::restore_ids(std::vector<DirectoryEntry> slots, RingQueue<std::uint32_t> free, std::uint64_t retired) {
+void Storage::restore_ids(std::span<const DirectoryEntry> slots, RingQueue<std::uint32_t> free, std::uint64_t retired) {
   id_page_versions_.assign((slots.size() >> id_page_bits) + 1, version_);
-  ids_.restore(std::move(slots), std::move(free), retired);
+  ids_.restore(slots, std::move(free), retired);
 }
 
 Archetype& Storage::restore_archetype(std::uint32_t number, std::span<const TypeId> types) {
@@ -476,21 +476,16 @@ Archetype& Storage::restore_archetype(std::uint32_t number, std::span<const Type
   return add_archetype(number, types);
 }
 
-Chunk& Storage::restore_chunk(Archetype& archetype, std::uint32_t depth, std::uint64_t uid, std::span<const Entity> ids,
-                              std::span<const Entity> parents) {
+Chunk& Storage::restore_chunk(Archetype& archetype, std::uint32_t depth, std::uint64_t uid, std::uint32_t rows) {
   const std::uint32_t place =
       depth < archetype.groups.size() ? static_cast<std::uint32_t>(archetype.groups[depth].chunks.size()) : 0;
-  const auto count = static_cast<std::uint32_t>(ids.size());
-  Chunk& chunk = new_chunk(archetype, depth, std::max(count, chunk_capacity(archetype, place)), uid);
+  Chunk& chunk = new_chunk(archetype, depth, std::max(rows, chunk_capacity(archetype, place)), uid);
   for (std::uint32_t slot = 0; slot < archetype.slot_types.size(); ++slot) chunk.slots()[slot].version = version_;
-  chunk.count = count;
-  std::memcpy(chunk.ids(), ids.data(), ids.size_bytes());
-  if (depth) std::memcpy(chunk.parents(), parents.data(), parents.size_bytes());
-  each_runtime(chunk, 0, count, [](const RuntimeOps& ops, void* at) { ops.construct(at); });
-  for (std::uint32_t row = 0; row < count; ++row) place_id(ids[row].index, chunk, row);
-  archetype.groups[depth].rows += count;
-  archetype.rows += count;
-  rows_ += count;
+  chunk.count = rows;
+  each_runtime(chunk, 0, rows, [](const RuntimeOps& ops, void* at) { ops.construct(at); });
+  archetype.groups[depth].rows += rows;
+  archetype.rows += rows;
+  rows_ += rows;
   ++structure_;
   return chunk;
 }

@@ -1,0 +1,68 @@
+// A large array of plain values that grows in place where the system can do that: by an eighth once it is large, so that
+// little of it lies idle, and without copying, because realloc moves pages and not bytes.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <span>
+#include <type_traits>
+
+namespace muster {
+
+template <class T>
+class GrowingArray {
+  static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::max_align_t));
+
+ public:
+  GrowingArray() = default;
+  ~GrowingArray() { std::free(static_cast<void*>(data_)); }
+  GrowingArray(const GrowingArray&) = delete;
+  GrowingArray& operator=(const GrowingArray&) = delete;
+
+  std::size_t size() const noexcept { return static_cast<std::size_t>(end_ - data_); }
+  const T* data() const noexcept { return data_; }
+  T* data() noexcept { return data_; }
+  const T* end() const noexcept { return end_; }
+  const T& operator[](std::size_t i) const noexcept { return data_[i]; }
+  T& operator[](std::size_t i) noexcept { return data_[i]; }
+
+  T& push_back(const T& value) {
+    if (end_ == room_end_) [[unlikely]]
+      make_room(1);
+    return *new (end_++) T(value);
+  }
+  /// `count` more of the same value.
+  void append(std::size_t count, const T& value) {
+    if (room() < count) make_room(count);
+    for (T* const last = end_ + count; end_ != last; ++end_) new (end_) T(value);
+  }
+  void assign(std::span<const T> values) {
+    end_ = data_;
+    if (room() < values.size()) make_room(values.size());
+    if (!values.empty()) std::memcpy(static_cast<void*>(data_), values.data(), values.size_bytes());
+    end_ = data_ + values.size();
+  }
+
+ private:
+  std::size_t room() const noexcept { return static_cast<std::size_t>(room_end_ - end_); }
+  /// For `more` behind those that are there.
+  [[gnu::noinline]] void make_room(std::size_t more) {
+    constexpr std::size_t large = (std::size_t{1} << 20) / sizeof(T);
+    const std::size_t used = size(), old = used + room();
+    const std::size_t wanted = std::max(used + more, old < large ? old * 2 : old + old / 8);
+    void* const moved = std::realloc(static_cast<void*>(data_), wanted * sizeof(T));
+    if (!moved) throw std::bad_alloc();
+    data_ = static_cast<T*>(moved);
+    end_ = data_ + used;
+    room_end_ = data_ + wanted;
+  }
+
+  T* data_ = nullptr;
+  T* end_ = nullptr;
+  T* room_end_ = nullptr;
+};
+
+}  // namespace muster
