@@ -1,0 +1,73 @@
+// The parts of EntityRegistry that read: texts, types, the hierarchy, names and paths, clock and counters.
+#include "registry/registry_impl.h"
+
+namespace muster {
+
+std::string_view EntityRegistry::text(Text text) const noexcept { return impl_->texts.find(text); }
+std::size_t EntityRegistry::text_count() const noexcept { return impl_->texts.size(); }
+std::string_view EntityRegistry::text_at(std::size_t i) const noexcept { return impl_->texts[i]; }
+TypeTable& EntityRegistry::types() noexcept { return impl_->types.table(); }
+const TypeTable& EntityRegistry::types() const noexcept { return impl_->types.table(); }
+
+std::span<const TypeId> EntityRegistry::components(Entity e) const noexcept {
+  const Row row = storage().find(e);
+  return row ? std::span<const TypeId>(row.chunk->archetype->types) : std::span<const TypeId>{};
+}
+
+Entity EntityRegistry::parent(Entity e) const noexcept { return impl_->structure.hierarchy().parent(e); }
+std::uint32_t EntityRegistry::depth(Entity e) const noexcept { return impl_->structure.hierarchy().depth(e); }
+Entity EntityRegistry::first_child(Entity e) const noexcept {
+  return alive(e) ? impl_->structure.hierarchy().first_child(e) : Entity{};
+}
+Entity EntityRegistry::next_sibling(Entity e) const noexcept {
+  return alive(e) ? impl_->structure.hierarchy().next_sibling(e) : Entity{};
+}
+std::uint32_t EntityRegistry::child_count(Entity e) const noexcept {
+  return alive(e) ? impl_->structure.hierarchy().children(e) : 0;
+}
+std::string_view EntityRegistry::name(Entity e) const noexcept { return text(impl_->structure.name_of(e)); }
+Entity EntityRegistry::find_child(Entity parent, std::string_view name) const noexcept {
+  return name.empty() ? Entity{} : impl_->structure.names().find(parent, text_of(name));
+}
+
+Entity EntityRegistry::find_path(std::string_view path) const {
+  if (path.starts_with('/')) path.remove_prefix(1);
+  Entity at;
+  std::string name;
+  for (std::size_t i = 0; i <= path.size(); ++i) {
+    if (i < path.size() && path[i] == '\\' && i + 1 < path.size()) {
+      name += path[++i];
+    } else if (i == path.size() || path[i] == '/') {
+      at = find_child(at, name);
+      if (!at) return {};
+      name.clear();
+    } else {
+      name += path[i];
+    }
+  }
+  return at;
+}
+
+std::string EntityRegistry::path(Entity e) const {
+  std::string path;
+  for (; alive(e); e = parent(e)) {
+    const std::string_view name = this->name(e);
+    path.insert(0, '/' + (name.empty() ? '#' + std::to_string(e.index) + ':' + std::to_string(e.generation)
+                                       : escape_name(name)));
+  }
+  return path;
+}
+
+std::uint64_t EntityRegistry::now_ns() const noexcept { return impl_->now_ns; }
+bool EntityRegistry::next_due(std::uint64_t& due_ns) const noexcept {
+  if (impl_->timers.empty()) return false;
+  due_ns = impl_->timers.next_due();
+  return true;
+}
+std::uint64_t EntityRegistry::sequence() const noexcept { return impl_->sequence; }
+const RegistryCounters& EntityRegistry::counters() const noexcept { return impl_->counters; }
+std::uint64_t EntityRegistry::version() const noexcept { return storage().version(); }
+std::uint64_t EntityRegistry::begin_version() noexcept { return core_->storage.begin_version(); }
+void EntityRegistry::set_preserver(ColumnPreserver* preserver) noexcept { core_->storage.set_preserver(preserver); }
+
+}  // namespace muster
