@@ -405,9 +405,14 @@ TEST_CASE("a light pass runs on the pushing thread alone") {
   EntityRegistry registry({.executor = &pool});
   registry.create_many(1000, Position{}, Velocity{});
   const auto s = registry.subscribe<move>("move");
-  for (int i = 0; i < 100; ++i) registry.push(Update{});
-  CHECK(registry.pass_counters().spread <= 2);  // one that was interrupted may be taken for a heavy one
-  CHECK(registry.pass_counters().alone >= 98);
+  const auto passes = [&] {
+    for (int i = 0; i < 100; ++i) registry.push(Update{});
+    return registry.pass_counters();
+  };
+  const PassCounters before = passes();  // the first time it is cold, and may be taken for a heavy one for a while
+  const PassCounters after = passes();
+  CHECK(after.spread <= before.spread + 2);  // one that was interrupted may be, too
+  CHECK(after.alone >= before.alone + 98);
 }
 
 TEST_CASE("a pool of threads is shared by registries of several threads") {
