@@ -333,14 +333,21 @@ std::size_t heap_bytes() {
   const auto info = mallinfo2();
   return info.uordblks + info.hblkhd;
 }
+template <std::uint32_t count, bool bulk>
 void memory(Measure& measure) {
-  constexpr std::uint32_t count = 1'000'000;
   const auto world = std::make_unique<World>();
   world->registry.create_many(1, some_position, some_velocity, some_mass);
   const std::size_t before = heap_bytes();
-  for (std::uint32_t i = 0; i < count; ++i) world->registry.create(some_position, some_velocity, some_mass);
+  if constexpr (bulk) {
+    constexpr std::uint32_t part = 10'000;
+    for (std::uint32_t i = 0; i < count; i += part)
+      world->registry.create_many(part, some_position, some_velocity, some_mass);
+  } else {
+    for (std::uint32_t i = 0; i < count; ++i) world->registry.create(some_position, some_velocity, some_mass);
+  }
   measure.bytes(static_cast<double>(heap_bytes() - before) / count);
 }
-const Entry memory_row("memory/muster", {.bytes = 50}, memory);
+const Entry memory_row("memory/muster", {.bytes = 50}, memory<1'000'000, false>);
+const Entry memory_10m_row("memory/10m", {.bytes = 50}, memory<10'000'000, true>);
 
 }  // namespace

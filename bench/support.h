@@ -3,6 +3,7 @@
 #pragma once
 
 #include <benchmark/benchmark.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -32,6 +33,13 @@ constexpr Goal no_goal{};
 constexpr Goal ratio(double at_most) { return {.ratio = at_most}; }
 constexpr Goal ns(double at_most) { return {.ns = at_most}; }
 
+/// Processor time of this thread: what other programs take is not counted.
+inline double thread_ns() noexcept {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
 /// One variant being measured.
 class Measure {
  public:
@@ -59,13 +67,32 @@ class Measure {
       }
     }
     if (counting) return state_.SkipWithError("counted");
-    state_.SetItemsProcessed(static_cast<std::int64_t>(static_cast<std::uint64_t>(state_.iterations()) * items));
-    if (goal_.ratio > 0) state_.counters["goal"] = goal_.ratio;
-    if (goal_.ns > 0) state_.counters["goal_ns"] = goal_.ns;
+    report(items);
   }
   template <class Body>
   void run(std::uint64_t items, Body body) {
     run(items, Nothing{}, body);
+  }
+  /// `body` and its limit in turns, some ten milliseconds each: memory that many programs share is as fast for the one
+  /// as for the other. What is reported is the median of the ratios. Needs a row that says `in_turns`.
+  template <class Limit, class Body>
+  void run_beside(std::uint64_t items, Limit limit, Body body) {
+    if (std::getenv("BENCH_INSTRUCTIONS")) return run(items, body);
+    const std::uint64_t times = std::max<std::uint64_t>(20'000'000 / items, 1);
+    std::vector<double> ratios;
+    while (state_.KeepRunning()) {
+      const double begin = thread_ns();
+      for (std::uint64_t i = 0; i < times; ++i) limit();
+      const double between = thread_ns();
+      for (std::uint64_t i = 0; i < times; ++i) body();
+      const double ns = thread_ns() - between;
+      state_.SetIterationTime(ns * 1e-9);
+      ratios.push_back(ns / (between - begin));
+    }
+    const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+    std::ranges::nth_element(ratios, middle);
+    state_.counters["ratio"] = *middle;
+    report(items * times);
   }
   /// Memory instead of time.
   void bytes(double per_item) {
@@ -79,18 +106,26 @@ class Measure {
   struct Nothing {
     void operator()() const {}
   };
+  void report(std::uint64_t items) {
+    state_.SetItemsProcessed(static_cast<std::int64_t>(static_cast<std::uint64_t>(state_.iterations()) * items));
+    if (goal_.ratio > 0) state_.counters["goal"] = goal_.ratio;
+    if (goal_.ns > 0) state_.counters["goal_ns"] = goal_.ns;
+  }
   benchmark::State& state_;
   const std::string& name_;
   Goal goal_;
 };
 
-/// Registers a variant: `name` is WORK/VARIANT; the variant `limit` is what the others of the same work are divided by.
+enum class Turns : bool { alone, in_turns };
+/// Registers a variant: `name` is WORK/VARIANT; the variant `limit` is what the others of the same work are divided by,
+/// except those that run in turns with it.
 struct Entry {
-  Entry(const std::string& name, Goal goal, void (*measure)(Measure&)) {
-    benchmark::RegisterBenchmark(name.c_str(), [name, goal, measure](benchmark::State& state) {
+  Entry(const std::string& name, Goal goal, void (*measure)(Measure&), Turns turns = Turns::alone) {
+    auto* const row = benchmark::RegisterBenchmark(name.c_str(), [name, goal, measure](benchmark::State& state) {
       Measure one(state, name, goal);
       measure(one);
     });
+    if (turns == Turns::in_turns) row->UseManualTime();
   }
 };
 

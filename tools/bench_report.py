@@ -6,8 +6,8 @@
     bench_report.py --compare A.json B.json                              of two files written by --out
 
 A benchmark is named WORK/VARIANT. The variant `limit` is the hand-written loop that the others of the same work are
-divided by. Times are of processor time per item, the median of the repetitions. A variant's goal is a ratio to the limit,
-or, where the work has none to compare with, a time or a size.
+divided by; one that ran in turns with the limit says its ratio itself. Times are of processor time per item, the median of
+the repetitions. A variant's goal is a ratio to the limit, or, where the work has none to compare with, a time or a size.
 """
 import argparse
 import json
@@ -49,13 +49,15 @@ def rows_of(names):
                      else run["cpu_time"] * UNITS[run["time_unit"]] for run in repeated]
             row["ns"] = statistics.median(times)
             row["spread"] = (max(times) - min(times)) / row["ns"]
+        if "ratio" in repeated[0]:  # to a limit that ran in turns with it
+            row["ratio"] = statistics.median(run["ratio"] for run in repeated)
         for goal in ("goal", "goal_ns", "goal_bytes"):
             if goal in repeated[0]:
                 row[goal] = repeated[0][goal]
         rows.append(row)
     limits = {row["work"]: row["ns"] for row in rows if row["variant"] == "limit"}
     for row in rows:
-        if "ns" in row and row["variant"] != "limit" and row["work"] in limits:
+        if "ns" in row and "ratio" not in row and row["variant"] != "limit" and row["work"] in limits:
             row["ratio"] = row["ns"] / limits[row["work"]]
     return rows, machine
 
