@@ -78,6 +78,7 @@ struct Archetype {
   std::vector<std::uint32_t> slot_bytes;      ///< by slot: of one value
   std::uint32_t pod_slots = column_first;     ///< slots before those of runtime components
   std::uint16_t name_column = no_column;      ///< of muster.Name
+  bool small_values = true;                   ///< none but of sizes that copy_small takes
   std::uint32_t layout = 0;                   ///< counts how often slots were given out anew
   std::uint32_t row_bytes = 0;                ///< of one row with id and parent
   std::vector<Group> groups;                  ///< by depth
@@ -116,6 +117,28 @@ inline void copy_value(std::byte* to, const std::byte* from, std::uint32_t size)
   else
     std::memcpy(to, from, size);
 }
+
+/// The same for 4 to 32 bytes, without a call whatever they are: the two halves may overlap.
+inline void copy_small(std::byte* to, const std::byte* from, std::uint32_t size) noexcept {
+  const auto halves = [&]<std::size_t half>() {
+    struct Half {
+      std::byte bytes[half];
+    } first, last;
+    std::memcpy(&first, from, half);
+    std::memcpy(&last, from + size - half, half);
+    std::memcpy(to, &first, half);
+    std::memcpy(to + size - half, &last, half);
+  };
+  if (size == 8)
+    std::memcpy(to, from, 8);
+  else if (size >= 16)
+    halves.operator()<16>();
+  else if (size > 8)
+    halves.operator()<8>();
+  else
+    halves.operator()<4>();
+}
+constexpr bool is_small(std::uint32_t size) noexcept { return size >= 4 && size <= 32; }
 
 /// A place in storage.
 struct Row {

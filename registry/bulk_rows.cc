@@ -1,15 +1,17 @@
 #include "registry/bulk_rows.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace muster {
 
 namespace {
 
+constexpr std::uint32_t in_chunk = chunk_rows_max - 1;  // of a locator
+
 /// Values of `bytes` each, from some rows of a column to some rows of another.
 template <class Moved>
 void copy_column(std::byte* to, const std::byte* from, std::uint32_t bytes, std::span<const Moved> rows) noexcept {
-  constexpr std::uint32_t in_chunk = chunk_rows_max - 1;
   const auto each = [&]<std::size_t size>() {
     for (const Moved& row : rows)
       std::memcpy(to + (row.to & in_chunk) * size, from + (row.from & in_chunk) * size, size);
@@ -44,11 +46,10 @@ class BulkRows::Taker {
     std::uint8_t* const elsewhere = bulk_.elsewhere_.data();
     const bool known = elsewhere[from] != 0;
     elsewhere[from] = 0;
-    ++taken_;
     if (at != from) {
       if (&chunk != last_) storage_.touch_all(chunk);
       const Entity filler = ids_[end_];
-      chunk.ids()[at & (chunk_rows_max - 1)] = filler;
+      chunk.ids()[at & in_chunk] = filler;
       directory_[filler.index].locator = at;
       if (!known) bulk_.kept_.push_back({filler.index, from});
       elsewhere[at] = 1;
@@ -58,12 +59,12 @@ class BulkRows::Taker {
   }
   void leave() noexcept {
     if (!group_) return;
+    const std::uint32_t taken = last_->count - end_;
     last_->count = end_;
-    group_->rows -= taken_;
-    last_->archetype->rows -= taken_;
-    storage_.rows_ -= taken_;
-    storage_.structure_ += taken_;
-    taken_ = 0;
+    group_->rows -= taken;
+    last_->archetype->rows -= taken;
+    storage_.rows_ -= taken;
+    storage_.structure_ += taken;
     group_ = nullptr;
   }
 
@@ -91,7 +92,7 @@ class BulkRows::Taker {
   Group* group_ = nullptr;
   Chunk* last_ = nullptr;
   Entity* ids_ = nullptr;
-  std::uint32_t end_ = 0, first_ = 0, taken_ = 0;
+  std::uint32_t end_ = 0, first_ = 0;
 };
 
 void BulkRows::drop_empty() {
@@ -101,22 +102,43 @@ void BulkRows::drop_empty() {
 
 void BulkRows::copy(std::span<const Moved> rows) const {
   for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
-    const Chunk& to = chunk(rows[begin].to);
-    const Chunk& from = chunk(rows[begin].from);
-    for (end = begin + 1; end < rows.size() && rows[end].to >> 10 == to.number && rows[end].from >> 10 == from.number;)
-      ++end;
+    const Moved first = rows[begin];
+    const Chunk& to = chunk(first.to);
+    const Chunk& from = chunk(first.from);
+    bool in_a_row = true;
+    for (end = begin + 1; end < rows.size(); ++end) {
+      const Moved row = rows[end];
+      if (((row.to ^ first.to) | (row.from ^ first.from)) >> 10 != 0) break;
+      const auto steps = static_cast<std::uint32_t>(end - begin);
+      in_a_row = in_a_row && row.to - first.to == steps && row.from - first.from == steps;
+    }
     const std::span<const Moved> run = rows.subspan(begin, end - begin);
     const Archetype& archetype = *to.archetype;
-    const std::uint32_t first = to.depth && from.depth ? column_parents : column_first;
-    for (std::uint32_t slot = first; slot < archetype.pod_slots; ++slot)
-      copy_column(to.slots()[slot].data, from.slots()[slot].data, archetype.slot_bytes[slot], run);
+    const std::uint32_t slots_first = to.depth && from.depth ? column_parents : column_first;
+    for (std::uint32_t slot = slots_first; slot < archetype.pod_slots; ++slot) {
+      const std::size_t bytes = archetype.slot_bytes[slot];
+      std::byte* const into = to.slots()[slot].data;
+      const std::byte* const values = from.slots()[slot].data;
+      if (in_a_row)
+        std::memcpy(into + (first.to & in_chunk) * bytes, values + (first.from & in_chunk) * bytes, run.size() * bytes);
+      else
+        copy_column(into, values, archetype.slot_bytes[slot], run);
+    }
   }
 }
 
 void BulkRows::release(std::span<const Entity> ids) {
   Storage& s = storage_;
   if (s.destroyed_) s.destroyed_->insert(s.destroyed_->end(), ids.begin(), ids.end());
-  for (const Entity e : ids) s.free_id(e);
+  const std::uint32_t gone = Storage::state_bits(IdState::free);
+  constexpr std::uint32_t last = DirectoryLayout::generation_last;
+  if (std::ranges::any_of(ids, [](Entity e) { return e.generation == last; })) {
+    for (const Entity e : ids) s.free_id(e);
+  } else {
+    DirectoryEntry* const directory = s.ids_.slots();
+    for (const Entity e : ids) Storage::put_entry(directory, e.bits() + (std::uint64_t{1} << 32), gone);
+    s.ids_.give_back(ids);
+  }
   s.mark_ids(ids);
 }
 
@@ -129,6 +151,7 @@ std::size_t BulkRows::destroy(std::span<const Entity> ids, std::uint32_t& destro
   const bool links = hierarchy_.pages() != 0;
   const std::uint32_t gone = Storage::state_bits(IdState::free);
   std::size_t done = 0, released = 0;
+  std::uint32_t count = 0;
   {
     Taker taker(*this);
     for (; done < ids.size(); ++done) {
@@ -144,10 +167,11 @@ std::size_t BulkRows::destroy(std::span<const Entity> ids, std::uint32_t& destro
       if (!chunk.lone || (links && hierarchy_.children(e) != 0)) [[unlikely]]
         break;
       directory[e.index].locator = gone;
-      ++destroyed;
+      ++count;
       taker.take(chunk, at);
     }
   }
+  destroyed += count;
   release(ids.subspan(released, done - released));
   for (const Kept& kept : kept_) {
     const std::uint32_t at = directory[kept.index].locator;

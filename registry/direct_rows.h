@@ -143,11 +143,7 @@ namespace detail {
   Chunk& old = *row.chunk;
   const Row to =
       storage.append_moved(e, storage.open_chunk(*site.to, old.depth), old.depth ? old.parents()[row.row] : Entity{});
-  const ColumnSlot* const into = to.chunk->slots();
-  const ColumnSlot* const from = old.slots();
-  for (const MoveSite::Carried& value : site.carried)
-    copy_value(into[value.to].data + std::size_t{to.row} * value.bytes,
-               from[value.from].data + std::size_t{row.row} * value.bytes, value.bytes);
+  site.carry(to, row);
   storage.take_plain_row(row);
   return to;
 }
@@ -238,7 +234,7 @@ template <ComponentType C>
       const SingleBatch<Destroy> sealed(e, message);
       const Direct input(core);
       input.show(sealed.bytes());
-      core.storage.destroy_plain(row);
+      core.storage.destroy_plain(row, e);
       return input.done(*this);
     }
   return push_builtin(e, message);

@@ -3,6 +3,8 @@
 // what happens when a generation would wrap.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -87,8 +89,10 @@ class EntityAllocator {
     }
     free_.push_back(index);
   }
-  /// Before so many are released one after another.
-  void expect_released(std::size_t count) { free_.reserve(count); }
+  /// To the back of the FIFO, in order; their generations are the caller's to count up, none of which is used up.
+  void give_back(std::span<const Id> ids) {
+    free_.append(ids.size(), [&](std::size_t i) { return Layout::index(ids[i]); });
+  }
   /// Puts a never-used index (granted and handed back) into the FIFO.
   void give_back(std::uint32_t index) { free_.push_back(index); }
 
@@ -151,6 +155,9 @@ enum class IdState : std::uint32_t {
   granted = 2,   ///< given to another thread or a session
   parked = 3,    ///< destroyed, but history can reach it
 };
+
+static_assert(std::endian::native == std::endian::little && offsetof(DirectoryEntry, generation) == 4 &&
+              offsetof(Entity, generation) == 4);
 
 struct DirectoryLayout {
   using Id = Entity;

@@ -25,10 +25,13 @@ class FlatMap {
   }
   /// Inserts or overwrites. References to values are invalidated.
   Value& put(const Key& key, Value value) {
-    if (Value* known = find(key)) return *known = std::move(value);
-    if ((size_ + 1) * 4 > slots_.size() * 3) grow();
+    if ((size_ + 1) * 4 > slots_.size() * 3) [[unlikely]] {
+      if (Value* known = find(key)) return *known = std::move(value);
+      grow();
+    }
     std::size_t at = home(key);
-    while (used_[at]) at = next(at);
+    for (; used_[at]; at = next(at))
+      if (slots_[at].first == key) return slots_[at].second = std::move(value);
     used_[at] = 1;
     slots_[at] = {key, std::move(value)};
     ++size_;

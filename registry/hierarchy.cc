@@ -50,6 +50,29 @@ void Hierarchy::link(Entity child, Entity parent, Entity before) {
   ++above.children;
 }
 
+void Hierarchy::link_tree(std::span<const Entity> ids, std::span<const Links> nodes) {
+  Page* page = nullptr;
+  std::uint32_t number = ~0u;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const std::uint32_t index = ids[i].index;
+    if (index >> page_bits != number) {
+      number = index >> page_bits;
+      page = &restore_page(number);
+      page->version = storage_.version();
+    }
+    // The root is nobody's child and nobody's sibling in the tree: 0 is none here too.
+    const Links& node = nodes[i];
+    const auto id = [&](std::uint32_t of) { return of ? ids[of].index : 0; };
+    Links& links = page->links[index & ((1u << page_bits) - 1)];
+    links.first_child = id(node.first_child);
+    links.last_child = id(node.last_child);
+    links.children = node.children;
+    if (i == 0) continue;
+    links.next = id(node.next);
+    links.previous = id(node.previous);
+  }
+}
+
 void Hierarchy::unlink(Entity child, Entity parent) {
   Links& above = change(parent.index);
   Links& self = change(child.index);
@@ -67,19 +90,21 @@ void Hierarchy::unlink(Entity child, Entity parent) {
 
 void Hierarchy::subtree(Entity top, std::vector<Entity>& out) const {
   out.push_back(top);
-  std::uint32_t at = links(top.index).first_child;
   // Pre-order by links alone: no recursion, whatever the depth.
-  while (at) {
+  for (std::uint32_t at = links(top.index).first_child; at;) {
+    const Links* here = &links(at);
     out.push_back(entity(at));
-    if (const std::uint32_t child = links(at).first_child) {
-      at = child;
+    if (here->first_child) {
+      at = here->first_child;
       continue;
     }
-    while (at && !links(at).next) {
+    while (!here->next) {
       const Entity up = parent(entity(at));
-      at = up == top ? 0 : up.index;
+      if (up == top) return;
+      at = up.index;
+      here = &links(at);
     }
-    if (at) at = links(at).next;
+    at = here->next;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "registry/storage.h"
@@ -33,6 +34,9 @@ class Hierarchy {
 
   /// Puts a child that has no links before `before` (nil or not a child of `parent`: at the end).
   void link(Entity child, Entity parent, Entity before);
+  /// Links `ids` as a template's nodes are: `nodes` are links by number, of a tree whose first is the root. All are new;
+  /// the root may have been linked to its siblings.
+  void link_tree(std::span<const Entity> ids, std::span<const Links> nodes);
   /// Takes a child out of its siblings; its own children stay with it.
   void unlink(Entity child, Entity parent);
   /// `e` and all below it, parents before children, siblings in order. Appends to `out`.

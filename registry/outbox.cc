@@ -52,7 +52,7 @@ bool Spawner::prepare(std::string_view what, const SpawnOptions& options, Spawn&
   const Template* known = templates_.known(message.what);
   if (!known || options.count == 0) return false;
   ids_.resize(std::size_t{known->size()} * options.count);
-  for (Entity& e : ids_) e = reserve();
+  storage_.reserve(ids_);
   if (options.ids) options.ids->assign(ids_.begin(), ids_.end());
   return true;
 }

@@ -28,9 +28,14 @@ class RingQueue {
     block_[(head_ + size_) & mask_] = value;
     ++size_;
   }
-  /// Room for as many more.
-  void reserve(std::size_t more) {
-    while (block_.size() - size_ < more) grow();
+  /// `count` values: f(i) for each i.
+  template <class F>
+  void append(std::size_t count, F f) {
+    while (block_.size() - size_ < count) grow();
+    T* const block = block_.data();
+    const std::size_t from = head_ + size_, mask = mask_;
+    for (std::size_t i = 0; i < count; ++i) block[(from + i) & mask] = f(i);
+    size_ += count;
   }
   void pop_front() noexcept { pop_front(1); }
   /// The first `count`, all at once.

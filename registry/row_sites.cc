@@ -1,6 +1,7 @@
 #include "registry/row_sites.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace muster {
 
@@ -36,6 +37,7 @@ void RowSites::learn_move(std::uint64_t key, Archetype& from, Archetype& to, std
   site.to = &to;
   for (std::size_t i = 0; i < types.size(); ++i) site.slots[i] = to.column(types[i]);
   site.carried.clear();
+  site.small_values = to.small_values;
   if (&from == &to) return;
   const auto pod_slots = static_cast<std::uint16_t>(to.pod_slots);
   for (std::uint16_t slot = column_first; slot < pod_slots; ++slot) {
@@ -44,6 +46,11 @@ void RowSites::learn_move(std::uint64_t key, Archetype& from, Archetype& to, std
         source != no_column && std::ranges::find(types, type) == types.end())
       site.carried.push_back({source, slot, to.slot_bytes[slot]});
   }
+}
+
+void MoveSite::carry_large(Row into, Row old) const noexcept {
+  for (const Carried& value : carried)
+    std::memcpy(into.at(value.to, value.bytes), old.at(value.from, value.bytes), value.bytes);
 }
 
 void RowSites::forget() noexcept {

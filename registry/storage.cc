@@ -1,6 +1,7 @@
 #include "registry/storage.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "registry/fatal.h"
@@ -77,9 +78,9 @@ void Storage::reserve(std::span<Entity> ids) {
     const std::uint32_t* const indices = run.data();
     Entity* const out = ids.data() + done;
     for (std::size_t i = 0; i < count; ++i) {
-      DirectoryEntry& entry = directory[indices[i]];
-      entry.locator = reserved;
-      out[i] = {indices[i], entry.generation};
+      const std::uint64_t id = (std::bit_cast<std::uint64_t>(directory[indices[i]]) & 0xffffffff00000000u) | indices[i];
+      put_entry(directory, id, reserved);
+      put_id(out + i, id);
     }
     done += count;
   }
@@ -180,6 +181,7 @@ void Storage::lay_out(Archetype& archetype) {
   archetype.columns.assign(archetype.types.size(), no_column);
   archetype.slot_bytes.assign(column_first, 8);
   archetype.name_column = no_column;
+  archetype.small_values = true;
   archetype.row_bytes = 16;
   for (const bool runtime : {false, true}) {
     for (std::size_t i = 0; i < archetype.types.size(); ++i) {
@@ -189,6 +191,7 @@ void Storage::lay_out(Archetype& archetype) {
       if (type->id == TypeTraits<Name>::id) archetype.name_column = archetype.columns[i];
       archetype.slot_types.push_back(type);
       archetype.slot_bytes.push_back(type->size);
+      archetype.small_values = archetype.small_values && is_small(type->size);
       archetype.row_bytes += type->size;
     }
     if (!runtime) archetype.pod_slots = static_cast<std::uint32_t>(archetype.slot_types.size());
@@ -329,8 +332,28 @@ Storage::Run Storage::create_run(std::span<const Entity> ids, Archetype& archety
   const std::uint32_t first = chunk.number << 10 | begin;
   std::memcpy(chunk.ids() + begin, ids.data(), count * sizeof(Entity));
   DirectoryEntry* const directory = ids_.slots();
-  for (std::uint32_t i = 0; i < count; ++i) directory[ids[i].index] = {first + i, ids[i].generation};
+  for (std::uint32_t i = 0; i < count; ++i) put_entry(directory, std::bit_cast<std::uint64_t>(ids[i]), first + i);
   mark_ids(ids.first(count));
+  add_rows(chunk, count);
+  return {&chunk, begin, count};
+}
+
+Storage::Run Storage::create_block(std::span<const Entity> ids, std::span<const BlockNode> nodes, Archetype& archetype,
+                                   std::uint32_t depth) {
+  Chunk& chunk = *archetype.groups[depth].last;
+  touch_all(chunk);
+  const std::uint32_t begin = chunk.count, first = chunk.number << 10 | begin;
+  const auto count = static_cast<std::uint32_t>(nodes.size());
+  DirectoryEntry* const directory = ids_.slots();
+  Entity* const column = chunk.ids() + begin;
+  Entity* const parents = chunk.parents() + begin;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Entity e = ids[nodes[i].node];
+    put_entry(directory, std::bit_cast<std::uint64_t>(e), first + i);
+    column[i] = e;
+    parents[i] = ids[nodes[i].parent];
+    mark_known_id(e.index);
+  }
   add_rows(chunk, count);
   return {&chunk, begin, count};
 }
@@ -363,8 +386,9 @@ void Storage::create_many(std::span<const Entity> ids, Archetype& archetype, std
     for (; made < room; ++made) {
       const Entity e = from[made];
       if (!can_be_made(e)) break;
-      directory[e.index] = {first + made, e.generation};
-      column[made] = e;
+      const auto id = std::bit_cast<std::uint64_t>(e);
+      put_entry(directory, id, first + made);
+      put_id(column + made, id);
     }
     mark_ids({from, made});
     next += made;
@@ -373,6 +397,15 @@ void Storage::create_many(std::span<const Entity> ids, Archetype& archetype, std
       fill_values(chunk.slots()[value.slot].data + std::size_t{begin} * value.size, payload + value.offset, value.size,
                   made);
   }
+}
+
+void Storage::fill_large_hole(const Archetype& archetype, Row hole, const Chunk& last, std::uint32_t from,
+                              Entity filler) noexcept {
+  for (std::uint32_t slot = column_first; slot < archetype.pod_slots; ++slot) {
+    const std::size_t size = archetype.slot_bytes[slot];
+    std::memcpy(hole.chunk->slots()[slot].data + hole.row * size, last.slots()[slot].data + from * size, size);
+  }
+  place_id(filler.index, *hole.chunk, hole.row);
 }
 
 void Storage::leave_last_chunk(Group& group) {
@@ -406,7 +439,7 @@ void Storage::take_row(Row gone, const Archetype* kept) {
 }
 
 void Storage::destroy(Row row, bool park) {
-  if (!park && row.chunk->archetype->plain()) return destroy_plain(row);
+  if (!park && row.chunk->archetype->plain()) return destroy_plain(row, row.chunk->ids()[row.row]);
   const Entity e = row.chunk->ids()[row.row];
   if (destroyed_) destroyed_->push_back(e);
   take_row(row);

@@ -27,6 +27,11 @@ class ColumnPreserver {
   virtual void before_recycle(const Chunk& chunk) = 0;
 };
 
+/// A row among several that are made at once: whose, and below whom, as numbers in a list of ids.
+struct BlockNode {
+  std::uint32_t node, parent;
+};
+
 class Storage {
  public:
   Storage();
@@ -119,6 +124,16 @@ class Storage {
   };
   /// Appends rows at depth 0 for the first of `ids`, all reserved: as many as the open chunk of a plain() archetype takes.
   Run create_run(std::span<const Entity> ids, Archetype& archetype);
+  /// Whether the open chunk of a plain() archetype takes `count` rows more.
+  bool has_room(const Archetype& archetype, std::uint32_t depth, std::size_t count) const noexcept {
+    if (depth >= archetype.groups.size() || !archetype.plain()) return false;
+    const Chunk* const last = archetype.groups[depth].last;
+    return last && last->capacity - last->count >= count;
+  }
+  /// Appends rows where there is room for them, at a depth below 0: for those of `ids`, reserved or granted, whose numbers
+  /// `nodes` gives, below those whose numbers it gives beside.
+  Run create_block(std::span<const Entity> ids, std::span<const BlockNode> nodes, Archetype& archetype,
+                   std::uint32_t depth);
   /// Where the next row of a group goes.
   Chunk& open_chunk(Archetype& archetype, std::uint32_t depth) {
     if (depth < archetype.groups.size()) [[likely]] {
@@ -137,11 +152,10 @@ class Storage {
   /// Takes the row away and the id back (or parks it). The group's last row fills the hole.
   void destroy(Entity e, bool park = false) { destroy(find(e), park); }
   void destroy(Row row, bool park = false);
-  /// The same for a row of a plain() archetype, not parked: inlined into loops.
-  [[gnu::always_inline]] void destroy_plain(Row row) {
-    const Entity e = row.chunk->ids()[row.row];
+  /// The same for the row of `e`, of a plain() archetype, not parked: inlined into loops.
+  [[gnu::always_inline]] void destroy_plain(Row row, Entity e) {
     if (destroyed_) [[unlikely]]
-      destroyed_->push_back(e);
+      log_destroyed(e);
     take_plain_row(row);
     free_id(e);
     mark_known_id(e.index);
@@ -212,8 +226,16 @@ class Storage {
 
  private:
   friend class BulkRows;
+  /// An id and its entry have the generation in the same half: written whole, not in halves that a later reader of the
+  /// whole would wait for.
+  static void put_entry(DirectoryEntry* directory, std::uint64_t id, std::uint32_t locator) noexcept {
+    const std::uint64_t entry = (id & 0xffffffff00000000u) | locator;
+    std::memcpy(static_cast<void*>(directory + static_cast<std::uint32_t>(id)), &entry, sizeof entry);
+  }
+  static void put_id(Entity* to, std::uint64_t id) noexcept { std::memcpy(static_cast<void*>(to), &id, sizeof id); }
   static bool is_row(DirectoryEntry entry) noexcept { return (entry.locator & 0x80000000u) == 0; }
   static std::uint32_t state_bits(IdState state) noexcept { return 0x80000000u | static_cast<std::uint32_t>(state); }
+  [[gnu::noinline]] void log_destroyed(Entity e) { destroyed_->push_back(e); }
   void free_id(Entity e) {
     ids_.slot(e.index).locator = state_bits(IdState::free);
     ids_.release_current(e.index);
@@ -243,8 +265,9 @@ class Storage {
   [[gnu::always_inline]] Row append_id(Entity e, Chunk& chunk) {
     touch_all(chunk);
     const std::uint32_t row = chunk.count++;
-    chunk.ids()[row] = e;
-    ids_.slot(e.index) = {chunk.number << 10 | row, e.generation};
+    const std::uint64_t id = e.bits();
+    put_id(chunk.ids() + row, id);
+    put_entry(ids_.slots(), id, chunk.number << 10 | row);
     ++chunk.group->rows;
     ++chunk.archetype->rows;
     ++rows_;
@@ -262,18 +285,20 @@ class Storage {
   void lay_out_again(Archetype& archetype);
   /// `kept`: has the runtime values that were relocated away; the others are destroyed.
   void take_row(Row row, const Archetype* kept = nullptr);
+  void fill_large_hole(const Archetype& archetype, Row hole, const Chunk& last, std::uint32_t from,
+                       Entity filler) noexcept;
   /// Copies the bytes of a group's last row to another.
   [[gnu::always_inline]] void fill_hole(const Archetype& archetype, Row hole, const Chunk& last, std::uint32_t from) {
     const Entity filler = last.ids()[from];
     hole.chunk->ids()[hole.row] = filler;
     if (last.depth) hole.chunk->parents()[hole.row] = last.parents()[from];
-    const ColumnSlot* const to = hole.chunk->slots();
-    const ColumnSlot* const source = last.slots();
-    const std::uint32_t* const bytes = archetype.slot_bytes.data();
-    for (std::uint32_t slot = column_first; slot < archetype.pod_slots; ++slot) {
-      const std::uint32_t size = bytes[slot];
-      copy_value(to[slot].data + std::size_t{hole.row} * size, source[slot].data + std::size_t{from} * size, size);
-    }
+    if (!archetype.small_values) [[unlikely]]
+      return fill_large_hole(archetype, hole, last, from, filler);
+    const ColumnSlot* to = hole.chunk->slots() + column_first;
+    const ColumnSlot* source = last.slots() + column_first;
+    const std::uint32_t* bytes = archetype.slot_bytes.data() + column_first;
+    for (const std::uint32_t* const end = archetype.slot_bytes.data() + archetype.pod_slots; bytes != end; ++bytes)
+      copy_small(to++->data + std::size_t{hole.row} * *bytes, source++->data + std::size_t{from} * *bytes, *bytes);
     place_id(filler.index, *hole.chunk, hole.row);
   }
   void drop_last_chunk(Group& group) {

@@ -84,15 +84,13 @@ Refusal Structure::judge(const RowSetSpan& rows) {
   return {};
 }
 
-namespace {
-/// Entry by entry: the rows of a batch just made on the stack must be read as they were written.
-bool same_rows(const std::vector<RowSetEntry>& known, const RowSetSpan& rows) noexcept {
+bool Structure::same_rows(const std::vector<RowSetEntry>& known, const RowSetSpan& rows) noexcept {
   if (known.size() != rows.size()) return false;
+  // Entry by entry: the rows of a batch just made on the stack must be read as they were written.
   for (std::size_t i = 0; i < known.size(); ++i)
     if (known[i].type != rows[i].type || known[i].offset != rows[i].offset) return false;
   return true;
 }
-}  // namespace
 
 bool Structure::planned(const RowSetSpan& rows, bool named, const Archetype* from, const RowPlan& p) noexcept {
   return p.to && p.layout == p.to->layout && p.from == from && p.named == named && same_rows(p.rows, rows);

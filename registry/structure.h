@@ -116,7 +116,7 @@ class Structure {
   /// With all below it.
   void destroy(Entity top, Row row) {
     if (stands_alone(row, top, hierarchy_)) [[likely]]
-      storage_.destroy_plain(row);
+      storage_.destroy_plain(row, top);
     else
       destroy_linked(top, row);
   }
@@ -141,6 +141,7 @@ class Structure {
   Refusal judge(const RowSetSpan& rows);
   const RowPlan& plan(const RowSetSpan& rows, bool named, Archetype* from, RowPlan& remembered);
   /// Whether a remembered plan is of this, and of components that can be given.
+  static bool same_rows(const std::vector<RowSetEntry>& known, const RowSetSpan& rows) noexcept;
   static bool planned(const RowSetSpan& rows, bool named, const Archetype* from, const RowPlan& p) noexcept;
   /// `fresh`: a row just appended, whose columns are touched.
   void write(Row row, const RowPlan& plan, const std::byte* payload, bool fresh);
@@ -152,8 +153,19 @@ class Structure {
   Entity named_twice(std::span<const Entity> ids);
   void plan_spawn(TemplateTable::Entry& entry, bool named, const RowSetSpan& rows);
   void plan_node(TemplateTable::Entry& entry, std::uint32_t number, bool named);
+  void plan_blocks(TemplateTable::Entry& entry);
   void spawn_tree(const TemplateTable::Entry& entry, const Spawn& message, std::span<const Entity> ids,
                   std::uint32_t depth, const std::byte* payload);
+  /// A node's row with the template's values.
+  Row spawn_node(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,
+                 std::uint32_t depth, Entity parent);
+  /// Names of other nodes in its values become those of `ids`.
+  static void patch(const TemplateTable::NodePlan& plan, Row row, std::span<const Entity> ids);
+  /// With name and links; `depth` of the root.
+  void spawn_child(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,
+                   std::uint32_t depth);
+  /// All nodes but the root, block by block; the open chunks have room for them.
+  void spawn_blocks(const TemplateTable::Entry& entry, std::span<const Entity> ids, std::uint32_t depth);
   void merge_node(const Template& what, const Template::Node& node, std::span<const Entity> ids, Entity e);
 
   Storage& storage_;

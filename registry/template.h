@@ -13,6 +13,7 @@
 
 #include "messages/batch_writer.h"
 #include "registry/archetype.h"
+#include "registry/hierarchy.h"
 #include "registry/receipt.h"
 #include "registry/text_table.h"
 #include "registry/types_known.h"
@@ -96,6 +97,18 @@ class TemplateTable {
     std::vector<Patch> patches;  // references
     std::uint16_t name_slot = no_column;
   };
+  /// Nodes of one archetype and depth, without the root: their rows lie one behind the other, and columns are copied whole.
+  struct Block {
+    Archetype* archetype = nullptr;
+    std::uint32_t depth = 0;  ///< below the root
+    std::vector<BlockNode> nodes;
+    struct Column {
+      std::uint16_t slot;
+      std::uint32_t bytes;  // of one row
+      std::uint32_t at;     // in Entry::block_bytes: of all rows
+    };
+    std::vector<Column> columns;
+  };
   struct Entry {
     std::shared_ptr<const Template> what;
     std::vector<std::byte> batch;  ///< the one DefineTemplate message, as saved and sent
@@ -105,6 +118,10 @@ class TemplateTable {
     bool root_named = false;
     std::vector<RowSetEntry> root_rows;
     std::vector<NodePlan::Copy> root_row_copies;  ///< `at` is the offset in the message's payload
+    std::vector<Block> blocks;
+    std::vector<std::byte> block_bytes;  ///< values of the blocks' columns, names included
+    std::vector<Links> links;            ///< between the nodes, by number; empty: blocks are to be made
+    bool patched = false;                ///< a node but the root refers to another
   };
 
   /// Null where unknown.

@@ -59,7 +59,8 @@ void Delivery::tree(const BatchView& batch, MessageRoute& route, std::span<const
   receipt.handled += count;
   const Storage& storage = context_.storage;
   const auto previously = [&](std::size_t i) { return merges && structure_.previously()[i] != 0; };
-  for (const Entity e : ids) tell(route, e, payload, batch.header().payload_bytes);
+  if (!route.active.empty())
+    for (const Entity e : ids) tell(route, e, payload, batch.header().payload_bytes);
   if (!activated_->active.empty())
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (previously(i)) continue;

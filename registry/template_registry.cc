@@ -44,7 +44,7 @@ std::span<const Entity> EntityRegistry::prepare_spawn(std::string_view what, con
   if (!known) return {};
   std::vector<Entity>& ids = impl_->spawn_ids;
   ids.resize(std::size_t{known->size()} * options.count);
-  for (Entity& e : ids) e = reserve();
+  reserve(ids);
   if (options.ids) options.ids->assign(ids.begin(), ids.end());
   return ids;
 }

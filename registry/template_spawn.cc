@@ -71,13 +71,48 @@ void Structure::plan_node(TemplateTable::Entry& entry, std::uint32_t number, boo
 
 void Structure::plan_spawn(TemplateTable::Entry& entry, bool named, const RowSetSpan& rows) {
   entry.plans.resize(entry.what->size());
-  const bool same = entry.plans[0].archetype && entry.root_named == named && entry.root_rows.size() == rows.size() &&
-                    (rows.empty() || std::memcmp(entry.root_rows.data(), rows.data(), rows.size_bytes()) == 0);
-  if (same) return;  // so are all other nodes
+  if (entry.plans[0].archetype && entry.root_named == named && same_rows(entry.root_rows, rows))
+    return;  // so are all other nodes
   entry.root_rows.assign(rows.begin(), rows.end());
   plan_node(entry, 0, named);
   for (std::uint32_t i = 1; i < entry.what->size(); ++i)
     if (!entry.plans[i].archetype) plan_node(entry, i, static_cast<bool>(entry.what->nodes()[i].name));
+  if (entry.links.empty()) plan_blocks(entry);
+}
+
+void Structure::plan_blocks(TemplateTable::Entry& entry) {
+  const Template& what = *entry.what;
+  entry.links.resize(what.size());
+  for (std::uint32_t i = 1; i < what.size(); ++i) {
+    Archetype* const archetype = entry.plans[i].archetype;
+    const std::uint32_t depth = what.nodes()[i].depth;
+    const auto fits = [&](const TemplateTable::Block& b) { return b.archetype == archetype && b.depth == depth; };
+    auto block = std::ranges::find_if(entry.blocks, fits);
+    if (block == entry.blocks.end())
+      block = entry.blocks.insert(block, {.archetype = archetype, .depth = depth, .nodes = {}, .columns = {}});
+    block->nodes.push_back({i, what.nodes()[i].parent});
+    entry.patched = entry.patched || !entry.plans[i].patches.empty();
+    Links& above = entry.links[what.nodes()[i].parent];
+    entry.links[i].previous = above.last_child;
+    (above.last_child ? entry.links[above.last_child].next : above.first_child) = i;
+    above.last_child = i;
+    ++above.children;
+  }
+  for (TemplateTable::Block& block : entry.blocks) {
+    const auto pod_slots = static_cast<std::uint16_t>(block.archetype->pod_slots);
+    for (std::uint16_t slot = column_first; slot < pod_slots; ++slot) {
+      const std::uint32_t size = block.archetype->slot_bytes[slot];
+      std::vector<std::byte>& bytes = entry.block_bytes;
+      block.columns.push_back({slot, size, static_cast<std::uint32_t>(bytes.size())});
+      for (const auto& [node, parent] : block.nodes) {
+        const std::size_t at = bytes.size();
+        bytes.resize(at + size);
+        for (const auto& copy : entry.plans[node].copies)
+          if (copy.slot == slot) std::memcpy(bytes.data() + at, what.data() + copy.at, size);
+        if (slot == entry.plans[node].name_slot) std::memcpy(bytes.data() + at, &what.nodes()[node].name, sizeof(Name));
+      }
+    }
+  }
 }
 
 // --- Spawn ---
@@ -92,9 +127,15 @@ Refusal Structure::spawn(const Spawn& message, std::span<const Entity> ids, cons
   if (!entry) return refused(RefusalCode::unknown_template, ids[0], hash32("what"));
   const std::uint32_t size = entry->what->size();
   if (ids.size() % size != 0) return refused(RefusalCode::bad_value, ids[0]);
-  for (const Entity e : ids)
+  bool ascending = true;
+  std::uint32_t last = 0;
+  for (const Entity e : ids) {
     if (!is_fresh(e)) return refused(RefusalCode::id_not_granted, e);
-  if (const Entity twice = named_twice(ids)) return refused(RefusalCode::id_not_granted, twice);
+    ascending = ascending && e.index > last;
+    last = e.index;
+  }
+  if (!ascending)
+    if (const Entity twice = named_twice(ids)) return refused(RefusalCode::id_not_granted, twice);
   const Row above = message.parent ? storage_.find(message.parent) : Row{};
   if (message.parent && !above) return refused(RefusalCode::dead_entity, ids[0], hash32("parent"));
   if (message.before &&
@@ -116,26 +157,64 @@ Refusal Structure::spawn(const Spawn& message, std::span<const Entity> ids, cons
 
 void Structure::spawn_tree(const TemplateTable::Entry& entry, const Spawn& message, std::span<const Entity> ids,
                            std::uint32_t depth, const std::byte* payload) {
-  const Template& what = *entry.what;
-  for (std::uint32_t i = 0; i < ids.size(); ++i) {
-    const Template::Node& node = what.nodes()[i];
-    const TemplateTable::NodePlan& plan = entry.plans[i];
-    const Entity parent = i == 0 ? message.parent : ids[node.parent];
-    const Row row = storage_.create(ids[i], *plan.archetype, depth + node.depth, parent);
-    for (const auto& copy : plan.copies) copy_value(row.at(copy.slot, copy.size), what.data() + copy.at, copy.size);
-    for (const auto& patch : plan.patches)
-      std::memcpy(row.at(patch.slot, patch.size) + patch.offset, &ids[patch.node], 8);
-    if (i == 0)
-      for (const auto& copy : entry.root_row_copies)
-        std::memcpy(row.at(copy.slot, copy.size), payload + copy.at, copy.size);
-    Text name = i == 0 ? message.name : node.name;
-    if (name) {
-      if (i == 0) name = names_.free_name(parent, name, texts_);
-      reinterpret_cast<Name*>(row.at(plan.name_slot, sizeof(Name)))->text = name;
-      names_.add(parent, name, ids[i]);
-    }
-    if (parent) hierarchy_.link(ids[i], parent, i == 0 ? message.before : Entity{});
+  const Row root = spawn_node(entry, 0, ids, depth, message.parent);
+  for (const auto& copy : entry.root_row_copies)
+    copy_value(root.at(copy.slot, copy.size), payload + copy.at, copy.size);
+  if (message.name) {
+    const Text name = names_.free_name(message.parent, message.name, texts_);
+    reinterpret_cast<Name*>(root.at(entry.plans[0].name_slot, sizeof(Name)))->text = name;
+    names_.add(message.parent, name, ids[0]);
   }
+  if (message.parent) hierarchy_.link(ids[0], message.parent, message.before);
+  const auto has_room = [&](const TemplateTable::Block& block) {
+    return storage_.has_room(*block.archetype, depth + block.depth, block.nodes.size());
+  };
+  if (std::ranges::all_of(entry.blocks, has_room)) return spawn_blocks(entry, ids, depth);
+  for (std::uint32_t i = 1; i < ids.size(); ++i) spawn_child(entry, i, ids, depth);
+}
+
+Row Structure::spawn_node(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,
+                          std::uint32_t depth, Entity parent) {
+  const TemplateTable::NodePlan& plan = entry.plans[number];
+  const std::byte* const values = entry.what->data();
+  const Row row = storage_.create(ids[number], *plan.archetype, depth, parent);
+  for (const auto& copy : plan.copies) copy_value(row.at(copy.slot, copy.size), values + copy.at, copy.size);
+  patch(plan, row, ids);
+  return row;
+}
+
+void Structure::patch(const TemplateTable::NodePlan& plan, Row row, std::span<const Entity> ids) {
+  for (const auto& patch : plan.patches)
+    std::memcpy(row.at(patch.slot, patch.size) + patch.offset, &ids[patch.node], 8);
+}
+
+void Structure::spawn_child(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,
+                            std::uint32_t depth) {
+  const Template::Node& node = entry.what->nodes()[number];
+  const Entity parent = ids[node.parent];
+  const Row row = spawn_node(entry, number, ids, depth + node.depth, parent);
+  if (node.name) {
+    reinterpret_cast<Name*>(row.at(entry.plans[number].name_slot, sizeof(Name)))->text = node.name;
+    names_.add(parent, node.name, ids[number]);
+  }
+  hierarchy_.link(ids[number], parent, {});
+}
+
+void Structure::spawn_blocks(const TemplateTable::Entry& entry, std::span<const Entity> ids, std::uint32_t depth) {
+  if (ids.size() == 1) return;
+  for (const TemplateTable::Block& block : entry.blocks) {
+    const Storage::Run rows = storage_.create_block(ids, std::span(block.nodes), *block.archetype, depth + block.depth);
+    const ColumnSlot* const slots = rows.chunk->slots();
+    for (const TemplateTable::Block::Column& column : block.columns)
+      copy_value(slots[column.slot].data + std::size_t{rows.begin} * column.bytes, entry.block_bytes.data() + column.at,
+                 rows.count * column.bytes);
+  }
+  hierarchy_.link_tree(ids, entry.links);
+  const std::span<const Template::Node> nodes = entry.what->nodes();
+  for (std::size_t i = 1; i < ids.size(); ++i)
+    if (nodes[i].name) names_.add(ids[nodes[i].parent], nodes[i].name, ids[i]);
+  if (!entry.patched) return;
+  for (std::size_t i = 1; i < ids.size(); ++i) patch(entry.plans[i], storage_.find(ids[i]), ids);
 }
 
 // --- MergeTemplate ---
@@ -171,17 +250,7 @@ Refusal Structure::merge(const MergeTemplate& message, std::span<const Entity> i
     }
     // No archetype comes into being that no row needs: their numbers are state, and plans are not.
     if (!entry->plans[i].archetype) plan_node(*entry, i, static_cast<bool>(node.name));
-    const TemplateTable::NodePlan& plan = entry->plans[i];
-    const Entity parent = ids[node.parent];
-    const Row row = storage_.create(ids[i], *plan.archetype, hierarchy_.depth(parent) + 1, parent);
-    for (const auto& copy : plan.copies) copy_value(row.at(copy.slot, copy.size), what.data() + copy.at, copy.size);
-    for (const auto& patch : plan.patches)
-      std::memcpy(row.at(patch.slot, patch.size) + patch.offset, &ids[patch.node], 8);
-    if (node.name) {
-      reinterpret_cast<Name*>(row.at(plan.name_slot, sizeof(Name)))->text = node.name;
-      names_.add(parent, node.name, ids[i]);
-    }
-    hierarchy_.link(ids[i], parent, {});
+    spawn_child(*entry, i, ids, storage_.find(ids[0]).chunk->depth);
   }
   return {};
 }
