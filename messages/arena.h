@@ -53,6 +53,28 @@ class Arena final : public BatchWriter {
     --batches_;
     if (read_ == write_ || read_ == head_end_) leave_segment();
   }
+  /// Calls f(BatchView) for the oldest batches, at most `count` and as many as there are, and pops each for which it
+  /// returns true; at the first for which it does not, that is all. Returns how many were popped. f must not use the
+  /// arena. No batch may be open.
+  template <class F>
+  std::size_t take(std::size_t count, F&& f) {
+    std::size_t taken = 0;
+    std::byte* at = read_;
+    for (; taken < count && batches_ != 0; ++taken) {
+      if (!f(BatchView(at))) break;
+      std::uint32_t bytes;
+      std::memcpy(&bytes, at, sizeof bytes);
+      poison(at, bytes);
+      at += bytes;
+      read_ = at;
+      --batches_;
+      if (at == write_ || at == head_end_) [[unlikely]] {
+        leave_segment();
+        at = read_;
+      }
+    }
+    return taken;
+  }
   /// Pops everything.
   void clear() noexcept;
   /// Gives unused segments back to the system.

@@ -54,6 +54,29 @@ constexpr std::uint64_t all_parts = subtree_ancestors | subtree_self | subtree_d
   return begin;
 }
 
+std::byte* BatchWriter::first_item(const Run& run) {
+  std::byte* at = write_;
+  if (open_ != nullptr) [[likely]]
+    at = finish_header(at);
+  const std::uint32_t item_bytes = run.item_bytes();
+  const std::size_t room = std::min(static_cast<std::size_t>(end_ - at), batch_bytes_);
+  if (room < sizeof(BatchHeader) + 16 + item_bytes) [[unlikely]] {
+    seal();
+    return next_item(run, 0);
+  }
+  std::memcpy(at, &run.header, sizeof run.header);
+  std::byte* const begin = at + sizeof(BatchHeader);
+  write_ = begin + item_bytes;
+  limit_ = at + room;
+  open_ = at;
+  body_ = begin;
+  open_key_ = run.key();
+  reciprocal_ = run.reciprocal;
+  open_count_ = 0;
+  ++batches_;
+  return begin;
+}
+
 std::byte* BatchWriter::next_item(const Run& run, std::uint64_t parts) {
   const std::uint32_t bytes = run.item_bytes();
   std::byte* at;

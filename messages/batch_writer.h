@@ -5,6 +5,7 @@
 // header's count and bytes are behind; whoever reads through Arena or BatchBuilder sees them right.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -29,16 +30,36 @@ class BatchWriter {
   void append(Entity target, const M& message) {
     put<M, BatchKind::each>(target, 0, message);
   }
-  /// The same, where the open batch can take it; false, and nothing done, where it cannot.
-  template <MessageType M>
-  bool extend(Entity target, const M& message) noexcept {
-    static constexpr PayloadShape shape = PayloadShape::of<M>();
-    static constexpr Run run(BatchKind::each, shape, false, false, 0);
+  /// The same, where the open batch can take it; where it cannot, `otherwise` is called in its place, and returns what its
+  /// call of begin() returned.
+  template <MessageType M, class F>
+  void extend_or(Entity target, const M& message, F&& otherwise) {
+    static constexpr Run run(BatchKind::each, PayloadShape::of<M>(), false, false, 0);
+    // One branch: where write_ is read behind another, the compiler will not take it from the post before.
     std::byte* const at = write_;
-    if (open_key_ != run.key() || static_cast<std::size_t>(limit_ - at) < run.item_bytes()) return false;
-    write_ = at + run.item_bytes();
-    std::memcpy(fill<run.payload_offset(), run.item_bytes(), shape.bytes, true>(at, target), &message, sizeof(M));
-    return true;
+    const auto room = reinterpret_cast<std::uintptr_t>(limit_) - reinterpret_cast<std::uintptr_t>(at);
+    const unsigned same = open_key_ == run.key(), fits = room >= run.item_bytes();
+    if (same & fits) [[likely]] {
+      write_ = at + run.item_bytes();
+      put_words<run.payload_offset(), run.item_bytes()>(at, target, message);
+      return;
+    }
+    // Says nothing new but to the compiler: in a loop of posts, write_ is known from the one before, whichever way that
+    // took. To read it back from memory would make each post wait for the one before.
+    write_ = otherwise();
+  }
+  /// The same as the first message of a new batch, whatever is open. Returns where the next item would go.
+  template <MessageType M>
+  std::byte* begin(Entity target, const M& message) {
+    static constexpr Run run(BatchKind::each, PayloadShape::of<M>(), false, false, 0);
+    if (causes_) [[unlikely]] {
+      seal();
+      append(target, message);
+      return write_;
+    }
+    std::byte* const at = first_item(run);
+    put_item<run.payload_offset(), run.item_bytes(), true>(at, target, message);
+    return at + run.item_bytes();
   }
   /// To everyone who matches: a pass.
   template <MessageType M>
@@ -124,7 +145,7 @@ class BatchWriter {
     if (open_ != nullptr) close();
   }
 
-  /// Until let_go() of what this returns, extend() says false whatever the open batch; nothing may be appended.
+  /// Until let_go() of what this returns, extend_or() takes the other way whatever the open batch; nothing may be appended.
   std::uint64_t hold() noexcept {
     const std::uint64_t key = open_key_;
     open_key_ = 0;
@@ -254,6 +275,41 @@ class BatchWriter {
     if constexpr (Bytes > Offset + Payload) std::memset(at + Offset + Payload, 0, Bytes - Offset - Payload);
     return at + Offset;
   }
+  /// Eight bytes of a message, zero behind its end: a small message and its padding are one store.
+  template <class M>
+  static std::uint64_t word_of(const M& message, std::size_t at) noexcept {
+    std::uint64_t word = 0;
+    if (at < sizeof(M))
+      std::memcpy(&word, reinterpret_cast<const std::byte*>(&message) + at, std::min<std::size_t>(8, sizeof(M) - at));
+    return word;
+  }
+  static constexpr std::uint32_t words_max = 32;  // bytes; what is longer is copied
+  /// The whole item.
+  template <std::uint32_t Offset, std::uint32_t Bytes, bool HasTarget, class M>
+  static void put_item(std::byte* at, Entity target, const M& message) noexcept {
+    if constexpr (Bytes - Offset > words_max) {
+      std::memcpy(fill<Offset, Bytes, sizeof(M), HasTarget>(at, target), &message, sizeof(M));
+    } else {
+      std::byte* const payload = fill<Offset, Bytes, Bytes - Offset, HasTarget>(at, target);
+      for (std::uint32_t i = 0; i < Bytes - Offset; i += 8) {
+        const std::uint64_t word = word_of(message, i);
+        std::memcpy(payload + i, &word, 8);
+      }
+    }
+  }
+  /// The same in stores that the compiler knows to change no pointer, so that write_ stays in a register from one message of
+  /// a loop to the next. Only where nobody reads the batch in the same function: readers may read other types.
+  template <std::uint32_t Offset, std::uint32_t Bytes, class M>
+  static void put_words(std::byte* at, Entity target, const M& message) noexcept {
+    if constexpr (Bytes - Offset > words_max) {
+      put_item<Offset, Bytes, true>(at, target, message);
+    } else {
+      auto* const words = reinterpret_cast<std::uint64_t*>(at);
+      words[0] = target.index | std::uint64_t{target.generation} << 32;
+      if constexpr (Offset > 8) words[1] = 0;
+      for (std::uint32_t i = 0; i < Bytes - Offset; i += 8) words[(Offset + i) / 8] = word_of(message, i);
+    }
+  }
   /// The same where the layout is known at run time only, causes included.
   template <BatchKind Kind>
   std::byte* fill(std::byte* at, Entity target) const noexcept {
@@ -280,14 +336,13 @@ class BatchWriter {
     if (open_key_ == run.key(parts) && static_cast<std::size_t>(limit_ - at) >= run.item_bytes()) [[likely]] {
       write_ = at + run.item_bytes();
     } else if (!causes_) {
-      at = next_item(run, parts);
+      at = parts == 0 && open_key_ != run.key() ? first_item(run) : next_item(run, parts);
     } else {
       std::memcpy(item<Kind>(shape, target, parts), &message, sizeof(M));
       return;
     }
     constexpr bool has_target = Kind != BatchKind::world;
-    std::byte* const payload = fill<run.payload_offset(), run.item_bytes(), shape.bytes, has_target>(at, target);
-    std::memcpy(payload, &message, sizeof(M));
+    put_item<run.payload_offset(), run.item_bytes(), has_target>(at, target, message);
   }
 
   template <BatchKind Kind>
@@ -320,6 +375,8 @@ class BatchWriter {
   /// The next item of a batch of `run`: of the open one, if that can be extended, or of a new one.
   std::byte* next_item(const Run& run, std::uint64_t parts);
   std::byte* next_item(const Run& run, std::span<const RowSetEntry> rows);
+  /// The first item of a new batch of `run`, which has neither row set nor argument.
+  std::byte* first_item(const Run& run);
   /// Begins a batch of `run` with room for `body` bytes behind its header, which is where it says the body begins;
   /// write_ is left to the caller. A row set is still to be written.
   std::byte* start(const Run& run, std::uint64_t parts, std::size_t body);

@@ -18,11 +18,16 @@ class SingleBatch {
  public:
   SingleBatch(Entity target, const M& message) noexcept {
     std::memcpy(bytes_, &header, sizeof header);
-    std::memset(bytes_ + sizeof header, 0,
-                bytes_max - sizeof header);  // constant size: stores of what is not overwritten
+    std::memset(bytes_ + sizeof header, 0, bytes_max - sizeof header);
+    set(target, message);
+  }
+  /// Puts another message in its place.
+  void set(Entity target, const M& message) noexcept {
     std::memcpy(bytes_ + sizeof header, &target, sizeof target);
     std::memcpy(bytes_ + sizeof header + offset, &message, sizeof message);
   }
+  /// The one whose bytes were copied to `memory`, aligned to 16.
+  static SingleBatch& at(void* memory) noexcept { return *static_cast<SingleBatch*>(memory); }
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
   void* payload() noexcept { return bytes_ + sizeof header + offset; }
 

@@ -27,18 +27,6 @@ template <class Impl>
   }
 }
 
-/// Marks the registry as delivering.
-class Delivering {
- public:
-  explicit Delivering(bool& flag) noexcept : flag_(flag) { flag_ = true; }
-  ~Delivering() { flag_ = false; }
-  Delivering(const Delivering&) = delete;
-  Delivering& operator=(const Delivering&) = delete;
-
- private:
-  bool& flag_;
-};
-
 /// Tells the observer, if there is one, of an input with all it caused.
 template <class Impl>
 class ObservedInput {

@@ -9,6 +9,7 @@
 #include "registry/ask_ahead.h"
 #include "registry/clock.h"
 #include "registry/fatal.h"
+#include "registry/item_loops.h"
 #include "registry/parallel_pass.h"
 
 namespace muster {
@@ -122,8 +123,7 @@ void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receip
   // What a run pushes must name each message apart.
   const bool one_by_one = !route.whole_runs || cascade_.causes();
   if (route.active.empty() && !one_by_one) {
-    std::uint32_t alive = 0;
-    for (const std::byte* item = run.first; item != end; item += run.bytes) alive += storage.alive(target_of(item));
+    const std::uint32_t alive = detail::count_alive(storage, run);
     receipt.unhandled += alive;
     receipt.dead += run.count - alive;
     return;

@@ -33,16 +33,14 @@ struct EntityRegistry::Direct {
   [[gnu::always_inline]] ~Direct() { core.delivering = false; }
   Direct(const Direct&) = delete;
   Direct& operator=(const Direct&) = delete;
-  [[gnu::always_inline]] void show(std::span<const std::byte> sealed) const {
-    for (InputSink* sink : core.sinks) sink->on_input(envelope, sealed);
-  }
+  [[gnu::always_inline]] void show(std::span<const std::byte> sealed) const { core.tell_input(envelope, sealed); }
   /// Once it was applied.
   [[gnu::always_inline]] Receipt done(EntityRegistry& registry, std::uint32_t handled = 1) const {
     core.counters.messages += handled;
     Receipt receipt;
     receipt.sequence = envelope.sequence;
     receipt.handled = handled;
-    if (!core.receipt_sinks_of(InputKind::push).empty()) registry.tell_receipt(envelope, receipt);
+    if (core.told_pushes) registry.tell_receipt(envelope, receipt);
     return receipt;
   }
 };
@@ -51,7 +49,7 @@ template <ComponentType... Cs>
 [[gnu::always_inline]] inline Entity EntityRegistry::create(const Cs&... components) {
   if constexpr (detail::direct_list<Cs...>) {
     static constexpr std::uint64_t key = site_key<Cs...>(detail::create_list);
-    RegistryCore& core = *core_;
+    RegistryCore& core = core_;
     if (core.is_quiet() && !core.types.handlers().told().create) [[likely]] {
       CreateSite* const site = core.sites.create(key);
       if (!site) [[unlikely]]
@@ -79,8 +77,8 @@ template <ComponentType... Cs>
 template <ComponentType... Cs>
 [[gnu::noinline]] Entity EntityRegistry::create_first(const Cs&... components) {
   const Entity made = create_under(Entity{}, std::string_view{}, components...);
-  if (const Row row = core_->storage.find(made))
-    core_->sites.learn_create(site_key<Cs...>(detail::create_list), *row.chunk->archetype);
+  if (const Row row = core_.storage.find(made))
+    core_.sites.learn_create(site_key<Cs...>(detail::create_list), *row.chunk->archetype);
   return made;
 }
 
@@ -88,7 +86,7 @@ template <ComponentType... Cs>
 std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&... components) {
   if constexpr (detail::direct_list<Cs...>) {
     static constexpr std::uint64_t key = site_key<Cs...>(detail::create_list);
-    RegistryCore& core = *core_;
+    RegistryCore& core = core_;
     if (core.is_quiet() && !core.types.handlers().told().create && count != 0) [[likely]] {
       const CreateSite* const site = core.sites.create(key);
       if (!site) [[unlikely]] {
@@ -154,7 +152,7 @@ template <ComponentType... Cs>
 [[gnu::always_inline]] inline Receipt EntityRegistry::set(Entity e, const Cs&... components) {
   if constexpr (detail::direct_list<Cs...>) {
     static constexpr std::uint64_t key = site_key<Cs...>(detail::set_list);
-    RegistryCore& core = *core_;
+    RegistryCore& core = core_;
     if (core.is_quiet() && !core.types.handlers().told().set) [[likely]]
       if (const Row row = core.storage.find(e)) [[likely]] {
         const MoveSite* const site = core.sites.move(key, *row.chunk->archetype);
@@ -187,8 +185,8 @@ template <ComponentType... Cs>
   (known().need<Cs>(), ...);
   const Receipt receipt = push_rows(e, Set{}, components...);
   if (receipt.handled)
-    core_->sites.learn_move(site_key<Cs...>(detail::set_list), from, *core_->storage.find(e).chunk->archetype,
-                            detail::list_types<Cs...>);
+    core_.sites.learn_move(site_key<Cs...>(detail::set_list), from, *core_.storage.find(e).chunk->archetype,
+                           detail::list_types<Cs...>);
   return receipt;
 }
 
@@ -198,7 +196,7 @@ template <ComponentType C>
   // A name is in an index besides.
   if constexpr (detail::direct_list<C> && TypeTraits<C>::id != TypeTraits<Name>::id) {
     static constexpr std::uint64_t key = site_key<C>(detail::remove_list);
-    RegistryCore& core = *core_;
+    RegistryCore& core = core_;
     if (core.is_quiet() && !core.types.handlers().told().remove) [[likely]]
       if (const Row row = core.storage.find(e)) [[likely]] {
         const MoveSite* const site = core.sites.move(key, *row.chunk->archetype);
@@ -222,13 +220,13 @@ template <ComponentType C>
   known().need<C>();
   const Receipt receipt = push(e, Remove{.component = TypeTraits<C>::id});
   if (receipt.handled)
-    core_->sites.learn_move(site_key<C>(detail::remove_list), from, *core_->storage.find(e).chunk->archetype,
-                            detail::list_types<C>);
+    core_.sites.learn_move(site_key<C>(detail::remove_list), from, *core_.storage.find(e).chunk->archetype,
+                           detail::list_types<C>);
   return receipt;
 }
 
 [[gnu::always_inline]] inline Receipt EntityRegistry::destroy(Entity e, const Destroy& message) {
-  RegistryCore& core = *core_;
+  RegistryCore& core = core_;
   if (core.is_quiet() && !core.types.handlers().told().destroy && !core.storage.logs_destroyed()) [[likely]]
     if (const Row row = core.storage.find(e); row && stands_alone(row, e, core.hierarchy)) [[likely]] {
       const SingleBatch<Destroy> sealed(e, message);

@@ -30,7 +30,7 @@ Envelope EntityRegistry::Impl::seal(InputKind kind, std::uint64_t author, std::u
   const Envelope envelope{++sequence, author, request, kind};
   if (cascade.causes()) [[unlikely]]
     delivery.number_messages(sequence);
-  for (InputSink* sink : sinks) sink->on_input(envelope, batch);
+  core.tell_input(envelope, batch);
   return envelope;
 }
 
@@ -79,7 +79,7 @@ Receipt EntityRegistry::Impl::deliver_input(const BatchView& batch, InputKind ki
     watch->add_batch(batch, batch.kind() == BatchKind::shared ? 1 : batch.count(), receipt, true, begin_ns,
                      {.first = first});
   counters.add(receipt);
-  for (InputSink* sink : receipt_sinks_of(kind)) sink->on_receipt(envelope, receipt);
+  for (InputSink* sink : core.receipt_sinks_of(kind)) sink->on_receipt(envelope, receipt);
   managers.tell_destroyed();
   return receipt;
 }
@@ -92,8 +92,10 @@ bool EntityRegistry::Impl::gather(std::size_t batches_max, Receipt& sum) {
     gathering.pause();
     return false;
   }
+  Envelope envelope{.kind = InputKind::post};
   input.visit(batches, [&](const BatchView& batch) {
-    seal(InputKind::post, 0, 0, batch.bytes());
+    envelope.sequence = ++sequence;
+    core.tell_input(envelope, batch.bytes());
     return true;
   });
   Receipt all;
@@ -109,20 +111,59 @@ bool EntityRegistry::Impl::gather(std::size_t batches_max, Receipt& sum) {
   }
   counters.add(all);
   add_to(sum, all);
-  for (std::size_t i = 0; i < batches; ++i) input.pop_front();
+  input.take(batches, [](const BatchView&) { return true; });
   return true;
+}
+
+std::size_t EntityRegistry::Impl::deliver_plain(std::size_t batches_max, Receipt& sum) {
+  // A copy of the header's kind and flags: neither rows nor causes.
+  constexpr std::uint16_t plain = static_cast<std::uint16_t>(BatchKind::each);
+  Envelope envelope{.kind = InputKind::post};
+  Receipt all;
+  struct Counted {  // where a sink throws too
+    RegistryCounters& counters;
+    const Receipt& all;
+    ~Counted() { counters.add(all); }
+  } const counted{counters, all};
+  const std::size_t taken = input.take(batches_max, [&](const BatchView& batch) {
+    const BatchHeader& header = batch.header();
+    std::uint16_t kind_and_flags;
+    std::memcpy(&kind_and_flags, &header.kind, sizeof kind_and_flags);
+    MessageRoute* const route = types.route(header.type);
+    if (kind_and_flags != plain || !route || route->builtin) [[unlikely]]
+      return false;
+    envelope.sequence = ++sequence;
+    core.tell_input(envelope, batch.bytes());
+    const ItemRun run{batch.bytes().data() + sizeof(BatchHeader), header.count, header.item_bytes,
+                      header.payload_offset};
+    if (delivery.is_few(run)) [[likely]]
+      delivery.few(*route, run, all);
+    else
+      delivery.items(*route, run, all);
+    return true;
+  });
+  all.sequence = sequence;
+  if (taken != 0) add_to(sum, all);
+  return taken;
 }
 
 Receipt EntityRegistry::Impl::deliver_inputs(InputKind last_kind, std::uint64_t author, std::uint64_t request) {
   Receipt sum;
   const std::size_t kept = last_kind == InputKind::post ? 0 : 1;  // the last batch is an input of its own
   input.seal();
+  // Where nobody looks at single messages, nothing need be done around them.
+  const bool plain = core.receipt_sinks_of(InputKind::post).empty() && !cascade.causes();
   while (!input.empty()) {
-    if (options.gather && receipt_sinks_of(InputKind::post).empty() && !cascade.causes() &&
-        input.batches() >= Gather::batches_min + kept && gathering.is_due()) {
-      Receipt gathered;
-      if (gather(input.batches() - kept, gathered)) {
-        if (last_kind != InputKind::push) add_to(sum, gathered);
+    const std::size_t posted = input.batches() - kept;
+    const bool gathers = plain && options.gather && posted >= Gather::batches_min;
+    if (posted != 0 && plain) {
+      Receipt several;
+      bool done = gathers && gathering.paused() == 0 && gather(posted, several);
+      // Not the last batch, where that is an input of its own.
+      const std::size_t plain_max = gathers ? std::min(gathering.paused(), posted) : posted;
+      if (!done && !watching()) done = gathering.passed(deliver_plain(plain_max, several));
+      if (done) {
+        if (last_kind != InputKind::push) add_to(sum, several);
         continue;
       }
     }
@@ -136,6 +177,7 @@ Receipt EntityRegistry::Impl::deliver_inputs(InputKind last_kind, std::uint64_t 
       add_to(sum, one);
     }
     input.pop_front();
+    gathering.passed(1);
   }
   return sum;
 }
@@ -207,6 +249,10 @@ Receipt EntityRegistry::deliver_pushed() {
   });
 }
 
+void EntityRegistry::tell_receipt(Envelope envelope, Receipt receipt) {
+  for (InputSink* sink : core_.receipt_sinks_of(envelope.kind)) sink->on_receipt(envelope, receipt);
+}
+
 Receipt EntityRegistry::push_sealed(std::span<const std::byte> bytes) {
   Impl& r = *impl_;
   const Delivering mark(r.delivering);
@@ -220,16 +266,23 @@ Receipt EntityRegistry::push_sealed(std::span<const std::byte> bytes) {
     handler_failed();
   }
   r.counters.add(receipt);
-  if (!r.receipt_sinks_of(InputKind::push).empty()) tell_receipt(envelope, receipt);
+  tell_receipt(envelope, receipt);
   r.managers.tell_destroyed();
   if (!r.cascade.empty()) [[unlikely]]
     receipt.cut_short = deliver_caused();
   return receipt;
 }
 
-void EntityRegistry::tell_receipt(Envelope envelope, Receipt receipt) {
-  for (InputSink* sink : core_->receipt_sinks_of(envelope.kind)) sink->on_receipt(envelope, receipt);
+Receipt EntityRegistry::end_push(Receipt receipt) {
+  if (receipt.handled == 0) core_.counters.add(receipt);
+  const Delivering mark(core_.delivering);
+  receipt.sequence = core_.sequence;
+  tell_receipt(core_.pushed, receipt);
+  if (!core_.cascade.empty()) receipt.cut_short = deliver_caused();
+  return receipt;
 }
+
+Receipt EntityRegistry::end_handled_push() { return end_push({.handled = 1}); }
 
 bool EntityRegistry::deliver_caused() {
   return !delivering(*impl_, "push", [&] { return impl_->deliver_cascade(); });
@@ -310,7 +363,7 @@ TimerId EntityRegistry::post_timed(std::uint64_t due_ns, BatchView inner) {
 
 void EntityRegistry::reserve(std::span<Entity> ids) {
   check_outside();
-  core_->storage.reserve(ids);
+  core_.storage.reserve(ids);
 }
 
 Entity EntityRegistry::grant(std::uint32_t count, std::uint64_t author) {
@@ -320,7 +373,7 @@ Entity EntityRegistry::grant(std::uint32_t count, std::uint64_t author) {
     // What waits may take ids: only then is known which are unused.
     impl_->deliver_carried();
     impl_->deliver_inputs(InputKind::post, 0, 0);
-    const Entity first{static_cast<std::uint32_t>(core_->storage.ids().indices()), 1};
+    const Entity first{static_cast<std::uint32_t>(core_.storage.ids().indices()), 1};
     BatchBuilder builder;
     builder.append_world(Grant{.first = first.index, .count = count, .author = author});
     impl_->deliver_input(builder.front(), InputKind::push, 0, 0);
@@ -355,26 +408,27 @@ Text EntityRegistry::intern(std::string_view text) {
 Inbox& EntityRegistry::inbox() noexcept { return impl_->inbox; }
 void EntityRegistry::add_sink(InputSink& sink) {
   check_outside();
-  impl_->sinks.push_back(&sink);
+  core_.sinks.push_back(&sink);
   for (const InputKind kind :
        {InputKind::push, InputKind::post, InputKind::flush, InputKind::advance, InputKind::inbox})
-    if (sink.wants_receipts(kind)) impl_->receipt_sinks[static_cast<std::size_t>(kind)].push_back(&sink);
+    if (sink.wants_receipts(kind)) core_.receipt_sinks[static_cast<std::size_t>(kind)].push_back(&sink);
+  core_.note_sinks();
 }
 void EntityRegistry::remove_sink(InputSink& sink) noexcept {
-  std::erase(impl_->sinks, &sink);
-  for (auto& sinks : impl_->receipt_sinks) std::erase(sinks, &sink);
+  std::erase(core_.sinks, &sink);
+  for (auto& sinks : core_.receipt_sinks) std::erase(sinks, &sink);
+  core_.note_sinks();
 }
 
 EntityRegistry::EntityRegistry(RegistryOptions options) : impl_(std::make_unique<Impl>(*this, options)) {
-  core_ = impl_.get();
-  core_->context = &impl_->delivery.context();
+  core_.context = &impl_->delivery.context();
   impl_->self = std::make_shared<EntityRegistry*>(this);
-  core_->storage.on_archetype_context = core_;
-  core_->storage.on_layout = [](void* core, Archetype& archetype) {
+  core_.storage.on_archetype_context = &core_;
+  core_.storage.on_layout = [](void* core, Archetype& archetype) {
     static_cast<RegistryCore*>(core)->types.handlers().bind_again(archetype);
     static_cast<RegistryCore*>(core)->sites.forget();
   };
-  core_->storage.on_archetype = [](void* core, Archetype& archetype) {
+  core_.storage.on_archetype = [](void* core, Archetype& archetype) {
     static_cast<RegistryCore*>(core)->types.handlers().bind(archetype);
   };
   known().need<Create>();

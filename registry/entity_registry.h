@@ -77,13 +77,26 @@ struct RegistryCounters {
 /// The parts of a registry that its inlined calls use. Owned by the registry.
 struct RegistryCore {
   bool delivering = false;
-  bool observed = false;  // somebody counts or follows deliveries: pushes go through the queue
+  bool observed = false;     // somebody counts or follows deliveries: pushes go through the queue
+  bool told_pushes = false;  // somebody looks at the receipts of pushes
   std::uint64_t sequence = 0;
   RegistryCounters counters;
+  Envelope pushed{.kind = InputKind::push};  // of the push that goes on; author and request stay 0
+  InputSink* only_sink = nullptr;            // where there is one sink and no more
   std::vector<InputSink*> sinks;
   std::array<std::vector<InputSink*>, input_kinds> receipt_sinks;  // those of them that look at receipts, by kind
   const std::vector<InputSink*>& receipt_sinks_of(InputKind kind) const noexcept {
     return receipt_sinks[static_cast<std::size_t>(kind)];
+  }
+  /// To be called when sinks came or went.
+  void note_sinks() noexcept {
+    only_sink = sinks.size() == 1 ? sinks.front() : nullptr;
+    told_pushes = !receipt_sinks_of(InputKind::push).empty();
+  }
+  void tell_input(const Envelope& envelope, std::span<const std::byte> batch) {
+    if (InputSink* const sink = only_sink) [[likely]]
+      return sink->on_input(envelope, batch);
+    for (InputSink* sink : sinks) sink->on_input(envelope, batch);
   }
   RunContext* context = nullptr;  // of calls of handlers
   Arena input;                    // what the outside pushed or posted
@@ -98,6 +111,18 @@ struct RegistryCore {
     return (static_cast<std::size_t>(delivering) | static_cast<std::size_t>(observed) | input.batches() |
             cascade.batches()) == 0;
   }
+};
+
+/// Marks the registry as delivering.
+class Delivering {
+ public:
+  explicit Delivering(bool& flag) noexcept : flag_(flag) { flag_ = true; }
+  ~Delivering() { flag_ = false; }
+  Delivering(const Delivering&) = delete;
+  Delivering& operator=(const Delivering&) = delete;
+
+ private:
+  bool& flag_;
 };
 
 class TemplateTree;
@@ -197,13 +222,14 @@ class EntityRegistry {
   [[gnu::always_inline]] Receipt push(Entity target, const M& message) {
     if constexpr (std::is_same_v<M, Destroy>) return destroy(target, message);
     if constexpr (is_builtin(TypeTraits<M>::id)) return push_builtin(target, message);
-    if (core_->is_quiet()) [[likely]] {
-      SingleBatch<M> sealed(target, message);
+    if (core_.is_quiet()) [[likely]] {
       if (MessageRoute* route = known().seen_route<M>()) [[likely]] {
+        SingleBatch<M>& sealed = SingleBatch<M>::at(route->sealed.get());
+        sealed.set(target, message);
         return push_direct(*route, target, sealed.payload(), sealed.bytes());
       }
     }
-    return push_queued(target, message);
+    return push_queued<M>(target, message);
   }
   /// One payload for a span of entities.
   template <MessageType M>
@@ -248,7 +274,7 @@ class EntityRegistry {
   template <MessageType M>
   void post(Entity target, const M& message) {
     // A batch is open outside handlers only, and of known types.
-    if (!input().extend(target, message)) posting<M>().append(target, message);
+    input().extend_or(target, message, [&] { return post_first<M>(target, message); });
   }
   template <MessageType M>
   void post(std::span<const Entity> targets, const M& message) {
@@ -459,15 +485,15 @@ class EntityRegistry {
   /// Told before columns change, for readers of the past; null: nobody.
   void set_preserver(ColumnPreserver* preserver) noexcept;
   /// For readers inside Muster (state, replication); not a way to write.
-  const Storage& storage() const noexcept { return core_->storage; }
+  const Storage& storage() const noexcept { return core_.storage; }
 
  private:
   friend class Subscription;
   friend class StateWriter;
   friend class StateReader;
   struct Impl;
-  TypesKnown& known() noexcept { return core_->types; }
-  Arena& input() noexcept { return core_->input; }
+  TypesKnown& known() noexcept { return core_.types; }
+  Arena& input() noexcept { return core_.input; }
   /// Stops the program inside handlers; makes the type known; seals what was posted before.
   template <GeneratedType M>
   Arena& open() {
@@ -483,7 +509,7 @@ class EntityRegistry {
     return input();
   }
   void check_outside() const noexcept {
-    if (core_->delivering) [[unlikely]]
+    if (core_.delivering) [[unlikely]]
       used_inside_handler();
   }
   [[noreturn]] void used_inside_handler() const noexcept;
@@ -491,7 +517,7 @@ class EntityRegistry {
   template <MessageType M, ComponentType... Cs>
   Receipt push_rows(Entity target, const M& message, const Cs&... components) {
     known().need<M>();
-    if (core_->is_quiet()) [[likely]]
+    if (core_.is_quiet()) [[likely]]
       return push_sealed(SingleRows<M, Cs...>(target, message, components...).bytes());
     open<M>().append_rows(target, message, components...);
     return deliver_pushed();
@@ -499,7 +525,7 @@ class EntityRegistry {
   /// Of a type that the registry acts on.
   template <MessageType M>
   [[gnu::noinline]] Receipt push_builtin(Entity target, const M& message) {
-    if (!core_->is_quiet()) return push_queued(target, message);
+    if (!core_.is_quiet()) return push_queued<M>(target, message);
     known().need<M>();
     return push_sealed(SingleBatch<M>(target, message).bytes());
   }
@@ -515,11 +541,19 @@ class EntityRegistry {
   Receipt remove_first(Row row);
   Receipt destroy(Entity e, const Destroy& message);
 
+  /// Small messages by value: they need not be in memory for the call that seldom happens.
+  template <class M>
+  using Passed = std::conditional_t<sizeof(M) <= 16, M, const M&>;
   template <MessageType M>
-  [[gnu::noinline]] Receipt push_queued(Entity target, const M& message) {
+  [[gnu::noinline]] Receipt push_queued(Entity target, Passed<M> message) {
     open<M>().append(target, message);
-    known().remember_route(TypeTraits<M>::id);
+    if constexpr (!is_builtin(TypeTraits<M>::id))
+      known().remember_route(TypeTraits<M>::id, SingleBatch<M>(target, message).bytes());
     return deliver_pushed();
+  }
+  template <MessageType M>
+  [[gnu::noinline]] std::byte* post_first(Entity target, Passed<M> message) {
+    return posting<M>().begin(target, message);
   }
   /// One message of a type that the registry acts on, to one entity, as a batch made on the stack while nothing waits.
   Receipt push_sealed(std::span<const std::byte> batch);
@@ -527,6 +561,9 @@ class EntityRegistry {
   Receipt push_direct(MessageRoute& route, Entity target, void* payload, std::span<const std::byte> sealed);
   /// By value, so that the caller's receipt need not be in memory.
   void tell_receipt(Envelope envelope, Receipt receipt);
+  /// What is left of a push to one entity: counting, unless it was handled, telling its receipt, what handlers pushed.
+  Receipt end_push(Receipt receipt);
+  Receipt end_handled_push();
   /// Everything that handlers pushed; true if it was cut short.
   bool deliver_caused();
   /// To be called where something is caught: what a handler threw is the end of the program.
@@ -534,7 +571,7 @@ class EntityRegistry {
   TimerId post_timed(std::uint64_t due_ns, BatchView inner);
   Entity reserve() {
     check_outside();
-    return core_->storage.reserve();
+    return core_.storage.reserve();
   }
   void reserve(std::span<Entity> ids);
   std::span<const Entity> prepare_spawn(std::string_view what, const SpawnOptions& options, Spawn& message);
@@ -545,46 +582,37 @@ class EntityRegistry {
   void set_restorer(TypeId type, std::function<void(void*, Entity)> restore);
   void forget_runtime_type(TypeId type);
 
+  // Here and not behind a pointer: what is inlined into a loop need not look for it again after each call.
+  RegistryCore core_;
   std::unique_ptr<Impl> impl_;
-  RegistryCore* core_ = nullptr;  // of impl_
 };
 
 // --- templates and what is inlined ---
 
 [[gnu::always_inline]] inline Receipt EntityRegistry::push_direct(MessageRoute& route, Entity target, void* payload,
                                                                   std::span<const std::byte> sealed) {
-  RegistryCore& core = *core_;
-  struct Delivering {
-    bool& flag;
-    explicit Delivering(bool& f) noexcept : flag(f) { flag = true; }
-    ~Delivering() { flag = false; }
-  } const mark(core.delivering);
-  const Envelope envelope{++core.sequence, 0, 0, InputKind::push};
-  for (InputSink* sink : core.sinks) sink->on_input(envelope, sealed);
-  Receipt receipt;
-  receipt.sequence = envelope.sequence;
+  RegistryCore& core = core_;
+  const Delivering mark(core.delivering);
+  core.pushed.sequence = ++core.sequence;
+  core.tell_input(core.pushed, sealed);
+  const Row row = core.storage.find(target);
+  if (!row) [[unlikely]]
+    return end_push({.dead = 1});
+  const CallSite& site = route.calls[row.chunk->archetype_number];
+  if (!site.run) [[unlikely]]
+    return end_push({.unhandled = 1});
   ++core.counters.messages;
-  if (const Row row = core.storage.find(target); !row) [[unlikely]] {
-    receipt.dead = 1;
-    ++core.counters.dead;
-  } else if (const CallSite& site = route.calls[row.chunk->archetype_number]; !site.run) [[unlikely]] {
-    receipt.unhandled = 1;
-    ++core.counters.unhandled;
-  } else {
-    receipt.handled = 1;
-    RunContext& context = *core.context;
-    context.running = site.handler;
-    try {
-      site.run(context, site, payload, *row.chunk, row.row);
-    } catch (...) {
-      handler_failed();
-    }
-    context.running = nullptr;
+  RunContext& context = *core.context;
+  context.running = site.handler;
+  try {
+    site.run(context, site, payload, *row.chunk, row.row);
+  } catch (...) {
+    handler_failed();
   }
-  if (!core.receipt_sinks_of(InputKind::push).empty()) tell_receipt(envelope, receipt);
-  if (!core.cascade.empty()) [[unlikely]]
-    receipt.cut_short = deliver_caused();
-  return receipt;
+  context.running = nullptr;
+  if (core.told_pushes || !core.cascade.empty()) [[unlikely]]
+    return end_handled_push();
+  return {.sequence = core.sequence, .handled = 1};
 }
 
 template <class... Cs, class F>

@@ -39,11 +39,12 @@ class Gather {
   std::size_t batches() const noexcept { return batches_; }
   std::span<const Bucket> buckets() const noexcept { return {buckets_.data(), used_}; }
 
-  /// Whether to look again after a window that was too short: not at once.
-  bool is_due() noexcept {
-    if (pause_ == 0) return true;
-    --pause_;
-    return false;
+  /// How many batches are to be delivered, after a window that was too short, before another is looked for.
+  std::size_t paused() const noexcept { return pause_; }
+  /// So many were; says whether any.
+  bool passed(std::size_t batches) noexcept {
+    pause_ -= static_cast<std::uint32_t>(batches < pause_ ? batches : pause_);
+    return batches != 0;
   }
   void pause() noexcept { pause_ = 64; }
 

@@ -51,7 +51,8 @@ struct RunContext {
   Spawner& spawner;
   const EntityRegistry& registry;
   Delivery* delivery = nullptr;
-  const Handler* running = nullptr;  ///< who is being called, for error texts
+  const Handler* running = nullptr;         ///< who is being called, for error texts
+  std::vector<std::byte> chunk_bases = {};  ///< scratch memory of item_loops.h
 };
 
 /// In place of a chunk, for handlers that ask for no entity: its rows are never looked at.

@@ -35,6 +35,11 @@ struct MessageRoute {
   std::vector<CallSite> calls;  ///< by archetype number
   /// Whether anybody is called for an entity in this chunk.
   bool somebody(const Chunk& chunk) const noexcept { return calls[chunk.archetype_number].run != nullptr; }
+  struct alignas(16) Unit {
+    std::byte bytes[16];
+  };
+  /// A batch of one message, as a push seals it: each push puts its own in. Null until the first.
+  std::unique_ptr<Unit[]> sealed;
   std::shared_ptr<PassSchedule> schedule;  ///< of the active handlers, once a pass was spread over workers
 };
 

@@ -16,15 +16,26 @@
 
 namespace muster {
 
-struct EntityRegistry::Impl : RegistryCore {
+struct EntityRegistry::Impl {
   explicit Impl(EntityRegistry& owner, RegistryOptions wanted)
-      : options(wanted),
+      : core(owner.core_),
+        options(wanted),
         structure(storage, hierarchy, types, texts),
         managers(storage),
         outbox(cascade, types, texts, next_timer, now_ns, self),
         spawner(storage, outbox, structure.templates()),
         delivery(RunContext{storage, outbox, spawner, owner}, types, structure, timers, next_timer, now_ns, cascade) {}
 
+  RegistryCore& core;
+  bool& delivering = core.delivering;
+  bool& observed = core.observed;
+  std::uint64_t& sequence = core.sequence;
+  RegistryCounters& counters = core.counters;
+  Arena& input = core.input;
+  Arena& cascade = core.cascade;
+  Storage& storage = core.storage;
+  Hierarchy& hierarchy = core.hierarchy;
+  TypesKnown& types = core.types;
   RegistryOptions options;
   TextTable texts;
   Structure structure;
@@ -51,6 +62,10 @@ struct EntityRegistry::Impl : RegistryCore {
   /// The oldest batches of `input`, at most so many, type by type, where nobody can tell. False, and nothing done, where
   /// it is not possible or not worth it (registry/gather.h).
   bool gather(std::size_t batches_max, Receipt& sum);
+  /// The oldest batches of `input`, at most so many, while they are of messages to one entity each that handlers alone
+  /// care about. How many. For a registry that is not observed, without causes, and while nobody looks at the receipts
+  /// of posts.
+  std::size_t deliver_plain(std::size_t batches_max, Receipt& sum);
   /// Everything in `input`; the last batch is of `last_kind`.
   Receipt deliver_inputs(InputKind last_kind, std::uint64_t author, std::uint64_t request);
   /// What handlers pushed, up to the bound. True if all was delivered.

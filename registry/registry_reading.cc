@@ -67,7 +67,7 @@ bool EntityRegistry::next_due(std::uint64_t& due_ns) const noexcept {
 std::uint64_t EntityRegistry::sequence() const noexcept { return impl_->sequence; }
 const RegistryCounters& EntityRegistry::counters() const noexcept { return impl_->counters; }
 std::uint64_t EntityRegistry::version() const noexcept { return storage().version(); }
-std::uint64_t EntityRegistry::begin_version() noexcept { return core_->storage.begin_version(); }
-void EntityRegistry::set_preserver(ColumnPreserver* preserver) noexcept { core_->storage.set_preserver(preserver); }
+std::uint64_t EntityRegistry::begin_version() noexcept { return core_.storage.begin_version(); }
+void EntityRegistry::set_preserver(ColumnPreserver* preserver) noexcept { core_.storage.set_preserver(preserver); }
 
 }  // namespace muster

@@ -12,6 +12,7 @@
 
 #include "registry/changes.h"
 #include "registry/handler.h"
+#include "registry/item_loops.h"
 #include "registry/parameters.h"
 #include "registry/storage.h"
 
@@ -21,14 +22,6 @@ template <class>
 inline constexpr bool never = false;
 
 // --- One parameter: its term (if any), and how its value is found for the rows of a chunk. ---
-
-struct ChunkRows {
-  RunContext& context;
-  Chunk& chunk;
-  const std::uint16_t* columns;
-  std::uint32_t begin, end;
-  Entity other = {};  // that the message names, where a parameter asks
-};
 
 template <class P>
 struct Parameter {
@@ -450,116 +443,37 @@ struct Invoker {
     call_row(callable(*site.handler), message, bases_of(rows, every), rows, row, every);
   }
 
-  static Entity target_of(const std::byte* item) noexcept {
-    Entity target;
-    std::memcpy(&target, item, 8);
-    return target;
+  // --- for ItemLoops ---
+  using Callable = F;
+  static constexpr std::size_t parameters = sizeof...(Ps);
+  /// `count` messages, ItemLoops::bytes apart, for rows one behind the other.
+  template <class Bases>
+  static void rows_in_line(F& f, const std::byte* payload, std::uint32_t row, std::uint32_t count, const Bases& bases) {
+    std::apply([&](auto*... base) { messages_in_line(f, payload, row, count, base...); }, bases);
   }
-  /// A run of messages. Where the rows fit the cache, or lie one behind the other, there is nothing to ask for ahead.
-  static ItemCounts items(RunContext& context, const Handler& handler, const ItemRun& run) {
-    constexpr std::uint64_t rows_in_cache = 50'000;
-    if (run.count < 2 * block || context.storage.rows() < rows_in_cache) return items_near(context, handler, run);
-    return items_far(context, handler, run);
-  }
-  static ItemCounts items_near(RunContext& context, const Handler& handler, const ItemRun& run) {
-    F& f = callable(handler);
-    const Storage& storage = context.storage;
-    const DirectoryEntry* const directory = storage.ids().slots();
-    const DirectoryEntry* const directory_end = storage.ids().slots_end();
-    ItemCounts counts;
-    const std::byte* at = run.first;
-    const std::size_t bytes = run.bytes, offset = run.offset;
-    std::uint32_t left = run.count;
-    while (left != 0) {
-      const Row found = storage.find(target_of(at));
-      const std::uint16_t* columns = found ? handler.bound[found.chunk->archetype_number] : nullptr;
-      if (!columns) {
-        if (!found) ++counts.dead;
-        at += bytes;
-        --left;
-        continue;
-      }
-      // As long as they stay in this chunk: where its columns are is known.
-      const std::uint32_t number = found.chunk->number;
-      std::uint32_t row = found.row;
-      ChunkRows rows{context, *found.chunk, columns, row, row + 1};
-      if constexpr (asks_other) rows.other = other_of(at + offset);
-      const auto bases = bases_of(rows, every);
-      const std::uint32_t before = left;
-      while (true) {
-        if constexpr (whole_rows) rows.begin = row, rows.end = row + 1;
-        call_row(f, const_cast<std::byte*>(at + offset), bases, rows, row, every);
-        at += bytes;
-        // Who spawns takes ids, and the directory may have grown elsewhere.
-        if (--left == 0 || asks_other || spawns) break;
-        const Entity next = target_of(at);
-        const DirectoryEntry* const entry = directory + next.index;
-        if (entry >= directory_end || entry->generation != next.generation) break;
-        // The number of an entry that is no row is none of a chunk.
-        const std::uint32_t locator = entry->locator;
-        if (locator >> 10 != number) break;
-        row = locator & 1023;
-      }
-      counts.handled += before - left;
+  template <class... T>
+  static void messages_in_line(F& f, const std::byte* __restrict payload, std::uint32_t row, std::uint32_t count,
+                               T* __restrict... base) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      auto&& m = MessageParameter<M>::get(const_cast<std::byte*>(payload + i * std::size_t{ItemLoops<Invoker>::bytes}));
+      f(m, Parameter<Ps>::at(base, row + i)...);
     }
-    return counts;
   }
-  /// Block by block: the directory entries of the block to come, the rows of this one, then the calls.
-  static constexpr std::uint32_t block = 64;
-  [[gnu::noinline]] static ItemCounts items_far(RunContext& context, const Handler& handler, const ItemRun& run) {
-    F& f = callable(handler);
-    const Storage& storage = context.storage;
-    const DirectoryEntry* const directory = storage.ids().slots();
-    const std::size_t indices = storage.ids().indices();
-    ItemCounts counts;
-    Row found[block];
-    std::uint32_t count = 0;
-    for (std::uint32_t begin = 0; begin < run.count; begin += count) {
-      count = std::min(block, run.count - begin);
-      const std::byte* const first = run.first + std::size_t{begin} * run.bytes;
-      if (target_of(first + std::size_t{count - 1} * run.bytes).index - target_of(first).index == count - 1) {
-        const ItemCounts near = items_near(context, handler, {first, count, run.bytes, run.offset});
-        counts.handled += near.handled;
-        counts.dead += near.dead;
-        continue;
-      }
-      const std::byte* ahead = first + std::size_t{count} * run.bytes;
-      for (std::uint32_t i = std::min(block, run.count - begin - count); i > 0; --i, ahead += run.bytes)
-        if (const Entity later = target_of(ahead); later.index < indices) __builtin_prefetch(directory + later.index);
-      const std::byte* at = first;
-      for (std::uint32_t i = 0; i < count; ++i, at += run.bytes) {
-        found[i] = storage.find(target_of(at));
-        if (found[i])
-          if (const std::uint16_t* columns = handler.bound[found[i].chunk->archetype_number])
-            prefetch(found[i], columns);
-      }
-      at = first;
-      for (std::uint32_t i = 0; i < count; ++i, at += run.bytes) {
-        const Row row = found[i];
-        if (!row) {
-          ++counts.dead;
-          continue;
-        }
-        const std::uint16_t* columns = handler.bound[row.chunk->archetype_number];
-        if (!columns) continue;
-        ++counts.handled;
-        const ChunkRows rows{context, *row.chunk, columns, row.row, row.row + 1, other_of(at + run.offset)};
-        call_row(f, const_cast<std::byte*>(at + run.offset), bases_of(rows, every), rows, row.row, every);
-      }
-    }
-    return counts;
+  /// One message for a row, where the parameters' bases were kept without their types.
+  template <std::size_t... I>
+  static void call_at(F& f, void* message, std::uint32_t row, void* const* bases, std::index_sequence<I...>) {
+    using Bases = decltype(bases_of(std::declval<const ChunkRows&>(), every));
+    auto&& m = MessageParameter<M>::get(message);
+    f(m, Parameter<Ps>::at(static_cast<std::tuple_element_t<I, Bases>>(bases[I]), row)...);
   }
-  static void prefetch([[maybe_unused]] Row row, [[maybe_unused]] const std::uint16_t* columns) noexcept {
-    (prefetch_one<Ps>(row, columns), ...);
-  }
-  template <class P>
-  static void prefetch_one(Row row, const std::uint16_t*& columns) noexcept {
-    if constexpr (Parameter<P>::column) {
-      if (*columns != no_column)
-        __builtin_prefetch(row.chunk->slots()[*columns].data + row.row * sizeof(typename Parameter<P>::Value),
-                           Parameter<P>::writes);
-      ++columns;
-    }
+
+  template <std::size_t... I>
+  static void prefetch(void* const* bases, std::uint32_t row, std::index_sequence<I...>) noexcept {
+    const auto one = [&]<class P>(const void* base) {
+      if constexpr (P::column)
+        __builtin_prefetch(static_cast<const std::byte*>(base) + row * sizeof(typename P::Value), P::writes);
+    };
+    (one.template operator()<Parameter<Ps>>(bases[I]), ...);
   }
   static void describe(Handler& handler) {
     handler.message = TypeTraits<Message>::id;
@@ -576,7 +490,7 @@ struct Invoker {
     handler.whole_rows = whole_rows;
     handler.rows = &rows;
     handler.one = &one;
-    if constexpr (!TableMessageType<Message>) handler.items = &items;
+    if constexpr (!TableMessageType<Message>) handler.items = &ItemLoops<Invoker>::run;
   }
   template <class P>
   static constexpr TypeId column_type() {

@@ -51,12 +51,15 @@ class TypesKnown {
   template <GeneratedType M>
   MessageRoute* seen_route() noexcept {
     const Seen& first = pushed_[first_place(TypeTraits<M>::id)];
-    if (first.type == TypeTraits<M>::id) [[likely]]
+    if (first.type == TypeTraits<M>::id) [[likely]] {
+      if (!first.route) __builtin_unreachable();
       return first.route;
+    }
     const Seen& second = pushed_[second_place(TypeTraits<M>::id)];
     return second.type == TypeTraits<M>::id ? second.route : nullptr;
   }
-  void remember_route(TypeId known) noexcept;
+  /// `sealed`: the type's SingleBatch, of any message.
+  void remember_route(TypeId known, std::span<const std::byte> sealed);
   /// The route of a change of a known component.
   MessageRoute& change(ChangeKind kind, TypeId component);
   /// Its values are destroyed; what is left is a tag, until need() turns it into a runtime component again.
