@@ -360,6 +360,7 @@ class BatchWriter {
 
   /// To be asked of an open batch with rows only.
   bool open_rows_are(std::span<const RowSetEntry> rows) const noexcept {
+    if (open_ == nullptr) __builtin_unreachable();  // GCC warns of that otherwise
     std::uint32_t count;
     std::memcpy(&count, open_ + sizeof(BatchHeader), sizeof count);
     return count == rows.size() &&
