@@ -470,8 +470,11 @@ struct Invoker {
   template <std::size_t... I>
   static void prefetch(void* const* bases, std::uint32_t row, std::index_sequence<I...>) noexcept {
     const auto one = [&]<class P>(const void* base) {
+      // By numbers: an optional column may be absent, and asking for what is nowhere costs nothing.
       if constexpr (P::column)
-        __builtin_prefetch(static_cast<const std::byte*>(base) + row * sizeof(typename P::Value), P::writes);
+        __builtin_prefetch(
+            reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(base) + row * sizeof(typename P::Value)),
+            P::writes);
     };
     (one.template operator()<Parameter<Ps>>(bases[I]), ...);
   }

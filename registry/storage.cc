@@ -482,13 +482,13 @@ Row Storage::move(Entity e, Archetype& archetype, std::uint32_t depth, Entity pa
     else
       std::memset(at, 0, value.size);
   }
+  const bool same_group = &old == &archetype && from.chunk->depth == depth;  // asked now: the chunk may go with its row
   if (old.plain())
     take_plain_row(from);
   else
     take_row(from, &archetype);
   // Taking the row may have moved the one just appended, where both are in one group: look it up again.
-  if (&old == &archetype && from.chunk->depth == depth) return find(e);
-  return to;
+  return same_group ? find(e) : to;
 }
 
 void Storage::set_parent(Row row, Entity parent) {
