@@ -115,11 +115,6 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
 void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
   const Storage& storage = context_.storage;
   const std::byte* const end = run.first + std::size_t{run.count} * run.bytes;
-  const auto target_of = [](const std::byte* item) {
-    Entity target;
-    std::memcpy(&target, item, sizeof target);
-    return target;
-  };
   // What a run pushes must name each message apart.
   const bool one_by_one = !route.whole_runs || cascade_.causes();
   if (route.active.empty() && !one_by_one) {
@@ -131,7 +126,7 @@ void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receip
   if (one_by_one) {
     for (const std::byte* item = run.first; item != end; item += run.bytes) {
       begin_message();
-      to_entity(route, target_of(item), const_cast<std::byte*>(item + run.offset), receipt);
+      to_entity(route, detail::target_of(item), const_cast<std::byte*>(item + run.offset), receipt);
     }
     return;
   }
@@ -143,7 +138,8 @@ void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receip
     return;
   }
   // Who is alive and has somebody does not change while a run is delivered: structure changes are queued.
-  for (const std::byte* item = run.first; item != end; item += run.bytes) count_target(route, target_of(item), receipt);
+  for (const std::byte* item = run.first; item != end; item += run.bytes)
+    count_target(route, detail::target_of(item), receipt);
   for (const Handler* handler : route.active) call(*handler, run);
 }
 

@@ -9,6 +9,7 @@
 
 #include "messages/batch.h"
 #include "messages/causes.h"
+#include "registry/item_loops.h"
 #include "registry/observer.h"
 #include "registry/outbox.h"
 #include "registry/receipt.h"
@@ -71,11 +72,8 @@ class Delivery {
   bool is_few(const ItemRun& run) const noexcept { return run.count <= 4 && !cascade_.causes(); }
   [[gnu::always_inline]] void few(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
     const std::byte* at = run.first;
-    for (std::uint32_t left = run.count; left != 0; --left, at += run.bytes) {
-      Entity target;
-      std::memcpy(&target, at, sizeof target);
-      to_entity(route, target, const_cast<std::byte*>(at + run.offset), receipt);
-    }
+    for (std::uint32_t left = run.count; left != 0; --left, at += run.bytes)
+      to_entity(route, detail::target_of(at), const_cast<std::byte*>(at + run.offset), receipt);
   }
   /// One message of a type that the registry acts on.
   void builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload, Receipt& receipt);

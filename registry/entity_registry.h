@@ -35,6 +35,7 @@
 #include "registry/manager.h"
 #include "registry/outbox.h"
 #include "registry/receipt.h"
+#include "registry/registry_core.h"
 #include "registry/row_sites.h"
 #include "registry/signature.h"
 #include "registry/state.h"
@@ -47,83 +48,6 @@
 #include "schema/table.h"
 
 namespace muster {
-
-/// Bounds and counters of one registry.
-struct RegistryOptions {
-  std::uint64_t cascade_messages_max = 10'000'000;  ///< that handlers of one input may cause; the rest is carried over
-  /// Whether a flush may deliver posts of several types type by type, where what handlers read and write proves that
-  /// nobody can tell (registry/gather.h).
-  bool gather = true;
-  Executor* executor = nullptr;  ///< see set_executor
-  /// A pass that is expected to take less, judging by its rows and by what they took lately, runs on one worker; 0: every
-  /// pass is spread over them, for tests. No result depends on it.
-  std::uint64_t pass_serial_below_ns = 40'000;
-};
-struct RegistryCounters {
-  std::uint64_t messages = 0;  ///< delivered, targets counted
-  std::uint64_t unhandled = 0, dead = 0, refused = 0;
-  std::uint64_t carried = 0;    ///< times a cascade was cut short
-  std::uint64_t overtaken = 0;  ///< times carried messages went behind a new input
-
-  /// What became of messages that were delivered.
-  void add(const Receipt& receipt) noexcept {
-    messages += receipt.handled + receipt.unhandled + receipt.dead + receipt.refused;
-    unhandled += receipt.unhandled;
-    dead += receipt.dead;
-    refused += receipt.refused;
-  }
-};
-
-/// The parts of a registry that its inlined calls use. Owned by the registry.
-struct RegistryCore {
-  bool delivering = false;
-  bool observed = false;     // somebody counts or follows deliveries: pushes go through the queue
-  bool told_pushes = false;  // somebody looks at the receipts of pushes
-  std::uint64_t sequence = 0;
-  RegistryCounters counters;
-  Envelope pushed{.kind = InputKind::push};  // of the push that goes on; author and request stay 0
-  InputSink* only_sink = nullptr;            // where there is one sink and no more
-  std::vector<InputSink*> sinks;
-  std::array<std::vector<InputSink*>, input_kinds> receipt_sinks;  // those of them that look at receipts, by kind
-  const std::vector<InputSink*>& receipt_sinks_of(InputKind kind) const noexcept {
-    return receipt_sinks[static_cast<std::size_t>(kind)];
-  }
-  /// To be called when sinks came or went.
-  void note_sinks() noexcept {
-    only_sink = sinks.size() == 1 ? sinks.front() : nullptr;
-    told_pushes = !receipt_sinks_of(InputKind::push).empty();
-  }
-  void tell_input(const Envelope& envelope, std::span<const std::byte> batch) {
-    if (InputSink* const sink = only_sink) [[likely]]
-      return sink->on_input(envelope, batch);
-    for (InputSink* sink : sinks) sink->on_input(envelope, batch);
-  }
-  RunContext* context = nullptr;  // of calls of handlers
-  Arena input;                    // what the outside pushed or posted
-  Arena cascade;                  // what handlers pushed
-  Storage storage;
-  Hierarchy hierarchy{storage};
-  TypesKnown types{storage};
-  RowSites sites;
-
-  /// Outside handlers, and nothing waits: a push need not go through the queue.
-  bool is_quiet() const noexcept {
-    return (static_cast<std::size_t>(delivering) | static_cast<std::size_t>(observed) | input.batches() |
-            cascade.batches()) == 0;
-  }
-};
-
-/// Marks the registry as delivering.
-class Delivering {
- public:
-  explicit Delivering(bool& flag) noexcept : flag_(flag) { flag_ = true; }
-  ~Delivering() { flag_ = false; }
-  Delivering(const Delivering&) = delete;
-  Delivering& operator=(const Delivering&) = delete;
-
- private:
-  bool& flag_;
-};
 
 class TemplateTree;
 
@@ -646,80 +570,7 @@ void EntityRegistry::each_entity(F&& f) const {
   each<>([&](Entity e) { f(e); });
 }
 
-namespace detail {
-
-template <class Invoker, class F>
-std::unique_ptr<Handler> make_handler(TypesKnown& known, std::string name, F&& f, bool has_state,
-                                      HandlerOptions options) {
-  auto handler = std::make_unique<Handler>();
-  handler->name = std::move(name);
-  handler->options = std::move(options);
-  handler->has_state = has_state;
-  handler->state = std::make_shared<std::remove_cvref_t<F>>(std::forward<F>(f));
-  known.need<typename Invoker::Message>();
-  NamedTypes<typename Invoker::Components>::each([&]<class T>() { known.need<T>(); });
-  Invoker::describe(*handler);
-  return handler;
-}
-
-template <class F>
-std::unique_ptr<Handler> make_handler(TypesKnown& known, std::string name, F handler, HandlerOptions options) {
-  if constexpr (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) {
-    using Invoker = typename SignatureOf<F, std::remove_pointer_t<F>>::type;
-    return make_handler<Invoker>(known, std::move(name), handler, false, std::move(options));
-  } else if constexpr (requires { &F::operator(); }) {
-    using Signature = typename CallOperator<decltype(&F::operator())>::type;
-    using Invoker = typename SignatureOf<F, Signature>::type;
-    return make_handler<Invoker>(known, std::move(name), std::move(handler), !std::is_empty_v<F>, std::move(options));
-  } else {
-    static_assert(never<F>,
-                  "a handler is a function, a lambda, or an object and a member function of it; its "
-                  "parameter types must be written out");
-    return nullptr;
-  }
-}
-
-}  // namespace detail
-
-template <class Invoker, class F>
-Subscription EntityRegistry::add_invoker(std::string name, F&& f, bool has_state, HandlerOptions options) {
-  return add_handler(
-      detail::make_handler<Invoker>(known(), std::move(name), std::forward<F>(f), has_state, std::move(options)));
-}
-
-template <class F>
-Subscription EntityRegistry::subscribe(std::string name, F handler, HandlerOptions options) {
-  return add_handler(detail::make_handler(known(), std::move(name), std::move(handler), std::move(options)));
-}
-
-template <class F>
-Subscription Outbox::subscribe(std::string name, F handler, HandlerOptions options) {
-  return keep(detail::make_handler(types_, std::move(name), std::move(handler), std::move(options)));
-}
-
-template <auto handler>
-  requires std::is_function_v<std::remove_pointer_t<decltype(handler)>>
-Subscription EntityRegistry::subscribe(std::string name, HandlerOptions options) {
-  using Constant = detail::ConstantFunction<handler>;
-  using Invoker = typename detail::SignatureOf<Constant, std::remove_pointer_t<decltype(handler)>>::type;
-  return add_invoker<Invoker>(std::move(name), Constant{}, false, std::move(options));
-}
-
-template <class C, class R, class... A>
-Subscription EntityRegistry::subscribe(std::string name, C& object, R (C::*member)(A...), HandlerOptions options) {
-  auto bound = [&object, member](A... arguments) -> R { return (object.*member)(std::forward<A>(arguments)...); };
-  using Invoker = typename detail::SignatureOf<decltype(bound), R(A...)>::type;
-  return add_invoker<Invoker>(std::move(name), std::move(bound), true, std::move(options));
-}
-
-template <class C, class R, class... A>
-Subscription EntityRegistry::subscribe(std::string name, const C& object, R (C::*member)(A...) const,
-                                       HandlerOptions options) {
-  auto bound = [&object, member](A... arguments) -> R { return (object.*member)(std::forward<A>(arguments)...); };
-  using Invoker = typename detail::SignatureOf<decltype(bound), R(A...)>::type;
-  return add_invoker<Invoker>(std::move(name), std::move(bound), true, std::move(options));
-}
-
 }  // namespace muster
 
 #include "registry/direct_rows.h"
+#include "registry/subscribing.h"

@@ -1,0 +1,88 @@
+// How a handler is made of a function, a lambda or a member function, and subscribed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "registry/entity_registry.h"
+#include "registry/signature.h"
+
+namespace muster {
+
+namespace detail {
+
+template <class Invoker, class F>
+std::unique_ptr<Handler> make_handler(TypesKnown& known, std::string name, F&& f, bool has_state,
+                                      HandlerOptions options) {
+  auto handler = std::make_unique<Handler>();
+  handler->name = std::move(name);
+  handler->options = std::move(options);
+  handler->has_state = has_state;
+  handler->state = std::make_shared<std::remove_cvref_t<F>>(std::forward<F>(f));
+  known.need<typename Invoker::Message>();
+  NamedTypes<typename Invoker::Components>::each([&]<class T>() { known.need<T>(); });
+  Invoker::describe(*handler);
+  return handler;
+}
+
+template <class F>
+std::unique_ptr<Handler> make_handler(TypesKnown& known, std::string name, F handler, HandlerOptions options) {
+  if constexpr (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) {
+    using Invoker = typename SignatureOf<F, std::remove_pointer_t<F>>::type;
+    return make_handler<Invoker>(known, std::move(name), handler, false, std::move(options));
+  } else if constexpr (requires { &F::operator(); }) {
+    using Signature = typename CallOperator<decltype(&F::operator())>::type;
+    using Invoker = typename SignatureOf<F, Signature>::type;
+    return make_handler<Invoker>(known, std::move(name), std::move(handler), !std::is_empty_v<F>, std::move(options));
+  } else {
+    static_assert(never<F>,
+                  "a handler is a function, a lambda, or an object and a member function of it; its "
+                  "parameter types must be written out");
+    return nullptr;
+  }
+}
+
+}  // namespace detail
+
+template <class Invoker, class F>
+Subscription EntityRegistry::add_invoker(std::string name, F&& f, bool has_state, HandlerOptions options) {
+  return add_handler(
+      detail::make_handler<Invoker>(known(), std::move(name), std::forward<F>(f), has_state, std::move(options)));
+}
+
+template <class F>
+Subscription EntityRegistry::subscribe(std::string name, F handler, HandlerOptions options) {
+  return add_handler(detail::make_handler(known(), std::move(name), std::move(handler), std::move(options)));
+}
+
+template <class F>
+Subscription Outbox::subscribe(std::string name, F handler, HandlerOptions options) {
+  return keep(detail::make_handler(types_, std::move(name), std::move(handler), std::move(options)));
+}
+
+template <auto handler>
+  requires std::is_function_v<std::remove_pointer_t<decltype(handler)>>
+Subscription EntityRegistry::subscribe(std::string name, HandlerOptions options) {
+  using Constant = detail::ConstantFunction<handler>;
+  using Invoker = typename detail::SignatureOf<Constant, std::remove_pointer_t<decltype(handler)>>::type;
+  return add_invoker<Invoker>(std::move(name), Constant{}, false, std::move(options));
+}
+
+template <class C, class R, class... A>
+Subscription EntityRegistry::subscribe(std::string name, C& object, R (C::*member)(A...), HandlerOptions options) {
+  auto bound = [&object, member](A... arguments) -> R { return (object.*member)(std::forward<A>(arguments)...); };
+  using Invoker = typename detail::SignatureOf<decltype(bound), R(A...)>::type;
+  return add_invoker<Invoker>(std::move(name), std::move(bound), true, std::move(options));
+}
+
+template <class C, class R, class... A>
+Subscription EntityRegistry::subscribe(std::string name, const C& object, R (C::*member)(A...) const,
+                                       HandlerOptions options) {
+  auto bound = [&object, member](A... arguments) -> R { return (object.*member)(std::forward<A>(arguments)...); };
+  using Invoker = typename detail::SignatureOf<decltype(bound), R(A...)>::type;
+  return add_invoker<Invoker>(std::move(name), std::move(bound), true, std::move(options));
+}
+
+}  // namespace muster
