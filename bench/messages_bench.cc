@@ -1,4 +1,5 @@
 // Messages to one entity each: at once and posted.
+#include "bench/handlers.h"
 #include "bench/support.h"
 
 using namespace muster;
@@ -37,7 +38,6 @@ struct PlainTargets {
 void add(Mass& mass, const Hit& hit) { mass.value += hit.amount; }
 using Call = void (*)(Mass&, const Hit&);
 
-void on_hit(const Hit& hit, Mass& mass) { mass.value += hit.amount; }
 // All four change the same component: their order can be told.
 void on_push1(const Push1& push, Mass& mass) { mass.value += push.amount; }
 void on_push2(const Push2& push, Mass& mass) { mass.value -= push.amount; }

@@ -1,4 +1,5 @@
 // What it costs to be observed: the same work in registries of which one was never observed. That one is the limit here.
+#include "bench/handlers.h"
 #include "bench/support.h"
 
 using namespace muster;
@@ -7,12 +8,6 @@ using namespace bench;
 namespace {
 
 enum class Observed { never, off, on, traced, causes };
-
-void on_hit(const Hit& hit, Mass& mass) { mass.value += hit.amount; }
-void move(const Update& update, Position& position, const Velocity& velocity) {
-  position.x += velocity.x * update.dt;
-  position.y += velocity.y * update.dt;
-}
 
 constexpr std::uint32_t count = 10'000;
 
@@ -32,23 +27,27 @@ struct Watched : World {
   ~Watched() { registry.set_trace(nullptr); }
 };
 
-template <Observed how>
-void push(Measure& measure) {
+/// `send` gives every entity its message.
+template <Observed how, class Send>
+void hits(Measure& measure, Send send) {
   auto& world = kept<Watched<how>>();
   const auto s = world.registry.template subscribe<on_hit>("hit");
   measure.run(count, [&] {
     world.checkpoint();
-    for (const Entity e : world.entities) world.registry.push(e, Hit{1});
+    send(world.registry, world.entities);
+  });
+}
+template <Observed how>
+void push(Measure& measure) {
+  hits<how>(measure, [](EntityRegistry& registry, const std::vector<Entity>& entities) {
+    for (const Entity e : entities) registry.push(e, Hit{1});
   });
 }
 template <Observed how>
 void posted(Measure& measure) {
-  auto& world = kept<Watched<how>>();
-  const auto s = world.registry.template subscribe<on_hit>("hit");
-  measure.run(count, [&] {
-    world.checkpoint();
-    for (const Entity e : world.entities) world.registry.post(e, Hit{1});
-    world.registry.flush();
+  hits<how>(measure, [](EntityRegistry& registry, const std::vector<Entity>& entities) {
+    for (const Entity e : entities) registry.post(e, Hit{1});
+    registry.flush();
   });
 }
 template <Observed how>

@@ -1,15 +1,11 @@
 // Passes: one broadcast message, a handler over every matching row.
+#include "bench/handlers.h"
 #include "bench/support.h"
 
 using namespace muster;
 using namespace bench;
 
 namespace {
-
-void move(const Update& update, Position& position, const Velocity& velocity) {
-  position.x += velocity.x * update.dt;
-  position.y += velocity.y * update.dt;
-}
 
 template <std::uint32_t count>
 struct PlainRows {

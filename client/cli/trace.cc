@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -11,6 +10,7 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/failure.h"
+#include "client/cli/interrupt.h"
 #include "client/cli/print.h"
 #include "client/cli/remote_world.h"
 
@@ -18,8 +18,6 @@ namespace muster::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-volatile std::sig_atomic_t interrupted = 0;
 
 /// Where the trace comes; what was begun and not written is no file.
 class OutputFile {
@@ -55,11 +53,10 @@ void trace(const Common& common, const std::string& path, double seconds) {
   Client& client = world.client();
   must(client.begin_trace());
   OutputFile file(path);
-  std::signal(SIGINT, [](int) { interrupted = 1; });
-  std::signal(SIGTERM, [](int) { interrupted = 1; });
+  end_on_interrupt();
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   // Nothing is watched, so nothing comes: this keeps the session alive, and notices where it ends.
-  for (auto left = until - Clock::now(); left.count() > 0 && !interrupted; left = until - Clock::now())
+  for (auto left = until - Clock::now(); left.count() > 0 && !interrupted(); left = until - Clock::now())
     must(client.next(0, std::min<Clock::duration>(left, std::chrono::milliseconds(100))));
   const session::TraceText text = must(client.end_trace());
   file.write(text.bytes);

@@ -1,13 +1,13 @@
 // `muster watch`: prints what changes in a world, as it happens.
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <unordered_map>
 
 #include "client/cli/commands.h"
 #include "client/cli/failure.h"
+#include "client/cli/interrupt.h"
 #include "client/cli/print.h"
 #include "client/cli/remote_world.h"
 
@@ -15,8 +15,6 @@ namespace muster::cli {
 namespace {
 
 using namespace std::chrono_literals;
-
-volatile std::sig_atomic_t interrupted = 0;
 
 /// Messages that come with every tick or stand behind others; shown only where they are named.
 bool is_background(TypeId type) {
@@ -90,8 +88,7 @@ class Watcher {
     state.structure = true;  // for the paths
     // A world that ticks changes faster than anybody reads.
     state.rate_max = static_cast<float>(asked_.rate_max.value_or(world_.client().welcome().hz > 0 ? 10 : 0));
-    std::signal(SIGINT, [](int) { interrupted = 1; });
-    std::signal(SIGTERM, [](int) { interrupted = 1; });
+    end_on_interrupt();
     state_watch_ = must(world_.client().watch(state));
     if (want_events) {
       events.events = true;
@@ -99,7 +96,7 @@ class Watcher {
     }
     const auto started = std::chrono::steady_clock::now();
     const auto over = [&] {
-      return interrupted || (asked_.lines > 0 && printed_ >= asked_.lines) ||
+      return interrupted() || (asked_.lines > 0 && printed_ >= asked_.lines) ||
              (asked_.seconds > 0 &&
               std::chrono::steady_clock::now() - started >= std::chrono::duration<double>(asked_.seconds));
     };
