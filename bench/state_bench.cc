@@ -2,6 +2,9 @@
 // many bytes. All memory is warm: what the system takes to give out fresh pages is no work of the registry's.
 #include <malloc.h>
 #include <xxhash.h>
+#if defined(__x86_64__)
+#include <xxh_x86dispatch.h>  // XXH3 with the widest registers the processor has
+#endif
 
 #include <cstring>
 

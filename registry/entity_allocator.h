@@ -111,8 +111,8 @@ class EntityAllocator {
   const Slot* slots_end() const noexcept { return slots_.end(); }
   const RingQueue<std::uint32_t>& free_queue() const noexcept { return free_; }
   /// For reading saved state back.
-  void restore(std::span<const Slot> slots, RingQueue<std::uint32_t> free, std::uint64_t retired) {
-    slots_.assign(slots);
+  void restore(GrowingArray<Slot> slots, RingQueue<std::uint32_t> free, std::uint64_t retired) {
+    slots_ = std::move(slots);
     free_ = std::move(free);
     retired_ = retired;
   }

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <span>
 #include <type_traits>
+#include <utility>
 
 namespace muster {
 
@@ -19,8 +19,13 @@ class GrowingArray {
  public:
   GrowingArray() = default;
   ~GrowingArray() { std::free(static_cast<void*>(data_)); }
-  GrowingArray(const GrowingArray&) = delete;
-  GrowingArray& operator=(const GrowingArray&) = delete;
+  GrowingArray(GrowingArray&& other) noexcept { *this = std::move(other); }
+  GrowingArray& operator=(GrowingArray&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(end_, other.end_);
+    std::swap(room_end_, other.room_end_);
+    return *this;
+  }
 
   std::size_t size() const noexcept { return static_cast<std::size_t>(end_ - data_); }
   const T* data() const noexcept { return data_; }
@@ -39,11 +44,10 @@ class GrowingArray {
     if (room() < count) make_room(count);
     for (T* const last = end_ + count; end_ != last; ++end_) new (end_) T(value);
   }
-  void assign(std::span<const T> values) {
-    end_ = data_;
-    if (room() < values.size()) make_room(values.size());
-    if (!values.empty()) std::memcpy(static_cast<void*>(data_), values.data(), values.size_bytes());
-    end_ = data_ + values.size();
+  /// `count` more, for the caller to write; valid until the array grows again.
+  T* extend(std::size_t count) {
+    if (room() < count) make_room(count);
+    return std::exchange(end_, end_ + count);
   }
 
  private:

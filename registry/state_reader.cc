@@ -2,12 +2,12 @@
 #include <cstring>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "messages/verifier.h"
 #include "registry/registry_impl.h"
 #include "registry/state_format.h"
+#include "registry/state_links.h"
 
 namespace muster {
 
@@ -52,11 +52,9 @@ class StateReader {
       if (!fault_) finish(section);
       if (fault_) return std::unexpected(std::move(*fault_));
     }
-    check_hierarchy();
-    if (!fault_) check_links();
-    if (!fault_) check_names();
+    if (auto fault = check_links(r_.storage, r_.structure.hierarchy())) return std::unexpected(std::move(*fault));
+    restore_names();
     if (fault_) return std::unexpected(std::move(*fault_));
-    r_.structure.restore_names();
     r_.restore_values(0);
     r_.storage.restore_counters(row_.next_chunk_uid, static_cast<std::uint32_t>(row_.next_archetype), row_.version);
     r_.sequence = row_.sequence;
@@ -74,11 +72,13 @@ class StateReader {
     std::vector<std::uint8_t> found = {};  // by slot: its column came
     Chunk* placed = nullptr;
   };
-  void fail(std::string what) {
+  [[gnu::cold, gnu::noinline]] void fail(std::string what) {
     if (!fault_) fault_ = StateError{at_, std::move(what)};
   }
-  bool expect(bool condition, std::string_view what) {
-    if (!condition) fail(std::string(what));
+  [[gnu::cold, gnu::noinline]] void fail(const char* what) { fail(std::string(what)); }
+  bool expect(bool condition, const char* what) {
+    if (!condition) [[unlikely]]
+      fail(what);
     return condition;
   }
   template <class T>
@@ -110,18 +110,28 @@ class StateReader {
     if (!expect(count == std::min(per_page, row_.indices - first) && bytes.size() == 8 + count * 5,
                 "the page holds another number of ids than it should"))
       return;
-    for (std::size_t i = 0; i < count; ++i) {
-      DirectoryEntry entry;
-      entry.generation = get<std::uint32_t>(bytes, 8 + i * 4);
-      const auto state = get<std::uint8_t>(bytes, 8 + count * 4 + i);
-      entry.locator = 0x80000000u | state;
-      if (state == state_alive) ++alive_;
-      if (!expect(state <= 3 || state == state_alive, "an id has an unknown state") ||
-          !expect(entry.generation != 0 || state == 0, "an id without generation is in use") ||
-          !expect(first + i != 0 || entry.generation == 0, "index 0 has a generation"))
-        return;
-      slots_.push_back(entry);
+    DirectoryEntry* const entries = slots_.extend(count);
+    const std::byte* const generations = bytes.data() + 8;
+    const std::byte* const states = generations + count * 4;
+    std::uint32_t wrong = 0, alive = 0;
+    for (std::size_t i = 0; i < count; ++i) {  // without branches, so that it is done several at a time
+      std::uint32_t generation;
+      std::memcpy(&generation, generations + i * 4, 4);
+      const auto state = static_cast<std::uint32_t>(states[i]);
+      entries[i] = {0x80000000u | state, generation};
+      wrong |= static_cast<std::uint32_t>(state > 3) & static_cast<std::uint32_t>(state != state_alive);
+      wrong |= static_cast<std::uint32_t>(generation == 0) & static_cast<std::uint32_t>(state != 0);
+      alive += static_cast<std::uint32_t>(state == state_alive);
     }
+    alive_ += alive;
+    if (wrong)
+      for (const DirectoryEntry& entry : std::span(entries, count)) {
+        const std::uint32_t state = entry.locator & 0x7fffffffu;
+        if (!expect(state <= 3 || state == state_alive, "an id has an unknown state") ||
+            !expect(entry.generation != 0 || state == 0, "an id without generation is in use"))
+          return;
+      }
+    expect(first != 0 || entries[0].generation == 0, "index 0 has a generation");
   }
   void free_queue(const StateKey&, std::span<const std::byte> bytes) {
     if (!expect(bytes.size() % 4 == 0, "the queue of free indices is cut off")) return;
@@ -197,24 +207,12 @@ class StateReader {
           if (const auto good = verify_value(bytes.subspan(at, size), type, r_.types.table()); !good)
             return fail(good.error().text);
     }
-    if (slot == column_ids && !all_alive(bytes)) return;
     if (!chunk.placed && !place(key.key, chunk)) return;
     chunk.found[slot] = 1;
     std::memcpy(chunk.placed->slots()[slot].data, bytes.data(), bytes.size());
-    if (slot == column_ids) r_.storage.place_ids(*chunk.placed);
-  }
-  /// Whether these ids are alive and have no row yet; from now on they have.
-  bool all_alive(std::span<const std::byte> ids) {
-    for (std::size_t at = 0; at < ids.size(); at += sizeof(Entity)) {
-      const auto e = get<Entity>(ids, at);
-      if (!expect(e.index < slots_.size() && slots_[e.index].generation == e.generation &&
-                      slots_[e.index].locator == (0x80000000u | state_alive),
-                  "a row's entity is not alive, or has two rows"))
-        return false;
-      slots_[e.index].locator = 0x80000000u;
-      --alive_;
-    }
-    return true;
+    if (slot != column_ids) return;
+    if (expect(r_.storage.place_ids(*chunk.placed, state_alive), "a row's entity is not alive, or has two rows"))
+      alive_ -= chunk.row.rows;
   }
   /// Makes room for a chunk when the first of its columns comes: not for what a damaged row only says is there.
   bool place(std::uint64_t uid, Pending& chunk) {
@@ -250,83 +248,19 @@ class StateReader {
       if (!expect(largest < row_.indices, "a link leads nowhere")) return;
     }
   }
-  /// Every child is in its parent's list once, at the parent's depth plus one, and lists hold nothing else.
-  void check_hierarchy() {
-    const Storage& storage = r_.storage;
-    const Hierarchy& hierarchy = r_.structure.hierarchy();
-    at_ = {StateSection::hierarchy, 0, 0};
-    std::uint64_t children = 0, listed = 0;
-    const auto alive_index = [&](std::uint32_t index) {
-      return index && storage.alive({index, storage.ids().slot(index).generation});
-    };
-    for (std::uint32_t number = 0; number < storage.chunk_numbers(); ++number) {
-      const Chunk* chunk = storage.chunk(number);
-      if (!chunk) continue;
-      for (std::uint32_t row = 0; row < chunk->count; ++row) {
-        const Entity e = chunk->ids()[row];
-        if (chunk->depth) {
-          ++children;
-          const Row up = storage.find(chunk->parents()[row]);
-          if (!expect(up && up.chunk->depth + 1 == chunk->depth, "a child's parent is not alive, or at a wrong depth"))
-            return;
-        }
-        const std::uint32_t expected = hierarchy.children(e);
-        std::uint32_t previous = 0, found = 0;
-        for (Entity child = hierarchy.first_child(e); child; child = hierarchy.next_sibling(child)) {
-          at_.key = e.index >> Hierarchy::page_bits;
-          if (!expect(alive_index(child.index) && hierarchy.parent(child) == e,
-                      "a list of children holds a stranger") ||
-              !expect(hierarchy.previous(child) == previous, "links between siblings disagree") ||
-              !expect(++found <= expected, "a list of children is longer than its count"))
-            return;
-          previous = child.index;
-        }
-        if (!expect(found == expected && hierarchy.last_child(e) == previous,
-                    "a list of children is shorter than its count"))
-          return;
-        listed += found;
-      }
-    }
-    expect(listed == children, "a child is in no list of children");
-  }
-  /// Who has no children, no siblings or no life has no links: an index that is used later begins without.
-  void check_links() {
-    const Storage& storage = r_.storage;
-    const Hierarchy& hierarchy = r_.structure.hierarchy();
-    for (std::uint32_t number = 0; number < hierarchy.pages(); ++number) {
-      const Hierarchy::Page* page = hierarchy.page(number);
-      if (!page) continue;
-      at_ = {StateSection::hierarchy, number, 0};
-      for (std::uint32_t i = 0; i < std::size(page->links); ++i) {
-        const Links& links = page->links[i];
-        const std::uint32_t index = (number << Hierarchy::page_bits) + i;
-        const bool alive =
-            index < storage.ids().indices() && storage.alive({index, storage.ids().slot(index).generation});
-        const bool sibling = alive && hierarchy.parent({index, storage.ids().slot(index).generation});
-        if (!expect(sibling || (links.next == 0 && links.previous == 0), "something without a parent has siblings") ||
-            !expect(links.children != 0 || (links.first_child == 0 && links.last_child == 0),
-                    "something without children links to some") ||
-            !expect(alive || links.children == 0, "something dead has children"))
-          return;
-      }
-    }
-  }
   /// Every name is a known text, and its sibling's no more.
-  void check_names() {
-    std::set<std::pair<Entity, Text>> names;
+  void restore_names() {
     for (std::uint32_t number = 0; number < r_.storage.chunk_numbers(); ++number) {
       const Chunk* chunk = r_.storage.chunk(number);
       const std::uint16_t slot = chunk ? chunk->archetype->column(TypeTraits<Name>::id) : no_column;
       if (slot == no_column) continue;
       at_ = {StateSection::columns, chunk->uid, TypeTraits<Name>::id};
-      const auto* texts = reinterpret_cast<const Name*>(chunk->slots()[slot].data);
-      for (std::uint32_t row = 0; row < chunk->count; ++row) {
-        const Text name = texts[row].text;
-        if (!expect(name && r_.texts.knows(name), "a name's text is unknown") ||
-            !expect(names.emplace(chunk->depth ? chunk->parents()[row] : Entity{}, name).second,
-                    "two siblings have one name"))
-          return;
-      }
+      for (const Name& name : std::span(reinterpret_cast<const Name*>(chunk->slots()[slot].data), chunk->count))
+        if (!expect(name.text && r_.texts.knows(name.text), "a name's text is unknown")) return;
+    }
+    if (const Entity second = r_.structure.restore_names()) {
+      at_ = {StateSection::columns, r_.storage.find(second).chunk->uid, TypeTraits<Name>::id};
+      fail("two siblings have one name");
     }
   }
   void texts(const StateKey& key, std::span<const std::byte> bytes) {
@@ -455,7 +389,7 @@ class StateReader {
     at_ = {section, 0, 0};
     if (section == StateSection::registry) expect(found_, "the registry's row is missing");
     if (section == StateSection::directory) expect(slots_.size() == row_.indices, "pages of ids are missing");
-    if (section == StateSection::chunks) r_.storage.restore_ids(slots_, std::move(free_), row_.retired);
+    if (section == StateSection::chunks) r_.storage.restore_ids(std::move(slots_), std::move(free_), row_.retired);
     if (section == StateSection::columns) check_chunks();
     if (section == StateSection::texts) expect(r_.texts.size() == row_.texts, "texts are missing");
     if (section == StateSection::pending)
@@ -475,7 +409,7 @@ class StateReader {
   RegistryRow row_;
   bool found_ = false;
   bool last_open_ = false;
-  std::vector<DirectoryEntry> slots_;
+  GrowingArray<DirectoryEntry> slots_;
   RingQueue<std::uint32_t> free_;
   std::uint64_t alive_ = 0;
   std::map<std::uint64_t, Pending> waiting_;

@@ -499,9 +499,9 @@ void Storage::set_parent(Row row, Entity parent) {
 
 // --- reading saved state back ---
 
-void Storage::restore_ids(std::span<const DirectoryEntry> slots, RingQueue<std::uint32_t> free, std::uint64_t retired) {
+void Storage::restore_ids(GrowingArray<DirectoryEntry> slots, RingQueue<std::uint32_t> free, std::uint64_t retired) {
   id_page_versions_.assign((slots.size() >> id_page_bits) + 1, version_);
-  ids_.restore(slots, std::move(free), retired);
+  ids_.restore(std::move(slots), std::move(free), retired);
 }
 
 Archetype& Storage::restore_archetype(std::uint32_t number, std::span<const TypeId> types) {
@@ -521,6 +521,36 @@ Chunk& Storage::restore_chunk(Archetype& archetype, std::uint32_t depth, std::ui
   rows_ += rows;
   ++structure_;
   return chunk;
+}
+
+bool Storage::place_ids(const Chunk& chunk, std::uint8_t state) noexcept {
+  constexpr std::size_t block = 32;
+  const std::uint64_t waits = 0x80000000u | state, generation = 0xffffffff00000000u;
+  const std::span<const Entity> ids(chunk.ids(), chunk.count);
+  const auto locator = [&](std::size_t row) { return chunk.number << 10 | static_cast<std::uint32_t>(row); };
+  for (std::size_t row = 0; row < ids.size();) {
+    // Rows that came together have ids in a row: those of a block are compared and written several at a time.
+    if (row + block <= ids.size() && ids[row].index + block <= ids_.indices()) {
+      DirectoryEntry* const entries = ids_.slots() + ids[row].index;
+      std::uint64_t differs = 0;
+      for (std::size_t i = 0; i < block; ++i) {
+        const std::uint64_t id = ids[row + i].bits();
+        differs |= std::bit_cast<std::uint64_t>(entries[i]) ^ ((id & generation) | waits);
+        differs |= static_cast<std::uint32_t>(id) ^ (ids[row].index + static_cast<std::uint32_t>(i));
+      }
+      if (differs == 0) {
+        for (std::size_t i = 0; i < block; ++i) entries[i].locator = locator(row + i);
+        row += block;
+        continue;
+      }
+    }
+    const Entity e = ids[row];
+    if (e.index >= ids_.indices()) return false;
+    DirectoryEntry& entry = ids_.slot(e.index);
+    if (entry.generation != e.generation || entry.locator != waits) return false;
+    entry.locator = locator(row++);
+  }
+  return true;
 }
 
 void Storage::restore_counters(std::uint64_t next_chunk_uid, std::uint32_t next_archetype, std::uint64_t version) {

@@ -205,15 +205,14 @@ class Storage {
   std::uint64_t structure() const noexcept { return structure_; }
 
   // --- reading saved state back ---
-  void restore_ids(std::span<const DirectoryEntry> slots, RingQueue<std::uint32_t> free, std::uint64_t retired);
+  void restore_ids(GrowingArray<DirectoryEntry> slots, RingQueue<std::uint32_t> free, std::uint64_t retired);
   /// The archetype gets this number; numbers come ascending. Gaps are numbers of dropped archetypes.
   Archetype& restore_archetype(std::uint32_t number, std::span<const TypeId> types);
   /// Appends a chunk of so many rows to its group. Its columns are the caller's to fill, then place_ids is called.
   Chunk& restore_chunk(Archetype& archetype, std::uint32_t depth, std::uint64_t uid, std::uint32_t rows);
-  /// Its rows get their directory entries. The ids must be in ids().
-  void place_ids(const Chunk& chunk) noexcept {
-    for (std::uint32_t row = 0; row < chunk.count; ++row) place_id(chunk.ids()[row].index, chunk, row);
-  }
+  /// Its rows get their directory entries. False where an id is not in the directory with that state, which none has twice
+  /// then; those before it have their entries.
+  bool place_ids(const Chunk& chunk, std::uint8_t state) noexcept;
   std::uint64_t next_chunk_uid() const noexcept { return next_chunk_uid_; }
   std::uint32_t next_archetype() const noexcept { return static_cast<std::uint32_t>(archetypes_.size()); }
   void restore_counters(std::uint64_t next_chunk_uid, std::uint32_t next_archetype, std::uint64_t version);

@@ -63,17 +63,21 @@ Text Structure::name_of(Entity e) const noexcept {
   return column == no_column ? Text{} : reinterpret_cast<const Name*>(row.at(column, sizeof(Name)))->text;
 }
 
-void Structure::restore_names() {
+Entity Structure::restore_names() {
   names_.clear();
   for (const auto& archetype : storage_.archetypes()) {
     if (!archetype || !archetype->has(name_type)) continue;
     const std::uint16_t column = archetype->column(name_type);
     for (const Group& group : archetype->groups)
       for (const Chunk* chunk : group.chunks)
-        for (std::uint32_t row = 0; row < chunk->count; ++row)
-          names_.add(chunk->depth ? chunk->parents()[row] : Entity{},
-                     reinterpret_cast<const Name*>(chunk->slots()[column].data)[row].text, chunk->ids()[row]);
+        for (std::uint32_t row = 0; row < chunk->count; ++row) {
+          const Entity parent = chunk->depth ? chunk->parents()[row] : Entity{};
+          const Text text = reinterpret_cast<const Name*>(chunk->slots()[column].data)[row].text;
+          if (names_.find(parent, text)) return chunk->ids()[row];
+          names_.add(parent, text, chunk->ids()[row]);
+        }
   }
+  return {};
 }
 
 Refusal Structure::judge(const RowSetSpan& rows) {

@@ -102,8 +102,9 @@ class Structure {
 
   /// The name of an entity, nil if it has none.
   Text name_of(Entity e) const noexcept;
-  /// Rebuilds the index of names after the rows were read back.
-  void restore_names();
+  /// Rebuilds the index of names after the rows were read back. Stops at an entity whose sibling has its name, and returns
+  /// it; else nil.
+  Entity restore_names();
   /// `e` and all below it in the order of destruction: reverse pre-order, so children go before their parents.
   std::span<const Entity> doomed(Entity e);
 
