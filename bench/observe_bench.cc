@@ -53,7 +53,7 @@ void posted(Measure& measure) {
 template <Observed how>
 void pass(Measure& measure) {
   auto& world = kept<Watched<how>>();
-  const auto s = world.registry.template subscribe<move>("move");
+  const auto s = world.registry.template subscribe<move<Position>>("move");
   measure.run(count, [&] {
     world.checkpoint();
     world.registry.push(Update{.dt = 0.1f});

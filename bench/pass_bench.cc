@@ -7,40 +7,41 @@ using namespace bench;
 
 namespace {
 
-template <std::uint32_t count>
+template <std::uint32_t count, class P = Position>
 struct PlainRows {
-  std::vector<Position> positions = std::vector<Position>(count);
+  std::vector<P> positions = std::vector<P>(count);
   std::vector<Velocity> velocities = std::vector<Velocity>(count, Velocity{1, 2});
   void move() {
-    Position* __restrict p = positions.data();
+    P* __restrict p = positions.data();
     const Velocity* __restrict v = velocities.data();
-    for (std::uint32_t i = 0; i < count; ++i) {
+    const std::size_t rows = positions.size();  // no constant: how many there are is known when the program runs
+    for (std::size_t i = 0; i < rows; ++i) {
       p[i].x += v[i].x * 0.1f;
       p[i].y += v[i].y * 0.1f;
     }
     benchmark::ClobberMemory();
   }
 };
-template <std::uint32_t count>
+template <std::uint32_t count, class P = Position>
 void pass_limit(Measure& measure) {
-  auto& rows = kept<PlainRows<count>>();
+  auto& rows = kept<PlainRows<count, P>>();
   measure.run(count, [&] { rows.move(); });
 }
 
-template <std::uint32_t count>
+template <std::uint32_t count, class P = Position>
 struct Rows : World {
-  Rows() { registry.create_many(count, Position{}, Velocity{1, 2}); }
+  Rows() { registry.create_many(count, P{}, Velocity{1, 2}); }
 };
-template <std::uint32_t count, bool lambda = false>
+template <std::uint32_t count, bool lambda = false, class P = Position>
 void pass(Measure& measure) {
-  auto& world = kept<Rows<count>>();
+  auto& world = kept<Rows<count, P>>();
   const auto s = lambda ? world.registry.subscribe("move",
-                                                   [](const Update& u, Position& p, const Velocity& v) {
+                                                   [](const Update& u, P& p, const Velocity& v) {
                                                      p.x += v.x * u.dt;
                                                      p.y += v.y * u.dt;
                                                    })
-                        : world.registry.template subscribe<move>("move");
-  auto& plain = kept<PlainRows<count>>();
+                        : world.registry.template subscribe<move<P>>("move");
+  auto& plain = kept<PlainRows<count, P>>();
   measure.run_beside(
       count, [&] { plain.move(); },
       [&] {
@@ -57,6 +58,10 @@ const Entry pass_1m_limit_row("pass_1m/limit", no_goal, pass_limit<1'000'000>);
 const Entry pass_1m_row("pass_1m/muster", ratio(1.1), pass<1'000'000>, Turns::in_turns);
 const Entry pass_10m_limit_row("pass_10m/limit", no_goal, pass_limit<10'000'000>);
 const Entry pass_10m_row("pass_10m/muster", ratio(1.1), pass<10'000'000>, Turns::in_turns);
+const Entry narrow_10k_limit_row("narrow_pass_10k/limit", no_goal, pass_limit<10'000, Spot>);
+const Entry narrow_10k_row("narrow_pass_10k/muster", ratio(1.1), pass<10'000, false, Spot>, Turns::in_turns);
+const Entry narrow_1m_limit_row("narrow_pass_1m/limit", no_goal, pass_limit<1'000'000, Spot>);
+const Entry narrow_1m_row("narrow_pass_1m/muster", ratio(1.1), pass<1'000'000, false, Spot>, Turns::in_turns);
 
 struct Rows32 : World {
   Rows32() {
@@ -72,7 +77,7 @@ struct Rows32 : World {
 };
 void pass_32(Measure& measure) {
   auto& world = kept<Rows32>();
-  const auto s = world.registry.subscribe<move>("move");
+  const auto s = world.registry.subscribe<move<Position>>("move");
   auto& plain = kept<PlainRows<1'000'000>>();
   measure.run_beside(
       1'000'000, [&] { plain.move(); },
@@ -102,7 +107,7 @@ void nothing(Measure& measure) {
   World world;
   world.registry.create_many(1000, Mass{});
   Handlers handlers;
-  if (somebody) handlers.add(world.registry.subscribe<move>("move"));
+  if (somebody) handlers.add(world.registry.subscribe<move<Position>>("move"));
   measure.run(1, [&] { world.registry.push(Update{.dt = 0.1f}); });
 }
 const Entry nothing_limit_row("pass_of_nothing/limit", no_goal, nothing_limit);
