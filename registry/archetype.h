@@ -78,7 +78,7 @@ struct Archetype {
   std::vector<std::uint32_t> slot_bytes;      ///< by slot: of one value
   std::uint32_t pod_slots = column_first;     ///< slots before those of runtime components
   std::uint16_t name_column = no_column;      ///< of muster.Name
-  bool small_values = true;                   ///< none but of sizes that copy_small takes
+  bool small_values = true;                   ///< none but of sizes that are is_small()
   std::uint32_t layout = 0;                   ///< counts how often slots were given out anew
   std::uint32_t row_bytes = 0;                ///< of one row with id and parent
   std::vector<Group> groups;                  ///< by depth
@@ -105,21 +105,13 @@ struct ValuePlace {
   std::uint32_t offset, size;
 };
 
-/// Component values are small, and mostly of few sizes: no call for these.
-inline void copy_value(std::byte* to, const std::byte* from, std::uint32_t size) noexcept {
-  // Three cases, which stay compares: of four a compiler makes a jump through a table.
-  if (size == 8)
-    std::memcpy(to, from, 8);
-  else if (size == 16)
-    std::memcpy(to, from, 16);
-  else if (size == 4)
-    std::memcpy(to, from, 4);
-  else
-    std::memcpy(to, from, size);
-}
+constexpr bool is_small(std::uint32_t size) noexcept { return size >= 4 && size <= 32; }
 
-/// The same for 4 to 32 bytes, without a call whatever they are: the two halves may overlap.
-inline void copy_small(std::byte* to, const std::byte* from, std::uint32_t size) noexcept {
+/// Copies a component value. They are small, and mostly of few sizes: no call for those of is_small(), nor, where `small`
+/// says that all are, for any.
+template <bool small = false>
+[[gnu::always_inline]] inline void copy_value(std::byte* to, const std::byte* from, std::uint32_t size) noexcept {
+  // The two halves may overlap.
   const auto halves = [&]<std::size_t half>() {
     struct Half {
       std::byte bytes[half];
@@ -129,16 +121,22 @@ inline void copy_small(std::byte* to, const std::byte* from, std::uint32_t size)
     std::memcpy(to, &first, half);
     std::memcpy(to + size - half, &last, half);
   };
+  // Three cases, which stay compares: of four a compiler makes a jump through a table.
   if (size == 8)
     std::memcpy(to, from, 8);
-  else if (size >= 16)
-    halves.operator()<16>();
+  else if (size == 16)
+    std::memcpy(to, from, 16);
+  else if (size == 4)
+    std::memcpy(to, from, 4);
+  else if (!small && !is_small(size))
+    std::memcpy(to, from, size);
+  else if (size > 16)
+    halves.template operator()<16>();
   else if (size > 8)
-    halves.operator()<8>();
+    halves.template operator()<8>();
   else
-    halves.operator()<4>();
+    halves.template operator()<4>();
 }
-constexpr bool is_small(std::uint32_t size) noexcept { return size >= 4 && size <= 32; }
 
 /// A place in storage.
 struct Row {
@@ -149,6 +147,20 @@ struct Row {
     return chunk->slots()[column].data + std::size_t{row} * size;
   }
 };
+
+/// A value that goes from one row to another.
+struct ColumnCopy {
+  std::uint16_t from, to;  ///< slots
+  std::uint32_t bytes;
+};
+template <bool small = false>
+[[gnu::always_inline]] inline void copy_columns(Row to, Row from, std::span<const ColumnCopy> columns) noexcept {
+  const ColumnSlot* const to_slots = to.chunk->slots();
+  const ColumnSlot* const from_slots = from.chunk->slots();
+  for (const ColumnCopy& column : columns)
+    copy_value<small>(to_slots[column.to].data + std::size_t{to.row} * column.bytes,
+                      from_slots[column.from].data + std::size_t{from.row} * column.bytes, column.bytes);
+}
 
 /// Makes chunks and takes them back; their memory is kept for others.
 class ChunkPool {

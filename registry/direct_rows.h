@@ -26,13 +26,9 @@ constexpr std::uint64_t create_list = 1, set_list = 2, remove_list = 3;  // kind
 struct EntityRegistry::Direct {
   RegistryCore& core;
   Envelope envelope;
+  Delivering mark;
   [[gnu::always_inline]] explicit Direct(RegistryCore& of) noexcept
-      : core(of), envelope{++of.sequence, 0, 0, InputKind::push} {
-    core.delivering = true;
-  }
-  [[gnu::always_inline]] ~Direct() { core.delivering = false; }
-  Direct(const Direct&) = delete;
-  Direct& operator=(const Direct&) = delete;
+      : core(of), envelope{++of.sequence, 0, 0, InputKind::push}, mark(of.delivering) {}
   [[gnu::always_inline]] void show(std::span<const std::byte> sealed) const { core.tell_input(envelope, sealed); }
   /// Once it was applied.
   [[gnu::always_inline]] Receipt done(EntityRegistry& registry, std::uint32_t handled = 1) const {

@@ -1,7 +1,6 @@
 #include "registry/row_sites.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace muster {
 
@@ -48,10 +47,7 @@ void RowSites::learn_move(std::uint64_t key, Archetype& from, Archetype& to, std
   }
 }
 
-void MoveSite::carry_large(Row into, Row old) const noexcept {
-  for (const Carried& value : carried)
-    std::memcpy(into.at(value.to, value.bytes), old.at(value.from, value.bytes), value.bytes);
-}
+void MoveSite::carry_large(Row into, Row old) const noexcept { copy_columns(into, old, carried); }
 
 void RowSites::forget() noexcept {
   for (CreateSite& site : creates_) site.key = 0;

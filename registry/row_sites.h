@@ -42,24 +42,16 @@ struct CreateSite {
 
 /// Entities of one archetype that are given a list of components, or lose one.
 struct MoveSite {
-  struct Carried {
-    std::uint16_t from, to;  ///< slots
-    std::uint32_t bytes;
-  };
   std::uint64_t key = 0;
   Archetype *from = nullptr, *to = nullptr;
   std::array<std::uint16_t, site_components_max> slots{};  ///< of `to`, in the order of the list; no_column: a tag
-  std::vector<Carried> carried;                            ///< what a row keeps
+  std::vector<ColumnCopy> carried;                         ///< what a row keeps
   bool small_values = true;                                ///< as of an archetype
   /// Copies what a row keeps.
   [[gnu::always_inline]] void carry(Row into, Row old) const noexcept {
     if (!small_values) [[unlikely]]
       return carry_large(into, old);
-    const ColumnSlot* const to_slots = into.chunk->slots();
-    const ColumnSlot* const from_slots = old.chunk->slots();
-    for (const Carried& value : carried)
-      copy_small(to_slots[value.to].data + std::size_t{into.row} * value.bytes,
-                 from_slots[value.from].data + std::size_t{old.row} * value.bytes, value.bytes);
+    copy_columns<true>(into, old, carried);
   }
   void carry_large(Row into, Row old) const noexcept;
 };

@@ -324,18 +324,29 @@ void Storage::construct_runtime(Row row) {
   each_runtime(*row.chunk, row.row, row.row + 1, [](const RuntimeOps& ops, void* at) { ops.construct(at); });
 }
 
-Storage::Run Storage::create_run(std::span<const Entity> ids, Archetype& archetype) {
+template <class May>
+Storage::Run Storage::append_run(std::span<const Entity> ids, Archetype& archetype, May may) {
   Chunk& chunk = open_chunk(archetype, 0);
   touch_all(chunk);
   const std::uint32_t begin = chunk.count;
-  const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(chunk.capacity - begin, ids.size()));
+  const auto room = static_cast<std::uint32_t>(std::min<std::size_t>(chunk.capacity - begin, ids.size()));
   const std::uint32_t first = chunk.number << 10 | begin;
-  std::memcpy(chunk.ids() + begin, ids.data(), count * sizeof(Entity));
   DirectoryEntry* const directory = ids_.slots();
-  for (std::uint32_t i = 0; i < count; ++i) put_entry(directory, std::bit_cast<std::uint64_t>(ids[i]), first + i);
-  mark_ids(ids.first(count));
-  add_rows(chunk, count);
-  return {&chunk, begin, count};
+  const Entity* const from = ids.data();
+  Entity* const column = chunk.ids() + begin;
+  std::uint32_t made = 0;
+  for (; made < room && may(from[made]); ++made) {
+    const auto id = std::bit_cast<std::uint64_t>(from[made]);
+    put_entry(directory, id, first + made);
+    put_id(column + made, id);
+  }
+  mark_ids({from, made});
+  add_rows(chunk, made);
+  return {&chunk, begin, made};
+}
+
+Storage::Run Storage::create_run(std::span<const Entity> ids, Archetype& archetype) {
+  return append_run(ids, archetype, [](Entity) { return true; });
 }
 
 Storage::Run Storage::create_block(std::span<const Entity> ids, std::span<const BlockNode> nodes, Archetype& archetype,
@@ -375,37 +386,17 @@ void Storage::create_many(std::span<const Entity> ids, Archetype& archetype, std
       refused.push_back(ids[next++]);
       continue;
     }
-    Chunk& chunk = open_chunk(archetype, 0);
-    touch_all(chunk);
-    const std::uint32_t begin = chunk.count;
-    const Entity* const from = ids.data() + next;
-    Entity* const column = chunk.ids() + begin;
-    const auto room = static_cast<std::uint32_t>(std::min<std::size_t>(chunk.capacity - begin, ids.size() - next));
-    const std::uint32_t first = chunk.number << 10 | begin;
-    std::uint32_t made = 0;
-    for (; made < room; ++made) {
-      const Entity e = from[made];
-      if (!can_be_made(e)) break;
-      const auto id = std::bit_cast<std::uint64_t>(e);
-      put_entry(directory, id, first + made);
-      put_id(column + made, id);
-    }
-    mark_ids({from, made});
-    next += made;
-    add_rows(chunk, made);
+    const Run run = append_run(ids.subspan(next), archetype, can_be_made);
+    next += run.count;
     for (const ValuePlace& value : values)
-      fill_values(chunk.slots()[value.slot].data + std::size_t{begin} * value.size, payload + value.offset, value.size,
-                  made);
+      fill_values(run.chunk->slots()[value.slot].data + std::size_t{run.begin} * value.size, payload + value.offset,
+                  value.size, run.count);
   }
 }
 
-void Storage::fill_large_hole(const Archetype& archetype, Row hole, const Chunk& last, std::uint32_t from,
-                              Entity filler) noexcept {
-  for (std::uint32_t slot = column_first; slot < archetype.pod_slots; ++slot) {
-    const std::size_t size = archetype.slot_bytes[slot];
-    std::memcpy(hole.chunk->slots()[slot].data + hole.row * size, last.slots()[slot].data + from * size, size);
-  }
-  place_id(filler.index, *hole.chunk, hole.row);
+void Storage::fill_large_values_of_hole(const Archetype& archetype, Row hole, const Chunk& last,
+                                        std::uint32_t from) noexcept {
+  fill_values_of_hole<false>(archetype, hole, last, from);
 }
 
 void Storage::leave_last_chunk(Group& group) {
@@ -439,22 +430,27 @@ void Storage::take_row(Row gone, const Archetype* kept) {
 }
 
 void Storage::destroy(Row row, bool park) {
-  if (!park && row.chunk->archetype->plain()) return destroy_plain(row, row.chunk->ids()[row.row]);
   const Entity e = row.chunk->ids()[row.row];
-  if (destroyed_) destroyed_->push_back(e);
+  if (!park && row.chunk->archetype->plain()) return destroy_plain(row, e);
+  if (destroyed_) log_destroyed(e);
   take_row(row);
-  ids_.slot(e.index).locator = state_bits(park ? IdState::parked : IdState::free);
-  if (!park) ids_.release_current(e.index);
-  mark_id(e.index);
+  if (park)
+    ids_.slot(e.index).locator = state_bits(IdState::parked);
+  else
+    free_id(e);
+  mark_known_id(e.index);
 }
 
 void Storage::make_move_plan(const Archetype& from, const Archetype& to) {
   MovePlan& plan = move_plan_;
-  plan = {&from, &to, from.layout, to.layout, std::move(plan.values)};
-  plan.values.clear();
+  plan = {&from, &to, from.layout, to.layout, std::move(plan.kept), std::move(plan.zeroed)};
+  plan.kept.clear();
+  plan.zeroed.clear();
   const auto pod_slots = static_cast<std::uint16_t>(to.pod_slots);
-  for (std::uint16_t slot = column_first; slot < pod_slots; ++slot)
-    plan.values.push_back({&from == &to ? slot : from.column(to.slot_types[slot]->id), slot, to.slot_bytes[slot]});
+  for (std::uint16_t slot = column_first; slot < pod_slots; ++slot) {
+    const std::uint16_t source = &from == &to ? slot : from.column(to.slot_types[slot]->id);
+    (source == no_column ? plan.zeroed : plan.kept).push_back({source, slot, to.slot_bytes[slot]});
+  }
 }
 
 Row Storage::move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
@@ -473,15 +469,9 @@ Row Storage::move(Entity e, Archetype& archetype, std::uint32_t depth, Entity pa
         type.ops->relocate(value, from.at(source, type.size));
     }
   }
-  const ColumnSlot* const to_slots = to.chunk->slots();
-  const ColumnSlot* const from_slots = from.chunk->slots();
-  for (const MovePlan::Value& value : move_plan(old, archetype).values) {
-    std::byte* const at = to_slots[value.slot].data + std::size_t{to.row} * value.size;
-    if (value.source != no_column)
-      copy_value(at, from_slots[value.source].data + std::size_t{from.row} * value.size, value.size);
-    else
-      std::memset(at, 0, value.size);
-  }
+  const MovePlan& plan = move_plan(old, archetype);
+  copy_columns(to, from, plan.kept);
+  for (const ColumnCopy& value : plan.zeroed) std::memset(to.at(value.to, value.bytes), 0, value.bytes);
   const bool same_group = &old == &archetype && from.chunk->depth == depth;  // asked now: the chunk may go with its row
   if (old.plain())
     take_plain_row(from);

@@ -124,6 +124,10 @@ class Storage {
   };
   /// Appends rows at depth 0 for the first of `ids`, all reserved: as many as the open chunk of a plain() archetype takes.
   Run create_run(std::span<const Entity> ids, Archetype& archetype);
+  /// Appends rows at depth 0 for those of `ids` whose state is reserved or granted, all with the values at these places of
+  /// `payload`; the archetype is plain(). Ids in another state are appended to `refused`.
+  void create_many(std::span<const Entity> ids, Archetype& archetype, std::span<const ValuePlace> values,
+                   const std::byte* payload, std::vector<Entity>& refused);
   /// Whether the open chunk of a plain() archetype takes `count` rows more.
   bool has_room(const Archetype& archetype, std::uint32_t depth, std::size_t count) const noexcept {
     if (depth >= archetype.groups.size() || !archetype.plain()) return false;
@@ -145,10 +149,6 @@ class Storage {
   }
   /// Another number whenever a chunk came or went, or was laid out anew: for who remembers where an open one is.
   std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
-  /// The same for those of `ids` whose state is reserved or granted, at depth 0, all with the values at these places of
-  /// `payload`; the archetype is plain(). Ids in another state are appended to `refused`.
-  void create_many(std::span<const Entity> ids, Archetype& archetype, std::span<const ValuePlace> values,
-                   const std::byte* payload, std::vector<Entity>& refused);
   /// Takes the row away and the id back (or parks it). The group's last row fills the hole.
   void destroy(Entity e, bool park = false) { destroy(find(e), park); }
   void destroy(Row row, bool park = false);
@@ -183,8 +183,9 @@ class Storage {
   /// Moves a live row; columns both have are carried over, others are zero. Returns the new row.
   Row move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);
   void set_parent(Row row, Entity parent);
-  /// Ids of rows that go are appended to `log`; null: nobody asks.
+  /// Whether somebody asked for the ids of rows that go.
   bool logs_destroyed() const noexcept { return destroyed_ != nullptr; }
+  /// Ids of rows that go are appended to `log`; null: nobody asks.
   void log_destroyed(std::vector<Entity>* log) noexcept { destroyed_ = log; }
 
   // --- versions ---
@@ -239,6 +240,10 @@ class Storage {
     ids_.slot(e.index).locator = state_bits(IdState::free);
     ids_.release_current(e.index);
   }
+  /// Appends rows at depth 0 for the first of `ids`, as many as the open chunk of a plain() archetype takes, up to one that
+  /// may(id) is false for: asked after the rows of the ids before it were made.
+  template <class May>
+  [[gnu::always_inline]] Run append_run(std::span<const Entity> ids, Archetype& archetype, May may);
   Entity reserve_fresh();
   void first_touch(Chunk& chunk, std::uint32_t slot);
   void mark_id(std::uint32_t index) {
@@ -284,22 +289,29 @@ class Storage {
   void lay_out_again(Archetype& archetype);
   /// `kept`: has the runtime values that were relocated away; the others are destroyed.
   void take_row(Row row, const Archetype* kept = nullptr);
-  void fill_large_hole(const Archetype& archetype, Row hole, const Chunk& last, std::uint32_t from,
-                       Entity filler) noexcept;
   /// Copies the bytes of a group's last row to another.
   [[gnu::always_inline]] void fill_hole(const Archetype& archetype, Row hole, const Chunk& last, std::uint32_t from) {
     const Entity filler = last.ids()[from];
     hole.chunk->ids()[hole.row] = filler;
     if (last.depth) hole.chunk->parents()[hole.row] = last.parents()[from];
-    if (!archetype.small_values) [[unlikely]]
-      return fill_large_hole(archetype, hole, last, from, filler);
+    if (archetype.small_values) [[likely]]
+      fill_values_of_hole<true>(archetype, hole, last, from);
+    else
+      fill_large_values_of_hole(archetype, hole, last, from);
+    place_id(filler.index, *hole.chunk, hole.row);
+  }
+  template <bool small>
+  [[gnu::always_inline]] static void fill_values_of_hole(const Archetype& archetype, Row hole, const Chunk& last,
+                                                         std::uint32_t from) noexcept {
     const ColumnSlot* to = hole.chunk->slots() + column_first;
     const ColumnSlot* source = last.slots() + column_first;
     const std::uint32_t* bytes = archetype.slot_bytes.data() + column_first;
     for (const std::uint32_t* const end = archetype.slot_bytes.data() + archetype.pod_slots; bytes != end; ++bytes)
-      copy_small(to++->data + std::size_t{hole.row} * *bytes, source++->data + std::size_t{from} * *bytes, *bytes);
-    place_id(filler.index, *hole.chunk, hole.row);
+      copy_value<small>(to++->data + std::size_t{hole.row} * *bytes, source++->data + std::size_t{from} * *bytes,
+                        *bytes);
   }
+  static void fill_large_values_of_hole(const Archetype& archetype, Row hole, const Chunk& last,
+                                        std::uint32_t from) noexcept;
   void drop_last_chunk(Group& group) {
     Chunk& last = *group.last;
     leave_last_chunk(group);
@@ -311,11 +323,7 @@ class Storage {
   struct MovePlan {
     const Archetype *from = nullptr, *to = nullptr;
     std::uint32_t from_layout = 0, to_layout = 0;
-    struct Value {
-      std::uint16_t source, slot;  // no_column: zeros
-      std::uint32_t size;
-    };
-    std::vector<Value> values;
+    std::vector<ColumnCopy> kept, zeroed;
   };
   const MovePlan& move_plan(const Archetype& from, const Archetype& to) {
     const MovePlan& plan = move_plan_;

@@ -141,8 +141,8 @@ class Structure {
   /// Whether these components can be given. An archetype is made only for a message that is not refused.
   Refusal judge(const RowSetSpan& rows);
   const RowPlan& plan(const RowSetSpan& rows, bool named, Archetype* from, RowPlan& remembered);
-  /// Whether a remembered plan is of this, and of components that can be given.
   static bool same_rows(const std::vector<RowSetEntry>& known, const RowSetSpan& rows) noexcept;
+  /// Whether a remembered plan is of this, and of components that can be given.
   static bool planned(const RowSetSpan& rows, bool named, const Archetype* from, const RowPlan& p) noexcept;
   /// `fresh`: a row just appended, whose columns are touched.
   void write(Row row, const RowPlan& plan, const std::byte* payload, bool fresh);
