@@ -107,6 +107,10 @@ struct StaticRowSet {
   static void put(std::byte* payload, const M& message, const Cs&... components) noexcept {
     std::memset(payload, 0, layout.bytes);  // constant size: the compiler drops what is overwritten
     std::memcpy(payload, &message, sizeof(M));
+    put_components(payload, components...);
+  }
+  /// Where put() was before: other values in their places.
+  static void put_components([[maybe_unused]] std::byte* payload, const Cs&... components) noexcept {
     [[maybe_unused]] std::size_t i = 0;
     (std::memcpy(payload + layout.offsets[i++], &components, sizeof(Cs)), ...);
   }

@@ -59,6 +59,13 @@ class SingleRows {
     std::memcpy(bytes_ + head_bytes, &target, sizeof target);
     Rows::put(bytes_ + head_bytes + offset, message, components...);
   }
+  /// Other components for another target; the message stays.
+  [[gnu::always_inline]] void set(Entity target, const Cs&... components) noexcept {
+    std::memcpy(bytes_ + head_bytes, &target, sizeof target);
+    Rows::put_components(bytes_ + head_bytes + offset, components...);
+  }
+  /// The one whose bytes were copied to `memory`, aligned to 16.
+  static SingleRows& at(void* memory) noexcept { return *static_cast<SingleRows*>(memory); }
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
  private:

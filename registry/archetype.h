@@ -65,8 +65,9 @@ struct Chunk {
 
 struct Group {
   std::vector<Chunk*> chunks;
-  Chunk* last = nullptr;  ///< of `chunks`; null: there are none
-  std::uint64_t rows = 0;
+  Chunk* last = nullptr;          ///< of `chunks`; null: there are none
+  std::uint64_t rows_before = 0;  ///< in all but the last
+  std::uint64_t rows() const noexcept { return rows_before + (last ? last->count : 0); }
 };
 
 struct Archetype {
@@ -82,7 +83,11 @@ struct Archetype {
   std::uint32_t layout = 0;                   ///< counts how often slots were given out anew
   std::uint32_t row_bytes = 0;                ///< of one row with id and parent
   std::vector<Group> groups;                  ///< by depth
-  std::uint64_t rows = 0;
+  std::uint64_t rows() const noexcept {
+    std::uint64_t sum = 0;
+    for (const Group& group : groups) sum += group.rows();
+    return sum;
+  }
 
   /// Whether rows are bytes: no runtime components.
   bool plain() const noexcept { return pod_slots == slot_types.size(); }
@@ -107,35 +112,43 @@ struct ValuePlace {
 
 constexpr bool is_small(std::uint32_t size) noexcept { return size >= 4 && size <= 32; }
 
-/// Copies a component value. They are small, and mostly of few sizes: no call for those of is_small(), nor, where `small`
-/// says that all are, for any.
+/// Copies a value from one row of a column to a row of another. Values are small, and mostly of few sizes: no call for
+/// those of is_small(), nor, where `small` says that all are, for any.
 template <bool small = false>
-[[gnu::always_inline]] inline void copy_value(std::byte* to, const std::byte* from, std::uint32_t size) noexcept {
+[[gnu::always_inline]] inline void copy_value(std::byte* to, std::size_t to_row, const std::byte* from,
+                                              std::size_t from_row, std::uint32_t size) noexcept {
+  const auto whole = [&]<std::size_t bytes>() { std::memcpy(to + to_row * bytes, from + from_row * bytes, bytes); };
   // The two halves may overlap.
   const auto halves = [&]<std::size_t half>() {
     struct Half {
       std::byte bytes[half];
     } first, last;
-    std::memcpy(&first, from, half);
-    std::memcpy(&last, from + size - half, half);
-    std::memcpy(to, &first, half);
-    std::memcpy(to + size - half, &last, half);
+    std::byte* const into = to + to_row * size;
+    const std::byte* const value = from + from_row * size;
+    std::memcpy(&first, value, half);
+    std::memcpy(&last, value + size - half, half);
+    std::memcpy(into, &first, half);
+    std::memcpy(into + size - half, &last, half);
   };
   // Three cases, which stay compares: of four a compiler makes a jump through a table.
   if (size == 8)
-    std::memcpy(to, from, 8);
+    whole.template operator()<8>();
   else if (size == 16)
-    std::memcpy(to, from, 16);
+    whole.template operator()<16>();
   else if (size == 4)
-    std::memcpy(to, from, 4);
+    whole.template operator()<4>();
   else if (!small && !is_small(size))
-    std::memcpy(to, from, size);
+    std::memcpy(to + to_row * size, from + from_row * size, size);
   else if (size > 16)
     halves.template operator()<16>();
   else if (size > 8)
     halves.template operator()<8>();
   else
     halves.template operator()<4>();
+}
+
+inline void copy_value(std::byte* to, const std::byte* from, std::uint32_t size) noexcept {
+  copy_value(to, 0, from, 0, size);
 }
 
 /// A place in storage.
@@ -158,8 +171,7 @@ template <bool small = false>
   const ColumnSlot* const to_slots = to.chunk->slots();
   const ColumnSlot* const from_slots = from.chunk->slots();
   for (const ColumnCopy& column : columns)
-    copy_value<small>(to_slots[column.to].data + std::size_t{to.row} * column.bytes,
-                      from_slots[column.from].data + std::size_t{from.row} * column.bytes, column.bytes);
+    copy_value<small>(to_slots[column.to].data, to.row, from_slots[column.from].data, from.row, column.bytes);
 }
 
 /// Makes chunks and takes them back; their memory is kept for others.

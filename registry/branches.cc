@@ -72,7 +72,7 @@ bool Branches::prepare(const Storage& storage, std::uint32_t jobs) {
   for (std::uint32_t cut = 0; cut < storage.depths() && tries > 0; ++cut) {
     std::uint64_t rows = 0;
     for (const auto& archetype : storage.archetypes())
-      if (archetype && cut < archetype->groups.size()) rows += archetype->groups[cut].rows;
+      if (archetype && cut < archetype->groups.size()) rows += archetype->groups[cut].rows();
     if (rows < jobs) continue;
     --tries;
     if (share_out(storage, cut) <= 2.0 / jobs) {

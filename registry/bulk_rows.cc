@@ -30,11 +30,17 @@ void copy_column(std::byte* to, const std::byte* from, std::uint32_t bytes, std:
 
 }  // namespace
 
-/// Takes rows of one group. What a row taken changes is kept here and written to the group when it is left.
+/// Takes rows of one group. What a row taken changes is kept here, in registers, and written to the group when it is left:
+/// so everything here is inlined.
 class BulkRows::Taker {
  public:
-  explicit Taker(BulkRows& bulk) noexcept : bulk_(bulk), storage_(bulk.storage_), directory_(storage_.ids_.slots()) {}
-  ~Taker() { leave(); }
+  /// For at most so many rows.
+  [[gnu::always_inline]] Taker(BulkRows& bulk, std::size_t rows)
+      : bulk_(bulk), storage_(bulk.storage_), directory_(storage_.ids_.slots()) {
+    if (bulk.kept_.size() < rows) bulk.kept_.resize(rows);
+    kept_ = bulk.kept_.data();
+    elsewhere_ = bulk.elsewhere_.data();
+  }
   Taker(const Taker&) = delete;
   Taker& operator=(const Taker&) = delete;
 
@@ -43,33 +49,35 @@ class BulkRows::Taker {
     if (chunk.group != group_) [[unlikely]]
       enter(*chunk.group);
     const std::uint32_t from = first_ + --end_;
-    std::uint8_t* const elsewhere = bulk_.elsewhere_.data();
-    const bool known = elsewhere[from] != 0;
-    elsewhere[from] = 0;
+    const bool known = elsewhere_[from] != 0;
+    elsewhere_[from] = 0;
     if (at != from) {
       if (&chunk != last_) storage_.touch_all(chunk);
       const Entity filler = ids_[end_];
-      chunk.ids()[at & in_chunk] = filler;
+      Storage::put_id(chunk.ids() + (at & in_chunk), filler.bits());
       directory_[filler.index].locator = at;
-      if (!known) bulk_.kept_.push_back({filler.index, from});
-      elsewhere[at] = 1;
+      elsewhere_[at] = 1;
+      *kept_ = {filler.index, from};
+      kept_ += known ? 0 : 1;
     }
     if (end_ == 0) [[unlikely]]
       leave_chunk();
   }
-  void leave() noexcept {
+  [[gnu::always_inline]] void leave() noexcept {
     if (!group_) return;
     const std::uint32_t taken = last_->count - end_;
     last_->count = end_;
-    group_->rows -= taken;
-    last_->archetype->rows -= taken;
     storage_.rows_ -= taken;
     storage_.structure_ += taken;
     group_ = nullptr;
   }
+  /// To be called when there are more chunks, so more room was made.
+  void look_again() noexcept { elsewhere_ = bulk_.elsewhere_.data(); }
+  /// Who filled holes, each once.
+  std::span<const Kept> kept() const noexcept { return {bulk_.kept_.data(), kept_}; }
 
  private:
-  [[gnu::noinline]] void enter(Group& group) {
+  [[gnu::always_inline]] void enter(Group& group) {
     leave();
     group_ = &group;
     last_ = group.last;
@@ -78,7 +86,7 @@ class BulkRows::Taker {
     end_ = last_->count;
     first_ = last_->number << 10;
   }
-  [[gnu::noinline]] void leave_chunk() {
+  [[gnu::always_inline]] void leave_chunk() {
     Group& group = *group_;
     leave();
     bulk_.empty_.push_back(group.last);
@@ -88,6 +96,8 @@ class BulkRows::Taker {
   BulkRows& bulk_;
   Storage& storage_;
   DirectoryEntry* const directory_;
+  Kept* kept_ = nullptr;
+  std::uint8_t* elsewhere_ = nullptr;
 
   Group* group_ = nullptr;
   Chunk* last_ = nullptr;
@@ -130,16 +140,7 @@ void BulkRows::copy(std::span<const Moved> rows) const {
 void BulkRows::release(std::span<const Entity> ids) {
   Storage& s = storage_;
   if (s.destroyed_) s.destroyed_->insert(s.destroyed_->end(), ids.begin(), ids.end());
-  const std::uint32_t gone = Storage::state_bits(IdState::free);
-  constexpr std::uint32_t last = DirectoryLayout::generation_last;
-  if (std::ranges::any_of(ids, [](Entity e) { return e.generation == last; })) {
-    for (const Entity e : ids) s.free_id(e);
-  } else {
-    DirectoryEntry* const directory = s.ids_.slots();
-    for (const Entity e : ids) Storage::put_entry(directory, e.bits() + (std::uint64_t{1} << 32), gone);
-    s.ids_.give_back(ids);
-  }
-  s.mark_ids(ids);
+  s.ids_.give_back(ids);
 }
 
 std::size_t BulkRows::destroy(std::span<const Entity> ids, std::uint32_t& destroyed) {
@@ -148,40 +149,44 @@ std::size_t BulkRows::destroy(std::span<const Entity> ids, std::uint32_t& destro
   const auto indices = static_cast<std::uint32_t>(s.ids_.indices());
   DirectoryEntry* const directory = s.ids_.slots();
   Chunk* const* const chunks = s.chunks_.data();
+  std::uint64_t* const versions = s.id_page_versions_.data();
+  const std::uint64_t version = s.version_;
   const bool links = hierarchy_.pages() != 0;
   const std::uint32_t gone = Storage::state_bits(IdState::free);
   std::size_t done = 0, released = 0;
-  std::uint32_t count = 0;
-  {
-    Taker taker(*this);
-    for (; done < ids.size(); ++done) {
-      const Entity e = ids[done];
-      const std::uint32_t at =
-          e.index < indices && directory[e.index].generation == e.generation ? directory[e.index].locator : gone;
-      if (at & 0x80000000u) [[unlikely]] {  // dead
-        release(ids.subspan(released, done - released));
-        released = done + 1;
-        continue;
-      }
-      Chunk& chunk = *chunks[at >> 10];
-      if (!chunk.lone || (links && hierarchy_.children(e) != 0)) [[unlikely]]
-        break;
-      directory[e.index].locator = gone;
-      ++count;
-      taker.take(chunk, at);
+  Taker taker(*this, ids.size());
+  for (; done < ids.size(); ++done) {
+    const Entity e = ids[done];
+    const std::uint32_t at =
+        e.index < indices && directory[e.index].generation == e.generation ? directory[e.index].locator : gone;
+    if (at & 0x80000000u) [[unlikely]] {  // dead
+      destroyed += static_cast<std::uint32_t>(done - released);
+      release(ids.subspan(released, done - released));
+      released = done + 1;
+      continue;
     }
+    Chunk& chunk = *chunks[at >> 10];
+    if (!chunk.lone || e.generation == DirectoryLayout::generation_last || (links && hierarchy_.children(e) != 0))
+        [[unlikely]]
+      break;
+    Storage::put_entry(directory, e.bits() + Storage::next_generation, gone);
+    versions[e.index >> id_page_bits] = version;
+    taker.take(chunk, at);
   }
-  destroyed += count;
+  taker.leave();
+  destroyed += static_cast<std::uint32_t>(done - released);
   release(ids.subspan(released, done - released));
-  for (const Kept& kept : kept_) {
-    const std::uint32_t at = directory[kept.index].locator;
+  const std::span<const Kept> kept = taker.kept();
+  if (moved_.size() < kept.size()) moved_.resize(kept_.size());
+  Moved* moved = moved_.data();
+  std::uint8_t* const elsewhere = elsewhere_.data();
+  for (const Kept& row : kept) {
+    const std::uint32_t at = directory[row.index].locator;
     if (at & 0x80000000u) continue;
-    elsewhere_[at] = 0;
-    moved_.push_back({at, kept.from});
+    elsewhere[at] = 0;
+    *moved++ = {at, row.from};
   }
-  copy(moved_);
-  kept_.clear();
-  moved_.clear();
+  copy({moved_.data(), moved});
   drop_empty();
   return done;
 }
@@ -190,47 +195,62 @@ bool BulkRows::change_depth(std::span<const Entity> tree, std::uint32_t from, st
   Storage& s = storage_;
   const DirectoryEntry* const directory = s.ids_.slots();
   if (origins_.size() < tree.size()) origins_.resize(tree.size());
+  std::uint32_t* const origins = origins_.data();
   std::uint32_t deepest = from;
-  for (std::size_t i = 0; i < tree.size(); ++i) {
-    origins_[i] = directory[tree[i].index].locator;
-    const Chunk& chunk = this->chunk(origins_[i]);
+  constexpr std::uint32_t none = ~0u;
+  for (std::size_t i = 0, seen = none; i < tree.size(); ++i) {
+    origins[i] = directory[tree[i].index].locator;
+    if (origins[i] >> 10 == seen) continue;
+    seen = origins[i] >> 10;
+    const Chunk& chunk = this->chunk(origins[i]);
     if (!chunk.archetype->plain()) return false;
     deepest = std::max(deepest, chunk.depth);
   }
   const std::uint32_t count = deepest - from + 1;
   if (levels_.size() < count) levels_.resize(count);
+  Taker taker(*this, tree.size());
   {
-    Taker taker(*this);
     const Archetype* archetype = nullptr;
     std::uint32_t depth = 0;
     Chunk* open = nullptr;
+    Chunk* const* chunks = s.chunks_.data();
+    std::uint8_t* elsewhere = elsewhere_.data();
     for (const Entity e : tree) {
       const std::uint32_t at = directory[e.index].locator;
-      Chunk& chunk = this->chunk(at);
+      Chunk& chunk = *chunks[at >> 10];
       if (chunk.archetype != archetype || chunk.depth != depth || open->count == open->capacity) [[unlikely]] {
         taker.leave();
         archetype = chunk.archetype;
         depth = chunk.depth;
         open = &s.open_chunk(*chunk.archetype, depth + to - from);
+        chunks = s.chunks_.data();
         make_room(s.chunk_numbers());
+        elsewhere = elsewhere_.data();
+        taker.look_again();
       }
-      elsewhere_[locator(*open, s.append_id(e, *open).row)] = 1;
+      elsewhere[locator(*open, s.append_id(e, *open).row)] = 1;
       taker.take(chunk, at);
     }
+    taker.leave();
   }
-  for (std::size_t i = 0; i < tree.size(); ++i) {
+  std::uint8_t* const elsewhere = elsewhere_.data();
+  std::vector<Moved>* rows = nullptr;
+  for (std::size_t i = 0, seen = none; i < tree.size(); ++i) {
     const std::uint32_t at = directory[tree[i].index].locator;
-    elsewhere_[at] = 0;
-    levels_[chunk(at).depth - to].tree.push_back({at, origins_[i]});
+    elsewhere[at] = 0;
+    if (at >> 10 != seen) [[unlikely]] {
+      seen = at >> 10;
+      rows = &levels_[chunk(at).depth - to].tree;
+    }
+    rows->push_back({at, origins[i]});
   }
-  for (const Kept& kept : kept_) {
+  for (const Kept& kept : taker.kept()) {
     const std::uint32_t at = directory[kept.index].locator;
     const std::uint32_t depth = chunk(kept.from).depth;
     if (chunk(at).depth != depth) continue;  // of the tree itself
     elsewhere_[at] = 0;
     levels_[depth - from].kept.push_back({at, kept.from});
   }
-  kept_.clear();
   // Rows of the tree go to a level after its own rows left, and after those that stay moved up: no value is overwritten
   // that is still to be copied.
   for (std::uint32_t i = 0; i < count; ++i) {

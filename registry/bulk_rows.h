@@ -39,7 +39,7 @@ class BulkRows {
     const std::size_t rows = std::size_t{chunks} * chunk_rows_max;
     if (elsewhere_.size() < rows) elsewhere_.resize(rows);
   }
-  /// Gives the ids back: all were destroyed.
+  /// Gives the indices back: all were destroyed.
   void release(std::span<const Entity> ids);
   void drop_empty();
   void copy(std::span<const Moved> rows) const;
@@ -47,8 +47,8 @@ class BulkRows {
   Storage& storage_;
   const Hierarchy& hierarchy_;
   std::vector<std::uint8_t>
-      elsewhere_;  // by locator, all zero between calls: its values are elsewhere, and it is known where
-  std::vector<Kept> kept_;
+      elsewhere_;              // by locator, all zero between calls: its values are elsewhere, and it is known where
+  std::vector<Kept> kept_;     // room for what a Taker keeps
   std::vector<Chunk*> empty_;  // in the order they became it
   std::vector<Moved> moved_;
   struct Level {  // of change_depth

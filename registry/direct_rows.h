@@ -15,6 +15,18 @@ template <ComponentType... Cs>
 constexpr bool direct_list =
     sizeof...(Cs) <= site_components_max && (std::is_void_v<typename RuntimeOf<Cs>::type> && ...);
 
+/// Into a row whose columns are touched.
+template <ComponentType... Cs>
+[[gnu::always_inline]] inline void put_values([[maybe_unused]] const OpenChunk& open, [[maybe_unused]] std::size_t row,
+                                              const Cs&... values) noexcept {
+  [[maybe_unused]] std::size_t at = 0;
+  [[maybe_unused]] const auto put = [&]<class C>(const C& value) {
+    [[maybe_unused]] std::byte* const column = open.columns[at++];
+    if constexpr (!TypeTraits<C>::tag) std::memcpy(column + row * sizeof(C), &value, sizeof(C));
+  };
+  (put(values), ...);
+}
+
 template <ComponentType... Cs>
 inline constexpr std::array<TypeId, sizeof...(Cs)> list_types{TypeTraits<Cs>::id...};
 
@@ -22,22 +34,20 @@ constexpr std::uint64_t create_list = 1, set_list = 2, remove_list = 3;  // kind
 
 }  // namespace detail
 
-/// Seals and shows the input of a direct call. The registry counts as delivering while the Direct lives.
+/// Shows the input of a direct call. The registry counts as delivering while the Direct lives.
 struct EntityRegistry::Direct {
   RegistryCore& core;
-  Envelope envelope;
   Delivering mark;
-  [[gnu::always_inline]] explicit Direct(RegistryCore& of) noexcept
-      : core(of), envelope{++of.sequence, 0, 0, InputKind::push}, mark(of.delivering) {}
-  [[gnu::always_inline]] void show(std::span<const std::byte> sealed) const { core.tell_input(envelope, sealed); }
+  [[gnu::always_inline]] Direct(RegistryCore& of, std::span<const std::byte> sealed) : core(of), mark(of.delivering) {
+    core.pushed.sequence = ++core.sequence;
+    core.tell_input(core.pushed, sealed);
+  }
   /// Once it was applied.
   [[gnu::always_inline]] Receipt done(EntityRegistry& registry, std::uint32_t handled = 1) const {
     core.counters.messages += handled;
-    Receipt receipt;
-    receipt.sequence = envelope.sequence;
-    receipt.handled = handled;
-    if (core.told_pushes) registry.tell_receipt(envelope, receipt);
-    return receipt;
+    if (core.told_pushes) [[unlikely]]
+      registry.tell_receipt(core.pushed, {.sequence = core.sequence, .handled = handled});
+    return {.sequence = core.sequence, .handled = handled};
   }
 };
 
@@ -50,19 +60,13 @@ template <ComponentType... Cs>
       CreateSite* const site = core.sites.create(key);
       if (!site) [[unlikely]]
         return create_first(components...);
-      const Entity made = core.storage.reserve();
-      const SingleRows<Create, Cs...> sealed(made, Create{}, components...);
-      const Direct input(core);
-      input.show(sealed.bytes());
-      if (!site->fits(core.storage)) [[unlikely]]
-        site->reopen(core.storage, detail::list_types<Cs...>);
-      const std::size_t row = core.storage.create_plain(made, *site->open);
-      [[maybe_unused]] std::size_t at = 0;
-      const auto put = [&]<class C>(const C& value) {
-        [[maybe_unused]] std::byte* const column = site->columns[at++];
-        if constexpr (!TypeTraits<C>::tag) std::memcpy(column + row * sizeof(C), &value, sizeof(C));
-      };
-      (put(components), ...);
+      const Entity made = core.storage.take_id();
+      auto& sealed = SingleRows<Create, Cs...>::at(site->sealed.data());
+      sealed.set(made, components...);
+      const Direct input(core, sealed.bytes());
+      if (!site->open.fits(core.storage)) [[unlikely]]
+        site->open.reopen(core.storage, *site->archetype, detail::list_types<Cs...>);
+      detail::put_values(site->open, core.storage.create_plain(made, *site->open.chunk), components...);
       input.done(*this);
       return made;
     }
@@ -74,7 +78,8 @@ template <ComponentType... Cs>
 [[gnu::noinline]] Entity EntityRegistry::create_first(const Cs&... components) {
   const Entity made = create_under(Entity{}, std::string_view{}, components...);
   if (const Row row = core_.storage.find(made))
-    core_.sites.learn_create(site_key<Cs...>(detail::create_list), *row.chunk->archetype);
+    core_.sites.learn_create(site_key<Cs...>(detail::create_list), *row.chunk->archetype,
+                             SingleRows<Create, Cs...>(made, Create{}, components...).bytes());
   return made;
 }
 
@@ -87,16 +92,16 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
       const CreateSite* const site = core.sites.create(key);
       if (!site) [[unlikely]] {
         std::vector<Entity> made = create_many_queued(count, components...);
-        if (const Row row = core.storage.find(made.front())) core.sites.learn_create(key, *row.chunk->archetype);
+        if (const Row row = core.storage.find(made.front()))
+          core.sites.learn_create(key, *row.chunk->archetype,
+                                  SingleRows<Create, Cs...>(made.front(), Create{}, components...).bytes());
         return made;
       }
       const std::span<Entity> ids = core.input.append_rows_shared(count, Create{}, components...);
-      core.storage.reserve(ids);
-      std::vector<Entity> made;
-      made.reserve(count);
+      core.storage.take_ids(ids);
+      std::vector<Entity> made(ids.begin(), ids.end());
       {
-        const Direct input(core);
-        input.show(core.input.front().bytes());
+        const Direct input(core, core.input.front().bytes());
         for (std::span<const Entity> left = ids; !left.empty();) {
           const Storage::Run run = core.storage.create_run(left, *site->archetype);
           [[maybe_unused]] const auto fill = [&]<class C>(const C& value) {
@@ -106,7 +111,6 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
             }
           };
           (fill(components), ...);
-          made.insert(made.end(), left.begin(), left.begin() + run.count);
           left = left.subspan(run.count);
         }
         input.done(*this, count);
@@ -129,21 +133,6 @@ template <ComponentType... Cs>
   return made;
 }
 
-namespace detail {
-
-/// Gives a row another archetype, with what both have, or leaves it where it is. `fresh`: its columns are touched.
-[[gnu::always_inline]] inline Row move_direct(Storage& storage, const MoveSite& site, Entity e, Row row) {
-  if (site.to == site.from) return row;
-  Chunk& old = *row.chunk;
-  const Row to =
-      storage.append_moved(e, storage.open_chunk(*site.to, old.depth), old.depth ? old.parents()[row.row] : Entity{});
-  site.carry(to, row);
-  storage.take_plain_row(row);
-  return to;
-}
-
-}  // namespace detail
-
 template <ComponentType... Cs>
 [[gnu::always_inline]] inline Receipt EntityRegistry::set(Entity e, const Cs&... components) {
   if constexpr (detail::direct_list<Cs...>) {
@@ -151,13 +140,23 @@ template <ComponentType... Cs>
     RegistryCore& core = core_;
     if (core.is_quiet() && !core.types.handlers().told().set) [[likely]]
       if (const Row row = core.storage.find(e)) [[likely]] {
-        const MoveSite* const site = core.sites.move(key, *row.chunk->archetype);
+        MoveSite* const site = core.sites.move(key, *row.chunk->archetype);
         if (!site) [[unlikely]]
           return set_first(row, components...);
-        const SingleRows<Set, Cs...> sealed(e, Set{}, components...);
-        const Direct input(core);
-        input.show(sealed.bytes());
-        const Row to = detail::move_direct(core.storage, *site, e, row);
+        auto& sealed = SingleRows<Set, Cs...>::at(site->sealed.data());
+        sealed.set(e, components...);
+        const Direct input(core, sealed.bytes());
+        Row to = row;
+        if (site->from != site->to) {
+          if (row.chunk->depth == 0) [[likely]] {
+            if (!site->open.fits(core.storage)) [[unlikely]]
+              site->open.reopen(core.storage, *site->to, detail::list_types<Cs...>);
+            to = move_direct(core.storage, *site, e, row, *site->open.chunk, {});
+            detail::put_values(site->open, to.row, components...);
+            return input.done(*this);
+          }
+          to = move_below(core.storage, *site, e, row);
+        }
         [[maybe_unused]] std::size_t at = 0;
         const auto put = [&]<class C>(const C& value) {
           [[maybe_unused]] const std::uint16_t slot = site->slots[at++];
@@ -182,7 +181,7 @@ template <ComponentType... Cs>
   const Receipt receipt = push_rows(e, Set{}, components...);
   if (receipt.handled)
     core_.sites.learn_move(site_key<Cs...>(detail::set_list), from, *core_.storage.find(e).chunk->archetype,
-                           detail::list_types<Cs...>);
+                           detail::list_types<Cs...>, SingleRows<Set, Cs...>(e, Set{}, components...).bytes());
   return receipt;
 }
 
@@ -195,13 +194,19 @@ template <ComponentType C>
     RegistryCore& core = core_;
     if (core.is_quiet() && !core.types.handlers().told().remove) [[likely]]
       if (const Row row = core.storage.find(e)) [[likely]] {
-        const MoveSite* const site = core.sites.move(key, *row.chunk->archetype);
+        MoveSite* const site = core.sites.move(key, *row.chunk->archetype);
         if (!site) [[unlikely]]
           return remove_first<C>(row);
-        const SingleBatch<Remove> sealed(e, message);
-        const Direct input(core);
-        input.show(sealed.bytes());
-        detail::move_direct(core.storage, *site, e, row);
+        auto& sealed = SingleBatch<Remove>::at(site->sealed.data());
+        sealed.set(e, message);
+        const Direct input(core, sealed.bytes());
+        if (row.chunk->depth == 0) [[likely]] {
+          if (!site->open.fits(core.storage)) [[unlikely]]
+            site->open.reopen(core.storage, *site->to, {});
+          move_direct(core.storage, *site, e, row, *site->open.chunk, {});
+        } else {
+          move_below(core.storage, *site, e, row);
+        }
         return input.done(*this);
       }
   }
@@ -217,7 +222,7 @@ template <ComponentType C>
   const Receipt receipt = push(e, Remove{.component = TypeTraits<C>::id});
   if (receipt.handled)
     core_.sites.learn_move(site_key<C>(detail::remove_list), from, *core_.storage.find(e).chunk->archetype,
-                           detail::list_types<C>);
+                           detail::list_types<C>, SingleBatch<Remove>(e, {.component = TypeTraits<C>::id}).bytes());
   return receipt;
 }
 
@@ -225,9 +230,8 @@ template <ComponentType C>
   RegistryCore& core = core_;
   if (core.is_quiet() && !core.types.handlers().told().destroy && !core.storage.logs_destroyed()) [[likely]]
     if (const Row row = core.storage.find(e); row && stands_alone(row, e, core.hierarchy)) [[likely]] {
-      const SingleBatch<Destroy> sealed(e, message);
-      const Direct input(core);
-      input.show(sealed.bytes());
+      core.destroyed.set(e, message);
+      const Direct input(core, core.destroyed.bytes());
       core.storage.destroy_plain(row, e);
       return input.done(*this);
     }

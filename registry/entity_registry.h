@@ -280,7 +280,7 @@ class EntityRegistry {
   std::optional<DefineTemplateView> template_definition(std::string_view name) const;
   /// By the hash of their names.
   std::vector<std::string_view> template_names() const;
-  Receipt destroy(Entity e) { return destroy(e, Destroy{}); }
+  [[gnu::always_inline]] Receipt destroy(Entity e) { return destroy(e, Destroy{}); }
   /// Adds or overwrites components.
   template <ComponentType... Cs>
   Receipt set(Entity e, const Cs&... components);

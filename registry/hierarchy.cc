@@ -1,10 +1,19 @@
 #include "registry/hierarchy.h"
 
+#include "schema/muster.h"
+
 namespace muster {
 
 Entity Hierarchy::parent(Entity e) const noexcept {
   const Row row = storage_.find(e);
   return row && row.chunk->depth ? row.chunk->parents()[row.row] : Entity{};
+}
+
+Text Hierarchy::name(Entity e) const noexcept {
+  const Row row = storage_.find(e);
+  if (!row) return {};
+  const std::uint16_t column = row.chunk->archetype->name_column;
+  return column == no_column ? Text{} : reinterpret_cast<const Name*>(row.at(column, sizeof(Name)))->text;
 }
 
 std::uint32_t Hierarchy::depth(Entity e) const noexcept {
@@ -26,7 +35,10 @@ Links& Hierarchy::change(std::uint32_t index) {
 }
 
 Hierarchy::Page& Hierarchy::restore_page(std::uint32_t number) {
-  if (number >= pages_.size()) pages_.resize(number + 1);
+  if (number >= page_count_) {
+    pages_.resize(number + 1);
+    page_count_ = number + 1;
+  }
   if (!pages_[number]) pages_[number] = std::make_unique<Page>();
   return *pages_[number];
 }
@@ -51,6 +63,10 @@ void Hierarchy::link(Entity child, Entity parent, Entity before) {
 }
 
 void Hierarchy::link_tree(std::span<const Entity> ids, std::span<const Links> nodes) {
+  // The root is nobody's child and nobody's sibling in the tree: 0 is none here too.
+  if (indices_.size() < ids.size()) indices_.resize(ids.size());
+  std::uint32_t* const id = indices_.data();
+  for (std::size_t i = 1; i < ids.size(); ++i) id[i] = ids[i].index;
   Page* page = nullptr;
   std::uint32_t number = ~0u;
   for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -60,16 +76,14 @@ void Hierarchy::link_tree(std::span<const Entity> ids, std::span<const Links> no
       page = &restore_page(number);
       page->version = storage_.version();
     }
-    // The root is nobody's child and nobody's sibling in the tree: 0 is none here too.
     const Links& node = nodes[i];
-    const auto id = [&](std::uint32_t of) { return of ? ids[of].index : 0; };
     Links& links = page->links[index & ((1u << page_bits) - 1)];
-    links.first_child = id(node.first_child);
-    links.last_child = id(node.last_child);
+    links.first_child = id[node.first_child];
+    links.last_child = id[node.last_child];
     links.children = node.children;
     if (i == 0) continue;
-    links.next = id(node.next);
-    links.previous = id(node.previous);
+    links.next = id[node.next];
+    links.previous = id[node.previous];
   }
 }
 
@@ -90,10 +104,21 @@ void Hierarchy::unlink(Entity child, Entity parent) {
 
 void Hierarchy::subtree(Entity top, std::vector<Entity>& out) const {
   out.push_back(top);
+  const DirectoryEntry* const directory = storage_.ids().slots();
+  // Whoever is below another has links.
+  const Links* page = nullptr;
+  std::uint32_t number = ~0u;
+  const auto links_of = [&](std::uint32_t index) -> const Links& {
+    if (index >> page_bits != number) [[unlikely]] {
+      number = index >> page_bits;
+      page = pages_[number]->links;
+    }
+    return page[index & ((1u << page_bits) - 1)];
+  };
   // Pre-order by links alone: no recursion, whatever the depth.
   for (std::uint32_t at = links(top.index).first_child; at;) {
-    const Links* here = &links(at);
-    out.push_back(entity(at));
+    const Links* here = &links_of(at);
+    out.push_back({at, directory[at].generation});
     if (here->first_child) {
       at = here->first_child;
       continue;
@@ -102,7 +127,7 @@ void Hierarchy::subtree(Entity top, std::vector<Entity>& out) const {
       const Entity up = parent(entity(at));
       if (up == top) return;
       at = up.index;
-      here = &links(at);
+      here = &links_of(at);
     }
     at = here->next;
   }

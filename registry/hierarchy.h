@@ -23,12 +23,19 @@ class Hierarchy {
 
   Entity parent(Entity e) const noexcept;
   std::uint32_t depth(Entity e) const noexcept;
+  /// Its Name component's; nil if it has none.
+  Text name(Entity e) const noexcept;
   Entity first_child(Entity e) const noexcept { return entity(links(e.index).first_child); }
   Entity next_sibling(Entity e) const noexcept { return entity(links(e.index).next); }
   /// By index, for checking saved links.
   std::uint32_t previous(Entity e) const noexcept { return links(e.index).previous; }
   std::uint32_t last_child(Entity e) const noexcept { return links(e.index).last_child; }
-  std::uint32_t children(Entity e) const noexcept { return links(e.index).children; }
+  [[gnu::always_inline]] std::uint32_t children(Entity e) const noexcept {
+    const std::uint32_t number = e.index >> page_bits;
+    if (number >= page_count_) return 0;
+    const Page* const page = pages_[number].get();
+    return page ? page->links[e.index & ((1u << page_bits) - 1)].children : 0;
+  }
   /// Whether `e` is `top` or below it.
   bool is_below(Entity e, Entity top) const noexcept;
 
@@ -50,7 +57,7 @@ class Hierarchy {
     Links links[1u << page_bits];
     std::uint64_t version = 0;
   };
-  std::uint32_t pages() const noexcept { return static_cast<std::uint32_t>(pages_.size()); }
+  std::uint32_t pages() const noexcept { return page_count_; }
   const Page* page(std::uint32_t number) const noexcept { return pages_[number].get(); }
   Page& restore_page(std::uint32_t number);
 
@@ -67,6 +74,8 @@ class Hierarchy {
 
   Storage& storage_;
   std::vector<std::unique_ptr<Page>> pages_;
+  std::uint32_t page_count_ = 0;        // of `pages_`
+  std::vector<std::uint32_t> indices_;  // of link_tree
 };
 
 /// Whether the row can go without anything else: it has no name, no parent, no children, so no links that were to be

@@ -58,7 +58,7 @@ ParallelPass::~ParallelPass() = default;
 std::uint64_t ParallelPass::rows_of(const Handler& handler) noexcept {
   if (handler.once) return 1;
   std::uint64_t rows = 0;
-  for (const Archetype* archetype : handler.matched) rows += archetype->rows;
+  for (const Archetype* archetype : handler.matched) rows += archetype->rows();
   return rows;
 }
 
@@ -186,8 +186,8 @@ void ParallelPass::cut(const PassSchedule::Node& node, std::uint32_t number) {
       for (std::uint32_t depth = 0; depth < archetype->groups.size(); ++depth) {
         const Group& group = archetype->groups[depth];
         const std::uint16_t* columns = handler.columns(*archetype);
-        rows_at_[depth] += group.rows;
-        rows += group.rows;
+        rows_at_[depth] += group.rows();
+        rows += group.rows();
         for (const Chunk* chunk : group.chunks) touch(handler, *chunk, columns);
       }
     const auto ns = [&](std::uint64_t of) { return static_cast<double>(of) * handler.row_ns; };

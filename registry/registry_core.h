@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "messages/arena.h"
+#include "messages/single_batch.h"
 #include "registry/executor.h"
 #include "registry/handler.h"
 #include "registry/hierarchy.h"
@@ -16,6 +17,7 @@
 #include "registry/row_sites.h"
 #include "registry/storage.h"
 #include "registry/types_known.h"
+#include "schema/muster.h"
 
 namespace muster {
 
@@ -52,8 +54,9 @@ struct RegistryCore {
   bool told_pushes = false;  // somebody looks at the receipts of pushes
   std::uint64_t sequence = 0;
   RegistryCounters counters;
-  Envelope pushed{.kind = InputKind::push};  // of the push that goes on; author and request stay 0
-  InputSink* only_sink = nullptr;            // where there is one sink and no more
+  Envelope pushed{.kind = InputKind::push};             // of the push that goes on; author and request stay 0
+  SingleBatch<Destroy> destroyed{Entity{}, Destroy{}};  // the last one's bytes, for the next
+  InputSink* only_sink = nullptr;                       // where there is one sink and no more
   std::vector<InputSink*> sinks;
   std::array<std::vector<InputSink*>, input_kinds> receipt_sinks;  // those of them that look at receipts, by kind
   const std::vector<InputSink*>& receipt_sinks_of(InputKind kind) const noexcept {

@@ -11,52 +11,53 @@ namespace muster {
 template <class T>
 class RingQueue {
  public:
-  std::size_t size() const noexcept { return size_; }
-  bool empty() const noexcept { return size_ == 0; }
-  const T& front() const noexcept { return block_[head_]; }
+  std::size_t size() const noexcept { return tail_ - head_; }
+  bool empty() const noexcept { return tail_ == head_; }
+  const T& front() const noexcept { return block_[head_ & mask_]; }
   /// The i-th from the front.
   const T& operator[](std::size_t i) const noexcept { return block_[(head_ + i) & mask_]; }
   /// From the i-th on, as many as lie one behind the other in memory.
   std::span<const T> run(std::size_t i) const noexcept {
     const std::size_t from = (head_ + i) & mask_;
-    return {block_.data() + from, std::min(size_ - i, block_.size() - from)};
+    return {block_.data() + from, std::min(size() - i, block_.size() - from)};
   }
 
   void push_back(const T& value) {
-    if (size_ == block_.size()) [[unlikely]]
+    if (size() >= room_) [[unlikely]]
       grow();
-    block_[(head_ + size_) & mask_] = value;
-    ++size_;
+    block_[tail_++ & mask_] = value;
   }
   /// `count` values: f(i) for each i.
   template <class F>
   void append(std::size_t count, F f) {
-    while (block_.size() - size_ < count) grow();
-    T* const block = block_.data();
-    const std::size_t from = head_ + size_, mask = mask_;
-    for (std::size_t i = 0; i < count; ++i) block[(from + i) & mask] = f(i);
-    size_ += count;
+    while (room_ - size() < count) grow();
+    for (std::size_t done = 0; done < count;) {
+      const std::size_t from = tail_ & mask_, end = std::min(count, done + room_ - from);
+      T* to = block_.data() + from;
+      tail_ += end - done;
+      for (; done < end; ++done) *to++ = f(done);
+    }
   }
   void pop_front() noexcept { pop_front(1); }
   /// The first `count`, all at once.
-  void pop_front(std::size_t count) noexcept {
-    head_ = (head_ + count) & mask_;
-    size_ -= count;
-  }
-  void clear() noexcept { head_ = size_ = 0; }
+  void pop_front(std::size_t count) noexcept { head_ += count; }
+  void clear() noexcept { head_ = tail_ = 0; }
 
  private:
   [[gnu::noinline]] void grow() {
     std::vector<T> bigger(block_.empty() ? 64 : block_.size() * 2);
-    for (std::size_t i = 0; i < size_; ++i) bigger[i] = (*this)[i];
+    const std::size_t count = size();
+    for (std::size_t i = 0; i < count; ++i) bigger[i] = (*this)[i];
     block_.swap(bigger);
-    mask_ = block_.size() - 1;
+    room_ = block_.size();
+    mask_ = room_ - 1;
     head_ = 0;
+    tail_ = count;
   }
 
   std::vector<T> block_;
-  std::size_t mask_ = 0;  // of the block's size
-  std::size_t head_ = 0, size_ = 0;
+  std::size_t room_ = 0, mask_ = 0;  // of the block: its size, and one less
+  std::size_t head_ = 0, tail_ = 0;  // how many were ever popped and pushed, since it grew
 };
 
 }  // namespace muster

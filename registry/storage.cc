@@ -68,34 +68,34 @@ void Storage::mark_ids(std::span<const Entity> ids) {
     }
 }
 
-void Storage::reserve(std::span<Entity> ids) {
-  const std::uint32_t reserved = state_bits(IdState::reserved);
+void Storage::take_ids(std::span<Entity> ids) {
   const std::size_t recycled = std::min(ids.size(), ids_.recyclable());
-  DirectoryEntry* const directory = ids_.slots();
+  const DirectoryEntry* const directory = ids_.slots();
   for (std::size_t done = 0; done < recycled;) {
     const std::span<const std::uint32_t> run = ids_.free_queue().run(done);
     const std::size_t count = std::min(run.size(), recycled - done);
     const std::uint32_t* const indices = run.data();
     Entity* const out = ids.data() + done;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint64_t id = (std::bit_cast<std::uint64_t>(directory[indices[i]]) & 0xffffffff00000000u) | indices[i];
-      put_entry(directory, id, reserved);
-      put_id(out + i, id);
-    }
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < count; ++i)
+      put_id(out + i, (std::bit_cast<std::uint64_t>(directory[indices[i]]) & 0xffffffff00000000u) | indices[i]);
     done += count;
   }
   ids_.take_recycled(recycled);
-  if (recycled < ids.size()) {
-    const auto fresh = static_cast<std::uint32_t>(ids.size() - recycled);
-    const std::uint32_t first = ids_.extend(fresh);
-    DirectoryEntry* const entries = ids_.slots() + first;
-    Entity* const out = ids.data() + recycled;
-    for (std::uint32_t i = 0; i < fresh; ++i) {
-      entries[i].locator = reserved;
-      out[i] = {first + i, DirectoryLayout::first_generation};
-    }
+  if (recycled == ids.size()) return;
+  const std::span<Entity> fresh = ids.subspan(recycled);
+  const std::uint32_t first = ids_.extend(static_cast<std::uint32_t>(fresh.size()));
+  for (std::uint32_t i = 0; i < fresh.size(); ++i) fresh[i] = {first + i, DirectoryLayout::first_generation};
+  mark_ids(fresh);
+}
+
+void Storage::reserve(std::span<Entity> ids) {
+  take_ids(ids);
+  const std::uint32_t reserved = state_bits(IdState::reserved);
+  for (const Entity e : ids) {
+    ids_.slot(e.index).locator = reserved;
+    mark_known_id(e.index);
   }
-  mark_ids(ids);
 }
 
 Entity Storage::reserve_fresh() {
@@ -103,6 +103,11 @@ Entity Storage::reserve_fresh() {
   ids_.slot(e.index).locator = state_bits(IdState::reserved);
   mark_id(e.index);
   return e;
+}
+
+void Storage::retire_id(Entity e) {
+  ids_.slot(e.index).locator = state_bits(IdState::free);
+  ids_.release_current(e.index);
 }
 
 void Storage::set_state(Entity e, IdState state) {
@@ -310,6 +315,7 @@ Chunk& Storage::new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32
     chunks_[chunk->number] = chunk;
   }
   group.chunks.push_back(chunk);
+  group.rows_before = group.rows();
   group.last = chunk;
   ++chunk_changes_;
   return *chunk;
@@ -324,29 +330,24 @@ void Storage::construct_runtime(Row row) {
   each_runtime(*row.chunk, row.row, row.row + 1, [](const RuntimeOps& ops, void* at) { ops.construct(at); });
 }
 
-template <class May>
-Storage::Run Storage::append_run(std::span<const Entity> ids, Archetype& archetype, May may) {
+Storage::Run Storage::create_run(std::span<const Entity> ids, Archetype& archetype) {
   Chunk& chunk = open_chunk(archetype, 0);
   touch_all(chunk);
-  const std::uint32_t begin = chunk.count;
-  const auto room = static_cast<std::uint32_t>(std::min<std::size_t>(chunk.capacity - begin, ids.size()));
-  const std::uint32_t first = chunk.number << 10 | begin;
+  const std::uint32_t begin = chunk.count, first = chunk.number << 10 | begin;
+  const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(chunk.capacity - begin, ids.size()));
+  std::memcpy(chunk.ids() + begin, ids.data(), count * sizeof(Entity));
   DirectoryEntry* const directory = ids_.slots();
+  std::uint64_t* const versions = id_page_versions_.data();
+  const std::uint64_t version = version_;
   const Entity* const from = ids.data();
-  Entity* const column = chunk.ids() + begin;
-  std::uint32_t made = 0;
-  for (; made < room && may(from[made]); ++made) {
-    const auto id = std::bit_cast<std::uint64_t>(from[made]);
-    put_entry(directory, id, first + made);
-    put_id(column + made, id);
+#pragma GCC unroll 4
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t index = from[i].index;
+    directory[index].locator = first + i;
+    versions[index >> id_page_bits] = version;
   }
-  mark_ids({from, made});
-  add_rows(chunk, made);
-  return {&chunk, begin, made};
-}
-
-Storage::Run Storage::create_run(std::span<const Entity> ids, Archetype& archetype) {
-  return append_run(ids, archetype, [](Entity) { return true; });
+  add_rows(chunk, count);
+  return {&chunk, begin, count};
 }
 
 Storage::Run Storage::create_block(std::span<const Entity> ids, std::span<const BlockNode> nodes, Archetype& archetype,
@@ -371,26 +372,23 @@ Storage::Run Storage::create_block(std::span<const Entity> ids, std::span<const 
 
 void Storage::create_many(std::span<const Entity> ids, Archetype& archetype, std::span<const ValuePlace> values,
                           const std::byte* payload, std::vector<Entity>& refused) {
-  static_assert(static_cast<std::uint32_t>(IdState::granted) == static_cast<std::uint32_t>(IdState::reserved) + 1);
-  const std::uint32_t reserved = state_bits(IdState::reserved);
-  DirectoryEntry* const directory = ids_.slots();
-  const auto indices = static_cast<std::uint32_t>(ids_.indices());
-  const auto can_be_made = [&](Entity e) {
-    if (e.index >= indices) return false;
-    const DirectoryEntry entry = directory[e.index];
-    return entry.generation == e.generation && entry.locator - reserved <= 1;
-  };
   for (std::size_t next = 0; next < ids.size();) {
     // Nothing to do for ids that are refused: no chunk is opened for them.
     if (!can_be_made(ids[next])) {
       refused.push_back(ids[next++]);
       continue;
     }
-    const Run run = append_run(ids.subspan(next), archetype, can_be_made);
-    next += run.count;
-    for (const ValuePlace& value : values)
-      fill_values(run.chunk->slots()[value.slot].data + std::size_t{run.begin} * value.size, payload + value.offset,
-                  value.size, run.count);
+    // An id that is in the list twice can be made once: who is to get a row is taken for made at once.
+    std::size_t end = next;
+    for (; end < ids.size() && can_be_made(ids[end]); ++end)
+      ids_.slot(ids[end].index).locator = state_bits(IdState::free);
+    while (next < end) {
+      const Run run = create_run(ids.subspan(next, end - next), archetype);
+      next += run.count;
+      for (const ValuePlace& value : values)
+        fill_values(run.chunk->slots()[value.slot].data + std::size_t{run.begin} * value.size, payload + value.offset,
+                    value.size, run.count);
+    }
   }
 }
 
@@ -402,6 +400,7 @@ void Storage::fill_large_values_of_hole(const Archetype& archetype, Row hole, co
 void Storage::leave_last_chunk(Group& group) {
   group.chunks.pop_back();
   group.last = group.chunks.empty() ? nullptr : group.chunks.back();
+  if (group.last) group.rows_before -= group.last->count;
   ++chunk_changes_;
 }
 
@@ -506,8 +505,6 @@ Chunk& Storage::restore_chunk(Archetype& archetype, std::uint32_t depth, std::ui
   for (std::uint32_t slot = 0; slot < archetype.slot_types.size(); ++slot) chunk.slots()[slot].version = version_;
   chunk.count = rows;
   each_runtime(chunk, 0, rows, [](const RuntimeOps& ops, void* at) { ops.construct(at); });
-  archetype.groups[depth].rows += rows;
-  archetype.rows += rows;
   rows_ += rows;
   ++structure_;
   return chunk;

@@ -72,9 +72,25 @@ class Storage {
   }
   /// The same for each of `ids`.
   void reserve(std::span<Entity> ids);
+  /// New ids, some or one, for which create_run or create_plain follows before anybody looks: they are in no state.
+  void take_ids(std::span<Entity> ids);
+  [[gnu::always_inline]] Entity take_id() {
+    if (ids_.recyclable() == 0) [[unlikely]]
+      return reserve_fresh();
+    const std::uint32_t index = ids_.free_queue().front();
+    ids_.take_recycled(1);
+    return {index, ids_.slot(index).generation};
+  }
   /// Whether `e` is current, has no row, and this is why.
   bool in_state(Entity e, IdState state) const noexcept {
     return ids_.current(e) && ids_.slot(e.index).locator == state_bits(state);
+  }
+  /// Whether `e` may be created: its state is reserved or granted.
+  bool can_be_made(Entity e) const noexcept {
+    static_assert(static_cast<std::uint32_t>(IdState::granted) == static_cast<std::uint32_t>(IdState::reserved) + 1);
+    const DirectoryEntry* const entry = ids_.slots() + e.index;
+    return entry < ids_.slots_end() && entry->generation == e.generation &&
+           entry->locator - state_bits(IdState::reserved) <= 1;
   }
   void set_state(Entity e, IdState state);
   /// A reserved id that will never be created goes back.
@@ -122,7 +138,7 @@ class Storage {
     Chunk* chunk;
     std::uint32_t begin, count;
   };
-  /// Appends rows at depth 0 for the first of `ids`, all reserved: as many as the open chunk of a plain() archetype takes.
+  /// Appends rows at depth 0 for the first of `ids`, all of take_ids: as many as the open chunk of a plain() archetype takes.
   Run create_run(std::span<const Entity> ids, Archetype& archetype);
   /// Appends rows at depth 0 for those of `ids` whose state is reserved or granted, all with the values at these places of
   /// `payload`; the archetype is plain(). Ids in another state are appended to `refused`.
@@ -173,8 +189,6 @@ class Storage {
       fill_hole(*gone.chunk->archetype, gone, last, from);
     }
     last.count = from;
-    --group.rows;
-    --gone.chunk->archetype->rows;
     --rows_;
     ++structure_;
     if (from == 0) [[unlikely]]
@@ -236,14 +250,14 @@ class Storage {
   static bool is_row(DirectoryEntry entry) noexcept { return (entry.locator & 0x80000000u) == 0; }
   static std::uint32_t state_bits(IdState state) noexcept { return 0x80000000u | static_cast<std::uint32_t>(state); }
   [[gnu::noinline]] void log_destroyed(Entity e) { destroyed_->push_back(e); }
-  void free_id(Entity e) {
-    ids_.slot(e.index).locator = state_bits(IdState::free);
-    ids_.release_current(e.index);
+  [[gnu::always_inline]] void free_id(Entity e) {
+    if (e.generation == DirectoryLayout::generation_last) [[unlikely]]
+      return retire_id(e);
+    put_entry(ids_.slots(), e.bits() + next_generation, state_bits(IdState::free));
+    ids_.give_back(e.index);
   }
-  /// Appends rows at depth 0 for the first of `ids`, as many as the open chunk of a plain() archetype takes, up to one that
-  /// may(id) is false for: asked after the rows of the ids before it were made.
-  template <class May>
-  [[gnu::always_inline]] Run append_run(std::span<const Entity> ids, Archetype& archetype, May may);
+  static constexpr std::uint64_t next_generation = std::uint64_t{1} << 32;
+  void retire_id(Entity e);
   Entity reserve_fresh();
   void first_touch(Chunk& chunk, std::uint32_t slot);
   void mark_id(std::uint32_t index) {
@@ -272,16 +286,12 @@ class Storage {
     const std::uint64_t id = e.bits();
     put_id(chunk.ids() + row, id);
     put_entry(ids_.slots(), id, chunk.number << 10 | row);
-    ++chunk.group->rows;
-    ++chunk.archetype->rows;
     ++rows_;
     ++structure_;
     return {&chunk, row};
   }
   void add_rows(Chunk& chunk, std::uint32_t count) noexcept {
     chunk.count += count;
-    chunk.group->rows += count;
-    chunk.archetype->rows += count;
     rows_ += count;
     ++structure_;
   }
@@ -307,8 +317,7 @@ class Storage {
     const ColumnSlot* source = last.slots() + column_first;
     const std::uint32_t* bytes = archetype.slot_bytes.data() + column_first;
     for (const std::uint32_t* const end = archetype.slot_bytes.data() + archetype.pod_slots; bytes != end; ++bytes)
-      copy_value<small>(to++->data + std::size_t{hole.row} * *bytes, source++->data + std::size_t{from} * *bytes,
-                        *bytes);
+      copy_value<small>(to++->data, hole.row, source++->data, from, *bytes);
   }
   static void fill_large_values_of_hole(const Archetype& archetype, Row hole, const Chunk& last,
                                         std::uint32_t from) noexcept;

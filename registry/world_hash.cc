@@ -38,7 +38,7 @@ std::uint64_t EntityRegistry::hash() const {
   // Column by column over a whole group, so that where chunks end cannot be seen.
   for (std::uint32_t depth = 0; depth < storage.depths(); ++depth)
     for (const auto& archetype : storage.archetypes()) {
-      if (!archetype || depth >= archetype->groups.size() || archetype->groups[depth].rows == 0) continue;
+      if (!archetype || depth >= archetype->groups.size() || archetype->groups[depth].rows() == 0) continue;
       hasher.add(depth);
       hasher.add(archetype->number);
       hasher.add(archetype->types.data(), archetype->types.size() * sizeof(TypeId));

@@ -86,7 +86,7 @@ void Changes::look_at(std::uint64_t since) {
   find_departed(since);
   const Storage& storage = registry_.storage();
   for (const auto& archetype : storage.archetypes()) {
-    if (!archetype || archetype->rows == 0 || !concerns(*archetype)) continue;
+    if (!archetype || archetype->rows() == 0 || !concerns(*archetype)) continue;
     for (const Group& group : archetype->groups)
       for (const Chunk* chunk : group.chunks) {
         const bool known = chunk->number < seen_.size() && seen_[chunk->number].uid == chunk->uid;

@@ -212,7 +212,7 @@ void Watches::find_members(Watch& watch) {
 void Watches::mark_all(Watch& watch) {
   if (watch.whole) {
     for (const auto& archetype : registry_.storage().archetypes()) {
-      if (!archetype || archetype->rows == 0) continue;
+      if (!archetype || archetype->rows() == 0) continue;
       for (const TypeId component : watch.components) {
         if (!archetype->has(component)) continue;
         std::vector<Entity>& values = watch.values[component];

@@ -184,11 +184,11 @@ std::map<std::uint64_t, std::vector<std::uint64_t>> versions(const EntityRegistr
         in_group += chunk->count;
         CHECK(chunk->group == &group);
       }
-      CHECK(group.rows == in_group);
+      CHECK(group.rows() == in_group);
       CHECK(group.last == (group.chunks.empty() ? nullptr : group.chunks.back()));
       rows += in_group;
     }
-    CHECK(archetype->rows == rows);
+    CHECK(archetype->rows() == rows);
   }
   return found;
 }
@@ -328,4 +328,43 @@ TEST_CASE("a tag that becomes a runtime component is not written to directly any
   CHECK(r.get<Sound>(e).volume == 3);
   CHECK(r.get<Count>(e).hits == 2);
   CHECK(r.get<Health>(loud).value == 4);
+}
+
+TEST_CASE("an id whose generations are used up ends a run of many that go, and is retired") {
+  Storage storage;
+  const Hierarchy hierarchy(storage);
+  BulkRows bulk(storage, hierarchy);
+  constexpr std::uint32_t last = DirectoryLayout::generation_last;
+  constexpr std::uint32_t reserved = 0x80000000u | static_cast<std::uint32_t>(IdState::reserved);
+  GrowingArray<DirectoryEntry> slots;
+  for (const DirectoryEntry entry : {DirectoryEntry{0x80000000u, 0}, {reserved, 5}, {reserved, last}, {reserved, 6}})
+    slots.push_back(entry);
+  storage.restore_ids(std::move(slots), {}, 0);
+  const std::vector<Entity> ids{{1, 5}, {2, last}, {3, 6}};
+  Archetype& none = storage.archetype({});
+  for (const Entity e : ids) storage.create(e, none, 0, {});
+  std::uint32_t destroyed = 0;
+  CHECK(bulk.destroy(ids, destroyed) == 1);
+  storage.destroy(ids[1]);
+  CHECK(bulk.destroy(std::span(ids).subspan(2), destroyed) == 1);
+  CHECK(destroyed == 2);
+  CHECK(storage.rows() == 0);
+  CHECK(storage.ids().retired() == 1);
+  CHECK(storage.ids().free_queue().size() == 2);
+  for (const Entity e : ids) CHECK_FALSE(storage.alive(e));
+  CHECK(storage.ids().slot(3).generation == 7);
+}
+
+TEST_CASE("an id that is named twice is made once") {
+  EntityRegistry r;
+  const Entity first = r.grant(3, 1);
+  const std::vector<Entity> ids{first, {first.index + 1, 1}, first, {first.index + 2, 1}, first};
+  BatchBuilder batch;
+  r.add_type<Create>();
+  batch.append_shared(ids, Create{});
+  const Receipt receipt = r.push_batch(batch.bytes());
+  CHECK(receipt.handled == 3);
+  CHECK(receipt.refused == 2);
+  CHECK(receipt.refusal.entity == first);
+  CHECK(r.entity_count() == 3);
 }
