@@ -14,7 +14,19 @@ std::string escape_name(std::string_view name) {
   return escaped;
 }
 
-void Names::remove(Entity parent, Text name, std::string_view bytes) noexcept {
+Entity Names::search(Entity parent, Text name) const noexcept {
+  for (Entity child = hierarchy_.first_child(parent); child; child = hierarchy_.next_sibling(child))
+    if (hierarchy_.name(child) == name) return child;
+  return {};
+}
+
+void Names::take_in(Entity parent) {
+  left_out_.erase(parent.bits());
+  for (Entity child = hierarchy_.first_child(parent); child; child = hierarchy_.next_sibling(child))
+    if (const Text name = hierarchy_.name(child)) by_name_.put({parent, name}, child);
+}
+
+void Names::remove_known(Entity parent, Text name, std::string_view bytes) noexcept {
   by_name_.erase({parent, name});
   const std::size_t tilde = bytes.rfind('~');
   if (tilde == std::string_view::npos) return;

@@ -56,13 +56,6 @@ Refusal Structure::intern(std::string_view text) {
   return collision ? refuse(RefusalCode::text_collision, {}) : Refusal{};
 }
 
-Text Structure::name_of(Entity e) const noexcept {
-  const Row row = storage_.find(e);
-  if (!row) return {};
-  const std::uint16_t column = row.chunk->archetype->name_column;
-  return column == no_column ? Text{} : reinterpret_cast<const Name*>(row.at(column, sizeof(Name)))->text;
-}
-
 Entity Structure::restore_names() {
   names_.clear();
   for (const auto& archetype : storage_.archetypes()) {
@@ -202,16 +195,18 @@ std::uint32_t Structure::destroy_many(std::span<const Entity> ids) {
 
 void Structure::destroy_linked(Entity top, Row row) {
   const Entity parent = hierarchy_.parent(top);
-  if (parent) hierarchy_.unlink(top, parent);
+  if (parent) unlink(top, parent);
   if (hierarchy_.children(top) == 0) {
     if (const Text name = name_of(top)) names_.remove(parent, name, texts_.find(name));
     if (parent) hierarchy_.forget(top);
+    names_.forget(top);
     storage_.destroy(row);
     return;
   }
   for (const Entity e : doomed(top)) {
     if (const Text name = name_of(e)) names_.remove(hierarchy_.parent(e), name, texts_.find(name));
     hierarchy_.forget(e);
+    names_.forget(e);
     storage_.destroy(e);
   }
 }
@@ -300,7 +295,7 @@ Refusal Structure::reparent(Entity e, const Reparent& message) {
   }
   const std::uint32_t old_depth = hierarchy_.depth(e);
   const std::uint32_t depth = message.parent ? hierarchy_.depth(message.parent) + 1 : 0;
-  if (old_parent) hierarchy_.unlink(e, old_parent);
+  if (old_parent) unlink(e, old_parent);
   if (depth != old_depth) {
     subtree_.clear();
     hierarchy_.subtree(e, subtree_);

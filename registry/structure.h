@@ -63,7 +63,12 @@ using RowSetSpan = std::span<const RowSetEntry>;
 class Structure {
  public:
   Structure(Storage& storage, Hierarchy& hierarchy, TypesKnown& types, TextTable& texts)
-      : storage_(storage), types_(types), texts_(texts), hierarchy_(hierarchy), bulk_(storage, hierarchy) {}
+      : storage_(storage),
+        types_(types),
+        texts_(texts),
+        hierarchy_(hierarchy),
+        bulk_(storage, hierarchy),
+        names_(hierarchy) {}
 
   Hierarchy& hierarchy() noexcept { return hierarchy_; }
   const Hierarchy& hierarchy() const noexcept { return hierarchy_; }
@@ -101,7 +106,7 @@ class Structure {
   std::span<const Merged> merged() const noexcept { return merged_; }
 
   /// The name of an entity, nil if it has none.
-  Text name_of(Entity e) const noexcept;
+  Text name_of(Entity e) const noexcept { return hierarchy_.name(e); }
   /// Rebuilds the index of names after the rows were read back. Stops at an entity whose sibling has its name, and returns
   /// it; else nil.
   Entity restore_names();
@@ -148,7 +153,11 @@ class Structure {
   void write(Row row, const RowPlan& plan, const std::byte* payload, bool fresh);
   void write_name(Row row, Text name);
 
-  bool is_fresh(Entity e) const noexcept;
+  /// A child leaves its siblings.
+  void unlink(Entity child, Entity parent) {
+    hierarchy_.unlink(child, parent);
+    if (hierarchy_.children(parent) == 0) names_.forget(parent);
+  }
   void give_up_reserved(std::span<const Entity> ids);
   /// An id that is in the list twice; nil if none is.
   Entity named_twice(std::span<const Entity> ids);

@@ -119,9 +119,11 @@ class TemplateTable {
     std::vector<RowSetEntry> root_rows;
     std::vector<NodePlan::Copy> root_row_copies;  ///< `at` is the offset in the message's payload
     std::vector<Block> blocks;
-    std::vector<std::byte> block_bytes;  ///< values of the blocks' columns, names included
-    std::vector<Links> links;            ///< between the nodes, by number; empty: blocks are to be made
-    bool patched = false;                ///< a node but the root refers to another
+    std::vector<std::byte> block_bytes;   ///< values of the blocks' columns, names included
+    std::vector<Links> links;             ///< between the nodes, by number; empty: blocks are to be made
+    std::vector<std::uint32_t> unlisted;  ///< nodes whose children's names are left out of the index (Names)
+    std::vector<std::uint32_t> listed;    ///< nodes with names that are not
+    bool patched = false;                 ///< a node but the root refers to another
   };
 
   /// Null where unknown.

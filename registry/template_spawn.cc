@@ -18,10 +18,6 @@ constexpr TypeId merge_type = TypeTraits<MergeTemplate>::id;
 
 }  // namespace
 
-bool Structure::is_fresh(Entity e) const noexcept {
-  return storage_.in_state(e, IdState::reserved) || storage_.in_state(e, IdState::granted);
-}
-
 void Structure::give_up_reserved(std::span<const Entity> ids) {
   for (const Entity e : ids)
     if (storage_.in_state(e, IdState::reserved)) storage_.give_up(e);
@@ -98,6 +94,13 @@ void Structure::plan_blocks(TemplateTable::Entry& entry) {
     above.last_child = i;
     ++above.children;
   }
+  std::vector<std::uint32_t> named(what.size());
+  for (const Template::Node& node : what.nodes().subspan(1)) named[node.parent] += node.name ? 1 : 0;
+  for (std::uint32_t i = 0; i < what.size(); ++i) {
+    if (named[i] && named[i] <= Names::left_out_max) entry.unlisted.push_back(i);
+    const Template::Node& node = what.nodes()[i];
+    if (i && node.name && named[node.parent] > Names::left_out_max) entry.listed.push_back(i);
+  }
   for (TemplateTable::Block& block : entry.blocks) {
     const auto pod_slots = static_cast<std::uint16_t>(block.archetype->pod_slots);
     for (std::uint16_t slot = column_first; slot < pod_slots; ++slot) {
@@ -130,7 +133,7 @@ Refusal Structure::spawn(const Spawn& message, std::span<const Entity> ids, cons
   bool ascending = true;
   std::uint32_t last = 0;
   for (const Entity e : ids) {
-    if (!is_fresh(e)) return refused(RefusalCode::id_not_granted, e);
+    if (!storage_.can_be_made(e)) return refused(RefusalCode::id_not_granted, e);
     ascending = ascending && e.index > last;
     last = e.index;
   }
@@ -211,8 +214,8 @@ void Structure::spawn_blocks(const TemplateTable::Entry& entry, std::span<const 
   }
   hierarchy_.link_tree(ids, entry.links);
   const std::span<const Template::Node> nodes = entry.what->nodes();
-  for (std::size_t i = 1; i < ids.size(); ++i)
-    if (nodes[i].name) names_.add(ids[nodes[i].parent], nodes[i].name, ids[i]);
+  for (const std::uint32_t i : entry.listed) names_.add(ids[nodes[i].parent], nodes[i].name, ids[i]);
+  for (const std::uint32_t parent : entry.unlisted) names_.leave_out(ids[parent]);
   if (!entry.patched) return;
   for (std::size_t i = 1; i < ids.size(); ++i) patch(entry.plans[i], storage_.find(ids[i]), ids);
 }
@@ -237,7 +240,7 @@ Refusal Structure::merge(const MergeTemplate& message, std::span<const Entity> i
     const Template::Node& node = what.nodes()[i];
     const Entity there = previously_[node.parent] && node.name ? names_.find(ids[node.parent], node.name) : Entity{};
     if (there && there != ids[i]) return refused(RefusalCode::name_taken, ids[i]);
-    if (!there && !is_fresh(ids[i])) return refused(RefusalCode::id_not_granted, ids[i]);
+    if (!there && !storage_.can_be_made(ids[i])) return refused(RefusalCode::id_not_granted, ids[i]);
     previously_[i] = there ? 1 : 0;
   }
 
