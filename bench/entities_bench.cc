@@ -2,6 +2,7 @@
 #include <malloc.h>
 
 #include "bench/support.h"
+#include "registry/hierarchy.h"
 #include "registry/template_tree.h"
 
 using namespace muster;
@@ -137,17 +138,57 @@ void create3_bulk(Measure& measure) { create_warm<true>(measure, some_position, 
 const Entry create3_bulk_limit_row("create3_bulk/limit", no_goal, create3_bulk_limit);
 const Entry create3_bulk_row("create3_bulk/muster", ratio(2), create3_bulk);
 
-/// Trees of ten, each one message.
-void create3_template(Measure& measure) {
-  constexpr std::uint32_t nodes = 10;
+/// Trees of ten from a template, each one message. The limit writes the same rows tree by tree: children have a parent and a
+/// name, and all but the root siblings.
+constexpr std::uint32_t tree_nodes = 10;
+std::string node_name(std::uint32_t node) { return node == 0 ? "" : "n" + std::to_string(node); }
+void template_limit(Measure& measure) {
+  struct Node {
+    Position position = some_position;
+    Velocity velocity = some_velocity;
+    Mass mass = some_mass;
+    Name name;
+    Links links;  // by number in the tree, plus one
+  };
+  std::vector<Node> tree(tree_nodes);
+  tree[0].links = {.first_child = 2, .last_child = tree_nodes, .children = tree_nodes - 1};
+  for (std::uint32_t i = 1; i < tree_nodes; ++i) {
+    tree[i].name = {text_of(node_name(i))};
+    tree[i].links = {.next = i + 1 < tree_nodes ? i + 2 : 0, .previous = i > 1 ? i : 0};
+  }
+  PlainRows rows;
+  std::vector<Name> names(many);
+  std::vector<Links> links(many);
+  std::uint32_t generation = 0;
+  measure.run(many, [&] {
+    ++generation;
+    for (std::uint32_t root = 0; root < many; root += tree_nodes) {
+      const auto index = [root](std::uint32_t node) { return node ? root + node - 1 : 0; };
+      for (std::uint32_t i = 0; i < tree_nodes; ++i) {
+        const Node& node = tree[i];
+        const std::uint32_t row = root + i;
+        rows.slots[row] = {generation, row};
+        rows.ids[row] = {row, generation};
+        rows.made[row] = {row, generation};
+        rows.parents[row] = i ? Entity{root, generation} : Entity{};
+        rows.positions[row] = node.position;
+        rows.velocities[row] = node.velocity;
+        rows.masses[row] = node.mass;
+        names[row] = node.name;
+        links[row] = {index(node.links.first_child), index(node.links.last_child), index(node.links.next),
+                      index(node.links.previous), node.links.children};
+      }
+      benchmark::ClobberMemory();  // one by one, as they are asked for
+    }
+  });
+}
+void template_trees(Measure& measure) {
   World world;
   TemplateTree tree("ten");
-  for (std::uint32_t i = 0; i < nodes; ++i) {
-    const std::string path = i == 0 ? "" : "n" + std::to_string(i);
-    tree.set(path, some_position).set(path, some_velocity).set(path, some_mass);
-  }
+  for (std::uint32_t i = 0; i < tree_nodes; ++i)
+    tree.set(node_name(i), some_position).set(node_name(i), some_velocity).set(node_name(i), some_mass);
   world.registry.define(tree);
-  std::vector<Entity> roots(many / nodes);
+  std::vector<Entity> roots(many / tree_nodes);
   measure.run(
       many,
       [&] {
@@ -158,7 +199,8 @@ void create3_template(Measure& measure) {
         for (Entity& e : roots) e = world.registry.spawn("ten");
       });
 }
-const Entry create3_template_row("create3_bulk/template", no_goal, create3_template);
+const Entry template_limit_row("template/limit", no_goal, template_limit);
+const Entry template_row("template/muster", ratio(2), template_trees);
 
 void destroy3_limit(Measure& measure) {
   PlainRows rows;
