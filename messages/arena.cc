@@ -61,6 +61,19 @@ void Arena::leave_segment() noexcept {
   }
 }
 
+void Arena::drop(std::size_t count, Place end) noexcept {
+  must(count <= batches_, "drop of more batches than there are");
+  if (count == 0) return;
+  batches_ -= count;
+  while (head_ != end.segment) {
+    poison(read_, static_cast<std::size_t>(written_end(*head_) - read_));
+    leave_segment();
+  }
+  poison(read_, static_cast<std::size_t>(end.at - read_));
+  read_ = end.at;
+  if (read_ == write_ || read_ == head_end_) leave_segment();
+}
+
 void Arena::clear() noexcept {
   seal();
   while (!empty()) pop_front();

@@ -20,6 +20,8 @@ namespace muster {
 /// Not thread-safe. Pointers into a batch stay valid until it is popped, whatever is appended meanwhile: a batch that
 /// is being read is never extended. Popped memory is poisoned under AddressSanitizer until it is used again.
 class Arena final : public BatchWriter {
+  struct Segment;
+
  public:
   static constexpr std::size_t segment_bytes_default = 256u << 10;
 
@@ -53,27 +55,28 @@ class Arena final : public BatchWriter {
     --batches_;
     if (read_ == write_ || read_ == head_end_) leave_segment();
   }
-  /// Calls f(BatchView) for the oldest batches, at most `count` and as many as there are, and pops each for which it
-  /// returns true; at the first for which it does not, that is all. Returns how many were popped. f must not use the
-  /// arena. No batch may be open.
+  /// Calls f(BatchView, next) for the oldest batches, at most `count` and as many as there are, and pops each for which it
+  /// returns true; at the first for which it does not, that is all. Returns how many were popped. `next` is the batch behind
+  /// it, null where that lies elsewhere or there is none. f must not use the arena. No batch may be open.
   template <class F>
   std::size_t take(std::size_t count, F&& f) {
-    std::size_t taken = 0;
+    const std::size_t before = batches_;
     std::byte* at = read_;
-    for (; taken < count && batches_ != 0; ++taken) {
-      if (!f(BatchView(at))) break;
+    for (const std::size_t left = count < before ? before - count : 0; batches_ != left; --batches_) {
       std::uint32_t bytes;
       std::memcpy(&bytes, at, sizeof bytes);
+      std::byte* next = at + bytes;
+      const bool ends = next == write_ || next == head_end_;
+      if (!f(BatchView(at), ends ? nullptr : next)) break;
       poison(at, bytes);
-      at += bytes;
-      read_ = at;
-      --batches_;
-      if (at == write_ || at == head_end_) [[unlikely]] {
+      read_ = next;
+      if (ends) [[unlikely]] {
         leave_segment();
-        at = read_;
+        next = read_;
       }
+      at = next;
     }
-    return taken;
+    return before - batches_;
   }
   /// Pops everything.
   void clear() noexcept;
@@ -96,23 +99,38 @@ class Arena final : public BatchWriter {
     }
   }
 
+  /// Behind a batch.
+  class Place {
+    friend class Arena;
+    Segment* segment = nullptr;
+    std::byte* at = nullptr;
+  };
   /// Calls f(BatchView) for the oldest batches, as many as there are up to `count`, until it returns false. Seals the
-  /// open batch if it comes to it.
+  /// open batch if it comes to it. Returns the place behind the last one that f was called for. f must not use the arena.
   template <class F>
-  void visit(std::size_t count, F&& f) {
+  Place visit(std::size_t count, F&& f) {
     if (count >= batches_) seal();
-    const std::byte* at = read_;
-    const Segment* segment = head_;
+    std::byte* at = read_;
+    Segment* segment = head_;
+    if (segment == nullptr) return {};
+    const std::byte* end = written_end(*segment);
     for (count = count < batches_ ? count : batches_; count > 0; --count) {
-      while (at == written_end(*segment)) {
+      while (at == end) [[unlikely]] {
         segment = segment->next;
         at = segment->begin();
+        end = written_end(*segment);
       }
       const BatchView batch(at);
-      at += batch.bytes().size();
-      if (!f(batch)) return;
+      at += batch.header().bytes;
+      if (!f(batch)) break;
     }
+    Place behind;
+    behind.segment = segment;
+    behind.at = at;
+    return behind;
   }
+  /// Pops the oldest `count` batches, which end at `end`: as visit() said, after which nothing was popped. None is open.
+  void drop(std::size_t count, Place end) noexcept;
 
   /// Exchanges everything, memory and settings, with another arena.
   void swap(Arena& other) noexcept;

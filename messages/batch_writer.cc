@@ -14,8 +14,6 @@ void store(std::byte* at, T value) noexcept {
   std::memcpy(at, &value, sizeof value);
 }
 
-std::size_t up_to_16(std::size_t bytes) noexcept { return (bytes + 15) & ~std::size_t{15}; }
-
 /// Writes the row set behind a batch's header.
 void put_rows(std::byte* batch, std::span<const RowSetEntry> rows) noexcept {
   std::byte* const set = batch + sizeof(BatchHeader);
@@ -64,17 +62,8 @@ std::byte* BatchWriter::first_item(const Run& run) {
     seal();
     return next_item(run, 0);
   }
-  std::memcpy(at, &run.header, sizeof run.header);
-  std::byte* const begin = at + sizeof(BatchHeader);
-  write_ = begin + item_bytes;
-  limit_ = at + room;
-  open_ = at;
-  body_ = begin;
-  open_key_ = run.key();
-  reciprocal_ = run.reciprocal;
-  open_count_ = 0;
-  ++batches_;
-  return begin;
+  begin_at(run, at, room);
+  return body_;
 }
 
 std::byte* BatchWriter::next_item(const Run& run, std::uint64_t parts) {

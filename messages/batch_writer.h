@@ -48,18 +48,32 @@ class BatchWriter {
     // took. To read it back from memory would make each post wait for the one before.
     write_ = otherwise();
   }
-  /// The same as the first message of a new batch, whatever is open. Returns where the next item would go.
+  /// The same as the first message of a new batch behind one that could be extended with others of its type. Returns where the
+  /// next item would go; null, and nothing done, where no such batch is open, or there is no room in this memory.
   template <MessageType M>
-  std::byte* begin(Entity target, const M& message) {
+  [[gnu::always_inline]] std::byte* begin_next(Entity target, const M& message) {
     static constexpr Run run(BatchKind::each, PayloadShape::of<M>(), false, false, 0);
-    if (causes_) [[unlikely]] {
-      seal();
-      append(target, message);
-      return write_;
-    }
-    std::byte* const at = first_item(run);
-    put_item<run.payload_offset(), run.item_bytes(), true>(at, target, message);
-    return at + run.item_bytes();
+    if (open_key_ == 0 || causes_) [[unlikely]]
+      return nullptr;
+    std::byte* const end = write_;
+    const std::size_t closed = up_to_16(static_cast<std::size_t>(end - open_));
+    std::byte* const at = open_ + closed;
+    const std::size_t room = std::min(static_cast<std::size_t>(end_ - at), batch_bytes_);
+    if (room < sizeof(BatchHeader) + 16 + run.item_bytes()) [[unlikely]]
+      return nullptr;
+    finish_header(end);
+    begin_at(run, at, room);
+    std::byte* const item = at + sizeof(BatchHeader);
+    put_item<run.payload_offset(), run.item_bytes(), true>(item, target, message);
+    std::byte* const next = item + run.item_bytes();
+    if (next == nullptr) __builtin_unreachable();  // so that the caller need not ask
+    return next;
+  }
+  /// As append(), and returns where the next item would go.
+  template <MessageType M>
+  std::byte* append_and_tell(Entity target, const M& message) {
+    append(target, message);
+    return write_;
   }
   /// To everyone who matches: a pass.
   template <MessageType M>
@@ -249,13 +263,27 @@ class BatchWriter {
     std::uint32_t reciprocal = 0;  // of item_bytes; 0 where the count is not found by dividing
   };
 
+  static constexpr std::size_t up_to_16(std::size_t bytes) noexcept { return (bytes + 15) & ~std::size_t{15}; }
+  /// Begins a batch of `run`, which has neither row set nor argument, where `room` bytes are free; room for one item is taken.
+  [[gnu::always_inline]] void begin_at(const Run& run, std::byte* at, std::size_t room) noexcept {
+    std::memcpy(at, &run.header, sizeof run.header);
+    std::byte* const begin = at + sizeof(BatchHeader);
+    write_ = begin + run.item_bytes();
+    limit_ = at + room;
+    open_ = at;
+    body_ = begin;
+    open_key_ = run.key();
+    reciprocal_ = run.reciprocal;
+    open_count_ = 0;
+    ++batches_;
+  }
   /// Of the open batch, whose items end at `end`. Gives the end of its padding.
   std::byte* finish_header(std::byte* end) const noexcept {
     // Each field is stored with the width that readers load it with: a load that spans two fresh stores waits for both.
     std::byte* const open = open_;
     const auto count =
         open_count_ + static_cast<std::uint32_t>((static_cast<std::uint64_t>(end - body_) * reciprocal_) >> 32);
-    const std::size_t bytes = (static_cast<std::size_t>(end - open) + 15) & ~std::size_t{15};
+    const std::size_t bytes = up_to_16(static_cast<std::size_t>(end - open));
     const auto bytes_field = static_cast<std::uint32_t>(bytes);
     std::memset(end, 0, 8);  // the padding, if there is any: every body is a multiple of 8 long
     std::memcpy(open + offsetof(BatchHeader, bytes), &bytes_field, sizeof bytes_field);

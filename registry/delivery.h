@@ -65,15 +65,31 @@ class Delivery {
     items(route, {batch.item(begin), end - begin, header.item_bytes, header.payload_offset}, receipt);
   }
   void items(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
-    if (is_few(run)) return few(route, run, receipt);
+    if (is_few(run) && !cascade_.causes()) return few(route, run, receipt);
     long_run(route, run, receipt);
   }
-  /// So few go message by message, which is what a run has to be like: to begin one costs more.
-  bool is_few(const ItemRun& run) const noexcept { return run.count <= 4 && !cascade_.causes(); }
+  /// So few go message by message, which is what a run has to be like: to begin one costs more. Not where causes are recorded.
+  static bool is_few(const ItemRun& run) noexcept { return run.count - 1 < few_max; }
+  static constexpr std::uint32_t few_max = 4;
   [[gnu::always_inline]] void few(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
+    if (route.few_bytes == run.bytes) [[likely]] {
+      const ItemCounts counts = few_straight(context_, route, run.first, run.count);
+      receipt.handled += counts.handled;
+      receipt.dead += counts.dead;
+      receipt.unhandled += run.count - counts.handled - counts.dead;
+      return;
+    }
     const std::byte* at = run.first;
     for (std::uint32_t left = run.count; left != 0; --left, at += run.bytes)
       to_entity(route, detail::target_of(at), const_cast<std::byte*>(at + run.offset), receipt);
+  }
+  /// Where items are as long as the route's `few` wants them.
+  [[gnu::always_inline]] static ItemCounts few_straight(RunContext& context, const MessageRoute& route,
+                                                        const std::byte* first, std::uint32_t count) {
+    context.running = route.few_handler;
+    const ItemCounts counts = route.few(context, *route.few_handler, first, count);
+    context.running = nullptr;
+    return counts;
   }
   /// One message of a type that the registry acts on.
   void builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload, Receipt& receipt);

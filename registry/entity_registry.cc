@@ -1,6 +1,7 @@
 #include "registry/entity_registry.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include <flatbuffers/flatbuffers.h>
@@ -86,16 +87,17 @@ Receipt EntityRegistry::Impl::deliver_input(const BatchView& batch, InputKind ki
 
 bool EntityRegistry::Impl::gather(std::size_t batches_max, Receipt& sum) {
   gathering.clear();
-  input.visit(batches_max, [&](const BatchView& batch) { return gathering.add(batch, types); });
+  input.visit(batches_max,
+              [&into = gathering, &known = types](const BatchView& batch) { return into.add(batch, known); });
   const std::size_t batches = gathering.batches();
   if (batches < Gather::batches_min || gathering.buckets().size() < 2) {
     gathering.pause();
     return false;
   }
   Envelope envelope{.kind = InputKind::post};
-  input.visit(batches, [&](const BatchView& batch) {
-    envelope.sequence = ++sequence;
-    core.tell_input(envelope, batch.bytes());
+  const Arena::Place end = input.visit(batches, [&envelope, &parts = core](const BatchView& batch) {
+    envelope.sequence = ++parts.sequence;
+    parts.tell_input(envelope, batch.bytes());
     return true;
   });
   Receipt all;
@@ -107,41 +109,68 @@ bool EntityRegistry::Impl::gather(std::size_t batches_max, Receipt& sum) {
     delivery.items(*bucket.route, bucket.run(), one);
     add_to(all, one);
     if (Observer* const watch = watching()) [[unlikely]]
-      watch->add_messages(bucket.route->type->id, bucket.count, one, true, begin_ns, {});
+      watch->add_messages(bucket.route->type->id, bucket.count(), one, true, begin_ns, {});
   }
   counters.add(all);
   add_to(sum, all);
-  input.take(batches, [](const BatchView&) { return true; });
+  input.drop(batches, end);
   return true;
 }
 
 std::size_t EntityRegistry::Impl::deliver_plain(std::size_t batches_max, Receipt& sum) {
   // A copy of the header's kind and flags: neither rows nor causes.
   constexpr std::uint16_t plain = static_cast<std::uint16_t>(BatchKind::each);
+  RegistryCore& parts = core;
+  RunContext& context = delivery.context();
   Envelope envelope{.kind = InputKind::post};
   Receipt all;
+  struct Few {
+    std::uint64_t messages = 0, handled_and_dead = 0;  // the latter as two halves
+    void add_to(Receipt& receipt) const noexcept {
+      const auto handled = static_cast<std::uint32_t>(handled_and_dead);
+      const auto dead = static_cast<std::uint32_t>(handled_and_dead >> 32);
+      receipt.handled += handled;
+      receipt.dead += dead;
+      receipt.unhandled += static_cast<std::uint32_t>(messages) - handled - dead;
+    }
+  } few;
   struct Counted {  // where a sink throws too
     RegistryCounters& counters;
-    const Receipt& all;
-    ~Counted() { counters.add(all); }
-  } const counted{counters, all};
-  const std::size_t taken = input.take(batches_max, [&](const BatchView& batch) {
-    const BatchHeader& header = batch.header();
-    std::uint16_t kind_and_flags;
-    std::memcpy(&kind_and_flags, &header.kind, sizeof kind_and_flags);
-    MessageRoute* const route = types.route(header.type);
-    if (kind_and_flags != plain || !route || route->builtin) [[unlikely]]
-      return false;
-    envelope.sequence = ++sequence;
-    core.tell_input(envelope, batch.bytes());
-    const ItemRun run{batch.bytes().data() + sizeof(BatchHeader), header.count, header.item_bytes,
-                      header.payload_offset};
-    if (delivery.is_few(run)) [[likely]]
-      delivery.few(*route, run, all);
-    else
-      delivery.items(*route, run, all);
-    return true;
-  });
+    Receipt& all;
+    const Few& few;
+    ~Counted() {
+      few.add_to(all);
+      counters.add(all);
+    }
+  };
+  std::size_t taken;
+  {
+    const Counted counted{counters, all, few};
+    MessageRoute* next_route = nullptr;
+    taken = input.take(batches_max, [&](const BatchView& batch, const std::byte* next) {
+      const BatchHeader& header = batch.header();
+      std::uint16_t kind_and_flags;
+      std::memcpy(&kind_and_flags, &header.kind, sizeof kind_and_flags);
+      MessageRoute* const route = next_route ? next_route : types.route(header.type);
+      // Looked for before this batch's calls, which wait for memory: whom the next one calls, often guessed wrong where
+      // types come at random, is then known as soon as it is asked.
+      next_route = next ? types.route(BatchView(next).type()) : nullptr;
+      if (kind_and_flags != plain || !route || route->builtin) [[unlikely]]
+        return false;
+      envelope.sequence = ++parts.sequence;
+      parts.tell_input(envelope, batch.bytes());
+      const std::uint32_t count = header.count, item_bytes = header.item_bytes;
+      const std::byte* const first = batch.bytes().data() + sizeof(BatchHeader);
+      if (count - 1 < Delivery::few_max && item_bytes == route->few_bytes) [[likely]] {
+        const ItemCounts counts = Delivery::few_straight(context, *route, first, count);
+        few.messages += count;
+        few.handled_and_dead += std::bit_cast<std::uint64_t>(counts);
+      } else {
+        delivery.items(*route, {first, count, item_bytes, header.payload_offset}, all);
+      }
+      return true;
+    });
+  }
   all.sequence = sequence;
   if (taken != 0) add_to(sum, all);
   return taken;

@@ -475,9 +475,17 @@ class EntityRegistry {
       known().remember_route(TypeTraits<M>::id, SingleBatch<M>(target, message).bytes());
     return deliver_pushed();
   }
+  /// Apart, so that the other saves no registers.
+  template <MessageType M>
+  [[gnu::noinline]] std::byte* post_slowly(Entity target, Passed<M> message) {
+    return posting<M>().append_and_tell(target, message);
+  }
   template <MessageType M>
   [[gnu::noinline]] std::byte* post_first(Entity target, Passed<M> message) {
-    return posting<M>().begin(target, message);
+    if (known().seen<M>()) [[likely]]
+      if (std::byte* const next = input().begin_next(target, message)) [[likely]]
+        return next;
+    return post_slowly<M>(target, message);
   }
   /// One message of a type that the registry acts on, to one entity, as a batch made on the stack while nothing waits.
   Receipt push_sealed(std::span<const std::byte> batch);

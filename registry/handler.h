@@ -85,6 +85,8 @@ struct ItemCounts {
 };
 /// Calls the handler for each message whose target is alive and matches.
 using RunItems = ItemCounts (*)(RunContext&, const Handler&, const ItemRun&);
+/// The same for a few, message by message: `count` > 0 items without causes at `first`.
+using RunFew = ItemCounts (*)(RunContext&, const Handler&, const std::byte* first, std::uint32_t count);
 
 /// Options of EntityRegistry::subscribe.
 struct HandlerOptions {
@@ -125,6 +127,8 @@ struct Handler {
   RunRows rows = nullptr;
   RunItems items = nullptr;
   RunOne one = nullptr;
+  RunFew few = nullptr;
+  std::uint32_t few_bytes = 0;  ///< of an item without causes
   std::shared_ptr<void> state;  ///< the callable
   double row_ns = 0;  ///< what a row of a pass has taken lately; measured only where there are several workers
 

@@ -175,7 +175,7 @@ void HandlerTable::refresh(MessageRoute& route, std::vector<Handler*> order) {
     for (std::size_t j = 0; j < i; ++j)
       if (conflict(*route.active[i], *route.active[j])) route.whole_runs = false;
   }
-  for (std::size_t i = 0; i < route.calls.size(); ++i) route.calls[i] = call_site(route, i);
+  find_calls(route);
   find_told();
 }
 
@@ -202,15 +202,21 @@ CallSite HandlerTable::call_site(MessageRoute& route, std::size_t archetype) con
       ++matching;
     }
   if (matching == 0) return {};
-  if (matching > 1 || calls_observed_ || !only->one || only->writes_message || !only->observed.empty())
-    return {.run = &run_several, .route = &route};
+  if (matching > 1 || !is_called_straight(*only)) return {.run = &run_several, .route = &route};
   return {only->one, only, only->bound[archetype], &route};
+}
+
+void HandlerTable::find_calls(MessageRoute& route) const {
+  for (std::size_t i = 0; i < route.calls.size(); ++i) route.calls[i] = call_site(route, i);
+  const bool straight = !route.builtin && route.active.size() == 1 && is_called_straight(*route.active.front());
+  route.few_handler = straight ? route.active.front() : nullptr;
+  route.few = straight ? route.few_handler->few : nullptr;
+  route.few_bytes = route.few ? route.few_handler->few_bytes : 0;
 }
 
 void HandlerTable::observe_calls(bool on) {
   calls_observed_ = on;
-  for (const auto& route : routes_)
-    for (std::size_t i = 0; i < route->calls.size(); ++i) route->calls[i] = call_site(*route, i);
+  for (const auto& route : routes_) find_calls(*route);
 }
 
 void HandlerTable::bind(Archetype& archetype) {

@@ -33,6 +33,10 @@ struct MessageRoute {
   TypeId component = 0;
   bool builtin = false;         ///< the registry itself acts on it
   std::vector<CallSite> calls;  ///< by archetype number
+  /// Where there is one handler, around whose calls nothing has to be done: itself, for a few messages. Null otherwise.
+  RunFew few = nullptr;
+  const Handler* few_handler = nullptr;
+  std::uint32_t few_bytes = 0;  ///< of the items that `few` takes; 0 where it is null
   /// Whether anybody is called for an entity in this chunk.
   bool somebody(const Chunk& chunk) const noexcept { return calls[chunk.archetype_number].run != nullptr; }
   struct alignas(16) Unit {
@@ -104,6 +108,12 @@ class HandlerTable {
  private:
   void refresh(MessageRoute& route, std::vector<Handler*> order);
   CallSite call_site(MessageRoute& route, std::size_t archetype) const;
+  /// Whether calls of this handler go straight to it.
+  bool is_called_straight(const Handler& handler) const noexcept {
+    return !calls_observed_ && handler.one && !handler.writes_message && handler.observed.empty();
+  }
+  /// Finds all call sites anew.
+  void find_calls(MessageRoute& route) const;
   void observe();
   void find_told() noexcept;
   Told told_;

@@ -3,6 +3,7 @@
 //   walk          one message after the other. As long as targets stay in one chunk, where its columns are is known.
 //     in_line     inside it: a block of entities one behind the other, in rows one behind the other, is checked as a
 //                 whole, and its rows then gone through with no further question.
+//   few           without looking ahead, for runs so short that to begin one costs more.
 //   over_chunks   for targets that jump from chunk to chunk: columns are remembered for every chunk.
 #pragma once
 
@@ -37,6 +38,7 @@ inline Entity target_of(const std::byte* item) noexcept {
   std::memcpy(&target, item, sizeof target);
   return target;
 }
+static_assert(sizeof(ItemCounts) == 8 && offsetof(ItemCounts, dead) == 4);
 constexpr std::uint64_t generation_bits = 0xffffffff00000000u;
 
 /// How many of the items' targets are alive.
@@ -63,9 +65,9 @@ struct ItemLoops {
   /// and the directory may grow elsewhere.
   static constexpr bool looks_ahead = !Call::asks_other && !Call::spawns && !Call::whole_rows;
   static constexpr std::uint32_t block = 32;
-  static constexpr std::uint32_t jump_block = 128;        ///< of over_chunks: so many are looked at ahead
-  static constexpr std::uint64_t rows_in_cache = 50'000;  ///< more, and memory is asked for ahead
-  static constexpr std::uint32_t nowhere = 0x80000000u;   ///< a locator that is no row
+  static constexpr std::uint32_t jump_block = 128;           ///< of over_chunks: so many are looked at ahead
+  static constexpr std::uint64_t rows_in_cache = 50'000;     ///< more, and memory is asked for ahead
+  static constexpr std::uint32_t nowhere = Storage::no_row;  ///< a locator that is no row
 
   static ItemCounts run(RunContext& context, const Handler& handler, const ItemRun& items) {
     if constexpr (looks_ahead)
@@ -77,8 +79,38 @@ struct ItemLoops {
       }
     return walk<false>(context, handler, items);
   }
+  /// A function of its own per handler: whom a short batch calls is known from its type alone, without waiting for the
+  /// target's row to be found. Where types come at random the call is guessed wrong, and then so much sooner put right.
+  static constexpr std::uint64_t one_dead = std::uint64_t{1} << 32;
+  static ItemCounts few(RunContext& context, const Handler& handler, const std::byte* at, std::uint32_t count) {
+    const Storage& storage = context.storage;
+    std::uint64_t counts = 0;  // handled below, dead above: one register
+    do {
+      if (const Row found = storage.find(target_of(at)); !found) [[unlikely]] {
+        counts += one_dead;
+      } else if (const std::uint16_t* columns = handler.bound[found.chunk->archetype_number]) [[likely]] {
+        if (!Call::all_touched(storage, *found.chunk, columns, Call::every)) [[unlikely]]
+          return few_untouched(context, handler, at, count, counts);
+        Call::touched_row(context, handler, columns, const_cast<std::byte*>(at + offset), *found.chunk, found.row);
+        ++counts;
+      }
+      at += bytes;
+    } while (--count != 0);
+    return std::bit_cast<ItemCounts>(counts);
+  }
 
  private:
+  /// The rest of a few, whose first message goes to columns that were not touched yet. Called last of all, so that the other
+  /// need not save registers.
+  [[gnu::noinline]] static ItemCounts few_untouched(RunContext& context, const Handler& handler, const std::byte* at,
+                                                    std::uint32_t count, std::uint64_t counts) {
+    const Row found = context.storage.find(target_of(at));
+    Call::first_row(context, handler, handler.bound[found.chunk->archetype_number], const_cast<std::byte*>(at + offset),
+                    *found.chunk, found.row);
+    ++counts;
+    if (count != 1) counts += std::bit_cast<std::uint64_t>(few(context, handler, at + bytes, count - 1));
+    return std::bit_cast<ItemCounts>(counts);
+  }
   /// `usual`: the layout is the one the compiler knows.
   template <bool usual>
   static ItemCounts walk(RunContext& context, const Handler& handler, const ItemRun& items) {

@@ -180,14 +180,24 @@ struct Invoker {
   static void one(RunContext& context, const CallSite& site, void* message, Chunk& chunk, std::uint32_t row) {
     if (!all_touched(context.storage, chunk, site.columns, every)) [[unlikely]]
       return first_one(context, site, message, chunk, row);
-    const ChunkRows rows{context, chunk, site.columns, row, row + 1, other_of(message)};
-    call_row(callable(*site.handler), message, touched_bases_of(rows, every), rows, row, every);
+    touched_row(context, *site.handler, site.columns, message, chunk, row);
   }
-  /// Apart, so that the other, which calls nobody but the handler, need not save registers.
+  /// `columns` were touched: see all_touched().
+  [[gnu::always_inline]] static void touched_row(RunContext& context, const Handler& handler,
+                                                 const std::uint16_t* columns, void* message, Chunk& chunk,
+                                                 std::uint32_t row) {
+    const ChunkRows rows{context, chunk, columns, row, row + 1, other_of(message)};
+    call_row(callable(handler), message, touched_bases_of(rows, every), rows, row, every);
+  }
+  /// Apart, and with the same arguments, so that the other, which calls nobody but the handler, need not save registers.
   [[gnu::noinline]] static void first_one(RunContext& context, const CallSite& site, void* message, Chunk& chunk,
                                           std::uint32_t row) {
-    const ChunkRows rows{context, chunk, site.columns, row, row + 1, other_of(message)};
-    call_row(callable(*site.handler), message, bases_of(rows, every), rows, row, every);
+    first_row(context, *site.handler, site.columns, message, chunk, row);
+  }
+  static void first_row(RunContext& context, const Handler& handler, const std::uint16_t* columns, void* message,
+                        Chunk& chunk, std::uint32_t row) {
+    const ChunkRows rows{context, chunk, columns, row, row + 1, other_of(message)};
+    call_row(callable(handler), message, bases_of(rows, every), rows, row, every);
   }
 
   // --- for ItemLoops ---
@@ -240,7 +250,11 @@ struct Invoker {
     handler.whole_rows = whole_rows;
     handler.rows = &rows;
     handler.one = &one;
-    if constexpr (!TableMessageType<Message>) handler.items = &ItemLoops<Invoker>::run;
+    if constexpr (!TableMessageType<Message>) {
+      handler.items = &ItemLoops<Invoker>::run;
+      handler.few = &ItemLoops<Invoker>::few;
+      handler.few_bytes = ItemLoops<Invoker>::bytes;
+    }
   }
   template <class P>
   static constexpr TypeId column_type() {

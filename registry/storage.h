@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -41,11 +43,13 @@ class Storage {
 
   // --- ids ---
   using Ids = EntityAllocator<DirectoryLayout>;
+  /// No locator of a row is as large.
+  static constexpr std::uint64_t no_row = 0x80000000u;
   const Ids& ids() const noexcept { return ids_; }
   /// One array read.
   bool alive(Entity e) const noexcept {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
-    return entry < ids_.slots_end() && entry->generation == e.generation && is_row(*entry);
+    return entry < ids_.slots_end() && locator_of(*entry, e) < no_row;
   }
   /// The row of a live entity; a null Row otherwise.
   Row find(Entity e) const noexcept {
@@ -247,7 +251,12 @@ class Storage {
     std::memcpy(static_cast<void*>(directory + static_cast<std::uint32_t>(id)), &entry, sizeof entry);
   }
   static void put_id(Entity* to, std::uint64_t id) noexcept { std::memcpy(static_cast<void*>(to), &id, sizeof id); }
-  static bool is_row(DirectoryEntry entry) noexcept { return (entry.locator & 0x80000000u) == 0; }
+  /// The entry's locator if it has the id's generation; otherwise, as where it has no row, at least no_row. Both are read as
+  /// one number: one compare answers both questions.
+  static std::uint64_t locator_of(const DirectoryEntry& entry, Entity e) noexcept {
+    static_assert(std::endian::native == std::endian::little && offsetof(DirectoryEntry, generation) == 4);
+    return std::bit_cast<std::uint64_t>(entry) ^ (std::uint64_t{e.generation} << 32);
+  }
   static std::uint32_t state_bits(IdState state) noexcept { return 0x80000000u | static_cast<std::uint32_t>(state); }
   [[gnu::noinline]] void log_destroyed(Entity e) { destroyed_->push_back(e); }
   [[gnu::always_inline]] void free_id(Entity e) {

@@ -28,13 +28,18 @@ class TypesKnown {
   template <GeneratedType T>
   void need() {
     std::atomic<TypeId>& seen = seen_[TypeTraits<T>::id % std::size(seen_)];
-    if (seen.load(std::memory_order_relaxed) == TypeTraits<T>::id) [[likely]]
+    if (this->seen<T>()) [[likely]]
       return;
     if (turn_here()) [[unlikely]]
       need_in_turn(TypeTraits<T>::id, [](TypesKnown& known) { known.make_known<T>(); });
     else
       make_known<T>();
     seen.store(TypeTraits<T>::id, std::memory_order_relaxed);
+  }
+  /// Whether need() would do nothing. May be false of a known type.
+  template <GeneratedType T>
+  bool seen() const noexcept {
+    return seen_[TypeTraits<T>::id % std::size(seen_)].load(std::memory_order_relaxed) == TypeTraits<T>::id;
   }
   /// The route of a compiled message.
   template <GeneratedType M>

@@ -342,6 +342,56 @@ TEST_CASE("a loop of posts of one type fills whole segments with one batch each"
   CHECK(arena.front().count() == per_segment);
 }
 
+TEST_CASE("dropping what was looked through leaves what lies behind, as popping it does") {
+  std::mt19937 random(11);
+  Arena popped(1024), dropped(1024);
+  std::uint32_t next = 0;
+  for (int round = 0; round < 400; ++round) {
+    for (Arena* arena : {&popped, &dropped})
+      for (std::uint32_t i = next, end = next + round % 90; i < end; ++i) {
+        if (i % 3 == 0 && i % 2 == 0) arena->append_world(Tick{.dt = double(i)});
+        arena->append(Entity{i + 1, 1}, Tick{.dt = double(i)});
+        if (i % 5 == 0) arena->seal();
+      }
+    next += static_cast<std::uint32_t>(round % 90);
+    const std::size_t count = random() % (popped.batches() + 1);
+    std::size_t seen = 0;
+    const Arena::Place end = dropped.visit(count, [&](const BatchView&) { return ++seen != 0; });
+    CHECK(seen == count);
+    popped.seal();
+    dropped.seal();
+    dropped.drop(count, end);
+    for (std::size_t i = 0; i < count; ++i) popped.pop_front();
+    REQUIRE(dropped.batches() == popped.batches());
+    CHECK(dropped.bytes() == popped.bytes());
+    if (popped.empty()) continue;
+    const auto a = popped.front().bytes(), b = dropped.front().bytes();
+    CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end()));
+  }
+}
+
+TEST_CASE("taken batches are told of the one behind, where it lies behind") {
+  Arena arena(1024);
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    arena.append(Entity{i + 1, 1}, Tick{.dt = double(i)});
+    arena.seal();
+  }
+  const std::byte* told = nullptr;
+  std::uint32_t at = 0, followed = 0;
+  const std::size_t taken = arena.take(60, [&](const BatchView& batch, const std::byte* next) {
+    if (told) {
+      CHECK(told == batch.bytes().data());
+      ++followed;
+    }
+    told = next;
+    CHECK(batch.target(0).index == ++at);
+    return at != 41;  // is not taken
+  });
+  CHECK(taken == 40);
+  CHECK(followed > 30);
+  CHECK(arena.front().target(0).index == 41);
+}
+
 TEST_CASE("a warm arena allocates nothing") {
   Arena arena(4096);
   const std::vector<Entity> crowd(2000, Entity{1, 1});

@@ -210,6 +210,62 @@ TEST_CASE("targets all over a world that is larger than the cache are found as t
   CHECK((sides[0]->inputs.bytes == sides[1]->inputs.bytes));
 }
 
+TEST_CASE("short batches of types at random call whom single messages call") {
+  for (const bool gather : {false, true}) {
+    std::vector<std::unique_ptr<Side>> sides;
+    for (const Look look : {Look::nobody, Look::receipts, Look::several, Look::observer, Look::causes}) {
+      Side& side = *sides.emplace_back(std::make_unique<Side>(look, gather));
+      EntityRegistry& r = side.registry;
+      side.handlers = Handlers(r.subscribe<health_falls>("falls"), r.subscribe<heals>("heals"),
+                               r.subscribe("moves", moves), r.subscribe("splits", splits));
+      std::vector<Entity> entities = r.create_many(1100, Health{}, Armor{.factor = 2});
+      for (const auto& more : {r.create_many(400, Position{}, Velocity{}, Health{}), r.create_many(300, Count{})})
+        entities.insert(entities.end(), more.begin(), more.end());
+      std::mt19937 random(5);
+      for (int i = 0; i < 50; ++i) r.destroy(entities[random() % entities.size()]);
+      for (int i = 0; i < 20; ++i) entities[random() % entities.size()].index += 1'000'000;
+      for (int round = 0; round < 5; ++round) {
+        // The first write of a version is another way; a filter by an archetype that comes meanwhile as well.
+        r.begin_version();
+        if (round == 2) entities.push_back(r.create(Count{}, Health{}, Velocity{}, Position{}));
+        if (round == 3) {
+          const Subscription more = r.subscribe("more", [](const Heal&, Count& count) { ++count.hits; });
+          r.post(entities.back(), Heal{.amount = 1});
+          side.note(r.flush());
+        }
+        BatchBuilder builder;
+        const std::size_t before = side.inputs.bytes.size();
+        for (int i = 0; i < 1000; ++i) {
+          const Entity e = entities[random() % entities.size()];
+          const auto post = [&](const auto& message) {
+            r.post(e, message);
+            builder.append(e, message);
+          };
+          const auto amount = static_cast<float>(random() % 4);
+          switch (random() % 5) {
+            case 0: post(Damage{.amount = amount, .from = e}); break;
+            case 1: post(Heal{.amount = amount}); break;
+            case 2: post(Ping{.hops = static_cast<std::uint32_t>(i)}); break;
+            case 3: post(game::Spawn{.children = static_cast<std::uint32_t>(random() % 4)}); break;
+            default: post(Blob{.words = {static_cast<std::uint64_t>(i)}}); break;  // nobody takes it
+          }
+        }
+        side.note(r.flush());
+        const auto made = builder.bytes();
+        REQUIRE(side.inputs.bytes.size() >= before + made.size());
+        CHECK(std::equal(made.begin(), made.end(), side.inputs.bytes.begin() + static_cast<std::ptrdiff_t>(before)));
+      }
+    }
+    for (const auto& side : sides) {
+      CHECK(side->registry.hash() == sides[0]->registry.hash());
+      CHECK((side->receipts == sides[0]->receipts));
+      CHECK((side->inputs.bytes == sides[0]->inputs.bytes));
+      CHECK(side->registry.counters().dead == sides[0]->registry.counters().dead);
+      CHECK(side->registry.counters().unhandled == sides[0]->registry.counters().unhandled);
+    }
+  }
+}
+
 TEST_CASE("a push seals the bytes that a builder makes of it, time after time") {
   Side side(Look::nobody, true);
   const Entity e = side.registry.create(Health{});

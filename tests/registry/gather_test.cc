@@ -200,3 +200,28 @@ TEST_CASE("a registry that gathers and one that does not come to the same state,
     CHECK(a.refused == b.refused);
   }
 }
+
+TEST_CASE("long messages are gathered whole, few or many in a batch") {
+  EntityRegistry registry;
+  const Entity e = registry.create(Health{.value = 0}, Count{});
+  const Handlers kept(registry.subscribe("counts", counts),
+                      registry.subscribe("sums", [](const Blob& blob, Health& health) {
+                        for (const std::uint64_t word : blob.words) health.value += static_cast<float>(word);
+                      }));
+  Blob blob;
+  for (std::uint64_t& word : blob.words) word = 1;
+  // As many as the memory of a bucket takes that was made for the first, then a batch that is longer than it.
+  for (int i = 0; i < 13; ++i) {
+    registry.post(e, blob);
+    registry.post(e, Ping{});
+  }
+  for (int i = 0; i < 16; ++i) registry.post(e, blob);
+  for (int i = 0; i < 3; ++i) {
+    registry.post(e, Ping{});
+    registry.post(e, blob);
+  }
+  calls.clear();
+  CHECK(registry.flush().handled == 48);
+  CHECK(calls.size() == 16);
+  CHECK(registry.get<Health>(e).value == 32 * 40);
+}
