@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 namespace muster {
 
@@ -11,24 +12,50 @@ constexpr std::uint32_t in_chunk = chunk_rows_max - 1;  // of a locator
 
 /// Values of `bytes` each, from some rows of a column to some rows of another.
 template <class Moved>
-void copy_column(std::byte* to, const std::byte* from, std::uint32_t bytes, std::span<const Moved> rows) noexcept {
-  const auto each = [&]<std::size_t size>() {
-    for (const Moved& row : rows)
-      std::memcpy(to + (row.to & in_chunk) * size, from + (row.from & in_chunk) * size, size);
+void copy_column(std::byte* to, const std::byte* from, std::uint32_t bytes, std::span<const Moved> runs) noexcept {
+  const auto each = [&](auto size) {
+    for (const Moved& run : runs) {
+      std::byte* const into = to + std::size_t{run.to & in_chunk} * size;
+      const std::byte* const values = from + std::size_t{run.from & in_chunk} * size;
+      if (run.rows == 1)
+        std::memcpy(into, values, size);
+      else
+        std::memcpy(into, values, std::size_t{run.rows} * size);
+    }
   };
+  using std::integral_constant;
   switch (bytes) {
-    case 4: return each.template operator()<4>();
-    case 8: return each.template operator()<8>();
-    case 12: return each.template operator()<12>();
-    case 16: return each.template operator()<16>();
-    default:
-      for (const Moved& row : rows)
-        std::memcpy(to + std::size_t{row.to & in_chunk} * bytes, from + std::size_t{row.from & in_chunk} * bytes,
-                    bytes);
+    case 4: return each(integral_constant<std::uint32_t, 4>{});
+    case 8: return each(integral_constant<std::uint32_t, 8>{});
+    case 12: return each(integral_constant<std::uint32_t, 12>{});
+    case 16: return each(integral_constant<std::uint32_t, 16>{});
+    default: return each(bytes);
   }
 }
 
 }  // namespace
+
+/// Puts rows together to runs. Each goes to where(run), a list.
+class BulkRows::Runs {
+ public:
+  template <class F>
+  [[gnu::always_inline]] void add(std::uint32_t to, std::uint32_t from, F where) {
+    if (to == run_.to + run_.rows && from == run_.from + run_.rows && (to & in_chunk) != 0 && (from & in_chunk) != 0) {
+      ++run_.rows;
+      return;
+    }
+    end(where);
+    run_ = {to, from, 1};
+  }
+  template <class F>
+  [[gnu::always_inline]] void end(F where) {
+    if (run_.rows) where(run_).push_back(run_);
+    run_ = {};
+  }
+
+ private:
+  Moved run_;
+};
 
 /// Takes rows of one group. What a row taken changes is kept here, in registers, and written to the group when it is left:
 /// so everything here is inlined.
@@ -110,30 +137,18 @@ void BulkRows::drop_empty() {
   empty_.clear();
 }
 
-void BulkRows::copy(std::span<const Moved> rows) const {
-  for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
-    const Moved first = rows[begin];
+void BulkRows::copy(std::span<const Moved> runs) const {
+  for (std::size_t begin = 0, end = 0; begin < runs.size(); begin = end) {
+    const Moved first = runs[begin];
+    for (end = begin + 1; end < runs.size(); ++end)
+      if (((runs[end].to ^ first.to) | (runs[end].from ^ first.from)) >> 10 != 0) break;
     const Chunk& to = chunk(first.to);
     const Chunk& from = chunk(first.from);
-    bool in_a_row = true;
-    for (end = begin + 1; end < rows.size(); ++end) {
-      const Moved row = rows[end];
-      if (((row.to ^ first.to) | (row.from ^ first.from)) >> 10 != 0) break;
-      const auto steps = static_cast<std::uint32_t>(end - begin);
-      in_a_row = in_a_row && row.to - first.to == steps && row.from - first.from == steps;
-    }
-    const std::span<const Moved> run = rows.subspan(begin, end - begin);
     const Archetype& archetype = *to.archetype;
     const std::uint32_t slots_first = to.depth && from.depth ? column_parents : column_first;
-    for (std::uint32_t slot = slots_first; slot < archetype.pod_slots; ++slot) {
-      const std::size_t bytes = archetype.slot_bytes[slot];
-      std::byte* const into = to.slots()[slot].data;
-      const std::byte* const values = from.slots()[slot].data;
-      if (in_a_row)
-        std::memcpy(into + (first.to & in_chunk) * bytes, values + (first.from & in_chunk) * bytes, run.size() * bytes);
-      else
-        copy_column(into, values, archetype.slot_bytes[slot], run);
-    }
+    for (std::uint32_t slot = slots_first; slot < archetype.pod_slots; ++slot)
+      copy_column(to.slots()[slot].data, from.slots()[slot].data, archetype.slot_bytes[slot],
+                  runs.subspan(begin, end - begin));
   }
 }
 
@@ -176,17 +191,18 @@ std::size_t BulkRows::destroy(std::span<const Entity> ids, std::uint32_t& destro
   taker.leave();
   destroyed += static_cast<std::uint32_t>(done - released);
   release(ids.subspan(released, done - released));
-  const std::span<const Kept> kept = taker.kept();
-  if (moved_.size() < kept.size()) moved_.resize(kept_.size());
-  Moved* moved = moved_.data();
   std::uint8_t* const elsewhere = elsewhere_.data();
-  for (const Kept& row : kept) {
+  const auto to_moved = [&](const Moved&) -> std::vector<Moved>& { return moved_; };
+  Runs runs;
+  for (const Kept& row : taker.kept()) {
     const std::uint32_t at = directory[row.index].locator;
     if (at & 0x80000000u) continue;
     elsewhere[at] = 0;
-    *moved++ = {at, row.from};
+    runs.add(at, row.from, to_moved);
   }
-  copy({moved_.data(), moved});
+  runs.end(to_moved);
+  copy(moved_);
+  moved_.clear();
   drop_empty();
   return done;
 }
@@ -234,23 +250,24 @@ bool BulkRows::change_depth(std::span<const Entity> tree, std::uint32_t from, st
     taker.leave();
   }
   std::uint8_t* const elsewhere = elsewhere_.data();
-  std::vector<Moved>* rows = nullptr;
-  for (std::size_t i = 0, seen = none; i < tree.size(); ++i) {
+  Runs runs;
+  const auto to_tree = [&](const Moved& run) -> std::vector<Moved>& { return levels_[chunk(run.to).depth - to].tree; };
+  for (std::size_t i = 0; i < tree.size(); ++i) {
     const std::uint32_t at = directory[tree[i].index].locator;
     elsewhere[at] = 0;
-    if (at >> 10 != seen) [[unlikely]] {
-      seen = at >> 10;
-      rows = &levels_[chunk(at).depth - to].tree;
-    }
-    rows->push_back({at, origins[i]});
+    runs.add(at, origins[i], to_tree);
   }
+  runs.end(to_tree);
+  const auto to_kept = [&](const Moved& run) -> std::vector<Moved>& {
+    return levels_[chunk(run.to).depth - from].kept;
+  };
   for (const Kept& kept : taker.kept()) {
     const std::uint32_t at = directory[kept.index].locator;
-    const std::uint32_t depth = chunk(kept.from).depth;
-    if (chunk(at).depth != depth) continue;  // of the tree itself
-    elsewhere_[at] = 0;
-    levels_[depth - from].kept.push_back({at, kept.from});
+    if (chunk(at).depth != chunk(kept.from).depth) continue;  // of the tree itself
+    elsewhere[at] = 0;
+    runs.add(at, kept.from, to_kept);
   }
+  runs.end(to_kept);
   // Rows of the tree go to a level after its own rows left, and after those that stay moved up: no value is overwritten
   // that is still to be copied.
   for (std::uint32_t i = 0; i < count; ++i) {

@@ -24,10 +24,11 @@ class BulkRows {
   bool change_depth(std::span<const Entity> tree, std::uint32_t from, std::uint32_t to, Entity parent);
 
  private:
-  /// A row's values, by directory locators.
+  /// Values of rows that follow one another in two chunks, by directory locators of the first.
   struct Moved {
-    std::uint32_t to, from;
+    std::uint32_t to = 0, from = 0, rows = 0;
   };
+  class Runs;
   /// Whose id filled a hole, by index, and where its row was at first.
   struct Kept {
     std::uint32_t index, from;
