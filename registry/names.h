@@ -39,9 +39,13 @@ class Names {
     if (!left_out(parent)) remove_known(parent, name, bytes);
   }
   /// The children of `parent`, which is new, are not in the index. forget() must follow when it goes, or the last of them
-  /// does. For at most `left_out_max` children with names: const reading looks through them.
+  /// does. For at most `left_out_max` children: const reading looks through them.
   static constexpr std::uint32_t left_out_max = 32;
   void leave_out(Entity parent) { left_out_.put(parent.bits(), 1); }
+  /// A parent has one child more: with too many to look through they are taken into the index.
+  void child_came(Entity parent) {
+    if (left_out(parent) && hierarchy_.children(parent) > left_out_max) take_in(parent);
+  }
   /// An entity goes.
   void forget(Entity e) noexcept {
     if (left_out_.size()) left_out_.erase(e.bits());

@@ -171,7 +171,7 @@ Refusal Structure::create(Entity e, const Create& message, const std::byte* payl
     write_name(row, name);
     names_.add(message.parent, name, e);
   }
-  if (message.parent) hierarchy_.link(e, message.parent, message.before);
+  if (message.parent) link(e, message.parent, message.before);
   return {};
 }
 
@@ -308,7 +308,7 @@ Refusal Structure::reparent(Entity e, const Reparent& message) {
   } else if (message.parent != old_parent) {
     storage_.set_parent(storage_.find(e), message.parent);
   }
-  if (message.parent) hierarchy_.link(e, message.parent, message.before);
+  if (message.parent) link(e, message.parent, message.before);
   return {};
 }
 

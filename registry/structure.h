@@ -114,6 +114,10 @@ class Structure {
   std::span<const Entity> doomed(Entity e);
 
  private:
+  void link(Entity child, Entity parent, Entity before) {
+    hierarchy_.link(child, parent, before);
+    names_.child_came(parent);
+  }
   Refusal create(Entity e, const Create& message, const std::byte* payload, const RowSetSpan& rows);
   Refusal destroy(Entity e) {
     destroy(e, storage_.find(e));

@@ -97,9 +97,10 @@ void Structure::plan_blocks(TemplateTable::Entry& entry) {
   std::vector<std::uint32_t> named(what.size());
   for (const Template::Node& node : what.nodes().subspan(1)) named[node.parent] += node.name ? 1 : 0;
   for (std::uint32_t i = 0; i < what.size(); ++i) {
-    if (named[i] && named[i] <= Names::left_out_max) entry.unlisted.push_back(i);
+    const auto left_out = [&](std::uint32_t parent) { return entry.links[parent].children <= Names::left_out_max; };
+    if (named[i] && left_out(i)) entry.unlisted.push_back(i);
     const Template::Node& node = what.nodes()[i];
-    if (i && node.name && named[node.parent] > Names::left_out_max) entry.listed.push_back(i);
+    if (i && node.name && !left_out(node.parent)) entry.listed.push_back(i);
   }
   for (TemplateTable::Block& block : entry.blocks) {
     const auto pod_slots = static_cast<std::uint16_t>(block.archetype->pod_slots);
@@ -168,7 +169,7 @@ void Structure::spawn_tree(const TemplateTable::Entry& entry, const Spawn& messa
     reinterpret_cast<Name*>(root.at(entry.plans[0].name_slot, sizeof(Name)))->text = name;
     names_.add(message.parent, name, ids[0]);
   }
-  if (message.parent) hierarchy_.link(ids[0], message.parent, message.before);
+  if (message.parent) link(ids[0], message.parent, message.before);
   const auto has_room = [&](const TemplateTable::Block& block) {
     return storage_.has_room(*block.archetype, depth + block.depth, block.nodes.size());
   };
@@ -200,7 +201,7 @@ void Structure::spawn_child(const TemplateTable::Entry& entry, std::uint32_t num
     reinterpret_cast<Name*>(row.at(entry.plans[number].name_slot, sizeof(Name)))->text = node.name;
     names_.add(parent, node.name, ids[number]);
   }
-  hierarchy_.link(ids[number], parent, {});
+  link(ids[number], parent, {});
 }
 
 void Structure::spawn_blocks(const TemplateTable::Entry& entry, std::span<const Entity> ids, std::uint32_t depth) {
