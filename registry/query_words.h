@@ -124,27 +124,21 @@ struct Parameter<Entity> : NoTerm {
   static bool present(const Entity*, std::uint32_t) noexcept { return true; }
   static Entity at(const Entity* base, std::uint32_t row) noexcept { return base[row]; }
 };
-template <class T, Presence presence_>
+template <class Wrapper, class T, Presence presence_>
 struct FilterParameter {
   static constexpr bool plain = false;
   static constexpr bool column = false, entity = true, span = false, pushes = false, spawns = false, has_term = true;
   static constexpr bool writes = false;
   static Term term() noexcept { return {TypeTraits<T>::id, Access::read, presence_, Source::self, false, 0}; }
-};
-template <ComponentType T>
-struct Parameter<With<T>> : FilterParameter<T, Presence::required> {
   static std::nullptr_t base(const ChunkRows&, std::uint16_t) noexcept { return nullptr; }
   static bool present(std::nullptr_t, std::uint32_t) noexcept { return true; }
-  static With<T> at(std::nullptr_t, std::uint32_t) noexcept { return {}; }
-  static With<T> whole(std::nullptr_t, const ChunkRows&) noexcept { return {}; }
+  static Wrapper at(std::nullptr_t, std::uint32_t) noexcept { return {}; }
+  static Wrapper whole(std::nullptr_t, const ChunkRows&) noexcept { return {}; }
 };
 template <ComponentType T>
-struct Parameter<Without<T>> : FilterParameter<T, Presence::excluded> {
-  static std::nullptr_t base(const ChunkRows&, std::uint16_t) noexcept { return nullptr; }
-  static bool present(std::nullptr_t, std::uint32_t) noexcept { return true; }
-  static Without<T> at(std::nullptr_t, std::uint32_t) noexcept { return {}; }
-  static Without<T> whole(std::nullptr_t, const ChunkRows&) noexcept { return {}; }
-};
+struct Parameter<With<T>> : FilterParameter<With<T>, T, Presence::required> {};
+template <ComponentType T>
+struct Parameter<Without<T>> : FilterParameter<Without<T>, T, Presence::excluded> {};
 /// Exclusion through ancestors: found row by row.
 template <class Wrapper, class T, Source source_>
 struct AbsentElsewhere : NoTerm {

@@ -512,18 +512,18 @@ Chunk& Storage::restore_chunk(Archetype& archetype, std::uint32_t depth, std::ui
 
 bool Storage::place_ids(const Chunk& chunk, std::uint8_t state) noexcept {
   constexpr std::size_t block = 32;
-  const std::uint64_t waits = 0x80000000u | state, generation = 0xffffffff00000000u;
+  const std::uint64_t waits = 0x80000000u | state;
   const std::span<const Entity> ids(chunk.ids(), chunk.count);
   const auto locator = [&](std::size_t row) { return chunk.number << 10 | static_cast<std::uint32_t>(row); };
   for (std::size_t row = 0; row < ids.size();) {
+    const Entity e = ids[row];
     // Rows that came together have ids in a row: those of a block are compared and written several at a time.
-    if (row + block <= ids.size() && ids[row].index + block <= ids_.indices()) {
-      DirectoryEntry* const entries = ids_.slots() + ids[row].index;
+    if (row + block <= ids.size() && e.index + block <= ids_.indices()) {
+      DirectoryEntry* const entries = ids_.slots() + e.index;
       std::uint64_t differs = 0;
       for (std::size_t i = 0; i < block; ++i) {
-        const std::uint64_t id = ids[row + i].bits();
-        differs |= std::bit_cast<std::uint64_t>(entries[i]) ^ ((id & generation) | waits);
-        differs |= static_cast<std::uint32_t>(id) ^ (ids[row].index + static_cast<std::uint32_t>(i));
+        differs |= locator_of(entries[i], ids[row + i]) ^ waits;
+        differs |= ids[row + i].index ^ (e.index + static_cast<std::uint32_t>(i));
       }
       if (differs == 0) {
         for (std::size_t i = 0; i < block; ++i) entries[i].locator = locator(row + i);
@@ -531,11 +531,8 @@ bool Storage::place_ids(const Chunk& chunk, std::uint8_t state) noexcept {
         continue;
       }
     }
-    const Entity e = ids[row];
-    if (e.index >= ids_.indices()) return false;
-    DirectoryEntry& entry = ids_.slot(e.index);
-    if (entry.generation != e.generation || entry.locator != waits) return false;
-    entry.locator = locator(row++);
+    if (e.index >= ids_.indices() || locator_of(ids_.slot(e.index), e) != waits) return false;
+    ids_.slot(e.index).locator = locator(row++);
   }
   return true;
 }

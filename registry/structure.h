@@ -114,9 +114,14 @@ class Structure {
   std::span<const Entity> doomed(Entity e);
 
  private:
+  /// A child comes to its siblings, or leaves them.
   void link(Entity child, Entity parent, Entity before) {
     hierarchy_.link(child, parent, before);
     names_.child_came(parent);
+  }
+  void unlink(Entity child, Entity parent) {
+    hierarchy_.unlink(child, parent);
+    if (hierarchy_.children(parent) == 0) names_.forget(parent);
   }
   Refusal create(Entity e, const Create& message, const std::byte* payload, const RowSetSpan& rows);
   Refusal destroy(Entity e) {
@@ -157,11 +162,6 @@ class Structure {
   void write(Row row, const RowPlan& plan, const std::byte* payload, bool fresh);
   void write_name(Row row, Text name);
 
-  /// A child leaves its siblings.
-  void unlink(Entity child, Entity parent) {
-    hierarchy_.unlink(child, parent);
-    if (hierarchy_.children(parent) == 0) names_.forget(parent);
-  }
   void give_up_reserved(std::span<const Entity> ids);
   /// An id that is in the list twice; nil if none is.
   Entity named_twice(std::span<const Entity> ids);

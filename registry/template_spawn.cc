@@ -2,6 +2,7 @@
 // so that a refusal leaves nothing behind.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "messages/batch_builder.h"
 #include "registry/structure.h"
@@ -94,13 +95,14 @@ void Structure::plan_blocks(TemplateTable::Entry& entry) {
     above.last_child = i;
     ++above.children;
   }
-  std::vector<std::uint32_t> named(what.size());
-  for (const Template::Node& node : what.nodes().subspan(1)) named[node.parent] += node.name ? 1 : 0;
-  for (std::uint32_t i = 0; i < what.size(); ++i) {
-    const auto left_out = [&](std::uint32_t parent) { return entry.links[parent].children <= Names::left_out_max; };
-    if (named[i] && left_out(i)) entry.unlisted.push_back(i);
+  std::vector<std::uint8_t> left_out(what.size());  // by node: its children's names
+  for (std::uint32_t i = 1; i < what.size(); ++i) {
     const Template::Node& node = what.nodes()[i];
-    if (i && node.name && !left_out(node.parent)) entry.listed.push_back(i);
+    if (!node.name) continue;
+    if (entry.links[node.parent].children > Names::left_out_max)
+      entry.listed.push_back(i);
+    else if (!std::exchange(left_out[node.parent], 1))
+      entry.unlisted.push_back(node.parent);
   }
   for (TemplateTable::Block& block : entry.blocks) {
     const auto pod_slots = static_cast<std::uint16_t>(block.archetype->pod_slots);
