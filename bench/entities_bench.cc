@@ -2,8 +2,8 @@
 #include <malloc.h>
 
 #include "bench/support.h"
-#include "registry/hierarchy.h"
-#include "registry/template_tree.h"
+#include "registry/storage/hierarchy.h"
+#include "registry/templates/template_tree.h"
 
 using namespace muster;
 using namespace bench;

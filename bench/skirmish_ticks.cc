@@ -20,8 +20,8 @@
 
 #include "examples/skirmish/skirmish.h"
 #include "messages/json_writer.h"
+#include "registry/delivery/thread_pool.h"
 #include "registry/entity_registry.h"
-#include "registry/thread_pool.h"
 #include "schema/skirmish.h"
 
 namespace {

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "bench/support.h"
-#include "registry/state.h"
+#include "registry/state/state.h"
 
 using namespace muster;
 using namespace bench;

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "bench/support.h"
-#include "registry/thread_pool.h"
+#include "registry/delivery/thread_pool.h"
 
 using namespace muster;
 using namespace bench;

@@ -83,7 +83,7 @@ constexpr RowSetLayout<Count> row_set_layout(std::uint32_t message_bytes,
 }
 }  // namespace detail
 
-/// A component whose value is a process's own (registry/runtime_type.h).
+/// A component whose value is a process's own (registry/storage/runtime_type.h).
 template <class C>
 concept ValueStays = requires { TypeTraits<C>::runtime; };
 

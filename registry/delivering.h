@@ -6,9 +6,9 @@
 #include <exception>
 #include <string_view>
 
-#include "registry/clock.h"
+#include "registry/handlers/thrown.h"
+#include "registry/observe/clock.h"
 #include "registry/registry_impl.h"
-#include "registry/thrown.h"
 
 namespace muster {
 

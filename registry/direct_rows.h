@@ -1,7 +1,7 @@
 // Creating, giving and taking components, and destroying, one entity at a time, from outside, while nothing waits and nobody
 // is told: the batch is sealed and shown to the sinks, and the row is written by code that knows the component types. The
 // same bytes, ids, rows, versions, counters and receipts as by way of Delivery and Structure, which everything else takes,
-// and the first call with each list of components (registry/row_sites.h). Members of EntityRegistry.
+// and the first call with each list of components (registry/apply/row_sites.h). Members of EntityRegistry.
 #pragma once
 
 #include "registry/entity_registry.h"

@@ -2,9 +2,9 @@
 //
 //   registry.push(orc, Damage{...})
 //     Arena            the message's bytes are appended as an item of a batch            messages/arena.h
-//     InputSink        the sealed batch passes, with its sequence number and author      registry/input_sink.h
-//     Delivery         finds the target's row, calls the handlers in order               registry/delivery.h
-//     Handler          reads and writes components, writes to its Outbox                 registry/signature.h, outbox.h
+//     InputSink        the sealed batch passes, with its sequence number and author      registry/delivery/input_sink.h
+//     Delivery         finds the target's row, calls the handlers in order               registry/delivery/delivery.h
+//     Handler          reads and writes components, writes to its Outbox                 registry/handlers/signature.h, outbox.h
 //     Arena            what handlers pushed waits behind, and is delivered in turn
 //
 // One thread at a time uses a registry; other threads reach it through the inbox. Inside a handler the registry must not
@@ -26,29 +26,31 @@
 #include "messages/arena.h"
 #include "messages/batch_builder.h"
 #include "messages/single_batch.h"
-#include "registry/dynamic_handler.h"
-#include "registry/executor.h"
-#include "registry/figures.h"
-#include "registry/handler_table.h"
-#include "registry/inbox.h"
-#include "registry/input_sink.h"
-#include "registry/manager.h"
-#include "registry/outbox.h"
-#include "registry/receipt.h"
-#include "registry/registry_core.h"
-#include "registry/row_sites.h"
-#include "registry/signature.h"
-#include "registry/state.h"
-#include "registry/structure.h"
-#include "registry/subscription.h"
-#include "registry/template.h"
-#include "registry/trace.h"
-#include "registry/types_known.h"
+#include "registry/apply/manager.h"
+#include "registry/apply/outbox.h"
+#include "registry/apply/receipt.h"
+#include "registry/apply/row_sites.h"
+#include "registry/apply/structure.h"
+#include "registry/apply/template.h"
+#include "registry/delivery/executor.h"
+#include "registry/delivery/inbox.h"
+#include "registry/delivery/input_sink.h"
+#include "registry/delivery/registry_core.h"
+#include "registry/handlers/dynamic_handler.h"
+#include "registry/handlers/handler_table.h"
+#include "registry/handlers/signature.h"
+#include "registry/handlers/subscription.h"
+#include "registry/handlers/types_known.h"
+#include "registry/observe/figures.h"
+#include "registry/observe/trace.h"
 #include "schema/muster.h"
 #include "schema/table.h"
 
 namespace muster {
 
+class StateSink;
+class StateSource;
+struct StateError;
 class TemplateTree;
 
 class EntityRegistry {
@@ -68,7 +70,7 @@ class EntityRegistry {
   void add_type() {
     known().need<T>();
   }
-  /// A runtime component (registry/runtime_type.h) is known at first use too; here it gets a hook that is called for
+  /// A runtime component (registry/storage/runtime_type.h) is known at first use too; here it gets a hook that is called for
   /// every value after a load, and now for those that are there: f(T&, Entity). It may read the registry.
   template <RuntimeType T>
   void add_runtime_type(std::function<void(T&, Entity)> restore = {}) {
@@ -302,7 +304,7 @@ class EntityRegistry {
   // --- handlers ---
 
   /// `handler`: a function or a lambda whose first parameter is the message and whose others are the query (see
-  /// registry/parameters.h). The name orders, journals and finds it; it must be unique per message type unless empty.
+  /// registry/handlers/parameters.h). The name orders, journals and finds it; it must be unique per message type unless empty.
   /// Throws SetupError for a name taken or a contradicting order.
   template <class F>
   [[nodiscard]] Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
@@ -325,7 +327,7 @@ class EntityRegistry {
   /// has its old place.
   void begin_part(std::uint32_t part);
 
-  // --- how a pass is spread over workers, in words (registry/schedule.h); empty where the message has no handlers yet ---
+  // --- how a pass is spread over workers, in words (registry/delivery/schedule.h); empty where the message has no handlers yet ---
 
   /// Passes are spread over its workers from now on, with the same results; null, or one worker: the caller's thread alone.
   /// It must outlive the registry or the next call. Handlers of passes then run on several threads: what they touch besides

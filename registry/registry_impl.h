@@ -3,16 +3,16 @@
 
 #include <map>
 
-#include "registry/delivery.h"
+#include "registry/apply/managers.h"
+#include "registry/apply/structure.h"
+#include "registry/apply/timers.h"
+#include "registry/delivery/delivery.h"
+#include "registry/delivery/gather.h"
+#include "registry/delivery/parallel_pass.h"
 #include "registry/entity_registry.h"
-#include "registry/gather.h"
-#include "registry/managers.h"
-#include "registry/names.h"
-#include "registry/observer.h"
-#include "registry/parallel_pass.h"
-#include "registry/structure.h"
-#include "registry/text_table.h"
-#include "registry/timers.h"
+#include "registry/observe/observer.h"
+#include "registry/storage/names.h"
+#include "registry/storage/text_table.h"
 
 namespace muster {
 
@@ -60,7 +60,7 @@ struct EntityRegistry::Impl {
   /// One input's own messages; not what they cause.
   Receipt deliver_input(const BatchView& batch, InputKind kind, std::uint64_t author, std::uint64_t request);
   /// The oldest batches of `input`, at most so many, type by type, where nobody can tell. False, and nothing done, where
-  /// it is not possible or not worth it (registry/gather.h).
+  /// it is not possible or not worth it (registry/delivery/gather.h).
   bool gather(std::size_t batches_max, Receipt& sum);
   /// The oldest batches of `input`, at most so many, while they are of messages to one entity each that handlers alone
   /// care about. How many. For a registry that is not observed, without causes, and while nobody looks at the receipts

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "registry/delivering.h"
+#include "registry/delivery/schedule.h"
 #include "registry/registry_impl.h"
-#include "registry/schedule.h"
 
 namespace muster {
 
@@ -14,6 +14,12 @@ Subscription EntityRegistry::add_handler(std::unique_ptr<Handler> handler) {
   check_outside();
   const Handler& added = known().handlers().add(std::move(handler), storage().archetypes());
   return Subscription(impl_->self, added.ordinal);
+}
+
+Subscription EntityRegistry::subscribe(std::string name, DynamicShape shape,
+                                       std::function<void(const DynamicCall&)> handler, HandlerOptions options) {
+  return add_handler(
+      make_dynamic_handler(known(), std::move(name), std::move(shape), std::move(handler), std::move(options)));
 }
 
 void EntityRegistry::end_handler(std::uint64_t ordinal) {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "registry/entity_registry.h"
-#include "registry/signature.h"
+#include "registry/handlers/signature.h"
 
 namespace muster {
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "schema/muster.h"
-#include "server/plugins.h"
-#include "server/schema_file.h"
+#include "server/plugins/plugins.h"
+#include "server/plugins/schema_file.h"
 #include "server/server.h"
 #include "server/trace_file.h"
 #include "server/world/world.h"

@@ -5,10 +5,10 @@
 #include <optional>
 #include <random>
 
-#include "server/address_file.h"
-#include "server/desk.h"
-#include "server/listener.h"
-#include "server/plugins.h"
+#include "server/desk/desk.h"
+#include "server/door/address_file.h"
+#include "server/door/listener.h"
+#include "server/plugins/plugins.h"
 #include "server/world/world.h"
 
 namespace muster {

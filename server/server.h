@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "server/server_limits.h"
+#include "server/door/server_error.h"
+#include "server/session/server_limits.h"
 
 namespace muster {
 
@@ -36,12 +36,6 @@ struct ServerOptions {
   /// Those installed in the world: they are told of in Info, and sessions with the right to admin may load them again. Null:
   /// none. `log` is then also called on the world's thread. Must outlive the server.
   Plugins* plugins = nullptr;
-};
-
-/// Why a server could not be set up: a port in use, an address that is not loopback.
-class ServerError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
 };
 
 /// Serves from construction to destruction, on a thread of its own. Constructed, used and destroyed on the world's

@@ -4,7 +4,7 @@
 #include <expected>
 #include <string>
 
-#include "registry/trace.h"
+#include "registry/observe/trace.h"
 
 namespace muster {
 

@@ -4,7 +4,7 @@
 `public_headers.py SOURCE BUILD` prints their paths as they are included. As an install script of Meson (with MESON_* set
 and the generated headers' folder as SOURCE and BUILD) it copies them to PREFIX/include/muster, the faces to
 PREFIX/include/muster itself, so that -IPREFIX/include and -IPREFIX/include/muster find <muster/registry.h> and
-"registry/receipt.h".
+"registry/apply/receipt.h".
 """
 import os
 import pathlib

@@ -6,7 +6,7 @@
 
 #include "examples/guide/guide.h"
 #include "examples/guide/guide_types.h"
-#include "registry/template_tree.h"
+#include "registry/templates/template_tree.h"
 
 namespace guide {
 

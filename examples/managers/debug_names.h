@@ -5,7 +5,7 @@
 
 #include <muster/registry.h>
 
-#include "registry/flat_map.h"
+#include "registry/storage/flat_map.h"
 
 namespace managers {
 

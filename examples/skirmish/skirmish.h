@@ -10,7 +10,7 @@
 // Its managers are those of examples/managers: a grid that finds contacts, and the meshes that the units are drawn with.
 #pragma once
 
-#include "registry/subscription.h"
+#include "registry/handlers/subscription.h"
 
 namespace muster {
 class EntityRegistry;

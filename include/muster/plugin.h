@@ -1,4 +1,4 @@
 // For shared libraries that muster-server loads.
 #pragma once
 
-#include "server/plugin.h"
+#include "server/plugins/plugin.h"

@@ -1,6 +1,7 @@
 // The registry alone: entities, components, handlers, messages. No sockets, no database.
 #pragma once
 
+#include "registry/delivery/thread_pool.h"
 #include "registry/entity_registry.h"
-#include "registry/template_file.h"
-#include "registry/thread_pool.h"
+#include "registry/state/state.h"
+#include "registry/templates/template_file.h"

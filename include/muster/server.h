@@ -1,6 +1,6 @@
 // World, registry and the remote door in one: for programs that serve their world.
 #pragma once
 
-#include "server/plugins.h"
+#include "server/plugins/plugins.h"
 #include "server/server.h"
 #include "server/world/world.h"

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "registry/state.h"
+#include "registry/state/state.h"
 
 namespace muster {
 

@@ -1,5 +1,5 @@
 #include "server/world/world.h"
-#include "registry/thread_pool.h"
+#include "registry/delivery/thread_pool.h"
 
 #include <algorithm>
 #include <atomic>

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "registry/state.h"
+#include "registry/state/state.h"
 #include "schema/descriptor.h"
 #include "server/world/checkpoint_report.h"
 #include "server/world/database.h"

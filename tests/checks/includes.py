@@ -3,6 +3,8 @@
 
     schema <- messages <- registry <- server/world <- server        client: schema and messages only
 
+Inside registry and server the rooms have an order too, below; what lies beside the rooms (the facade) has a place in it.
+
 `includes.py ROOT` checks a tree; `includes.py --self-test` feeds it trees with one violation each.
 """
 import os
@@ -10,6 +12,15 @@ import re
 import tempfile
 
 from source_tree import cpp_files, includes, read, run_check, self_tested, without_comments
+
+# Rooms of a layer, from below to above: each may name those before it. The layer's own name stands for the files beside the rooms.
+ROOMS = {
+    "registry": ["registry/storage", "registry/handlers", "registry/apply", "registry/observe", "registry/delivery", "registry",
+                 "registry/state", "registry/templates"],
+    "server": ["server/plugins", "server/session", "server/desk", "server/door", "server"],
+}
+FILES_MAX = 30  # source files side by side in a folder
+LINES_MAX = 600
 
 # layer -> the layers it may name besides itself. A file belongs to the longest layer its path begins with.
 LAYERS = {
@@ -22,7 +33,6 @@ LAYERS = {
     "client/cpp": ["schema", "messages"],
     "client/import": ["schema", "messages", "client/cpp"],
     "client/cli": ["schema", "messages", "client/cpp", "client/import"],
-    "client/replica": ["schema", "messages", "registry", "client/cpp"],
 }
 EVERYTHING = ("examples", "bench", "tests")  # see all layers, and are seen by none
 
@@ -40,6 +50,40 @@ def layer_of(path):
         return UMBRELLAS.get(path.removeprefix("include/muster/"))
     fitting = [layer for layer in LAYERS if path.startswith(layer + "/")]
     return max(fitting, key=len, default=None)
+
+
+def room_of(path):
+    """(layer, place of its room from below); None where the layer has no rooms."""
+    layer = layer_of(path)
+    if layer not in ROOMS or path.startswith("include/"):
+        return None
+    folder = os.path.dirname(path)
+    return layer, ROOMS[layer].index(folder) if folder in ROOMS[layer] else -1
+
+
+def room_violation(path, name):
+    """What is wrong with `path` naming `name`, both of one layer that has rooms."""
+    here, there = room_of(path), room_of(name)
+    if here and there and here[0] == there[0] and 0 <= here[1] < there[1]:
+        return f'{os.path.dirname(path)} includes "{name}", of a room above it'
+    return None
+
+
+def sizes(root, files):
+    """Folders and files in which a reader loses the way."""
+    count = {}
+    for path in files:
+        if not path.startswith(EVERYTHING):
+            count[os.path.dirname(path)] = count.get(os.path.dirname(path), 0) + 1
+            lines = read(root, path).count("\n")
+            if lines > LINES_MAX:
+                yield f"{path}: has {lines} lines, more than {LINES_MAX}: it is several subjects"
+        room = room_of(path)
+        if room and room[1] < 0:
+            yield f"{path}: {os.path.dirname(path)} is no room of {room[0]}; the rooms are in tests/checks/includes.py"
+    for folder, files_there in sorted(count.items()):
+        if files_there > FILES_MAX:
+            yield f"{folder}: holds {files_there} source files, more than {FILES_MAX}: it needs rooms"
 
 
 def schemas_and_made_headers(root):
@@ -66,6 +110,7 @@ def exists(path, files):
 def violations(root):
     files = set(cpp_files(root))
     every_name = files | set(schemas_and_made_headers(root))
+    yield from sizes(root, sorted(files))
     for path in sorted(files):
         text = read(root, path)
         layer, header = layer_of(path), path.endswith(".h")
@@ -94,6 +139,8 @@ def violations(root):
                     yield f'{where}: {layer} includes "{name}", which belongs to no library'
                 elif target and target != layer and target not in LAYERS[layer]:
                     yield f'{where}: {layer} includes "{name}" of {target}, which is above it'
+                elif wrong := room_violation(path, own):
+                    yield f"{where}: {wrong}"
             if name.startswith(("boost/asio", "boost/beast")):
                 if header and not free:
                     yield f"{where}: Asio is for .cc files; a header that shows it costs every reader seconds"
@@ -105,7 +152,7 @@ def violations(root):
                 yield f"{where}: spdlog is for .cc files of server and client/cli"
             if layer in ("schema", "messages", "registry") and POSIX.search(name):
                 yield f"{where}: {layer} knows no operating system"
-            pool = path == "registry/thread_pool.cc" and name == "thread"  # the one that a host may use or replace
+            pool = path == "registry/delivery/thread_pool.cc" and name == "thread"  # the one that a host may use or replace
             if layer in ("messages", "registry") and INPUT_OUTPUT.search(name) and not pool:
                 yield f"{where}: {layer} does no input or output and starts no threads"
         if header:
@@ -122,7 +169,7 @@ GOOD = {
     "schema/muster.fbs": "",
     "messages/batch.h": HEADER + '#include <vector>\n#include "schema/hash.h"\n#include "schema/muster.h"\n',
     "registry/row.h": HEADER + '// #include "server/session.h" in a comment\n#include "messages/batch.h"\n',
-    "registry/thread_pool.cc": "#include <thread>\n",
+    "registry/delivery/thread_pool.cc": "#include <thread>\n",
     "server/world/file.cc": '#include <sqlite3.h>\n#include "registry/row.h"\n',
     "server/session.cc": '#include <boost/asio.hpp>\n#include <spdlog/spdlog.h>\n#include "server/world/open.h"\n',
     "server/world/open.h": HEADER,
@@ -159,7 +206,7 @@ BAD = [
     ("messages/a.cc", "#include <sys/mman.h>\n", "no operating system"),
     ("registry/a.cc", "#include <fstream>\n", "no input or output"),
     ("registry/a.cc", "#include <thread>\n", "starts no threads"),
-    ("registry/thread_pool.cc", "#include <fstream>\n", "no input or output"),
+    ("registry/delivery/thread_pool.cc", "#include <fstream>\n", "no input or output"),
     ("server/a.h", HEADER + "using namespace std;\n", "`using namespace` in a header"),
     ("server/a.h", "int x;\n", "no #pragma once"),
 ]
@@ -176,12 +223,15 @@ def found_in(tree):
 
 def self_test():
     failures = [f"a tree without violations: {found}" for found in found_in(GOOD)]
-    extra = {"schema/schemac/run.h": HEADER, "server/other.h": HEADER, "tests/support/model.h": HEADER}
+    extra = {"registry/state/made.h": HEADER, "schema/schemac/run.h": HEADER, "server/other.h": HEADER, "tests/support/model.h": HEADER}
     for path, text, message in BAD:
         found = found_in(GOOD | extra | {path: text})
         if len(found) != 1 or message not in found[0]:
             failures.append(f"{path} with {text!r}: expected one violation that says {message!r}, found {found}")
-    return self_tested(len(BAD) + 1, failures)
+    crowded = found_in(GOOD | {f"schema/file_{i}.h": HEADER for i in range(FILES_MAX)})
+    if len(crowded) != 1 or "needs rooms" not in crowded[0]:
+        failures.append(f"a crowded folder: {crowded}")
+    return self_tested(len(BAD) + 2, failures)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@
 #include <optional>
 
 #include "client/cpp/client.h"
-#include "registry/state_format.h"
+#include "registry/state/state.h"
+#include "registry/state/state_format.h"
 #include "server/server.h"
 #include "server/world/world.h"
 #include "tests/end_to_end/socket_tap.h"

@@ -7,12 +7,12 @@
 
 #include "examples/managers/transforms.h"
 #include "messages/batch_builder.h"
-#include "registry/entity_allocator.h"
 #include "registry/entity_registry.h"
-#include "registry/template_file.h"
-#include "registry/template_tree.h"
+#include "registry/storage/entity_allocator.h"
+#include "registry/templates/template_file.h"
+#include "registry/templates/template_tree.h"
+#include "tests/examples/managers/kept_rows.h"
 #include "tests/lineage/lineage.h"
-#include "tests/managers/kept_rows.h"
 #include "tests/registry/death.h"
 
 using namespace muster;

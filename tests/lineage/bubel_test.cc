@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
-#include "registry/template_tree.h"
+#include "registry/templates/template_tree.h"
 #include "tests/lineage/lineage.h"
 
 using namespace muster;

@@ -7,11 +7,11 @@
 
 #include "messages/verifier.h"
 #include "registry/entity_registry.h"
-#include "registry/template_tree.h"
+#include "registry/templates/template_tree.h"
+#include "tests/examples/managers/kept_rows.h"
 #include "tests/lineage/allocations.h"
 #include "tests/lineage/lineage.h"
 #include "tests/lineage/parts.h"
-#include "tests/managers/kept_rows.h"
 
 using namespace muster;
 using namespace lineage;

@@ -9,10 +9,10 @@
 #include "examples/managers/grid.h"
 #include "messages/value_text.h"
 #include "registry/entity_registry.h"
-#include "registry/template_file.h"
+#include "registry/templates/template_file.h"
+#include "tests/examples/managers/kept_rows.h"
 #include "tests/lineage/lineage.h"
 #include "tests/lineage/parts.h"
-#include "tests/managers/kept_rows.h"
 
 using namespace muster;
 using namespace lineage;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "messages/batch_builder.h"
-#include "registry/template_tree.h"
+#include "registry/templates/template_tree.h"
 #include "tests/model/handlers.h"
 #include "tests/model/naive_model.h"
 #include "tests/model/random.h"

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "registry/handler.h"
-#include "registry/template.h"
+#include "registry/apply/template.h"
+#include "registry/handlers/handler.h"
 #include "tests/model/naive_messages.h"
 
 namespace naive {

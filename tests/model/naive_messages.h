@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "registry/receipt.h"
+#include "registry/apply/receipt.h"
 #include "schema/descriptor.h"
 #include "schema/muster.h"
 

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "registry/changes.h"
-#include "registry/input_sink.h"
+#include "registry/delivery/input_sink.h"
+#include "registry/handlers/changes.h"
 #include "tests/model/naive_handler.h"
 #include "tests/model/naive_messages.h"
 #include "tests/model/naive_template.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "registry/receipt.h"
+#include "registry/apply/receipt.h"
 #include "tests/model/naive_messages.h"
 
 namespace naive {

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "registry/state.h"
+#include "registry/state/state.h"
 
 namespace naive {
 

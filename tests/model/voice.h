@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "registry/runtime_type.h"
+#include "registry/storage/runtime_type.h"
 
 namespace naive {
 

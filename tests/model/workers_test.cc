@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
-#include "registry/thread_pool.h"
+#include "registry/delivery/thread_pool.h"
 #include "tests/model/program.h"
 #include "tests/model/settings.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
-#include "registry/template_tree.h"
+#include "registry/templates/template_tree.h"
 #include "tests/registry/game.h"
 
 using namespace muster;

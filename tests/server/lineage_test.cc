@@ -1,7 +1,7 @@
 // What the four systems of docs/lineage.md promise of talking to a running world.
 #include <catch2/catch.hpp>
 
-#include "registry/template_tree.h"
+#include "registry/templates/template_tree.h"
 #include "tests/server/live_world.h"
 
 using namespace muster;

@@ -19,8 +19,8 @@
 #include "client/cpp/client.h"
 #include "messages/verifier.h"
 #include "registry/entity_registry.h"
-#include "server/desk.h"
-#include "server/listener.h"
+#include "server/desk/desk.h"
+#include "server/door/listener.h"
 #include "tests/server/arena.h"
 
 namespace muster::testing {

@@ -8,6 +8,7 @@
 
 #include "examples/skirmish/skirmish.h"
 #include "registry/entity_registry.h"
+#include "registry/state/state.h"
 #include "schema/skirmish.h"
 
 struct Battle {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "registry/thread_pool.h"
+#include "registry/delivery/thread_pool.h"
 #include "tests/skirmish/battle.h"
 
 /// Every pass is spread, however light; compares all hashes after each of `parts`. Returns the last one.

@@ -1,0 +1,172 @@
+// How a handler says what should happen next. Everything goes to the end of the queue, in call order; nothing happens
+// before the handlers of the current message are done.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "messages/arena.h"
+#include "messages/batch_builder.h"
+#include "registry/apply/template.h"
+#include "registry/handlers/subscription.h"
+#include "registry/handlers/types_known.h"
+#include "schema/muster.h"
+#include "schema/table.h"
+
+namespace muster {
+
+class EntityRegistry;
+class Storage;
+class TextTable;
+
+using TimerId = std::uint64_t;
+
+/// A handler's parameter; valid until the handler returns. Never fails: what becomes of a message is seen when it is
+/// delivered, and counted.
+class Outbox {
+ public:
+  template <MessageType M>
+  void push(Entity target, const M& message) {
+    types_.need<M>();
+    arena_.append(target, message);
+  }
+  /// One payload for a span of entities.
+  template <MessageType M>
+  void push(std::span<const Entity> targets, const M& message) {
+    types_.need<M>();
+    arena_.append_shared(targets, message);
+  }
+  /// To everyone who matches.
+  template <MessageType M>
+  void push(const M& message) {
+    types_.need<M>();
+    arena_.append_world(message);
+  }
+  /// A table: to an entity, or (nil) to everyone who matches.
+  template <TableMessageType M>
+    requires NativeTable<M>
+  void push(Entity target, const M& message) {
+    types_.need<M>();
+    arena_.append_table(TypeTraits<M>::id, target, encode(message));
+  }
+  /// `parts`: a mask of SubtreeParts.
+  template <MessageType M>
+  void push_subtree(Entity target, std::uint64_t parts, const M& message) {
+    types_.need<M>();
+    arena_.append_subtree(target, parts, message);
+  }
+  /// Delivered when the registry's clock reaches now + delay.
+  template <MessageType M>
+  TimerId push_after(std::uint64_t delay_ns, Entity target, const M& message) {
+    types_.need<M>();
+    BatchBuilder inner;
+    inner.append(target, message);
+    return append_timed(delay_ns, inner.front());
+  }
+  /// The same to everyone who matches.
+  template <MessageType M>
+  TimerId push_after(std::uint64_t delay_ns, const M& message) {
+    types_.need<M>();
+    BatchBuilder inner;
+    inner.append_world(message);
+    return append_timed(delay_ns, inner.front());
+  }
+  void cancel(TimerId timer) { arena_.append_world(CancelTimer{.timer = timer}); }
+
+  void destroy(Entity target) { arena_.append(target, Destroy{}); }
+  /// Adds or overwrites components.
+  template <ComponentType... Cs>
+  void set(Entity target, const Cs&... components) {
+    (types_.need<Cs>(), ...);
+    arena_.append_rows(target, Set{}, components...);
+  }
+  template <ComponentType C>
+  void remove(Entity target) {
+    arena_.append(target, Remove{.component = TypeTraits<C>::id});
+  }
+  void reparent(Entity target, Entity parent, Entity before = {}) {
+    arena_.append(target, Reparent{.parent = parent, .before = before});
+  }
+  /// The next free suffix is taken where a sibling has the name.
+  void rename(Entity target, std::string_view name);
+
+  /// As EntityRegistry::subscribe; the handler begins when this request's turn comes in the queue. Where its name is taken
+  /// or its order contradicts another's by then it never begins, and a refusal is counted. Handlers are code and not
+  /// state: after a load, who wants this one subscribes it again.
+  template <class F>
+  [[nodiscard]] Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
+  /// Ends a handler when this request's turn comes; until then it is called as before.
+  void end(Subscription subscription);
+  /// Handlers of this name are called, or passed over, from this request's turn on.
+  void enable_handler(std::string_view name, bool enabled);
+
+  /// ns of the registry's clock.
+  std::uint64_t now_ns() const noexcept { return now_ns_; }
+
+ private:
+  friend class EntityRegistry;
+  friend class Spawner;
+  friend class Delivery;
+  friend class ParallelPass;
+  Outbox(BatchWriter& arena, TypesKnown& types, TextTable& texts, std::uint64_t& next_timer,
+         const std::uint64_t& now_ns, const std::shared_ptr<EntityRegistry*>& registry)
+      : arena_(arena), types_(types), texts_(texts), next_timer_(next_timer), now_ns_(now_ns), registry_(registry) {}
+  TimerId append_timed(std::uint64_t delay_ns, BatchView inner);
+  Subscription keep(std::unique_ptr<Handler> handler);
+
+  BatchWriter& arena_;
+  TypesKnown& types_;
+  TextTable& texts_;
+  std::uint64_t& next_timer_;
+  const std::uint64_t& now_ns_;
+  const std::shared_ptr<EntityRegistry*>& registry_;
+};
+
+/// A handler's parameter that creates. It counts as writing the resource "ids": spawning handlers run one after another.
+class Spawner {
+ public:
+  /// The id is final and may be used in messages and fields at once; the entity is alive when its Create is delivered.
+  template <ComponentType... Cs>
+  Entity create(const Cs&... components) {
+    return create_under({}, {}, components...);
+  }
+  /// `name` may be empty; where a sibling has it, the next free suffix is taken.
+  template <ComponentType... Cs>
+  Entity create_under(Entity parent, std::string_view name, const Cs&... components) {
+    (outbox_.types_.need<Cs>(), ...);
+    const Entity made = reserve();
+    outbox_.arena_.append_rows(made, Create{.parent = parent, .name = intern(name), .clash = NameClash::suffix},
+                               components...);
+    return made;
+  }
+  /// A whole tree from a template (registry/apply/template.h); the root gets `root` in place of, or beside, what the template gives
+  /// it. The ids are final. Nil, and nothing sent, where the template is unknown now.
+  template <ComponentType... Cs>
+  Entity spawn(std::string_view what, const SpawnOptions& options = {}, const Cs&... root) {
+    (outbox_.types_.need<Cs>(), ...);
+    Spawn message;
+    if (!prepare(what, options, message)) return {};
+    append_spawn(outbox_.arena_, std::span<const Entity>(ids_), message, root...);
+    return ids_.front();
+  }
+
+ private:
+  friend class EntityRegistry;
+  friend class ParallelPass;
+  Spawner(Storage& storage, Outbox& outbox, const TemplateTable& templates)
+      : storage_(storage), outbox_(outbox), templates_(templates) {}
+  Entity reserve();
+  /// Takes the ids into ids_; false where the template is unknown.
+  bool prepare(std::string_view what, const SpawnOptions& options, Spawn& message);
+  Text intern(std::string_view name);
+
+  Storage& storage_;
+  Outbox& outbox_;
+  const TemplateTable& templates_;
+  std::vector<Entity> ids_;
+};
+
+}  // namespace muster

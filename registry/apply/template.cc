@@ -1,0 +1,125 @@
+#include "registry/apply/template.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "messages/batch_builder.h"
+#include "messages/verifier.h"
+#include "registry/handlers/builtin_messages.h"
+
+namespace muster {
+
+namespace {
+
+constexpr TypeId define_type = TypeTraits<DefineTemplate>::id;
+
+Refusal refuse(RefusalCode code, TypeId type = define_type, FieldId field = 0) noexcept {
+  return {code, {}, type, field};
+}
+
+}  // namespace
+
+std::expected<std::shared_ptr<const Template>, Refusal> Template::read(DefineTemplateView defined, TypesKnown& types) {
+  auto made = std::make_shared<Template>();
+  made->name_ = defined.name();
+  if (const Refusal refusal = made->read_nodes(defined, types); refusal.code != RefusalCode::none)
+    return std::unexpected(refusal);
+  return made;
+}
+
+Refusal Template::read_nodes(DefineTemplateView defined, TypesKnown& types) {
+  if (name_.empty()) return refuse(RefusalCode::bad_name, define_type, hash32("name"));
+  const auto nodes = defined.nodes();
+  const auto count = static_cast<std::uint32_t>(nodes.size());
+  std::vector<std::pair<std::uint32_t, Text>> names;
+  nodes_.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const TemplateNodeView from = nodes[i];
+    Node node;
+    node.parent = from.parent();
+    node.name = text_of(from.name());
+    if (i == 0) {
+      if (node.parent != 0 || node.name) return refuse(RefusalCode::bad_value, define_type, hash32("nodes"));
+    } else {
+      // Pre-order: the parent is the node before, or one of its ancestors.
+      std::uint32_t up = i - 1;
+      while (up != node.parent && up != 0) up = nodes_[up].parent;
+      if (up != node.parent) return refuse(RefusalCode::bad_value, define_type, hash32("nodes"));
+      node.depth = nodes_[up].depth + 1;
+      if (node.name) names.emplace_back(up, node.name);
+    }
+    node.first_component = static_cast<std::uint32_t>(values_.size());
+    TypeId previous = 0;
+    for (const TemplateValueView component : from.components()) {
+      if (const Refusal refusal = read_value(component, true, count, types); refusal.code != RefusalCode::none)
+        return refusal;
+      if (component.type() <= previous) return refuse(RefusalCode::bad_value, component.type());
+      previous = component.type();
+    }
+    node.components = static_cast<std::uint32_t>(values_.size()) - node.first_component;
+    node.first_message = static_cast<std::uint32_t>(values_.size());
+    for (const TemplateValueView message : from.messages())
+      if (const Refusal refusal = read_value(message, false, count, types); refusal.code != RefusalCode::none)
+        return refusal;
+    node.messages = static_cast<std::uint32_t>(values_.size()) - node.first_message;
+    has_messages_ = has_messages_ || node.messages > 0;
+    nodes_.push_back(node);
+  }
+  std::ranges::sort(names);
+  if (std::ranges::adjacent_find(names) != names.end())
+    return refuse(RefusalCode::name_taken, define_type, hash32("nodes"));
+  return {};
+}
+
+Refusal Template::read_value(TemplateValueView from, bool component, std::uint32_t nodes, TypesKnown& types) {
+  const TypeDescriptor* type = types.table().find(from.type());
+  if (!type) return refuse(RefusalCode::unknown_component, from.type());
+  const bool message = type->role == TypeRole::message || type->role == TypeRole::table_message;
+  if (component
+          ? type->role != TypeRole::component || type->id == TypeTraits<Name>::id || type->id == TypeTraits<ChildOf>::id
+          : !message || is_builtin(type->id))
+    return refuse(RefusalCode::bad_value, from.type());
+  if (from.fingerprint() != type->fingerprint) return refuse(RefusalCode::bad_value, from.type());
+  if (component)
+    types.component(type->id);
+  else
+    types.route(type->id);
+  const std::span<const std::byte> bytes = std::as_bytes(from.value());
+  Value value;
+  value.type = type->id;
+  value.table = type->is_table;
+  value.at = static_cast<std::uint32_t>(blocks_.size() * sizeof(Block));
+  value.bytes = static_cast<std::uint32_t>(bytes.size());
+  if (value.table) {
+    BatchBuilder alone;
+    alone.append_table(type->id, {}, bytes);
+    if (!verify_batch(alone.bytes(), types.table(), {.batch_bytes_max = batch_bytes_max}))
+      return refuse(RefusalCode::bad_value, type->id);
+  } else if (!verify_value(bytes, *type, types.table())) {
+    return refuse(RefusalCode::bad_value, type->id);
+  }
+  blocks_.resize(blocks_.size() + (bytes.size() + sizeof(Block) - 1) / sizeof(Block), Block{});
+  if (!bytes.empty()) std::memcpy(reinterpret_cast<std::byte*>(blocks_.data()) + value.at, bytes.data(), bytes.size());
+  if (type->tag) value.bytes = 0;
+
+  value.first_span = static_cast<std::uint32_t>(spans_.size());
+  for (const TemplateSpan& span : from.given()) {
+    if (span.offset > bytes.size() || span.bytes > bytes.size() - span.offset)
+      return refuse(RefusalCode::bad_value, type->id);
+    spans_.push_back(span);
+  }
+  value.spans = static_cast<std::uint32_t>(spans_.size()) - value.first_span;
+  value.first_reference = static_cast<std::uint32_t>(references_.size());
+  for (const TemplateReference& reference : from.references()) {
+    if (value.table || type->tag ||
+        std::ranges::find(type->entity_offsets, reference.offset) == type->entity_offsets.end() ||
+        reference.node >= nodes)
+      return refuse(RefusalCode::bad_value, type->id);
+    references_.push_back(reference);
+  }
+  value.references = static_cast<std::uint32_t>(references_.size()) - value.first_reference;
+  values_.push_back(value);
+  return {};
+}
+
+}  // namespace muster

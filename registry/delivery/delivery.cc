@@ -1,0 +1,509 @@
+#include "registry/delivery/delivery.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include <flatbuffers/flatbuffers.h>
+
+#include "registry/delivery/parallel_pass.h"
+#include "registry/handlers/ask_ahead.h"
+#include "registry/handlers/item_loops.h"
+#include "registry/observe/clock.h"
+#include "registry/storage/fatal.h"
+
+namespace muster {
+
+namespace {
+
+std::string_view text_in(std::span<const std::byte> table) noexcept {
+  const auto* root = flatbuffers::GetRoot<flatbuffers::Table>(table.data());
+  const auto* text = root->GetPointer<const flatbuffers::String*>(4);
+  return text ? std::string_view(text->c_str(), text->size()) : std::string_view{};
+}
+
+}  // namespace
+
+void Delivery::note(const Refusal& refusal, Receipt& receipt) const noexcept {
+  if (receipt.refused++ == 0) receipt.refusal = refusal;
+}
+
+bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_t messages_max, Receipt& receipt) {
+  const BatchHeader& header = batch.header();
+  if (header.kind == BatchKind::timed) {
+    const TimerId id = batch.timer() ? batch.timer() : next_timer_++;
+    if (header.argument <= now_ns_)
+      cascade_.append_batch(batch.inner());
+    else if (!timers_.add(id, batch)) {
+      note({RefusalCode::bad_value, {}, header.type}, receipt);
+      return true;
+    }
+    ++receipt.handled;
+    return true;
+  }
+  MessageRoute* route = types_.route(header.type);
+  require(route, "a message of a type that the registry does not know was delivered unverified");
+  const std::uint32_t begin = cursor.message;
+  switch (header.kind) {
+    case BatchKind::shared:
+      begin_message();
+      if (is_tree(header.type))
+        tree(batch, *route, {reinterpret_cast<const Entity*>(batch.shared_targets()), header.count}, batch.payload(0),
+             receipt);
+      else if (route->builtin)
+        builtin_span(batch, *route, receipt);
+      else
+        to_span(*route, {reinterpret_cast<const Entity*>(batch.shared_targets()), header.count}, batch.payload(0),
+                header.payload_bytes, false, receipt);
+      return true;
+    case BatchKind::each: {
+      const std::uint32_t end =
+          begin + static_cast<std::uint32_t>(std::min<std::uint64_t>(header.count - begin, messages_max));
+      each(batch, *route, begin, end, receipt);
+      cursor.message = end;
+      return end == header.count;
+    }
+    case BatchKind::subtree: {
+      const std::uint32_t end =
+          begin + static_cast<std::uint32_t>(std::min<std::uint64_t>(header.count - begin, messages_max));
+      for (std::uint32_t i = begin; i < end; ++i) {
+        begin_message();
+        if (is_structural(header.type)) {
+          note({RefusalCode::bad_value, batch.target(i), header.type}, receipt);
+          continue;
+        }
+        to_subtree(*route, batch.target(i), header.argument, batch.payload(i), header.payload_bytes, false, receipt);
+      }
+      cursor.message = end;
+      return end == header.count;
+    }
+    case BatchKind::world: {
+      const std::uint32_t end =
+          begin + static_cast<std::uint32_t>(std::min<std::uint64_t>(header.count - begin, messages_max));
+      for (std::uint32_t i = begin; i < end; ++i) {
+        begin_message();
+        if (refused_as_pass(*route, receipt)) continue;
+        if (is_builtin(header.type) && !builtin_world(*route, batch.payload(i), {}, receipt)) continue;
+        to_world(*route, const_cast<std::byte*>(batch.payload(i)), receipt);
+      }
+      cursor.message = end;
+      return end == header.count;
+    }
+    case BatchKind::table: {
+      const std::byte* at = batch.body() + cursor.offset;
+      for (std::uint64_t left = messages_max; cursor.message < header.count && left > 0; --left, ++cursor.message) {
+        TableItem item = table_item(batch, at);
+        at = item.next;
+        begin_message();
+        const auto* bytes = reinterpret_cast<const std::byte*>(&item.table);
+        if (header.argument)
+          to_subtree(*route, item.target, header.argument, bytes, sizeof(std::span<const std::byte>), true, receipt);
+        else if (item.target)
+          to_entity(*route, item.target, &item.table, receipt);
+        else if (!refused_as_pass(*route, receipt) &&
+                 (!is_builtin(header.type) || builtin_world(*route, nullptr, item.table, receipt)))
+          to_world(*route, &item.table, receipt);
+      }
+      cursor.offset = static_cast<std::size_t>(at - batch.body());
+      return cursor.message == header.count;
+    }
+    case BatchKind::timed: break;
+  }
+  return true;
+}
+
+void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
+  const Storage& storage = context_.storage;
+  const std::byte* const end = run.first + std::size_t{run.count} * run.bytes;
+  // What a run pushes must name each message apart.
+  const bool one_by_one = !route.whole_runs || cascade_.causes();
+  if (route.active.empty() && !one_by_one) {
+    const std::uint32_t alive = detail::count_alive(storage, run);
+    receipt.unhandled += alive;
+    receipt.dead += run.count - alive;
+    return;
+  }
+  if (one_by_one) {
+    for (const std::byte* item = run.first; item != end; item += run.bytes) {
+      begin_message();
+      to_entity(route, detail::target_of(item), const_cast<std::byte*>(item + run.offset), receipt);
+    }
+    return;
+  }
+  if (route.active.size() == 1) {
+    const ItemCounts counts = call(*route.active.front(), run);
+    receipt.handled += counts.handled;
+    receipt.dead += counts.dead;
+    receipt.unhandled += run.count - counts.handled - counts.dead;
+    return;
+  }
+  // Who is alive and has somebody does not change while a run is delivered: structure changes are queued.
+  for (const std::byte* item = run.first; item != end; item += run.bytes)
+    count_target(route, detail::target_of(item), receipt);
+  for (const Handler* handler : route.active) call(*handler, run);
+}
+
+void run_several(RunContext& context, const CallSite& site, void* message, Chunk& chunk, std::uint32_t row) {
+  context.delivery->several(*site.route, message, chunk, row);
+}
+
+void Delivery::several(MessageRoute& route, void* message, Chunk& chunk, std::uint32_t row) {
+  if (route.writes_message && !route.type->is_table) {
+    const auto* payload = static_cast<const std::byte*>(message);
+    scratch_.assign(payload, payload + route.type->size);
+    message = scratch_.data();
+  }
+  one(route, {&chunk, row}, message);
+}
+
+void Delivery::one(MessageRoute& route, Row row, void* message) {
+  for (const Handler* handler : route.active)
+    if (const std::uint16_t* columns = handler->columns(*row.chunk->archetype))
+      if (call(*handler, message, *row.chunk, row.row, row.row + 1, columns)) return;
+}
+
+void Delivery::to_span(MessageRoute& route, std::span<const Entity> targets, const std::byte* payload,
+                       std::uint32_t bytes, bool table, Receipt& receipt) {
+  for (const Entity target : targets) count_target(route, target, receipt);
+  // A copy per target where a handler may change or end it: the handlers after it see that.
+  const bool copies = route.writes_message && !table;
+  std::vector<std::uint8_t>& ended = ended_;
+  ended.assign(copies || route.writes_message ? targets.size() : 0, 0);
+  if (copies) {
+    scratch_.resize(targets.size() * bytes);
+    for (std::size_t i = 0; i < targets.size(); ++i) std::memcpy(scratch_.data() + i * bytes, payload, bytes);
+  }
+  for (const Handler* handler : route.active) {
+    const Observer::Scope timed(observer_, *handler);
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (!ended.empty() && ended[i]) continue;
+      const Row row = context_.storage.find(targets[i]);
+      const std::uint16_t* columns = row ? handler->columns(*row.chunk->archetype) : nullptr;
+      if (!columns) continue;
+      void* message = copies ? scratch_.data() + i * bytes : const_cast<std::byte*>(payload);
+      if (call(*handler, message, *row.chunk, row.row, row.row + 1, columns) && !ended.empty()) ended[i] = 1;
+    }
+  }
+}
+
+void Delivery::to_subtree(MessageRoute& route, Entity target, std::uint64_t parts, const std::byte* payload,
+                          std::uint32_t bytes, bool table, Receipt& receipt) {
+  if (!context_.storage.alive(target)) {
+    ++receipt.dead;
+    return;
+  }
+  const Hierarchy& hierarchy = structure_.hierarchy();
+  std::vector<Entity> targets;
+  targets.swap(targets_);
+  targets.clear();
+  if (parts & subtree_ancestors) {
+    for (Entity up = hierarchy.parent(target); up; up = hierarchy.parent(up)) targets.push_back(up);
+    std::ranges::reverse(targets);
+  }
+  if (parts & subtree_descendants) {
+    const auto self = static_cast<std::ptrdiff_t>(targets.size());
+    hierarchy.subtree(target, targets);
+    if (!(parts & subtree_self)) targets.erase(targets.begin() + self);
+  } else if (parts & subtree_self) {
+    targets.push_back(target);
+  }
+  to_span(route, targets, payload, bytes, table, receipt);
+  targets.swap(targets_);
+}
+
+bool Delivery::refused_as_pass(const MessageRoute& route, Receipt& receipt) const noexcept {
+  if (!is_structural(route.type->id) && !route.writes_message) return false;
+  note({RefusalCode::bad_value, {}, route.type->id}, receipt);
+  return true;
+}
+
+bool Delivery::over_world(const Handler& handler, void* message) {
+  if (handler.options.on_begin) {
+    context_.running = &handler;
+    const bool begins = handler.options.on_begin();
+    context_.running = nullptr;
+    if (!begins) return false;
+  }
+  const Observer::Scope timed(observer_, handler);
+  rows_of_world(handler, message);
+  return true;
+}
+
+void Delivery::rows_of_world(const Handler& handler, void* message) {
+  if (handler.once) {
+    call(handler, message, no_chunk(), 0, 1, nullptr);
+    return;
+  }
+  each_chunk(handler, context_.storage.depths(), [&](Chunk& chunk, const std::uint16_t* columns) {
+    call(handler, message, chunk, 0, chunk.count, columns);
+  });
+}
+
+bool Delivery::call_counted(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
+                            const std::uint16_t* columns) {
+  const bool timed = observer_->times_single(handler);
+  observer_->add_rows(handler, end - begin);
+  if (!timed) return call_uncounted(handler, message, chunk, begin, end, columns);
+  const std::uint64_t from = steady_ns();
+  const bool consumed = call_uncounted(handler, message, chunk, begin, end, columns);
+  observer_->add_single(handler, from, steady_ns());
+  return consumed;
+}
+
+void Delivery::to_world(MessageRoute& route, void* message, Receipt& receipt) {
+  bool called = is_builtin(route.type->id);
+  if (observer_) [[unlikely]]
+    observer_->next_call();
+  if (!parallel_) {
+    for (const Handler* handler : route.active) called |= over_world(*handler, message);
+  } else if (!parallel_->deliver(route, message, called)) {
+    for (Handler* handler : route.active) {
+      const std::uint64_t begin = steady_ns();
+      called |= over_world(*handler, message);
+      ParallelPass::learn(*handler, ParallelPass::rows_of(*handler), ns_since(begin));
+    }
+  }
+  ++(called ? receipt.handled : receipt.unhandled);
+}
+
+bool run_observed(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
+                  std::uint32_t end, const std::uint16_t* columns, std::vector<std::byte>& before,
+                  BatchWriter& changed) {
+  bool consumed = false;
+  const std::uint32_t step = handler.whole_rows ? end - begin : 1;
+  for (std::uint32_t row = begin; row < end; row += step) {
+    before.clear();
+    for (const Observed& observed : handler.observed) {
+      const std::uint16_t slot = columns[observed.column];
+      if (slot >= chunk.archetype->pod_slots) continue;  // absent, or no bytes to compare
+      const std::size_t size = chunk.archetype->slot_types[slot]->size;
+      const std::byte* at = chunk.slots()[slot].data + row * size;
+      before.insert(before.end(), at, at + step * size);
+    }
+    consumed = handler.rows(context, handler, message, chunk, row, row + step, columns);
+    const std::byte* was = before.data();
+    for (const Observed& observed : handler.observed) {
+      const std::uint16_t slot = columns[observed.column];
+      if (slot >= chunk.archetype->pod_slots) continue;  // absent, or no bytes to compare
+      const std::size_t size = chunk.archetype->slot_types[slot]->size;
+      for (std::uint32_t i = row; i < row + step; ++i, was += size)
+        if (std::memcmp(was, chunk.slots()[slot].data + i * size, size) != 0)
+          changed.append(chunk.ids()[i], ComponentChanged{.component = observed.component});
+    }
+  }
+  return consumed;
+}
+
+void Delivery::follow(ChangeKind kind, Entity e, TypeId component) {
+  MessageRoute* route = types_.handlers().follower(kind, component);
+  if (!route) return;
+  ComponentChanged message{.component = component};
+  one(*route, context_.storage.find(e), &message);
+}
+
+void Delivery::foresee(const BatchView& batch, Row row, const std::byte* payload) {
+  changes_.clear();
+  if (!types_.handlers().follows()) return;
+  const Archetype& archetype = *row.chunk->archetype;
+  const auto value = [&](TypeId type) -> const std::byte* {
+    const std::uint16_t slot = archetype.column(type);
+    return slot == no_column ? nullptr : row.at(slot, archetype.slot_types[slot]->size);
+  };
+  const auto note_rows = [&] {
+    for (const RowSetEntry& entry : batch.row_set()) {
+      if (!archetype.has(entry.type))
+        changes_.emplace_back(ChangeKind::added, entry.type);
+      else if (const StoredType* type = context_.storage.component(entry.type);
+               type && type->saved_size() && std::memcmp(value(entry.type), payload + entry.offset, type->size) != 0)
+        changes_.emplace_back(ChangeKind::changed, entry.type);
+    }
+  };
+  const auto note_field = [&](const SetField& set) {
+    const StoredType* type = context_.storage.component(set.component);
+    const FieldPlace* place = type ? types_.table().place(*type->descriptor, set.field) : nullptr;
+    const std::byte* at = value(set.component);
+    if (place && at && type->saved_size() && set.bytes <= set.value.size() && place->offset + set.bytes <= type->size &&
+        std::memcmp(at + place->offset, set.value.data(), set.bytes) != 0)
+      changes_.emplace_back(ChangeKind::changed, set.component);
+  };
+  switch (batch.type()) {
+    case TypeTraits<Set>::id: note_rows(); break;
+    case TypeTraits<SetField>::id: {
+      SetField set;
+      std::memcpy(&set, payload, sizeof set);
+      note_field(set);
+      break;
+    }
+    case TypeTraits<SetFieldIf>::id: {
+      SetFieldIf set;
+      std::memcpy(&set, payload, sizeof set);
+      note_field(set.set);
+      break;
+    }
+    case TypeTraits<Rename>::id: {
+      Rename rename;
+      std::memcpy(&rename, payload, sizeof rename);
+      constexpr TypeId name = TypeTraits<Name>::id;
+      if (!rename.name) break;  // it goes: told before
+      if (!archetype.has(name))
+        changes_.emplace_back(ChangeKind::added, name);
+      else if (structure_.name_of(row.chunk->ids()[row.row]) != rename.name)
+        changes_.emplace_back(ChangeKind::changed, name);
+      break;
+    }
+    default: break;
+  }
+}
+
+void Delivery::tell(MessageRoute& route, Entity target, const std::byte* payload, std::uint32_t bytes) {
+  if (route.active.empty()) return;
+  if (route.writes_message) {
+    scratch_.assign(payload, payload + bytes);
+    payload = scratch_.data();
+  }
+  one(route, context_.storage.find(target), const_cast<std::byte*>(payload));
+}
+
+void Delivery::builtin_span(const BatchView& batch, MessageRoute& route, Receipt& receipt) {
+  const std::span targets(reinterpret_cast<const Entity*>(batch.shared_targets()), batch.count());
+  const TypeId type = batch.type();
+  if (type == TypeTraits<Create>::id && !is_watched(route)) {
+    targets_.clear();
+    if (structure_.create_many(targets, batch.payload(0), batch.row_set(), targets_)) {
+      for (const Entity e : targets_) note({RefusalCode::id_not_granted, e}, receipt);
+      receipt.handled += static_cast<std::uint32_t>(targets.size() - targets_.size());
+      return;
+    }
+  }
+  if (type == TypeTraits<Destroy>::id && !is_watched(route)) {
+    const std::uint32_t handled = structure_.destroy_many(targets);
+    receipt.handled += handled;
+    receipt.dead += static_cast<std::uint32_t>(targets.size()) - handled;
+    return;
+  }
+  for (const Entity e : targets) builtin(batch, route, e, batch.payload(0), receipt);
+}
+
+void Delivery::builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload,
+                       Receipt& receipt) {
+  const TypeId type = batch.type();
+  if (is_tree(type)) return tree(batch, route, {&target, 1}, payload, receipt);
+  const bool creates = type == TypeTraits<Create>::id;
+  if (!creates && !context_.storage.alive(target)) {
+    ++receipt.dead;
+    return;
+  }
+  if (!is_watched(route) && type != TypeTraits<ComponentChanged>::id) [[likely]] {
+    const std::span<const RowSetEntry> rows = batch.row_set();
+    const Refusal refusal = structure_.apply(type, target, payload, rows);
+    if (refusal.code != RefusalCode::none)
+      note(refusal, receipt);
+    else
+      ++receipt.handled;
+    return;
+  }
+  if (type == TypeTraits<ComponentChanged>::id) {
+    ComponentChanged changed;
+    std::memcpy(&changed, payload, sizeof changed);
+    ++receipt.handled;
+    const Row row = context_.storage.find(target);
+    if (row.chunk->archetype->has(changed.component)) follow(ChangeKind::changed, target, changed.component);
+    return;
+  }
+  const bool follows = types_.handlers().follows();
+  if (type == TypeTraits<Destroy>::id && (follows || !route.active.empty() || !deactivated_->active.empty())) {
+    const std::span<const Entity> doomed = structure_.doomed(target);
+    targets_.assign(doomed.begin(), doomed.end());
+    if (!deactivated_->active.empty()) tell_doomed(targets_);
+    for (const Entity e : targets_) {
+      tell(route, e, payload, batch.header().payload_bytes);
+      if (follows)
+        for (const TypeId component : context_.storage.find(e).chunk->archetype->types)
+          follow(ChangeKind::removed, e, component);
+    }
+  }
+  if (follows && type == TypeTraits<Remove>::id) {
+    Remove remove;
+    std::memcpy(&remove, payload, sizeof remove);
+    if (remove.component != TypeTraits<ChildOf>::id &&
+        context_.storage.find(target).chunk->archetype->has(remove.component))
+      follow(ChangeKind::removed, target, remove.component);
+  }
+  if (follows && type == TypeTraits<Rename>::id) {
+    Rename rename;
+    std::memcpy(&rename, payload, sizeof rename);
+    if (!rename.name && structure_.name_of(target)) follow(ChangeKind::removed, target, TypeTraits<Name>::id);
+  }
+  if (follows && !creates)
+    foresee(batch, context_.storage.find(target), payload);
+  else
+    changes_.clear();
+  const Refusal refusal = structure_.apply(type, target, payload, batch.row_set());
+  if (refusal.code != RefusalCode::none) {
+    note(refusal, receipt);
+    return;
+  }
+  ++receipt.handled;
+  if (type == TypeTraits<Destroy>::id) return;
+  tell(route, target, payload, batch.header().payload_bytes);
+  if (creates && !(activated_->active.empty() && loaded_->active.empty())) tell_created(target);
+  if (!follows) return;
+  if (creates) follow_created(target);
+  for (const auto& [kind, component] : changes_) follow(kind, target, component);
+}
+
+bool Delivery::builtin_world(MessageRoute& route, const std::byte* payload, std::span<const std::byte> table,
+                             Receipt& receipt) {
+  switch (route.type->id) {
+    case TypeTraits<Grant>::id: {
+      Grant grant;
+      std::memcpy(&grant, payload, sizeof grant);
+      structure_.grant(grant);
+      return true;
+    }
+    case TypeTraits<ReturnGrant>::id: {
+      ReturnGrant grant;
+      std::memcpy(&grant, payload, sizeof grant);
+      structure_.return_grant(grant);
+      return true;
+    }
+    case TypeTraits<EnableHandler>::id: {
+      EnableHandler enable;
+      std::memcpy(&enable, payload, sizeof enable);
+      types_.handlers().enable(Text{enable.name}, enable.enabled);
+      return true;
+    }
+    case TypeTraits<HandlerRequest>::id: {
+      HandlerRequest request;
+      std::memcpy(&request, payload, sizeof request);
+      if (request.ends) {
+        types_.handlers().end(request.ordinal);
+        return true;
+      }
+      try {
+        types_.handlers().begin(request.ordinal, context_.storage.archetypes());
+      } catch (const SetupError&) {  // its name is taken, or its order contradicts another's
+        note({RefusalCode::name_taken, {}, TypeTraits<HandlerRequest>::id, 0}, receipt);
+        return false;
+      }
+      return true;
+    }
+    case TypeTraits<CancelTimer>::id: {
+      CancelTimer cancel;
+      std::memcpy(&cancel, payload, sizeof cancel);
+      timers_.cancel(cancel.timer);
+      return true;
+    }
+    case TypeTraits<InternText>::id:
+    case TypeTraits<DefineTemplate>::id: {
+      const Refusal refusal =
+          route.type->id == TypeTraits<InternText>::id ? structure_.intern(text_in(table)) : structure_.define(table);
+      if (refusal.code == RefusalCode::none) return true;
+      note(refusal, receipt);
+      return false;
+    }
+    default: return true;
+  }
+}
+
+}  // namespace muster

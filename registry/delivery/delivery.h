@@ -1,0 +1,241 @@
+// Takes a batch to its handlers. Run to completion: a message is handled by all its handlers, in order, before the next
+// one is; where nobody can tell, a run of messages goes through one handler after another instead.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "messages/batch.h"
+#include "messages/causes.h"
+#include "registry/apply/outbox.h"
+#include "registry/apply/receipt.h"
+#include "registry/apply/structure.h"
+#include "registry/apply/timers.h"
+#include "registry/handlers/item_loops.h"
+#include "registry/handlers/turn.h"
+#include "registry/observe/observer.h"
+
+namespace muster {
+
+/// How far a batch has been delivered: budgets count messages, not batches.
+struct BatchCursor {
+  std::uint32_t message = 0;
+  std::size_t offset = 0;  ///< of tables: where the next item begins in the body
+};
+
+class ParallelPass;
+
+/// Calls a handler whose writes somebody follows: row by row, with a look before and after. ComponentChanged goes to
+/// `changed`, behind what the handler pushed for the row. `before` is scratch memory.
+bool run_observed(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
+                  std::uint32_t end, const std::uint16_t* columns, std::vector<std::byte>& before,
+                  BatchWriter& changed);
+
+class Delivery {
+ public:
+  Delivery(RunContext context, TypesKnown& types, Structure& structure, Timers& timers, std::uint64_t& next_timer,
+           const std::uint64_t& now_ns, BatchWriter& cascade)
+      : context_(context),
+        types_(types),
+        structure_(structure),
+        timers_(timers),
+        next_timer_(next_timer),
+        now_ns_(now_ns),
+        cascade_(cascade) {
+    context_.delivery = this;
+  }
+
+  /// Delivers at most `messages_max` messages from the cursor on and moves it. True when the batch is done. A batch to
+  /// a span counts as one message. Adds to the receipt.
+  bool deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_t messages_max, Receipt& receipt);
+  /// Messages [begin, end) of a batch of kind each.
+  void each(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end, Receipt& receipt) {
+    if (!route.builtin) [[likely]]
+      return items(batch, route, begin, end, receipt);
+    for (std::uint32_t i = begin; i < end; ++i) {
+      begin_message();
+      builtin(batch, route, batch.target(i), batch.payload(i), receipt);
+    }
+  }
+  /// POD messages to one entity each, [begin, end) of a batch of kind each. Not for those that the registry acts on.
+  void items(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end, Receipt& receipt) {
+    const BatchHeader& header = batch.header();
+    items(route, {batch.item(begin), end - begin, header.item_bytes, header.payload_offset}, receipt);
+  }
+  void items(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
+    if (is_few(run) && !cascade_.causes()) return few(route, run, receipt);
+    long_run(route, run, receipt);
+  }
+  /// So few go message by message, which is what a run has to be like: to begin one costs more. Not where causes are recorded.
+  static bool is_few(const ItemRun& run) noexcept { return run.count - 1 < few_max; }
+  static constexpr std::uint32_t few_max = 4;
+  [[gnu::always_inline]] void few(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
+    if (route.few_bytes == run.bytes) [[likely]] {
+      const ItemCounts counts = few_straight(context_, route, run.first, run.count);
+      receipt.handled += counts.handled;
+      receipt.dead += counts.dead;
+      receipt.unhandled += run.count - counts.handled - counts.dead;
+      return;
+    }
+    const std::byte* at = run.first;
+    for (std::uint32_t left = run.count; left != 0; --left, at += run.bytes)
+      to_entity(route, detail::target_of(at), const_cast<std::byte*>(at + run.offset), receipt);
+  }
+  /// Where items are as long as the route's `few` wants them.
+  [[gnu::always_inline]] static ItemCounts few_straight(RunContext& context, const MessageRoute& route,
+                                                        const std::byte* first, std::uint32_t count) {
+    context.running = route.few_handler;
+    const ItemCounts counts = route.few(context, *route.few_handler, first, count);
+    context.running = nullptr;
+    return counts;
+  }
+  /// One message of a type that the registry acts on.
+  void builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload, Receipt& receipt);
+  /// All handlers of one message for one row.
+  void several(MessageRoute& route, void* message, Chunk& chunk, std::uint32_t row);
+  /// Numbers messages from now on as those of this input, for the causes of what handlers push.
+  void number_messages(std::uint64_t sequence) noexcept { number_ = sequence << cause_place_bits; }
+  /// Of the message that comes next; 0 where causes are not recorded.
+  std::uint64_t next_number() const noexcept { return cascade_.causes() ? number_ : 0; }
+  /// Before each message: it is the cause of what is pushed from now on.
+  void begin_message() noexcept {
+    if (!cascade_.causes()) [[likely]]
+      return;
+    cascade_.set_cause(number_);
+    if ((number_ & cause_place_max) != cause_place_max) ++number_;
+  }
+  RunContext& context() noexcept { return context_; }
+  /// Makes the messages known that tell entities of their own lives.
+  void know_lifecycle();
+  /// Who is being called right now, for error texts; null outside handlers.
+  const Handler* running() const noexcept { return context_.running ? context_.running : running_here(); }
+  /// Spreads passes over workers; null: one worker.
+  void set_parallel(ParallelPass* parallel) noexcept { parallel_ = parallel; }
+  /// Counts and times calls; null: nobody does. Call sites must agree: HandlerTable::observe_calls.
+  void set_observer(Observer* observer) noexcept { observer_ = observer; }
+
+ private:
+  void long_run(MessageRoute& route, const ItemRun& run, Receipt& receipt);
+  void one(MessageRoute& route, Row row, void* message);
+  [[gnu::always_inline]] void to_entity(MessageRoute& route, Entity target, void* message, Receipt& receipt) {
+    const Row row = context_.storage.find(target);
+    if (!row) {
+      ++receipt.dead;
+      return;
+    }
+    const CallSite& site = route.calls[row.chunk->archetype_number];
+    if (!site.run) {
+      ++receipt.unhandled;
+      return;
+    }
+    ++receipt.handled;
+    context_.running = site.handler;
+    site.run(context_, site, message, *row.chunk, row.row);
+    context_.running = nullptr;
+  }
+  /// What becomes of a message for this target: dead, handled or unhandled.
+  void count_target(const MessageRoute& route, Entity target, Receipt& receipt) const noexcept {
+    const Row row = context_.storage.find(target);
+    if (!row)
+      ++receipt.dead;
+    else if (route.somebody(*row.chunk))
+      ++receipt.handled;
+    else
+      ++receipt.unhandled;
+  }
+  void to_span(MessageRoute& route, std::span<const Entity> targets, const std::byte* payload, std::uint32_t bytes,
+               bool table, Receipt& receipt);
+  void to_world(MessageRoute& route, void* message, Receipt& receipt);
+  /// One handler of a pass. False: its on_begin said no.
+  bool over_world(const Handler& handler, void* message);
+  void rows_of_world(const Handler& handler, void* message);
+  void to_subtree(MessageRoute& route, Entity target, std::uint64_t parts, const std::byte* payload,
+                  std::uint32_t bytes, bool table, Receipt& receipt);
+  /// Handlers that change or end a message work on a target's copy; everyone who matches has none. Such a pass, and one of
+  /// a structural message, is refused whole.
+  bool refused_as_pass(const MessageRoute& route, Receipt& receipt) const noexcept;
+  /// Whether anybody follows how entities come, go or change.
+  bool is_watched(const MessageRoute& route) const noexcept {
+    return types_.handlers().follows() || !route.active.empty() || !activated_->active.empty() ||
+           !loaded_->active.empty() || !deactivated_->active.empty();
+  }
+  /// Create or Destroy to a span.
+  void builtin_span(const BatchView& batch, MessageRoute& route, Receipt& receipt);
+  /// The handlers of a structural message, on a copy where one of them changes it.
+  void tell(MessageRoute& route, Entity target, const std::byte* payload, std::uint32_t bytes);
+  /// What the registry does itself with a message to the world. False where it refused it: then nobody else hears of it.
+  bool builtin_world(MessageRoute& route, const std::byte* payload, std::span<const std::byte> table, Receipt& receipt);
+  bool call(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
+            const std::uint16_t* columns) {
+    if (observer_) [[unlikely]]
+      return call_counted(handler, message, chunk, begin, end, columns);
+    return call_uncounted(handler, message, chunk, begin, end, columns);
+  }
+  bool call_counted(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
+                    const std::uint16_t* columns);
+  bool call_uncounted(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
+                      const std::uint16_t* columns) {
+    if (!handler.observed.empty()) [[unlikely]]
+      return call_observed(handler, message, chunk, begin, end, columns);
+    context_.running = &handler;
+    const bool consumed = handler.rows(context_, handler, message, chunk, begin, end, columns);
+    context_.running = nullptr;
+    return consumed;
+  }
+  bool call_observed(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
+                     const std::uint16_t* columns) {
+    context_.running = &handler;
+    const bool consumed = run_observed(context_, handler, message, chunk, begin, end, columns, before_, cascade_);
+    context_.running = nullptr;
+    return consumed;
+  }
+  /// Calls who follows a change of one entity's component.
+  void follow(ChangeKind kind, Entity e, TypeId component);
+  void follow_created(Entity e) {
+    for (const TypeId component : context_.storage.find(e).chunk->archetype->types)
+      follow(ChangeKind::added, e, component);
+  }
+  /// Those components of a Set, SetField or Rename that will come or change; `changes_` is filled.
+  void foresee(const BatchView& batch, Row row, const std::byte* payload);
+  ItemCounts call(const Handler& handler, const ItemRun& run) {
+    const Observer::Scope timed(observer_, handler);
+    context_.running = &handler;
+    const ItemCounts counts = handler.items(context_, handler, run);
+    context_.running = nullptr;
+    if (observer_) [[unlikely]]
+      observer_->add_rows(handler, counts.handled);
+    return counts;
+  }
+  // --- registry/delivery/template_delivery.cc ---
+  /// Spawn and MergeTemplate: one message for a whole tree, or several trees.
+  void tree(const BatchView& batch, MessageRoute& route, std::span<const Entity> ids, const std::byte* payload,
+            Receipt& receipt);
+  void initial_messages(const Template& what, std::span<const Entity> ids);
+  void tell_created(Entity e);
+  void tell_doomed(std::span<const Entity> doomed);
+
+  void note(const Refusal& refusal, Receipt& receipt) const noexcept;
+
+  RunContext context_;
+  TypesKnown& types_;
+  Structure& structure_;
+  Timers& timers_;
+  std::uint64_t& next_timer_;
+  const std::uint64_t& now_ns_;
+  BatchWriter& cascade_;
+  ParallelPass* parallel_ = nullptr;
+  Observer* observer_ = nullptr;
+  std::uint64_t number_ = 0;  // of the next message: as in messages/causes.h
+  MessageRoute* activated_ = nullptr;
+  MessageRoute* loaded_ = nullptr;
+  MessageRoute* deactivated_ = nullptr;
+  std::vector<std::byte> scratch_;
+  std::vector<Entity> targets_;
+  std::vector<std::uint8_t> ended_;  // beside the targets of a span: a handler consumed the message
+  std::vector<std::byte> before_;
+  std::vector<std::pair<ChangeKind, TypeId>> changes_;
+};
+
+}  // namespace muster

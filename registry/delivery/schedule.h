@@ -1,0 +1,90 @@
+// Which handlers of a pass may run at the same time, and which of them may be split: found out from what they ask for.
+// A later handler waits for an earlier one only where the two conflict; everything else may overlap.
+//
+//   two handlers conflict     one writes a component that the other reads or writes, whatever the source: self, Parent,
+//                             SelfOrParent, ParentWith, Other, Lookup; unless both mean their own rows, and one asks for
+//                             a component that the other excludes: they never meet
+//                             one writes an external resource that the other reads or writes
+//                             both have state (captures, an object, on_begin) and name no external resource
+//                             both take a Spawner; one takes a Spawner and the other finds entities by their ids, or has
+//                             state and may ask the registry whether one is alive
+//   one handler is split      over its rows, unless
+//                             it reads from ancestors what it writes: over branches, parents finished before children
+//                             it asks for no entity, takes a Spawner, has state and names no external resource, writes one,
+//                             or reads by id (Lookup, Other) what it writes: not at all
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "registry/handlers/handler.h"
+
+namespace muster {
+
+struct MessageRoute;
+class TypeTable;
+
+enum class ConflictKind : std::uint8_t { component, external, hidden_state, ids };
+
+/// One reason why two handlers must not run at the same time. Of each term's side: whether it writes, and its source.
+struct Conflict {
+  ConflictKind kind = ConflictKind::component;
+  TypeId component = 0;
+  bool first_writes = false, second_writes = false;
+  Source first_source = Source::self, second_source = Source::self;
+  TypeId first_anchor = 0, second_anchor = 0;
+  std::string resource = {};
+};
+/// All of them; empty: the two may overlap.
+std::vector<Conflict> conflicts(const Handler& first, const Handler& second);
+
+enum class Split : std::uint8_t {
+  rows,      ///< any rows at the same time as any others
+  branches,  ///< children of one parent at the same time, after the parent
+  whole,     ///< row after row
+};
+enum class WholeBecause : std::uint8_t { splits, once, spawns, hidden_state, external_write, reads_by_id };
+struct Splitting {
+  Split split = Split::rows;
+  WholeBecause because = WholeBecause::splits;
+  TypeId component = 0;  ///< of branches and reads_by_id
+  Source source = Source::self;
+};
+Splitting splitting(const Handler& handler) noexcept;
+/// Whether it finds other entities' rows by their ids, or may.
+bool reads_directory(const Handler& handler) noexcept;
+
+/// The graph of one message's active handlers, in their order.
+struct PassSchedule {
+  struct Node {
+    const Handler* handler = nullptr;
+    Splitting splitting;
+    std::vector<std::uint32_t> earlier;  ///< nodes before it that it conflicts with, ascending
+    std::uint32_t group = 0;             ///< after all groups of `earlier`; handlers of one group may all overlap
+    std::uint32_t in_turn = 0;           ///< passes that it is not split in: its tasks waited for each other lately
+    double done_ns = 0;                  ///< after the pass began, if it were spread now: for judging whether that pays
+  };
+  std::vector<Node> nodes;
+  std::uint32_t groups = 0;
+
+  // What it has cost so far, so that a pass that gains nothing from several workers does without; decides no result.
+  double gain = 1;             ///< time taken on several workers, relative to what one would have taken
+  std::uint32_t serially = 0;  ///< passes that are not spread, because the last ones gained nothing
+  std::uint32_t rest = 0;      ///< how many that was the last time
+};
+PassSchedule make_schedule(std::span<Handler* const> active);
+
+// --- in words; all lines end with a line break ---
+
+/// Graphviz: a node per handler with what it reads and writes, an edge where one waits for another and no third one says so.
+std::string schedule_as_dot(const MessageRoute& route, const TypeTable& types);
+/// Groups that may overlap, and per handler how it may be split.
+std::string schedule_as_groups(const MessageRoute& route, const TypeTable& types);
+/// Why these two do not overlap, or that they may; with the same name twice: how this one is split.
+std::string why_apart(const MessageRoute& route, const TypeTable& types, std::string_view first,
+                      std::string_view second);
+
+}  // namespace muster

@@ -1,0 +1,79 @@
+#include "registry/delivery/thread_pool.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace muster {
+
+struct ThreadPool::Impl {
+  std::mutex running;  // held during a run
+  std::mutex mutex;    // of what follows
+  std::condition_variable begin, end;
+  void (*job)(void*, std::uint32_t) = nullptr;
+  void* context = nullptr;
+  std::uint32_t next = 0, count = 0;  // jobs not yet begun: [next, count)
+  std::uint32_t under_way = 0;        // begun by one of the threads
+  bool stop = false;
+  std::vector<std::thread> threads;
+
+  void loop() {
+    std::unique_lock lock(mutex);
+    while (true) {
+      begin.wait(lock, [&] { return stop || next < count; });
+      if (stop) return;
+      const std::uint32_t i = next++;
+      ++under_way;
+      lock.unlock();
+      job(context, i);
+      lock.lock();
+      if (--under_way == 0) end.notify_one();
+    }
+  }
+};
+
+ThreadPool::ThreadPool(std::uint32_t workers) : impl_(std::make_unique<Impl>()) {
+  if (workers == 0) workers = std::max(std::thread::hardware_concurrency(), 1u);
+  for (std::uint32_t i = 1; i < workers; ++i) impl_->threads.emplace_back([impl = impl_.get()] { impl->loop(); });
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->stop = true;
+  }
+  impl_->begin.notify_all();
+  for (std::thread& thread : impl_->threads) thread.join();
+}
+
+std::uint32_t ThreadPool::workers() const noexcept { return static_cast<std::uint32_t>(impl_->threads.size()) + 1; }
+
+void ThreadPool::run(std::uint32_t count, void (*job)(void*, std::uint32_t), void* context) {
+  if (count == 0) return;
+  if (count == 1) return job(context, 0);
+  const std::lock_guard one_run(impl_->running);
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->job = job;
+    impl_->context = context;
+    impl_->next = 1;
+    impl_->count = count;
+  }
+  if (count == 2)
+    impl_->begin.notify_one();
+  else
+    impl_->begin.notify_all();
+  job(context, 0);
+  std::unique_lock lock(impl_->mutex);
+  while (impl_->next < impl_->count) {
+    const std::uint32_t i = impl_->next++;
+    lock.unlock();
+    job(context, i);
+    lock.lock();
+  }
+  impl_->end.wait(lock, [&] { return impl_->under_way == 0; });
+}
+
+}  // namespace muster

@@ -1,0 +1,46 @@
+// Messages that the registry itself acts on.
+#pragma once
+
+#include "schema/descriptor.h"
+#include "schema/muster.h"
+
+namespace muster {
+
+/// Whether one message of this type makes or changes whole trees.
+constexpr bool is_tree(TypeId message) noexcept {
+  return message == TypeTraits<Spawn>::id || message == TypeTraits<MergeTemplate>::id;
+}
+
+/// Messages that say what becomes of one entity, or of a tree of them. Sent to the world or to a line of entities they are refused.
+constexpr bool is_structural(TypeId message) noexcept {
+  switch (message) {
+    case TypeTraits<Create>::id:
+    case TypeTraits<Destroy>::id:
+    case TypeTraits<Set>::id:
+    case TypeTraits<Remove>::id:
+    case TypeTraits<SetField>::id:
+    case TypeTraits<SetFieldIf>::id:
+    case TypeTraits<Reparent>::id:
+    case TypeTraits<Rename>::id:
+    case TypeTraits<Spawn>::id:
+    case TypeTraits<MergeTemplate>::id:
+    case TypeTraits<ComponentChanged>::id: return true;
+    default: return false;
+  }
+}
+/// Whether the registry itself acts on this message type.
+constexpr bool is_builtin(TypeId message) noexcept {
+  switch (message) {
+    case TypeTraits<InternText>::id:
+    case TypeTraits<Grant>::id:
+    case TypeTraits<ReturnGrant>::id:
+    case TypeTraits<CancelTimer>::id:
+    case TypeTraits<DefineTemplate>::id:
+    case TypeTraits<EnableHandler>::id:
+    case TypeTraits<HandlerRequest>::id:
+    case TypeTraits<Advance>::id: return true;
+    default: return is_structural(message);
+  }
+}
+
+}  // namespace muster

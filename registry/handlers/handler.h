@@ -1,0 +1,149 @@
+// What a handler asks for and how it is run. Made from a C++ signature (signature.h) or put together by run-time type
+// ids (dynamic_handler.h); kept and ordered by HandlerTable; run by Delivery.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "registry/storage/archetype.h"
+#include "schema/descriptor.h"
+
+namespace muster {
+
+class Storage;
+class Outbox;
+class Spawner;
+class EntityRegistry;
+class Delivery;
+struct MessageRoute;
+
+enum class Access : std::uint8_t { read, write };
+enum class Presence : std::uint8_t { required, optional, excluded };
+enum class Source : std::uint8_t {
+  self,
+  parent,          ///< the nearest ancestor that has it, the entity itself left out
+  self_or_parent,  ///< the nearest that has it, the entity itself included
+  parent_with,     ///< T of the nearest ancestor that has X, absent where that one lacks T
+  up_to,           ///< the nearest that has it, itself included, but none above the nearest that has X
+  any,             ///< Lookup: read by id
+  other,           ///< of the entity that the message names, or its nearest ancestor that has it
+};
+
+/// One component that a handler asks for.
+struct Term {
+  TypeId type = 0;
+  Access access = Access::read;
+  Presence presence = Presence::required;
+  Source source = Source::self;
+  bool value = true;  ///< false: With and Without, which only decide where the handler runs
+  TypeId anchor = 0;  ///< X of parent_with and up_to
+};
+
+struct Handler;
+
+/// What a handler's call may reach besides its arguments.
+struct RunContext {
+  Storage& storage;
+  Outbox& outbox;
+  Spawner& spawner;
+  const EntityRegistry& registry;
+  Delivery* delivery = nullptr;
+  const Handler* running = nullptr;         ///< who is being called, for error texts
+  std::vector<std::byte> chunk_bases = {};  ///< scratch memory of item_loops.h
+};
+
+/// In place of a chunk, for handlers that ask for no entity: its rows are never looked at.
+Chunk& no_chunk() noexcept;
+
+/// Calls the handler for rows [begin, end) of a chunk, with one message. `message` points to the POD, or, for tables, to
+/// a std::span<const std::byte>. `columns` has a slot per value term with source self. True: the message is consumed.
+using RunRows = bool (*)(RunContext&, const Handler&, void* message, Chunk&, std::uint32_t begin, std::uint32_t end,
+                         const std::uint16_t* columns);
+
+/// Whom a message to an entity of one archetype calls: made when handlers or archetypes come, read for every message.
+struct CallSite;
+using RunOne = void (*)(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
+struct CallSite {
+  RunOne run = nullptr;                    ///< null: nobody
+  const Handler* handler = nullptr;        ///< where only one matches, and nothing has to be done around its call
+  const std::uint16_t* columns = nullptr;  ///< of that one
+  MessageRoute* route = nullptr;
+};
+/// For all other cases: goes through the route's handlers, with a copy of the message where one of them changes it.
+void run_several(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
+
+/// POD messages to one target each, in a row: at `first`, `bytes` apart, target at 0, payload at `offset`.
+struct ItemRun {
+  const std::byte* first = nullptr;
+  std::uint32_t count = 0, bytes = 0, offset = 0;
+};
+struct ItemCounts {
+  std::uint32_t handled = 0, dead = 0;
+};
+/// Calls the handler for each message whose target is alive and matches.
+using RunItems = ItemCounts (*)(RunContext&, const Handler&, const ItemRun&);
+/// The same for a few, message by message: `count` > 0 items without causes at `first`.
+using RunFew = ItemCounts (*)(RunContext&, const Handler&, const std::byte* first, std::uint32_t count);
+
+/// Options of EntityRegistry::subscribe.
+struct HandlerOptions {
+  int priority = 0;  ///< smaller runs first
+  std::vector<std::string> before =
+      {};  ///< names of handlers of the same message that run later; unknown names are ignored
+  std::vector<std::string> after = {};
+  std::function<bool(const Archetype&)> filter = {};  ///< asked once per archetype that matches
+  /// Called before a pass on the thread that pushed it, after the handlers that this one has to wait for; false skips
+  /// the pass.
+  std::function<bool()> on_begin = {};
+  std::vector<std::string> external_reads = {}, external_writes = {};  ///< resources outside: "renderer", "octree"
+};
+
+/// A component that a handler writes and somebody follows.
+struct Observed {
+  std::uint16_t column = 0;  ///< which of the handler's columns
+  TypeId component = 0;
+};
+
+struct Handler {
+  std::string name;
+  TypeId message = 0;
+  std::uint64_t ordinal = 0;  ///< of its subscription
+  std::uint32_t part = 0;     ///< of the program: see EntityRegistry::begin_part
+  HandlerOptions options;
+  std::vector<Term> terms;
+  std::uint32_t other_offset = ~0u;  ///< in the message: where terms with source other find their entity
+  bool once = false;                 ///< asks for no entity and no component: a pass calls it once
+  bool writes_message = false;       ///< takes Msg&, or may consume
+  bool pushes = false;               ///< takes an Outbox or a Spawner
+  bool spawns = false;
+  bool has_state =
+      false;  ///< captures or an object: conflicts with all others of that kind unless externals are declared
+  bool enabled = true;
+  bool whole_rows = false;  ///< takes spans: called once per run of rows
+  std::vector<Observed> observed;
+  RunRows rows = nullptr;
+  RunItems items = nullptr;
+  RunOne one = nullptr;
+  RunFew few = nullptr;
+  std::uint32_t few_bytes = 0;  ///< of an item without causes
+  std::shared_ptr<void> state;  ///< the callable
+  double row_ns = 0;  ///< what a row of a pass has taken lately; measured only where there are several workers
+
+  std::uint32_t values = 0;  ///< value terms with source self: entries of a list of columns
+  /// By archetype number: columns of the value terms with source self, or null where the handler does not match.
+  std::vector<const std::uint16_t*> bound;
+  std::vector<Archetype*> matched;  ///< ascending by number
+  std::vector<std::unique_ptr<std::uint16_t[]>> column_lists;
+
+  const std::uint16_t* columns(const Archetype& archetype) const noexcept { return bound[archetype.number]; }
+  /// Looks at a new archetype.
+  void bind(Archetype& archetype);
+};
+
+/// Whether running the one before the other could be told from running them the other way round.
+bool conflict(const Handler& a, const Handler& b) noexcept;
+
+}  // namespace muster

@@ -1,0 +1,136 @@
+// Which handlers a message type has, and in which order they run: before/after, then priority, then name, part and ordinal.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "registry/handlers/changes.h"
+#include "registry/handlers/handler.h"
+#include "registry/storage/flat_map.h"
+#include "registry/storage/text_table.h"
+
+namespace muster {
+
+/// A mistake made while a registry is set up: contradicting order, a name used twice, a type whose layout differs.
+class SetupError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// All handlers of one message type.
+struct PassSchedule;
+struct MessageRoute {
+  const TypeDescriptor* type = nullptr;
+  std::vector<Handler*> order;
+  std::vector<Handler*> active;  ///< the enabled ones, in order
+  /// Whether a run of messages may go through one handler after another: nobody can tell it from message by message.
+  bool whole_runs = true;
+  bool writes_message = false;
+  ChangeKind change = ChangeKind::none;  ///< of a component, where this is no message's route
+  TypeId component = 0;
+  bool builtin = false;         ///< the registry itself acts on it
+  std::vector<CallSite> calls;  ///< by archetype number
+  /// Where there is one handler, around whose calls nothing has to be done: itself, for a few messages. Null otherwise.
+  RunFew few = nullptr;
+  const Handler* few_handler = nullptr;
+  std::uint32_t few_bytes = 0;  ///< of the items that `few` takes; 0 where it is null
+  /// Whether anybody is called for an entity in this chunk.
+  bool somebody(const Chunk& chunk) const noexcept { return calls[chunk.archetype_number].run != nullptr; }
+  struct alignas(16) Unit {
+    std::byte bytes[16];
+  };
+  /// A batch of one message, as a push seals it: each push puts its own in. Null until the first.
+  std::unique_ptr<Unit[]> sealed;
+  std::shared_ptr<PassSchedule> schedule;  ///< of the active handlers, once a pass was spread over workers
+};
+
+class HandlerTable {
+ public:
+  /// Null where the type was never added.
+  MessageRoute* route(TypeId message) noexcept {
+    const std::uint32_t* at = by_type_.find(message);
+    return at ? routes_[*at].get() : nullptr;
+  }
+  const MessageRoute* route(TypeId message) const noexcept {
+    const std::uint32_t* at = by_type_.find(message);
+    return at ? routes_[*at].get() : nullptr;
+  }
+  MessageRoute& add_message(const TypeDescriptor& type);
+
+  /// Throws SetupError, and changes nothing, for a name that the message has already or an order that contradicts itself.
+  Handler& add(std::unique_ptr<Handler> handler, std::span<const std::unique_ptr<Archetype>> archetypes);
+  /// Keeps a handler until begin(): its subscription was asked for inside a handler. Gives it its ordinal.
+  Handler& keep(std::unique_ptr<Handler> handler);
+  /// add() for one that was kept; false where it has ended meanwhile.
+  bool begin(std::uint64_t ordinal, std::span<const std::unique_ptr<Archetype>> archetypes);
+  /// end() will come for this handler as a message: ordinals of another process, read back with it, end nobody.
+  void expect_end(std::uint64_t ordinal) { ending_.push_back(ordinal); }
+  void end(std::uint64_t ordinal);
+  /// Ends a handler. Unknown ordinals are ignored.
+  void remove(std::uint64_t ordinal);
+  /// All handlers of a name, those to come too.
+  void enable(Text name, bool enabled);
+  /// Names whose handlers are passed over, ascending by hash.
+  const std::vector<Text>& disabled() const noexcept { return disabled_; }
+  void bind(Archetype& archetype);
+  /// Its slots were given out anew.
+  void bind_again(Archetype& archetype);
+
+  /// The route of a change, if anybody follows it; null otherwise.
+  MessageRoute* follower(ChangeKind kind, TypeId component) noexcept {
+    if (followed_ == 0) return nullptr;
+    MessageRoute* route = this->route(change_id(kind, component));
+    return route && !route->active.empty() ? route : nullptr;
+  }
+  /// Whether any change is followed.
+  bool follows() const noexcept { return followed_ != 0; }
+
+  /// Whether anybody is told when an entity comes, is given or loses components, or goes: handlers of the message itself,
+  /// of what entities are told of their own lives, of changes of components.
+  struct Told {
+    bool create = false, set = false, remove = false, destroy = false;
+  };
+  const Told& told() const noexcept { return told_; }
+
+  /// Handlers that are added from now on belong to this part of the program.
+  void begin_part(std::uint32_t part) noexcept { part_ = part; }
+
+  /// While somebody counts calls, single messages go by a way that does.
+  void observe_calls(bool on);
+
+  const std::vector<std::unique_ptr<Handler>>& handlers() const noexcept { return handlers_; }
+  /// Null if there is none.
+  Handler* find(std::string_view name) noexcept;
+
+ private:
+  void refresh(MessageRoute& route, std::vector<Handler*> order);
+  CallSite call_site(MessageRoute& route, std::size_t archetype) const;
+  /// Whether calls of this handler go straight to it.
+  bool is_called_straight(const Handler& handler) const noexcept {
+    return !calls_observed_ && handler.one && !handler.writes_message && handler.observed.empty();
+  }
+  /// Finds all call sites anew.
+  void find_calls(MessageRoute& route) const;
+  void observe();
+  void find_told() noexcept;
+  Told told_;
+  bool calls_observed_ = false;
+  std::size_t followed_ = 0;  // routes of changes with active handlers
+  std::vector<std::unique_ptr<Handler>> handlers_;
+  std::vector<std::unique_ptr<Handler>> kept_;
+  std::vector<std::uint64_t> ending_;
+  std::vector<Text> disabled_;
+  std::vector<std::unique_ptr<MessageRoute>> routes_;
+  FlatMap<TypeId, std::uint32_t> by_type_;
+  std::uint64_t next_ordinal_ = 1;
+  std::uint32_t part_ = 0;
+  std::size_t archetypes_ = 0;
+};
+
+/// The order in which handlers run. Throws SetupError naming the handlers of a circle.
+std::vector<Handler*> ordered(std::vector<Handler*> handlers);
+
+}  // namespace muster

@@ -1,0 +1,285 @@
+// A run of messages to one entity each through one handler: the loops that are inlined into it.
+//
+//   walk          one message after the other. As long as targets stay in one chunk, where its columns are is known.
+//     in_line     inside it: a block of entities one behind the other, in rows one behind the other, is checked as a
+//                 whole, and its rows then gone through with no further question.
+//   few           without looking ahead, for runs so short that to begin one costs more.
+//   over_chunks   for targets that jump from chunk to chunk: columns are remembered for every chunk.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "messages/batch.h"
+#include "registry/handlers/handler.h"
+#include "registry/storage/storage.h"
+
+namespace muster::detail {
+
+// Ids and directory entries are looked at as one number: index or locator below, generation above.
+static_assert(std::endian::native == std::endian::little);
+static_assert(offsetof(Entity, index) == 0 && offsetof(Entity, generation) == 4);
+static_assert(offsetof(DirectoryEntry, locator) == 0 && offsetof(DirectoryEntry, generation) == 4);
+
+inline std::uint64_t as_number(const void* id_or_entry) noexcept {
+  std::uint64_t number;
+  std::memcpy(&number, id_or_entry, sizeof number);
+  return number;
+}
+inline Entity target_of(const std::byte* item) noexcept {
+  Entity target;
+  std::memcpy(&target, item, sizeof target);
+  return target;
+}
+static_assert(sizeof(ItemCounts) == 8 && offsetof(ItemCounts, dead) == 4);
+constexpr std::uint64_t generation_bits = 0xffffffff00000000u;
+
+/// How many of the items' targets are alive.
+std::uint32_t count_alive(const Storage& storage, const ItemRun& run) noexcept;
+
+/// Rows of a chunk that a handler is called for.
+struct ChunkRows {
+  RunContext& context;
+  Chunk& chunk;
+  const std::uint16_t* columns;
+  std::uint32_t begin, end;
+  Entity other = {};  // that the message names, where a parameter asks
+};
+
+/// `Call` is an Invoker (registry/handlers/signature.h).
+template <class Call>
+struct ItemLoops {
+  using Message = typename Call::Message;
+  using F = typename Call::Callable;
+  /// Of items without causes.
+  static constexpr std::uint32_t offset = payload_offset_for(BatchKind::each, false, alignof(Message));
+  static constexpr std::uint32_t bytes = item_bytes_for(offset, sizeof(Message), alignof(Message));
+  /// Whether what is known of rows ahead stays true, and a handler's values are found by row alone. Who spawns takes ids,
+  /// and the directory may grow elsewhere.
+  static constexpr bool looks_ahead = !Call::asks_other && !Call::spawns && !Call::whole_rows;
+  static constexpr std::uint32_t block = 32;
+  static constexpr std::uint32_t jump_block = 128;           ///< of over_chunks: so many are looked at ahead
+  static constexpr std::uint64_t rows_in_cache = 50'000;     ///< more, and memory is asked for ahead
+  static constexpr std::uint32_t nowhere = Storage::no_row;  ///< a locator that is no row
+
+  static ItemCounts run(RunContext& context, const Handler& handler, const ItemRun& items) {
+    if constexpr (looks_ahead)
+      if (items.bytes == bytes && items.offset == offset) [[likely]] {
+        if constexpr (Call::plain && Call::parameters != 0)
+          if (items.count >= 2 * block && context.storage.chunk_numbers() > 1)
+            return over_chunks(context, handler, items, Call::every);
+        return walk<true>(context, handler, items);
+      }
+    return walk<false>(context, handler, items);
+  }
+  /// A function of its own per handler: whom a short batch calls is known from its type alone, without waiting for the
+  /// target's row to be found. Where types come at random the call is guessed wrong, and then so much sooner put right.
+  static constexpr std::uint64_t one_dead = std::uint64_t{1} << 32;
+  static ItemCounts few(RunContext& context, const Handler& handler, const std::byte* at, std::uint32_t count) {
+    const Storage& storage = context.storage;
+    std::uint64_t counts = 0;  // handled below, dead above: one register
+    do {
+      if (const Row found = storage.find(target_of(at)); !found) [[unlikely]] {
+        counts += one_dead;
+      } else if (const std::uint16_t* columns = handler.bound[found.chunk->archetype_number]) [[likely]] {
+        if (!Call::all_touched(storage, *found.chunk, columns, Call::every)) [[unlikely]]
+          return few_untouched(context, handler, at, count, counts);
+        Call::touched_row(context, handler, columns, const_cast<std::byte*>(at + offset), *found.chunk, found.row);
+        ++counts;
+      }
+      at += bytes;
+    } while (--count != 0);
+    return std::bit_cast<ItemCounts>(counts);
+  }
+
+ private:
+  /// The rest of a few, whose first message goes to columns that were not touched yet. Called last of all, so that the other
+  /// need not save registers.
+  [[gnu::noinline]] static ItemCounts few_untouched(RunContext& context, const Handler& handler, const std::byte* at,
+                                                    std::uint32_t count, std::uint64_t counts) {
+    const Row found = context.storage.find(target_of(at));
+    Call::first_row(context, handler, handler.bound[found.chunk->archetype_number], const_cast<std::byte*>(at + offset),
+                    *found.chunk, found.row);
+    ++counts;
+    if (count != 1) counts += std::bit_cast<std::uint64_t>(few(context, handler, at + bytes, count - 1));
+    return std::bit_cast<ItemCounts>(counts);
+  }
+  /// `usual`: the layout is the one the compiler knows.
+  template <bool usual>
+  static ItemCounts walk(RunContext& context, const Handler& handler, const ItemRun& items) {
+    F& f = Call::callable(handler);
+    const Storage& storage = context.storage;
+    const DirectoryEntry* const directory = storage.ids().slots();
+    const std::size_t indices = storage.ids().indices();
+    const std::size_t step = usual ? bytes : items.bytes, to_payload = usual ? offset : items.offset;
+    ItemCounts counts;
+    const std::byte* at = items.first;
+    std::uint32_t left = items.count;
+    while (left != 0) {
+      const Row found = storage.find(target_of(at));
+      const std::uint16_t* columns = found ? handler.bound[found.chunk->archetype_number] : nullptr;
+      if (!columns) {
+        if (!found) ++counts.dead;
+        at += step;
+        --left;
+        continue;
+      }
+      std::uint32_t row = found.row;
+      const std::uint64_t first_locator = std::uint64_t{found.chunk->number} << 10;
+      ChunkRows rows{context, *found.chunk, columns, row, row + 1};
+      if constexpr (Call::asks_other) rows.other = Call::other_of(at + to_payload);
+      const auto bases = Call::bases_of(rows, Call::every);
+      const std::uint32_t before = left;
+      std::uint32_t stop = left;  // where the next block is tried
+      // Whether the next message is for a row of this chunk too, and which.
+      const auto next = [&] {
+        if (left == 0 || !looks_ahead) return false;
+        const std::uint64_t target = as_number(at);
+        const auto index = static_cast<std::uint32_t>(target);
+        if (index >= indices) return false;
+        // The number of an entry that is no row is none of a chunk.
+        const std::uint64_t at_row = ((target & generation_bits) | first_locator) ^ as_number(directory + index);
+        if (at_row >= chunk_rows_max) return false;
+        row = static_cast<std::uint32_t>(at_row);
+        return true;
+      };
+      for (bool here = true; here; here = next()) {
+        if constexpr (usual && Call::plain) {
+          if (left == stop) {
+            stop = left > block ? left - block : 0;
+            if (left >= block && in_line(at, directory, indices)) {
+              Call::rows_in_line(f, at + offset, row, block, bases);
+              at += block * bytes;
+              left -= block;
+              stop = left;
+              continue;
+            }
+          }
+        }
+        if constexpr (Call::whole_rows) rows.begin = row, rows.end = row + 1;
+        Call::call_row(f, const_cast<std::byte*>(at + to_payload), bases, rows, row, Call::every);
+        at += step;
+        --left;
+      }
+      counts.handled += before - left;
+    }
+    return counts;
+  }
+
+  /// Whether the next `block` targets, the first of which has a row, are in rows one behind the other of one chunk, and their
+  /// indices one behind the other.
+  static bool in_line(const std::byte* item, const DirectoryEntry* directory, std::size_t indices) noexcept {
+    const std::uint64_t first = as_number(item);
+    const auto index = static_cast<std::uint32_t>(first);
+    if (target_of(item + (block - 1) * bytes).index - index != block - 1) return false;
+    if (index + std::size_t{block} > indices) return false;
+    const DirectoryEntry* const entry = directory + index;
+    if ((entry->locator & (chunk_rows_max - 1)) > chunk_rows_max - block) return false;
+    // What a target and its entry differ by is the same for all: so, where indices ascend, locators do, and generations fit.
+    const std::uint64_t apart = as_number(entry) - first;
+    std::uint64_t differs = 0;
+    std::uint32_t jumps = 0;
+    for (std::uint32_t i = 0; i < block; ++i) {
+      const std::uint64_t target = as_number(item + i * bytes);
+      differs |= (as_number(entry + i) - target) ^ apart;
+      jumps |= (static_cast<std::uint32_t>(target) - i) ^ index;
+    }
+    return (differs | jumps) == 0;
+  }
+
+  /// Per chunk what bases_of() says; found when the first message comes to it.
+  template <std::size_t... I>
+  [[gnu::noinline]] static ItemCounts over_chunks(RunContext& context, const Handler& handler, const ItemRun& items,
+                                                  std::index_sequence<I...> all) {
+    F& f = Call::callable(handler);
+    const Storage& storage = context.storage;
+    const DirectoryEntry* const directory = storage.ids().slots();
+    const std::size_t indices = storage.ids().indices();
+    const std::uint32_t chunks = storage.chunk_numbers();
+    using Bases = std::array<void*, sizeof...(I)>;
+    Bases* bases;
+    std::uint8_t* known;
+    {
+      std::vector<std::byte>& memory = context.chunk_bases;
+      if (memory.size() < chunks * (sizeof(Bases) + 1)) memory.resize(chunks * (sizeof(Bases) + 1));
+      bases = reinterpret_cast<Bases*>(memory.data());
+      known = reinterpret_cast<std::uint8_t*>(bases + chunks);
+      std::memset(known, 0, chunks);
+    }
+    const bool far = storage.rows() >= rows_in_cache;
+    ItemCounts counts;
+    const std::byte* at = items.first;
+    for (std::uint32_t left = items.count; left != 0;) {
+      // Targets in line are for walk().
+      std::uint32_t n = left < jump_block ? left : jump_block;
+      if (target_of(at + (n - 1) * bytes).index - target_of(at).index == n - 1) {
+        while (left - n >= jump_block &&
+               target_of(at + (n + jump_block - 1) * bytes).index - target_of(at).index == n + jump_block - 1)
+          n += jump_block;
+        const ItemCounts near = walk<true>(context, handler, {at, n, bytes, offset});
+        counts.handled += near.handled;
+        counts.dead += near.dead;
+        at += n * bytes;
+        left -= n;
+        continue;
+      }
+      left -= n;
+      const std::byte* const end = at + n * bytes;
+      if (far)
+        for (std::uint32_t i = 0, ahead = std::min(left, jump_block); i < ahead; ++i)
+          if (const auto index = target_of(end + i * bytes).index; index < indices)
+            __builtin_prefetch(directory + index);
+      std::uint32_t locators[jump_block];
+      for (std::uint32_t i = 0; i < n; ++i) {
+        const std::uint64_t target = as_number(at + i * bytes);
+        const auto index = static_cast<std::uint32_t>(target);
+        std::uint64_t locator =
+            index < indices ? (target & generation_bits) ^ as_number(directory + index) : ~std::uint64_t{0};
+        if (locator >= nowhere) [[unlikely]] {
+          ++counts.dead;
+          locator = nowhere;
+        } else {
+          const std::size_t chunk = locator / chunk_rows_max;
+          if (!known[chunk]) [[unlikely]] {
+            if (learn(context, handler, chunk, bases[chunk], all))
+              known[chunk] = 1;
+            else
+              locator = nowhere;
+          }
+          if (far && locator != nowhere)
+            Call::prefetch(bases[chunk].data(), static_cast<std::uint32_t>(locator % chunk_rows_max), all);
+        }
+        locators[i] = static_cast<std::uint32_t>(locator);
+      }
+      for (std::uint32_t i = 0; at != end; ++i, at += bytes) {
+        const std::uint32_t locator = locators[i];
+        if (locator == nowhere) [[unlikely]]
+          continue;
+        ++counts.handled;
+        Call::call_at(f, const_cast<std::byte*>(at + offset), locator % chunk_rows_max,
+                      bases[locator / chunk_rows_max].data(), all);
+      }
+    }
+    return counts;
+  }
+  /// False where the handler does not match.
+  template <class Bases, std::size_t... I>
+  [[gnu::noinline]] static bool learn(RunContext& context, const Handler& handler, std::size_t number, Bases& bases,
+                                      std::index_sequence<I...>) {
+    Chunk& chunk = *context.storage.chunk(static_cast<std::uint32_t>(number));
+    const std::uint16_t* columns = handler.bound[chunk.archetype_number];
+    if (!columns) return false;
+    const auto found = Call::bases_of(ChunkRows{context, chunk, columns, 0, 0}, Call::every);
+    ((bases[I] = const_cast<void*>(static_cast<const void*>(std::get<I>(found)))), ...);
+    return true;
+  }
+};
+
+}  // namespace muster::detail

@@ -1,0 +1,88 @@
+// What a handler may take besides its message: the words of the query language. See signature.h for how they are read.
+#pragma once
+
+#include "registry/handlers/handler.h"
+#include "registry/storage/ancestors.h"
+
+namespace muster {
+
+/// Runs only on entities that have T; nothing is read.
+template <ComponentType T>
+struct With {};
+/// Runs only on entities that lack T.
+template <ComponentType T>
+struct Without {};
+
+/// Runs only where no ancestor has T, the entity itself not asked.
+template <ComponentType T>
+struct WithoutParent {};
+/// Runs only where neither the entity nor any ancestor has T.
+template <ComponentType T>
+struct WithoutSelfOrParent {};
+
+/// A value that comes from elsewhere than the entity's own row. Of `Parent<const T>` it is always there, because the
+/// handler does not run without; of `Parent<const T*>` it may be null. Valid until the handler returns.
+template <class T>
+class FromElsewhere {
+ public:
+  using Value = std::remove_cv_t<std::remove_pointer_t<T>>;
+  static_assert(std::is_const_v<std::remove_pointer_t<T>>, "only an entity's own components can be written");
+  explicit FromElsewhere(const Value* value) noexcept : value_(value) {}
+  const Value& operator*() const noexcept { return *value_; }
+  const Value* operator->() const noexcept { return value_; }
+  const Value* get() const noexcept { return value_; }
+  explicit operator bool() const noexcept { return value_ != nullptr; }
+
+ private:
+  const Value* value_;
+};
+
+/// T of the nearest ancestor that has it.
+template <class T>
+struct Parent : FromElsewhere<T> {
+  using FromElsewhere<T>::FromElsewhere;
+};
+/// T of the entity itself, or else of the nearest ancestor that has it.
+template <class T>
+struct SelfOrParent : FromElsewhere<T> {
+  using FromElsewhere<T>::FromElsewhere;
+};
+/// T of the nearest ancestor that has X; absent where that one lacks T.
+template <class T, ComponentType X>
+struct ParentWith : FromElsewhere<T> {
+  using FromElsewhere<T>::FromElsewhere;
+};
+/// T of the entity itself, or else of the nearest ancestor that has it; nobody is asked above the first that has X, the
+/// entity itself counted. A bone finds the animation of its own model, and not that of the rider who sits on it.
+template <class T, ComponentType X>
+struct UpTo : FromElsewhere<T> {
+  using FromElsewhere<T>::FromElsewhere;
+};
+/// T of the entity that the message names, or else of that one's nearest ancestor that has it. The message names it in
+/// its field `other`, or in its only field of type muster.Entity. `Other<const T>`: the handler does not run where it is
+/// missing, or the other entity is dead or nil.
+template <class T>
+struct Other : FromElsewhere<T> {
+  using FromElsewhere<T>::FromElsewhere;
+};
+
+/// Reads T of any entity by id. A handler that also writes T runs serially.
+template <class T>
+class Lookup {
+ public:
+  static_assert(std::is_const_v<T>, "Lookup reads only: Lookup<const T>");
+  explicit Lookup(const Storage& storage) noexcept : storage_(&storage) {}
+  /// Null where the entity is not alive or lacks T.
+  T* find(Entity e) const noexcept {
+    return reinterpret_cast<T*>(component_of(*storage_, e, TypeTraits<std::remove_const_t<T>>::id));
+  }
+  bool alive(Entity e) const noexcept { return is_alive(*storage_, e); }
+
+ private:
+  const Storage* storage_;
+};
+
+/// What a handler returns that may end the delivery to this target.
+enum class Verdict : std::uint8_t { proceed, consume };
+
+}  // namespace muster

@@ -1,0 +1,373 @@
+// Reads a handler's C++ signature: the first parameter is the message, the others are the query. What is not understood
+// is a compile error that says so.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "registry/handlers/changes.h"
+#include "registry/handlers/handler.h"
+#include "registry/handlers/item_loops.h"
+#include "registry/handlers/query_words.h"
+#include "registry/storage/storage.h"
+
+namespace muster::detail {
+
+// --- The message parameter. ---
+
+template <class M>
+struct MessageParameter {
+  static_assert(
+      never<M>,
+      "a handler's first parameter is its message: const M& or M& of a (message) struct, or const MView& of a "
+      "message table");
+};
+template <MessageType M>
+struct MessageParameter<const M&> {
+  using Message = M;
+  static constexpr bool writes = false;
+  static const M& get(void* message) noexcept { return *static_cast<const M*>(message); }
+};
+template <MessageType M>
+struct MessageParameter<M&> {
+  using Message = M;
+  static constexpr bool writes = true;
+  static M& get(void* message) noexcept { return *static_cast<M*>(message); }
+};
+template <ChangeMessage C>
+struct MessageParameter<const C&> {
+  using Message = C;
+  static constexpr bool writes = false;
+  static C get(void*) noexcept { return {}; }
+};
+template <TableMessageType V>
+struct MessageParameter<const V&> {
+  using Message = V;
+  static constexpr bool writes = false;
+  static V get(void* message) { return V::from(*static_cast<const std::span<const std::byte>*>(message)); }
+};
+
+// --- The whole signature. ---
+
+template <class F, class Result, class M, class... Ps>
+struct Invoker {
+  using Message = typename MessageParameter<M>::Message;
+  static constexpr bool whole_rows = (false || ... || Parameter<Ps>::span);
+  static constexpr bool consumes = std::is_same_v<Result, Verdict>;
+  static_assert(consumes || std::is_void_v<Result>, "a handler returns void or muster::Verdict");
+  static constexpr bool once = !(false || ... || Parameter<Ps>::entity);
+
+  static constexpr auto every = std::index_sequence_for<Ps...>{};
+  static constexpr bool asks_other = (false || ... || takes_other<Ps>);
+  static constexpr bool spawns = (false || ... || Parameter<Ps>::spawns);
+  static constexpr std::uint32_t other_at = other_offset<Message>();
+  static_assert(!asks_other || other_at != ~0u,
+                "Other<T> needs a message struct with a muster.Entity field named `other`, or with only one");
+  static Entity other_of([[maybe_unused]] const void* message) noexcept {
+    Entity other;
+    if constexpr (asks_other) std::memcpy(&other, static_cast<const std::byte*>(message) + other_at, sizeof other);
+    return other;
+  }
+
+  static constexpr std::array<std::size_t, sizeof...(Ps) + 1> column_index = [] {
+    std::array<std::size_t, sizeof...(Ps) + 1> index{};
+    std::size_t next = 0, at = 0;
+    ((index[at++] = next, next += Parameter<Ps>::column ? 1 : 0), ...);
+    return index;
+  }();
+
+  /// Only the entity's own row and its id: columns never overlap each other or the message, which the loop may rely on.
+  static constexpr bool plain = !consumes && !whole_rows && (true && ... && Parameter<Ps>::plain);
+
+  template <class F2, class Message2, class... T>
+  static void loop(F2& f, Message2& m, std::uint32_t begin, std::uint32_t end, T* __restrict... base) {
+    for (std::uint32_t row = begin; row < end; ++row) f(m, Parameter<Ps>::at(base, row)...);
+  }
+
+  template <std::size_t... I>
+  static bool run(F& f, void* message, const ChunkRows& rows, std::index_sequence<I...> all) {
+    if constexpr (plain && !MessageParameter<M>::writes && !TableMessageType<Message>) {
+      if (rows.end - rows.begin == 1) {
+        call_row(f, message, bases_of(rows, all), rows, rows.begin, all);
+        return false;
+      }
+      const Message m = MessageParameter<M>::get(message);  // a copy: nothing the handler writes can change it
+      loop(f, m, rows.begin, rows.end,
+           Parameter<Ps>::base(rows, Parameter<Ps>::column ? rows.columns[column_index[I]] : no_column)...);
+      return false;
+    } else {
+      return run_each(f, message, rows, all);
+    }
+  }
+  template <std::size_t... I>
+  static bool run_each(F& f, void* message, const ChunkRows& rows, std::index_sequence<I...>) {
+    auto&& m = MessageParameter<M>::get(message);
+    const std::tuple bases{
+        Parameter<Ps>::base(rows, Parameter<Ps>::column ? rows.columns[column_index[I]] : no_column)...};
+    bool consumed = false;
+    if constexpr (whole_rows) {
+      f(m, Parameter<Ps>::whole(std::get<I>(bases), rows)...);
+    } else {
+      for (std::uint32_t row = rows.begin; row < rows.end; ++row) {
+        if (!(true && ... && Parameter<Ps>::present(std::get<I>(bases), row))) continue;
+        if constexpr (consumes)
+          consumed = f(m, Parameter<Ps>::at(std::get<I>(bases), row)...) == Verdict::consume;
+        else
+          f(m, Parameter<Ps>::at(std::get<I>(bases), row)...);
+      }
+    }
+    return consumed;
+  }
+  static bool rows(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
+                   std::uint32_t end, const std::uint16_t* columns) {
+    F& f = callable(handler);
+    return run(f, message, ChunkRows{context, chunk, columns, begin, end, other_of(message)},
+               std::index_sequence_for<Ps...>{});
+  }
+  /// The callable. One without state need not be looked for.
+  static F& callable([[maybe_unused]] const Handler& handler) noexcept {
+    if constexpr (stateless) {
+      static F made{};
+      return made;
+    } else {
+      return *static_cast<F*>(handler.state.get());
+    }
+  }
+  static constexpr bool stateless = std::is_empty_v<F> && std::is_default_constructible_v<F>;
+
+  template <class Bases, std::size_t... I>
+  static void call_row(F& f, void* message, const Bases& bases, const ChunkRows& rows, std::uint32_t row,
+                       std::index_sequence<I...>) {
+    auto&& m = MessageParameter<M>::get(message);
+    if constexpr (whole_rows) {
+      f(m, Parameter<Ps>::whole(std::get<I>(bases), rows)...);
+    } else {
+      if ((true && ... && Parameter<Ps>::present(std::get<I>(bases), row)))
+        f(m, Parameter<Ps>::at(std::get<I>(bases), row)...);
+    }
+  }
+  template <std::size_t... I>
+  static auto bases_of(const ChunkRows& rows, std::index_sequence<I...>) noexcept {
+    return std::tuple{Parameter<Ps>::base(rows, Parameter<Ps>::column ? rows.columns[column_index[I]] : no_column)...};
+  }
+  template <std::size_t... I>
+  static auto touched_bases_of(const ChunkRows& rows, std::index_sequence<I...>) noexcept {
+    // Unused where a handler takes nothing but its message, and GCC says so.
+    [[maybe_unused]] const auto base = [&]<class P>(std::size_t index) {
+      if constexpr (P::column)
+        return P::touched(rows, rows.columns[index]);
+      else
+        return P::base(rows, no_column);
+    };
+    return std::tuple { base.template operator()<Parameter<Ps>>(column_index[I])... };
+  }
+  template <std::size_t... I>
+  static bool all_touched(const Storage& storage, const Chunk& chunk, const std::uint16_t* columns,
+                          std::index_sequence<I...>) noexcept {
+    [[maybe_unused]] const auto is = [&]<class P>(std::size_t index) {
+      if constexpr (P::writes)
+        return P::is_touched(storage, chunk, columns[index]);
+      else
+        return true;
+    };
+    return (true && ... && is.template operator()<Parameter<Ps>>(column_index[I]));
+  }
+  static void one(RunContext& context, const CallSite& site, void* message, Chunk& chunk, std::uint32_t row) {
+    if (!all_touched(context.storage, chunk, site.columns, every)) [[unlikely]]
+      return first_one(context, site, message, chunk, row);
+    touched_row(context, *site.handler, site.columns, message, chunk, row);
+  }
+  /// `columns` were touched: see all_touched().
+  [[gnu::always_inline]] static void touched_row(RunContext& context, const Handler& handler,
+                                                 const std::uint16_t* columns, void* message, Chunk& chunk,
+                                                 std::uint32_t row) {
+    const ChunkRows rows{context, chunk, columns, row, row + 1, other_of(message)};
+    call_row(callable(handler), message, touched_bases_of(rows, every), rows, row, every);
+  }
+  /// Apart, and with the same arguments, so that the other, which calls nobody but the handler, need not save registers.
+  [[gnu::noinline]] static void first_one(RunContext& context, const CallSite& site, void* message, Chunk& chunk,
+                                          std::uint32_t row) {
+    first_row(context, *site.handler, site.columns, message, chunk, row);
+  }
+  static void first_row(RunContext& context, const Handler& handler, const std::uint16_t* columns, void* message,
+                        Chunk& chunk, std::uint32_t row) {
+    const ChunkRows rows{context, chunk, columns, row, row + 1, other_of(message)};
+    call_row(callable(handler), message, bases_of(rows, every), rows, row, every);
+  }
+
+  // --- for ItemLoops ---
+  using Callable = F;
+  static constexpr std::size_t parameters = sizeof...(Ps);
+  /// `count` messages, ItemLoops::bytes apart, for rows one behind the other.
+  template <class Bases>
+  static void rows_in_line(F& f, const std::byte* payload, std::uint32_t row, std::uint32_t count, const Bases& bases) {
+    std::apply([&](auto*... base) { messages_in_line(f, payload, row, count, base...); }, bases);
+  }
+  template <class... T>
+  static void messages_in_line(F& f, const std::byte* __restrict payload, std::uint32_t row, std::uint32_t count,
+                               T* __restrict... base) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      auto&& m = MessageParameter<M>::get(const_cast<std::byte*>(payload + i * std::size_t{ItemLoops<Invoker>::bytes}));
+      f(m, Parameter<Ps>::at(base, row + i)...);
+    }
+  }
+  /// One message for a row, where the parameters' bases were kept without their types.
+  template <std::size_t... I>
+  static void call_at(F& f, void* message, std::uint32_t row, void* const* bases, std::index_sequence<I...>) {
+    using Bases = decltype(bases_of(std::declval<const ChunkRows&>(), every));
+    auto&& m = MessageParameter<M>::get(message);
+    f(m, Parameter<Ps>::at(static_cast<std::tuple_element_t<I, Bases>>(bases[I]), row)...);
+  }
+
+  template <std::size_t... I>
+  static void prefetch(void* const* bases, std::uint32_t row, std::index_sequence<I...>) noexcept {
+    const auto one = [&]<class P>(const void* base) {
+      // By numbers: an optional column may be absent, and asking for what is nowhere costs nothing.
+      if constexpr (P::column)
+        __builtin_prefetch(
+            reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(base) + row * sizeof(typename P::Value)),
+            P::writes);
+    };
+    (one.template operator()<Parameter<Ps>>(bases[I]), ...);
+  }
+  static void describe(Handler& handler) {
+    handler.message = TypeTraits<Message>::id;
+    (
+        [&] {
+          if constexpr (Parameter<Ps>::has_term) handler.terms.push_back(Parameter<Ps>::term());
+        }(),
+        ...);
+    handler.once = once;
+    if constexpr (asks_other) handler.other_offset = other_at;
+    handler.writes_message = MessageParameter<M>::writes || consumes;
+    handler.pushes = (false || ... || Parameter<Ps>::pushes);
+    handler.spawns = spawns;
+    handler.whole_rows = whole_rows;
+    handler.rows = &rows;
+    handler.one = &one;
+    if constexpr (!TableMessageType<Message>) {
+      handler.items = &ItemLoops<Invoker>::run;
+      handler.few = &ItemLoops<Invoker>::few;
+      handler.few_bytes = ItemLoops<Invoker>::bytes;
+    }
+  }
+  template <class P>
+  static constexpr TypeId column_type() {
+    if constexpr (Parameter<P>::column)
+      return TypeTraits<typename Parameter<P>::Value>::id;
+    else
+      return 0;
+  }
+  static constexpr bool writes_twice() {
+    const std::array<TypeId, sizeof...(Ps) + 1> types{column_type<Ps>()...};
+    const std::array<bool, sizeof...(Ps) + 1> writes{Parameter<Ps>::writes...};
+    for (std::size_t i = 0; i < sizeof...(Ps); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (types[i] != 0 && types[i] == types[j] && (writes[i] || writes[j])) return true;
+    return false;
+  }
+  static_assert(!writes_twice(), "a handler takes a component twice, once for writing");
+  using Components = std::tuple<Ps...>;
+};
+
+template <class F, class Signature>
+struct SignatureOf {
+  static_assert(never<F>, "a handler is a function, a lambda, or an object and a member function of it");
+};
+template <class F, class R, class M, class... Ps>
+struct SignatureOf<F, R(M, Ps...)> {
+  using type = Invoker<F, R, M, Ps...>;
+};
+template <class F, class R, class M, class... Ps>
+struct SignatureOf<F, R(M, Ps...) noexcept> : SignatureOf<F, R(M, Ps...)> {};
+
+template <class>
+struct CallOperator;
+template <class C, class R, class... A>
+struct CallOperator<R (C::*)(A...) const> {
+  using type = R(A...);
+};
+template <class C, class R, class... A>
+struct CallOperator<R (C::*)(A...)> {
+  using type = R(A...);
+};
+template <class C, class R, class... A>
+struct CallOperator<R (C::*)(A...) const noexcept> {
+  using type = R(A...);
+};
+template <class C, class R, class... A>
+struct CallOperator<R (C::*)(A...) noexcept> {
+  using type = R(A...);
+};
+
+template <auto function>
+struct ConstantFunction {
+  template <class... A>
+  auto operator()(A&&... arguments) const {
+    return function(std::forward<A>(arguments)...);
+  }
+};
+
+/// The component types a parameter names, so that the registry can make them known.
+template <class P>
+struct NamedTypes {
+  template <class Add>
+  static void each(Add&&) {}
+};
+template <ComponentType T>
+struct NamedTypes<T&> {
+  template <class Add>
+  static void each(Add&& add) {
+    add.template operator()<std::remove_const_t<T>>();
+  }
+};
+template <ComponentType T>
+struct NamedTypes<const T&> : NamedTypes<T&> {};
+template <ComponentType T>
+struct NamedTypes<T*> : NamedTypes<T&> {};
+template <ComponentType T>
+struct NamedTypes<const T*> : NamedTypes<T&> {};
+template <ComponentType T>
+struct NamedTypes<std::span<T>> : NamedTypes<T&> {};
+template <ComponentType T>
+struct NamedTypes<std::span<const T>> : NamedTypes<T&> {};
+template <class T>
+struct NamedTypes<With<T>> : NamedTypes<T&> {};
+template <class T>
+struct NamedTypes<Without<T>> : NamedTypes<T&> {};
+template <class T>
+struct NamedTypes<WithoutParent<T>> : NamedTypes<T&> {};
+template <class T>
+struct NamedTypes<WithoutSelfOrParent<T>> : NamedTypes<T&> {};
+template <class T>
+struct NamedTypes<Other<T>> : NamedTypes<std::remove_cv_t<std::remove_pointer_t<T>>&> {};
+template <class T>
+struct NamedTypes<Lookup<const T>> : NamedTypes<T&> {};
+template <class T>
+struct NamedTypes<Parent<T>> : NamedTypes<std::remove_cv_t<std::remove_pointer_t<T>>&> {};
+template <class T>
+struct NamedTypes<SelfOrParent<T>> : NamedTypes<std::remove_cv_t<std::remove_pointer_t<T>>&> {};
+template <class T, class X>
+struct NamedTypes<ParentWith<T, X>> {
+  template <class Add>
+  static void each(Add&& add) {
+    add.template operator()<std::remove_cv_t<std::remove_pointer_t<T>>>();
+    add.template operator()<X>();
+  }
+};
+template <class T, class X>
+struct NamedTypes<UpTo<T, X>> : NamedTypes<ParentWith<T, X>> {};
+template <class... Ps>
+struct NamedTypes<std::tuple<Ps...>> {
+  template <class Add>
+  static void each(Add&& add) {
+    (NamedTypes<Ps>::each(add), ...);
+  }
+};
+
+}  // namespace muster::detail

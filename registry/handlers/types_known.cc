@@ -1,0 +1,119 @@
+#include "registry/handlers/types_known.h"
+
+#include <cstring>
+#include <mutex>
+
+#include "registry/handlers/runtime_schema.h"
+
+namespace muster {
+
+struct TypesKnown::Gate {
+  std::mutex mutex;
+};
+
+TypesKnown::TypesKnown(Storage& storage) : storage_(storage), gate_(std::make_unique<Gate>()) {}
+TypesKnown::~TypesKnown() = default;
+
+void TypesKnown::need_in_turn(TypeId type, void (*make)(TypesKnown&)) {
+  {
+    const std::lock_guard lock(gate_->mutex);
+    const StoredType* component = storage_.component(type);
+    if (handlers_.route(type) || (component && component->size != 0)) return make(*this);  // nothing new
+  }
+  take_turn();
+  const std::lock_guard lock(gate_->mutex);
+  make(*this);
+}
+
+void TypesKnown::learn(TypeId type, std::expected<void, SchemaError> added) {
+  if (!added) throw SetupError(added.error().text());
+  const TypeDescriptor* known = table_.find(type);
+  if (known->role == TypeRole::component)
+    storage_.add_component(*known);
+  else
+    handlers_.add_message(*known);
+}
+
+void TypesKnown::learn_runtime(TypeId id, std::string_view name, const RuntimeOps& ops, std::uint32_t size,
+                               std::uint32_t align) {
+  if (const StoredType* known = storage_.component(id); known && known->ops == &ops) return;
+  if (!table_.find(id) || table_.find(id)->name != name)
+    if (const auto added = table_.add_schema(tag_schema(name)); !added) throw SetupError(added.error().text());
+  const TypeDescriptor& type = *table_.find(id);
+  const StoredType& stored = storage_.add_component(type);
+  if (!type.tag || stored.ops)
+    throw SetupError(
+        "runtime component " + std::string(name) +
+        (stored.ops ? " is registered by another part of the program" : " is in a schema, and no tag there"));
+  storage_.set_runtime(id, &ops, size, align);
+}
+
+void TypesKnown::forget_runtime(TypeId type) {
+  const StoredType* stored = storage_.component(type);
+  if (!stored || !stored->ops) return;
+  for (const auto& handler : handlers_.handlers())
+    for (const Term& term : handler->terms)
+      if (term.type == type && term.value)
+        throw SetupError("handler \"" + handler->name + "\" still takes " + stored->descriptor->name);
+  storage_.set_runtime(type, nullptr, 0, 1);
+  seen_[type % std::size(seen_)].store(0, std::memory_order_relaxed);
+}
+
+std::vector<TypeId> TypesKnown::forget_runtime_of(const std::function<bool(const RuntimeOps&)>& whose) {
+  std::vector<TypeId> forgotten;
+  for (const auto& stored : storage_.components())
+    if (stored->ops && whose(*stored->ops)) forgotten.push_back(stored->id);
+  for (const TypeId type : forgotten) {
+    storage_.set_runtime(type, nullptr, 0, 1);
+    seen_[type % std::size(seen_)] = 0;
+  }
+  return forgotten;
+}
+
+MessageRoute* TypesKnown::find_route(TypeId message) {
+  MessageRoute* found = handlers_.route(message);
+  if (!found) {
+    const TypeDescriptor* type = table_.find(message);
+    if (!type || (type->role != TypeRole::message && type->role != TypeRole::table_message)) return nullptr;
+    found = &handlers_.add_message(*type);
+  }
+  routes_[message % std::size(routes_)] = {message, found};
+  return found;
+}
+
+void TypesKnown::remember_route(TypeId known, std::span<const std::byte> sealed) {
+  MessageRoute* const route = handlers_.route(known);
+  if (!route->sealed) {
+    route->sealed = std::make_unique<MessageRoute::Unit[]>((sealed.size() + 15) / 16);
+    std::memcpy(route->sealed.get(), sealed.data(), sealed.size());
+  }
+  Seen& first = pushed_[first_place(known)];
+  Seen& second = pushed_[second_place(known)];
+  (first.type != 0 && second.type == 0 ? second : first) = {known, route};
+}
+
+MessageRoute& TypesKnown::change(ChangeKind kind, TypeId component) {
+  const TypeId id = change_id(kind, component);
+  if (MessageRoute* known = handlers_.route(id)) {
+    if (known->change == kind && known->component == component) return *known;
+    throw SetupError("a change of " + table_.find(component)->name + " has the id of " + known->type->name);
+  }
+  TypeDescriptor& type = changes_.emplace_back();
+  type.id = id;
+  const char* const kinds[] = {"", "Added<", "Removed<", "Changed<"};
+  type.name = kinds[static_cast<std::size_t>(kind)] + table_.find(component)->name + ">";
+  type.role = TypeRole::message;
+  MessageRoute& route = handlers_.add_message(type);
+  route.change = kind;
+  route.component = component;
+  return route;
+}
+
+const StoredType* TypesKnown::component(TypeId type) {
+  if (const StoredType* known = storage_.component(type)) return known;
+  const TypeDescriptor* descriptor = table_.find(type);
+  if (!descriptor || descriptor->role != TypeRole::component) return nullptr;
+  return &storage_.add_component(*descriptor);
+}
+
+}  // namespace muster

@@ -1,0 +1,119 @@
+// Makes types known to a registry on first use: its type table, its storage and its routes.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "messages/type_table.h"
+#include "registry/handlers/changes.h"
+#include "registry/handlers/handler_table.h"
+#include "registry/handlers/turn.h"
+#include "registry/storage/storage.h"
+
+namespace muster {
+
+class TypesKnown {
+ public:
+  explicit TypesKnown(Storage& storage);
+  ~TypesKnown();
+
+  TypeTable& table() noexcept { return table_; }
+  const TypeTable& table() const noexcept { return table_; }
+  HandlerTable& handlers() noexcept { return handlers_; }
+  const HandlerTable& handlers() const noexcept { return handlers_; }
+
+  /// A compiled type. A known type with another layout is the program's mistake: throws SetupError naming it.
+  template <GeneratedType T>
+  void need() {
+    std::atomic<TypeId>& seen = seen_[TypeTraits<T>::id % std::size(seen_)];
+    if (this->seen<T>()) [[likely]]
+      return;
+    if (turn_here()) [[unlikely]]
+      need_in_turn(TypeTraits<T>::id, [](TypesKnown& known) { known.make_known<T>(); });
+    else
+      make_known<T>();
+    seen.store(TypeTraits<T>::id, std::memory_order_relaxed);
+  }
+  /// Whether need() would do nothing. May be false of a known type.
+  template <GeneratedType T>
+  bool seen() const noexcept {
+    return seen_[TypeTraits<T>::id % std::size(seen_)].load(std::memory_order_relaxed) == TypeTraits<T>::id;
+  }
+  /// The route of a compiled message.
+  template <GeneratedType M>
+  MessageRoute& route() {
+    need<M>();
+    return *handlers_.route(TypeTraits<M>::id);
+  }
+  /// The route of any known message type; null where there is no such type.
+  MessageRoute* route(TypeId message) {
+    const Seen& seen = routes_[message % std::size(routes_)];
+    return seen.type == message ? seen.route : find_route(message);
+  }
+  /// The route of a compiled message; null where it is not remembered: see remember_route. Not for workers.
+  template <GeneratedType M>
+  MessageRoute* seen_route() noexcept {
+    const Seen& first = pushed_[first_place(TypeTraits<M>::id)];
+    if (first.type == TypeTraits<M>::id) [[likely]] {
+      if (!first.route) __builtin_unreachable();
+      return first.route;
+    }
+    const Seen& second = pushed_[second_place(TypeTraits<M>::id)];
+    return second.type == TypeTraits<M>::id ? second.route : nullptr;
+  }
+  /// `sealed`: the type's SingleBatch, of any message.
+  void remember_route(TypeId known, std::span<const std::byte> sealed);
+  /// The route of a change of a known component.
+  MessageRoute& change(ChangeKind kind, TypeId component);
+  /// Its values are destroyed; what is left is a tag, until need() turns it into a runtime component again.
+  void forget_runtime(TypeId type);
+  /// The same for all whose functions `whose` knows, whether handlers take them or not. Returns which.
+  std::vector<TypeId> forget_runtime_of(const std::function<bool(const RuntimeOps&)>& whose);
+  /// A component type by id; null where unknown or no component.
+  const StoredType* component(TypeId type);
+
+ private:
+  /// A cache in front of the routes; in that of pushed types each has two places.
+  struct Seen {
+    TypeId type = 0;
+    MessageRoute* route = nullptr;
+  };
+  static constexpr std::size_t pushed_places = 256;
+  static constexpr std::size_t first_place(TypeId type) noexcept { return type % pushed_places; }
+  static constexpr std::size_t second_place(TypeId type) noexcept { return type / pushed_places % pushed_places; }
+  MessageRoute* find_route(TypeId message);
+  void learn_runtime(TypeId id, std::string_view name, const RuntimeOps& ops, std::uint32_t size, std::uint32_t align);
+  /// need(), once the cache does not know T.
+  template <GeneratedType T>
+  void make_known() {
+    if constexpr (!std::is_void_v<typename RuntimeOf<T>::type>) {
+      using R = typename RuntimeOf<T>::type;
+      learn_runtime(TypeTraits<R>::id, TypeTraits<R>::name, detail::runtime_ops<R>, sizeof(R), alignof(R));
+    } else if constexpr (ChangeMessage<T>) {
+      make_known<typename ChangeOf<T>::Component>();
+      change(ChangeOf<T>::kind, TypeTraits<typename ChangeOf<T>::Component>::id);
+    } else if constexpr (TypeTraits<T>::role == TypeRole::component) {
+      if (!storage_.component(TypeTraits<T>::id)) [[unlikely]]
+        learn(TypeTraits<T>::id, table_.add<T>());
+    } else {
+      if (!handlers_.route(TypeTraits<T>::id)) [[unlikely]]
+        learn(TypeTraits<T>::id, table_.add<T>());
+    }
+  }
+  /// Where several workers run handlers: looks under a lock, and makes known in turn.
+  void need_in_turn(TypeId type, void (*make)(TypesKnown&));
+  void learn(TypeId type, std::expected<void, SchemaError> added);
+  TypeTable table_;
+  std::deque<TypeDescriptor> changes_;  // what error texts and routes call a change
+  std::atomic<TypeId> seen_[64] = {};   // a cache of what need() has made known
+  Seen pushed_[pushed_places];
+  Seen routes_[64];  // of those asked for by run-time ids
+  HandlerTable handlers_;
+  Storage& storage_;
+  struct Gate;
+  std::unique_ptr<Gate> gate_;  // of need_in_turn
+};
+
+}  // namespace muster

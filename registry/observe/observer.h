@@ -1,0 +1,117 @@
+// Counts and times deliveries while a registry is observed. Whoever delivers asks for it at places that are not taken per
+// row: a batch, a handler of a pass; call sites of single messages are exchanged for ones that count (HandlerTable::observe_calls).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "messages/batch.h"
+#include "messages/type_table.h"
+#include "registry/apply/receipt.h"
+#include "registry/handlers/handler.h"
+#include "registry/observe/figures.h"
+#include "registry/observe/trace.h"
+
+namespace muster {
+
+class Observer {
+ public:
+  Observer(const TypeTable& types, Trace* trace) : types_(types), trace_(trace) {}
+
+  void set_trace(Trace* trace) noexcept { trace_ = trace; }
+
+  // --- handlers ---
+
+  /// What comes belongs to another batch, or to another pass of one: it is a new call of whoever gets rows of it.
+  void next_call() noexcept {
+    ++call_;
+    single_slices_ = 0;
+  }
+  void add_rows(const Handler& handler, std::uint64_t rows) {
+    if (rows == 0) return;
+    Entry& entry = this->entry(handler);
+    if (entry.call != call_) {
+      entry.call = call_;
+      ++entry.figures.calls;
+    }
+    entry.figures.rows += rows;
+  }
+  /// Times all a handler does with a batch; nothing where the observer is null.
+  class Scope {
+   public:
+    Scope(Observer* observer, const Handler& handler) : observer_(observer), handler_(handler) {
+      if (observer_) [[unlikely]]
+        begin();
+    }
+    ~Scope() {
+      if (observer_) [[unlikely]]
+        end();
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    void begin();
+    void end();
+    Observer* observer_;
+    const Handler& handler_;
+    std::uint64_t begin_ns_ = 0, rows_ = 0;
+  };
+  /// A call for one row, its row not yet added: whether to time it. Within a Scope: no.
+  bool times_single(const Handler& handler);
+  void add_single(const Handler& handler, std::uint64_t begin_ns, std::uint64_t end_ns);
+  /// A pass that was spread: the sum of its tasks, and each of them (worker: from 0).
+  void add_ns(const Handler& handler, std::uint64_t ns) { entry(handler).figures.ns += ns; }
+  void add_task(const Handler& handler, std::uint32_t worker, std::uint64_t begin_ns, std::uint64_t ns,
+                std::uint64_t rows);
+
+  // --- messages ---
+
+  /// Numbers of messages, where causes are recorded; 0: none.
+  struct Chain {
+    std::uint64_t first = 0;                  ///< of the first message delivered; the others follow it
+    std::uint64_t cause = 0, last_cause = 0;  ///< who caused the first, and the last
+  };
+  /// A batch or part of one was delivered: `messages` of it.
+  void add_batch(const BatchView& batch, std::uint64_t messages, const Receipt& receipt, bool from_outside,
+                 std::uint64_t begin_ns, const Chain& chain);
+  void add_messages(TypeId type, std::uint64_t messages, const Receipt& receipt, bool from_outside,
+                    std::uint64_t begin_ns, const Chain& chain);
+  void add_carried(TypeId type, std::uint64_t messages) { entry(type).carried += messages; }
+  /// An input with all it caused.
+  void add_input(std::string_view what, std::uint64_t sequence, std::uint64_t begin_ns);
+
+  // --- figures ---
+
+  /// By the order of subscription.
+  std::vector<HandlerFigures> handlers() const;
+  /// In the order the types came.
+  const std::vector<MessageFigures>& messages() const noexcept { return messages_; }
+
+ private:
+  struct Entry {
+    HandlerFigures figures;
+    std::uint64_t call = 0;                                        // the last one counted
+    std::uint64_t singles = 0, timed_singles = 0, singles_ns = 0;  // of calls for one row
+  };
+  static constexpr std::uint64_t single_every = 16;
+  static constexpr std::uint32_t single_slices_max = 16;  // of one batch
+
+  Entry& entry(const Handler& handler);
+  MessageFigures& entry(TypeId type);
+  void add_slice(const Handler& handler, std::uint16_t track, std::uint64_t begin_ns, std::uint64_t ns,
+                 std::uint64_t rows);
+
+  const TypeTable& types_;
+  Trace* trace_;
+  std::vector<Entry> entries_;  // by ordinal; of those never called, ordinal 0
+  std::vector<MessageFigures> messages_;
+  std::unordered_map<TypeId, std::size_t> message_of_;
+  std::uint64_t call_ = 1;
+  std::uint32_t single_slices_ = 0;
+  bool in_scope_ = false;
+};
+
+}  // namespace muster

@@ -1,0 +1,424 @@
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "messages/verifier.h"
+#include "registry/registry_impl.h"
+#include "registry/state/state_format.h"
+#include "registry/state/state_links.h"
+
+namespace muster {
+
+std::string StateError::text() const {
+  static constexpr const char* sections[] = {
+      "",        "registry",  "schema", "directory", "free_queue", "grants",   "archetypes", "chunks",
+      "columns", "hierarchy", "texts",  "pending",   "timers",     "managers", "templates",  "disabled"};
+  const auto number = static_cast<std::size_t>(at.section);
+  std::string text = number < std::size(sections) ? sections[number] : "section " + std::to_string(number);
+  text += ' ' + std::to_string(at.key);
+  if (at.column) text += " column " + std::to_string(at.column);
+  return text + ": " + what;
+}
+
+/// Reads rows back, section by section; every number is checked before it is used. The first fault ends it.
+class StateReader {
+ public:
+  StateReader(EntityRegistry::Impl& registry, StateSource& source) : r_(registry), source_(source) {}
+
+  std::expected<void, StateError> read() {
+    using Step = void (StateReader::*)(const StateKey&, std::span<const std::byte>);
+    if (r_.storage.rows() != 0 || r_.sequence != 0 || !r_.input.empty())
+      return std::unexpected(StateError{{}, "the registry is not new"});
+    const std::pair<StateSection, Step> steps[] = {
+        {StateSection::registry, &StateReader::registry},    {StateSection::schema, &StateReader::schema},
+        {StateSection::directory, &StateReader::directory},  {StateSection::free_queue, &StateReader::free_queue},
+        {StateSection::archetypes, &StateReader::archetype}, {StateSection::texts, &StateReader::texts},
+        {StateSection::templates, &StateReader::define},     {StateSection::chunks, &StateReader::chunk},
+        {StateSection::columns, &StateReader::column},       {StateSection::hierarchy, &StateReader::hierarchy},
+        {StateSection::pending, &StateReader::pending},      {StateSection::timers, &StateReader::timer},
+        {StateSection::managers, &StateReader::manager},     {StateSection::disabled, &StateReader::disabled}};
+    for (const auto& [section, step] : steps) {
+      section_ = section;
+      source_.rows(section, [&, run = step](const StateKey& key, std::span<const std::byte> bytes) {
+        if (fault_) return;
+        at_ = key;
+        const bool single = key.section == StateSection::registry || key.section == StateSection::free_queue;
+        if (expect((!single || key.key == 0) && (key.column == 0 || key.section == StateSection::columns),
+                   "there is no such row"))
+          (this->*run)(key, bytes);
+      });
+      if (!fault_) finish(section);
+      if (fault_) return std::unexpected(std::move(*fault_));
+    }
+    if (auto fault = check_links(r_.storage, r_.structure.hierarchy())) return std::unexpected(std::move(*fault));
+    restore_names();
+    if (fault_) return std::unexpected(std::move(*fault_));
+    r_.restore_values(0);
+    r_.storage.restore_counters(row_.next_chunk_uid, static_cast<std::uint32_t>(row_.next_archetype), row_.version);
+    r_.sequence = row_.sequence;
+    r_.now_ns = row_.now_ns;
+    r_.next_timer = row_.next_timer;
+    r_.counters = {row_.messages, row_.unhandled, row_.dead, row_.refused, row_.carried, row_.overtaken};
+    return {};
+  }
+
+ private:
+  /// A chunk whose columns are to come.
+  struct Pending {
+    ChunkRow row = {};
+    std::vector<std::uint64_t> versions = {};
+    std::vector<std::uint8_t> found = {};  // by slot: its column came
+    Chunk* placed = nullptr;
+  };
+  [[gnu::cold, gnu::noinline]] void fail(std::string what) {
+    if (!fault_) fault_ = StateError{at_, std::move(what)};
+  }
+  [[gnu::cold, gnu::noinline]] void fail(const char* what) { fail(std::string(what)); }
+  bool expect(bool condition, const char* what) {
+    if (!condition) [[unlikely]]
+      fail(what);
+    return condition;
+  }
+  template <class T>
+  static T get(std::span<const std::byte> bytes, std::size_t at) noexcept {
+    T value;
+    std::memcpy(&value, bytes.data() + at, sizeof value);
+    return value;
+  }
+
+  void registry(const StateKey&, std::span<const std::byte> bytes) {
+    if (!expect(bytes.size() == sizeof(RegistryRow), "the registry's row has a wrong length")) return;
+    row_ = get<RegistryRow>(bytes, 0);
+    found_ = true;
+    if (row_.format != 1)
+      return fail("format " + std::to_string(row_.format) +
+                  " of the saved registry is not known to this version, which reads 1");
+    expect(row_.indices >= 1 && row_.indices < 0xffffffffull, "the number of ids is out of range");
+    expect(row_.next_archetype < 1u << 24, "the number of archetypes is out of range");
+  }
+  void schema(const StateKey&, std::span<const std::byte> bytes) {
+    if (const auto added = r_.types.table().add_schema(bytes); !added) fail(added.error().text());
+  }
+  void directory(const StateKey& key, std::span<const std::byte> bytes) {
+    constexpr std::uint64_t per_page = 1u << id_page_bits;
+    if (!expect(bytes.size() >= 8, "the page is cut off")) return;
+    const auto count = get<std::uint64_t>(bytes, 0);
+    const std::uint64_t first = key.key * per_page;
+    if (!expect(key.key == slots_.size() / per_page && first == slots_.size(), "pages of ids are missing")) return;
+    if (!expect(count == std::min(per_page, row_.indices - first) && bytes.size() == 8 + count * 5,
+                "the page holds another number of ids than it should"))
+      return;
+    DirectoryEntry* const entries = slots_.extend(count);
+    const std::byte* const generations = bytes.data() + 8;
+    const std::byte* const states = generations + count * 4;
+    std::uint32_t wrong = 0, alive = 0;
+    for (std::size_t i = 0; i < count; ++i) {  // without branches, so that it is done several at a time
+      std::uint32_t generation;
+      std::memcpy(&generation, generations + i * 4, 4);
+      const auto state = static_cast<std::uint32_t>(states[i]);
+      entries[i] = {0x80000000u | state, generation};
+      wrong |= static_cast<std::uint32_t>(state > 3) & static_cast<std::uint32_t>(state != state_alive);
+      wrong |= static_cast<std::uint32_t>(generation == 0) & static_cast<std::uint32_t>(state != 0);
+      alive += static_cast<std::uint32_t>(state == state_alive);
+    }
+    alive_ += alive;
+    if (wrong)
+      for (const DirectoryEntry& entry : std::span(entries, count)) {
+        const std::uint32_t state = entry.locator & 0x7fffffffu;
+        if (!expect(state <= 3 || state == state_alive, "an id has an unknown state") ||
+            !expect(entry.generation != 0 || state == 0, "an id without generation is in use"))
+          return;
+      }
+    expect(first != 0 || entries[0].generation == 0, "index 0 has a generation");
+  }
+  void free_queue(const StateKey&, std::span<const std::byte> bytes) {
+    if (!expect(bytes.size() % 4 == 0, "the queue of free indices is cut off")) return;
+    std::vector<bool> seen(slots_.size());
+    for (std::size_t at = 0; at < bytes.size(); at += 4) {
+      const auto index = get<std::uint32_t>(bytes, at);
+      if (!expect(index > 0 && index < slots_.size() && slots_[index].locator == 0x80000000u &&
+                      slots_[index].generation != 0 && !seen[index],
+                  "an index in the free queue is not free"))
+        return;
+      seen[index] = true;
+      free_.push_back(index);
+    }
+  }
+  void archetype(const StateKey& key, std::span<const std::byte> bytes) {
+    if (!expect(bytes.size() >= 8, "the archetype is cut off")) return;
+    const auto count = get<std::uint64_t>(bytes, 0);
+    if (!expect(count < 4096 && bytes.size() == 8 + count * 16, "the archetype is cut off")) return;
+    if (!expect(key.key < row_.next_archetype && key.key >= r_.storage.next_archetype(),
+                "the archetype's number is wrong"))
+      return;
+    std::vector<TypeId> types;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto id = get<TypeId>(bytes, 8 + i * 16);
+      const StoredType* type = r_.types.component(id);
+      if (!expect(type, "a component type is in no schema")) return;
+      if (get<std::uint64_t>(bytes, 8 + i * 16 + 8) != type->descriptor->fingerprint ||
+          get<std::uint32_t>(bytes, 8 + i * 16 + 4) != type->saved_size())
+        return fail("component " + type->descriptor->name + " was saved with another layout");
+      if (!expect(types.empty() || types.back() < id, "component types are out of order")) return;
+      types.push_back(id);
+    }
+    for (const auto& other : r_.storage.archetypes())
+      if (other && !expect(other->types != types, "two archetypes are equal")) return;
+    r_.storage.restore_archetype(static_cast<std::uint32_t>(key.key), types);
+  }
+  void chunk(const StateKey& key, std::span<const std::byte> bytes) {
+    if (!expect(bytes.size() >= sizeof(ChunkRow), "the chunk is cut off")) return;
+    Pending chunk{.row = get<ChunkRow>(bytes, 0)};
+    const auto archetypes = r_.storage.archetypes();
+    if (!expect(chunk.row.archetype < archetypes.size() && archetypes[chunk.row.archetype],
+                "the chunk's archetype is unknown") ||
+        !expect(chunk.row.rows > 0 && chunk.row.rows <= chunk_rows_max, "the chunk's number of rows is out of range") ||
+        !expect(chunk.row.depth < 1u << 20, "the chunk's depth is out of range") ||
+        !expect(key.key < row_.next_chunk_uid, "the chunk's number is out of range"))
+      return;
+    const std::size_t slots = archetypes[chunk.row.archetype]->pod_slots;
+    if (!expect(bytes.size() == sizeof(ChunkRow) + slots * 8, "the chunk is cut off")) return;
+    for (std::size_t i = 0; i < slots; ++i) {
+      chunk.versions.push_back(get<std::uint64_t>(bytes, sizeof(ChunkRow) + i * 8));
+      if (!expect(chunk.versions.back() <= row_.version, "a column is newer than its world")) return;
+    }
+    chunk.found.resize(slots);
+    waiting_.emplace(key.key, std::move(chunk));
+  }
+  void column(const StateKey& key, std::span<const std::byte> bytes) {
+    const auto found = waiting_.find(key.key);
+    if (!expect(found != waiting_.end(), "the column's chunk is missing")) return;
+    Pending& chunk = found->second;
+    const Archetype& archetype = *r_.storage.archetypes()[chunk.row.archetype];
+    const std::uint16_t slot =
+        key.column < column_first ? static_cast<std::uint16_t>(key.column) : archetype.column(key.column);
+    if (!expect(slot < archetype.pod_slots, "the column's component is not in its archetype")) return;
+    const std::size_t size = slot < column_first ? 8 : archetype.slot_types[slot]->size;
+    if (!expect(bytes.size() == size * chunk.row.rows, "the column's length does not fit its rows") ||
+        !expect(!chunk.found[slot], "the column is there twice") ||
+        !expect(slot != column_parents || chunk.row.depth > 0, "roots have a column of parents"))
+      return;
+    if (slot >= column_first) {
+      const TypeDescriptor& type = *archetype.slot_types[slot]->descriptor;
+      if (!r_.types.table().rules(type).empty())  // else every value is good
+        for (std::size_t at = 0; at < bytes.size(); at += size)
+          if (const auto good = verify_value(bytes.subspan(at, size), type, r_.types.table()); !good)
+            return fail(good.error().text);
+    }
+    if (!chunk.placed && !place(key.key, chunk)) return;
+    chunk.found[slot] = 1;
+    std::memcpy(chunk.placed->slots()[slot].data, bytes.data(), bytes.size());
+    if (slot != column_ids) return;
+    if (expect(r_.storage.place_ids(*chunk.placed, state_alive), "a row's entity is not alive, or has two rows"))
+      alive_ -= chunk.row.rows;
+  }
+  /// Makes room for a chunk when the first of its columns comes: not for what a damaged row only says is there.
+  bool place(std::uint64_t uid, Pending& chunk) {
+    Archetype& archetype = *r_.storage.archetypes()[chunk.row.archetype];
+    const std::size_t place =
+        chunk.row.depth < archetype.groups.size() ? archetype.groups[chunk.row.depth].chunks.size() : 0;
+    if (!expect(chunk.row.place == place, "a chunk before this one is missing")) return false;
+    chunk.placed = &r_.storage.restore_chunk(archetype, chunk.row.depth, uid, chunk.row.rows);
+    for (std::size_t slot = 0; slot < chunk.versions.size(); ++slot)
+      chunk.placed->slots()[slot].version = chunk.versions[slot];
+    return true;
+  }
+  void check_chunks() {
+    for (const auto& [uid, chunk] : waiting_) {
+      at_ = {StateSection::chunks, uid, 0};
+      for (std::size_t slot = 0; slot < chunk.found.size(); ++slot)
+        if (!expect(chunk.found[slot] || (slot == column_parents && chunk.row.depth == 0), "a column is missing"))
+          return;
+    }
+    at_ = {StateSection::directory, 0, 0};
+    expect(alive_ == 0, "a living entity has no row");
+  }
+  void hierarchy(const StateKey& key, std::span<const std::byte> bytes) {
+    if (!expect(bytes.size() == sizeof(Hierarchy::Page::links), "the page is cut off") ||
+        !expect(key.key <= row_.indices >> Hierarchy::page_bits, "the page's number is out of range"))
+      return;
+    Hierarchy::Page& page = r_.structure.hierarchy().restore_page(static_cast<std::uint32_t>(key.key));
+    std::memcpy(page.links, bytes.data(), bytes.size());
+    page.version = row_.version;
+    for (std::uint32_t i = 0; i < std::size(page.links); ++i) {
+      const Links& links = page.links[i];
+      const std::uint32_t largest = std::max({links.first_child, links.last_child, links.next, links.previous});
+      if (!expect(largest < row_.indices, "a link leads nowhere")) return;
+    }
+  }
+  /// Every name is a known text, and its sibling's no more.
+  void restore_names() {
+    for (std::uint32_t number = 0; number < r_.storage.chunk_numbers(); ++number) {
+      const Chunk* chunk = r_.storage.chunk(number);
+      const std::uint16_t slot = chunk ? chunk->archetype->column(TypeTraits<Name>::id) : no_column;
+      if (slot == no_column) continue;
+      at_ = {StateSection::columns, chunk->uid, TypeTraits<Name>::id};
+      for (const Name& name : std::span(reinterpret_cast<const Name*>(chunk->slots()[slot].data), chunk->count))
+        if (!expect(name.text && r_.texts.knows(name.text), "a name's text is unknown")) return;
+    }
+    if (const Entity second = r_.structure.restore_names()) {
+      at_ = {StateSection::columns, r_.storage.find(second).chunk->uid, TypeTraits<Name>::id};
+      fail("two siblings have one name");
+    }
+  }
+  void texts(const StateKey& key, std::span<const std::byte> bytes) {
+    if (!expect(key.key * texts_per_page == r_.texts.size(), "a page of texts is missing")) return;
+    while (!bytes.empty()) {
+      if (!expect(bytes.size() >= 4, "the page of texts is cut off")) return;
+      const auto length = get<std::uint32_t>(bytes, 0);
+      if (!expect(length > 0 && bytes.size() - 4 >= length, "the page of texts is cut off")) return;
+      bool collision = false;
+      r_.texts.intern({reinterpret_cast<const char*>(bytes.data()) + 4, length}, &collision);
+      if (!expect(!collision, "two texts have one hash")) return;
+      bytes = bytes.subspan(4 + length);
+    }
+  }
+  void define(const StateKey& key, std::span<const std::byte> bytes) {
+    const std::optional<BatchView> defined = batch(bytes);
+    if (!defined) return;
+    if (!expect(defined->type() == TypeTraits<DefineTemplate>::id && defined->kind() == BatchKind::table &&
+                    defined->count() == 1 && !defined->has_causes(),
+                "a template is not one"))
+      return;
+    const std::span<const std::byte> table = table_item(*defined, defined->body()).table;
+    const Text text = text_of(DefineTemplateView::from(table).name());
+    if (!expect(text.hash == key.key, "a template is under another's name")) return;
+    const Refusal refusal = r_.structure.define(table);
+    if (refusal.code != RefusalCode::none) fail(std::string("a template is refused: ") + name(refusal.code));
+  }
+  /// A copy of a batch at an aligned place, verified; null where it is not good.
+  std::optional<BatchView> batch(std::span<const std::byte> bytes) {
+    aligned_.assign((bytes.size() + 15) / 16, {});
+    std::memcpy(aligned_.data(), bytes.data(), bytes.size());
+    const auto good = verify_batch({reinterpret_cast<const std::byte*>(aligned_.data()), bytes.size()},
+                                   r_.types.table(), {.batch_bytes_max = batch_bytes_max, .count_max = ~0u});
+    if (!good) {
+      fail(good.error().text);
+      return {};
+    }
+    return *good;
+  }
+  /// Posts a batch's messages again, one by one, so that the next post extends it as it would have.
+  void reopen(const BatchView& batch) {
+    const BatchHeader& header = batch.header();
+    const TypeDescriptor& type = *r_.types.table().find(header.type);
+    if (!expect(header.kind == BatchKind::each || header.kind == BatchKind::world ||
+                    header.kind == BatchKind::subtree || header.kind == BatchKind::table,
+                "a batch of this kind cannot be open") ||
+        !expect(!batch.has_causes(), "an open batch with causes"))
+      return;
+    if (header.kind == BatchKind::table) {
+      const std::byte* at = batch.body();
+      for (std::uint32_t i = 0; i < header.count; ++i) {
+        const TableItem item = table_item(batch, at);
+        r_.input.append_table(header.type, item.target, item.table, header.argument);
+        at = item.next;
+      }
+      return;
+    }
+    std::vector<const TypeDescriptor*> components;
+    for (const RowSetEntry& entry : batch.row_set()) components.push_back(r_.types.table().find(entry.type));
+    const RowSet rows = batch.has_rows() ? RowSet(type, components) : RowSet();
+    const PayloadShape shape = PayloadShape::of(type);
+    for (std::uint32_t i = 0; i < header.count; ++i) {
+      std::byte* payload = batch.has_rows()                  ? r_.input.append_rows(rows, batch.target(i))
+                           : header.kind == BatchKind::world ? r_.input.append_world(shape)
+                           : header.kind == BatchKind::subtree
+                               ? r_.input.append_subtree(shape, batch.target(i), header.argument)
+                               : r_.input.append(shape, batch.target(i));
+      std::memcpy(payload, batch.payload(i), header.payload_bytes);
+    }
+  }
+  void pending(const StateKey& key, std::span<const std::byte> bytes) {
+    if (!expect(bytes.size() > sizeof(PendingRow), "the waiting batch is cut off") ||
+        !expect(key.key == r_.cascade.batches() + r_.input.batches(), "a waiting batch is missing"))
+      return;
+    const auto row = get<PendingRow>(bytes, 0);
+    if (!expect(row.queue == PendingQueue::input || (row.queue == PendingQueue::cascade && r_.input.empty()),
+                "the waiting batch is in no queue") ||
+        !expect(row.open <= 1 && row.zero == 0 && (row.open == 0 || row.queue == PendingQueue::input) &&
+                    (row.queue == PendingQueue::cascade || (row.message == 0 && row.offset == 0)),
+                "the waiting batch has a wrong state") ||
+        !expect(!last_open_, "a waiting batch comes after one that is open"))
+      return;
+    last_open_ = row.open != 0;
+    const std::optional<BatchView> waiting = batch(bytes.subspan(sizeof(PendingRow)));
+    if (!waiting) return;
+    if (!expect(waiting->kind() != BatchKind::timed || waiting->timer() < row_.next_timer,
+                "a waiting timer has a number that was never given"))
+      return;
+    if (row.queue == PendingQueue::input) {
+      if (row.open)
+        reopen(*waiting);
+      else
+        r_.input.append_batch(*waiting);
+      return;
+    }
+    const bool first = r_.cascade.empty();
+    if (!expect(row.message < waiting->count() && (first || row.message == 0), "a waiting batch begins behind its end"))
+      return;
+    if (first) {
+      r_.cursor.message = row.message;
+      const std::byte* at = waiting->body();
+      if (waiting->kind() == BatchKind::table)
+        for (std::uint32_t i = 0; i < row.message; ++i) at = table_item(*waiting, at).next;
+      r_.cursor.offset = static_cast<std::size_t>(at - waiting->body());
+    }
+    r_.cascade.append_batch(*waiting);
+  }
+  void timer(const StateKey& key, std::span<const std::byte> bytes) {
+    const std::optional<BatchView> timed = batch(bytes);
+    if (!timed) return;
+    if (!expect(timed->kind() == BatchKind::timed && key.key != 0 && key.key < row_.next_timer &&
+                    (timed->timer() == 0 || timed->timer() == key.key),
+                "a timer is not one, or has another's number"))
+      return;
+    expect(r_.timers.add(key.key, *timed), "a timer is there twice");
+  }
+  void manager(const StateKey& key, std::span<const std::byte> bytes) {
+    if (std::string wrong = r_.managers.load(key.key, bytes); !wrong.empty()) fail(std::move(wrong));
+  }
+  void disabled(const StateKey&, std::span<const std::byte> bytes) {
+    if (!expect(bytes.size() % 8 == 0, "the list of handlers is cut off")) return;
+    for (std::size_t at = 0; at < bytes.size(); at += 8)
+      r_.types.handlers().enable(Text{get<std::uint64_t>(bytes, at)}, false);
+  }
+  void finish(StateSection section) {
+    at_ = {section, 0, 0};
+    if (section == StateSection::registry) expect(found_, "the registry's row is missing");
+    if (section == StateSection::directory) expect(slots_.size() == row_.indices, "pages of ids are missing");
+    if (section == StateSection::chunks) r_.storage.restore_ids(std::move(slots_), std::move(free_), row_.retired);
+    if (section == StateSection::columns) check_chunks();
+    if (section == StateSection::texts) expect(r_.texts.size() == row_.texts, "texts are missing");
+    if (section == StateSection::pending)
+      expect(r_.cascade.batches() + r_.input.batches() == row_.pending, "waiting batches are missing");
+    if (section == StateSection::timers) expect(r_.timers.size() == row_.timers, "timers are missing");
+  }
+
+  struct alignas(16) Block {
+    std::byte bytes[16];
+  };
+
+  EntityRegistry::Impl& r_;
+  StateSource& source_;
+  StateSection section_ = StateSection::registry;
+  StateKey at_;
+  std::optional<StateError> fault_;
+  RegistryRow row_;
+  bool found_ = false;
+  bool last_open_ = false;
+  GrowingArray<DirectoryEntry> slots_;
+  RingQueue<std::uint32_t> free_;
+  std::uint64_t alive_ = 0;
+  std::map<std::uint64_t, Pending> waiting_;
+  std::vector<Block> aligned_;
+};
+
+std::expected<void, StateError> EntityRegistry::load(StateSource& source) {
+  check_outside();
+  return StateReader(*impl_, source).read();
+}
+
+}  // namespace muster

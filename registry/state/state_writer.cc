@@ -1,0 +1,182 @@
+#include <cstring>
+
+#include "registry/registry_impl.h"
+#include "registry/state/state.h"
+#include "registry/state/state_format.h"
+
+namespace muster {
+
+namespace {
+
+template <class T>
+void put(std::vector<std::byte>& out, const T& value) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+  out.insert(out.end(), bytes, bytes + sizeof value);
+}
+void put(std::vector<std::byte>& out, std::span<const std::byte> bytes) {
+  out.insert(out.end(), bytes.begin(), bytes.end());
+}
+template <class T>
+std::span<const std::byte> bytes_of(const T& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+}  // namespace
+
+class StateWriter {
+ public:
+  StateWriter(const EntityRegistry::Impl& registry, StateSink& sink) : r_(registry), sink_(sink) {}
+
+  void write() {
+    const RegistryCounters& c = r_.counters;
+    const RegistryRow row{.sequence = r_.sequence,
+                          .now_ns = r_.now_ns,
+                          .next_timer = r_.next_timer,
+                          .next_chunk_uid = r_.storage.next_chunk_uid(),
+                          .next_archetype = r_.storage.next_archetype(),
+                          .version = r_.storage.version(),
+                          .indices = r_.storage.ids().indices(),
+                          .retired = r_.storage.ids().retired(),
+                          .messages = c.messages,
+                          .unhandled = c.unhandled,
+                          .dead = c.dead,
+                          .refused = c.refused,
+                          .carried = c.carried,
+                          .overtaken = c.overtaken,
+                          .texts = r_.texts.size(),
+                          .pending = r_.cascade.batches() + r_.input.batches(),
+                          .timers = r_.timers.size()};
+    always(StateSection::registry, 0, bytes_of(row));
+    std::uint64_t ordinal = 0;
+    for (const auto& schema : r_.types.table().schemas()) sink_.row({StateSection::schema, ordinal++, 0}, 1, schema);
+    ids();
+    archetypes();
+    chunks();
+    hierarchy();
+    texts();
+    for (const auto& [name, entry] : r_.structure.templates().entries())
+      sink_.row({StateSection::templates, name.hash, 0}, entry.version, entry.batch);
+    pending();
+    if (const auto& disabled = r_.types.handlers().disabled(); !disabled.empty())
+      always(StateSection::disabled, 0, std::as_bytes(std::span(disabled)));
+    r_.managers.save(
+        [&](std::uint64_t key, std::span<const std::byte> saved) { always(StateSection::managers, key, saved); });
+  }
+
+ private:
+  /// A row that is written every time: its version is the registry's.
+  void always(StateSection section, std::uint64_t key, std::span<const std::byte> bytes) {
+    sink_.row({section, key, 0}, r_.storage.version() + r_.sequence, bytes);
+  }
+  void ids() {
+    const Storage::Ids& ids = r_.storage.ids();
+    const auto indices = static_cast<std::uint32_t>(ids.indices());
+    constexpr std::uint32_t per_page = 1u << id_page_bits;
+    for (std::uint32_t first = 0; first < indices; first += per_page) {
+      const std::uint32_t count = std::min(per_page, indices - first);
+      buffer_.resize(8 + std::size_t{count} * 5);
+      const std::uint64_t here = count;
+      std::memcpy(buffer_.data(), &here, sizeof here);
+      std::byte* const generations = buffer_.data() + sizeof here;
+      std::byte* const states = generations + std::size_t{count} * 4;
+      const DirectoryEntry* const slots = ids.slots() + first;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint32_t locator = slots[i].locator;
+        std::memcpy(generations + std::size_t{i} * 4, &slots[i].generation, 4);
+        states[i] = static_cast<std::byte>(locator & 0x80000000u ? locator : state_alive);
+      }
+      const std::uint32_t page = first >> id_page_bits;
+      sink_.row({StateSection::directory, page, 0}, r_.storage.id_page_version(page), buffer_);
+    }
+    buffer_.clear();
+    for (std::size_t i = 0; i < ids.free_queue().size(); ++i) put(buffer_, ids.free_queue()[i]);
+    always(StateSection::free_queue, 0, buffer_);
+  }
+  void archetypes() {
+    for (const auto& archetype : r_.storage.archetypes()) {
+      if (!archetype) continue;
+      buffer_.clear();
+      put(buffer_, std::uint64_t{archetype->types.size()});
+      for (const StoredType* type : archetype->components) {
+        put(buffer_, type->id);
+        put(buffer_, type->saved_size());
+        put(buffer_, type->descriptor->fingerprint);
+      }
+      sink_.row({StateSection::archetypes, archetype->number, 0}, 1, buffer_);
+    }
+  }
+  void chunks() {
+    for (const auto& archetype : r_.storage.archetypes()) {
+      if (!archetype) continue;
+      for (const Group& group : archetype->groups)
+        for (const Chunk* chunk : group.chunks) this->chunk(*chunk);
+    }
+  }
+  void chunk(const Chunk& chunk) {
+    const Archetype& archetype = *chunk.archetype;
+    buffer_.clear();
+    put(buffer_, ChunkRow{archetype.number, chunk.depth, chunk.place, chunk.count});
+    std::uint64_t newest = 0;
+    for (std::uint32_t slot = 0; slot < archetype.pod_slots; ++slot) {
+      const std::uint64_t version = chunk.slots()[slot].version;
+      newest = std::max(newest, version);
+      put(buffer_, version);
+    }
+    sink_.row({StateSection::chunks, chunk.uid, 0}, newest, buffer_);
+    for (std::uint32_t slot = 0; slot < archetype.pod_slots; ++slot) {
+      const ColumnSlot& column = chunk.slots()[slot];
+      if (!column.data) continue;
+      const std::uint32_t size = slot < column_first ? 8 : archetype.slot_types[slot]->size;
+      const TypeId id = slot < column_first ? slot : archetype.slot_types[slot]->id;
+      sink_.row({StateSection::columns, chunk.uid, id}, column.version, {column.data, std::size_t{chunk.count} * size});
+    }
+  }
+  void hierarchy() {
+    const Hierarchy& hierarchy = r_.structure.hierarchy();
+    for (std::uint32_t i = 0; i < hierarchy.pages(); ++i)
+      if (const Hierarchy::Page* page = hierarchy.page(i))
+        sink_.row({StateSection::hierarchy, i, 0}, page->version, bytes_of(page->links));
+  }
+  void texts() {
+    const auto count = static_cast<std::uint32_t>(r_.texts.size());
+    for (std::uint32_t first = 0; first < count; first += texts_per_page) {
+      const std::uint32_t last = std::min(first + texts_per_page, count);
+      buffer_.clear();
+      for (std::uint32_t i = first; i < last; ++i) {
+        put(buffer_, static_cast<std::uint32_t>(r_.texts[i].size()));
+        put(buffer_, std::as_bytes(std::span(r_.texts[i])));
+      }
+      sink_.row({StateSection::texts, first / texts_per_page, 0}, last - first, buffer_);
+    }
+  }
+  void pending() {
+    std::uint64_t ordinal = 0;
+    const auto row = [&](PendingQueue queue, BatchCursor cursor, const BatchView& batch, bool open) {
+      buffer_.clear();
+      if (batch.has_causes() && batch.kind() == BatchKind::table) cursor.offset -= std::size_t{16} * cursor.message;
+      put(buffer_, PendingRow{.queue = queue, .message = cursor.message, .offset = cursor.offset, .open = open});
+      as_saved(batch, r_.types.table(), [&](std::span<const std::byte> bytes) { put(buffer_, bytes); });
+      always(StateSection::pending, ordinal++, buffer_);
+    };
+    BatchCursor cursor = r_.cursor;
+    r_.cascade.for_each([&](const BatchView& batch) {
+      row(PendingQueue::cascade, cursor, batch, false);
+      cursor = {};
+    });
+    std::size_t left = r_.input.batches();
+    r_.input.for_each(
+        [&](const BatchView& batch) { row(PendingQueue::input, {}, batch, --left == 0 && r_.input.last_is_open()); });
+    for (const auto& [key, timed] : r_.timers.waiting()) sink_.row({StateSection::timers, key.id, 0}, 1, timed);
+  }
+
+  const EntityRegistry::Impl& r_;
+  StateSink& sink_;
+  std::vector<std::byte> buffer_;
+};
+
+void EntityRegistry::save(StateSink& sink) const {
+  check_outside();
+  StateWriter(*impl_, sink).write();
+}
+
+}  // namespace muster

@@ -1,0 +1,83 @@
+#include <cstring>
+
+#include <xxhash.h>
+
+#include "registry/registry_impl.h"
+#include "registry/state/state_format.h"
+
+namespace muster {
+
+namespace {
+
+class Hasher {
+ public:
+  Hasher() : state_(XXH3_createState()) { XXH3_64bits_reset(state_); }
+  ~Hasher() { XXH3_freeState(state_); }
+  Hasher(const Hasher&) = delete;
+  Hasher& operator=(const Hasher&) = delete;
+  void add(const void* bytes, std::size_t size) {
+    if (size) XXH3_64bits_update(state_, bytes, size);
+  }
+  template <class T>
+  void add(const T& value) {
+    add(&value, sizeof value);
+  }
+  std::uint64_t result() const { return XXH3_64bits_digest(state_); }
+
+ private:
+  XXH3_state_t* state_;
+};
+
+}  // namespace
+
+std::uint64_t EntityRegistry::hash() const {
+  const Impl& r = *impl_;
+  const Storage& storage = r.storage;
+  const Hierarchy& hierarchy = r.structure.hierarchy();
+  Hasher hasher;
+  // Column by column over a whole group, so that where chunks end cannot be seen.
+  for (std::uint32_t depth = 0; depth < storage.depths(); ++depth)
+    for (const auto& archetype : storage.archetypes()) {
+      if (!archetype || depth >= archetype->groups.size() || archetype->groups[depth].rows() == 0) continue;
+      hasher.add(depth);
+      hasher.add(archetype->number);
+      hasher.add(archetype->types.data(), archetype->types.size() * sizeof(TypeId));
+      for (std::uint32_t slot = 0; slot < archetype->pod_slots; ++slot)
+        for (const Chunk* chunk : archetype->groups[depth].chunks) {
+          const std::size_t size = slot < column_first ? 8 : archetype->slot_types[slot]->size;
+          if (const std::byte* data = chunk->slots()[slot].data) hasher.add(data, size * chunk->count);
+        }
+      for (const Chunk* chunk : archetype->groups[depth].chunks)
+        for (std::uint32_t row = 0; row < chunk->count; ++row) {
+          const Entity links[2] = {hierarchy.first_child(chunk->ids()[row]), hierarchy.next_sibling(chunk->ids()[row])};
+          hasher.add(links);
+        }
+    }
+  const auto& ids = storage.ids();
+  hasher.add(std::uint64_t{storage.next_archetype()});
+  for (std::uint32_t i = 0; i < ids.indices(); ++i) {
+    const DirectoryEntry entry = ids.slot(i);
+    hasher.add(DirectoryEntry{entry.locator & 0x80000000u ? entry.locator : 0, entry.generation});
+  }
+  for (std::size_t i = 0; i < ids.free_queue().size(); ++i) hasher.add(ids.free_queue()[i]);
+  for (std::size_t i = 0; i < r.texts.size(); ++i) hasher.add(text_of(r.texts[i]));
+  for (const auto& [name, entry] : r.structure.templates().entries()) {
+    hasher.add(name);
+    hasher.add(entry.batch.data(), entry.batch.size());
+  }
+  hasher.add(r.now_ns);
+  hasher.add(r.next_timer);
+  hasher.add(r.sequence);
+  const auto batch = [&](const BatchView& b) {
+    as_saved(b, r.types.table(), [&](std::span<const std::byte> bytes) { hasher.add(bytes.data(), bytes.size()); });
+  };
+  hasher.add(r.cursor.message);
+  r.cascade.for_each(batch);
+  r.input.for_each(batch);
+  for (const auto& [key, timed] : r.timers.waiting()) hasher.add(timed.data(), timed.size());
+  for (const Text name : r.types.handlers().disabled()) hasher.add(name);
+  r.managers.save([&](std::uint64_t, std::span<const std::byte> row) { hasher.add(row.data(), row.size()); });
+  return hasher.result();
+}
+
+}  // namespace muster

@@ -1,0 +1,52 @@
+#include "registry/storage/archetype.h"
+
+#include <algorithm>
+#include <new>
+
+namespace muster {
+
+namespace {
+constexpr std::uint32_t line = 64;
+constexpr std::uint32_t full_bytes = 64u << 10;
+constexpr std::uint32_t first_bytes = 4u << 10;
+constexpr std::uint32_t to_line(std::uint32_t n) noexcept { return (n + line - 1) & ~(line - 1); }
+}  // namespace
+
+std::uint32_t chunk_capacity(const Archetype& archetype, std::uint32_t place) noexcept {
+  const std::uint32_t budget = place == 0 ? first_bytes : full_bytes;
+  return std::clamp(budget / archetype.row_bytes & ~7u, 8u, chunk_rows_max);
+}
+
+Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity) {
+  const auto slots = static_cast<std::uint32_t>(archetype.slot_types.size());
+  const auto column_bytes = [&](std::uint32_t slot) -> std::uint32_t {
+    if (slot == column_parents && depth == 0) return 0;
+    return to_line(capacity * (slot < column_first ? 8 : archetype.slot_types[slot]->size));
+  };
+  std::uint32_t bytes = 0;
+  for (std::uint32_t slot = 0; slot < slots; ++slot) bytes += column_bytes(slot);
+  const std::uint32_t header = to_line(sizeof(Chunk) + slots * static_cast<std::uint32_t>(sizeof(ColumnSlot)));
+
+  auto* chunk = new (blocks_.take(header)) Chunk;
+  chunk->archetype = &archetype;
+  chunk->archetype_number = archetype.number;
+  chunk->depth = depth;
+  chunk->capacity = capacity;
+  chunk->block_bytes = bytes;
+  chunk->header_lines = static_cast<std::uint16_t>(header / line);
+  chunk->lone = depth == 0 && archetype.name_column == no_column && archetype.plain();
+  auto* at = static_cast<std::byte*>(blocks_.take(bytes));
+  for (std::uint32_t slot = 0; slot < slots; ++slot) {
+    const std::uint32_t size = column_bytes(slot);
+    new (chunk->slots() + slot) ColumnSlot{size ? at : nullptr, 0};
+    at += size;
+  }
+  return chunk;
+}
+
+void ChunkPool::recycle(Chunk* chunk) noexcept {
+  blocks_.give_back(chunk->slots()[column_ids].data, chunk->block_bytes);
+  blocks_.give_back(chunk, chunk->header_lines * line);
+}
+
+}  // namespace muster

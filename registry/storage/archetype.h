@@ -1,0 +1,191 @@
+// Component rows in memory. An archetype is a set of component types; its rows are grouped by depth in the hierarchy, and
+// each group is a list of chunks, all full but the last. A chunk never moves and never grows.
+//
+//   chunk    | Chunk: header | ColumnSlot x columns |     apart from its rows: all headers of a world lie close together
+//   rows     | ids ... | parents ... | column 2 ... | column 3 ... |
+//            every column starts on a cache line; slot 0 is the entity ids, slot 1 the parents (null at depth 0)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "registry/storage/blocks.h"
+#include "registry/storage/runtime_type.h"
+#include "schema/descriptor.h"
+
+namespace muster {
+
+struct Archetype;
+struct Group;
+
+/// What storage needs to know of a component type. Owned by Storage; never moves.
+struct StoredType {
+  TypeId id = 0;
+  std::uint32_t size = 0;  ///< 0 for tags: they have no column
+  std::uint32_t align = 1;
+  const TypeDescriptor* descriptor = nullptr;
+  const RuntimeOps* ops = nullptr;  ///< of a runtime component, which everybody else sees as a tag
+  std::uint32_t saved_size() const noexcept { return ops ? 0 : size; }
+};
+
+struct ColumnSlot {
+  std::byte* data = nullptr;
+  std::uint64_t version = 0;  ///< of the last write; see Storage::touch
+};
+
+constexpr std::uint32_t chunk_rows_max = 1024;  ///< a row number has 10 bits in a directory entry
+constexpr std::uint32_t column_ids = 0, column_parents = 1, column_first = 2;
+constexpr std::uint16_t no_column = 0xffff;
+
+struct Chunk {
+  Archetype* archetype = nullptr;
+  Group* group = nullptr;    ///< of the archetype, by depth
+  std::uint64_t uid = 0;     ///< never used twice in a world's life
+  std::uint32_t number = 0;  ///< in the table that directory entries refer to; reused
+  std::uint32_t depth = 0;
+  std::uint32_t place = 0;  ///< in its group
+  std::uint32_t count = 0, capacity = 0;
+  std::uint32_t block_bytes = 0;  ///< of its rows
+  std::uint32_t archetype_number = 0;
+  std::uint16_t header_lines = 0;  ///< cache lines of this and the slots behind it
+  bool lone = false;               ///< its rows have no parents and no names, and their values are bytes
+
+  ColumnSlot* slots() noexcept { return reinterpret_cast<ColumnSlot*>(this + 1); }
+  const ColumnSlot* slots() const noexcept { return reinterpret_cast<const ColumnSlot*>(this + 1); }
+  Entity* ids() noexcept { return reinterpret_cast<Entity*>(slots()[column_ids].data); }
+  const Entity* ids() const noexcept { return reinterpret_cast<const Entity*>(slots()[column_ids].data); }
+  /// Null at depth 0.
+  Entity* parents() noexcept { return reinterpret_cast<Entity*>(slots()[column_parents].data); }
+  const Entity* parents() const noexcept { return reinterpret_cast<const Entity*>(slots()[column_parents].data); }
+};
+
+struct Group {
+  std::vector<Chunk*> chunks;
+  Chunk* last = nullptr;          ///< of `chunks`; null: there are none
+  std::uint64_t rows_before = 0;  ///< in all but the last
+  std::uint64_t rows() const noexcept { return rows_before + (last ? last->count : 0); }
+};
+
+struct Archetype {
+  std::uint32_t number = 0;                   ///< in order of creation, saved, never reused
+  std::vector<TypeId> types;                  ///< ascending, tags included
+  std::vector<const StoredType*> components;  ///< beside `types`
+  std::vector<std::uint16_t> columns;         ///< beside `types`: slot in a chunk, no_column for tags
+  std::vector<const StoredType*> slot_types;  ///< by slot; null for ids and parents; runtime components last
+  std::vector<std::uint32_t> slot_bytes;      ///< by slot: of one value
+  std::uint32_t pod_slots = column_first;     ///< slots before those of runtime components
+  std::uint16_t name_column = no_column;      ///< of muster.Name
+  bool small_values = true;                   ///< none but of sizes that are is_small()
+  std::uint32_t layout = 0;                   ///< counts how often slots were given out anew
+  std::uint32_t row_bytes = 0;                ///< of one row with id and parent
+  std::vector<Group> groups;                  ///< by depth
+  std::uint64_t rows() const noexcept {
+    std::uint64_t sum = 0;
+    for (const Group& group : groups) sum += group.rows();
+    return sum;
+  }
+
+  /// Whether rows are bytes: no runtime components.
+  bool plain() const noexcept { return pod_slots == slot_types.size(); }
+  /// The slot of a type; no_column where it is absent or a tag.
+  std::uint16_t column(TypeId type) const noexcept {
+    for (std::size_t i = 0; i < types.size(); ++i)
+      if (types[i] == type) return columns[i];
+    return no_column;
+  }
+  bool has(TypeId type) const noexcept {
+    for (const TypeId t : types)
+      if (t == type) return true;
+    return false;
+  }
+};
+
+/// A value in a payload that goes to a column.
+struct ValuePlace {
+  std::uint16_t slot;
+  std::uint32_t offset, size;
+};
+
+constexpr bool is_small(std::uint32_t size) noexcept { return size >= 4 && size <= 32; }
+
+/// Copies a value from one row of a column to a row of another. Values are small, and mostly of few sizes: no call for
+/// those of is_small(), nor, where `small` says that all are, for any.
+template <bool small = false>
+[[gnu::always_inline]] inline void copy_value(std::byte* to, std::size_t to_row, const std::byte* from,
+                                              std::size_t from_row, std::uint32_t size) noexcept {
+  const auto whole = [&]<std::size_t bytes>() { std::memcpy(to + to_row * bytes, from + from_row * bytes, bytes); };
+  // The two halves may overlap.
+  const auto halves = [&]<std::size_t half>() {
+    struct Half {
+      std::byte bytes[half];
+    } first, last;
+    std::byte* const into = to + to_row * size;
+    const std::byte* const value = from + from_row * size;
+    std::memcpy(&first, value, half);
+    std::memcpy(&last, value + size - half, half);
+    std::memcpy(into, &first, half);
+    std::memcpy(into + size - half, &last, half);
+  };
+  // Three cases, which stay compares: of four a compiler makes a jump through a table.
+  if (size == 8)
+    whole.template operator()<8>();
+  else if (size == 16)
+    whole.template operator()<16>();
+  else if (size == 4)
+    whole.template operator()<4>();
+  else if (!small && !is_small(size))
+    std::memcpy(to + to_row * size, from + from_row * size, size);
+  else if (size > 16)
+    halves.template operator()<16>();
+  else if (size > 8)
+    halves.template operator()<8>();
+  else
+    halves.template operator()<4>();
+}
+
+inline void copy_value(std::byte* to, const std::byte* from, std::uint32_t size) noexcept {
+  copy_value(to, 0, from, 0, size);
+}
+
+/// A place in storage.
+struct Row {
+  Chunk* chunk = nullptr;
+  std::uint32_t row = 0;
+  explicit operator bool() const noexcept { return chunk != nullptr; }
+  std::byte* at(std::uint16_t column, std::uint32_t size) const noexcept {
+    return chunk->slots()[column].data + std::size_t{row} * size;
+  }
+};
+
+/// A value that goes from one row to another.
+struct ColumnCopy {
+  std::uint16_t from, to;  ///< slots
+  std::uint32_t bytes;
+};
+template <bool small = false>
+[[gnu::always_inline]] inline void copy_columns(Row to, Row from, std::span<const ColumnCopy> columns) noexcept {
+  const ColumnSlot* const to_slots = to.chunk->slots();
+  const ColumnSlot* const from_slots = from.chunk->slots();
+  for (const ColumnCopy& column : columns)
+    copy_value<small>(to_slots[column.to].data, to.row, from_slots[column.from].data, from.row, column.bytes);
+}
+
+/// Makes chunks and takes them back; their memory is kept for others.
+class ChunkPool {
+ public:
+  /// A chunk for `capacity` rows, zero rows used, versions 0.
+  Chunk* make(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity);
+  void recycle(Chunk* chunk) noexcept;
+
+ private:
+  Blocks blocks_;
+};
+
+/// How many rows a group's chunk holds: few in its first, then as many as fit the full size.
+std::uint32_t chunk_capacity(const Archetype& archetype, std::uint32_t place) noexcept;
+
+}  // namespace muster

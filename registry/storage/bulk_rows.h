@@ -1,0 +1,62 @@
+// Many rows destroyed, or moved to other depths, by one message. Ids go first, one after another, so that every row ends
+// where it would had they gone one by one; the values of rows that stay follow, once each, from where they were at first.
+// Rows that go are never copied. Only archetypes that are plain().
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "registry/storage/hierarchy.h"
+#include "registry/storage/storage.h"
+
+namespace muster {
+
+class BulkRows {
+ public:
+  BulkRows(Storage& storage, const Hierarchy& hierarchy) : storage_(storage), hierarchy_(hierarchy) {}
+
+  /// Destroys those of `ids` that are alive, in order, up to one that does not stand alone (registry/storage/hierarchy.h). Gives
+  /// how many of `ids` it is done with; adds to `destroyed` how many were alive.
+  std::size_t destroy(std::span<const Entity> ids, std::uint32_t& destroyed);
+  /// Moves the rows of `tree`, a whole subtree in pre-order, from `from` of its top to depth `to`; the top gets `parent`.
+  /// False, and nothing done, where one is not plain().
+  bool change_depth(std::span<const Entity> tree, std::uint32_t from, std::uint32_t to, Entity parent);
+
+ private:
+  /// Values of rows that follow one another in two chunks, by directory locators of the first.
+  struct Moved {
+    std::uint32_t to = 0, from = 0, rows = 0;
+  };
+  class Runs;
+  /// Whose id filled a hole, by index, and where its row was at first.
+  struct Kept {
+    std::uint32_t index, from;
+  };
+  class Taker;
+  Chunk& chunk(std::uint32_t locator) const noexcept { return *storage_.chunks_[locator >> 10]; }
+  static std::uint32_t locator(const Chunk& chunk, std::uint32_t row) noexcept { return chunk.number << 10 | row; }
+  void make_room(std::uint32_t chunks) {
+    const std::size_t rows = std::size_t{chunks} * chunk_rows_max;
+    if (elsewhere_.size() < rows) elsewhere_.resize(rows);
+  }
+  /// Gives the indices back: all were destroyed.
+  void release(std::span<const Entity> ids);
+  void drop_empty();
+  void copy(std::span<const Moved> rows) const;
+
+  Storage& storage_;
+  const Hierarchy& hierarchy_;
+  std::vector<std::uint8_t>
+      elsewhere_;              // by locator, all zero between calls: its values are elsewhere, and it is known where
+  std::vector<Kept> kept_;     // room for what a Taker keeps
+  std::vector<Chunk*> empty_;  // in the order they became it
+  std::vector<Moved> moved_;
+  struct Level {  // of change_depth
+    std::vector<Moved> tree, kept;
+  };
+  std::vector<Level> levels_;
+  std::vector<std::uint32_t> origins_;
+};
+
+}  // namespace muster

@@ -1,0 +1,176 @@
+// Hands out ids and takes them back. The idea (index and generation, recycled through a FIFO that must hold a minimum
+// first) is Bitsquid's, "Building a Data-Oriented Entity System", part 1; a Layout decides how wide the halves are and
+// what happens when a generation would wrap.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "registry/storage/fatal.h"
+#include "registry/storage/growing_array.h"
+#include "registry/storage/ring_queue.h"
+#include "schema/builtin.h"
+
+namespace muster {
+
+enum class OnWrap : std::uint8_t { reuse, retire };
+
+/// A Layout has:
+///   Id                       the id type;  static Id make(index, generation);  static index(Id), generation(Id)
+///   Slot                     what is kept per index; static generation(const Slot&), set_generation(Slot&, g)
+///   index_count              indices there can be;  generation_last  the largest generation
+///   first_generation         of a fresh index;  first_index  1 where index 0 is kept for nil, else 0
+///   minimum_free             an index is reused only while the FIFO holds more than this many
+///   on_wrap                  whether an index whose generation is used up starts again or is retired
+template <class Layout>
+class EntityAllocator {
+ public:
+  using Id = typename Layout::Id;
+  using Slot = typename Layout::Slot;
+
+  EntityAllocator() { slots_.append(Layout::first_index, Slot{}); }
+
+  /// The id that create() would give.
+  Id peek() const noexcept {
+    if (free_.size() > Layout::minimum_free)
+      return Layout::make(free_.front(), Layout::generation(slots_[free_.front()]));
+    return Layout::make(static_cast<std::uint32_t>(slots_.size()), Layout::first_generation);
+  }
+  /// A new id. Running out of indices stops the program.
+  Id create() {
+    if (free_.size() > Layout::minimum_free) {
+      const std::uint32_t index = free_.front();
+      free_.pop_front();
+      return Layout::make(index, Layout::generation(slots_[index]));
+    }
+    return create_fresh();
+  }
+  /// A new id whose index was never used.
+  Id create_fresh() {
+    require(slots_.size() < Layout::index_count, "entity ids: all indices are in use");
+    const auto index = static_cast<std::uint32_t>(slots_.size());
+    Layout::set_generation(slots_.push_back(Slot{}), Layout::first_generation);
+    return Layout::make(index, Layout::first_generation);
+  }
+  /// `count` never-used indices in a row; returns the first.
+  std::uint32_t extend(std::uint32_t count) {
+    require(slots_.size() + count <= Layout::index_count, "entity ids: all indices are in use");
+    const auto first = static_cast<std::uint32_t>(slots_.size());
+    Slot fresh{};
+    Layout::set_generation(fresh, Layout::first_generation);
+    slots_.append(count, fresh);
+    return first;
+  }
+  /// Whether the slot's generation is the id's: one array read. Where generations begin at 1, 0 marks the nil index and
+  /// retired ones.
+  bool current(Id id) const noexcept {
+    const std::uint32_t index = Layout::index(id);
+    if (Layout::first_generation > 0 && Layout::generation(id) == 0) return false;
+    return index < slots_.size() && Layout::generation(slots_[index]) == Layout::generation(id);
+  }
+  /// Takes an id back: the next generation of its index goes to the back of the FIFO, or the index is retired.
+  /// False, and nothing done, where the id is not current.
+  bool release(Id id) {
+    if (!current(id)) return false;
+    release_current(Layout::index(id));
+    return true;
+  }
+  /// The same where it is known to be current.
+  void release_current(std::uint32_t index) {
+    const std::uint32_t generation = Layout::generation(slots_[index]);
+    if (generation == Layout::generation_last) [[unlikely]] {
+      if constexpr (Layout::on_wrap == OnWrap::retire) return retire(index);
+      Layout::set_generation(slots_[index], Layout::first_generation);
+    } else {
+      Layout::set_generation(slots_[index], generation + 1);
+    }
+    free_.push_back(index);
+  }
+  /// To the back of the FIFO, in order; their generations are the caller's to count up, none of which is used up.
+  void give_back(std::span<const Id> ids) {
+    free_.append(ids.size(), [&](std::size_t i) { return Layout::index(ids[i]); });
+  }
+  /// Puts a never-used index (granted and handed back) into the FIFO.
+  void give_back(std::uint32_t index) { free_.push_back(index); }
+
+  std::size_t indices() const noexcept { return slots_.size(); }
+  std::uint64_t retired() const noexcept { return retired_; }
+  const Slot& slot(std::uint32_t index) const noexcept { return slots_[index]; }
+  Slot& slot(std::uint32_t index) noexcept { return slots_[index]; }
+  const Slot* slots() const noexcept { return slots_.data(); }
+  Slot* slots() noexcept { return slots_.data(); }
+  /// How many ids can be had before indices never used are; they are those in front of the queue.
+  std::size_t recyclable() const noexcept {
+    return free_.size() > Layout::minimum_free ? free_.size() - Layout::minimum_free : 0;
+  }
+  /// As many calls of create(), whose ids the caller read from the queue.
+  void take_recycled(std::size_t count) noexcept { free_.pop_front(count); }
+  const Slot* slots_end() const noexcept { return slots_.end(); }
+  const RingQueue<std::uint32_t>& free_queue() const noexcept { return free_; }
+  /// For reading saved state back.
+  void restore(GrowingArray<Slot> slots, RingQueue<std::uint32_t> free, std::uint64_t retired) {
+    slots_ = std::move(slots);
+    free_ = std::move(free);
+    retired_ = retired;
+  }
+
+ private:
+  void retire(std::uint32_t index) {
+    Layout::set_generation(slots_[index], 0);
+    ++retired_;
+  }
+  GrowingArray<Slot> slots_;
+  RingQueue<std::uint32_t> free_;
+  std::uint64_t retired_ = 0;
+};
+
+/// Bitsquid's own: 22 bits of index, 8 of generation, so that an id fits a light userdata of a 32-bit Lua.
+struct BitsquidLayout {
+  using Id = std::uint32_t;
+  using Slot = std::uint8_t;
+  static constexpr std::uint64_t index_count = 1u << 22;
+  static constexpr std::uint32_t generation_last = 255, first_generation = 0, first_index = 0, minimum_free = 1024;
+  static constexpr OnWrap on_wrap = OnWrap::reuse;
+  static constexpr Id make(std::uint32_t index, std::uint32_t generation) noexcept { return generation << 22 | index; }
+  static constexpr std::uint32_t index(Id id) noexcept { return id & (index_count - 1); }
+  static constexpr std::uint32_t generation(Id id) noexcept { return id >> 22 & 255; }
+  static constexpr std::uint32_t generation(const Slot& slot) noexcept { return slot; }
+  static constexpr void set_generation(Slot& slot, std::uint32_t g) noexcept { slot = static_cast<Slot>(g); }
+};
+
+/// What the registry keeps per index, 8 bytes: where the entity's row is, or why it has none, and the generation.
+struct DirectoryEntry {
+  std::uint32_t locator = 0x80000000u;  ///< live: chunk number << 10 | row; top bit set: no row, see IdState
+  std::uint32_t generation = 0;
+};
+static_assert(sizeof(DirectoryEntry) == 8);
+
+/// States of an id without a row, in the low bits of the locator.
+enum class IdState : std::uint32_t {
+  free = 0,      ///< in the FIFO, never granted or retired
+  reserved = 1,  ///< given out by this registry, its Create is on the way
+  granted = 2,   ///< given to another thread or a session
+  parked = 3,    ///< destroyed, but history can reach it
+};
+
+static_assert(std::endian::native == std::endian::little && offsetof(DirectoryEntry, generation) == 4 &&
+              offsetof(Entity, generation) == 4);
+
+struct DirectoryLayout {
+  using Id = Entity;
+  using Slot = DirectoryEntry;
+  static constexpr std::uint64_t index_count = 0xffffffffull;
+  static constexpr std::uint32_t generation_last = 0xfffffffeu, first_generation = 1, first_index = 1,
+                                 minimum_free = 1024;
+  static constexpr OnWrap on_wrap = OnWrap::retire;
+  static constexpr Id make(std::uint32_t index, std::uint32_t generation) noexcept { return {index, generation}; }
+  static constexpr std::uint32_t index(Id id) noexcept { return id.index; }
+  static constexpr std::uint32_t generation(Id id) noexcept { return id.generation; }
+  static constexpr std::uint32_t generation(const Slot& slot) noexcept { return slot.generation; }
+  static constexpr void set_generation(Slot& slot, std::uint32_t g) noexcept { slot.generation = g; }
+};
+
+}  // namespace muster

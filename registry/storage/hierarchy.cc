@@ -1,0 +1,140 @@
+#include "registry/storage/hierarchy.h"
+
+#include "schema/muster.h"
+
+namespace muster {
+
+Entity Hierarchy::parent(Entity e) const noexcept {
+  const Row row = storage_.find(e);
+  return row && row.chunk->depth ? row.chunk->parents()[row.row] : Entity{};
+}
+
+Text Hierarchy::name(Entity e) const noexcept {
+  const Row row = storage_.find(e);
+  if (!row) return {};
+  const std::uint16_t column = row.chunk->archetype->name_column;
+  return column == no_column ? Text{} : reinterpret_cast<const Name*>(row.at(column, sizeof(Name)))->text;
+}
+
+std::uint32_t Hierarchy::depth(Entity e) const noexcept {
+  const Row row = storage_.find(e);
+  return row ? row.chunk->depth : 0;
+}
+
+bool Hierarchy::is_below(Entity e, Entity top) const noexcept {
+  for (; e; e = parent(e))
+    if (e == top) return true;
+  return false;
+}
+
+Links& Hierarchy::change(std::uint32_t index) {
+  const std::uint32_t number = index >> page_bits;
+  Page& page = restore_page(number);
+  page.version = storage_.version();
+  return page.links[index & ((1u << page_bits) - 1)];
+}
+
+Hierarchy::Page& Hierarchy::restore_page(std::uint32_t number) {
+  if (number >= page_count_) {
+    pages_.resize(number + 1);
+    page_count_ = number + 1;
+  }
+  if (!pages_[number]) pages_[number] = std::make_unique<Page>();
+  return *pages_[number];
+}
+
+void Hierarchy::link(Entity child, Entity parent, Entity before) {
+  Links& above = change(parent.index);
+  Links& self = change(child.index);
+  if (before && this->parent(before) != parent) before = {};
+  const std::uint32_t next = before.index;
+  const std::uint32_t previous = next ? links(next).previous : above.last_child;
+  self.next = next;
+  self.previous = previous;
+  if (next)
+    change(next).previous = child.index;
+  else
+    above.last_child = child.index;
+  if (previous)
+    change(previous).next = child.index;
+  else
+    above.first_child = child.index;
+  ++above.children;
+}
+
+void Hierarchy::link_tree(std::span<const Entity> ids, std::span<const Links> nodes) {
+  // The root is nobody's child and nobody's sibling in the tree: 0 is none here too.
+  if (indices_.size() < ids.size()) indices_.resize(ids.size());
+  std::uint32_t* const id = indices_.data();
+  for (std::size_t i = 1; i < ids.size(); ++i) id[i] = ids[i].index;
+  Page* page = nullptr;
+  std::uint32_t number = ~0u;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const std::uint32_t index = ids[i].index;
+    if (index >> page_bits != number) {
+      number = index >> page_bits;
+      page = &restore_page(number);
+      page->version = storage_.version();
+    }
+    const Links& node = nodes[i];
+    Links& links = page->links[index & ((1u << page_bits) - 1)];
+    links.first_child = id[node.first_child];
+    links.last_child = id[node.last_child];
+    links.children = node.children;
+    if (i == 0) continue;
+    links.next = id[node.next];
+    links.previous = id[node.previous];
+  }
+}
+
+void Hierarchy::unlink(Entity child, Entity parent) {
+  Links& above = change(parent.index);
+  Links& self = change(child.index);
+  if (self.next)
+    change(self.next).previous = self.previous;
+  else
+    above.last_child = self.previous;
+  if (self.previous)
+    change(self.previous).next = self.next;
+  else
+    above.first_child = self.next;
+  self.next = self.previous = 0;
+  --above.children;
+}
+
+void Hierarchy::subtree(Entity top, std::vector<Entity>& out) const {
+  out.push_back(top);
+  const DirectoryEntry* const directory = storage_.ids().slots();
+  // Whoever is below another has links.
+  const Links* page = nullptr;
+  std::uint32_t number = ~0u;
+  const auto links_of = [&](std::uint32_t index) -> const Links& {
+    if (index >> page_bits != number) [[unlikely]] {
+      number = index >> page_bits;
+      page = pages_[number]->links;
+    }
+    return page[index & ((1u << page_bits) - 1)];
+  };
+  // Pre-order by links alone: no recursion, whatever the depth.
+  for (std::uint32_t at = links(top.index).first_child; at;) {
+    const Links* here = &links_of(at);
+    out.push_back({at, directory[at].generation});
+    if (here->first_child) {
+      at = here->first_child;
+      continue;
+    }
+    while (!here->next) {
+      const Entity up = parent(entity(at));
+      if (up == top) return;
+      at = up.index;
+      here = &links_of(at);
+    }
+    at = here->next;
+  }
+}
+
+void Hierarchy::forget(Entity e) {
+  if (const std::uint32_t page = e.index >> page_bits; page < pages_.size() && pages_[page]) change(e.index) = {};
+}
+
+}  // namespace muster

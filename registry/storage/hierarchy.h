@@ -1,0 +1,87 @@
+// Who is whose child, and in which order. Parents and depths are in the rows; here are the links between siblings, only
+// for entities that have any. Links are by index: both ends are always alive.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "registry/storage/storage.h"
+
+namespace muster {
+
+/// 0 is "none": index 0 is never given out.
+struct Links {
+  std::uint32_t first_child = 0, last_child = 0, next = 0, previous = 0;
+  std::uint32_t children = 0;
+};
+
+class Hierarchy {
+ public:
+  explicit Hierarchy(Storage& storage) : storage_(storage) {}
+
+  Entity parent(Entity e) const noexcept;
+  std::uint32_t depth(Entity e) const noexcept;
+  /// Its Name component's; nil if it has none.
+  Text name(Entity e) const noexcept;
+  Entity first_child(Entity e) const noexcept { return entity(links(e.index).first_child); }
+  Entity next_sibling(Entity e) const noexcept { return entity(links(e.index).next); }
+  /// By index, for checking saved links.
+  std::uint32_t previous(Entity e) const noexcept { return links(e.index).previous; }
+  std::uint32_t last_child(Entity e) const noexcept { return links(e.index).last_child; }
+  [[gnu::always_inline]] std::uint32_t children(Entity e) const noexcept {
+    const std::uint32_t number = e.index >> page_bits;
+    if (number >= page_count_) return 0;
+    const Page* const page = pages_[number].get();
+    return page ? page->links[e.index & ((1u << page_bits) - 1)].children : 0;
+  }
+  /// Whether `e` is `top` or below it.
+  bool is_below(Entity e, Entity top) const noexcept;
+
+  /// Puts a child that has no links before `before` (nil or not a child of `parent`: at the end).
+  void link(Entity child, Entity parent, Entity before);
+  /// Links `ids` as a template's nodes are: `nodes` are links by number, of a tree whose first is the root. All are new;
+  /// the root may have been linked to its siblings.
+  void link_tree(std::span<const Entity> ids, std::span<const Links> nodes);
+  /// Takes a child out of its siblings; its own children stay with it.
+  void unlink(Entity child, Entity parent);
+  /// `e` and all below it, parents before children, siblings in order. Appends to `out`.
+  void subtree(Entity e, std::vector<Entity>& out) const;
+  /// An entity's slot is about to be recycled; it has no children and no siblings any more.
+  void forget(Entity e);
+
+  // Pages for saving: children lists are saved as links.
+  static constexpr std::uint32_t page_bits = 10;
+  struct Page {
+    Links links[1u << page_bits];
+    std::uint64_t version = 0;
+  };
+  std::uint32_t pages() const noexcept { return page_count_; }
+  const Page* page(std::uint32_t number) const noexcept { return pages_[number].get(); }
+  Page& restore_page(std::uint32_t number);
+
+ private:
+  const Links& links(std::uint32_t index) const noexcept {
+    static constexpr Links none{};
+    const std::uint32_t page = index >> page_bits;
+    return page < pages_.size() && pages_[page] ? pages_[page]->links[index & ((1u << page_bits) - 1)] : none;
+  }
+  Links& change(std::uint32_t index);
+  Entity entity(std::uint32_t index) const noexcept {
+    return index ? Entity{index, storage_.ids().slot(index).generation} : Entity{};
+  }
+
+  Storage& storage_;
+  std::vector<std::unique_ptr<Page>> pages_;
+  std::uint32_t page_count_ = 0;        // of `pages_`
+  std::vector<std::uint32_t> indices_;  // of link_tree
+};
+
+/// Whether the row can go without anything else: it has no name, no parent, no children, so no links that were to be
+/// forgotten, and its values are bytes. As most are.
+inline bool stands_alone(Row row, Entity e, const Hierarchy& hierarchy) noexcept {
+  return row.chunk->lone && hierarchy.children(e) == 0;
+}
+
+}  // namespace muster

@@ -1,0 +1,396 @@
+// The passive half of a registry: ids, archetypes, chunks and their versions. It knows no messages; whoever changes it
+// does so on behalf of one. Not for users: EntityRegistry is the door.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "registry/storage/ancestors.h"
+#include "registry/storage/archetype.h"
+#include "registry/storage/entity_allocator.h"
+#include "registry/storage/flat_map.h"
+
+namespace muster {
+
+constexpr std::uint32_t id_page_bits = 12;  ///< ids are saved in pages of 4096
+
+/// Told before a column's bytes change for the first time since Storage::begin_version, to keep the old ones.
+class ColumnPreserver {
+ public:
+  virtual ~ColumnPreserver() = default;
+  /// `chunk` and its `count` rows are as they were; version of the slot not yet bumped.
+  virtual void before_write(const Chunk& chunk, std::uint32_t slot) = 0;
+  /// Before a chunk is emptied and recycled, its columns preserved or not.
+  virtual void before_recycle(const Chunk& chunk) = 0;
+};
+
+/// A row among several that are made at once: whose, and below whom, as numbers in a list of ids.
+struct BlockNode {
+  std::uint32_t node, parent;
+};
+
+class Storage {
+ public:
+  Storage();
+  ~Storage();
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  // --- ids ---
+  using Ids = EntityAllocator<DirectoryLayout>;
+  /// No locator of a row is as large.
+  static constexpr std::uint64_t no_row = 0x80000000u;
+  const Ids& ids() const noexcept { return ids_; }
+  /// One array read.
+  bool alive(Entity e) const noexcept {
+    const DirectoryEntry* const entry = ids_.slots() + e.index;
+    return entry < ids_.slots_end() && locator_of(*entry, e) < no_row;
+  }
+  /// The row of a live entity; a null Row otherwise.
+  Row find(Entity e) const noexcept {
+    const DirectoryEntry* const entry = ids_.slots() + e.index;
+    if (entry >= ids_.slots_end() || entry->generation != e.generation) return {};
+    // Its bits tell a row from no row, which is rare here: an id given out and not created yet.
+    const std::uint32_t locator = entry->locator;
+    if (locator & 0x80000000u) [[unlikely]]
+      return {};
+    Chunk* const chunk = chunks_[locator >> 10];
+    if (!chunk) __builtin_unreachable();
+    return {chunk, locator & 1023};
+  }
+  /// A new id in state `reserved`.
+  Entity reserve() {
+    if (ids_.recyclable() == 0) [[unlikely]]
+      return reserve_fresh();
+    const std::uint32_t index = ids_.free_queue().front();
+    ids_.take_recycled(1);
+    DirectoryEntry& entry = ids_.slot(index);
+    entry.locator = state_bits(IdState::reserved);
+    mark_known_id(index);
+    return {index, entry.generation};
+  }
+  /// The same for each of `ids`.
+  void reserve(std::span<Entity> ids);
+  /// New ids, some or one, for which create_run or create_plain follows before anybody looks: they are in no state.
+  void take_ids(std::span<Entity> ids);
+  [[gnu::always_inline]] Entity take_id() {
+    if (ids_.recyclable() == 0) [[unlikely]]
+      return reserve_fresh();
+    const std::uint32_t index = ids_.free_queue().front();
+    ids_.take_recycled(1);
+    return {index, ids_.slot(index).generation};
+  }
+  /// Whether `e` is current, has no row, and this is why.
+  bool in_state(Entity e, IdState state) const noexcept {
+    return ids_.current(e) && ids_.slot(e.index).locator == state_bits(state);
+  }
+  /// Whether `e` may be created: its state is reserved or granted.
+  bool can_be_made(Entity e) const noexcept {
+    static_assert(static_cast<std::uint32_t>(IdState::granted) == static_cast<std::uint32_t>(IdState::reserved) + 1);
+    const DirectoryEntry* const entry = ids_.slots() + e.index;
+    return entry < ids_.slots_end() && entry->generation == e.generation &&
+           entry->locator - state_bits(IdState::reserved) <= 1;
+  }
+  void set_state(Entity e, IdState state);
+  /// A reserved id that will never be created goes back.
+  void give_up(Entity e);
+  /// Never-used indices [first, first + count) in state `granted`. `first` must be ids().indices().
+  void grant(std::uint32_t first, std::uint32_t count);
+  /// Granted indices that were not used: to the FIFO.
+  void return_grant(std::uint32_t first, std::uint32_t count);
+  std::uint64_t id_page_version(std::uint32_t page) const noexcept {
+    return page < id_page_versions_.size() ? id_page_versions_[page] : 0;
+  }
+
+  // --- component types and archetypes ---
+  /// Makes a struct type storable. The descriptor must live as long as the storage.
+  const StoredType& add_component(const TypeDescriptor& descriptor);
+  /// Turns a type without data into one with values, default-constructed in the rows that have it, or (ops null) back.
+  /// Chunks of its archetypes are laid out anew.
+  void set_runtime(TypeId type, const RuntimeOps* ops, std::uint32_t size, std::uint32_t align);
+  const StoredType* component(TypeId type) const noexcept;
+  std::span<const std::unique_ptr<StoredType>> components() const noexcept { return components_; }
+  /// `types` ascending and without doubles, all added before. Creates the archetype if there is none.
+  Archetype& archetype(std::span<const TypeId> types);
+  Archetype& with(Archetype& archetype, TypeId type);
+  Archetype& without(Archetype& archetype, TypeId type);
+  /// By number; those dropped are null.
+  std::span<const std::unique_ptr<Archetype>> archetypes() const noexcept { return archetypes_; }
+  std::uint32_t depths() const noexcept { return depths_; }
+
+  // --- rows ---
+  /// Appends a row for `e` (state reserved or granted). Its component columns are the caller's to fill, all of them.
+  [[gnu::always_inline]] Row create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
+    mark_known_id(e.index);
+    const Row row = append(e, open_chunk(archetype, depth), parent);
+    if (!archetype.plain()) [[unlikely]]
+      construct_runtime(row);
+    return row;
+  }
+  /// The same for a chunk at depth 0, of a plain() archetype, that has room.
+  [[gnu::always_inline]] std::uint32_t create_plain(Entity e, Chunk& open) {
+    mark_known_id(e.index);
+    return append_id(e, open).row;
+  }
+  /// Rows one behind the other in a chunk.
+  struct Run {
+    Chunk* chunk;
+    std::uint32_t begin, count;
+  };
+  /// Appends rows at depth 0 for the first of `ids`, all of take_ids: as many as the open chunk of a plain() archetype takes.
+  Run create_run(std::span<const Entity> ids, Archetype& archetype);
+  /// Appends rows at depth 0 for those of `ids` whose state is reserved or granted, all with the values at these places of
+  /// `payload`; the archetype is plain(). Ids in another state are appended to `refused`.
+  void create_many(std::span<const Entity> ids, Archetype& archetype, std::span<const ValuePlace> values,
+                   const std::byte* payload, std::vector<Entity>& refused);
+  /// Whether the open chunk of a plain() archetype takes `count` rows more.
+  bool has_room(const Archetype& archetype, std::uint32_t depth, std::size_t count) const noexcept {
+    if (depth >= archetype.groups.size() || !archetype.plain()) return false;
+    const Chunk* const last = archetype.groups[depth].last;
+    return last && last->capacity - last->count >= count;
+  }
+  /// Appends rows where there is room for them, at a depth below 0: for those of `ids`, reserved or granted, whose numbers
+  /// `nodes` gives, below those whose numbers it gives beside.
+  Run create_block(std::span<const Entity> ids, std::span<const BlockNode> nodes, Archetype& archetype,
+                   std::uint32_t depth);
+  /// Where the next row of a group goes.
+  Chunk& open_chunk(Archetype& archetype, std::uint32_t depth) {
+    if (depth < archetype.groups.size()) [[likely]] {
+      Chunk* const last = archetype.groups[depth].last;
+      if (last && last->count < last->capacity) [[likely]]
+        return *last;
+    }
+    return open_new_chunk(archetype, depth);
+  }
+  /// Another number whenever a chunk came or went, or was laid out anew: for who remembers where an open one is.
+  std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
+  /// Takes the row away and the id back (or parks it). The group's last row fills the hole.
+  void destroy(Entity e, bool park = false) { destroy(find(e), park); }
+  void destroy(Row row, bool park = false);
+  /// The same for the row of `e`, of a plain() archetype, not parked: inlined into loops.
+  [[gnu::always_inline]] void destroy_plain(Row row, Entity e) {
+    if (destroyed_) [[unlikely]]
+      log_destroyed(e);
+    take_plain_row(row);
+    free_id(e);
+    mark_known_id(e.index);
+  }
+  /// Appends another row for a living `e`, whose own is to be taken away with take_plain_row; both archetypes plain().
+  [[gnu::always_inline]] Row append_moved(Entity e, Chunk& open, Entity parent) { return append(e, open, parent); }
+  /// Takes away a row of a plain() archetype; its entity is the caller's to care for. The group's last row fills the hole.
+  [[gnu::always_inline]] void take_plain_row(Row gone) {
+    Group& group = *gone.chunk->group;
+    Chunk& last = *group.last;
+    const std::uint32_t from = last.count - 1;
+    touch_all(last);
+    if (gone.chunk != &last || gone.row != from) {
+      if (gone.chunk != &last) touch_all(*gone.chunk);
+      fill_hole(*gone.chunk->archetype, gone, last, from);
+    }
+    last.count = from;
+    --rows_;
+    ++structure_;
+    if (from == 0) [[unlikely]]
+      drop_last_chunk(group);
+  }
+  /// Moves a live row; columns both have are carried over, others are zero. Returns the new row.
+  Row move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);
+  void set_parent(Row row, Entity parent);
+  /// Whether somebody asked for the ids of rows that go.
+  bool logs_destroyed() const noexcept { return destroyed_ != nullptr; }
+  /// Ids of rows that go are appended to `log`; null: nobody asks.
+  void log_destroyed(std::vector<Entity>* log) noexcept { destroyed_ = log; }
+
+  // --- versions ---
+  /// Before every write to a column: marks it changed, and has its old bytes kept where somebody reads the past.
+  void touch(Chunk& chunk, std::uint32_t slot) {
+    if (chunk.slots()[slot].version != version_) [[unlikely]]
+      first_touch(chunk, slot);
+  }
+  std::uint64_t version() const noexcept { return version_; }
+  /// Everything written from now on has a version greater than the one returned.
+  std::uint64_t begin_version() noexcept { return version_++; }
+  void set_preserver(ColumnPreserver* preserver) noexcept { preserver_ = preserver; }
+
+  Chunk* chunk(std::uint32_t number) const noexcept { return chunks_[number]; }
+  std::uint32_t chunk_numbers() const noexcept { return static_cast<std::uint32_t>(chunks_.size()); }
+  std::uint64_t rows() const noexcept { return rows_; }
+  /// Another number whenever a row came, went, moved or got another parent.
+  std::uint64_t structure() const noexcept { return structure_; }
+
+  // --- reading saved state back ---
+  void restore_ids(GrowingArray<DirectoryEntry> slots, RingQueue<std::uint32_t> free, std::uint64_t retired);
+  /// The archetype gets this number; numbers come ascending. Gaps are numbers of dropped archetypes.
+  Archetype& restore_archetype(std::uint32_t number, std::span<const TypeId> types);
+  /// Appends a chunk of so many rows to its group. Its columns are the caller's to fill, then place_ids is called.
+  Chunk& restore_chunk(Archetype& archetype, std::uint32_t depth, std::uint64_t uid, std::uint32_t rows);
+  /// Its rows get their directory entries. False where an id is not in the directory with that state, which none has twice
+  /// then; those before it have their entries.
+  bool place_ids(const Chunk& chunk, std::uint8_t state) noexcept;
+  std::uint64_t next_chunk_uid() const noexcept { return next_chunk_uid_; }
+  std::uint32_t next_archetype() const noexcept { return static_cast<std::uint32_t>(archetypes_.size()); }
+  void restore_counters(std::uint64_t next_chunk_uid, std::uint32_t next_archetype, std::uint64_t version);
+
+  /// Called with every new archetype, so that handlers can bind their columns.
+  void (*on_archetype)(void* context, Archetype&) = nullptr;
+  void* on_archetype_context = nullptr;
+  /// Called with the same context and an archetype whose slots were given out anew.
+  void (*on_layout)(void* context, Archetype&) = nullptr;
+
+ private:
+  friend class BulkRows;
+  /// An id and its entry have the generation in the same half: written whole, not in halves that a later reader of the
+  /// whole would wait for.
+  static void put_entry(DirectoryEntry* directory, std::uint64_t id, std::uint32_t locator) noexcept {
+    const std::uint64_t entry = (id & 0xffffffff00000000u) | locator;
+    std::memcpy(static_cast<void*>(directory + static_cast<std::uint32_t>(id)), &entry, sizeof entry);
+  }
+  static void put_id(Entity* to, std::uint64_t id) noexcept { std::memcpy(static_cast<void*>(to), &id, sizeof id); }
+  /// The entry's locator if it has the id's generation; otherwise, as where it has no row, at least no_row. Both are read as
+  /// one number: one compare answers both questions.
+  static std::uint64_t locator_of(const DirectoryEntry& entry, Entity e) noexcept {
+    static_assert(std::endian::native == std::endian::little && offsetof(DirectoryEntry, generation) == 4);
+    return std::bit_cast<std::uint64_t>(entry) ^ (std::uint64_t{e.generation} << 32);
+  }
+  static std::uint32_t state_bits(IdState state) noexcept { return 0x80000000u | static_cast<std::uint32_t>(state); }
+  [[gnu::noinline]] void log_destroyed(Entity e) { destroyed_->push_back(e); }
+  [[gnu::always_inline]] void free_id(Entity e) {
+    if (e.generation == DirectoryLayout::generation_last) [[unlikely]]
+      return retire_id(e);
+    put_entry(ids_.slots(), e.bits() + next_generation, state_bits(IdState::free));
+    ids_.give_back(e.index);
+  }
+  static constexpr std::uint64_t next_generation = std::uint64_t{1} << 32;
+  void retire_id(Entity e);
+  Entity reserve_fresh();
+  void first_touch(Chunk& chunk, std::uint32_t slot);
+  void mark_id(std::uint32_t index) {
+    const std::uint32_t page = index >> id_page_bits;
+    if (page >= id_page_versions_.size()) id_page_versions_.resize(page + 1);
+    id_page_versions_[page] = version_;
+  }
+  void mark_ids(std::span<const Entity> ids);
+  /// The same for an index that was marked before, as all are that were given out.
+  void mark_known_id(std::uint32_t index) noexcept { id_page_versions_[index >> id_page_bits] = version_; }
+  void place_id(std::uint32_t index, const Chunk& chunk, std::uint32_t row) noexcept {
+    ids_.slot(index).locator = chunk.number << 10 | row;
+  }
+  Archetype& add_archetype(std::uint32_t number, std::span<const TypeId> types);
+  Chunk& open_new_chunk(Archetype& archetype, std::uint32_t depth);
+  void construct_runtime(Row row);
+  Chunk& new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::uint64_t uid);
+  [[gnu::always_inline]] Row append(Entity e, Chunk& chunk, Entity parent) {
+    const Row row = append_id(e, chunk);
+    if (chunk.depth) chunk.parents()[row.row] = parent;
+    return row;
+  }
+  [[gnu::always_inline]] Row append_id(Entity e, Chunk& chunk) {
+    touch_all(chunk);
+    const std::uint32_t row = chunk.count++;
+    const std::uint64_t id = e.bits();
+    put_id(chunk.ids() + row, id);
+    put_entry(ids_.slots(), id, chunk.number << 10 | row);
+    ++rows_;
+    ++structure_;
+    return {&chunk, row};
+  }
+  void add_rows(Chunk& chunk, std::uint32_t count) noexcept {
+    chunk.count += count;
+    rows_ += count;
+    ++structure_;
+  }
+  void lay_out(Archetype& archetype);
+  void lay_out_again(Archetype& archetype);
+  /// `kept`: has the runtime values that were relocated away; the others are destroyed.
+  void take_row(Row row, const Archetype* kept = nullptr);
+  /// Copies the bytes of a group's last row to another.
+  [[gnu::always_inline]] void fill_hole(const Archetype& archetype, Row hole, const Chunk& last, std::uint32_t from) {
+    const Entity filler = last.ids()[from];
+    hole.chunk->ids()[hole.row] = filler;
+    if (last.depth) hole.chunk->parents()[hole.row] = last.parents()[from];
+    if (archetype.small_values) [[likely]]
+      fill_values_of_hole<true>(archetype, hole, last, from);
+    else
+      fill_large_values_of_hole(archetype, hole, last, from);
+    place_id(filler.index, *hole.chunk, hole.row);
+  }
+  template <bool small>
+  [[gnu::always_inline]] static void fill_values_of_hole(const Archetype& archetype, Row hole, const Chunk& last,
+                                                         std::uint32_t from) noexcept {
+    const ColumnSlot* to = hole.chunk->slots() + column_first;
+    const ColumnSlot* source = last.slots() + column_first;
+    const std::uint32_t* bytes = archetype.slot_bytes.data() + column_first;
+    for (const std::uint32_t* const end = archetype.slot_bytes.data() + archetype.pod_slots; bytes != end; ++bytes)
+      copy_value<small>(to++->data, hole.row, source++->data, from, *bytes);
+  }
+  static void fill_large_values_of_hole(const Archetype& archetype, Row hole, const Chunk& last,
+                                        std::uint32_t from) noexcept;
+  void drop_last_chunk(Group& group) {
+    Chunk& last = *group.last;
+    leave_last_chunk(group);
+    drop(last);
+  }
+  void leave_last_chunk(Group& group);
+  void drop(Chunk& chunk);
+  /// Which values a row keeps when it goes from one archetype to another; remembered for the next row.
+  struct MovePlan {
+    const Archetype *from = nullptr, *to = nullptr;
+    std::uint32_t from_layout = 0, to_layout = 0;
+    std::vector<ColumnCopy> kept, zeroed;
+  };
+  const MovePlan& move_plan(const Archetype& from, const Archetype& to) {
+    const MovePlan& plan = move_plan_;
+    if (plan.from != &from || plan.to != &to || plan.from_layout != from.layout || plan.to_layout != to.layout)
+        [[unlikely]]
+      make_move_plan(from, to);
+    return plan;
+  }
+  void make_move_plan(const Archetype& from, const Archetype& to);
+  void touch_all(Chunk& chunk) {
+    // Ids are touched here only: where they were, all columns were.
+    if (chunk.slots()[column_ids].version != version_) [[unlikely]]
+      first_touch_all(chunk);
+  }
+  void first_touch_all(Chunk& chunk);
+
+  Ids ids_;
+  std::vector<std::uint64_t> id_page_versions_;
+  std::vector<std::unique_ptr<StoredType>> components_;
+  FlatMap<TypeId, std::uint32_t> component_by_id_;
+  std::vector<std::unique_ptr<Archetype>> archetypes_;
+  FlatMap<std::uint64_t, std::uint32_t> archetype_by_hash_;  // hash of types -> number; verified
+  std::vector<Archetype*> archetypes_colliding_;
+  FlatMap<std::uint64_t, std::uint32_t> edges_;  // number << 32 | type, bit by direction -> number
+  ChunkPool pool_;
+  std::vector<Chunk*> chunks_;  // by number
+  std::vector<std::uint32_t> free_chunk_numbers_;
+  std::uint64_t next_chunk_uid_ = 1;
+  std::uint64_t version_ = 1;
+  std::uint64_t rows_ = 0;
+  std::uint64_t structure_ = 0;
+  std::uint64_t chunk_changes_ = 1;
+  std::uint32_t depths_ = 0;
+  ColumnPreserver* preserver_ = nullptr;
+  std::vector<Entity>* destroyed_ = nullptr;
+  MovePlan move_plan_;
+};
+
+/// `type` of a living parent; null where it lacks it. Remembers the column for the next row.
+inline const std::byte* component_of_parent(const Storage& storage, Entity parent, TypeId type,
+                                            ParentColumn& last) noexcept {
+  const Row up = storage.find(parent);
+  const Archetype* archetype = up.chunk->archetype;
+  if (archetype != last.archetype) {
+    last.archetype = archetype;
+    last.column = archetype->column(type);
+    last.size = last.column == no_column ? 0 : archetype->slot_types[last.column]->size;
+  }
+  return last.column == no_column ? nullptr : up.at(last.column, last.size);
+}
+
+}  // namespace muster

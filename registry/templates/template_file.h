@@ -1,0 +1,35 @@
+// Templates from a file: FlatBuffers JSON of schema/template.fbs. docs/templates.md shows one.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "registry/templates/template_tree.h"
+
+namespace muster {
+
+/// What is wrong with a template file, and where.
+struct TemplateError {
+  std::string file;
+  std::uint32_t line = 0;
+  std::string path;          ///< "game.orc/body/arm", empty where it is about the file
+  std::string what;          ///< a whole sentence
+  std::string text() const;  ///< "orcs.json:12: game.orc/body/arm: ..."
+};
+
+/// The templates of a file, in its order, bases and overrides worked in. Nothing is defined by it. `registry` is asked for
+/// types, for bases that are not in the file, and for entities that values name by a path that begins with `/`. `file` is
+/// for errors only. The first error found ends it.
+[[nodiscard]] std::expected<std::vector<TemplateTree>, TemplateError> read_templates(std::string_view text,
+                                                                                     std::string_view file,
+                                                                                     const EntityRegistry& registry);
+
+/// Reads a file's templates and defines them all. On an error of the file nothing is defined. Gives their names.
+[[nodiscard]] std::expected<std::vector<std::string>, TemplateError> define_templates(EntityRegistry& registry,
+                                                                                      std::string_view text,
+                                                                                      std::string_view file);
+
+}  // namespace muster

@@ -1,0 +1,72 @@
+// The parts of EntityRegistry that define, spawn and merge templates.
+#include "registry/registry_impl.h"
+#include "registry/templates/template_tree.h"
+
+namespace muster {
+
+Receipt EntityRegistry::define(const TemplateTree& tree) {
+  const auto compiled = tree.compile();
+  if (!compiled) throw SetupError(compiled.error());
+  check_outside();
+  tree.add_types(known());
+  const std::vector<std::byte> table = encode(*compiled);
+  open<DefineTemplate>().append_table(TypeTraits<DefineTemplate>::id, Entity{}, table);
+  return deliver_pushed();
+}
+
+std::shared_ptr<const Template> EntityRegistry::find_template(std::string_view name) const {
+  const TemplateTable::Entry* entry = impl_->structure.templates().find(text_of(name));
+  return entry ? entry->what : nullptr;
+}
+
+std::optional<DefineTemplateView> EntityRegistry::template_definition(std::string_view name) const {
+  const TemplateTable::Entry* entry = impl_->structure.templates().find(text_of(name));
+  if (!entry) return {};
+  const BatchView batch(entry->batch);
+  return DefineTemplateView::from(table_item(batch, batch.body()).table);
+}
+
+std::vector<std::string_view> EntityRegistry::template_names() const {
+  std::vector<std::string_view> names;
+  for (const auto& [name, entry] : impl_->structure.templates().entries()) names.push_back(entry.what->name());
+  return names;
+}
+
+std::span<const Entity> EntityRegistry::prepare_spawn(std::string_view what, const SpawnOptions& options,
+                                                      Spawn& message) {
+  check_outside();
+  message = {.what = text_of(what),
+             .parent = options.parent,
+             .before = options.before,
+             .name = intern(options.name),
+             .clash = options.clash};
+  const Template* known = impl_->structure.templates().known(message.what);
+  if (!known) return {};
+  std::vector<Entity>& ids = impl_->spawn_ids;
+  ids.resize(std::size_t{known->size()} * options.count);
+  reserve(ids);
+  if (options.ids) options.ids->assign(ids.begin(), ids.end());
+  return ids;
+}
+
+Receipt EntityRegistry::merge(Entity top, std::string_view what, std::vector<Entity>* ids_out) {
+  const Text name = text_of(what);
+  std::vector<Entity>& ids = impl_->spawn_ids;
+  ids.assign(1, top);
+  if (const Template* known = impl_->structure.templates().known(name)) {
+    std::vector<bool> there(known->size(), false);
+    there[0] = true;
+    for (std::uint32_t i = 1; i < known->size(); ++i) {
+      const Template::Node& node = known->nodes()[i];
+      const Entity found =
+          there[node.parent] && node.name ? impl_->structure.names().find(ids[node.parent], node.name) : Entity{};
+      there[i] = static_cast<bool>(found);
+      ids.push_back(found ? found : reserve());
+    }
+  }
+  open<MergeTemplate>().append_shared(std::span<const Entity>(ids), MergeTemplate{.what = name});
+  if (ids_out) ids_out->assign(ids.begin(), ids.end());
+  return deliver_pushed();
+}
+
+}  // namespace muster

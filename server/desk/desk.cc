@@ -1,0 +1,382 @@
+#include "server/desk/desk.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "server/desk/questions.h"
+
+namespace muster {
+namespace {
+
+std::uint64_t random_id() {
+  std::random_device device;
+  std::uint64_t id = 0;
+  while (id == 0) id = (std::uint64_t{device()} << 32) | device();
+  return id;
+}
+
+}  // namespace
+
+Desk::Desk(EntityRegistry& registry, DeskHost host, ServerLimits limits)
+    : registry_(registry),
+      host_(std::move(host)),
+      limits_(limits),
+      instance_(random_id()),
+      watches_(registry),
+      trace_(registry) {
+  registry_.add_type<Set>();
+  learn_types();
+  sequence_ = registry_.sequence();
+  clock_ns_ = registry_.now_ns();
+  registry_.add_sink(*this);
+}
+
+Desk::~Desk() { registry_.remove_sink(*this); }
+
+std::shared_ptr<Participant> Desk::join(session::Role role, std::string name, std::string kind,
+                                        std::shared_ptr<Outgoing> outgoing) {
+  auto participant = std::make_shared<Participant>();
+  participant->session_id = random_id();
+  participant->role = role;
+  participant->name = std::move(name);
+  participant->kind = std::move(kind);
+  participant->outgoing = std::move(outgoing);
+  const std::lock_guard lock(mutex_);
+  if (participants_.size() >= limits_.sessions_max) return nullptr;
+  // The upper half differs from start to start, so that a journal's authors stay apart.
+  participant->author = (instance_ & ~std::uint64_t{0xffffffff}) | ++authors_;
+  participant->lane = registry_.inbox().open_lane(participant->author, limits_.lane_bytes_max);
+  participants_.emplace(participant->author, participant);
+  return participant;
+}
+
+void Desk::enqueue(Question question) {
+  {
+    const std::lock_guard lock(mutex_);
+    asked_.push_back(std::move(question));
+    if (asked_.size() > 1) return;
+  }
+  host_.wake();
+}
+
+void Desk::leave(std::shared_ptr<Participant> participant) {
+  Question leaving;
+  leaving.from = std::move(participant);
+  enqueue(std::move(leaving));
+}
+
+void Desk::ask(std::shared_ptr<Participant> participant, std::uint64_t request, BatchView question) {
+  participant->open_questions.fetch_add(1, std::memory_order_relaxed);
+  Question asked;
+  asked.from = std::move(participant);
+  asked.request = request;
+  asked.batch.assign(question.bytes().begin(), question.bytes().end());
+  enqueue(std::move(asked));
+}
+
+std::shared_ptr<const TypeTable> Desk::types() const {
+  const std::lock_guard lock(mutex_);
+  return types_;
+}
+
+void Desk::learn_types() {
+  const auto schemas = registry_.types().schemas();
+  if (types_ && schemas.size() == schemas_known_) return;
+  // Sessions read a table of their own: the registry's may grow while they judge.
+  auto made = std::make_shared<TypeTable>();
+  const auto must = [](const std::expected<void, SchemaError>& added) {
+    require(added.has_value(), "Desk: a schema the registry accepted does not fit the session's");
+  };
+  must(made->add<session::Ack>());
+  for (const auto& schema : schemas) must(made->add_schema(schema));
+  std::vector<std::shared_ptr<Participant>> present;
+  const std::size_t known = schemas_known_;
+  const bool first = types_ == nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    types_ = made;
+    for (const auto& [author, participant] : participants_) present.push_back(participant);
+  }
+  schemas_known_ = schemas.size();
+  if (first) return;
+  for (const auto& participant : present)
+    for (std::size_t i = known; i < schemas.size(); ++i) {
+      session::Schema schema;
+      schema.index = static_cast<std::uint32_t>(i);
+      schema.count = static_cast<std::uint32_t>(schemas.size());
+      const auto bytes = std::span(reinterpret_cast<const std::uint8_t*>(schemas[i].data()), schemas[i].size());
+      schema.bytes.assign(bytes.begin(), bytes.end());
+      answer(*participant, 0, schema);
+    }
+}
+
+void Desk::on_input(const Envelope& envelope, std::span<const std::byte> batch) {
+  sequence_.store(envelope.sequence, std::memory_order_relaxed);
+  watches_.on_input(envelope, batch, clock_ns());
+}
+
+void Desk::on_receipt(const Envelope& envelope, const Receipt& receipt) {
+  if (envelope.author == 0 || envelope.request == 0) return;
+  std::shared_ptr<Participant> to;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = participants_.find(envelope.author);
+    if (found == participants_.end()) return;
+    to = found->second;
+  }
+  if (receipt.refused > 0) {  // the current value can be read after the flush only
+    refused_.push_back({std::move(to), envelope.request, receipt});
+    return;
+  }
+  session::Ack ack;
+  ack.sequence = envelope.sequence;
+  ack.durable_through = host_.durable_sequence ? host_.durable_sequence() : 0;
+  ack.handled = receipt.handled;
+  ack.unhandled = receipt.unhandled;
+  ack.dead = receipt.dead;
+  ack.cut_short = receipt.cut_short ? 1 : 0;
+  answer(*to, envelope.request, ack);
+}
+
+void Desk::before_flush() {
+  const std::lock_guard lock(mutex_);
+  if (taken_.empty())
+    taken_.swap(asked_);
+  else
+    taken_.insert(taken_.end(), std::make_move_iterator(asked_.begin()), std::make_move_iterator(asked_.end()));
+  asked_.clear();
+}
+
+void Desk::after_flush(EntityRegistry& registry) {
+  learn_types();
+  sequence_.store(registry.sequence(), std::memory_order_relaxed);
+  clock_ns_.store(registry.now_ns(), std::memory_order_relaxed);
+  for (const Refused& refused : refused_) tell_refused(refused);
+  refused_.clear();
+  const auto since_epoch = std::chrono::steady_clock::now().time_since_epoch();
+  const auto now =
+      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count());
+  const std::uint64_t due_in = watches_.after_flush(now);
+  for (const Question& question : taken_) {
+    if (question.batch.empty()) {
+      watches_.close_all(*question.from);
+      trace_.leave(*question.from);
+      return_unused(*question.from);
+      const std::lock_guard lock(mutex_);
+      participants_.erase(question.from->author);
+    } else {
+      answer_one(question);
+      question.from->open_questions.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+  taken_.clear();
+  sequence_.store(registry.sequence(), std::memory_order_relaxed);
+  // One timer is enough for all watches that a rate holds back: whoever is due later is looked at when it wakes.
+  if (due_in > 0 && host_.wake_in && (wake_due_ns_ <= now || now + due_in < wake_due_ns_)) {
+    wake_due_ns_ = now + due_in;
+    host_.wake_in(std::chrono::nanoseconds(due_in));
+  }
+}
+
+void Desk::tell_refused(const Refused& refused) {
+  const Refusal& refusal = refused.receipt.refusal;
+  session::Fault fault;
+  fault.code = session::FaultCode::refused;
+  fault.reason = name(refusal.code);
+  fault.entity = refusal.entity;
+  fault.type = refusal.type;
+  fault.sequence = refused.receipt.sequence;
+  fault.handled = refused.receipt.handled;
+  fault.unhandled = refused.receipt.unhandled;
+  fault.dead = refused.receipt.dead;
+  fault.refused = refused.receipt.refused;
+
+  const TypeDescriptor* type = registry_.types().find(refusal.type);
+  std::string on = refusal.entity
+                       ? "#" + std::to_string(refusal.entity.index) + ":" + std::to_string(refusal.entity.generation)
+                       : std::string("the world");
+  if (registry_.alive(refusal.entity)) {
+    const std::string path = registry_.path(refusal.entity);
+    if (!path.empty()) on += " (" + path + ")";
+  }
+  const std::string named = type ? type->name : "type " + std::to_string(refusal.type);
+  const FieldPlace* place = type && refusal.field != 0 ? registry_.types().place(*type, refusal.field) : nullptr;
+  if (place) {
+    fault.field = place->path;
+    if (const std::byte* value = registry_.find(refusal.entity, refusal.type)) {
+      const auto* bytes = reinterpret_cast<const std::uint8_t*>(value) + place->offset;
+      fault.value.assign(bytes, bytes + place->size);
+    }
+  }
+  switch (refusal.code) {
+    case RefusalCode::dead_entity: fault.text = on + " is not alive"; break;
+    case RefusalCode::id_not_granted: fault.text = on + " was never granted, or is used already"; break;
+    case RefusalCode::unknown_component: fault.text = named + " is no component of this world"; break;
+    case RefusalCode::missing_component: fault.text = on + " has no " + named; break;
+    case RefusalCode::unknown_field: fault.text = named + " has no field of id " + std::to_string(refusal.field); break;
+    case RefusalCode::name_taken: fault.text = on + " would get a name that a sibling has"; break;
+    case RefusalCode::bad_name: fault.text = on + " would get a name whose text the world was not told"; break;
+    case RefusalCode::cycle: fault.text = on + " would come below itself"; break;
+    case RefusalCode::value_mismatch:
+      fault.text = named + (fault.field.empty() ? "" : "." + fault.field) + " of " + on + " is not what was expected";
+      break;
+    case RefusalCode::text_collision: fault.text = "another text has the same hash"; break;
+    case RefusalCode::bad_value:
+      fault.text = named + (fault.field.empty() ? "" : "." + fault.field) + " of " + on + " cannot have that value";
+      break;
+    case RefusalCode::unknown_template: fault.text = "the world has no template of that name"; break;
+    case RefusalCode::no_right: fault.text = "the author may not do this to " + on; break;
+    case RefusalCode::none: fault.text = "refused"; break;
+  }
+  if (fault.refused > 1)
+    fault.text += "; " + std::to_string(fault.refused) + " targets were refused, this is the first";
+  refused.to->outgoing->fault(fault, refused.request);
+}
+
+void Desk::grant(Participant& to, std::uint64_t request, std::uint32_t count) {
+  if (count == 0 || count > limits_.grant_count_max) {
+    session::Fault fault = fault_of(session::FaultCode::bad_question, "bad_question",
+                                    "between 1 and " + std::to_string(limits_.grant_count_max) +
+                                        " ids are granted at a time, not " + std::to_string(count));
+    fault.field = "count";
+    return to.outgoing->fault(fault, request);
+  }
+  std::uint64_t unused = 0;
+  for (const session::Granted& grant : to.grants) unused += grant.count;
+  if (unused + count > limits_.unused_ids_max) unused = keep_unused(to.grants);
+  if (unused + count > limits_.unused_ids_max) {
+    session::Fault fault = fault_of(session::FaultCode::bad_question, "unused_ids_max",
+                                    "this session has " + std::to_string(unused) + " ids that it has not used; " +
+                                        std::to_string(limits_.unused_ids_max) + " are allowed");
+    fault.field = "count";
+    return to.outgoing->fault(fault, request);
+  }
+  const Entity first = registry_.grant(count, to.author);
+  if (!first)
+    return to.outgoing->fault(fault_of(session::FaultCode::failed, "no_ids", "the world has no ids left"), request);
+  session::Granted granted;
+  granted.first = first.index;
+  granted.count = count;
+  to.grants.push_back(granted);
+  answer(to, request, granted);
+}
+
+/// Forgets the ids that were used at either end of a grant. Returns how many are left.
+std::uint64_t Desk::keep_unused(std::vector<session::Granted>& grants) const {
+  const auto used = [&](std::uint32_t index) {
+    return !registry_.storage().in_state(Entity{index, 1}, IdState::granted);
+  };
+  std::uint64_t left = 0;
+  for (session::Granted& grant : grants) {
+    while (grant.count > 0 && used(grant.first)) {
+      ++grant.first;
+      --grant.count;
+    }
+    while (grant.count > 0 && used(grant.first + grant.count - 1)) --grant.count;
+    left += grant.count;
+  }
+  std::erase_if(grants, [](const session::Granted& grant) { return grant.count == 0; });
+  return left;
+}
+
+void Desk::return_unused(Participant& from) {
+  keep_unused(from.grants);
+  for (const session::Granted& grant : from.grants) registry_.return_grant(Entity{grant.first, 1}, grant.count);
+  from.grants.clear();
+}
+
+void Desk::add_schema(Participant& to, std::uint64_t request, std::span<const std::uint8_t> bfbs) {
+  const std::size_t before = registry_.types().types().size();
+  if (auto added = registry_.types().add_schema(std::as_bytes(bfbs)); !added) {
+    session::Fault fault = fault_of(session::FaultCode::refused, "bad_schema",
+                                    "the schema does not fit this world: " + added.error().text());
+    fault.field = added.error().field;
+    return to.outgoing->fault(fault, request);
+  }
+  learn_types();
+  session::SchemaAdded answered;
+  answered.types = static_cast<std::uint32_t>(registry_.types().types().size() - before);
+  answer(to, request, answered);
+}
+
+void Desk::save(Participant& to, std::uint64_t request) {
+  const auto saved = host_.save ? host_.save() : std::expected<void, std::string>();
+  if (!saved) return to.outgoing->fault(fault_of(session::FaultCode::failed, "save_failed", saved.error()), request);
+  answer(to, request, session::Saved{.sequence = registry_.sequence()});
+}
+
+void Desk::reload(Participant& to, std::uint64_t request, const std::string& plugin) {
+  auto done = host_.reload ? host_.reload(plugin) : std::unexpected(std::string("this server has no plugins"));
+  if (!done) return to.outgoing->fault(fault_of(session::FaultCode::failed, "reload_failed", done.error()), request);
+  learn_types();
+  session::Reloaded reloaded;
+  reloaded.sequence = registry_.sequence();
+  for (const ReloadedPlugin& each : *done) {
+    reloaded.plugins.push_back(each.name);
+    reloaded.builds.push_back(each.build);
+    reloaded.builds_before.push_back(each.build_before);
+    reloaded.changed.push_back(each.changed ? 1 : 0);
+  }
+  answer(to, request, reloaded);
+}
+
+void Desk::info(Participant& to, std::uint64_t request, bool with_hash) {
+  session::Info info;
+  info.sequence = registry_.sequence();
+  info.clock_ns = registry_.now_ns();
+  info.hash = with_hash ? registry_.hash() : 0;
+  info.entities = static_cast<std::uint32_t>(registry_.entity_count());
+  info.types = static_cast<std::uint32_t>(registry_.types().types().size());
+  {
+    const std::lock_guard lock(mutex_);
+    info.sessions = static_cast<std::uint32_t>(participants_.size());
+  }
+  info.watches = watches_.count();
+  const auto up = std::chrono::steady_clock::now() - started_;
+  info.uptime_ns = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(up).count());
+  info.hz = host_.hz;
+  info.world = host_.world;
+  info.server = host_.server;
+  if (host_.plugins) info.plugins = host_.plugins();
+  answer(to, request, info);
+}
+
+void Desk::answer_one(const Question& question) {
+  Participant& to = *question.from;
+  if (to.outgoing->closed()) return;
+  const BatchView batch{std::span<const std::byte>(question.batch)};
+  if (answer_question(registry_, limits_, to, question.request, batch)) return;
+  switch (batch.type()) {
+    case TypeTraits<session::RequestGrant>::id:
+      return grant(to, question.request, session::read<session::RequestGrant>(batch).count);
+    case TypeTraits<session::AddSchema>::id:
+      return add_schema(to, question.request, session::read<session::AddSchema>(batch).bytes);
+    case TypeTraits<session::Save>::id: return save(to, question.request);
+    case TypeTraits<session::Reload>::id:
+      return reload(to, question.request, session::read<session::Reload>(batch).plugin);
+    case TypeTraits<session::BeginTrace>::id: return trace_.begin(to, question.request);
+    case TypeTraits<session::EndTrace>::id: return trace_.end(to, question.request);
+    case TypeTraits<session::GetInfo>::id:
+      return info(to, question.request, session::read<session::GetInfo>(batch).hash == 1);
+    case TypeTraits<session::Watch>::id: {
+      auto fault =
+          watches_.open(question.from, question.request, session::read<session::Watch>(batch), limits_.watches_max);
+      if (fault) to.outgoing->fault(*fault, question.request);
+      return;
+    }
+    case TypeTraits<session::Unwatch>::id: {
+      const std::uint64_t watch = session::read<session::Unwatch>(batch).watch;
+      if (watches_.close(to, watch)) return answer(to, question.request, session::Unwatched{.watch = watch});
+      session::Fault fault = fault_of(session::FaultCode::not_found, "unknown_watch",
+                                      "this session has no watch " + std::to_string(watch));
+      fault.field = "watch";
+      return to.outgoing->fault(fault, question.request);
+    }
+    default: break;
+  }
+  to.outgoing->fault(fault_of(session::FaultCode::bad_question, "bad_question", "this server has no answer to that"),
+                     question.request);
+}
+
+}  // namespace muster

@@ -1,0 +1,62 @@
+#include "server/desk/template_questions.h"
+
+#include <algorithm>
+
+#include "registry/entity_registry.h"
+#include "registry/templates/template_file.h"
+
+namespace muster {
+namespace {
+
+session::Templates about(const EntityRegistry& registry, std::vector<std::string> names) {
+  session::Templates templates;
+  templates.sequence = registry.sequence();
+  std::ranges::sort(names);
+  for (std::string& name : names) {
+    const auto known = registry.find_template(name);
+    if (!known) continue;
+    templates.nodes.push_back(known->size());
+    templates.names.push_back(std::move(name));
+  }
+  return templates;
+}
+
+void get_template(const EntityRegistry& registry, Participant& to, std::uint64_t request, const std::string& name) {
+  const auto definition = registry.template_definition(name);
+  if (!definition) {
+    session::Fault fault = fault_of(session::FaultCode::not_found, "unknown_template",
+                                    "the world has no template called \"" + name + "\"");
+    fault.field = "name";
+    return to.outgoing->fault(fault, request);
+  }
+  answer(to, request, definition->decode());
+}
+
+void read_templates(EntityRegistry& registry, Participant& to, std::uint64_t request,
+                    const session::ReadTemplates& asked) {
+  auto names = define_templates(registry, asked.text, asked.file);
+  if (!names)
+    return to.outgoing->fault(fault_of(session::FaultCode::refused, "bad_templates", names.error().text()), request);
+  answer(to, request, about(registry, std::move(*names)));
+}
+
+}  // namespace
+
+bool answer_template_question(EntityRegistry& registry, Participant& to, std::uint64_t request, BatchView question) {
+  switch (question.type()) {
+    case TypeTraits<session::ListTemplates>::id: {
+      const auto names = registry.template_names();
+      answer(to, request, about(registry, {names.begin(), names.end()}));
+      return true;
+    }
+    case TypeTraits<session::GetTemplate>::id:
+      get_template(registry, to, request, session::read<session::GetTemplate>(question).name);
+      return true;
+    case TypeTraits<session::ReadTemplates>::id:
+      read_templates(registry, to, request, session::read<session::ReadTemplates>(question));
+      return true;
+    default: return false;
+  }
+}
+
+}  // namespace muster

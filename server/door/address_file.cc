@@ -1,0 +1,61 @@
+#include "server/door/address_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "server/door/server_error.h"
+
+namespace muster {
+
+std::string json_string(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (code < 0x20) {
+      static constexpr char digits[] = "0123456789abcdef";
+      quoted += "\\u00";
+      quoted += digits[code >> 4];
+      quoted += digits[code & 15];
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
+AddressFile::AddressFile(std::string path, const AddressEntry& entry) : path_(std::move(path)) {
+  written_ = "{\n  \"world\": " + json_string(entry.world) + ",\n  \"address\": " + json_string(entry.address) +
+             ",\n  \"unix\": " + json_string(entry.unix_path) + ",\n  \"token\": " + json_string(entry.token) +
+             ",\n  \"pid\": " + std::to_string(::getpid()) + ",\n  \"server\": " + json_string(entry.server) + "\n}\n";
+  const std::string beside = path_ + ".new";
+  const auto fail = [&](const char* what) {
+    const std::string why = std::strerror(errno);
+    ::unlink(beside.c_str());
+    throw ServerError("cannot " + std::string(what) + " '" + path_ + "': " + why);
+  };
+  ::unlink(beside.c_str());
+  const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) fail("write");
+  const ssize_t wrote = ::write(file, written_.data(), written_.size());
+  ::close(file);
+  if (wrote != static_cast<ssize_t>(written_.size())) fail("write");
+  if (::rename(beside.c_str(), path_.c_str()) != 0) fail("write");
+}
+
+AddressFile::~AddressFile() {
+  std::ifstream file(path_, std::ios::binary);
+  std::stringstream held;
+  held << file.rdbuf();
+  if (held.str() == written_) ::unlink(path_.c_str());
+}
+
+}  // namespace muster

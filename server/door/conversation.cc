@@ -1,0 +1,169 @@
+#include "server/door/conversation.h"
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+/// What everybody may see of somebody's name: one line of moderate length.
+std::string presentable(std::string text) {
+  if (text.size() > 64) text.resize(64);
+  std::erase_if(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  return text;
+}
+
+session::Fault closing(session::FaultCode code, const char* reason, std::string text) {
+  session::Fault fault = fault_of(code, reason, std::move(text));
+  fault.closes = true;
+  return fault;
+}
+
+}  // namespace
+
+session::Role role_of(const std::vector<Admission>& admissions, std::string_view token) noexcept {
+  session::Role role = session::Role::none;
+  for (const Admission& admission : admissions) {
+    // Every byte of the offered token is looked at, whatever was found before.
+    unsigned difference = admission.token.size() == token.size() && !token.empty() ? 0u : 1u;
+    for (std::size_t i = 0; i < token.size(); ++i) {
+      const char expected = admission.token.empty() ? '\0' : admission.token[i % admission.token.size()];
+      difference |= static_cast<unsigned char>(expected ^ token[i]);
+    }
+    if (difference == 0) role = admission.role;
+  }
+  return role;
+}
+
+Conversation::Conversation(Desk& desk, const std::vector<Admission>& admissions, std::shared_ptr<Outgoing> outgoing,
+                           std::function<void(const std::string&)> said)
+    : desk_(desk), admissions_(admissions), outgoing_(std::move(outgoing)), said_(std::move(said)) {}
+
+Conversation::~Conversation() {
+  outgoing_->close();
+  if (participant_) desk_.leave(std::move(participant_));
+}
+
+std::uint32_t Conversation::frame_bytes_max() const noexcept {
+  return welcomed() ? desk_.limits().frame_bytes_max : desk_.limits().hello_bytes_max;
+}
+
+Conversation::Outcome Conversation::refuse(const session::Fault& fault, std::uint64_t request) {
+  const bool closes = fault.closes;
+  if (closes && said_) said_("closed: " + fault.text);
+  outgoing_->fault(fault, request);
+  return closes ? Outcome::closed : Outcome::done;
+}
+
+void Conversation::on_fault(const FrameFault& fault) { refuse(fault_for(fault), 0); }
+
+void Conversation::on_silence() {
+  if (welcomed())
+    refuse(closing(session::FaultCode::silent, "silent", "nothing came for longer than the session allows"), 0);
+  else
+    refuse(closing(session::FaultCode::hello_late, "hello_late", "no Hello came in time"), 0);
+}
+
+void Conversation::on_stop() { refuse(closing(session::FaultCode::stopping, "stopping", "the server stops"), 0); }
+
+Conversation::Outcome Conversation::on_frame(const WireFrame& frame) {
+  if (outgoing_->closed()) return Outcome::closed;
+  if (!welcomed()) return on_hello(frame);
+  // Nobody is asked more who has not read the answers.
+  if (outgoing_->control_bytes() > desk_.limits().outgoing.control_bytes_max / 2) return Outcome::wait;
+
+  const std::shared_ptr<const TypeTable> types = desk_.types();
+  VerifierLimits limits;
+  limits.batch_bytes_max = desk_.limits().frame_bytes_max;
+  auto judged = judge(frame.batch, *types, participant_->role, limits);
+  if (!judged) return refuse(std::move(judged.error()), frame.header.request);
+  if (!judged->for_world) return on_session_message(*judged, frame.header.request);
+  return participant_->lane->put(judged->batch.bytes(), frame.header.request) ? Outcome::done : Outcome::wait;
+}
+
+Conversation::Outcome Conversation::on_hello(const WireFrame& frame) {
+  const std::uint64_t request = frame.header.request;
+  const std::shared_ptr<const TypeTable> types = desk_.types();
+  // Before the token was checked a stranger learns nothing of the world's types: only Hello is even looked at.
+  BatchHeader header;
+  std::memcpy(&header, frame.batch.data(), sizeof header);
+  if (header.type != TypeTraits<session::Hello>::id)
+    return refuse(closing(session::FaultCode::hello_expected, "hello_expected",
+                          "the first frame must hold a muster.session.Hello"),
+                  request);
+  auto judged = judge(frame.batch, *types, session::Role::view, {});
+  if (!judged) {
+    judged.error().closes = true;
+    return refuse(std::move(judged.error()), request);
+  }
+  const auto hello = session::read<session::Hello>(judged->batch);
+  if (hello.protocol < session::protocol_oldest || hello.protocol_oldest > session::protocol_newest)
+    return refuse(
+        closing(session::FaultCode::bad_protocol, "bad_protocol",
+                "the client speaks protocol " + std::to_string(hello.protocol_oldest) + " to " +
+                    std::to_string(hello.protocol) + ", this server " + std::to_string(session::protocol_oldest) +
+                    " to " + std::to_string(session::protocol_newest)),
+        request);
+  const session::Role role = role_of(admissions_, hello.token);
+  if (role == session::Role::none)
+    return refuse(closing(session::FaultCode::bad_token, "bad_token", "the token is not valid here"), request);
+  participant_ = desk_.join(role, presentable(hello.name), presentable(hello.kind), outgoing_);
+  if (!participant_)
+    return refuse(
+        closing(session::FaultCode::limit_exceeded, "sessions_max", "the server has as many sessions as it allows"),
+        request);
+
+  session::Welcome welcome;
+  welcome.protocol = std::min(hello.protocol, session::protocol_newest);
+  welcome.server = desk_.instance();
+  welcome.session = participant_->session_id;
+  welcome.author = participant_->author;
+  welcome.sequence = desk_.sequence();
+  welcome.clock_ns = desk_.clock_ns();
+  welcome.role = role;
+  welcome.resumed = false;  // every session begins anew for now; watches are opened again
+  welcome.schema_fingerprint = types->fingerprint();
+  welcome.world = desk_.host().world;
+  welcome.hz = desk_.host().hz;
+  welcome.frame_bytes_max = desk_.limits().frame_bytes_max;
+  welcome.watches_max = desk_.limits().watches_max;
+  welcome.requests_max = desk_.limits().requests_max;
+  welcome.silence_ns_max = static_cast<std::uint64_t>(desk_.limits().silence_max.count());
+  answer(*participant_, request, welcome);
+  if (said_) said_("welcomed as author " + std::to_string(participant_->author) + ": " + participant_->name);
+  return Outcome::done;
+}
+
+void Conversation::send_schemas(std::uint64_t request) {
+  const std::shared_ptr<const TypeTable> types = desk_.types();
+  const auto schemas = types->schemas();
+  for (std::size_t i = 0; i < schemas.size(); ++i) {
+    session::Schema schema;
+    schema.index = static_cast<std::uint32_t>(i);
+    schema.count = static_cast<std::uint32_t>(schemas.size());
+    const auto bytes = std::span(reinterpret_cast<const std::uint8_t*>(schemas[i].data()), schemas[i].size());
+    schema.bytes.assign(bytes.begin(), bytes.end());
+    answer(*participant_, request, schema, i + 1 < schemas.size() ? std::uint32_t{frame_more} : 0);
+  }
+}
+
+Conversation::Outcome Conversation::on_session_message(const Judged& judged, std::uint64_t request) {
+  switch (judged.type->id) {
+    case TypeTraits<session::Hello>::id:
+      return refuse(closing(session::FaultCode::hello_repeated, "hello_repeated", "a session has one Hello"), request);
+    case TypeTraits<session::Heartbeat>::id: {
+      auto beat = session::read<session::Heartbeat>(judged.batch);
+      if (beat.answer == 0) {
+        beat.answer = 1;
+        answer(*participant_, request, beat);
+      }
+      return Outcome::done;
+    }
+    case TypeTraits<session::GetSchema>::id: send_schemas(request); return Outcome::done;
+    default: break;
+  }
+  if (participant_->open_questions.load(std::memory_order_relaxed) >= desk_.limits().requests_max) return Outcome::wait;
+  desk_.ask(participant_, request, judged.batch);
+  return Outcome::done;
+}
+
+}  // namespace muster

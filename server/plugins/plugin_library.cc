@@ -1,0 +1,107 @@
+#include "server/plugins/plugin_library.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// What the system's loader says, about the file and not about our copy of it, names as in the source.
+std::string loader_error(const std::string& copy) {
+  const char* said = ::dlerror();
+  std::string text = said ? said : "unknown reason";
+  if (text.starts_with(copy + ": ")) text.erase(0, copy.size() + 2);
+  constexpr std::string_view undefined = "undefined symbol: ";
+  if (const std::size_t at = text.find(undefined); at != std::string::npos) {
+    const std::string symbol = text.substr(at + undefined.size());
+    int status = 0;
+    char* readable = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
+    if (readable) text = text.substr(0, at + undefined.size()) + readable;
+    std::free(readable);
+  }
+  return text;
+}
+
+}  // namespace
+
+PluginLibrary::PluginLibrary(std::string path) : path_(std::move(path)) {
+  auto copy = PluginCopy::make(path_);
+  if (!copy) throw PluginError(path_ + ": " + copy.error());
+  copy_ = std::move(*copy);
+  // A path without a slash would be looked for along the library path; the copy's has one.
+  library_ = ::dlopen(copy_.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library_) throw PluginError(path_ + ": cannot be loaded: " + loader_error(copy_.path()));
+  const auto fail = [&](const std::string& why) {
+    ::dlclose(library_);
+    throw PluginError(path_ + ": " + why);
+  };
+  const auto entry = reinterpret_cast<MusterPluginEntry>(::dlsym(library_, "muster_plugin"));
+  if (!entry) fail("is no plugin: it has no function muster_plugin");
+  if (Dl_info info; ::dladdr(reinterpret_cast<const void*>(entry), &info)) base_ = info.dli_fbase;
+  plugin_ = entry();
+  if (!plugin_) fail("its muster_plugin returns nothing");
+  if (plugin_->abi_version != muster_plugin_abi)
+    fail("was built for plugin interface " + std::to_string(plugin_->abi_version) + ", this server has " +
+         std::to_string(muster_plugin_abi) + ": build it again");
+  if (plugin_->layout != muster_plugin_layout)
+    fail("was built with other muster headers than this server: build it again");
+  if (!plugin_->name || !plugin_->build || !plugin_->create || !plugin_->destroy)
+    fail("its muster_plugin is incomplete");
+}
+
+PluginLibrary::~PluginLibrary() {
+  if (library_) ::dlclose(library_);
+}
+
+std::string PluginLibrary::identity() const {
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(digest()));
+  return std::string(name()) + " " + build() + " " + digits;
+}
+
+bool PluginLibrary::owns(const void* address) const noexcept {
+  Dl_info info;
+  return base_ && ::dladdr(address, &info) && info.dli_fbase == base_;
+}
+
+PluginLibrary::Instance PluginLibrary::create(EntityRegistry& registry) const {
+  char error[512] = "it gave no reason";
+  Instance instance(plugin_->create(&registry, error, sizeof error), Destroy{plugin_->destroy});
+  if (!instance) throw PluginError(path_ + ": cannot be installed: " + error);
+  return instance;
+}
+
+void PluginLibrary::begin(const Instance& instance, EntityRegistry& registry) const {
+  char error[512] = "it gave no reason";
+  if (plugin_->begin && !plugin_->begin(instance.get(), &registry, error, sizeof error))
+    throw PluginError(path_ + ": cannot fill the new world: " + error);
+}
+
+std::optional<PluginLibrary::State> PluginLibrary::hand_over(const Instance& instance) const {
+  if (!plugin_->hand_over) return {};
+  State state;
+  state.version = plugin_->state_version;
+  const auto write = [](void* to, const void* bytes, std::size_t count) {
+    const auto* from = static_cast<const std::byte*>(bytes);
+    auto& all = *static_cast<std::vector<std::byte>*>(to);
+    all.insert(all.end(), from, from + count);
+  };
+  char error[512] = "it gave no reason";
+  if (!plugin_->hand_over(instance.get(), &state.bytes, write, error, sizeof error))
+    throw PluginError(path_ + ": the running instance does not hand its state over: " + error);
+  return state;
+}
+
+void PluginLibrary::take_over(const Instance& instance, const State& state) const {
+  char error[512] = "it gave no reason";
+  if (plugin_->take_over &&
+      !plugin_->take_over(instance.get(), state.version, state.bytes.data(), state.bytes.size(), error, sizeof error))
+    throw PluginError(path_ + ": does not take over what the running instance knows (version " +
+                      std::to_string(state.version) + "): " + error);
+}
+
+}  // namespace muster

@@ -1,0 +1,191 @@
+#include "server/plugins/plugins.h"
+
+#include <algorithm>
+#include <optional>
+#include <ranges>
+
+namespace muster {
+
+/// Of one registry, in the order of the libraries; the last one ends first. Ended by its Handlers.
+struct Plugins::Instances {
+  const EntityRegistry* registry = nullptr;
+  std::vector<Installed> all;
+  ~Instances() {
+    while (!all.empty()) all.pop_back();
+  }
+};
+
+struct Plugins::Exchange {
+  std::size_t place = 0;
+  Library before, after;
+  std::optional<PluginLibrary::State> state;  // of the running instance
+};
+
+namespace {
+
+/// Parts are numbered from 1; 0 is the host's own.
+std::uint32_t part_of(std::size_t place) { return static_cast<std::uint32_t>(place + 1); }
+
+}  // namespace
+
+Plugins::Plugins() = default;
+Plugins::~Plugins() = default;
+
+void Plugins::load(const std::string& path) {
+  auto library = std::make_shared<PluginLibrary>(path);
+  for (const Library& other : libraries_)
+    if (std::string_view(other->name()) == library->name())
+      throw PluginError(path + ": is called \"" + library->name() + "\", and so is " + other->path());
+  libraries_.push_back(std::move(library));
+}
+
+Handlers Plugins::install(EntityRegistry& registry) {
+  auto instances = std::make_shared<Instances>();
+  instances->registry = &registry;
+  for (std::size_t i = 0; i < libraries_.size(); ++i) {
+    registry.begin_part(part_of(i));
+    instances->all.push_back({libraries_[i], libraries_[i]->create(registry)});
+  }
+  registry.begin_part(part_of(libraries_.size()));
+  std::erase_if(instances_, [](const auto& known) { return known.expired(); });
+  instances_.push_back(instances);
+  Handlers handlers;
+  handlers.keep(std::shared_ptr<void>(std::move(instances)));
+  return handlers;
+}
+
+void Plugins::begin(EntityRegistry& registry) {
+  if (Instances* running = of(registry))
+    for (const Installed& each : running->all) each.library->begin(each.instance, registry);
+}
+
+std::string Plugins::code(std::string host) const {
+  for (const Library& library : libraries_) host += ", " + library->identity();
+  return host;
+}
+
+std::vector<std::pair<std::string, std::string>> Plugins::list() const {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const Library& library : libraries_) all.emplace_back(library->name(), library->build());
+  return all;
+}
+
+Plugins::Instances* Plugins::of(const EntityRegistry& registry) noexcept {
+  for (const auto& known : instances_)
+    if (const auto instances = known.lock(); instances && instances->registry == &registry) return instances.get();
+  return nullptr;
+}
+
+std::expected<std::vector<ReloadedPlugin>, std::string> Plugins::reload(EntityRegistry& registry,
+                                                                        std::string_view which) {
+  Instances* running = of(registry);
+  if (!running || libraries_.empty()) return std::unexpected("this server has no plugins");
+  std::vector<Exchange> exchanges;
+  std::string names;
+  for (std::size_t i = 0; i < libraries_.size(); ++i) {
+    if (which.empty() || which == libraries_[i]->name() || which == libraries_[i]->path())
+      exchanges.push_back({.place = i, .before = running->all[i].library, .after = {}, .state = {}});
+    names += (names.empty() ? "" : ", ") + std::string(libraries_[i]->name());
+  }
+  if (exchanges.empty())
+    return std::unexpected("there is no plugin called \"" + std::string(which) + "\"; the server has " + names);
+
+  std::vector<ReloadedPlugin> done;
+  try {
+    for (Exchange& each : exchanges) {
+      each.after = std::make_shared<PluginLibrary>(each.before->path());
+      if (std::string_view(each.after->name()) != each.before->name())
+        throw PluginError(each.after->path() + ": is called \"" + each.after->name() + "\" now; \"" +
+                          each.before->name() + "\" runs");
+      if (each.after->has_unique_symbols())
+        throw PluginError(
+            each.after->path() +
+            ": would use parts of the running build (GNU_UNIQUE symbols): compile it with -fno-gnu-unique");
+      each.state = each.before->hand_over(running->all[each.place].instance);
+      done.push_back({each.after->name(), each.after->build(), each.before->build(),
+                      each.after->digest() != each.before->digest()});
+    }
+    rehearse(registry, exchanges);
+    exchange(registry, *running, exchanges);
+  } catch (const std::exception& error) {
+    return std::unexpected(error.what());
+  }
+  for (Exchange& each : exchanges) {
+    libraries_[each.place] = each.after;
+    // A look into the past may still run it, or a handler of which the instance did not take care.
+    const bool used = std::ranges::any_of(registry.handlers().handlers(), [&](const auto& handler) {
+      return each.before->owns(reinterpret_cast<const void*>(handler->rows));
+    });
+    if (used || each.before.use_count() > 1) retired_.push_back(std::move(each.before));
+  }
+  return done;
+}
+
+void Plugins::rehearse(const EntityRegistry& registry, const std::vector<Exchange>& exchanges) const {
+  EntityRegistry empty;
+  Instances made;  // go before the registry
+  for (std::size_t i = 0; i < libraries_.size(); ++i) {
+    const auto found = std::ranges::find(exchanges, i, &Exchange::place);
+    const bool is_new = found != exchanges.end();
+    const Library& library = is_new ? found->after : libraries_[i];
+    empty.begin_part(part_of(i));
+    try {
+      made.all.push_back({library, library->create(empty)});
+    } catch (const PluginError& error) {
+      if (is_new) throw;
+      throw PluginError(exchanges.front().after->path() + ": does not go with another plugin: " + error.what());
+    }
+    if (is_new && found->state) library->take_over(made.all.back().instance, *found->state);
+  }
+  for (const auto& type : empty.storage().components())
+    if (type->ops)
+      for (const Exchange& each : exchanges)
+        if (each.before->owns(type->ops))
+          throw PluginError(each.after->path() + ": the new build would use parts of the running one (" +
+                            type->descriptor->name + "): link it with -Wl,-Bsymbolic");
+  // Compiled types came with the plugins; the world's own come after them, so that every difference is found.
+  for (const auto& schema : registry.types().schemas())
+    if (const auto added = empty.types().add_schema(schema); !added)
+      throw PluginError(exchanges.front().after->path() +
+                        ": was compiled with another layout than the world has: " + added.error().text());
+}
+
+void Plugins::exchange(EntityRegistry& registry, Instances& running, std::vector<Exchange>& exchanges) {
+  const auto end = [&](const Library Exchange::* whose) {
+    for (const Exchange& each : std::views::reverse(exchanges)) {
+      registry.remove_runtime_types([&](const RuntimeOps& ops) { return (each.*whose)->owns(&ops); });
+      running.all[each.place].instance.reset();
+    }
+  };
+  const auto make = [&](const Library Exchange::* whose) {
+    for (const Exchange& each : exchanges) {
+      const Library& library = each.*whose;
+      registry.begin_part(part_of(each.place));
+      running.all[each.place] = {library, library->create(registry)};
+      if (each.state) library->take_over(running.all[each.place].instance, *each.state);
+    }
+  };
+  struct PartAfterAll {
+    EntityRegistry& registry;
+    std::uint32_t part;
+    ~PartAfterAll() { registry.begin_part(part); }
+  } const part{registry, part_of(running.all.size())};
+
+  end(&Exchange::before);
+  const ManagerStates waiting = registry.waiting_managers();
+  try {
+    make(&Exchange::after);
+  } catch (const std::exception& error) {
+    const std::string why = error.what();
+    end(&Exchange::after);
+    registry.set_waiting_managers(waiting);
+    try {
+      make(&Exchange::before);
+    } catch (const std::exception& worse) {
+      throw PluginError(why + "; and the old build cannot be made again, its handlers are gone: " + worse.what());
+    }
+    throw PluginError(why);
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,181 @@
+#include "server/session/changes.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace muster {
+
+void Changes::want(TypeId component) {
+  for (const auto& shadow : shadows_)
+    if (shadow->type == component) {
+      ++shadow->users;
+      return;
+    }
+  const TypeDescriptor* type = registry_.types().find(component);
+  auto shadow = std::make_unique<Shadow>();
+  shadow->type = component;
+  shadow->users = 1;
+  const auto* stored = registry_.storage().component(component);
+  shadow->size = stored ? stored->saved_size() : type ? type->size : 0;
+  // Filled with what is there now, without telling anybody.
+  for (const auto& archetype : registry_.storage().archetypes()) {
+    if (!archetype || !archetype->has(component)) continue;
+    for (const Group& group : archetype->groups)
+      for (const Chunk* chunk : group.chunks) {
+        compare(*shadow, *chunk, archetype->column(component));
+        remember(*chunk);
+      }
+  }
+  shadow->changed.clear();
+  shadows_.push_back(std::move(shadow));
+}
+
+void Changes::drop(TypeId component) {
+  for (auto at = shadows_.begin(); at != shadows_.end(); ++at)
+    if ((*at)->type == component) {
+      if (--(*at)->users == 0) shadows_.erase(at);
+      return;
+    }
+}
+
+void Changes::want_structure() {
+  if (++structure_users_ > 1) return;
+  for (const auto& archetype : registry_.storage().archetypes())
+    if (archetype)
+      for (const Group& group : archetype->groups)
+        for (const Chunk* chunk : group.chunks) {
+          compare_places(*chunk);
+          remember(*chunk);
+        }
+  structure_changed_.clear();
+}
+
+void Changes::drop_structure() {
+  if (--structure_users_ == 0) std::vector<Place>().swap(places_);
+}
+
+bool Changes::concerns(const Archetype& archetype) const {
+  if (structure_users_ > 0) return true;
+  return std::ranges::any_of(shadows_, [&](const auto& shadow) { return archetype.has(shadow->type); });
+}
+
+const Changes::Found& Changes::look() {
+  found_.values.clear();
+  found_.structure.clear();
+  if (!wanted()) {
+    seen_.clear();
+    return found_;
+  }
+  const std::uint64_t since = looked_;
+  looked_ = registry_.begin_version();
+  look_at(since);
+  for (const auto& shadow : shadows_)
+    if (!shadow->changed.empty()) found_.values.push_back({shadow->type, std::exchange(shadow->changed, {})});
+  found_.structure = std::exchange(structure_changed_, {});
+  const auto unique = [](std::vector<Entity>& entities) {
+    std::ranges::sort(entities);
+    const auto doubles = std::ranges::unique(entities);
+    entities.erase(doubles.begin(), doubles.end());
+  };
+  for (Values& values : found_.values) unique(values.entities);
+  unique(found_.structure);
+  return found_;
+}
+
+void Changes::look_at(std::uint64_t since) {
+  find_departed(since);
+  const Storage& storage = registry_.storage();
+  for (const auto& archetype : storage.archetypes()) {
+    if (!archetype || archetype->rows() == 0 || !concerns(*archetype)) continue;
+    for (const Group& group : archetype->groups)
+      for (const Chunk* chunk : group.chunks) {
+        const bool known = chunk->number < seen_.size() && seen_[chunk->number].uid == chunk->uid;
+        const bool rows_moved = !known || chunk->slots()[column_ids].version > since;
+        if (rows_moved) remember(*chunk);
+        for (const auto& shadow : shadows_) {
+          if (!archetype->has(shadow->type)) continue;
+          const std::uint16_t column = archetype->column(shadow->type);
+          if (rows_moved || (column != no_column && chunk->slots()[column].version > since))
+            compare(*shadow, *chunk, column);
+        }
+        if (structure_users_ > 0 &&
+            (rows_moved || (chunk->depth > 0 && chunk->slots()[column_parents].version > since)))
+          compare_places(*chunk);
+      }
+  }
+  for (const Entity e : departed_) {
+    const bool lives = registry_.alive(e);
+    for (const auto& shadow : shadows_)
+      if (e.index < shadow->generations.size() && shadow->generations[e.index] == e.generation &&
+          !(lives && registry_.find(e, shadow->type) != nullptr)) {
+        shadow->generations[e.index] = 0;
+        shadow->changed.push_back(e);
+      }
+    if (structure_users_ > 0 && !lives && e.index < places_.size() && places_[e.index].generation == e.generation) {
+      places_[e.index] = {};
+      structure_changed_.push_back(e);
+    }
+  }
+}
+
+/// Whose rows they are now, so that the next look finds those that went.
+void Changes::remember(const Chunk& chunk) {
+  if (seen_.size() <= chunk.number) seen_.resize(chunk.number + 1);
+  seen_[chunk.number].uid = chunk.uid;
+  seen_[chunk.number].ids.assign(chunk.ids(), chunk.ids() + chunk.count);
+}
+
+void Changes::find_departed(std::uint64_t since) {
+  departed_.clear();
+  const Storage& storage = registry_.storage();
+  for (std::uint32_t number = 0; number < seen_.size(); ++number) {
+    SeenChunk& seen = seen_[number];
+    if (seen.uid == 0) continue;
+    const Chunk* chunk = number < storage.chunk_numbers() ? storage.chunk(number) : nullptr;
+    if (!chunk || chunk->uid != seen.uid) {
+      departed_.insert(departed_.end(), seen.ids.begin(), seen.ids.end());
+      seen = {};
+    } else if (chunk->slots()[column_ids].version > since) {
+      for (std::uint32_t row = 0; row < seen.ids.size(); ++row)
+        if (row >= chunk->count || chunk->ids()[row] != seen.ids[row]) departed_.push_back(seen.ids[row]);
+    }
+  }
+}
+
+void Changes::compare(Shadow& shadow, const Chunk& chunk, std::uint16_t column) {
+  const std::uint32_t size = column == no_column ? 0 : shadow.size;
+  const std::byte* values = size > 0 ? chunk.slots()[column].data : nullptr;
+  for (std::uint32_t row = 0; row < chunk.count; ++row) {
+    const Entity e = chunk.ids()[row];
+    if (e.index >= shadow.generations.size()) {
+      const std::size_t indices = std::max<std::size_t>(e.index + 1, shadow.generations.size() * 2);
+      shadow.generations.resize(indices);
+      shadow.values.resize(indices * size);
+    }
+    std::uint32_t& generation = shadow.generations[e.index];
+    std::byte* kept = shadow.values.data() + std::size_t{e.index} * size;
+    if (generation == e.generation && (size == 0 || std::memcmp(kept, values + std::size_t{row} * size, size) == 0))
+      continue;
+    // The index was given to a new entity since the last look: the old one is gone.
+    if (generation != 0 && generation != e.generation) shadow.changed.push_back({e.index, generation});
+    generation = e.generation;
+    if (size > 0) std::memcpy(kept, values + std::size_t{row} * size, size);
+    shadow.changed.push_back(e);
+  }
+}
+
+void Changes::compare_places(const Chunk& chunk) {
+  for (std::uint32_t row = 0; row < chunk.count; ++row) {
+    const Entity e = chunk.ids()[row];
+    const Entity parent = chunk.depth > 0 ? chunk.parents()[row] : Entity{};
+    if (e.index >= places_.size()) places_.resize(std::max<std::size_t>(e.index + 1, places_.size() * 2));
+    Place& place = places_[e.index];
+    if (place.generation == e.generation && place.parent == parent) continue;
+    if (place.generation != 0 && place.generation != e.generation)
+      structure_changed_.push_back({e.index, place.generation});
+    place = {e.generation, parent};
+    structure_changed_.push_back(e);
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,57 @@
+#include "server/session/participant.h"
+
+#include <cstring>
+
+#include "registry/entity_registry.h"
+
+namespace muster {
+namespace {
+
+void send_text(Participant& to, const EntityRegistry& registry, Text text) {
+  if (!text || to.texts_sent.contains(text.hash)) return;
+  const std::string_view bytes = registry.text(text);
+  if (bytes.empty()) return;  // nobody told the world either
+  to.texts_sent.insert(text.hash);
+  answer(to, 0, InternText{.text = std::string(bytes)});
+}
+
+}  // namespace
+
+void send_texts(Participant& to, const EntityRegistry& registry, const TypeDescriptor& type, const std::byte* value) {
+  for (const std::uint32_t offset : type.text_offsets) {
+    Text text;
+    std::memcpy(&text, value + offset, sizeof text);
+    send_text(to, registry, text);
+  }
+}
+
+void send_texts(Participant& to, const EntityRegistry& registry, const TypeTable& types, BatchView batch) {
+  if (batch.kind() == BatchKind::timed) return send_texts(to, registry, types, batch.inner());
+  if (batch.kind() == BatchKind::table) return;
+  const TypeDescriptor* message = types.find(batch.type());
+  if (!message) return;
+  const std::uint32_t payloads = batch.kind() == BatchKind::shared ? 1 : batch.count();
+  if (!message->text_offsets.empty())
+    for (std::uint32_t i = 0; i < payloads; ++i) send_texts(to, registry, *message, batch.payload(i));
+  if (!batch.has_rows()) return;
+  const std::byte* rows = batch.bytes().data() + sizeof(BatchHeader);
+  std::uint32_t components;
+  std::memcpy(&components, rows, sizeof components);
+  for (std::uint32_t c = 0; c < components; ++c) {
+    RowSetEntry entry;
+    std::memcpy(&entry, rows + 8 + std::size_t{c} * sizeof entry, sizeof entry);
+    const TypeDescriptor* component = types.find(entry.type);
+    if (!component || component->text_offsets.empty()) continue;
+    for (std::uint32_t i = 0; i < payloads; ++i) send_texts(to, registry, *component, batch.payload(i) + entry.offset);
+  }
+}
+
+session::Fault fault_of(session::FaultCode code, const char* reason, std::string text) {
+  session::Fault fault;
+  fault.code = code;
+  fault.reason = reason;
+  fault.text = std::move(text);
+  return fault;
+}
+
+}  // namespace muster

@@ -1,0 +1,50 @@
+// One session as the desk and its watches know it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "messages/batch_builder.h"
+#include "messages/type_table.h"
+#include "registry/delivery/inbox.h"
+#include "server/session/outgoing.h"
+
+namespace muster {
+
+class EntityRegistry;
+
+/// Made by Desk::join. The identity never changes; what else is here says who may touch it.
+struct Participant {
+  std::uint64_t session_id = 0;  ///< secret between server and client
+  std::uint64_t author = 0;
+  session::Role role = session::Role::none;
+  std::string name, kind;
+  std::shared_ptr<Outgoing> outgoing;  ///< any thread
+  std::shared_ptr<InboxLane> lane;     ///< session's thread
+
+  std::atomic<std::uint32_t> open_questions = 0;  ///< any thread
+  std::unordered_set<std::uint64_t> texts_sent;   ///< owner's thread
+  std::vector<session::Granted> grants;           ///< owner's thread; some of these ids may not be used yet
+};
+
+/// Sends the texts that a value of `type` mentions and this session has not been sent. Owner's thread.
+void send_texts(Participant& to, const EntityRegistry& registry, const TypeDescriptor& type, const std::byte* value);
+/// The same for every payload of a batch, row sets included.
+void send_texts(Participant& to, const EntityRegistry& registry, const TypeTable& types, BatchView batch);
+
+/// A fault that leaves the session open.
+session::Fault fault_of(session::FaultCode code, const char* reason, std::string text);
+
+/// Queues one message as a control frame.
+template <GeneratedType M>
+void answer(Participant& to, std::uint64_t request, const M& message, std::uint32_t flags = 0) {
+  BatchBuilder builder;
+  session::append(builder, message);
+  to.outgoing->control(builder.bytes(), request, flags);
+}
+
+}  // namespace muster

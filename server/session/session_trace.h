@@ -1,0 +1,34 @@
+// A trace of the running world for a session that asked: `muster trace`.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "registry/observe/trace.h"
+#include "server/session/participant.h"
+
+namespace muster {
+
+/// For one session at a time. Owner's thread, between inputs; the registry must outlive it.
+class SessionTrace {
+ public:
+  explicit SessionTrace(EntityRegistry& registry) : registry_(registry) {}
+  ~SessionTrace() { stop(); }
+  SessionTrace(const SessionTrace&) = delete;
+  SessionTrace& operator=(const SessionTrace&) = delete;
+
+  /// Answers BeginTrace and EndTrace.
+  void begin(Participant& to, std::uint64_t request);
+  void end(Participant& to, std::uint64_t request);
+  /// A session that is gone records nothing.
+  void leave(const Participant& from);
+
+ private:
+  void stop();
+
+  EntityRegistry& registry_;
+  std::unique_ptr<Trace> trace_;  // null: nothing is recorded
+  std::uint64_t author_ = 0;      // who asked
+};
+
+}  // namespace muster

@@ -1,0 +1,177 @@
+// Saved state in which one number was changed: who reads it says what is wrong, and where.
+#include <catch2/catch.hpp>
+
+#include <utility>
+
+#include "registry/entity_registry.h"
+#include "registry/state/state_format.h"
+#include "tests/model/state_rows.h"
+#include "tests/registry/game.h"
+
+using namespace muster;
+
+namespace {
+
+naive::StateRows saved(const EntityRegistry& world) {
+  naive::StateRows rows;
+  naive::RowsSink sink(rows);
+  world.save(sink);
+  return rows;
+}
+
+std::string load_error(const naive::StateRows& rows) {
+  EntityRegistry world;
+  naive::RowsSource source(rows);
+  const auto loaded = world.load(source);
+  return loaded ? "" : loaded.error().text();
+}
+
+template <class T>
+void put(std::vector<std::byte>& row, std::size_t at, T value) {
+  REQUIRE(at + sizeof value <= row.size());
+  std::memcpy(row.data() + at, &value, sizeof value);
+}
+
+/// A parent with three named children, and somebody alone.
+struct Family {
+  EntityRegistry world;
+  Entity parent = world.create("parent");
+  Entity children[3] = {child("first"), child("second"), child("third")};
+  Entity alone = world.create(game::Health{});
+  naive::StateRows rows = saved(world);
+
+  Entity child(const char* name) {
+    const Entity made = world.create(name);
+    REQUIRE(world.push(made, Reparent{.parent = parent}).handled == 1);
+    return made;
+  }
+  /// The text of the error where one link is another.
+  std::string with(Entity of, std::size_t field, std::uint32_t value) const {
+    naive::StateRows changed = rows;
+    put(changed.at({StateSection::hierarchy, 0, 0}), of.index * sizeof(Links) + field, value);
+    return load_error(changed);
+  }
+};
+
+/// A thousand entities with ids in a row.
+struct Crowd {
+  EntityRegistry world;
+  std::vector<Entity> ids = world.create_many(1000, game::Health{});
+  naive::StateRows rows = saved(world);
+};
+
+constexpr std::size_t generation_at = 8;
+std::size_t state_at(const naive::StateRows& rows, std::uint32_t index) {
+  std::uint64_t count;
+  std::memcpy(&count, rows.at({StateSection::directory, 0, 0}).data(), sizeof count);
+  return generation_at + count * 4 + index;
+}
+
+}  // namespace
+
+TEST_CASE("links that do not fit one another are refused, each by what is wrong with it") {
+  const Family family;
+  const auto& [first, second, third] = family.children;
+  CHECK(load_error(family.rows) == "");
+  CHECK(family.with(first, offsetof(Links, next), third.index) == "hierarchy 0: links between siblings disagree");
+  CHECK(family.with(second, offsetof(Links, next), family.alone.index) ==
+        "hierarchy 0: a list of children holds a stranger");
+  CHECK(family.with(third, offsetof(Links, next), first.index) == "hierarchy 0: links between siblings disagree");
+  CHECK(family.with(third, offsetof(Links, previous), first.index) == "hierarchy 0: links between siblings disagree");
+  CHECK(family.with(family.parent, offsetof(Links, last_child), second.index) ==
+        "hierarchy 0: a list of children is shorter than its count");
+  CHECK(family.with(family.parent, offsetof(Links, children), 2) ==
+        "hierarchy 0: a list of children is longer than its count");
+  CHECK(family.with(family.parent, offsetof(Links, children), 4) ==
+        "hierarchy 0: a list of children is shorter than its count");
+  CHECK(family.with(family.parent, offsetof(Links, children), 0) ==
+        "hierarchy 0: something without children links to some");
+  CHECK(family.with(family.alone, offsetof(Links, next), first.index) ==
+        "hierarchy 0: something without a parent has siblings");
+  CHECK(family.with(family.alone, offsetof(Links, first_child), first.index) ==
+        "hierarchy 0: something without children links to some");
+  CHECK(family.with(Entity{family.alone.index + 1, 1}, offsetof(Links, children), 1) ==
+        "hierarchy 0: something dead has children");
+  CHECK(family.with(first, offsetof(Links, next), 1000) == "hierarchy 0: a link leads nowhere");
+}
+
+TEST_CASE("a child whose parent is not alive, or that is in no list, is refused") {
+  const Family family;
+  for (const auto& [key, row] : family.rows) {
+    if (key.section != StateSection::columns || key.column != 1) continue;
+    naive::StateRows changed = family.rows;
+    put(changed.at(key), 0, Entity{family.parent.index, family.parent.generation + 1});
+    CHECK(load_error(changed) == "hierarchy 0: a child's parent is not alive, or at a wrong depth");
+    changed = family.rows;
+    put(changed.at(key), 0, family.children[1]);
+    CHECK(load_error(changed) == "hierarchy 0: a child's parent is not alive, or at a wrong depth");
+  }
+  naive::StateRows changed = family.rows;
+  for (auto& [key, row] : changed)
+    if (key.section == StateSection::hierarchy) std::ranges::fill(row, std::byte{});
+  CHECK(load_error(changed) == "hierarchy 0: a child is in no list of children");
+}
+
+TEST_CASE("two siblings of one name, and a name whose text is nowhere, are refused") {
+  const Family family;
+  for (const auto& [key, row] : family.rows) {
+    if (key.section != StateSection::columns || key.column != TypeTraits<Name>::id || row.size() < 2 * sizeof(Name))
+      continue;
+    naive::StateRows changed = family.rows;
+    std::memcpy(changed.at(key).data(), row.data() + sizeof(Name), sizeof(Name));
+    CHECK(load_error(changed).ends_with(": two siblings have one name"));
+    put(changed.at(key), 0, Name{Text{42}});
+    CHECK(load_error(changed).ends_with(": a name's text is unknown"));
+  }
+}
+
+TEST_CASE("ids are refused that have an impossible state, no generation, no row, or two") {
+  const Crowd crowd;
+  CHECK(load_error(crowd.rows) == "");
+  const StateKey directory{StateSection::directory, 0, 0};
+  const auto id_column = std::ranges::find_if(
+      crowd.rows, [](const auto& row) { return row.first.section == StateSection::columns && row.first.column == 0; });
+  REQUIRE(id_column != crowd.rows.end());
+  // The first, one in the middle of a block, the last of a block, and one behind the last whole block.
+  const std::size_t rows_in_chunk = id_column->second.size() / sizeof(Entity);
+  for (const std::size_t row : {std::size_t{0}, std::size_t{17}, std::size_t{31}, rows_in_chunk - 1}) {
+    INFO("row " << row);
+    Entity e;
+    std::memcpy(&e, id_column->second.data() + row * sizeof e, sizeof e);
+    naive::StateRows changed = crowd.rows;
+    changed.at(directory)[state_at(crowd.rows, e.index)] = std::byte{4};
+    CHECK(load_error(changed) == "directory 0: an id has an unknown state");
+    changed.at(directory)[state_at(crowd.rows, e.index)] = std::byte{3};
+    CHECK(load_error(changed).ends_with("a row's entity is not alive, or has two rows"));
+    changed = crowd.rows;
+    put(changed.at(directory), generation_at + e.index * std::size_t{4}, 0u);
+    CHECK(load_error(changed) == "directory 0: an id without generation is in use");
+    put(changed.at(directory), generation_at + e.index * std::size_t{4}, e.generation + 1);
+    CHECK(load_error(changed).ends_with("a row's entity is not alive, or has two rows"));
+    changed = crowd.rows;
+    put(changed.at(id_column->first), row * sizeof e, Entity{0xfffffff0u, 1});
+    CHECK(load_error(changed).ends_with("a row's entity is not alive, or has two rows"));
+    const std::size_t other = row == 0 ? 1 : row - 1;  // its entity now has two rows, and this one none
+    changed = crowd.rows;
+    std::memcpy(changed.at(id_column->first).data() + row * sizeof e, id_column->second.data() + other * sizeof e,
+                sizeof e);
+    CHECK(load_error(changed).ends_with("a row's entity is not alive, or has two rows"));
+  }
+  naive::StateRows changed = crowd.rows;
+  put(changed.at(directory), generation_at, 1u);
+  CHECK(load_error(changed) == "directory 0: index 0 has a generation");
+}
+
+TEST_CASE("entities whose ids are in a row, in no order, and in rows of both kinds are loaded to the same world") {
+  EntityRegistry world;
+  std::vector<Entity> ids = world.create_many(3000, game::Health{});
+  for (std::size_t i = 100; i < 2000; i += 3) world.destroy(ids[i]);  // the last rows move into the holes
+  world.create_many(50, game::Health{});
+  const naive::StateRows rows = saved(world);
+  EntityRegistry loaded;
+  naive::RowsSource source(rows);
+  REQUIRE(loaded.load(source));
+  CHECK(loaded.hash() == world.hash());
+  for (const Entity e : ids) CHECK(loaded.has<game::Health>(e) == world.has<game::Health>(e));
+  CHECK(saved(loaded) == rows);
+}

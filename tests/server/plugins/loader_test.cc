@@ -1,0 +1,131 @@
+// What keeps a plugin from being loaded, word for word.
+#include <catch2/catch.hpp>
+
+#include <unistd.h>
+
+#include "server/plugins/plugins.h"
+#include "tests/server/plugins/folder.h"
+
+using namespace muster;
+using muster::testing::PluginFolder;
+using muster::testing::Told;
+
+namespace {
+
+/// What loading says, without the path that it begins with.
+std::string refusal(const std::string& path) {
+  try {
+    Plugins().load(path);
+  } catch (const PluginError& error) {
+    const std::string text = error.what();
+    REQUIRE(text.starts_with(path + ": "));
+    return text.substr(path.size() + 2);
+  }
+  return "loaded";
+}
+
+}  // namespace
+
+TEST_CASE("a plugin that cannot be read is refused", "[plugins]") {
+  const PluginFolder folder;
+  CHECK(refusal(folder.path("none.so")) == "cannot be read: No such file or directory");
+  CHECK(refusal(folder.path("")) == "is no file");
+  CHECK(refusal(folder.put("good", "counter_first")) == "loaded");
+}
+
+TEST_CASE("a file that is no library is refused before the system's loader sees it", "[plugins]") {
+  const PluginFolder folder;
+  CHECK(refusal(folder.write("empty", "")) == "is no shared library");
+  CHECK(refusal(folder.write("text", "int main() { return 0; }")) == "is no shared library");
+  const std::string whole = PluginFolder::read(folder.put("whole", "counter_first"));
+  for (const std::size_t size : {whole.size() - 1, whole.size() / 2, std::size_t{5000}, std::size_t{200}}) {
+    INFO(size);
+    CHECK(refusal(folder.write("cut", whole.substr(0, size))) ==
+          "is cut off: it has " + std::to_string(size) + " bytes, and its headers speak of more");
+  }
+  CHECK(refusal(folder.write("cut", whole.substr(0, 40))) == "is no shared library");
+  CHECK(refusal("/proc/self/exe") != "loaded");
+}
+
+TEST_CASE("a library that is no plugin of this server is refused", "[plugins]") {
+  const PluginFolder folder;
+  CHECK(refusal(folder.put("a", "no_entry")) == "is no plugin: it has no function muster_plugin");
+  CHECK(refusal(folder.put("b", "nothing")) == "its muster_plugin returns nothing");
+  CHECK(refusal(folder.put("c", "old_interface")) ==
+        "was built for plugin interface 1, this server has 2: build it again");
+  CHECK(refusal(folder.put("d", "other_headers")) ==
+        "was built with other muster headers than this server: build it again");
+  CHECK(refusal(folder.put("e", "missing_symbol")) == "cannot be loaded: undefined symbol: game::nobody_has_this(int)");
+}
+
+TEST_CASE("two plugins of one name are refused", "[plugins]") {
+  const PluginFolder folder;
+  Plugins plugins;
+  plugins.load(folder.put("a", "counter_first"));
+  CHECK_THROWS_WITH(plugins.load(folder.put("b", "counter_second")),
+                    folder.path("b.so") + ": is called \"counter\", and so is " + folder.path("a.so"));
+}
+
+TEST_CASE("a plugin that throws when it is installed is refused with its words", "[plugins]") {
+  const PluginFolder folder;
+  Plugins plugins;
+  plugins.load(folder.put("a", "counter_first"));
+  const auto install = [&](const char* what) -> std::string {
+    const Told told(what);
+    EntityRegistry registry;
+    try {
+      const Handlers handlers = plugins.install(registry);
+    } catch (const PluginError& error) {
+      return error.what();
+    }
+    return "installed";
+  };
+  CHECK(install("throw") == folder.path("a.so") + ": cannot be installed: no sound device");
+  CHECK(install("throw a number") ==
+        folder.path("a.so") + ": cannot be installed: it threw something that is no std::exception");
+  CHECK(install("contradict") ==
+        folder.path("a.so") +
+            ": cannot be installed: the order of these handlers contradicts itself: counter.late, counter.step");
+  CHECK(install("") == "installed");
+}
+
+TEST_CASE("a plugin that cannot fill the new world says why", "[plugins]") {
+  const PluginFolder folder;
+  Plugins plugins;
+  plugins.load(folder.put("a", "counter_first"));
+  EntityRegistry registry;
+  const Handlers handlers = plugins.install(registry);
+  {
+    const Told told("fail to begin");
+    CHECK_THROWS_WITH(plugins.begin(registry), folder.path("a.so") + ": cannot fill the new world: no map");
+  }
+  plugins.begin(registry);
+  CHECK(registry.find_path("/counter"));
+}
+
+TEST_CASE("a library's copy is beside it while it is loaded, and those of ended processes go", "[plugins]") {
+  const PluginFolder folder;
+  const std::string file = folder.put("a", "counter_first");
+  // No process has this number: it is beyond what Linux gives out.
+  const std::string left = folder.path(".a.so.muster-2000000000-1");
+  const std::string others = folder.path(".b.so.muster-2000000000-1");
+  std::ofstream(left) << "old";
+  std::ofstream(others) << "another plugin's";
+  {
+    Plugins plugins;
+    plugins.load(file);
+    CHECK(folder.files() == 3);
+    CHECK_FALSE(std::filesystem::exists(left));
+    CHECK(std::filesystem::exists(others));
+  }
+  CHECK(folder.files() == 2);
+}
+
+TEST_CASE("a plugin in a folder where nothing can be written is copied elsewhere", "[plugins]") {
+  if (::geteuid() == 0) return;  // may write everywhere
+  const PluginFolder folder;
+  const std::string file = folder.put("a", "counter_first");
+  std::filesystem::permissions(folder.path("."), std::filesystem::perms(0500));
+  CHECK(refusal(file) == "loaded");
+  std::filesystem::permissions(folder.path("."), std::filesystem::perms(0700));
+}

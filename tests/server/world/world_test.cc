@@ -1,0 +1,328 @@
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "include/muster/world.h"
+#include "messages/batch_builder.h"
+#include "tests/registry/game.h"
+#include "tests/server/world/made_up_rows.h"
+
+using namespace muster;
+using namespace muster::test;
+
+namespace {
+
+void take_damage(const game::Damage& hit, game::Health& health, Entity self, Outbox& out) {
+  health.value -= hit.amount;
+  if (health.value <= 0) out.destroy(self);
+}
+
+Handlers install(EntityRegistry& registry) {
+  registry.add_type<game::Health>();
+  registry.add_type<game::Armor>();
+  registry.add_type<game::Frozen>();
+  return {registry.subscribe("game.take_damage", take_damage)};
+}
+
+Handlers nothing(EntityRegistry&) { return {}; }
+
+/// What every reader of a registry can see, as text: ids, order, names, tree, values.
+std::string seen(const EntityRegistry& registry) {
+  std::string text;
+  registry.each_entity([&](Entity e) {
+    text += std::to_string(e.index) + ':' + std::to_string(e.generation) + ' ' + registry.path(e) + " children";
+    for (Entity child = registry.first_child(e); child; child = registry.next_sibling(child))
+      text += ' ' + std::to_string(child.index);
+    for (const TypeId type : registry.components(e)) {
+      text += ' ' + std::to_string(type) + '=';
+      const TypeDescriptor* known = registry.types().find(type);
+      const std::byte* value = registry.find(e, type);
+      for (std::uint32_t i = 0; value && i < known->size && known->fields[0].name != "reserved"; ++i)
+        text += std::to_string(static_cast<int>(value[i])) + ',';
+    }
+    text += '\n';
+  });
+  return text;
+}
+
+/// All rows that a registry saves, whatever their versions.
+struct AllRows : StateSink {
+  void row(const StateKey& key, std::uint64_t, std::span<const std::byte> bytes) override {
+    all[key] = Bytes(bytes.begin(), bytes.end());
+  }
+  Contents all;
+};
+
+std::string refusal(const std::string& path, WorldErrorCode code, const World::Install& with,
+                    WorldOptions options = {}) {
+  const std::string before = read_file(path);
+  try {
+    World world(path, with, options);
+  } catch (const WorldError& error) {
+    CHECK(std::string(name(error.code())) == name(code));
+    CHECK(read_file(path) == before);
+    return error.what();
+  }
+  FAIL("was opened");
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("a world is filled and committed, and comes back with the same ids, names, order, values and hash") {
+  const Directory directory;
+  const std::string path = directory / "level1.muster";
+  std::string before;
+  std::uint64_t hash = 0, sequence = 0;
+  Entity orc, child;
+  {
+    World world(path, install, {.hz = 60});
+    auto& registry = world.registry();
+    REQUIRE(world.is_new());
+    orc = registry.create("orc", game::Health{.value = 30});
+    child = registry.create_under(orc, "a/b", game::Health{}, game::Frozen{});
+    registry.create_under(orc, "", game::Armor{.factor = 3});
+    registry.destroy(registry.create("gone", game::Health{}));
+    registry.push(orc, game::Damage{.amount = 7});
+    const CheckpointReport report = world.commit();
+    CHECK(report.checkpoint == 1);
+    CHECK(report.sequence == registry.sequence());
+    CHECK(world.durable_sequence() == registry.sequence());
+    CHECK_FALSE(world.is_new());
+    before = seen(registry);
+    hash = registry.hash();
+    sequence = registry.sequence();
+  }
+  World world(path, install, {.hz = 60});
+  CHECK_FALSE(world.is_new());
+  CHECK(world.durable_sequence() == sequence);
+  auto& registry = world.registry();
+  CHECK(seen(registry) == before);
+  CHECK(registry.hash() == hash);
+  CHECK(registry.sequence() == sequence);
+  CHECK(registry.get<game::Health>(orc).value == 23);
+  CHECK(registry.find_path("/orc/a\\/b") == child);
+  CHECK(registry.push(orc, game::Damage{.amount = 23}).handled == 1);
+  CHECK_FALSE(registry.alive(child));
+}
+
+TEST_CASE("what was not committed is gone") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  {
+    World world(path, install);
+    world.registry().create("a");
+  }
+  CHECK(directory.names().empty());
+  {
+    World world(path, install);
+    CHECK(world.is_new());
+    world.registry().create("b");
+    world.commit();
+    world.registry().create("c");
+  }
+  World world(path, install);
+  CHECK(world.registry().find_path("/b"));
+  CHECK_FALSE(world.registry().find_path("/a"));
+  CHECK_FALSE(world.registry().find_path("/c"));
+}
+
+TEST_CASE(
+    "random programs: every commit leaves exactly the rows of a whole save, and a world read back goes on alike") {
+  const std::uint64_t seed = GENERATE(range(1, 31));
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  EntityRegistry twin;  // runs the same program and is never saved
+  const Handlers twin_handlers = install(twin);
+  auto world = std::make_unique<World>(path, install);
+  std::vector<Entity> known;
+  for (int step = 0; step < 300; ++step) {
+    CAPTURE(step);
+    const auto any = [&] { return known.empty() ? Entity{} : known[random() % known.size()]; };
+    const std::uint64_t choice = random() % 16, a = random(), b = random();
+    const Entity e = any(), other = any();
+    CAPTURE(choice);
+    const auto amount = static_cast<float>(a % 40);
+    Entity made[2];
+    int i = 0;
+    for (EntityRegistry* registry : {&twin, &world->registry()}) {
+      switch (choice) {
+        case 0:
+        case 1:
+          made[i] = registry->create(a % 3 ? "n" + std::to_string(a % 50) : "", game::Health{.value = amount});
+          break;
+        case 2: made[i] = registry->create_under(e, "", game::Health{}, game::Armor{.factor = amount}); break;
+        case 3: made[i] = registry->create_under(e, "c" + std::to_string(a % 9), game::Frozen{}); break;
+        case 4: registry->destroy(e); break;
+        case 5: registry->set(e, game::Armor{.factor = amount}); break;
+        case 6: registry->remove<game::Armor>(e); break;
+        case 7: registry->reparent(e, b % 3 ? other : Entity{}); break;
+        case 8: registry->rename(e, "r" + std::to_string(a % 100)); break;
+        case 9: registry->push(e, game::Damage{.amount = amount}); break;
+        case 10:
+        case 11: registry->post(e, game::Damage{.amount = amount / 8}); break;
+        case 12: registry->post_at(registry->now_ns() + a % 1000, e, game::Damage{.amount = amount}); break;
+        case 13: registry->flush(); break;
+        case 14: registry->advance(a % 500); break;
+        case 15: {
+          const std::vector<Entity> many =
+              registry->create_many(static_cast<std::uint32_t>(a % 40), game::Health{.value = 5});
+          if (i == 0) known.insert(known.end(), many.begin(), many.end());
+          break;
+        }
+      }
+      ++i;
+    }
+    REQUIRE(made[0] == made[1]);
+    if (made[0]) known.push_back(made[0]);
+    if (random() % 4 == 0) {
+      const auto report = world->try_commit();
+      if (!report) FAIL(report.error().what());
+      if (random() % 6 == 0) {
+        AllRows whole;
+        world->registry().save(whole);
+        const std::uint64_t hash = world->registry().hash();
+        world.reset();
+        const auto in_file = read_world(path);
+        if (!in_file) FAIL(in_file.error().what());
+        for (const auto& [key, bytes] : whole.all) {
+          const auto found = in_file->find(key);
+          if (found == in_file->end()) FAIL("a row is missing: " << (StateError{key, ""}.text()));
+          if (found->second != bytes) FAIL("a row is stale: " << (StateError{key, ""}.text()));
+        }
+        REQUIRE(in_file->size() == whole.all.size());
+        world = std::make_unique<World>(path, install);
+        REQUIRE(world->registry().hash() == hash);
+        REQUIRE(seen(world->registry()) == seen(twin));
+        // Reading closes the batch that posts of one type extended, so both deliver what was posted before they go on.
+        for (EntityRegistry* registry : {&twin, &world->registry()}) registry->push(e, game::Heal{});
+      }
+    }
+    REQUIRE(world->registry().hash() == twin.hash());
+  }
+}
+
+TEST_CASE("posts and timers that wait are saved, whenever they came, and delivered after reading") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  Entity orc;
+  TimerId timer = 0;
+  {
+    World world(path, install);
+    orc = world.registry().create("orc", game::Health{.value = 100});
+    world.registry().post(orc, game::Damage{.amount = 1});
+    world.commit();
+    world.registry().post(orc, game::Damage{.amount = 2});  // extends the batch that was saved
+    world.commit();
+    timer = world.registry().post_at(1000, orc, game::Damage{.amount = 40});
+    world.commit();
+  }
+  World world(path, install);
+  CHECK(world.registry().get<game::Health>(orc).value == 100);
+  world.registry().flush();
+  CHECK(world.registry().get<game::Health>(orc).value == 97);
+  CHECK(world.registry().post_at(2000, orc, game::Damage{.amount = 1}) == timer + 1);
+  world.registry().advance(1000);
+  CHECK(world.registry().get<game::Health>(orc).value == 57);
+}
+
+TEST_CASE("a commit writes only what changed") {
+  const Directory directory;
+  World world(directory / "w.muster", install);
+  const auto many = world.registry().create_many(100'000, game::Health{.value = 5}, game::Armor{});
+  const std::uint64_t all = world.commit().bytes_written;
+  CHECK(all > 100'000 * 16);
+  world.registry().push(many[50'000], game::Damage{.amount = 1});
+  CHECK(world.commit().bytes_written < 100'000);
+}
+
+TEST_CASE("a world opened by a program without its types keeps them, and saves them back") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  std::string before;
+  Entity orc;
+  {
+    World world(path, install);
+    orc = world.registry().create("orc", game::Health{.value = 30}, game::Armor{.factor = 2});
+    world.commit();
+    before = seen(world.registry());
+  }
+  {
+    World world(path, nothing);
+    CHECK(seen(world.registry()) == before);
+    world.registry().rename(orc, "ork");
+    world.commit();
+  }
+  World world(path, install);
+  CHECK(world.registry().get<game::Health>(orc).value == 30);
+  CHECK(world.registry().find_path("/ork") == orc);
+}
+
+TEST_CASE("a type that was saved with another layout is refused, naming type and field") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  {
+    World world(path, install);
+    world.registry().create("orc", game::Health{.value = 30});
+    world.commit();
+  }
+  const std::string changed = read_file(MUSTER_CHANGED_SCHEMA);
+  REQUIRE_FALSE(changed.empty());
+  const std::string text = refusal(path, WorldErrorCode::incompatible, [&](EntityRegistry& registry) -> Handlers {
+    REQUIRE(registry.types().add_schema(std::as_bytes(std::span(changed))));
+    return {};
+  });
+  INFO(text);
+  CHECK_THAT(text, Catch::Matchers::StartsWith(path + ": the state is refused: schema "));
+  CHECK_THAT(text, Catch::Matchers::Contains("game.Health.value"));
+}
+
+TEST_CASE("an install that throws is the world's error, and the file is as before") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  {
+    World world(path, install);
+    world.commit();
+  }
+  CHECK(refusal(path, WorldErrorCode::setup, [](EntityRegistry&) -> Handlers {
+          throw std::runtime_error("the plugin is too old");
+        }) == path + ": its handlers cannot be installed: the plugin is too old");
+  CHECK(refusal(path, WorldErrorCode::incompatible, [](EntityRegistry& registry) -> Handlers {
+          registry.create("too early");
+          return {};
+        }) == path + ": the state is refused: registry 0: the registry is not new");
+}
+
+TEST_CASE("a world that is open is refused to a second one, and options that make no sense are too") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  World world(path, install);
+  world.commit();
+  CHECK(refusal(path, WorldErrorCode::in_use, install) == path + ": in use by process " + std::to_string(::getpid()));
+  CHECK(refusal(directory / "no.muster", WorldErrorCode::missing, install, {.open = OpenMode::open_existing}) ==
+        directory / "no.muster: no such file");
+  CHECK(refusal(directory / "no.muster", WorldErrorCode::setup, install, {.hz = -1}) ==
+        directory / "no.muster: hz must be 0, or from 0.001 to 1000000");
+}
+
+TEST_CASE("people with an SQL tool find the types with their fields") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  {
+    World world(path, install);
+    world.registry().create("orc", game::Health{.value = 30});
+    world.commit();
+  }
+  auto database = Database::open(path, false, "", path);
+  REQUIRE(database);
+  CHECK(database->value("SELECT fields FROM types WHERE name='game.Health'", "") == "value:float @0");
+  CHECK(database->value("SELECT role FROM types WHERE name='game.Damage'", "") == "message");
+  const auto fields = database->value("SELECT fields FROM types WHERE name='game.Damage'", "");
+  REQUIRE(fields);
+  CHECK(*fields == "amount:float @0, from:muster.Entity @8");
+}
