@@ -266,15 +266,15 @@ void Delivery::to_world(MessageRoute& route, void* message, Receipt& receipt) {
   ++(called ? receipt.handled : receipt.unhandled);
 }
 
-bool run_observed(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
+bool run_followed(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
                   std::uint32_t end, const std::uint16_t* columns, std::vector<std::byte>& before,
                   BatchWriter& changed) {
   bool consumed = false;
   const std::uint32_t step = handler.whole_rows ? end - begin : 1;
   for (std::uint32_t row = begin; row < end; row += step) {
     before.clear();
-    for (const Observed& observed : handler.observed) {
-      const std::uint16_t slot = columns[observed.column];
+    for (const FollowedColumn& written : handler.followed) {
+      const std::uint16_t slot = columns[written.column];
       if (slot >= chunk.archetype->pod_slots) continue;  // absent, or no bytes to compare
       const std::size_t size = chunk.archetype->slot_types[slot]->size;
       const std::byte* at = chunk.slots()[slot].data + row * size;
@@ -282,13 +282,13 @@ bool run_observed(RunContext& context, const Handler& handler, void* message, Ch
     }
     consumed = handler.rows(context, handler, message, chunk, row, row + step, columns);
     const std::byte* was = before.data();
-    for (const Observed& observed : handler.observed) {
-      const std::uint16_t slot = columns[observed.column];
+    for (const FollowedColumn& written : handler.followed) {
+      const std::uint16_t slot = columns[written.column];
       if (slot >= chunk.archetype->pod_slots) continue;  // absent, or no bytes to compare
       const std::size_t size = chunk.archetype->slot_types[slot]->size;
       for (std::uint32_t i = row; i < row + step; ++i, was += size)
         if (std::memcmp(was, chunk.slots()[slot].data + i * size, size) != 0)
-          changed.append(chunk.ids()[i], ComponentChanged{.component = observed.component});
+          changed.append(chunk.ids()[i], ComponentChanged{.component = written.component});
     }
   }
   return consumed;

@@ -29,7 +29,7 @@ class ParallelPass;
 
 /// Calls a handler whose writes somebody follows: row by row, with a look before and after. ComponentChanged goes to
 /// `changed`, behind what the handler pushed for the row. `before` is scratch memory.
-bool run_observed(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
+bool run_followed(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
                   std::uint32_t end, const std::uint16_t* columns, std::vector<std::byte>& before,
                   BatchWriter& changed);
 
@@ -177,17 +177,17 @@ class Delivery {
                     const std::uint16_t* columns);
   bool call_uncounted(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
                       const std::uint16_t* columns) {
-    if (!handler.observed.empty()) [[unlikely]]
-      return call_observed(handler, message, chunk, begin, end, columns);
+    if (!handler.followed.empty()) [[unlikely]]
+      return call_followed(handler, message, chunk, begin, end, columns);
     context_.running = &handler;
     const bool consumed = handler.rows(context_, handler, message, chunk, begin, end, columns);
     context_.running = nullptr;
     return consumed;
   }
-  bool call_observed(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
+  bool call_followed(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
                      const std::uint16_t* columns) {
     context_.running = &handler;
-    const bool consumed = run_observed(context_, handler, message, chunk, begin, end, columns, before_, cascade_);
+    const bool consumed = run_followed(context_, handler, message, chunk, begin, end, columns, before_, cascade_);
     context_.running = nullptr;
     return consumed;
   }

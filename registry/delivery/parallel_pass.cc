@@ -152,7 +152,7 @@ void ParallelPass::cut_depths(const Handler& handler, std::uint32_t number, std:
 
 bool ParallelPass::branches_pay(const Handler& handler, const std::vector<std::uint64_t>& rows_at) {
   // What it pushes has to be in row order, which goes across branches.
-  if (handler.pushes || !handler.observed.empty()) return false;
+  if (handler.pushes || !handler.followed.empty()) return false;
   const bool always = serial_below_ns_ == 0;
   const double row_ns = always ? assumed_row_ns : handler.row_ns;
   const auto workers = static_cast<double>(workers_.size());
@@ -303,10 +303,10 @@ void ParallelPass::wait_turn(std::uint32_t task) {
 
 void ParallelPass::rows(const Handler& handler, Worker& worker, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
                         const std::uint16_t* columns) {
-  if (handler.observed.empty()) [[likely]]
+  if (handler.followed.empty()) [[likely]]
     handler.rows(worker.context, handler, message_, chunk, begin, end, columns);
   else
-    run_observed(worker.context, handler, message_, chunk, begin, end, columns, worker.before, worker.arena);
+    run_followed(worker.context, handler, message_, chunk, begin, end, columns, worker.before, worker.arena);
 }
 
 void ParallelPass::run(Task& task, std::uint32_t number, Worker& worker) {

@@ -101,8 +101,8 @@ struct HandlerOptions {
   std::vector<std::string> external_reads = {}, external_writes = {};  ///< resources outside: "renderer", "octree"
 };
 
-/// A component that a handler writes and somebody follows.
-struct Observed {
+/// A column that a handler writes and whose component somebody follows with Changed.
+struct FollowedColumn {
   std::uint16_t column = 0;  ///< which of the handler's columns
   TypeId component = 0;
 };
@@ -122,8 +122,8 @@ struct Handler {
   bool has_state =
       false;  ///< captures or an object: conflicts with all others of that kind unless externals are declared
   bool enabled = true;
-  bool whole_rows = false;  ///< takes spans: called once per run of rows
-  std::vector<Observed> observed;
+  bool whole_rows = false;               ///< takes spans: called once per run of rows
+  std::vector<FollowedColumn> followed;  ///< empty: the handler writes nothing that somebody follows
   RunRows rows = nullptr;
   RunItems items = nullptr;
   RunOne one = nullptr;

@@ -134,24 +134,24 @@ bool HandlerTable::begin(std::uint64_t ordinal, std::span<const std::unique_ptr<
   return true;
 }
 
-void HandlerTable::observe() {
-  followed_ = 0;
+void HandlerTable::find_followed() {
+  followed_changes_ = 0;
   for (const auto& route : routes_)
-    if (route->change != ChangeKind::none && !route->active.empty()) ++followed_;
+    if (route->change != ChangeKind::none && !route->active.empty()) ++followed_changes_;
   for (const auto& handler : handlers_) {
-    std::vector<Observed> observed;
+    std::vector<FollowedColumn> followed;
     std::uint16_t column = 0;
     for (const Term& term : handler->terms) {
       if (term.source != Source::self || !term.value) continue;
       if (term.access == Access::write && follower(ChangeKind::changed, term.type))
-        observed.push_back({column, term.type});
+        followed.push_back({column, term.type});
       ++column;
     }
-    if (observed.empty() == handler->observed.empty()) {
-      handler->observed = std::move(observed);
+    if (followed.empty() == handler->followed.empty()) {
+      handler->followed = std::move(followed);
       continue;
     }
-    handler->observed = std::move(observed);
+    handler->followed = std::move(followed);
     // Its message may go in whole runs now, or no longer may.
     MessageRoute& route = *this->route(handler->message);
     if (std::ranges::find(route.order, handler.get()) != route.order.end())
@@ -166,9 +166,9 @@ void HandlerTable::refresh(MessageRoute& route, std::vector<Handler*> order) {
     if (handler->enabled) route.active.push_back(handler);
   route.schedule.reset();
   route.writes_message = std::ranges::any_of(route.active, &Handler::writes_message);
-  observe();
-  const auto observed = [](const Handler* h) { return !h->observed.empty(); };
-  route.whole_runs = !route.writes_message && std::ranges::none_of(route.active, observed) &&
+  find_followed();
+  const auto followed = [](const Handler* h) { return !h->followed.empty(); };
+  route.whole_runs = !route.writes_message && std::ranges::none_of(route.active, followed) &&
                      std::ranges::count_if(route.active, &Handler::pushes) <= 1;
   for (std::size_t i = 0; i < route.active.size() && route.whole_runs; ++i) {
     // Its own rows: a handler that reads by id or from ancestors what it writes must see each message's effect.

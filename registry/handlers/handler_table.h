@@ -81,12 +81,12 @@ class HandlerTable {
 
   /// The route of a change, if anybody follows it; null otherwise.
   MessageRoute* follower(ChangeKind kind, TypeId component) noexcept {
-    if (followed_ == 0) return nullptr;
+    if (followed_changes_ == 0) return nullptr;
     MessageRoute* route = this->route(change_id(kind, component));
     return route && !route->active.empty() ? route : nullptr;
   }
   /// Whether any change is followed.
-  bool follows() const noexcept { return followed_ != 0; }
+  bool follows() const noexcept { return followed_changes_ != 0; }
 
   /// Whether anybody is told when an entity comes, is given or loses components, or goes: handlers of the message itself,
   /// of what entities are told of their own lives, of changes of components.
@@ -110,15 +110,16 @@ class HandlerTable {
   CallSite call_site(MessageRoute& route, std::size_t archetype) const;
   /// Whether calls of this handler go straight to it.
   bool is_called_straight(const Handler& handler) const noexcept {
-    return !calls_observed_ && handler.one && !handler.writes_message && handler.observed.empty();
+    return !calls_observed_ && handler.one && !handler.writes_message && handler.followed.empty();
   }
   /// Finds all call sites anew.
   void find_calls(MessageRoute& route) const;
-  void observe();
+  /// Finds anew what somebody follows, and the handlers that write it.
+  void find_followed();
   void find_told() noexcept;
   Told told_;
   bool calls_observed_ = false;
-  std::size_t followed_ = 0;  // routes of changes with active handlers
+  std::size_t followed_changes_ = 0;  // routes of changes with active handlers
   std::vector<std::unique_ptr<Handler>> handlers_;
   std::vector<std::unique_ptr<Handler>> kept_;
   std::vector<std::uint64_t> ending_;
