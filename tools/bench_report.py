@@ -2,7 +2,6 @@
 """Makes one table of what the benchmarks measured.
 
     bench_report.py [--out FILE.json] [--doc FILE.md] RESULT.json...     of Google Benchmark's results
-    bench_report.py --instructions CALLGRIND_FILE...                     of counts under callgrind
     bench_report.py --compare A.json B.json                              of two files written by --out
 
 A benchmark is named WORK/VARIANT. The variant `limit` is the hand-written loop that the others of the same work are
@@ -156,30 +155,9 @@ def compare(before, after):
     print(text_table(table))
 
 
-def instructions(names):
-    counts = {}
-    for name in names:
-        with open(name, encoding="utf-8") as file:
-            text = file.read()
-        mark = re.search(r"^desc: Trigger: Client Request: (\S+) (\d+)$", text, re.M)
-        total = re.search(r"^totals: (\d+)", text, re.M)
-        if mark and total:
-            part = int(re.search(r"^part: (\d+)$", text, re.M)[1])
-            counts[part] = (mark[1], int(total[1]) / int(mark[2]))
-    rows = [counts[part] for part in sorted(counts)]
-    limits = {name.removesuffix("/limit"): count for name, count in rows if name.endswith("/limit")}
-    table = [["work", "variant", "instructions", "to the limit"]]
-    for name, count in rows:
-        work, _, variant = name.partition("/")
-        table.append([work, variant, f"{count:.1f}",
-                      f"{count / limits[work]:.2f} x" if work in limits and variant != "limit" else ""])
-    print(text_table(table))
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compare", action="store_true")
-    parser.add_argument("--instructions", action="store_true")
     parser.add_argument("--out")
     parser.add_argument("--doc")
     parser.add_argument("files", nargs="+")
@@ -188,8 +166,6 @@ def main():
         if len(asked.files) != 2:
             parser.error("--compare takes two files")
         return compare(*asked.files)
-    if asked.instructions:
-        return instructions(asked.files)
     rows, machine = rows_of(asked.files)
     if not rows:
         return "tools/bench: nothing was measured"
