@@ -126,7 +126,7 @@ def compare(stored, rows, percent, wanted="."):
             table.append([work, variant, "none", f"{now:.1f}", "", "not stored"])
             continue
         # Counts are stored with one digit behind the point, so a row of few instructions may be off by half of it.
-        change = (now / stored[name] - 1) * 100 if abs(now - stored[name]) > 0.05 else 0.0
+        change = round((now / stored[name] - 1) * 100, 6) if abs(now - stored[name]) > 0.05 else 0.0
         worse = change > percent and not is_limit(name)
         if abs(change) > PRINTED:
             table.append([work, variant, f"{stored[name]:.1f}", f"{now:.1f}", f"{change:+.1f} %", "worse" if worse else ""])
