@@ -34,21 +34,21 @@ Desk::Desk(EntityRegistry& registry, DeskHost host, ServerLimits limits)
 
 Desk::~Desk() { registry_.remove_sink(*this); }
 
-std::shared_ptr<Participant> Desk::join(session::Role role, std::string name, std::string kind,
-                                        std::shared_ptr<Outgoing> outgoing) {
-  auto participant = std::make_shared<Participant>();
-  participant->session_id = random_id();
-  participant->role = role;
-  participant->name = std::move(name);
-  participant->kind = std::move(kind);
-  participant->outgoing = std::move(outgoing);
+std::shared_ptr<Session> Desk::join(session::Role role, std::string name, std::string kind,
+                                    std::shared_ptr<Outgoing> outgoing) {
+  auto session = std::make_shared<Session>();
+  session->session_id = random_id();
+  session->role = role;
+  session->name = std::move(name);
+  session->kind = std::move(kind);
+  session->outgoing = std::move(outgoing);
   const std::lock_guard lock(mutex_);
-  if (participants_.size() >= limits_.sessions_max) return nullptr;
+  if (sessions_.size() >= limits_.sessions_max) return nullptr;
   // The upper half differs from start to start, so that a journal's authors stay apart.
-  participant->author = (instance_ & ~std::uint64_t{0xffffffff}) | ++authors_;
-  participant->lane = registry_.inbox().open_lane(participant->author, limits_.lane_bytes_max);
-  participants_.emplace(participant->author, participant);
-  return participant;
+  session->author = (instance_ & ~std::uint64_t{0xffffffff}) | ++authors_;
+  session->lane = registry_.inbox().open_lane(session->author, limits_.lane_bytes_max);
+  sessions_.emplace(session->author, session);
+  return session;
 }
 
 void Desk::enqueue(Question question) {
@@ -60,16 +60,16 @@ void Desk::enqueue(Question question) {
   host_.wake();
 }
 
-void Desk::leave(std::shared_ptr<Participant> participant) {
+void Desk::leave(std::shared_ptr<Session> session) {
   Question leaving;
-  leaving.from = std::move(participant);
+  leaving.from = std::move(session);
   enqueue(std::move(leaving));
 }
 
-void Desk::ask(std::shared_ptr<Participant> participant, std::uint64_t request, BatchView question) {
-  participant->open_questions.fetch_add(1, std::memory_order_relaxed);
+void Desk::ask(std::shared_ptr<Session> session, std::uint64_t request, BatchView question) {
+  session->open_questions.fetch_add(1, std::memory_order_relaxed);
   Question asked;
-  asked.from = std::move(participant);
+  asked.from = std::move(session);
   asked.request = request;
   asked.batch.assign(question.bytes().begin(), question.bytes().end());
   enqueue(std::move(asked));
@@ -90,24 +90,24 @@ void Desk::learn_types() {
   };
   must(made->add<session::Ack>());
   for (const auto& schema : schemas) must(made->add_schema(schema));
-  std::vector<std::shared_ptr<Participant>> present;
+  std::vector<std::shared_ptr<Session>> present;
   const std::size_t known = schemas_known_;
   const bool first = types_ == nullptr;
   {
     const std::lock_guard lock(mutex_);
     types_ = made;
-    for (const auto& [author, participant] : participants_) present.push_back(participant);
+    for (const auto& [author, session] : sessions_) present.push_back(session);
   }
   schemas_known_ = schemas.size();
   if (first) return;
-  for (const auto& participant : present)
+  for (const auto& session : present)
     for (std::size_t i = known; i < schemas.size(); ++i) {
       session::Schema schema;
       schema.index = static_cast<std::uint32_t>(i);
       schema.count = static_cast<std::uint32_t>(schemas.size());
       const auto bytes = std::span(reinterpret_cast<const std::uint8_t*>(schemas[i].data()), schemas[i].size());
       schema.bytes.assign(bytes.begin(), bytes.end());
-      answer(*participant, 0, schema);
+      answer(*session, 0, schema);
     }
 }
 
@@ -118,11 +118,11 @@ void Desk::on_input(const Envelope& envelope, std::span<const std::byte> batch) 
 
 void Desk::on_receipt(const Envelope& envelope, const Receipt& receipt) {
   if (envelope.author == 0 || envelope.request == 0) return;
-  std::shared_ptr<Participant> to;
+  std::shared_ptr<Session> to;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = participants_.find(envelope.author);
-    if (found == participants_.end()) return;
+    const auto found = sessions_.find(envelope.author);
+    if (found == sessions_.end()) return;
     to = found->second;
   }
   if (receipt.refused > 0) {  // the current value can be read after the flush only
@@ -164,7 +164,7 @@ void Desk::after_flush(EntityRegistry& registry) {
       trace_.leave(*question.from);
       return_unused(*question.from);
       const std::lock_guard lock(mutex_);
-      participants_.erase(question.from->author);
+      sessions_.erase(question.from->author);
     } else {
       answer_one(question);
       question.from->open_questions.fetch_sub(1, std::memory_order_relaxed);
@@ -234,7 +234,7 @@ void Desk::tell_refused(const Refused& refused) {
   refused.to->outgoing->fault(fault, refused.request);
 }
 
-void Desk::grant(Participant& to, std::uint64_t request, std::uint32_t count) {
+void Desk::grant(Session& to, std::uint64_t request, std::uint32_t count) {
   if (count == 0 || count > limits_.grant_count_max) {
     session::Fault fault = fault_of(session::FaultCode::bad_question, "bad_question",
                                     "between 1 and " + std::to_string(limits_.grant_count_max) +
@@ -280,13 +280,13 @@ std::uint64_t Desk::keep_unused(std::vector<session::Granted>& grants) const {
   return left;
 }
 
-void Desk::return_unused(Participant& from) {
+void Desk::return_unused(Session& from) {
   keep_unused(from.grants);
   for (const session::Granted& grant : from.grants) registry_.return_grant(Entity{grant.first, 1}, grant.count);
   from.grants.clear();
 }
 
-void Desk::add_schema(Participant& to, std::uint64_t request, std::span<const std::uint8_t> bfbs) {
+void Desk::add_schema(Session& to, std::uint64_t request, std::span<const std::uint8_t> bfbs) {
   const std::size_t before = registry_.types().types().size();
   if (auto added = registry_.types().add_schema(std::as_bytes(bfbs)); !added) {
     session::Fault fault = fault_of(session::FaultCode::refused, "bad_schema",
@@ -300,13 +300,13 @@ void Desk::add_schema(Participant& to, std::uint64_t request, std::span<const st
   answer(to, request, answered);
 }
 
-void Desk::save(Participant& to, std::uint64_t request) {
+void Desk::save(Session& to, std::uint64_t request) {
   const auto saved = host_.save ? host_.save() : std::expected<void, std::string>();
   if (!saved) return to.outgoing->fault(fault_of(session::FaultCode::failed, "save_failed", saved.error()), request);
   answer(to, request, session::Saved{.sequence = registry_.sequence()});
 }
 
-void Desk::reload(Participant& to, std::uint64_t request, const std::string& plugin) {
+void Desk::reload(Session& to, std::uint64_t request, const std::string& plugin) {
   auto done = host_.reload ? host_.reload(plugin) : std::unexpected(std::string("this server has no plugins"));
   if (!done) return to.outgoing->fault(fault_of(session::FaultCode::failed, "reload_failed", done.error()), request);
   learn_types();
@@ -321,7 +321,7 @@ void Desk::reload(Participant& to, std::uint64_t request, const std::string& plu
   answer(to, request, reloaded);
 }
 
-void Desk::info(Participant& to, std::uint64_t request, bool with_hash) {
+void Desk::info(Session& to, std::uint64_t request, bool with_hash) {
   session::Info info;
   info.sequence = registry_.sequence();
   info.clock_ns = registry_.now_ns();
@@ -330,7 +330,7 @@ void Desk::info(Participant& to, std::uint64_t request, bool with_hash) {
   info.types = static_cast<std::uint32_t>(registry_.types().types().size());
   {
     const std::lock_guard lock(mutex_);
-    info.sessions = static_cast<std::uint32_t>(participants_.size());
+    info.sessions = static_cast<std::uint32_t>(sessions_.size());
   }
   info.watches = watches_.count();
   const auto up = std::chrono::steady_clock::now() - started_;
@@ -343,7 +343,7 @@ void Desk::info(Participant& to, std::uint64_t request, bool with_hash) {
 }
 
 void Desk::answer_one(const Question& question) {
-  Participant& to = *question.from;
+  Session& to = *question.from;
   if (to.outgoing->closed()) return;
   const BatchView batch{std::span<const std::byte>(question.batch)};
   if (answer_question(registry_, limits_, to, question.request, batch)) return;

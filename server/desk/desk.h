@@ -21,8 +21,8 @@
 
 #include "registry/entity_registry.h"
 #include "server/plugins/reloaded_plugin.h"
-#include "server/session/participant.h"
 #include "server/session/server_limits.h"
+#include "server/session/session.h"
 #include "server/session/session_trace.h"
 #include "server/session/watches.h"
 #include "server/world/flush_visitor.h"
@@ -52,11 +52,11 @@ class Desk final : public FlushVisitor, private InputSink {
   // --- any thread
 
   /// A session that was let in. Null where there are sessions_max already.
-  std::shared_ptr<Participant> join(session::Role role, std::string name, std::string kind,
-                                    std::shared_ptr<Outgoing> outgoing);
-  void leave(std::shared_ptr<Participant> participant);
-  /// `question` was judged and is copied. At most requests_max are open for one participant: see open_questions.
-  void ask(std::shared_ptr<Participant> participant, std::uint64_t request, BatchView question);
+  std::shared_ptr<Session> join(session::Role role, std::string name, std::string kind,
+                                std::shared_ptr<Outgoing> outgoing);
+  void leave(std::shared_ptr<Session> session);
+  /// `question` was judged and is copied. At most requests_max are open for one session: see open_questions.
+  void ask(std::shared_ptr<Session> session, std::uint64_t request, BatchView question);
 
   /// The world's types and those of the session. Another table where the registry learned types.
   std::shared_ptr<const TypeTable> types() const;
@@ -73,12 +73,12 @@ class Desk final : public FlushVisitor, private InputSink {
 
  private:
   struct Question {
-    std::shared_ptr<Participant> from;
+    std::shared_ptr<Session> from;
     std::uint64_t request = 0;
-    std::vector<std::byte> batch;  // empty: the participant leaves
+    std::vector<std::byte> batch;  // empty: the session leaves
   };
   struct Refused {
-    std::shared_ptr<Participant> to;
+    std::shared_ptr<Session> to;
     std::uint64_t request = 0;
     Receipt receipt;
   };
@@ -92,13 +92,13 @@ class Desk final : public FlushVisitor, private InputSink {
   void learn_types();
   void tell_refused(const Refused& refused);
   void answer_one(const Question& question);
-  void grant(Participant& to, std::uint64_t request, std::uint32_t count);
+  void grant(Session& to, std::uint64_t request, std::uint32_t count);
   std::uint64_t keep_unused(std::vector<session::Granted>& grants) const;
-  void return_unused(Participant& from);
-  void add_schema(Participant& to, std::uint64_t request, std::span<const std::uint8_t> bfbs);
-  void save(Participant& to, std::uint64_t request);
-  void reload(Participant& to, std::uint64_t request, const std::string& plugin);
-  void info(Participant& to, std::uint64_t request, bool with_hash);
+  void return_unused(Session& from);
+  void add_schema(Session& to, std::uint64_t request, std::span<const std::uint8_t> bfbs);
+  void save(Session& to, std::uint64_t request);
+  void reload(Session& to, std::uint64_t request, const std::string& plugin);
+  void info(Session& to, std::uint64_t request, bool with_hash);
 
   EntityRegistry& registry_;
   const DeskHost host_;
@@ -107,8 +107,8 @@ class Desk final : public FlushVisitor, private InputSink {
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::atomic<std::uint64_t> sequence_ = 0, clock_ns_ = 0;
 
-  mutable std::mutex mutex_;                                                      // of the following four
-  std::unordered_map<std::uint64_t, std::shared_ptr<Participant>> participants_;  // by author
+  mutable std::mutex mutex_;                                              // of the following four
+  std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_;  // by author
   std::uint32_t authors_ = 0;
   std::vector<Question> asked_;
   std::shared_ptr<const TypeTable> types_;

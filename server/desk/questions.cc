@@ -19,7 +19,7 @@ std::uint32_t rows_allowed(std::uint32_t asked, const ServerLimits& limits) {
 
 std::string id_text(Entity e) { return "#" + std::to_string(e.index) + ":" + std::to_string(e.generation); }
 
-void refuse_dead(Participant& to, std::uint64_t request, Entity e, const char* field) {
+void refuse_dead(Session& to, std::uint64_t request, Entity e, const char* field) {
   session::Fault fault =
       fault_of(session::FaultCode::dead_entity, "dead_entity", "no entity " + id_text(e) + " is alive");
   fault.entity = e;
@@ -27,7 +27,7 @@ void refuse_dead(Participant& to, std::uint64_t request, Entity e, const char* f
   to.outgoing->fault(fault, request);
 }
 
-void list_children(const EntityRegistry& registry, const ServerLimits& limits, Participant& to, std::uint64_t request,
+void list_children(const EntityRegistry& registry, const ServerLimits& limits, Session& to, std::uint64_t request,
                    const session::ListChildren& asked) {
   if (asked.entity && !registry.alive(asked.entity)) return refuse_dead(to, request, asked.entity, "entity");
   session::Children children;
@@ -79,7 +79,7 @@ std::vector<std::string> split_path(std::string_view path) {
   return names;
 }
 
-void resolve(const EntityRegistry& registry, const ServerLimits& limits, Participant& to, std::uint64_t request,
+void resolve(const EntityRegistry& registry, const ServerLimits& limits, Session& to, std::uint64_t request,
              const session::Resolve& asked) {
   if (asked.path.empty()) {
     session::Fault fault = fault_of(session::FaultCode::bad_question, "bad_question", "an empty path names nothing");
@@ -122,7 +122,7 @@ bool contains_folded(std::string_view text, std::string_view part) {
   return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
 }
 
-void find(const EntityRegistry& registry, const ServerLimits& limits, Participant& to, std::uint64_t request,
+void find(const EntityRegistry& registry, const ServerLimits& limits, Session& to, std::uint64_t request,
           const session::Find& asked) {
   if (asked.under && !registry.alive(asked.under)) return refuse_dead(to, request, asked.under, "under");
   for (const TypeId component : asked.components) {
@@ -160,7 +160,7 @@ void find(const EntityRegistry& registry, const ServerLimits& limits, Participan
   answer(to, request, found);
 }
 
-void show(const EntityRegistry& registry, Participant& to, std::uint64_t request, Entity e) {
+void show(const EntityRegistry& registry, Session& to, std::uint64_t request, Entity e) {
   if (!registry.alive(e)) return refuse_dead(to, request, e, "entity");
   session::Shown shown;
   shown.sequence = registry.sequence();
@@ -197,7 +197,7 @@ void show(const EntityRegistry& registry, Participant& to, std::uint64_t request
   to.outgoing->control(builder.bytes(), request);
 }
 
-void get_text(const EntityRegistry& registry, Participant& to, std::uint64_t request, Text text) {
+void get_text(const EntityRegistry& registry, Session& to, std::uint64_t request, Text text) {
   const std::string_view bytes = registry.text(text);
   if (bytes.empty())
     return to.outgoing->fault(fault_of(session::FaultCode::not_found, "unknown_text",
@@ -209,7 +209,7 @@ void get_text(const EntityRegistry& registry, Participant& to, std::uint64_t req
 
 }  // namespace
 
-bool answer_question(EntityRegistry& registry, const ServerLimits& limits, Participant& to, std::uint64_t request,
+bool answer_question(EntityRegistry& registry, const ServerLimits& limits, Session& to, std::uint64_t request,
                      BatchView question) {
   switch (question.type()) {
     case TypeTraits<session::ListChildren>::id:

@@ -21,7 +21,7 @@ session::Templates about(const EntityRegistry& registry, std::vector<std::string
   return templates;
 }
 
-void get_template(const EntityRegistry& registry, Participant& to, std::uint64_t request, const std::string& name) {
+void get_template(const EntityRegistry& registry, Session& to, std::uint64_t request, const std::string& name) {
   const auto definition = registry.template_definition(name);
   if (!definition) {
     session::Fault fault = fault_of(session::FaultCode::not_found, "unknown_template",
@@ -32,8 +32,7 @@ void get_template(const EntityRegistry& registry, Participant& to, std::uint64_t
   answer(to, request, definition->decode());
 }
 
-void read_templates(EntityRegistry& registry, Participant& to, std::uint64_t request,
-                    const session::ReadTemplates& asked) {
+void read_templates(EntityRegistry& registry, Session& to, std::uint64_t request, const session::ReadTemplates& asked) {
   auto names = define_templates(registry, asked.text, asked.file);
   if (!names)
     return to.outgoing->fault(fault_of(session::FaultCode::refused, "bad_templates", names.error().text()), request);
@@ -42,7 +41,7 @@ void read_templates(EntityRegistry& registry, Participant& to, std::uint64_t req
 
 }  // namespace
 
-bool answer_template_question(EntityRegistry& registry, Participant& to, std::uint64_t request, BatchView question) {
+bool answer_template_question(EntityRegistry& registry, Session& to, std::uint64_t request, BatchView question) {
   switch (question.type()) {
     case TypeTraits<session::ListTemplates>::id: {
       const auto names = registry.template_names();

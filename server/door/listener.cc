@@ -32,18 +32,18 @@ constexpr auto linger_max = std::chrono::milliseconds(1000);  // for a client to
 
 /// One client. Everything on the listener's thread, but for `signal`.
 ///
-///     read_all   socket -> FrameDecoder -> Conversation -> inbox, desk
+///     read_all   socket -> FrameDecoder -> SessionProtocol -> inbox, desk
 ///     write_all  Outgoing -> socket            sleeps on wake_writer_ while there is nothing
-class Connection : public std::enable_shared_from_this<Connection> {
+class SessionStream : public std::enable_shared_from_this<SessionStream> {
  public:
-  Connection(Socket socket, Desk& desk, const std::vector<Admission>& admissions,
-             std::function<void(const std::string&)> log)
+  SessionStream(Socket socket, Desk& desk, const std::vector<Admission>& admissions,
+                std::function<void(const std::string&)> log)
       : socket_(std::move(socket)),
         wake_writer_(socket_.get_executor()),
         retry_(socket_.get_executor()),
         outgoing_(std::make_shared<Outgoing>(desk.limits().outgoing)),
         decoder_(desk.limits().hello_bytes_max),
-        conversation_(desk, admissions, outgoing_, std::move(log)),
+        protocol_(desk, admissions, outgoing_, std::move(log)),
         limits_(desk.limits()) {
     wake_writer_.expires_at(Clock::time_point::max());
   }
@@ -59,7 +59,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     asio::co_spawn(socket_.get_executor(), run_writer(shared_from_this()), asio::detached);
   }
 
-  void stop() { conversation_.on_stop(); }
+  void stop() { protocol_.on_stop(); }
 
   /// Called a few times within every time limit.
   void check_times(Clock::time_point now) {
@@ -67,9 +67,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (closing_since_ && now - *closing_since_ > linger_max) return abort();
     if (closing_since_ || outgoing_->closed()) return;
     const auto quiet = now - heard_;
-    if (!conversation_.welcomed() ? now - began_ > limits_.hello_time_max
-                                  : limits_.silence_max.count() > 0 && quiet > limits_.silence_max)
-      conversation_.on_silence();
+    if (!protocol_.welcomed() ? now - began_ > limits_.hello_time_max
+                              : limits_.silence_max.count() > 0 && quiet > limits_.silence_max)
+      protocol_.on_silence();
   }
 
   void abort() {
@@ -82,14 +82,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
  private:
   // The frames of these two keep the connection alive; when both are done it goes.
-  static awaitable<void> run_reader(std::shared_ptr<Connection> self) {
+  static awaitable<void> run_reader(std::shared_ptr<SessionStream> self) {
     co_await self->read_all();
     self->outgoing_->close();
     self->wake_writer_.cancel();
     self->reading_ = false;
     self->end_if_done();
   }
-  static awaitable<void> run_writer(std::shared_ptr<Connection> self) {
+  static awaitable<void> run_writer(std::shared_ptr<SessionStream> self) {
     co_await self->write_all();
     self->outgoing_->close();
     self->writing_ = false;
@@ -114,7 +114,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
       auto [error, bytes] = co_await socket_.async_read_some(asio::buffer(room.data(), room.size()), use_tuple);
       if (error) {
         if (listening && error == asio::error::eof)
-          if (const auto whole = decoder_.finish(); !whole) conversation_.on_fault(whole.error());
+          if (const auto whole = decoder_.finish(); !whole) protocol_.on_fault(whole.error());
         co_return;
       }
       if (!listening) continue;  // room() is asked again without received(): the bytes are forgotten
@@ -124,24 +124,24 @@ class Connection : public std::enable_shared_from_this<Connection> {
     }
   }
 
-  /// False: the conversation is over.
+  /// False: nothing more is read.
   awaitable<bool> take_frames() {
     while (true) {
       const auto frame = decoder_.next();
       if (!frame) {
-        conversation_.on_fault(frame.error());
+        protocol_.on_fault(frame.error());
         co_return false;
       }
       if (!*frame) co_return true;
       while (true) {
-        const Conversation::Outcome outcome = conversation_.on_frame(**frame);
-        if (outcome == Conversation::Outcome::closed) co_return false;
-        if (outcome == Conversation::Outcome::done) break;
+        const SessionProtocol::Outcome outcome = protocol_.on_frame(**frame);
+        if (outcome == SessionProtocol::Outcome::closed) co_return false;
+        if (outcome == SessionProtocol::Outcome::done) break;
         retry_.expires_after(retry_after);
         co_await retry_.async_wait(use_tuple);
         if (outgoing_->closed()) co_return false;
       }
-      decoder_.set_frame_bytes_max(conversation_.frame_bytes_max());
+      decoder_.set_frame_bytes_max(protocol_.frame_bytes_max());
     }
   }
 
@@ -166,7 +166,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   asio::steady_timer retry_;
   std::shared_ptr<Outgoing> outgoing_;
   FrameDecoder decoder_;
-  Conversation conversation_;
+  SessionProtocol protocol_;
   const ServerLimits limits_;
   std::function<void()> ended_;
   bool reading_ = true, writing_ = true;
@@ -219,7 +219,7 @@ struct Listener::Impl {
   asio::local::stream_protocol::acceptor unix_door;
   asio::steady_timer sweep;
   std::string address;
-  std::set<std::shared_ptr<Connection>> connections;
+  std::set<std::shared_ptr<SessionStream>> connections;
   std::atomic<std::uint32_t> connected = 0;
   bool stopping = false;
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work;
@@ -286,7 +286,7 @@ struct Listener::Impl {
       // Strangers may hold some places beside the sessions, until their time for a Hello is over.
       if (connections.size() >= desk.limits().sessions_max + 64u) continue;
       auto connection =
-          std::make_shared<Connection>(Socket(std::move(accepted)), desk, options.admissions, options.log);
+          std::make_shared<SessionStream>(Socket(std::move(accepted)), desk, options.admissions, options.log);
       connections.insert(connection);
       connected.store(static_cast<std::uint32_t>(connections.size()));
       connection->start(desk, [this, weak = std::weak_ptr(connection)] {
@@ -308,7 +308,7 @@ struct Listener::Impl {
       auto [error] = co_await sweep.async_wait(use_tuple);
       if (error) co_return;
       const Clock::time_point now = Clock::now();
-      const std::vector<std::shared_ptr<Connection>> present(connections.begin(), connections.end());
+      const std::vector<std::shared_ptr<SessionStream>> present(connections.begin(), connections.end());
       for (const auto& connection : present) connection->check_times(now);
     }
   }
@@ -336,7 +336,7 @@ void Listener::stop() {
     impl.tcp_door.close(ignored);
     impl.unix_door.close(ignored);
     impl.work.reset();
-    const std::vector<std::shared_ptr<Connection>> present(impl.connections.begin(), impl.connections.end());
+    const std::vector<std::shared_ptr<SessionStream>> present(impl.connections.begin(), impl.connections.end());
     for (const auto& connection : present) connection->stop();
     if (impl.connections.empty()) return impl.io.stop();
     auto last = std::make_shared<asio::steady_timer>(impl.io, std::chrono::seconds(1));

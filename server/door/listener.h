@@ -1,5 +1,5 @@
 // Accepts connections and moves their bytes: the only part of the server that knows sockets. One thread; a connection is
-// a reader and a writer (Asio coroutines), all else is Conversation's.
+// a reader and a writer (Asio coroutines), all else is SessionProtocol's.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "server/door/conversation.h"
+#include "server/door/session_protocol.h"
 
 namespace muster {
 

@@ -14,7 +14,7 @@ constexpr std::size_t piece_bytes = 256u << 10;
 
 }  // namespace
 
-void SessionTrace::begin(Participant& to, std::uint64_t request) {
+void SessionTrace::begin(Session& to, std::uint64_t request) {
   if (trace_ || registry_.observing())
     return to.outgoing->fault(
         fault_of(session::FaultCode::failed, "trace_running", "the world is recorded or observed already"), request);
@@ -25,7 +25,7 @@ void SessionTrace::begin(Participant& to, std::uint64_t request) {
   answer(to, request, session::TraceBegun{.sequence = registry_.sequence()});
 }
 
-void SessionTrace::end(Participant& to, std::uint64_t request) {
+void SessionTrace::end(Session& to, std::uint64_t request) {
   if (!trace_ || author_ != to.author)
     return to.outgoing->fault(fault_of(session::FaultCode::not_found, "no_trace", "this session has begun no trace"),
                               request);
@@ -44,7 +44,7 @@ void SessionTrace::end(Participant& to, std::uint64_t request) {
   stop();
 }
 
-void SessionTrace::leave(const Participant& from) {
+void SessionTrace::leave(const Session& from) {
   if (trace_ && author_ == from.author) stop();
 }
 

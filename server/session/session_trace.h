@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "registry/observe/trace.h"
-#include "server/session/participant.h"
+#include "server/session/session.h"
 
 namespace muster {
 
@@ -18,10 +18,10 @@ class SessionTrace {
   SessionTrace& operator=(const SessionTrace&) = delete;
 
   /// Answers BeginTrace and EndTrace.
-  void begin(Participant& to, std::uint64_t request);
-  void end(Participant& to, std::uint64_t request);
+  void begin(Session& to, std::uint64_t request);
+  void end(Session& to, std::uint64_t request);
   /// A session that is gone records nothing.
-  void leave(const Participant& from);
+  void leave(const Session& from);
 
  private:
   void stop();

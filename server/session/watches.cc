@@ -64,7 +64,7 @@ struct Watches::Watch {
     Text name;
   };
 
-  std::shared_ptr<Participant> to;
+  std::shared_ptr<Session> to;
   std::uint64_t request = 0;
   session::Watch asked;
   bool whole = false;
@@ -94,7 +94,7 @@ struct Watches::Watch {
 Watches::Watches(EntityRegistry& registry) : registry_(registry), changes_(registry) {}
 Watches::~Watches() = default;
 
-std::optional<session::Fault> Watches::open(std::shared_ptr<Participant> participant, std::uint64_t request,
+std::optional<session::Fault> Watches::open(std::shared_ptr<Session> session, std::uint64_t request,
                                             const session::Watch& asked, std::size_t watches_max) {
   const auto bad = [](const char* field, std::string text) {
     session::Fault fault = fault_of(session::FaultCode::bad_question, "bad_question", std::move(text));
@@ -104,7 +104,7 @@ std::optional<session::Fault> Watches::open(std::shared_ptr<Participant> partici
   if (request == 0) return bad("request", "a watch needs a request id: it is what its changes carry");
   std::size_t own = 0;
   for (const auto& watch : watches_) {
-    if (watch->to != participant) continue;
+    if (watch->to != session) continue;
     ++own;
     if (watch->request == request)
       return fault_of(session::FaultCode::request_in_use, "request_in_use",
@@ -138,7 +138,7 @@ std::optional<session::Fault> Watches::open(std::shared_ptr<Participant> partici
     }
 
   auto watch = std::make_unique<Watch>();
-  watch->to = std::move(participant);
+  watch->to = std::move(session);
   watch->request = request;
   watch->asked = asked;
   watch->whole = asked.entities.empty();
@@ -180,18 +180,18 @@ void Watches::forget(Watch& watch) {
   if (watch.asked.events) --event_watches_;
 }
 
-bool Watches::close(const Participant& participant, std::uint64_t request) {
+bool Watches::close(const Session& session, std::uint64_t request) {
   const auto at = std::ranges::find_if(
-      watches_, [&](const auto& watch) { return watch->to.get() == &participant && watch->request == request; });
+      watches_, [&](const auto& watch) { return watch->to.get() == &session && watch->request == request; });
   if (at == watches_.end()) return false;
   forget(**at);
   watches_.erase(at);
   return true;
 }
 
-void Watches::close_all(const Participant& participant) {
+void Watches::close_all(const Session& session) {
   std::erase_if(watches_, [&](const auto& watch) {
-    if (watch->to.get() != &participant) return false;
+    if (watch->to.get() != &session) return false;
     forget(*watch);
     return true;
   });

@@ -14,7 +14,7 @@
 
 #include "registry/delivery/input_sink.h"
 #include "server/session/changes.h"
-#include "server/session/participant.h"
+#include "server/session/session.h"
 
 namespace muster {
 
@@ -25,11 +25,11 @@ class Watches {
   ~Watches();
 
   /// Opens a watch and sends Watching and as much of the state as the session's queue takes. Null, or the fault.
-  [[nodiscard]] std::optional<session::Fault> open(std::shared_ptr<Participant> participant, std::uint64_t request,
+  [[nodiscard]] std::optional<session::Fault> open(std::shared_ptr<Session> session, std::uint64_t request,
                                                    const session::Watch& asked, std::size_t watches_max);
   /// False: there is no such watch.
-  bool close(const Participant& participant, std::uint64_t watch);
-  void close_all(const Participant& participant);
+  bool close(const Session& session, std::uint64_t watch);
+  void close_all(const Session& session);
   std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(watches_.size()); }
 
   /// Before delivery of an input: keeps it if somebody watches such.

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "server/door/conversation.h"
+#include "server/door/session_protocol.h"
 #include "tests/server/live_world.h"
 
 using namespace muster;

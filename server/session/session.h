@@ -1,4 +1,4 @@
-// One session as the desk and its watches know it.
+// A session: one remote connection of a user, from its Welcome on. The door makes it, the desk and its watches serve it.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ namespace muster {
 class EntityRegistry;
 
 /// Made by Desk::join. The identity never changes; what else is here says who may touch it.
-struct Participant {
+struct Session {
   std::uint64_t session_id = 0;  ///< secret between server and client
   std::uint64_t author = 0;
   session::Role role = session::Role::none;
@@ -32,16 +32,16 @@ struct Participant {
 };
 
 /// Sends the texts that a value of `type` mentions and this session has not been sent. Owner's thread.
-void send_texts(Participant& to, const EntityRegistry& registry, const TypeDescriptor& type, const std::byte* value);
+void send_texts(Session& to, const EntityRegistry& registry, const TypeDescriptor& type, const std::byte* value);
 /// The same for every payload of a batch, row sets included.
-void send_texts(Participant& to, const EntityRegistry& registry, const TypeTable& types, BatchView batch);
+void send_texts(Session& to, const EntityRegistry& registry, const TypeTable& types, BatchView batch);
 
 /// A fault that leaves the session open.
 session::Fault fault_of(session::FaultCode code, const char* reason, std::string text);
 
 /// Queues one message as a control frame.
 template <GeneratedType M>
-void answer(Participant& to, std::uint64_t request, const M& message, std::uint32_t flags = 0) {
+void answer(Session& to, std::uint64_t request, const M& message, std::uint32_t flags = 0) {
   BatchBuilder builder;
   session::append(builder, message);
   to.outgoing->control(builder.bytes(), request, flags);

@@ -1,4 +1,4 @@
-#include "server/session/participant.h"
+#include "server/session/session.h"
 
 #include <cstring>
 
@@ -7,7 +7,7 @@
 namespace muster {
 namespace {
 
-void send_text(Participant& to, const EntityRegistry& registry, Text text) {
+void send_text(Session& to, const EntityRegistry& registry, Text text) {
   if (!text || to.texts_sent.contains(text.hash)) return;
   const std::string_view bytes = registry.text(text);
   if (bytes.empty()) return;  // nobody told the world either
@@ -17,7 +17,7 @@ void send_text(Participant& to, const EntityRegistry& registry, Text text) {
 
 }  // namespace
 
-void send_texts(Participant& to, const EntityRegistry& registry, const TypeDescriptor& type, const std::byte* value) {
+void send_texts(Session& to, const EntityRegistry& registry, const TypeDescriptor& type, const std::byte* value) {
   for (const std::uint32_t offset : type.text_offsets) {
     Text text;
     std::memcpy(&text, value + offset, sizeof text);
@@ -25,7 +25,7 @@ void send_texts(Participant& to, const EntityRegistry& registry, const TypeDescr
   }
 }
 
-void send_texts(Participant& to, const EntityRegistry& registry, const TypeTable& types, BatchView batch) {
+void send_texts(Session& to, const EntityRegistry& registry, const TypeTable& types, BatchView batch) {
   if (batch.kind() == BatchKind::timed) return send_texts(to, registry, types, batch.inner());
   if (batch.kind() == BatchKind::table) return;
   const TypeDescriptor* message = types.find(batch.type());

@@ -1,5 +1,5 @@
-// What one connection says and hears, without I/O: frames come in, effects go to the desk, the inbox and the outgoing
-// queue. Everything before an accepted Hello is refused here, and foreign bytes reach nobody before judge() passed them.
+// What is said on one stream, without I/O: frames come in, effects go to the desk, the inbox and the outgoing queue. A
+// stream begins with a Hello; an accepted one makes it a session. Foreign bytes reach nobody before judge() passed them.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@ struct Admission {
 session::Role role_of(const std::vector<Admission>& admissions, std::string_view token) noexcept;
 
 /// One thread at a time.
-class Conversation {
+class SessionProtocol {
  public:
   /// `said`: one line for the log about a session that began or was refused.
-  Conversation(Desk& desk, const std::vector<Admission>& admissions, std::shared_ptr<Outgoing> outgoing,
-               std::function<void(const std::string&)> said = {});
-  ~Conversation();
-  Conversation(const Conversation&) = delete;
-  Conversation& operator=(const Conversation&) = delete;
+  SessionProtocol(Desk& desk, const std::vector<Admission>& admissions, std::shared_ptr<Outgoing> outgoing,
+                  std::function<void(const std::string&)> said = {});
+  ~SessionProtocol();
+  SessionProtocol(const SessionProtocol&) = delete;
+  SessionProtocol& operator=(const SessionProtocol&) = delete;
 
   enum class Outcome {
     done,    ///< read on
@@ -46,7 +46,7 @@ class Conversation {
   /// The server ends. Ends the session.
   void on_stop();
 
-  bool welcomed() const noexcept { return participant_ != nullptr; }
+  bool welcomed() const noexcept { return session_ != nullptr; }
   /// For the decoder: before the Hello only short frames are let in.
   std::uint32_t frame_bytes_max() const noexcept;
 
@@ -60,7 +60,7 @@ class Conversation {
   const std::vector<Admission>& admissions_;
   std::shared_ptr<Outgoing> outgoing_;
   std::function<void(const std::string&)> said_;
-  std::shared_ptr<Participant> participant_;
+  std::shared_ptr<Session> session_;
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-#include "server/door/conversation.h"
+#include "server/door/session_protocol.h"
 
 #include <algorithm>
 
@@ -34,38 +34,38 @@ session::Role role_of(const std::vector<Admission>& admissions, std::string_view
   return role;
 }
 
-Conversation::Conversation(Desk& desk, const std::vector<Admission>& admissions, std::shared_ptr<Outgoing> outgoing,
-                           std::function<void(const std::string&)> said)
+SessionProtocol::SessionProtocol(Desk& desk, const std::vector<Admission>& admissions,
+                                 std::shared_ptr<Outgoing> outgoing, std::function<void(const std::string&)> said)
     : desk_(desk), admissions_(admissions), outgoing_(std::move(outgoing)), said_(std::move(said)) {}
 
-Conversation::~Conversation() {
+SessionProtocol::~SessionProtocol() {
   outgoing_->close();
-  if (participant_) desk_.leave(std::move(participant_));
+  if (session_) desk_.leave(std::move(session_));
 }
 
-std::uint32_t Conversation::frame_bytes_max() const noexcept {
+std::uint32_t SessionProtocol::frame_bytes_max() const noexcept {
   return welcomed() ? desk_.limits().frame_bytes_max : desk_.limits().hello_bytes_max;
 }
 
-Conversation::Outcome Conversation::refuse(const session::Fault& fault, std::uint64_t request) {
+SessionProtocol::Outcome SessionProtocol::refuse(const session::Fault& fault, std::uint64_t request) {
   const bool closes = fault.closes;
   if (closes && said_) said_("closed: " + fault.text);
   outgoing_->fault(fault, request);
   return closes ? Outcome::closed : Outcome::done;
 }
 
-void Conversation::on_fault(const FrameFault& fault) { refuse(fault_for(fault), 0); }
+void SessionProtocol::on_fault(const FrameFault& fault) { refuse(fault_for(fault), 0); }
 
-void Conversation::on_silence() {
+void SessionProtocol::on_silence() {
   if (welcomed())
     refuse(closing(session::FaultCode::silent, "silent", "nothing came for longer than the session allows"), 0);
   else
     refuse(closing(session::FaultCode::hello_late, "hello_late", "no Hello came in time"), 0);
 }
 
-void Conversation::on_stop() { refuse(closing(session::FaultCode::stopping, "stopping", "the server stops"), 0); }
+void SessionProtocol::on_stop() { refuse(closing(session::FaultCode::stopping, "stopping", "the server stops"), 0); }
 
-Conversation::Outcome Conversation::on_frame(const WireFrame& frame) {
+SessionProtocol::Outcome SessionProtocol::on_frame(const WireFrame& frame) {
   if (outgoing_->closed()) return Outcome::closed;
   if (!welcomed()) return on_hello(frame);
   // Nobody is asked more who has not read the answers.
@@ -74,13 +74,13 @@ Conversation::Outcome Conversation::on_frame(const WireFrame& frame) {
   const std::shared_ptr<const TypeTable> types = desk_.types();
   VerifierLimits limits;
   limits.batch_bytes_max = desk_.limits().frame_bytes_max;
-  auto judged = judge(frame.batch, *types, participant_->role, limits);
+  auto judged = judge(frame.batch, *types, session_->role, limits);
   if (!judged) return refuse(std::move(judged.error()), frame.header.request);
   if (!judged->for_world) return on_session_message(*judged, frame.header.request);
-  return participant_->lane->put(judged->batch.bytes(), frame.header.request) ? Outcome::done : Outcome::wait;
+  return session_->lane->put(judged->batch.bytes(), frame.header.request) ? Outcome::done : Outcome::wait;
 }
 
-Conversation::Outcome Conversation::on_hello(const WireFrame& frame) {
+SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   const std::uint64_t request = frame.header.request;
   const std::shared_ptr<const TypeTable> types = desk_.types();
   // Before the token was checked a stranger learns nothing of the world's types: only Hello is even looked at.
@@ -106,8 +106,8 @@ Conversation::Outcome Conversation::on_hello(const WireFrame& frame) {
   const session::Role role = role_of(admissions_, hello.token);
   if (role == session::Role::none)
     return refuse(closing(session::FaultCode::bad_token, "bad_token", "the token is not valid here"), request);
-  participant_ = desk_.join(role, presentable(hello.name), presentable(hello.kind), outgoing_);
-  if (!participant_)
+  session_ = desk_.join(role, presentable(hello.name), presentable(hello.kind), outgoing_);
+  if (!session_)
     return refuse(
         closing(session::FaultCode::limit_exceeded, "sessions_max", "the server has as many sessions as it allows"),
         request);
@@ -115,8 +115,8 @@ Conversation::Outcome Conversation::on_hello(const WireFrame& frame) {
   session::Welcome welcome;
   welcome.protocol = std::min(hello.protocol, session::protocol_newest);
   welcome.server = desk_.instance();
-  welcome.session = participant_->session_id;
-  welcome.author = participant_->author;
+  welcome.session = session_->session_id;
+  welcome.author = session_->author;
   welcome.sequence = desk_.sequence();
   welcome.clock_ns = desk_.clock_ns();
   welcome.role = role;
@@ -128,12 +128,12 @@ Conversation::Outcome Conversation::on_hello(const WireFrame& frame) {
   welcome.watches_max = desk_.limits().watches_max;
   welcome.requests_max = desk_.limits().requests_max;
   welcome.silence_ns_max = static_cast<std::uint64_t>(desk_.limits().silence_max.count());
-  answer(*participant_, request, welcome);
-  if (said_) said_("welcomed as author " + std::to_string(participant_->author) + ": " + participant_->name);
+  answer(*session_, request, welcome);
+  if (said_) said_("welcomed as author " + std::to_string(session_->author) + ": " + session_->name);
   return Outcome::done;
 }
 
-void Conversation::send_schemas(std::uint64_t request) {
+void SessionProtocol::send_schemas(std::uint64_t request) {
   const std::shared_ptr<const TypeTable> types = desk_.types();
   const auto schemas = types->schemas();
   for (std::size_t i = 0; i < schemas.size(); ++i) {
@@ -142,11 +142,11 @@ void Conversation::send_schemas(std::uint64_t request) {
     schema.count = static_cast<std::uint32_t>(schemas.size());
     const auto bytes = std::span(reinterpret_cast<const std::uint8_t*>(schemas[i].data()), schemas[i].size());
     schema.bytes.assign(bytes.begin(), bytes.end());
-    answer(*participant_, request, schema, i + 1 < schemas.size() ? std::uint32_t{frame_more} : 0);
+    answer(*session_, request, schema, i + 1 < schemas.size() ? std::uint32_t{frame_more} : 0);
   }
 }
 
-Conversation::Outcome Conversation::on_session_message(const Judged& judged, std::uint64_t request) {
+SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judged, std::uint64_t request) {
   switch (judged.type->id) {
     case TypeTraits<session::Hello>::id:
       return refuse(closing(session::FaultCode::hello_repeated, "hello_repeated", "a session has one Hello"), request);
@@ -154,15 +154,15 @@ Conversation::Outcome Conversation::on_session_message(const Judged& judged, std
       auto beat = session::read<session::Heartbeat>(judged.batch);
       if (beat.answer == 0) {
         beat.answer = 1;
-        answer(*participant_, request, beat);
+        answer(*session_, request, beat);
       }
       return Outcome::done;
     }
     case TypeTraits<session::GetSchema>::id: send_schemas(request); return Outcome::done;
     default: break;
   }
-  if (participant_->open_questions.load(std::memory_order_relaxed) >= desk_.limits().requests_max) return Outcome::wait;
-  desk_.ask(participant_, request, judged.batch);
+  if (session_->open_questions.load(std::memory_order_relaxed) >= desk_.limits().requests_max) return Outcome::wait;
+  desk_.ask(session_, request, judged.batch);
   return Outcome::done;
 }
 
