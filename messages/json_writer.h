@@ -8,9 +8,41 @@
 #include <string>
 #include <string_view>
 
+#include "messages/utf8.h"
+
 namespace muster {
 
-/// Texts are expected to be UTF-8; bytes that are not go out as they are.
+/// Appends a text as a JSON string, with its quotes. Bytes that are no UTF-8 become U+FFFD, so that the result always is.
+inline void append_json_string(std::string& out, std::string_view text) {
+  constexpr char digits[] = "0123456789abcdef";
+  out += '"';
+  while (!text.empty()) {
+    const char c = text.front();
+    const auto byte = static_cast<unsigned char>(c);
+    const std::size_t length = utf8_length(text);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20) {
+      out += "\\u00";
+      out += digits[byte >> 4];
+      out += digits[byte & 15];
+    } else if (length == 0) {
+      out += "\xef\xbf\xbd";
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  out += '"';
+}
+[[nodiscard]] inline std::string json_string(std::string_view text) {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+
+/// What it writes is valid JSON and UTF-8, whatever the texts are.
 class JsonWriter {
  public:
   const std::string& text() const noexcept { return out_; }
@@ -27,7 +59,7 @@ class JsonWriter {
   }
   JsonWriter& value(std::string_view text) {
     comma();
-    quote(text);
+    append_json_string(out_, text);
     return *this;
   }
   JsonWriter& value(const char* text) { return value(std::string_view(text)); }
@@ -71,25 +103,6 @@ class JsonWriter {
     if (!first_) out_ += ", ";
     first_ = false;
   }
-  void quote(std::string_view text) {
-    out_ += '"';
-    for (const char c : text) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (c == '"' || c == '\\') {
-        out_ += '\\';
-        out_ += c;
-      } else if (byte < 0x20) {
-        constexpr char digits[] = "0123456789abcdef";
-        out_ += "\\u00";
-        out_ += digits[byte >> 4];
-        out_ += digits[byte & 15];
-      } else {
-        out_ += c;
-      }
-    }
-    out_ += '"';
-  }
-
   std::string out_;
   bool first_ = true;
 };

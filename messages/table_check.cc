@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "schema/kinds.h"
 namespace muster {
 namespace {
 
@@ -13,25 +14,6 @@ namespace {
 //   vtable   | u16 bytes of the vtable | u16 bytes of the table | u16 per slot: offset of the field in the table, or 0 |
 //   string   | u32 length | bytes | 0 |               reached by a u32 forward from where it is named
 //   vector   | u32 count | elements |                 likewise; elements that are strings or tables are u32 forwards
-
-std::uint32_t scalar_bytes(FieldKind kind) noexcept {
-  switch (kind) {
-    case FieldKind::boolean:
-    case FieldKind::int8:
-    case FieldKind::uint8: return 1;
-    case FieldKind::int16:
-    case FieldKind::uint16: return 2;
-    case FieldKind::int32:
-    case FieldKind::uint32:
-    case FieldKind::float32: return 4;
-    case FieldKind::int64:
-    case FieldKind::uint64:
-    case FieldKind::float64:
-    case FieldKind::entity:
-    case FieldKind::text: return 8;
-    default: return 4;  // a forward offset
-  }
-}
 
 class TableCheck {
  public:

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "messages/value_text.h"
+#include "schema/kinds.h"
 
 namespace muster {
 namespace {

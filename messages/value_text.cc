@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "messages/value_text.h"
+#include "schema/kinds.h"
 
 namespace muster {
 namespace {
@@ -128,20 +129,6 @@ void write_leaf(JsonWriter& out, const Leaf& leaf, const std::byte* at, ValueRef
 }
 
 }  // namespace
-
-std::size_t scalar_bytes(FieldKind kind) {
-  switch (kind) {
-    case FieldKind::boolean:
-    case FieldKind::int8:
-    case FieldKind::uint8: return 1;
-    case FieldKind::int16:
-    case FieldKind::uint16: return 2;
-    case FieldKind::int32:
-    case FieldKind::uint32:
-    case FieldKind::float32: return 4;
-    default: return 8;
-  }
-}
 
 std::string printable(std::string_view text) {
   constexpr char digits[] = "0123456789abcdef";

@@ -80,9 +80,6 @@ std::vector<Leaf> leaves(const TypeTable& types, const TypeDescriptor& type);
 /// Of a part of it.
 std::vector<Leaf> leaves(const TypeTable& types, const FieldPlace& place, const std::string& path);
 
-/// Of one number, flag, entity or text.
-std::size_t scalar_bytes(FieldKind kind);
-
 /// One leaf: 1.5, true, point, 12:1, "a text".
 std::string leaf_text(const Leaf& leaf, const std::byte* value, ValueReferences& references);
 

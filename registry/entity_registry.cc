@@ -483,7 +483,6 @@ const char* name(RefusalCode code) noexcept {
     case RefusalCode::value_mismatch: return "value_mismatch";
     case RefusalCode::text_collision: return "text_collision";
     case RefusalCode::bad_value: return "bad_value";
-    case RefusalCode::no_right: return "no_right";
     case RefusalCode::unknown_template: return "unknown_template";
   }
   return "unknown";

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "schema/kinds.h"
+
 namespace muster::schema_detail {
 namespace {
 
@@ -109,11 +111,9 @@ std::expected<void, std::string> read_type_attributes(const AttributeVector* att
     } else if (name == "tag") {
       type.tag = component = true;
     } else if (name == "remote") {
-      constexpr std::string_view rights[] = {"none", "view", "edit", "control", "admin"};
-      const auto at = std::ranges::find(rights, value);
-      if (at == std::end(rights))
-        return fail("remote " + quoted(value) + " is none of none, view, edit, control, admin");
-      type.remote = static_cast<RemoteRight>(at - std::begin(rights));
+      const auto right = right_named(value);
+      if (!right) return fail("remote " + quoted(value) + " is none of none, view, edit, control, admin");
+      type.remote = *right;
       remote = true;
     } else if (name == "journal") {
       constexpr std::string_view policies[] = {"always", "latest", "never"};

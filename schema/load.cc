@@ -10,6 +10,7 @@
 
 #include "schema/attributes.h"
 #include "schema/defaults.h"
+#include "schema/kinds.h"
 #include "schema/layout.h"
 
 namespace muster {
@@ -56,20 +57,6 @@ reflection::BaseType element_of(const reflection::Type& type) { return base_type
 
 bool is_scalar(reflection::BaseType type) { return type >= reflection::Bool && type <= reflection::Double; }
 bool is_integer(reflection::BaseType type) { return type >= reflection::Byte && type <= reflection::ULong; }
-
-std::uint32_t scalar_bytes(FieldKind kind) {
-  switch (kind) {
-    case FieldKind::boolean:
-    case FieldKind::int8:
-    case FieldKind::uint8: return 1;
-    case FieldKind::int16:
-    case FieldKind::uint16: return 2;
-    case FieldKind::int32:
-    case FieldKind::uint32:
-    case FieldKind::float32: return 4;
-    default: return 8;
-  }
-}
 
 bool is_name(std::string_view text, bool dots) {
   if (text.empty() || text.size() > name_bytes_max) return false;

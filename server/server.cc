@@ -5,6 +5,7 @@
 #include <optional>
 #include <random>
 
+#include "schema/kinds.h"
 #include "server/desk/desk.h"
 #include "server/door/address_file.h"
 #include "server/door/listener.h"
@@ -24,10 +25,8 @@ std::string draw_token() {
 }
 
 session::Role role_named(const std::string& name) {
-  if (name == "view") return session::Role::view;
-  if (name == "edit") return session::Role::edit;
-  if (name == "control") return session::Role::control;
-  if (name == "admin") return session::Role::admin;
+  const auto right = right_named(name);
+  if (right && *right != RemoteRight::none) return static_cast<session::Role>(*right);
   throw ServerError("'" + name + "' is no right: view, edit, control or admin");
 }
 

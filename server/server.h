@@ -52,7 +52,8 @@ class Server {
   /// Of the Unix socket; empty without one.
   const std::string& unix_path() const noexcept;
   const std::string& token() const noexcept;
-  /// "http://127.0.0.1:7717/#token=...", for a browser on this machine.
+  /// "http://127.0.0.1:7717/#token=...": address and token in one line, to print or to copy. The form is reserved for an
+  /// editor in the browser: no HTTP is served there today. Empty without TCP.
   const char* editor_url() const noexcept;
   std::uint32_t sessions() const noexcept;
 

@@ -6,6 +6,7 @@
 #include "client/cli/failure.h"
 #include "client/cli/print.h"
 #include "client/cli/remote_world.h"
+#include "schema/kinds.h"
 
 namespace muster::cli {
 namespace {
@@ -82,17 +83,6 @@ struct TreePrinter {
     out.close_array();
   }
 };
-
-const char* right_name(RemoteRight right) {
-  switch (right) {
-    case RemoteRight::none: return "none";
-    case RemoteRight::view: return "view";
-    case RemoteRight::edit: return "edit";
-    case RemoteRight::control: return "control";
-    case RemoteRight::admin: return "admin";
-  }
-  return "none";
-}
 
 const char* role_name(const TypeDescriptor& type) {
   return type.role == TypeRole::component ? (type.tag ? "tag" : "component") : "message";

@@ -35,7 +35,7 @@ class RemoteWorld final : public ValueReferences {
 
   /// By id (12:1, #12:1), path (/town/tower) or name (tower, town/tower); several of one name are an error that lists them.
   NamedEntity find(std::string_view text);
-  /// The same; "/" is the world, a nil entity.
+  /// As find; "/" is the world, a nil entity.
   NamedEntity find_or_root(std::string_view text);
   /// Calls f for every child in order, however many.
   void each_child(Entity of, const std::function<void(const Child&)>& f);

@@ -97,7 +97,7 @@ class Client {
   /// The bytes of a text that came with a value; empty where unknown.
   std::string_view text(Text text) const noexcept;
 
-  /// The same, asking the server where it is unknown here.
+  /// The bytes of a text, asked of the server where it is unknown here.
   Result<std::string> fetch_text(Text text);
   /// The one entity that an id ("12:1", "#12:1"), a path ("/town/tower") or a name ("tower") means. Several are an error
   /// that lists them.

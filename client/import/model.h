@@ -37,7 +37,7 @@ struct ImportedModel {
   std::vector<std::string> warnings;     ///< whole sentences: what could not be kept exactly, and where
 };
 
-/// Why a file was not read: which, and the reason in the words of who refused it.
+/// Why a file was not read: which one, and the reason in the words of the reader that refused it.
 struct ModelError {
   std::filesystem::path file;
   std::string what;

@@ -16,7 +16,7 @@
 
 #include "client/import/decompose.h"
 #include "client/import/model.h"
-#include "client/import/utf8.h"
+#include "messages/utf8.h"
 
 namespace muster {
 namespace {

@@ -20,7 +20,6 @@ enum class RefusalCode : std::uint8_t {
   value_mismatch,  ///< compare-and-set found other bytes than expected
   text_collision,  ///< two different texts with one hash
   bad_value,       ///< a value outside what its type allows
-  no_right,        ///< the author may not do this
   unknown_template,
 };
 const char* name(RefusalCode code) noexcept;

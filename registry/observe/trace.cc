@@ -20,8 +20,6 @@ std::string microseconds(std::uint64_t ns) {
   return std::to_string(ns / 1000) + "." + digits;
 }
 
-std::string in_json(std::string_view text) { return JsonWriter().value(text).text(); }
-
 }  // namespace
 
 Trace::Trace(std::size_t slices_max) : slices_max_(std::max<std::size_t>(slices_max, 1)) {}
@@ -70,7 +68,7 @@ void Trace::write(const std::function<void(std::string_view)>& take) const {
     take(R"(,
 {"ph": "M", "pid": 1, "tid": )" +
          std::to_string(track) + R"(, "name": "thread_name", "args": {"name": )" +
-         in_json(track == 0 ? "registry" : "worker " + std::to_string(track)) + "}}");
+         json_string(track == 0 ? "registry" : "worker " + std::to_string(track)) + "}}");
   static constexpr const char* category[] = {"input", "batch", "handler"};
   static constexpr const char* counted[] = {"sequence", "messages", "rows"};
   std::uint64_t arrow = 0;
@@ -79,7 +77,7 @@ void Trace::write(const std::function<void(std::string_view)>& take) const {
     const std::string at =
         R"("pid": 1, "tid": )" + std::to_string(slice->track) + R"(, "ts": )" + microseconds(slice->begin_ns - zero);
     std::string line = ",\n{\"ph\": \"X\", " + at + R"(, "dur": )" + microseconds(slice->ns) + R"(, "cat": ")" +
-                       category[kind] + R"(", "name": )" + in_json(names_[slice->name]) + R"(, "args": {")" +
+                       category[kind] + R"(", "name": )" + json_string(names_[slice->name]) + R"(, "args": {")" +
                        counted[kind] + "\": " + std::to_string(slice->count);
     if (slice->message) line += R"(, "message": ")" + number(slice->message) + '"';
     if (slice->cause) line += R"(, "cause": ")" + number(slice->cause) + '"';

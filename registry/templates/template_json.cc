@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "messages/utf8.h"
+
 namespace muster {
 
 const Json* Json::find(std::string_view name) const noexcept {
@@ -178,7 +180,7 @@ class Reader {
       }
     }
     take();
-    return is_utf8(out) || fail("a text that is no UTF-8");
+    return utf8_prefix(out) == out.size() || fail("a text that is no UTF-8");
   }
   bool escape(std::string& out) {
     const char c = next();
@@ -226,21 +228,6 @@ class Reader {
       if (digit < 0) return fail("\\u takes four hexadecimal digits");
       code = code * 16 + static_cast<std::uint32_t>(digit);
       take();
-    }
-    return true;
-  }
-  static bool is_utf8(std::string_view text) noexcept {
-    for (std::size_t i = 0; i < text.size();) {
-      const auto c = static_cast<unsigned char>(text[i]);
-      const std::size_t more = c < 0x80                ? 0
-                               : c >= 0xc2 && c < 0xe0 ? 1
-                               : c >= 0xe0 && c < 0xf0 ? 2
-                               : c >= 0xf0 && c < 0xf5 ? 3
-                                                       : 9;
-      if (more > 3 || i + more >= text.size()) return false;
-      for (std::size_t k = 1; k <= more; ++k)
-        if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return false;
-      i += more + 1;
     }
     return true;
   }

@@ -226,7 +226,6 @@ void Desk::tell_refused(const Refused& refused) {
       fault.text = named + (fault.field.empty() ? "" : "." + fault.field) + " of " + on + " cannot have that value";
       break;
     case RefusalCode::unknown_template: fault.text = "the world has no template of that name"; break;
-    case RefusalCode::no_right: fault.text = "the author may not do this to " + on; break;
     case RefusalCode::none: fault.text = "refused"; break;
   }
   if (fault.refused > 1)

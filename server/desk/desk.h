@@ -31,8 +31,8 @@ namespace muster {
 
 /// What a desk needs of those around it.
 struct DeskHost {
-  std::function<void()> wake;                              ///< any thread: let there be a flush soon
-  std::function<void(std::chrono::nanoseconds)> wake_in;   ///< owner's thread: the same, later
+  std::function<void()> wake;                              ///< any thread: has the world flush soon
+  std::function<void(std::chrono::nanoseconds)> wake_in;   ///< owner's thread: wakes it after that time
   std::function<std::expected<void, std::string>()> save;  ///< owner's thread
   std::function<std::uint64_t()> durable_sequence;         ///< of the last input that is on the disk; any thread
   /// Owner's thread, between inputs: loads a plugin again (empty: all); what stands in the way. Null: there are none.

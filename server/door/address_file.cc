@@ -9,28 +9,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "messages/json_writer.h"
 #include "server/door/server_error.h"
 
 namespace muster {
-
-std::string json_string(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (code < 0x20) {
-      static constexpr char digits[] = "0123456789abcdef";
-      quoted += "\\u00";
-      quoted += digits[code >> 4];
-      quoted += digits[code & 15];
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + '"';
-}
 
 AddressFile::AddressFile(std::string path, const AddressEntry& entry) : path_(std::move(path)) {
   written_ = "{\n  \"world\": " + json_string(entry.world) + ",\n  \"address\": " + json_string(entry.address) +

@@ -10,7 +10,7 @@ struct AddressEntry {
 };
 
 /// Present from construction to destruction, readable by its owner only, never half written. One that is there already is
-/// replaced: the world's own lock says who may serve it. Removed only if it is still the one written here.
+/// replaced: the world's own lock says which server may serve it. Removed only if it is still the one written here.
 class AddressFile {
  public:
   /// Throws ServerError.
@@ -23,8 +23,5 @@ class AddressFile {
   std::string path_;
   std::string written_;
 };
-
-/// Text as a JSON string, with its quotes.
-std::string json_string(const std::string& text);
 
 }  // namespace muster

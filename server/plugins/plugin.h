@@ -68,7 +68,8 @@ struct MusterPlugin {
   void* (*create)(muster::EntityRegistry* registry, char* error, std::size_t error_bytes);
   /// Ends the handlers and frees the instance. What runtime components it brought are destroyed before or after.
   void (*destroy)(void* instance);
-  /// Fills a world that is new, once in its life; may be null. The same rules for errors: false where it failed.
+  /// Fills a world that is new, once in its life; may be null. Where it fails it returns false and writes a
+  /// sentence into `error`, as create does.
   bool (*begin)(void* instance, muster::EntityRegistry* registry, char* error, std::size_t error_bytes);
 
   /// When the plugin is loaded again: of what hand_over writes.
@@ -180,7 +181,7 @@ constexpr MusterPlugin plugin_of(const char* name, const char* build) noexcept {
   plugin.destroy = &detail::destroy_plugin;
   return plugin;
 }
-/// The same with a function that fills a new world.
+/// A plugin of an install function and of one that fills a new world.
 template <Handlers (*Install)(EntityRegistry&), void (*Begin)(EntityRegistry&)>
 constexpr MusterPlugin plugin_of(const char* name, const char* build) noexcept {
   MusterPlugin plugin = plugin_of<Install>(name, build);

@@ -34,7 +34,7 @@ class Plugins {
   [[nodiscard]] Handlers install(EntityRegistry& registry);
   /// Has each instance of this registry fill a new world. Throws PluginError.
   void begin(EntityRegistry& registry);
-  /// "muster-server 0.1.0, skirmish 2 93ab...": who runs the handlers, for WorldOptions::code.
+  /// "muster-server 0.1.0, skirmish 2 93ab...": the program and builds that run the handlers, for WorldOptions::code.
   std::string code(std::string host) const;
   /// Name and build of each.
   std::vector<std::pair<std::string, std::string>> list() const;

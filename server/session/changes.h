@@ -1,5 +1,5 @@
-// What changed in a registry since the last look. One shadow copy per watched component type, shared by all who watch
-// it; column versions say which chunks to compare at all, rows of those are compared byte by byte.
+// What changed in a registry since the last look. One shadow copy per watched component type, shared by all watches
+// of it; column versions say which chunks to compare at all, rows of those are compared byte by byte.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class Changes {
   /// From now on changes of this component are found; counted. Unknown types are accepted and never change.
   void want(TypeId component);
   void drop(TypeId component);
-  /// The same for who lives, under whom, and with which name.
+  /// From now on it is found which entities live, under which parent and with which name; counted.
   void want_structure();
   void drop_structure();
   bool wanted() const noexcept { return !shadows_.empty() || structure_users_ > 0; }

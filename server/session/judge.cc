@@ -4,21 +4,11 @@
 #include <cstring>
 #include <optional>
 
+#include "schema/kinds.h"
 #include "schema/muster.h"
 
 namespace muster {
 namespace {
-
-const char* right_name(RemoteRight right) {
-  switch (right) {
-    case RemoteRight::none: return "none";
-    case RemoteRight::view: return "view";
-    case RemoteRight::edit: return "edit";
-    case RemoteRight::control: return "control";
-    case RemoteRight::admin: return "admin";
-  }
-  return "unknown";
-}
 
 /// Calls f(component) for every component that a structure message writes or takes away.
 template <class F>
@@ -57,8 +47,8 @@ std::optional<session::Fault> right_fault(const TypeDescriptor& type, session::R
   fault.reason = "no_right";
   fault.text = type.remote == RemoteRight::none
                    ? type.name + " is not written from outside"
-                   : type.name + " needs the right to " + right_name(type.remote) + "; this session has the right to " +
-                         right_name(static_cast<RemoteRight>(role));
+                   : type.name + " needs the right to " + std::string(right_name(type.remote)) +
+                         "; this session has the right to " + std::string(right_name(static_cast<RemoteRight>(role)));
   return fault;
 }
 

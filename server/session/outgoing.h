@@ -2,7 +2,7 @@
 //
 // Two kinds of frames share one queue and keep their order:
 //   control  answers, acknowledgements, faults. Never dropped; a client that lets them pile up loses its session.
-//   data     what watches bring. Whoever has data asks for room first and keeps it, or forgets it, where there is none.
+//   data     what watches bring. A watch asks for room first; where there is none it keeps its data, or forgets it.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,7 @@ namespace muster {
 struct ServerLimits {
   std::uint32_t sessions_max = 1024;  ///< more connections are refused with a Fault
   std::uint32_t frame_bytes_max = 16u << 20;
-  std::uint32_t hello_bytes_max = 4096;      ///< of the first frame, from somebody unknown
+  std::uint32_t hello_bytes_max = 4096;      ///< of the first frame, before a token is accepted
   std::uint32_t watches_max = 64;            ///< per session
   std::uint32_t requests_max = 256;          ///< questions per session; above it the session is not read from
   std::uint32_t rows_max = 10'000;           ///< of one answer

@@ -17,7 +17,7 @@ namespace muster {
 
 class EntityRegistry;
 
-/// Made by Desk::join. The identity never changes; what else is here says who may touch it.
+/// Made by Desk::join. The identity never changes; each other member says from which thread it may be touched.
 struct Session {
   std::uint64_t session_id = 0;  ///< secret between server and client
   std::uint64_t author = 0;
@@ -33,7 +33,7 @@ struct Session {
 
 /// Sends the texts that a value of `type` mentions and this session has not been sent. Owner's thread.
 void send_texts(Session& to, const EntityRegistry& registry, const TypeDescriptor& type, const std::byte* value);
-/// The same for every payload of a batch, row sets included.
+/// Sends the texts that the payloads of a batch mention, row sets included.
 void send_texts(Session& to, const EntityRegistry& registry, const TypeTable& types, BatchView batch);
 
 /// A fault that leaves the session open.

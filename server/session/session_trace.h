@@ -28,7 +28,7 @@ class SessionTrace {
 
   EntityRegistry& registry_;
   std::unique_ptr<Trace> trace_;  // null: nothing is recorded
-  std::uint64_t author_ = 0;      // who asked
+  std::uint64_t author_ = 0;      // of the session that asked
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Who watches what, and what each has still to be told. A watch keeps no values: only which rows to look at again when
+// What sessions watch, and what each watch has still to be told. A watch keeps no values: only which rows to look at again when
 // there is room in its session's queue. So a slow client costs a list of ids and gets the newest values when it is back,
 // and the simulation never waits.
 #pragma once

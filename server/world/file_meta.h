@@ -1,4 +1,4 @@
-// The `meta` table of a world file: which world it is, which moment it holds, who wrote it. Values are text, so that any
+// The `meta` table of a world file: which world it is, which moment it holds, which program wrote it. Values are text, so that any
 // SQL tool shows them; `checksum` covers all others.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace muster {
 
 struct FileMeta {
   std::string world;    ///< 32 hexadecimal digits, drawn when the file was made; what tells one world from another
-  std::string product;  ///< "muster 0.1.0": who wrote last
+  std::string product;  ///< "muster 0.1.0": the program that wrote last
   std::string created;  ///< "2026-11-21T00:45:17Z"
   std::string saved;    ///< likewise, of the last checkpoint
   std::string code;     ///< code identity of the host that wrote the last checkpoint; compared by recovery

@@ -12,7 +12,7 @@
 namespace muster {
 
 /// Lives inside one read transaction of `database`. Bytes are given aligned to 16. After the first error it gives nothing
-/// more; who reads learns of it from finish(), whose verdict comes before the reader's own.
+/// more; the reader learns of it from finish(), whose verdict comes before the reader's own.
 class FileSource : public StateSource {
  public:
   FileSource(Database& database, KeptRows& rows, std::string shown)

@@ -6,16 +6,17 @@ namespace muster {
 
 class EntityRegistry;
 
-/// World::next_frame makes every flush like this, also while it waits or is paused:
+/// World::next_frame makes every flush like this, also while it waits for the next tick:
 ///
 ///     for each visitor: before_flush();   registry.flush();   for each visitor: after_flush(registry);
 ///
-/// and makes one at its beginning, so that what the host pushed since the last frame is seen. Whoever puts a batch into
-/// its lane and then a question into its own queue, and takes that queue in before_flush, answers in after_flush with
-/// the batch applied: a session reads its own writes.
+/// and makes one at its beginning, so that what the host pushed since the last frame is seen. A visitor that takes
+/// its queue of questions in before_flush, and answers them in after_flush, answers each after the batches that were put
+/// into a lane before it: a session reads its own writes.
 ///
 /// World::add_visitor and remove_visitor: owner's thread, not from inside a visit. World::wake(): any thread; a next_frame
-/// that sleeps makes one flush as above and goes on waiting. World::save or commit may be called from after_flush.
+/// that sleeps makes one flush as above and goes on waiting. World::commit and try_commit may be
+/// called from after_flush.
 class FlushVisitor {
  public:
   virtual ~FlushVisitor() = default;

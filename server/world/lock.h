@@ -17,7 +17,7 @@
 
 namespace muster {
 
-/// What the lock file says besides who holds it.
+/// What the lock file says besides its holder.
 struct LockMark {
   std::string world;  ///< 32 hexadecimal digits; empty if none was written
   std::uint64_t checkpoint = 0;

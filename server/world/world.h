@@ -66,7 +66,7 @@ class World {
   /// Saves everything; on the disk when it returns. What was posted and not yet delivered is saved as such. On an error
   /// the file holds the previous commit, the registry is as it was, and a later commit saves everything.
   [[nodiscard]] std::expected<CheckpointReport, WorldError> try_commit();
-  /// The same for hosts that cannot go on without: throws WorldError.
+  /// try_commit for hosts that cannot go on without: throws WorldError.
   CheckpointReport commit();
   /// Sequence of the last input that is on the disk. Any thread.
   std::uint64_t durable_sequence() const noexcept;

@@ -1,8 +1,10 @@
-#include "client/import/utf8.h"
+#include "messages/utf8.h"
 
 #include <catch2/catch.hpp>
 
-using muster::valid_utf8;
+#include "messages/json_writer.h"
+
+using namespace muster;
 
 TEST_CASE("names that are UTF-8 already stay as they are") {
   CHECK(valid_utf8("") == "");
@@ -17,4 +19,23 @@ TEST_CASE("bytes that are no UTF-8 become replacement characters") {
   CHECK(valid_utf8("\xed\xa0\x80").find('\xed') == std::string::npos);      // a surrogate
   CHECK(valid_utf8("\xf4\x90\x80\x80").find('\xf4') == std::string::npos);  // beyond U+10FFFF
   CHECK(valid_utf8("a\nb\x7f") == "a b ");
+}
+
+TEST_CASE("the part of a text that is UTF-8 ends at the first byte that is no character") {
+  const std::string good = "abcdefgh Turm \xc3\xa4 \xf0\x9f\x8f\xb0 abcdefgh";
+  CHECK(utf8_prefix("") == 0);
+  CHECK(utf8_prefix(good) == good.size());
+  for (std::size_t at = 0; at <= 24; ++at) {
+    std::string broken(24, 'a');
+    broken.insert(at, "\xff");
+    CHECK(utf8_prefix(broken) == at);
+  }
+  CHECK(utf8_prefix("abc\xe5\xa1") == 3);
+}
+
+TEST_CASE("JSON is UTF-8 whatever the texts are") {
+  CHECK(json_string("a \"b\" \\ \n\x01") == "\"a \\\"b\\\" \\\\ \\u000a\\u0001\"");
+  CHECK(json_string("T\xfcr \xc3\xa4") == "\"T\xef\xbf\xbdr \xc3\xa4\"");
+  CHECK(JsonWriter().open_object().member("\xff", std::string("\xc3")).close_object().text() ==
+        "{\"\xef\xbf\xbd\": \"\xef\xbf\xbd\"}");
 }

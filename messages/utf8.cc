@@ -1,14 +1,11 @@
-#include "client/import/utf8.h"
+#include "messages/utf8.h"
 
-#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace muster {
-namespace {
 
-/// Bytes of the character that `text` begins with; 0 where it begins with none. Overlong forms, surrogates and numbers
-/// beyond U+10FFFF are none.
-std::size_t character_length(std::string_view text) {
+std::size_t utf8_length(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const std::uint8_t first = byte(0);
   if (first < 0x80) return 1;
@@ -22,13 +19,29 @@ std::size_t character_length(std::string_view text) {
   return length;
 }
 
-}  // namespace
+std::size_t utf8_prefix(std::string_view text) noexcept {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    std::uint64_t eight;  // most texts are ASCII
+    if (text.size() - at >= sizeof eight) {
+      std::memcpy(&eight, text.data() + at, sizeof eight);
+      if ((eight & 0x8080808080808080u) == 0) {
+        at += sizeof eight;
+        continue;
+      }
+    }
+    const std::size_t length = utf8_length(text.substr(at));
+    if (length == 0) break;
+    at += length;
+  }
+  return at;
+}
 
 std::string valid_utf8(std::string_view bytes) {
   std::string result;
   result.reserve(bytes.size());
   while (!bytes.empty()) {
-    const std::size_t length = character_length(bytes);
+    const std::size_t length = utf8_length(bytes);
     const auto first = static_cast<std::uint8_t>(bytes[0]);
     if (length == 0)
       result += "\xef\xbf\xbd";

@@ -1,0 +1,20 @@
+// Texts of a world are UTF-8. Bytes from files and sockets may be anything.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+/// Bytes of the character that `text`, which is not empty, begins with; 0 where it begins with none. Overlong forms,
+/// surrogates and numbers beyond U+10FFFF are none.
+[[nodiscard]] std::size_t utf8_length(std::string_view text) noexcept;
+
+/// How many bytes from the beginning are whole characters: text.size() where all of it is UTF-8.
+[[nodiscard]] std::size_t utf8_prefix(std::string_view text) noexcept;
+
+/// The text with every byte that is no part of a character replaced by U+FFFD, and control characters by spaces.
+[[nodiscard]] std::string valid_utf8(std::string_view bytes);
+
+}  // namespace muster
