@@ -452,14 +452,9 @@ Result<ShownEntity> Client::show(Entity e) {
   for (const Received& received : *frames) {
     if (received.is<session::Shown>()) {
       shown.about = session::read<session::Shown>(received.batch());
-    } else if (received.is<Set>() && received.batch().has_rows()) {
+    } else if (received.is<Set>()) {
       const BatchView batch = received.batch();
-      const std::byte* rows = batch.bytes().data() + sizeof(BatchHeader);
-      std::uint32_t count;
-      std::memcpy(&count, rows, sizeof count);
-      for (std::uint32_t i = 0; i < count; ++i) {
-        RowSetEntry entry;
-        std::memcpy(&entry, rows + 8 + std::size_t{i} * sizeof entry, sizeof entry);
+      for (const RowSetEntry& entry : batch.row_set()) {
         const TypeDescriptor* type = impl_->types.find(entry.type);
         const std::byte* value = batch.payload(0) + entry.offset;
         shown.components.push_back({type, {value, value + type->size}});

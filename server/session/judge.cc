@@ -14,14 +14,7 @@ namespace {
 template <class F>
 void for_each_written(BatchView message, F&& f) {
   if (message.has_rows()) {
-    const std::byte* rows = message.bytes().data() + sizeof(BatchHeader);
-    std::uint32_t count;
-    std::memcpy(&count, rows, sizeof count);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      RowSetEntry entry;
-      std::memcpy(&entry, rows + 8 + std::size_t{i} * sizeof entry, sizeof entry);
-      f(entry.type);
-    }
+    for (const RowSetEntry& entry : message.row_set()) f(entry.type);
     return;
   }
   // All three begin with the component's type id.

@@ -33,13 +33,7 @@ void send_texts(Session& to, const EntityRegistry& registry, const TypeTable& ty
   const std::uint32_t payloads = batch.kind() == BatchKind::shared ? 1 : batch.count();
   if (!message->text_offsets.empty())
     for (std::uint32_t i = 0; i < payloads; ++i) send_texts(to, registry, *message, batch.payload(i));
-  if (!batch.has_rows()) return;
-  const std::byte* rows = batch.bytes().data() + sizeof(BatchHeader);
-  std::uint32_t components;
-  std::memcpy(&components, rows, sizeof components);
-  for (std::uint32_t c = 0; c < components; ++c) {
-    RowSetEntry entry;
-    std::memcpy(&entry, rows + 8 + std::size_t{c} * sizeof entry, sizeof entry);
+  for (const RowSetEntry& entry : batch.row_set()) {
     const TypeDescriptor* component = types.find(entry.type);
     if (!component || component->text_offsets.empty()) continue;
     for (std::uint32_t i = 0; i < payloads; ++i) send_texts(to, registry, *component, batch.payload(i) + entry.offset);
