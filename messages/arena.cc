@@ -12,8 +12,8 @@ constexpr std::size_t spare_large_bytes_max = 64u << 20;
 }  // namespace
 
 Arena::Arena(std::size_t segment_bytes) noexcept : BatchWriter(batch_bytes_max), segment_bytes_(segment_bytes) {
-  must(segment_bytes % 64 == 0 && segment_bytes >= 1024,
-       "an arena's segments are multiples of 64, at least 1024 bytes");
+  require(segment_bytes % 64 == 0 && segment_bytes >= 1024,
+          "an arena's segments are multiples of 64, at least 1024 bytes");
 }
 
 Arena::~Arena() {
@@ -62,7 +62,7 @@ void Arena::leave_segment() noexcept {
 }
 
 void Arena::drop(std::size_t count, Place end) noexcept {
-  must(count <= batches_, "drop of more batches than there are");
+  require(count <= batches_, "drop of more batches than there are");
   if (count == 0) return;
   batches_ -= count;
   while (head_ != end.segment) {

@@ -12,8 +12,8 @@
 #include <cstdint>
 
 #include "messages/batch_writer.h"
-#include "messages/must.h"
 #include "messages/poison.h"
+#include "messages/require.h"
 
 namespace muster {
 
@@ -46,7 +46,7 @@ class Arena final : public BatchWriter {
   }
   /// Releases the oldest batch; the arena must not be empty.
   void pop_front() noexcept {
-    must(batches_ != 0, "pop_front on an empty arena");
+    require(batches_ != 0, "pop_front on an empty arena");
     if (open_ == read_) close();
     std::uint32_t bytes;
     std::memcpy(&bytes, read_, sizeof bytes);

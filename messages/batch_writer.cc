@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "messages/must.h"
+#include "messages/require.h"
 
 namespace muster {
 namespace {
@@ -33,7 +33,7 @@ constexpr std::uint64_t all_parts = subtree_ancestors | subtree_self | subtree_d
   if (open_ != nullptr) at = finish_header(at);
   const std::size_t bytes = run.header_bytes() + up_to_16(body);
   if (static_cast<std::size_t>(end_ - at) < bytes) [[unlikely]] {
-    must(bytes <= batch_bytes_max, "a batch would be larger than 1 GiB");
+    require(bytes <= batch_bytes_max, "a batch would be larger than 1 GiB");
     write_ = at;
     open_ = nullptr;
     open_key_ = 0;
@@ -74,7 +74,7 @@ std::byte* BatchWriter::next_item(const Run& run, std::uint64_t parts) {
   } else {
     at = start(run, parts, bytes);
     if (parts != 0) {
-      must(parts <= all_parts, "unknown bits in a mask of SubtreeParts");
+      require(parts <= all_parts, "unknown bits in a mask of SubtreeParts");
       store(open_ + offsetof(BatchHeader, argument), parts);
     }
   }
@@ -86,7 +86,7 @@ std::byte* BatchWriter::next_item(const Run& run, std::span<const RowSetEntry> r
   const std::uint32_t bytes = run.item_bytes();
   std::byte* at = nullptr;
   if (open_key_ == run.key() && open_rows_are(rows)) {
-    must(open_header().payload_bytes == run.header.payload_bytes, "one message type was given with two sizes");
+    require(open_header().payload_bytes == run.header.payload_bytes, "one message type was given with two sizes");
     if (room() >= bytes || grow_open(bytes)) at = write_;
   }
   if (at == nullptr) {
@@ -122,7 +122,7 @@ std::byte* BatchWriter::shared_item(PayloadShape shape, std::span<const Entity> 
 
 std::byte* BatchWriter::begin_shared(PayloadShape shape, std::size_t count, std::span<const RowSetEntry> rows,
                                      bool has_rows, Entity*& targets) {
-  must(count <= batch_bytes_max / 8, "a shared message has too many targets");
+  require(count <= batch_bytes_max / 8, "a shared message has too many targets");
   const Run run(BatchKind::shared, shape, causes_, has_rows, rows.size());
   const std::size_t head = run.payload_offset() + up_to_16(shape.bytes);
   std::byte* const at = start(run, 0, head + count * sizeof(Entity));
@@ -137,8 +137,8 @@ std::byte* BatchWriter::begin_shared(PayloadShape shape, std::size_t count, std:
 }
 
 void BatchWriter::append_table(TypeId type, Entity target, std::span<const std::byte> table, std::uint64_t parts) {
-  must(parts <= all_parts, "unknown bits in a mask of SubtreeParts");
-  must(table.size() <= batch_bytes_max, "a table is larger than 1 GiB");
+  require(parts <= all_parts, "unknown bits in a mask of SubtreeParts");
+  require(table.size() <= batch_bytes_max, "a table is larger than 1 GiB");
   const Run run(BatchKind::table, type, causes_);
   const std::size_t offset = run.payload_offset();
   const std::size_t bytes = offset + up_to_16(table.size());
@@ -158,7 +158,7 @@ void BatchWriter::append_table(TypeId type, Entity target, std::span<const std::
 }
 
 void BatchWriter::append_timed(std::uint64_t due, std::uint64_t timer, BatchView inner) {
-  must(inner.kind() != BatchKind::timed, "a timed batch inside a timed batch");
+  require(inner.kind() != BatchKind::timed, "a timed batch inside a timed batch");
   const std::span<const std::byte> bytes = inner.bytes();
   write_ = start(Run(BatchKind::timed, inner.type(), false), 0, 16 + bytes.size());
   store(open_ + offsetof(BatchHeader, argument), due);

@@ -12,7 +12,7 @@
 #include <span>
 
 #include "messages/batch.h"
-#include "messages/must.h"
+#include "messages/require.h"
 #include "messages/row_set.h"
 
 namespace muster {
@@ -382,7 +382,7 @@ class BatchWriter {
       write_ = at + open_header().item_bytes;
     else
       at = next_item(Run(Kind, shape, causes_, false, 0), parts);
-    must(open_header().payload_bytes == shape.bytes, "one message type was given with two sizes");
+    require(open_header().payload_bytes == shape.bytes, "one message type was given with two sizes");
     return fill<Kind>(at, target);
   }
 

@@ -1,16 +1,16 @@
 #include "messages/row_set.h"
 
-#include "messages/must.h"
+#include "messages/require.h"
 
 namespace muster {
 
 RowSet::RowSet(PayloadShape message, std::span<const PayloadShape> components) : shape_(message) {
-  must(components.size() <= row_set_components_max, "a row set holds at most 505 components");
+  require(components.size() <= row_set_components_max, "a row set holds at most 505 components");
   std::vector<PayloadShape> sorted(components.begin(), components.end());
   std::ranges::sort(sorted, {}, &PayloadShape::type);
   entries_.reserve(sorted.size());
   for (const PayloadShape& component : sorted) {
-    must(entries_.empty() || entries_.back().type != component.type, "a row set names a component twice");
+    require(entries_.empty() || entries_.back().type != component.type, "a row set names a component twice");
     const std::uint32_t at = round_up(shape_.bytes, component.align);
     entries_.push_back({component.type, at});
     shape_.bytes = at + component.bytes;

@@ -28,20 +28,20 @@ void components() {
   registry.remove<Burning>(orc);
   registry.rename(sword, "axe");
 
-  must(registry.get<Health>(orc).value == 30);   // it must be there
-  must(registry.find<Armor>(sword) == nullptr);  // it may be missing
-  must(registry.find_path("/orc/axe") == sword);
-  must(registry.parent(sword) == orc);
-  registry.each<const Position>([&](Entity e, const Position& at) { must(e == orc || at.x == 0.5f); });
+  require(registry.get<Health>(orc).value == 30);   // it must be there
+  require(registry.find<Armor>(sword) == nullptr);  // it may be missing
+  require(registry.find_path("/orc/axe") == sword);
+  require(registry.parent(sword) == orc);
+  registry.each<const Position>([&](Entity e, const Position& at) { require(e == orc || at.x == 0.5f); });
 
   registry.destroy(orc);  // and everything below it
-  must(!registry.alive(sword));
+  require(!registry.alive(sword));
   // guide: end
 
   // guide: runtime values
   registry.add_runtime_type<Voice>([](Voice& voice, Entity) { voice.sound = std::make_unique<int>(0); });
   const Entity bell = registry.create("bell", muster::Has<Voice>{});
-  must(registry.find<Voice>(bell) != nullptr);
+  require(registry.find<Voice>(bell) != nullptr);
   // guide: end
 }
 

@@ -9,7 +9,7 @@
 namespace guide {
 
 /// Stops the program where something does not hold.
-inline void must(bool holds, std::source_location at = std::source_location::current()) {
+inline void require(bool holds, std::source_location at = std::source_location::current()) {
   if (holds) return;
   std::fprintf(stderr, "%s:%u: this does not hold\n", at.file_name(), static_cast<unsigned>(at.line()));
   std::exit(1);

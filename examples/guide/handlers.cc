@@ -90,17 +90,17 @@ void handlers() {
   // guide: what happens
   const Entity knight = registry.create("knight", Health{}, Armor{});
   registry.push(knight, Damage{.amount = 10});
-  must(registry.get<Health>(knight).value == 95);  // the armor came first
+  require(registry.get<Health>(knight).value == 95);  // the armor came first
   registry.push(Invade{.orcs = 2});
   registry.push(registry.find_path("/orc~2"), Damage{.amount = 30});
-  must(registry.find_path("/orc") && !registry.find_path("/orc~2"));
+  require(registry.find_path("/orc") && !registry.find_path("/orc~2"));
   // guide: end
 
   const Entity page = registry.create("page", Soldier{.leader = knight}, Position{}, Velocity{});
   registry.set(knight, Position{.x = 6}, Burning{});
   registry.push(muster::Update{.dt = 0.5f});
-  must(registry.get<Position>(page).x == 3);
-  must(registry.get<Health>(knight).value == 94.5f);
+  require(registry.get<Position>(page).x == 3);
+  require(registry.get<Health>(knight).value == 94.5f);
 
   // guide: changes
   std::string seen;
@@ -117,13 +117,13 @@ void handlers() {
   const Entity squire = registry.create("squire", Health{}, Armor{});
   registry.push(squire, Damage{.amount = 50});
   registry.destroy(squire);
-  must(seen == "+squire 75 -squire ");
+  require(seen == "+squire 75 -squire ");
   // guide: end
 
   // guide: switching off
   registry.enable_handler("guide.wear_armor", false);  // a message: journalled, and saved with the world
   registry.push(knight, Damage{.amount = 4.5f});
-  must(registry.get<Health>(knight).value == 90);
+  require(registry.get<Health>(knight).value == 90);
   // guide: end
 
   // guide: consume
@@ -133,20 +133,20 @@ void handlers() {
                                          },
                                          {.priority = -1});
   registry.push(knight, Damage{.amount = 1000});
-  must(registry.get<Health>(knight).value == 90);
+  require(registry.get<Health>(knight).value == 90);
   // guide: end
 
   // guide: several workers
   muster::ThreadPool workers(4);    // or an Executor of your own, over your job system
   registry.set_executor(&workers);  // passes are spread over them from now on
   registry.push(muster::Update{.dt = 0.5f});
-  must(registry.get<Health>(knight).value == 89.5f);  // what one worker would have come to
+  require(registry.get<Health>(knight).value == 89.5f);  // what one worker would have come to
 
   const muster::TypeId update = muster::TypeTraits<muster::Update>::id;
-  must(registry.why_apart(update, "guide.burn", "guide.follow") ==
-       "\"guide.burn\" and \"guide.follow\" do not overlap:\n"
-       "  \"guide.burn\" writes guide.Health, which \"guide.follow\" reads of its nearest ancestor\n"
-       "  \"guide.burn\" runs first: its name comes first\n");
+  require(registry.why_apart(update, "guide.burn", "guide.follow") ==
+          "\"guide.burn\" and \"guide.follow\" do not overlap:\n"
+          "  \"guide.burn\" writes guide.Health, which \"guide.follow\" reads of its nearest ancestor\n"
+          "  \"guide.burn\" runs first: its name comes first\n");
   registry.set_executor(nullptr);  // before they go
   // guide: end
 }

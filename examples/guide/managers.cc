@@ -74,9 +74,9 @@ void managers() {
   const muster::Entity orc = registry.create("orc");
   registry.push(orc, Score{.points = 5});
   registry.push(orc, Score{.points = 2});
-  must(scores.of(orc) == 7);
+  require(scores.of(orc) == 7);
   registry.destroy(orc);
-  must(scores.of(orc) == 0);
+  require(scores.of(orc) == 0);
   // guide: end
 }
 

@@ -20,12 +20,12 @@ void messages() {
   const Entity orc = registry.create("orc", Health{}), troll = registry.create_under(orc, "troll", Health{});
   // guide: push
   const muster::Receipt receipt = registry.push(orc, Damage{.amount = 7});  // handled when push returns
-  must(receipt.handled == 1 && registry.get<Health>(orc).value == 93);
+  require(receipt.handled == 1 && registry.get<Health>(orc).value == 93);
 
   registry.post(orc, Damage{.amount = 3});  // waits for the next push, flush or advance
-  must(registry.get<Health>(orc).value == 93);
+  require(registry.get<Health>(orc).value == 93);
   registry.flush();
-  must(registry.get<Health>(orc).value == 90);
+  require(registry.get<Health>(orc).value == 90);
   // guide: end
 
   // guide: targets
@@ -33,16 +33,16 @@ void messages() {
   registry.push(std::span<const Entity>(both), Damage{.amount = 1});             // one payload for several
   registry.push_subtree(orc, muster::subtree_descendants, Damage{.amount = 1});  // for everything below
   registry.push(Damage{.amount = 1});                                            // a pass: for everyone who matches
-  must(registry.get<Health>(orc).value == 88 && registry.get<Health>(troll).value == 97);
+  require(registry.get<Health>(orc).value == 88 && registry.get<Health>(troll).value == 97);
   // guide: end
 
   // guide: timers
   const muster::TimerId bomb = registry.post_at(registry.now_ns() + 2'000'000'000, orc, Damage{.amount = 50});
   registry.advance(1'000'000'000);  // the clock moves only here: a World does it with every tick
-  must(registry.get<Health>(orc).value == 88);
+  require(registry.get<Health>(orc).value == 88);
   registry.advance(1'000'000'000);
-  must(registry.get<Health>(orc).value == 38);
-  must(registry.cancel(bomb).handled == 1);  // too late; nothing happens
+  require(registry.get<Health>(orc).value == 38);
+  require(registry.cancel(bomb).handled == 1);  // too late; nothing happens
   // guide: end
 
   // guide: tables
@@ -51,12 +51,12 @@ void messages() {
     heard += std::string(registry.name(self)) + ": " + std::string(speech.text()) + "; ";
   });
   registry.push(orc, Speech{.text = "halt"});
-  must(heard == "orc: halt; ");
+  require(heard == "orc: halt; ");
   // guide: end
 
   // guide: dead
   registry.destroy(troll);
-  must(registry.push(troll, Damage{}).dead == 1);  // counted, not an error: an id is a weak reference
+  require(registry.push(troll, Damage{}).dead == 1);  // counted, not an error: an id is a weak reference
   // guide: end
 }
 

@@ -32,8 +32,8 @@ void templates() {
   const Entity alpha = registry.spawn("squad", {.parent = camp, .name = "alpha"});
   registry.spawn("squad", {.name = "beta", .count = 10}, Health{.value = 7});  // ten; the roots get this Health
   // guide: end
-  must(registry.get<Soldier>(registry.find_path("/camp/alpha/left")).leader == alpha);
-  must(registry.get<Health>(registry.find_path("/beta~10")).value == 7);
+  require(registry.get<Soldier>(registry.find_path("/camp/alpha/left")).leader == alpha);
+  require(registry.get<Health>(registry.find_path("/beta~10")).value == 7);
 
   // guide: other sources
   TemplateTree copy = TemplateTree::of(registry, alpha, "copy");  // a living tree; references inside stay inside
@@ -46,20 +46,20 @@ void templates() {
   std::ifstream file(GUIDE_FOLDER "/squad.json");
   const std::string text(std::istreambuf_iterator<char>(file), {});
   const auto names = muster::define_templates(registry, text, "squad.json");
-  must(names.has_value());  // otherwise names.error().text() has file, line and node
+  require(names.has_value());  // otherwise names.error().text() has file, line and node
   const Entity patrol = registry.spawn("guide.patrol", {.name = "patrol"});
   // guide: end
-  must(said == "charge!");
-  must(registry.get<Health>(patrol).value == 80 && !registry.has<Armor>(patrol));
-  must(registry.get<Position>(patrol).y == 2);
-  must(registry.find_path("/patrol/scout/bag") && !registry.find_path("/patrol/bag"));
-  must(!registry.has<Position>(registry.find_path("/patrol/scout/bag")));
+  require(said == "charge!");
+  require(registry.get<Health>(patrol).value == 80 && !registry.has<Armor>(patrol));
+  require(registry.get<Position>(patrol).y == 2);
+  require(registry.find_path("/patrol/scout/bag") && !registry.find_path("/patrol/bag"));
+  require(!registry.has<Position>(registry.find_path("/patrol/scout/bag")));
 
   // guide: merging
   registry.merge(alpha, "guide.patrol");
-  must(registry.find_path("/camp/alpha/scout/bag") && registry.find_path("/camp/alpha/left"));
+  require(registry.find_path("/camp/alpha/scout/bag") && registry.find_path("/camp/alpha/left"));
   // guide: end
-  must(loudest == 5);
+  require(loudest == 5);
 }
 
 }  // namespace guide

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "messages/require.h"
 #include "registry/handlers/handler_table.h"
-#include "registry/storage/fatal.h"
 #include "schema/hash.h"
 
 namespace muster {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <ranges>
 
+#include "messages/require.h"
 #include "registry/handlers/builtin_messages.h"
-#include "registry/storage/fatal.h"
 
 namespace muster {
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "messages/require.h"
 #include "registry/handlers/types_known.h"
-#include "registry/storage/fatal.h"
 
 namespace muster {
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include "registry/storage/fatal.h"
+#include "messages/require.h"
 #include "registry/storage/growing_array.h"
 #include "registry/storage/ring_queue.h"
 #include "schema/builtin.h"

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "registry/storage/fatal.h"
+#include "messages/require.h"
 #include "schema/hash.h"
 #include "schema/muster.h"
 

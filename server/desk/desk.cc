@@ -85,11 +85,11 @@ void Desk::learn_types() {
   if (types_ && schemas.size() == schemas_known_) return;
   // Sessions read a table of their own: the registry's may grow while they judge.
   auto made = std::make_shared<TypeTable>();
-  const auto must = [](const std::expected<void, SchemaError>& added) {
+  const auto add = [](const std::expected<void, SchemaError>& added) {
     require(added.has_value(), "Desk: a schema the registry accepted does not fit the session's");
   };
-  must(made->add<session::Ack>());
-  for (const auto& schema : schemas) must(made->add_schema(schema));
+  add(made->add<session::Ack>());
+  for (const auto& schema : schemas) add(made->add_schema(schema));
   std::vector<std::shared_ptr<Session>> present;
   const std::size_t known = schemas_known_;
   const bool first = types_ == nullptr;
