@@ -52,7 +52,8 @@ struct ModelError {
 ///     named "light" or "camera" that carries the difference, so that both look along -Z;
 ///   - a transform with shear, which position, rotation and scale cannot express, keeps its position, first axis and
 ///     mirroring, is otherwise the nearest upright one, and is named in the warnings.
-/// A file that is missing, broken, or of an unknown format is an error; it never crashes, whatever the bytes.
+/// A file that is missing, broken, of an unknown format, or without anything in it is an error. A reader is asked only where it
+/// fits the file's suffix or its first bytes.
 [[nodiscard]] std::expected<ImportedModel, ModelError> read_model(const std::filesystem::path& file);
 
 }  // namespace muster

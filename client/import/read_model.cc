@@ -1,20 +1,20 @@
 #include <assimp/commonMetaData.h>
 #include <assimp/config.h>
+#include <assimp/importerdesc.h>
 #include <assimp/scene.h>
 
+#include <assimp/BaseImporter.h>
 #include <algorithm>
-#include <array>
 #include <assimp/Importer.hpp>
 #include <cmath>
-#include <cstring>
 #include <exception>
-#include <fstream>
+#include <memory>
 #include <string_view>
-#include <system_error>
 #include <unordered_map>
 #include <utility>
 
 #include "client/import/decompose.h"
+#include "client/import/file_kind.h"
 #include "client/import/model.h"
 #include "messages/utf8.h"
 
@@ -239,26 +239,22 @@ class Reader {
   ImportedModel model_;
 };
 
-/// What can be said of a file without Assimp, which calls most of this "unable to open", or does not notice. Empty: nothing.
-std::string unfit(const std::filesystem::path& file) {
-  std::error_code error;
-  const auto status = std::filesystem::status(file, error);
-  if (status.type() == std::filesystem::file_type::not_found) return "there is no such file";
-  if (error) return error.message();
-  if (std::filesystem::is_directory(status)) return "it is a folder, not a model file";
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return "it cannot be opened for reading";
-  std::array<unsigned char, 12> head{};
-  in.read(reinterpret_cast<char*>(head.data()), head.size());
-  if (in.gcount() == 0) return "the file is empty";
-  if (in.gcount() == head.size() && std::memcmp(head.data(), "glTF", 4) == 0) {
-    const std::uint64_t said = head[8] | head[9] << 8 | head[10] << 16 | std::uint64_t{head[11]} << 24;
-    const std::uint64_t there = std::filesystem::file_size(file, error);
-    if (!error && there < said)
-      return "the file is cut off: its header says " + std::to_string(said) + " bytes, and it has " +
-             std::to_string(there);
+/// Takes away the readers that fit neither the file's suffix nor its first bytes.
+void keep_fitting_readers(Assimp::Importer& importer, const FileKind& kind) {
+  for (std::size_t i = importer.GetImporterCount(); i-- > 0;) {
+    const aiImporterDesc* description = importer.GetImporterInfo(i);
+    if (description && description->mFileExtensions && reader_fits(description->mFileExtensions, kind)) continue;
+    const std::unique_ptr<Assimp::BaseImporter> reader(importer.GetImporter(i));  // belongs to who takes it away
+    importer.UnregisterLoader(reader.get());
   }
-  return {};
+}
+
+/// Whether a model is its reader's own root and nothing else.
+bool brings_nothing(const ImportedModel& model) {
+  const ImportedEntity& root = model.entities.front();
+  const scene::Vec3 scale = root.transform.scale;
+  return model.entities.size() == 1 && !root.mesh && !root.light && !root.camera && is_identity(root.transform) &&
+         scale.x == 1 && scale.y == 1 && scale.z == 1;
 }
 
 }  // namespace
@@ -271,10 +267,13 @@ std::expected<ImportedModel, ModelError> read_model(const std::filesystem::path&
   try {
     Assimp::Importer importer;
     importer.SetPropertyBool(AI_CONFIG_IMPORT_FBX_PRESERVE_PIVOTS, false);
+    keep_fitting_readers(importer, kind_of(file));
     const aiScene* scene = importer.ReadFile(file.string(), 0);
     if (!scene) return failed(valid_utf8(importer.GetErrorString()));
     if (!scene->mRootNode) return failed("it holds no node");
-    return Reader(*scene).read();
+    ImportedModel model = Reader(*scene).read();
+    if (brings_nothing(model)) return failed("it holds nothing: no node but its root, no mesh, light or camera");
+    return model;
   } catch (const std::exception& exception) {
     return failed(std::string("its reader failed: ") + exception.what());
   }

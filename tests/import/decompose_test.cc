@@ -5,6 +5,8 @@
 #include <limits>
 #include <random>
 
+#include "tests/support/seeds.h"
+
 using namespace muster;
 
 namespace {
@@ -29,23 +31,24 @@ scene::Transform transform(std::array<float, 3> position, std::array<float, 4> r
 
 }  // namespace
 
-TEST_CASE("a matrix made of position, rotation and scale comes apart into what makes it again") {
-  const unsigned seed = std::random_device{}();
-  INFO("seed " << seed);
-  std::mt19937 random(seed);
-  std::normal_distribution<float> any;
-  std::uniform_real_distribution<float> exponent(-2, 2);
-  for (int i = 0; i < 2000; ++i) {
-    // Any sign of each factor: all eight ways to mirror.
-    const auto factor = [&] { return std::copysign(std::pow(10.f, exponent(random)), any(random)); };
-    const auto made = transform({any(random) * 100, any(random) * 100, any(random) * 100},
-                                {any(random), any(random), any(random), any(random)}, {factor(), factor(), factor()});
-    const Matrix matrix = compose(made);
-    const Decomposed apart = decompose(matrix);
-    CHECK(apart.finite);
-    CHECK(apart.error < 1e-6);
-    CHECK(difference(compose(apart.transform), matrix) < 1e-4);
-    CHECK(apart.transform.rotation.w >= 0);
+TEST_CASE("a matrix made of position, rotation and scale comes apart into what makes it again", "[random]") {
+  for (const std::uint64_t seed : test::seeds("matrices", 1, 300)) {
+    INFO("seed " << seed);
+    std::mt19937 random(static_cast<std::uint32_t>(seed));
+    std::normal_distribution<float> any;
+    std::uniform_real_distribution<float> exponent(-2, 2);
+    for (int i = 0; i < 2000; ++i) {
+      // Any sign of each factor: all eight ways to mirror.
+      const auto factor = [&] { return std::copysign(std::pow(10.f, exponent(random)), any(random)); };
+      const auto made = transform({any(random) * 100, any(random) * 100, any(random) * 100},
+                                  {any(random), any(random), any(random), any(random)}, {factor(), factor(), factor()});
+      const Matrix matrix = compose(made);
+      const Decomposed apart = decompose(matrix);
+      CHECK(apart.finite);
+      CHECK(apart.error < 1e-6);
+      CHECK(difference(compose(apart.transform), matrix) < 1e-4);
+      CHECK(apart.transform.rotation.w >= 0);
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/registry/death.h"
+#include "tests/support/seeds.h"
 
 using namespace muster;
 
@@ -50,44 +51,45 @@ struct ByTheRule {
 
 }  // namespace
 
-TEST_CASE("the id allocator gives the same ids as the rule says, for random programs") {
-  const std::uint64_t seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
-  EntityAllocator<DirectoryLayout> allocator;
-  ByTheRule rule;
-  std::vector<Entity> alive, dead;
-  std::set<Entity> ever;
-  for (int step = 0; step < 60'000; ++step) {
-    // Phases of growth and of decline, so that the FIFO fills beyond its rest and drains again.
-    const bool grow = (step / 5000) % 2 == 0 ? random() % 3 != 0 : random() % 3 == 0;
-    if (grow || alive.empty()) {
-      const Entity peeked = allocator.peek();
-      const Entity e = allocator.create();
-      REQUIRE(e == peeked);
-      REQUIRE(e == rule.create());
-      REQUIRE(e.generation >= 1);
-      REQUIRE(ever.insert(e).second);
-      alive.push_back(e);
-    } else {
-      std::swap(alive[random() % alive.size()], alive.back());
-      const Entity e = alive.back();
-      alive.pop_back();
-      REQUIRE(allocator.current(e));
-      REQUIRE(allocator.release(e));
-      REQUIRE(rule.release(e));
-      dead.push_back(e);
+TEST_CASE("the id allocator gives the same ids as the rule says, for random programs", "[random]") {
+  for (const std::uint64_t seed : test::seeds("ids", 1, 200)) {
+    CAPTURE(seed);
+    std::mt19937_64 random(seed);
+    EntityAllocator<DirectoryLayout> allocator;
+    ByTheRule rule;
+    std::vector<Entity> alive, dead;
+    std::set<Entity> ever;
+    for (int step = 0; step < 60'000; ++step) {
+      // Phases of growth and of decline, so that the FIFO fills beyond its rest and drains again.
+      const bool grow = (step / 5000) % 2 == 0 ? random() % 3 != 0 : random() % 3 == 0;
+      if (grow || alive.empty()) {
+        const Entity peeked = allocator.peek();
+        const Entity e = allocator.create();
+        REQUIRE(e == peeked);
+        REQUIRE(e == rule.create());
+        REQUIRE(e.generation >= 1);
+        REQUIRE(ever.insert(e).second);
+        alive.push_back(e);
+      } else {
+        std::swap(alive[random() % alive.size()], alive.back());
+        const Entity e = alive.back();
+        alive.pop_back();
+        REQUIRE(allocator.current(e));
+        REQUIRE(allocator.release(e));
+        REQUIRE(rule.release(e));
+        dead.push_back(e);
+      }
+      if (!dead.empty()) {
+        const Entity stale = dead[random() % dead.size()];
+        REQUIRE_FALSE(allocator.current(stale));
+        REQUIRE_FALSE(allocator.release(stale));
+      }
     }
-    if (!dead.empty()) {
-      const Entity stale = dead[random() % dead.size()];
-      REQUIRE_FALSE(allocator.current(stale));
-      REQUIRE_FALSE(allocator.release(stale));
-    }
+    for (const Entity e : alive) REQUIRE(allocator.current(e));
+    CHECK(allocator.free_queue().size() == rule.free.size());
+    CHECK(allocator.indices() == rule.generations.size());
+    CHECK_FALSE(allocator.current({0, 0}));
   }
-  for (const Entity e : alive) REQUIRE(allocator.current(e));
-  CHECK(allocator.free_queue().size() == rule.free.size());
-  CHECK(allocator.indices() == rule.generations.size());
-  CHECK_FALSE(allocator.current({0, 0}));
 }
 
 TEST_CASE("an index is reused only while the FIFO holds more than 1024 free ones, the oldest first") {
