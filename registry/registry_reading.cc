@@ -1,4 +1,6 @@
 // The parts of EntityRegistry that read: texts, types, the hierarchy, names and paths, clock and counters.
+#include <ranges>
+
 #include "registry/registry_impl.h"
 
 namespace muster {
@@ -49,11 +51,13 @@ Entity EntityRegistry::find_path(std::string_view path) const {
 }
 
 std::string EntityRegistry::path(Entity e) const {
+  std::vector<Entity> steps;
+  for (; alive(e); e = parent(e)) steps.push_back(e);
   std::string path;
-  for (; alive(e); e = parent(e)) {
-    const std::string_view name = this->name(e);
-    path.insert(0, '/' + (name.empty() ? '#' + std::to_string(e.index) + ':' + std::to_string(e.generation)
-                                       : escape_name(name)));
+  for (const Entity step : std::views::reverse(steps)) {
+    const std::string_view name = this->name(step);
+    path += '/';
+    path += name.empty() ? '#' + std::to_string(step.index) + ':' + std::to_string(step.generation) : escape_name(name);
   }
   return path;
 }

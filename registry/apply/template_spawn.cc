@@ -2,6 +2,7 @@
 // so that a refusal leaves nothing behind.
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "messages/batch_builder.h"
@@ -80,14 +81,13 @@ void Structure::plan_spawn(TemplateTable::Entry& entry, bool named, const RowSet
 void Structure::plan_blocks(TemplateTable::Entry& entry) {
   const Template& what = *entry.what;
   entry.links.resize(what.size());
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> blocks;  // by depth and archetype number
   for (std::uint32_t i = 1; i < what.size(); ++i) {
     Archetype* const archetype = entry.plans[i].archetype;
     const std::uint32_t depth = what.nodes()[i].depth;
-    const auto fits = [&](const TemplateTable::Block& b) { return b.archetype == archetype && b.depth == depth; };
-    auto block = std::ranges::find_if(entry.blocks, fits);
-    if (block == entry.blocks.end())
-      block = entry.blocks.insert(block, {.archetype = archetype, .depth = depth, .nodes = {}, .columns = {}});
-    block->nodes.push_back({i, what.nodes()[i].parent});
+    const auto [block, fresh] = blocks.try_emplace({depth, archetype->number}, entry.blocks.size());
+    if (fresh) entry.blocks.push_back({.archetype = archetype, .depth = depth, .nodes = {}, .columns = {}});
+    entry.blocks[block->second].nodes.push_back({i, what.nodes()[i].parent});
     entry.patched = entry.patched || !entry.plans[i].patches.empty();
     Links& above = entry.links[what.nodes()[i].parent];
     entry.links[i].previous = above.last_child;

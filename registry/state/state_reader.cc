@@ -2,6 +2,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "messages/verifier.h"
@@ -164,8 +165,7 @@ class StateReader {
       if (!expect(types.empty() || types.back() < id, "component types are out of order")) return;
       types.push_back(id);
     }
-    for (const auto& other : r_.storage.archetypes())
-      if (other && !expect(other->types != types, "two archetypes are equal")) return;
+    if (!expect(archetypes_.insert(types).second, "two archetypes are equal")) return;
     r_.storage.restore_archetype(static_cast<std::uint32_t>(key.key), types);
   }
   void chunk(const StateKey& key, std::span<const std::byte> bytes) {
@@ -412,6 +412,7 @@ class StateReader {
   GrowingArray<DirectoryEntry> slots_;
   RingQueue<std::uint32_t> free_;
   std::uint64_t alive_ = 0;
+  std::set<std::vector<TypeId>> archetypes_;  // as they came
   std::map<std::uint64_t, Pending> waiting_;
   std::vector<Block> aligned_;
 };

@@ -17,6 +17,17 @@ std::uint32_t chunk_capacity(const Archetype& archetype, std::uint32_t place) no
   return std::clamp(budget / archetype.row_bytes & ~7u, 8u, chunk_rows_max);
 }
 
+Group& Archetype::need_group(std::uint32_t depth) {
+  if (depth < groups.size()) return groups[depth];
+  if (depth >= groups.capacity()) {
+    groups.reserve(std::max(std::size_t{depth} + 1, groups.capacity() * 2));
+    for (Group& moved : groups)
+      for (Chunk* chunk : moved.chunks) chunk->group = &moved;
+  }
+  groups.resize(std::size_t{depth} + 1);
+  return groups[depth];
+}
+
 Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity) {
   const auto slots = static_cast<std::uint32_t>(archetype.slot_types.size());
   const auto column_bytes = [&](std::uint32_t slot) -> std::uint32_t {

@@ -89,6 +89,10 @@ struct Archetype {
     return sum;
   }
 
+  /// The group of a depth, made where it is not there yet. Groups move where their list grows, which is seldom: making
+  /// one at every depth costs as much per depth, however deep.
+  Group& need_group(std::uint32_t depth);
+
   /// Whether rows are bytes: no runtime components.
   bool plain() const noexcept { return pod_slots == slot_types.size(); }
   /// The slot of a type; no_column where it is absent or a tag.

@@ -294,13 +294,8 @@ void Storage::first_touch_all(Chunk& chunk) {
 }
 
 Chunk& Storage::new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::uint64_t uid) {
-  if (archetype.groups.size() <= depth) {
-    archetype.groups.resize(depth + 1);
-    for (Group& moved : archetype.groups)
-      for (Chunk* chunk : moved.chunks) chunk->group = &moved;
-  }
   depths_ = std::max(depths_, depth + 1);
-  Group& group = archetype.groups[depth];
+  Group& group = archetype.need_group(depth);
   Chunk* chunk = pool_.make(archetype, depth, capacity);
   chunk->group = &group;
   chunk->uid = uid;

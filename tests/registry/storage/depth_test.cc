@@ -1,0 +1,71 @@
+// What a hierarchy costs per entity must not grow with its depth; counted, not timed.
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "registry/entity_registry.h"
+#include "registry/templates/template_tree.h"
+#include "tests/registry/game.h"
+
+using namespace muster;
+
+TEST_CASE("a group at every depth moves the others only when their list grows to twice its length") {
+  constexpr std::uint32_t depths = 20'000;
+  Archetype archetype;
+  std::vector<Chunk> chunks(depths);
+  Group elsewhere;
+  std::uint32_t moves = 0;
+  for (std::uint32_t depth = 0; depth < depths; ++depth) {
+    // A chunk that belongs to nobody is looked at only where all groups are gone through.
+    if (depth > 0) chunks[0].group = &elsewhere;
+    Group& group = archetype.need_group(depth);
+    REQUIRE(&group == &archetype.groups[depth]);
+    REQUIRE(archetype.groups.size() == depth + 1);
+    group.chunks.push_back(&chunks[depth]);
+    chunks[depth].group = &group;
+    if (depth > 0 && chunks[0].group != &elsewhere) {
+      ++moves;
+      for (std::uint32_t i = 0; i <= depth; ++i) REQUIRE(chunks[i].group == &archetype.groups[i]);
+    }
+    chunks[0].group = archetype.groups.data();
+    REQUIRE(&archetype.need_group(depth / 2) == &archetype.groups[depth / 2]);
+  }
+  CHECK(moves <= 15);  // 2^15 > depths
+}
+
+TEST_CASE("what is far below all others has its path, its row and its place after all of them moved") {
+  EntityRegistry registry;
+  constexpr int depths = 3000;
+  std::vector<Entity> line;
+  std::string path;
+  for (int i = 0; i < depths; ++i) {
+    const std::string name = i % 3 == 0 ? std::string() : "n/" + std::to_string(i);
+    line.push_back(registry.create_under(line.empty() ? Entity{} : line.back(), name, game::Health{.value = float(i)}));
+    path += name.empty() ? "/#" + std::to_string(line.back().index) + ":" + std::to_string(line.back().generation)
+                         : "/n\\/" + std::to_string(i);
+    if (i == 0 || i == 1 || i == 700 || i == depths - 1) CHECK(registry.path(line.back()) == path);
+  }
+  for (int i = 0; i < depths; ++i) {
+    REQUIRE(registry.get<game::Health>(line[static_cast<std::size_t>(i)]).value == float(i));
+    REQUIRE(registry.parent(line[static_cast<std::size_t>(i)]) ==
+            (i ? line[static_cast<std::size_t>(i) - 1] : Entity{}));
+  }
+  registry.destroy(line[10]);
+  CHECK(registry.entity_count() == 10);
+}
+
+TEST_CASE("a template as deep as it has nodes spawns as blocks of its own depth each") {
+  EntityRegistry registry;
+  TemplateTree tree("deep");
+  TemplateTree::Node* at = &tree.root();
+  constexpr int depths = 500;
+  for (int i = 1; i < depths; ++i) at = &tree.add_child(*at, i % 2 ? "a" : "");
+  REQUIRE(registry.define(tree).refused == 0);
+  for (int trees = 0; trees < 3; ++trees) {
+    std::vector<Entity> ids;
+    registry.spawn("deep", {.ids = &ids});
+    REQUIRE(ids.size() == depths);
+    for (std::size_t i = 1; i < depths; ++i) REQUIRE(registry.parent(ids[i]) == ids[i - 1]);
+  }
+  CHECK(registry.entity_count() == 3 * depths);
+}
