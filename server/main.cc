@@ -48,6 +48,8 @@ struct Arguments {
 };
 
 World* running = nullptr;  // for the signal handler alone
+/// The first signal asks the world to stop, which it does between two inputs. A second one ends the process at once: the
+/// file then holds the last save.
 void on_signal(int) {
   if (running) running->stop();
 }
@@ -124,6 +126,21 @@ int serve(const Arguments& arguments) {
     if (!schema_error.empty()) return complain(exit_schema, schema_error);
     return complain(error.code() == WorldErrorCode::setup ? exit_plugin : exit_world, error.what());
   }
+
+  ServerOptions listening;
+  listening.listen = arguments.listen;
+  listening.unix_path = arguments.unix_path;
+  listening.token = *token;
+  listening.address_file = arguments.world + "-server.json";
+  listening.program = "muster-server " MUSTER_VERSION;
+  listening.log = [](const std::string& line) { spdlog::info("session: {}", line); };
+  listening.plugins = &plugins;
+  try {  // before anything is made of a new world
+    Server::check(listening);
+  } catch (const ServerError& error) {
+    return complain(exit_listen, error.what());
+  }
+
   begin_trace(trace, world->registry());
   const bool is_new = world->is_new();
   if (is_new) {
@@ -137,27 +154,21 @@ int serve(const Arguments& arguments) {
     }
   }
 
-  std::optional<Server> server;
-  try {
-    ServerOptions options;
-    options.listen = arguments.listen;
-    options.unix_path = arguments.unix_path;
-    options.token = *token;
-    options.address_file = arguments.world + "-server.json";
-    options.program = "muster-server " MUSTER_VERSION;
-    options.log = [](const std::string& line) { spdlog::info("session: {}", line); };
-    options.plugins = &plugins;
-    server.emplace(*world, std::move(options));
-  } catch (const ServerError& error) {
-    return complain(exit_listen, error.what());
-  }
-
   running = &*world;
   struct sigaction action{};
   action.sa_handler = on_signal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
   ::sigaction(SIGTERM, &action, nullptr);
   ::sigaction(SIGINT, &action, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
+
+  std::optional<Server> server;
+  try {
+    server.emplace(*world, listening);
+  } catch (const ServerError& error) {
+    running = nullptr;
+    return complain(exit_listen, error.what());
+  }
 
   spdlog::info("{}: {} entities, {} types, {}", world->path(), world->registry().entity_count(),
                world->registry().types().types().size(), is_new ? "a new world" : "opened");
@@ -213,7 +224,7 @@ int main(int argc, char** argv) {
   app.add_flag("--quiet", arguments.quiet, "log warnings and errors only; the token is then in the address file");
   app.footer(
       "While it serves, WORLD-server.json beside the world tells clients of the same user where, and the token.\n"
-      "SIGTERM and SIGINT stop it after a save.\n"
+      "SIGTERM and SIGINT stop it after a save; a second one stops it at once, without.\n"
       "Exit codes: 0 stopped and saved, 2 usage, 3 schema, 4 plugin, 5 world cannot be opened, 6 cannot listen, 7 not "
       "saved.");
   try {

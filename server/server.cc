@@ -30,12 +30,22 @@ session::Role role_named(const std::string& name) {
   throw ServerError("'" + name + "' is no right: view, edit, control or admin");
 }
 
+ListenerOptions listening(const ServerOptions& options) {
+  if (options.listen.empty() && options.unix_path.empty())
+    throw ServerError("neither an address nor a socket path to listen on");
+  ListenerOptions made;
+  made.listen = options.listen;
+  made.unix_path = options.unix_path;
+  made.log = options.log;
+  made.admissions.push_back({options.token, session::Role::admin});
+  for (const auto& [token, right] : options.more_tokens) made.admissions.push_back({token, role_named(right)});
+  return made;
+}
+
 }  // namespace
 
 struct Server::Impl {
   Impl(World& the_world, ServerOptions the_options) : world(the_world), options(std::move(the_options)) {
-    if (options.listen.empty() && options.unix_path.empty())
-      throw ServerError("neither an address nor a socket path to listen on");
     if (options.token.empty()) options.token = draw_token();
     DeskHost host;
     host.wake = [this] { world.wake(); };
@@ -62,13 +72,7 @@ struct Server::Impl {
     host.hz = world.hz();
     desk.emplace(world.registry(), std::move(host), options.limits);
 
-    ListenerOptions listening;
-    listening.listen = options.listen;
-    listening.unix_path = options.unix_path;
-    listening.log = options.log;
-    listening.admissions.push_back({options.token, session::Role::admin});
-    for (const auto& [token, right] : options.more_tokens) listening.admissions.push_back({token, role_named(right)});
-    listener.emplace(*desk, std::move(listening));
+    listener.emplace(*desk, listening(options));
     address = listener->address();
     if (!options.address_file.empty())
       address_file.emplace(
@@ -114,6 +118,7 @@ struct Server::Impl {
 
 Server::Server(World& world, ServerOptions options) : impl_(std::make_unique<Impl>(world, std::move(options))) {}
 Server::~Server() = default;
+void Server::check(const ServerOptions& options) { check_listening(listening(options)); }
 const std::string& Server::address() const noexcept { return impl_->address; }
 const std::string& Server::unix_path() const noexcept { return impl_->options.unix_path; }
 const std::string& Server::token() const noexcept { return impl_->options.token; }

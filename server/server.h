@@ -42,10 +42,15 @@ struct ServerOptions {
 /// thread; the world must outlive it. Handlers never run on its thread, and it never makes the world's wait.
 class Server {
  public:
+  /// Throws ServerError where an address, a socket path or a right is none, or cannot be listened on.
   explicit Server(World& world, ServerOptions options = {});
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
+
+  /// Throws what the constructor would throw now for these options, and leaves nothing: for a host that wants to know
+  /// before it makes a world.
+  static void check(const ServerOptions& options);
 
   /// "127.0.0.1:7717", with the real port; empty without TCP.
   const std::string& address() const noexcept;

@@ -206,7 +206,59 @@ tcp::endpoint parse_endpoint(const std::string& text) {
   return {address, static_cast<asio::ip::port_type>(port)};
 }
 
+/// Returns the address, with the real port.
+std::string open_tcp(tcp::acceptor& door, const std::string& listen) {
+  const tcp::endpoint endpoint = parse_endpoint(listen);
+  error_code error;
+  door.open(endpoint.protocol(), error);
+  if (!error) door.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error) door.bind(endpoint, error);
+  if (!error) door.listen(asio::socket_base::max_listen_connections, error);
+  if (error) throw ServerError("cannot listen on " + listen + ": " + error.message());
+  const tcp::endpoint bound = door.local_endpoint();
+  return (bound.address().is_v6() ? "[" + bound.address().to_string() + "]" : bound.address().to_string()) + ":" +
+         std::to_string(bound.port());
+}
+
+using Local = asio::local::stream_protocol;
+
+/// Whether a socket is there that no server listens on any more. Throws where something else is.
+bool is_stale_socket(asio::io_context& io, const std::string& path) {
+  if (path.size() >= sizeof(sockaddr_un::sun_path))
+    throw ServerError("socket path '" + path + "' is longer than " + std::to_string(sizeof(sockaddr_un::sun_path) - 1) +
+                      " bytes");
+  struct stat found;
+  if (::lstat(path.c_str(), &found) != 0) return false;
+  if (!S_ISSOCK(found.st_mode)) throw ServerError("socket path '" + path + "' exists and is no socket");
+  error_code refused;
+  Local::socket probe(io);
+  probe.connect(Local::endpoint(path), refused);
+  if (!refused) throw ServerError("another server listens on '" + path + "'");
+  return true;
+}
+
+void open_unix(Local::acceptor& door, const std::string& path) {
+  if (is_stale_socket(static_cast<asio::io_context&>(door.get_executor().context()), path)) ::unlink(path.c_str());
+  error_code error;
+  door.open(Local(), error);
+  if (!error) door.bind(Local::endpoint(path), error);
+  // Between bind and listen nobody can connect yet.
+  if (!error && ::chmod(path.c_str(), 0600) != 0) error.assign(errno, boost::system::system_category());
+  if (!error) door.listen(asio::socket_base::max_listen_connections, error);
+  if (error) throw ServerError("cannot listen on '" + path + "': " + error.message());
+}
+
 }  // namespace
+
+void check_listening(const ListenerOptions& options) {
+  asio::io_context io{1};
+  tcp::acceptor tcp_door(io);
+  if (!options.listen.empty()) open_tcp(tcp_door, options.listen);
+  if (options.unix_path.empty() || is_stale_socket(io, options.unix_path)) return;
+  Local::acceptor unix_door(io);
+  open_unix(unix_door, options.unix_path);
+  ::unlink(options.unix_path.c_str());
+}
 
 struct Listener::Impl {
   Impl(Desk& the_desk, ListenerOptions the_options)
@@ -216,7 +268,7 @@ struct Listener::Impl {
   ListenerOptions options;
   asio::io_context io{1};
   tcp::acceptor tcp_door;
-  asio::local::stream_protocol::acceptor unix_door;
+  Local::acceptor unix_door;
   asio::steady_timer sweep;
   std::string address;
   std::set<std::shared_ptr<SessionStream>> connections;
@@ -229,41 +281,9 @@ struct Listener::Impl {
     if (options.log) options.log(line);
   }
 
-  void open_tcp() {
-    const tcp::endpoint endpoint = parse_endpoint(options.listen);
-    error_code error;
-    tcp_door.open(endpoint.protocol(), error);
-    if (!error) tcp_door.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error) tcp_door.bind(endpoint, error);
-    if (!error) tcp_door.listen(asio::socket_base::max_listen_connections, error);
-    if (error) throw ServerError("cannot listen on " + options.listen + ": " + error.message());
-    const tcp::endpoint bound = tcp_door.local_endpoint();
-    address = (bound.address().is_v6() ? "[" + bound.address().to_string() + "]" : bound.address().to_string()) + ":" +
-              std::to_string(bound.port());
-  }
-
-  void open_unix() {
-    using local = asio::local::stream_protocol;
-    const std::string& path = options.unix_path;
-    if (path.size() >= sizeof(sockaddr_un::sun_path))
-      throw ServerError("socket path '" + path + "' is longer than " +
-                        std::to_string(sizeof(sockaddr_un::sun_path) - 1) + " bytes");
-    struct stat found;
-    if (::lstat(path.c_str(), &found) == 0) {
-      if (!S_ISSOCK(found.st_mode)) throw ServerError("socket path '" + path + "' exists and is no socket");
-      error_code refused;
-      local::socket probe(io);
-      probe.connect(local::endpoint(path), refused);
-      if (!refused) throw ServerError("another server listens on '" + path + "'");
-      ::unlink(path.c_str());
-    }
-    error_code error;
-    unix_door.open(local(), error);
-    if (!error) unix_door.bind(local::endpoint(path), error);
-    // Between bind and listen nobody can connect yet.
-    if (!error && ::chmod(path.c_str(), 0600) != 0) error.assign(errno, boost::system::system_category());
-    if (!error) unix_door.listen(asio::socket_base::max_listen_connections, error);
-    if (error) throw ServerError("cannot listen on '" + path + "': " + error.message());
+  void open() {
+    if (!options.listen.empty()) address = open_tcp(tcp_door, options.listen);
+    if (!options.unix_path.empty()) open_unix(unix_door, options.unix_path);
   }
 
   template <class Acceptor>
@@ -316,8 +336,7 @@ struct Listener::Impl {
 
 Listener::Listener(Desk& desk, ListenerOptions options) : impl_(std::make_unique<Impl>(desk, std::move(options))) {
   Impl& impl = *impl_;
-  if (!impl.options.listen.empty()) impl.open_tcp();
-  if (!impl.options.unix_path.empty()) impl.open_unix();
+  impl.open();
   impl.work.emplace(asio::make_work_guard(impl.io));
   if (impl.tcp_door.is_open()) asio::co_spawn(impl.io, impl.accept_all(impl.tcp_door), asio::detached);
   if (impl.unix_door.is_open()) asio::co_spawn(impl.io, impl.accept_all(impl.unix_door), asio::detached);

@@ -18,6 +18,9 @@ struct ListenerOptions {
   std::function<void(const std::string&)> log;  ///< on the listener's thread; one line
 };
 
+/// Tries to listen, and stops again at once: leaves nothing. Throws ServerError where it cannot be.
+void check_listening(const ListenerOptions& options);
+
 /// Made, stopped and destroyed on the owner's thread. The desk must outlive it.
 class Listener {
  public:

@@ -17,6 +17,7 @@ namespace muster {
 namespace {
 
 constexpr const char* layout = "muster-lock 1\nprocess %010" PRId64 "\nworld %32.32s\ncheckpoint %020" PRIu64 "\n";
+constexpr off_t locked_byte = off_t{1} << 62;  // SQLite's are from 2^30 on
 constexpr const char* no_world = "00000000000000000000000000000000";
 
 struct Content {
@@ -92,13 +93,41 @@ std::expected<WorldLock, WorldError> WorldLock::take(const std::string& path, co
   }
 }
 
+std::expected<void, WorldError> WorldLock::hold(const std::string& path, const std::string& shown) {
+  const auto fail = [&](WorldErrorCode code, const std::string& what) {
+    return std::unexpected(WorldError(code, shown, what));
+  };
+  const auto failed = [&] {
+    return fail(WorldErrorCode::io, "cannot be locked: " + std::string(std::strerror(errno)));
+  };
+  struct stat file{};
+  if (::stat(path.c_str(), &file) != 0) return failed();
+  // Beside each name SQLite would keep a -wal of its own, and none sees what is in the other.
+  if (file.st_nlink > 1)
+    return fail(WorldErrorCode::in_use, "the file has " + std::to_string(file.st_nlink) +
+                                            " names (hard links), of which another may be in use; a world has one");
+  if (file_ >= 0) ::close(std::exchange(file_, -1));
+  file_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file_ < 0) return failed();
+  struct flock byte{};
+  byte.l_type = F_WRLCK;
+  byte.l_whence = SEEK_SET;
+  byte.l_start = locked_byte;
+  byte.l_len = 1;
+  if (::fcntl(file_, F_OFD_SETLK, &byte) == 0) return {};
+  if (errno != EAGAIN && errno != EACCES) return failed();
+  return fail(WorldErrorCode::in_use, "in use by another process under another path");
+}
+
 WorldLock::WorldLock(WorldLock&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
+      file_(std::exchange(other.file_, -1)),
       lock_path_(std::move(other.lock_path_)),
       mark_(std::move(other.mark_)),
       remove_at_end_(other.remove_at_end_) {}
 
 WorldLock::~WorldLock() {
+  if (file_ >= 0) ::close(file_);
   if (fd_ < 0) return;
   if (remove_at_end_)
     ::unlink(lock_path_.c_str());

@@ -7,6 +7,9 @@
 //     checkpoint 00000000000000000012              the last checkpoint that was reported durable
 //
 // The last two lines find out a file that is older than what was acknowledged: a -wal that was lost or cut off.
+//
+// A file can be reached by several paths (a mount, a new name), each with a lock file of its own. So the world file itself
+// is locked too, at a byte far beyond those that SQLite locks; and a file of several names (hard links) is refused.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +33,11 @@ class WorldLock {
   /// in the error. A child made by fork shares the lock until it execs or ends.
   [[nodiscard]] static std::expected<WorldLock, WorldError> take(const std::string& path, const std::string& shown);
 
+  /// Locks the world file itself, which exists; again with another one in its place. in_use where it is held under
+  /// another path or has several names. To be called before SQLite opens the file: a process that closes any descriptor of
+  /// a file loses SQLite's locks on it.
+  [[nodiscard]] std::expected<void, WorldError> hold(const std::string& path, const std::string& shown);
+
   WorldLock(WorldLock&& other) noexcept;
   WorldLock& operator=(WorldLock&&) = delete;
   ~WorldLock();
@@ -47,6 +55,7 @@ class WorldLock {
   void read() noexcept;
 
   int fd_ = -1;
+  int file_ = -1;  // the world file; -1 while it is still to be created
   std::string lock_path_;
   LockMark mark_;
   bool remove_at_end_ = false;

@@ -42,6 +42,15 @@ std::expected<void, WorldError> sync_directory(const std::filesystem::path& dire
       WorldError(WorldErrorCode::io, shown, "its directory cannot be synced: " + std::string(std::strerror(error))));
 }
 
+/// create() gives the file its name before it takes the first one away: a crash in between leaves both.
+void remove_unfinished_name(const std::string& path, const struct stat& file) noexcept {
+  const std::string unfinished = path + "-new";
+  struct stat other{};
+  if (file.st_nlink > 1 && ::stat(unfinished.c_str(), &other) == 0 && other.st_ino == file.st_ino &&
+      other.st_dev == file.st_dev)
+    ::unlink(unfinished.c_str());
+}
+
 }  // namespace
 
 std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, WorldFileOptions options) {
@@ -79,7 +88,10 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
     world.lock_.set_mark({});
     return world;
   }
-  if (auto opened = world.open_database(); !opened) {
+  remove_unfinished_name(path, file);
+  auto opened = world.lock_.hold(path, given);
+  if (opened) opened = world.open_database();
+  if (!opened) {
     if (world.lock_.mark().world.empty()) world.lock_.remove_at_end();
     return std::unexpected(std::move(opened.error()));
   }
@@ -188,6 +200,11 @@ std::expected<void, WorldError> WorldFile::create() {
   if (auto filled = fill(); !filled) {
     remove_unfinished();
     return filled;
+  }
+  // Held before it has its name, so that nobody else ever has the file.
+  if (auto held = lock_.hold(unfinished, shown_); !held) {
+    remove_unfinished();
+    return held;
   }
   // link, not rename: it never replaces a file that somebody put there meanwhile.
   if (::link(unfinished.c_str(), path_.c_str()) != 0) {

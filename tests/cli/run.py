@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -135,6 +136,41 @@ def save_writes_what_was_edited(folder):
         folder.started[0].wait()
         folder.serve("game.muster")
         equal([child["name"] for child in folder.json("ls")], ["town", "kept"])
+
+
+def a_server_that_cannot_listen_makes_nothing(folder):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        for listen, reason in (("0.0.0.0:0", "only loopback addresses"), ("127.0.0.1", "expected ADDRESS:PORT"),
+                               (f"127.0.0.1:{taken.getsockname()[1]}", "cannot listen on")):
+            server = folder.start(SERVER, "w.muster", "--listen", listen, stderr=subprocess.PIPE)
+            equal(server.wait(timeout=20), 6)
+            holds(server.stderr.read(), reason)
+            equal(list(folder.path.iterdir()), [])
+    (folder.path / "file").write_text("no socket")
+    server = folder.start(SERVER, "w.muster", "--listen", "", "--unix", "file", stderr=subprocess.PIPE)
+    equal(server.wait(timeout=20), 6)
+    holds(server.stderr.read(), "exists and is no socket")
+    equal([path.name for path in folder.path.iterdir()], ["file"])
+
+
+def a_server_stops_in_good_order_from_the_moment_it_can_be_found(folder):
+    for _ in range(5):
+        server = folder.start_server("w.muster")
+        while not (folder.path / "w.muster-server.json").exists():
+            assert server.poll() is None, server.stderr.read()
+        folder.stop(server)
+        equal(sorted(path.name for path in folder.path.iterdir()), ["w.muster", "w.muster-lock"])
+
+
+def a_second_sigterm_ends_a_server_at_once(folder):
+    server = folder.serve("w.muster")
+    address = json.loads((folder.path / "w.muster-server.json").read_text())["address"].split(":")
+    with socket.create_connection((address[0], int(address[1]))) as silent:
+        server.send_signal(signal.SIGTERM)
+        assert silent.recv(4096), "it is gone already"  # that it stops: it waits a second for clients to read so
+        server.send_signal(signal.SIGTERM)
+        equal(server.wait(timeout=0.5), -signal.SIGTERM)
+    folder.serve("w.muster")
 
 
 # ---- which server ----------------------------------------------------------------------------------------------------

@@ -39,6 +39,17 @@ void run_sql(const std::string& path, const std::string& sql) {
   sqlite3_close(connection);
 }
 
+/// Whether another process is refused the world as in use, with that text.
+bool is_refused_elsewhere(const std::string& path, const std::string& text) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto file = WorldFile::open(path);
+    ::_exit(!file && file.error().code() == WorldErrorCode::in_use && file.error().detail() == text ? 0 : 1);
+  }
+  int status = 0;
+  return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 }  // namespace
 
 TEST_CASE("an empty file is refused") {
@@ -271,6 +282,52 @@ TEST_CASE("a second owner is refused, naming the process that holds the world, b
   REQUIRE(load_all(*file));
   REQUIRE(file->checkpoint({}, saving({})));
   CHECK(refusal(path, WorldErrorCode::in_use) == us);
+}
+
+TEST_CASE("a world of two names (hard links) is not opened by either, and its owner loses nothing") {
+  const Directory directory;
+  const std::string path = directory / "w.muster", link = directory / "link.muster";
+  const std::string several = "the file has 2 names (hard links), of which another may be in use; a world has one";
+  {
+    auto file = WorldFile::open(path);
+    REQUIRE(file);
+    REQUIRE(file->checkpoint({}, saving({})));
+    REQUIRE(::link(path.c_str(), link.c_str()) == 0);
+    CHECK(refusal(link, WorldErrorCode::in_use) == several);
+    CHECK(is_refused_elsewhere(link, several));
+    REQUIRE(load_all(*file));
+    REQUIRE(file->checkpoint({}, saving({})));
+  }
+  // Nobody has it open; but a -wal that a crash left beside one name would be unknown to the other.
+  CHECK(refused_unchanged(directory, link, WorldErrorCode::in_use) == several);
+  CHECK(refused_unchanged(directory, path, WorldErrorCode::in_use) == several);
+  ::unlink(path.c_str());
+  ::unlink((path + "-lock").c_str());
+  auto file = WorldFile::open(link);
+  REQUIRE(file);
+  CHECK(file->meta().checkpoint == 2);
+}
+
+TEST_CASE("a world that is moved while it is open has one owner all the same") {
+  const Directory directory;
+  const std::string path = directory / "w.muster", moved = directory / "moved.muster";
+  for (const bool created : {true, false}) {
+    auto file = WorldFile::open(path);
+    REQUIRE(file);
+    if (created) REQUIRE(file->checkpoint({}, saving({})));
+    REQUIRE(::rename(path.c_str(), moved.c_str()) == 0);
+    CHECK(is_refused_elsewhere(moved, "in use by another process under another path"));
+    REQUIRE(::rename(moved.c_str(), path.c_str()) == 0);
+  }
+}
+
+TEST_CASE("a creation that was cut off just before its end leaves a world that opens") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  make_world(path);
+  REQUIRE(::link(path.c_str(), (path + "-new").c_str()) == 0);
+  REQUIRE(WorldFile::open(path));
+  CHECK(directory.names() == std::vector<std::string>{"w.muster", "w.muster-lock"});
 }
 
 TEST_CASE("a world that is still to be created has one owner too") {
