@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -83,7 +84,16 @@ void end_trace(TraceFile& file) {
     spdlog::info("trace of {} slices in {}, {} left out", file.trace().slices(), file.path(), file.trace().left_out());
 }
 
+/// As many descriptors as the system lets this user have: each session is one, and many systems give 1024 at first.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int serve(const Arguments& arguments) {
+  raise_descriptor_limit();
   std::vector<std::vector<std::byte>> schemas;
   for (const std::string& path : arguments.schemas) {
     auto schema = read_schema_file(path, arguments.include_folders);
@@ -134,6 +144,7 @@ int serve(const Arguments& arguments) {
   listening.address_file = arguments.world + "-server.json";
   listening.program = "muster-server " MUSTER_VERSION;
   listening.log = [](const std::string& line) { spdlog::info("session: {}", line); };
+  listening.warn = [](const std::string& line) { spdlog::warn("{}", line); };
   listening.plugins = &plugins;
   try {  // before anything is made of a new world
     Server::check(listening);

@@ -9,6 +9,7 @@
 #include "server/desk/desk.h"
 #include "server/door/address_file.h"
 #include "server/door/listener.h"
+#include "server/door/listening.h"
 #include "server/plugins/plugins.h"
 #include "server/world/world.h"
 
@@ -37,6 +38,7 @@ ListenerOptions listening(const ServerOptions& options) {
   made.listen = options.listen;
   made.unix_path = options.unix_path;
   made.log = options.log;
+  made.warn = options.warn;
   made.admissions.push_back({options.token, session::Role::admin});
   for (const auto& [token, right] : options.more_tokens) made.admissions.push_back({token, role_named(right)});
   return made;
@@ -118,12 +120,12 @@ struct Server::Impl {
 
 Server::Server(World& world, ServerOptions options) : impl_(std::make_unique<Impl>(world, std::move(options))) {}
 Server::~Server() = default;
-void Server::check(const ServerOptions& options) { check_listening(listening(options)); }
+void Server::check(const ServerOptions& options) { check_listening(listening(options).listen, options.unix_path); }
 const std::string& Server::address() const noexcept { return impl_->address; }
 const std::string& Server::unix_path() const noexcept { return impl_->options.unix_path; }
 const std::string& Server::token() const noexcept { return impl_->options.token; }
 const char* Server::editor_url() const noexcept { return impl_->editor_url.c_str(); }
-std::uint32_t Server::sessions() const noexcept { return impl_->listener->connections(); }
+std::uint32_t Server::sessions() const noexcept { return impl_->desk->sessions(); }
 void Server::stop() { impl_->stop(); }
 
 }  // namespace muster

@@ -32,6 +32,9 @@ struct ServerOptions {
   std::string program = "muster-server";
   /// One line about a session that came, went or was refused; on the server's thread. Empty: nobody is told.
   std::function<void(const std::string&)> log = {};
+  /// One line, at most once a second, about connections that were refused before they were sessions: wrong tokens above
+  /// all. On the server's thread. Empty: `log` is told.
+  std::function<void(const std::string&)> warn = {};
   ServerLimits limits = {};
   /// Those installed in the world: they are told of in Info, and sessions with the right to admin may load them again. Null:
   /// none. `log` is then also called on the world's thread. Must outlive the server.
@@ -60,6 +63,7 @@ class Server {
   /// "http://127.0.0.1:7717/#token=...": address and token in one line, to print or to copy. The form is reserved for an
   /// editor in the browser: no HTTP is served there today. Empty without TCP.
   const char* editor_url() const noexcept;
+  /// Open now.
   std::uint32_t sessions() const noexcept;
 
   /// Tells all sessions that the server stops, sends what is queued for at most a second, and closes them. The destructor

@@ -51,6 +51,11 @@ std::shared_ptr<Session> Desk::join(session::Role role, std::string name, std::s
   return session;
 }
 
+std::uint32_t Desk::sessions() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::uint32_t>(sessions_.size());
+}
+
 void Desk::enqueue(Question question) {
   {
     const std::lock_guard lock(mutex_);
@@ -327,10 +332,7 @@ void Desk::info(Session& to, std::uint64_t request, bool with_hash) {
   info.hash = with_hash ? registry_.hash() : 0;
   info.entities = static_cast<std::uint32_t>(registry_.entity_count());
   info.types = static_cast<std::uint32_t>(registry_.types().types().size());
-  {
-    const std::lock_guard lock(mutex_);
-    info.sessions = static_cast<std::uint32_t>(sessions_.size());
-  }
+  info.sessions = sessions();
   info.watches = watches_.count();
   const auto up = std::chrono::steady_clock::now() - started_;
   info.uptime_ns = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(up).count());

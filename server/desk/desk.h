@@ -60,6 +60,7 @@ class Desk final : public FlushVisitor, private InputSink {
 
   /// The world's types and those of the session. Another table where the registry learned types.
   std::shared_ptr<const TypeTable> types() const;
+  std::uint32_t sessions() const;  ///< how many there are
   std::uint64_t instance() const noexcept { return instance_; }
   std::uint64_t sequence() const noexcept { return sequence_.load(std::memory_order_relaxed); }
   std::uint64_t clock_ns() const noexcept { return clock_ns_.load(std::memory_order_relaxed); }

@@ -1,20 +1,17 @@
 #include "server/door/listener.h"
 
 #include <netinet/tcp.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <boost/asio.hpp>
 #include <boost/asio/experimental/as_tuple.hpp>
-#include <cerrno>
-#include <charconv>
-#include <cstring>
+#include <deque>
 #include <set>
 #include <thread>
 
-#include "server/door/server_error.h"
+#include "server/door/listening.h"
 
 namespace muster {
 namespace {
@@ -22,6 +19,7 @@ namespace {
 namespace asio = boost::asio;
 using asio::awaitable;
 using asio::ip::tcp;
+using Local = asio::local::stream_protocol;
 using Socket = asio::generic::stream_protocol::socket;  // TCP and Unix alike
 using Clock = std::chrono::steady_clock;
 using error_code = boost::system::error_code;
@@ -30,22 +28,24 @@ constexpr auto use_tuple = asio::experimental::as_tuple(asio::use_awaitable);
 constexpr auto retry_after = std::chrono::milliseconds(1);    // the world is behind
 constexpr auto linger_max = std::chrono::milliseconds(1000);  // for a client to read why it is closed
 
-/// One client. Everything on the listener's thread, but for `signal`.
+/// The stream of one client, a stranger until its Hello is accepted. Listener's thread only.
 ///
 ///     read_all   socket -> FrameDecoder -> SessionProtocol -> inbox, desk
 ///     write_all  Outgoing -> socket            sleeps on wake_writer_ while there is nothing
 class SessionStream : public std::enable_shared_from_this<SessionStream> {
  public:
-  SessionStream(Socket socket, Desk& desk, const std::vector<Admission>& admissions,
-                std::function<void(const std::string&)> log)
+  /// `strangers` counts it until it is a session or closed.
+  SessionStream(Socket socket, Door& door, std::string address, std::uint32_t& strangers)
       : socket_(std::move(socket)),
         wake_writer_(socket_.get_executor()),
         retry_(socket_.get_executor()),
-        outgoing_(std::make_shared<Outgoing>(desk.limits().outgoing)),
-        decoder_(desk.limits().hello_bytes_max),
-        protocol_(desk, admissions, outgoing_, std::move(log)),
-        limits_(desk.limits()) {
+        outgoing_(std::make_shared<Outgoing>(door.desk.limits().outgoing)),
+        decoder_(door.desk.limits().hello_bytes_max),
+        protocol_(door, outgoing_, std::move(address)),
+        limits_(door.desk.limits()),
+        strangers_(strangers) {
     wake_writer_.expires_at(Clock::time_point::max());
+    ++strangers_;
   }
 
   void start(Desk& desk, std::function<void()> ended) {
@@ -60,6 +60,12 @@ class SessionStream : public std::enable_shared_from_this<SessionStream> {
   }
 
   void stop() { protocol_.on_stop(); }
+  bool is_stranger() const noexcept { return is_stranger_; }
+  /// Closes the stream of a stranger whose place another one gets.
+  void give_way() {
+    protocol_.on_crowd();
+    abort();
+  }
 
   /// Called a few times within every time limit.
   void check_times(Clock::time_point now) {
@@ -78,9 +84,14 @@ class SessionStream : public std::enable_shared_from_this<SessionStream> {
     outgoing_->close();
     wake_writer_.cancel();
     retry_.cancel();
+    no_stranger();
   }
 
  private:
+  void no_stranger() noexcept {
+    if (std::exchange(is_stranger_, false)) --strangers_;
+  }
+
   // The frames of these two keep the connection alive; when both are done it goes.
   static awaitable<void> run_reader(std::shared_ptr<SessionStream> self) {
     co_await self->read_all();
@@ -104,11 +115,13 @@ class SessionStream : public std::enable_shared_from_this<SessionStream> {
     if (reading_ || writing_) return;
     error_code ignored;
     socket_.close(ignored);
+    no_stranger();
     if (ended_) std::exchange(ended_, nullptr)();
   }
 
   awaitable<void> read_all() {
-    bool listening = true;  // false: what comes is thrown away
+    bool listening = true;  // false: what comes is thrown away, as far as it is bounded
+    std::size_t thrown_away = 0;
     while (true) {
       const std::span<std::byte> room = decoder_.room();
       auto [error, bytes] = co_await socket_.async_read_some(asio::buffer(room.data(), room.size()), use_tuple);
@@ -117,7 +130,12 @@ class SessionStream : public std::enable_shared_from_this<SessionStream> {
           if (const auto whole = decoder_.finish(); !whole) protocol_.on_fault(whole.error());
         co_return;
       }
-      if (!listening) continue;  // room() is asked again without received(): the bytes are forgotten
+      if (!listening) {  // room() is asked again without received(): the bytes are forgotten
+        thrown_away += bytes;
+        if (thrown_away > (protocol_.welcomed() ? limits_.frame_bytes_max : limits_.stranger_bytes_max))
+          co_return abort();
+        continue;
+      }
       heard_ = Clock::now();
       decoder_.received(bytes);
       listening = co_await take_frames();
@@ -137,10 +155,17 @@ class SessionStream : public std::enable_shared_from_this<SessionStream> {
         const SessionProtocol::Outcome outcome = protocol_.on_frame(**frame);
         if (outcome == SessionProtocol::Outcome::closed) co_return false;
         if (outcome == SessionProtocol::Outcome::done) break;
+        if (outcome == SessionProtocol::Outcome::held) {
+          retry_.expires_after(protocol_.held_for());
+          co_await retry_.async_wait(use_tuple);
+          protocol_.let_go();
+          co_return false;
+        }
         retry_.expires_after(retry_after);
         co_await retry_.async_wait(use_tuple);
         if (outgoing_->closed()) co_return false;
       }
+      if (protocol_.welcomed()) no_stranger();
       decoder_.set_frame_bytes_max(protocol_.frame_bytes_max());
     }
   }
@@ -168,6 +193,8 @@ class SessionStream : public std::enable_shared_from_this<SessionStream> {
   FrameDecoder decoder_;
   SessionProtocol protocol_;
   const ServerLimits limits_;
+  std::uint32_t& strangers_;
+  bool is_stranger_ = true;
   std::function<void()> ended_;
   bool reading_ = true, writing_ = true;
   Clock::time_point began_ = Clock::now(), heard_ = Clock::now();
@@ -186,114 +213,71 @@ void keep_alive(tcp::socket& socket) {
   socket.set_option(Probes(4), ignored);
 }
 
-tcp::endpoint parse_endpoint(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string::npos) throw ServerError("listen address '" + text + "': expected ADDRESS:PORT");
-  std::string host = text.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  if (host == "localhost") host = "127.0.0.1";
-  const std::string port_text = text.substr(colon + 1);
-  unsigned port = 0;
-  const auto [end, failed] = std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
-  if (failed != std::errc{} || end != port_text.data() + port_text.size() || port > 65535)
-    throw ServerError("listen address '" + text + "': '" + port_text + "' is no port");
-  error_code error;
-  const asio::ip::address address = asio::ip::make_address(host, error);
-  if (error) throw ServerError("listen address '" + text + "': '" + host + "' is no IP address");
-  if (!address.is_loopback())
-    throw ServerError("listen address '" + text +
-                      "': only loopback addresses (127.0.0.1, ::1) are served, since the connection is not encrypted");
-  return {address, static_cast<asio::ip::port_type>(port)};
+/// For those who slow down and log: of a Unix socket all clients are one.
+std::string address_of(const tcp::socket& socket) {
+  error_code ignored;
+  return socket.remote_endpoint(ignored).address().to_string();
 }
-
-/// Returns the address, with the real port.
-std::string open_tcp(tcp::acceptor& door, const std::string& listen) {
-  const tcp::endpoint endpoint = parse_endpoint(listen);
-  error_code error;
-  door.open(endpoint.protocol(), error);
-  if (!error) door.set_option(tcp::acceptor::reuse_address(true), error);
-  if (!error) door.bind(endpoint, error);
-  if (!error) door.listen(asio::socket_base::max_listen_connections, error);
-  if (error) throw ServerError("cannot listen on " + listen + ": " + error.message());
-  const tcp::endpoint bound = door.local_endpoint();
-  return (bound.address().is_v6() ? "[" + bound.address().to_string() + "]" : bound.address().to_string()) + ":" +
-         std::to_string(bound.port());
-}
-
-using Local = asio::local::stream_protocol;
-
-/// Whether a socket is there that no server listens on any more. Throws where something else is.
-bool is_stale_socket(asio::io_context& io, const std::string& path) {
-  if (path.size() >= sizeof(sockaddr_un::sun_path))
-    throw ServerError("socket path '" + path + "' is longer than " + std::to_string(sizeof(sockaddr_un::sun_path) - 1) +
-                      " bytes");
-  struct stat found;
-  if (::lstat(path.c_str(), &found) != 0) return false;
-  if (!S_ISSOCK(found.st_mode)) throw ServerError("socket path '" + path + "' exists and is no socket");
-  error_code refused;
-  Local::socket probe(io);
-  probe.connect(Local::endpoint(path), refused);
-  if (!refused) throw ServerError("another server listens on '" + path + "'");
-  return true;
-}
-
-void open_unix(Local::acceptor& door, const std::string& path) {
-  if (is_stale_socket(static_cast<asio::io_context&>(door.get_executor().context()), path)) ::unlink(path.c_str());
-  error_code error;
-  door.open(Local(), error);
-  if (!error) door.bind(Local::endpoint(path), error);
-  // Between bind and listen nobody can connect yet.
-  if (!error && ::chmod(path.c_str(), 0600) != 0) error.assign(errno, boost::system::system_category());
-  if (!error) door.listen(asio::socket_base::max_listen_connections, error);
-  if (error) throw ServerError("cannot listen on '" + path + "': " + error.message());
-}
+std::string address_of(const Local::socket&) { return "the Unix socket"; }
 
 }  // namespace
 
-void check_listening(const ListenerOptions& options) {
-  asio::io_context io{1};
-  tcp::acceptor tcp_door(io);
-  if (!options.listen.empty()) open_tcp(tcp_door, options.listen);
-  if (options.unix_path.empty() || is_stale_socket(io, options.unix_path)) return;
-  Local::acceptor unix_door(io);
-  open_unix(unix_door, options.unix_path);
-  ::unlink(options.unix_path.c_str());
-}
-
 struct Listener::Impl {
   Impl(Desk& the_desk, ListenerOptions the_options)
-      : desk(the_desk), options(std::move(the_options)), tcp_door(io), unix_door(io), sweep(io) {}
+      : desk(the_desk),
+        options(std::move(the_options)),
+        door{desk, options.admissions, options.log,
+             Refusals(options.warn ? options.warn : options.log, desk.limits().wrong_token_delay_max)},
+        tcp_door(io),
+        unix_door(io),
+        sweep(io) {}
 
   Desk& desk;
   ListenerOptions options;
+  Door door;
   asio::io_context io{1};
   tcp::acceptor tcp_door;
   Local::acceptor unix_door;
   asio::steady_timer sweep;
   std::string address;
-  std::set<std::shared_ptr<SessionStream>> connections;
-  std::atomic<std::uint32_t> connected = 0;
+  std::uint32_t strangers = 0;
+  std::deque<std::weak_ptr<SessionStream>> newcomers;  // as they came; many are strangers no more
+  std::set<std::shared_ptr<SessionStream>> streams;
+  std::atomic<std::uint32_t> streams_open = 0;
   bool stopping = false;
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work;
   std::thread thread;
 
-  void log(const std::string& line) const {
-    if (options.log) options.log(line);
+  void open() {
+    if (!options.listen.empty()) {
+      const ListeningSocket made = listen_tcp(options.listen);
+      tcp_door.assign(made.is_v6 ? tcp::v6() : tcp::v4(), made.descriptor);
+      address = made.address;
+    }
+    if (!options.unix_path.empty()) unix_door.assign(Local(), listen_unix(options.unix_path).descriptor);
   }
 
-  void open() {
-    if (!options.listen.empty()) address = open_tcp(tcp_door, options.listen);
-    if (!options.unix_path.empty()) open_unix(unix_door, options.unix_path);
+  /// False: there is none.
+  bool send_oldest_stranger_away() {
+    while (!newcomers.empty()) {
+      const std::shared_ptr<SessionStream> oldest = newcomers.front().lock();
+      newcomers.pop_front();
+      if (!oldest || !oldest->is_stranger()) continue;
+      oldest->give_way();
+      return true;
+    }
+    return false;
   }
 
   template <class Acceptor>
-  awaitable<void> accept_all(Acceptor& door) {
+  awaitable<void> accept_all(Acceptor& acceptor) {
     asio::steady_timer pause(io);
     while (!stopping) {
-      auto [error, accepted] = co_await door.async_accept(use_tuple);
+      auto [error, accepted] = co_await acceptor.async_accept(use_tuple);
       if (error == asio::error::operation_aborted || stopping) co_return;
-      if (error) {  // out of descriptors: those who are here go on, newcomers wait
-        log("cannot accept a connection: " + error.message());
+      if (error) {  // out of descriptors: a stranger gives its up; sessions go on, newcomers wait
+        door.refusals.note("a connection", "cannot be accepted: " + error.message(), Clock::now());
+        (void)send_oldest_stranger_away();
         pause.expires_after(std::chrono::milliseconds(100));
         co_await pause.async_wait(use_tuple);
         continue;
@@ -303,16 +287,18 @@ struct Listener::Impl {
         accepted.set_option(tcp::no_delay(true), ignored);
         keep_alive(accepted);
       }
-      // Strangers may hold some places beside the sessions, until their time for a Hello is over.
-      if (connections.size() >= desk.limits().sessions_max + 64u) continue;
-      auto connection =
-          std::make_shared<SessionStream>(Socket(std::move(accepted)), desk, options.admissions, options.log);
-      connections.insert(connection);
-      connected.store(static_cast<std::uint32_t>(connections.size()));
-      connection->start(desk, [this, weak = std::weak_ptr(connection)] {
-        connections.erase(weak.lock());
-        connected.store(static_cast<std::uint32_t>(connections.size()));
-        if (stopping && connections.empty()) io.stop();
+      // A client says Hello at once: where there are too many strangers it is not the newest who means no harm.
+      while (strangers >= desk.limits().strangers_max && send_oldest_stranger_away()) {
+      }
+      std::string from = address_of(accepted);
+      auto stream = std::make_shared<SessionStream>(Socket(std::move(accepted)), door, std::move(from), strangers);
+      newcomers.push_back(stream);
+      streams.insert(stream);
+      streams_open.store(static_cast<std::uint32_t>(streams.size()));
+      stream->start(desk, [this, weak = std::weak_ptr(stream)] {
+        streams.erase(weak.lock());
+        streams_open.store(static_cast<std::uint32_t>(streams.size()));
+        if (stopping && streams.empty()) io.stop();
       });
     }
   }
@@ -328,8 +314,13 @@ struct Listener::Impl {
       auto [error] = co_await sweep.async_wait(use_tuple);
       if (error) co_return;
       const Clock::time_point now = Clock::now();
-      const std::vector<std::shared_ptr<SessionStream>> present(connections.begin(), connections.end());
-      for (const auto& connection : present) connection->check_times(now);
+      const std::vector<std::shared_ptr<SessionStream>> present(streams.begin(), streams.end());
+      for (const auto& stream : present) stream->check_times(now);
+      door.refusals.tell(now);
+      std::erase_if(newcomers, [](const auto& weak) {
+        const auto stream = weak.lock();
+        return !stream || !stream->is_stranger();
+      });
     }
   }
 };
@@ -355,19 +346,19 @@ void Listener::stop() {
     impl.tcp_door.close(ignored);
     impl.unix_door.close(ignored);
     impl.work.reset();
-    const std::vector<std::shared_ptr<SessionStream>> present(impl.connections.begin(), impl.connections.end());
-    for (const auto& connection : present) connection->stop();
-    if (impl.connections.empty()) return impl.io.stop();
+    const std::vector<std::shared_ptr<SessionStream>> present(impl.streams.begin(), impl.streams.end());
+    for (const auto& stream : present) stream->stop();
+    if (impl.streams.empty()) return impl.io.stop();
     auto last = std::make_shared<asio::steady_timer>(impl.io, std::chrono::seconds(1));
     last->async_wait([&impl, last](error_code) { impl.io.stop(); });
   });
   impl.thread.join();
   if (!impl.options.unix_path.empty()) ::unlink(impl.options.unix_path.c_str());
-  impl.connections.clear();
+  impl.streams.clear();
 }
 
 const std::string& Listener::address() const noexcept { return impl_->address; }
-std::uint32_t Listener::connections() const noexcept { return impl_->connected.load(); }
+std::uint32_t Listener::streams() const noexcept { return impl_->streams_open.load(); }
 
 void Listener::call_in(std::chrono::nanoseconds time, std::function<void()> f) {
   auto timer = std::make_shared<asio::steady_timer>(impl_->io, time);

@@ -1,5 +1,5 @@
-// Accepts connections and moves their bytes: the only part of the server that knows sockets. One thread; a connection is
-// a reader and a writer (Asio coroutines), all else is SessionProtocol's.
+// Accepts connections and moves their bytes. One thread; a stream is a reader and a writer (Asio coroutines), what is said
+// on it is SessionProtocol's.
 #pragma once
 
 #include <functional>
@@ -15,11 +15,10 @@ struct ListenerOptions {
   std::string listen;     ///< "127.0.0.1:7717", loopback only; empty: no TCP
   std::string unix_path;  ///< empty: no Unix socket
   std::vector<Admission> admissions;
-  std::function<void(const std::string&)> log;  ///< on the listener's thread; one line
+  std::function<void(const std::string&)> log;  ///< on the listener's thread; one line about a session
+  std::function<void(const std::string&)>
+      warn;  ///< likewise, about strangers that were refused, once a second; empty: log
 };
-
-/// Tries to listen, and stops again at once: leaves nothing. Throws ServerError where it cannot be.
-void check_listening(const ListenerOptions& options);
 
 /// Made, stopped and destroyed on the owner's thread. The desk must outlive it.
 class Listener {
@@ -31,7 +30,8 @@ class Listener {
   Listener& operator=(const Listener&) = delete;
 
   const std::string& address() const noexcept;
-  std::uint32_t connections() const noexcept;
+  /// Open now: of sessions and of strangers. Any thread.
+  std::uint32_t streams() const noexcept;
   /// Has `f` called after `time`, on the listener's thread. Any thread.
   void call_in(std::chrono::nanoseconds time, std::function<void()> f);
   /// Tells every session, waits at most a second until they have been told, and closes.

@@ -34,9 +34,8 @@ session::Role role_of(const std::vector<Admission>& admissions, std::string_view
   return role;
 }
 
-SessionProtocol::SessionProtocol(Desk& desk, const std::vector<Admission>& admissions,
-                                 std::shared_ptr<Outgoing> outgoing, std::function<void(const std::string&)> said)
-    : desk_(desk), admissions_(admissions), outgoing_(std::move(outgoing)), said_(std::move(said)) {}
+SessionProtocol::SessionProtocol(Door& door, std::shared_ptr<Outgoing> outgoing, std::string address)
+    : door_(door), desk_(door.desk), outgoing_(std::move(outgoing)), address_(std::move(address)) {}
 
 SessionProtocol::~SessionProtocol() {
   outgoing_->close();
@@ -49,7 +48,9 @@ std::uint32_t SessionProtocol::frame_bytes_max() const noexcept {
 
 SessionProtocol::Outcome SessionProtocol::refuse(const session::Fault& fault, std::uint64_t request) {
   const bool closes = fault.closes;
-  if (closes && said_) said_("closed: " + fault.text);
+  if (closes && !welcomed() && fault.code != session::FaultCode::stopping)
+    door_.refusals.note(address_, fault.text, Refusals::Clock::now());
+  if (closes && welcomed() && door_.log) door_.log("closed: " + fault.text);
   outgoing_->fault(fault, request);
   return closes ? Outcome::closed : Outcome::done;
 }
@@ -61,6 +62,14 @@ void SessionProtocol::on_silence() {
     refuse(closing(session::FaultCode::silent, "silent", "nothing came for longer than the session allows"), 0);
   else
     refuse(closing(session::FaultCode::hello_late, "hello_late", "no Hello came in time"), 0);
+}
+
+void SessionProtocol::let_go() {
+  if (!outgoing_->closed()) refuse(held_, held_request_);
+}
+
+void SessionProtocol::on_crowd() {
+  refuse(closing(session::FaultCode::limit_exceeded, "strangers_max", "too many connections said no Hello"), 0);
 }
 
 void SessionProtocol::on_stop() { refuse(closing(session::FaultCode::stopping, "stopping", "the server stops"), 0); }
@@ -103,9 +112,14 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
                     std::to_string(hello.protocol) + ", this server " + std::to_string(session::protocol_oldest) +
                     " to " + std::to_string(session::protocol_newest)),
         request);
-  const session::Role role = role_of(admissions_, hello.token);
-  if (role == session::Role::none)
-    return refuse(closing(session::FaultCode::bad_token, "bad_token", "the token is not valid here"), request);
+  const session::Role role = role_of(door_.admissions, hello.token);
+  if (role == session::Role::none) {
+    held_ = closing(session::FaultCode::bad_token, "bad_token", "the token is not valid here");
+    held_request_ = request;
+    held_for_ = door_.refusals.wrong_token(address_, Refusals::Clock::now());
+    if (held_for_.count() > 0) return Outcome::held;
+    return refuse(held_, request);
+  }
   session_ = desk_.join(role, presentable(hello.name), presentable(hello.kind), outgoing_);
   if (!session_)
     return refuse(
@@ -129,7 +143,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   welcome.requests_max = desk_.limits().requests_max;
   welcome.silence_ns_max = static_cast<std::uint64_t>(desk_.limits().silence_max.count());
   answer(*session_, request, welcome);
-  if (said_) said_("welcomed as author " + std::to_string(session_->author) + ": " + session_->name);
+  if (door_.log) door_.log("welcomed as author " + std::to_string(session_->author) + ": " + session_->name);
   return Outcome::done;
 }
 

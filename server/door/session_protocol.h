@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/desk/desk.h"
+#include "server/door/refusals.h"
 #include "server/session/judge.h"
 
 namespace muster {
@@ -23,12 +24,20 @@ struct Admission {
 /// The role of a token; none for a wrong one. Takes equally long for every token of one length.
 session::Role role_of(const std::vector<Admission>& admissions, std::string_view token) noexcept;
 
+/// What all streams of a server share. One thread at a time.
+struct Door {
+  Desk& desk;
+  const std::vector<Admission> admissions;
+  const std::function<void(const std::string&)>
+      log;  ///< one line about a session that began or was closed; may be empty
+  Refusals refusals;
+};
+
 /// One thread at a time.
 class SessionProtocol {
  public:
-  /// `said`: one line for the log about a session that began or was refused.
-  SessionProtocol(Desk& desk, const std::vector<Admission>& admissions, std::shared_ptr<Outgoing> outgoing,
-                  std::function<void(const std::string&)> said = {});
+  /// `address`: where the client is, for the log. The door outlives it.
+  SessionProtocol(Door& door, std::shared_ptr<Outgoing> outgoing, std::string address);
   ~SessionProtocol();
   SessionProtocol(const SessionProtocol&) = delete;
   SessionProtocol& operator=(const SessionProtocol&) = delete;
@@ -36,11 +45,17 @@ class SessionProtocol {
   enum class Outcome {
     done,    ///< read on
     wait,    ///< the world is behind: offer the same frame again a little later, and read nothing until then
+    held,    ///< it will be refused: read nothing for held_for, then let_go
     closed,  ///< read no more; what is in the outgoing queue is still sent
   };
   Outcome on_frame(const WireFrame& frame);
   /// The stream is no stream of frames. Ends the session.
   void on_fault(const FrameFault& fault);
+  std::chrono::nanoseconds held_for() const noexcept { return held_for_; }
+  /// Refuses what was held.
+  void let_go();
+  /// Others took a stranger's place. Ends the session.
+  void on_crowd();
   /// No Hello came in time, or nothing for too long. Ends the session.
   void on_silence();
   /// The server ends. Ends the session.
@@ -56,10 +71,13 @@ class SessionProtocol {
   Outcome on_session_message(const Judged& judged, std::uint64_t request);
   void send_schemas(std::uint64_t request);
 
+  Door& door_;
   Desk& desk_;
-  const std::vector<Admission>& admissions_;
   std::shared_ptr<Outgoing> outgoing_;
-  std::function<void(const std::string&)> said_;
+  const std::string address_;
+  session::Fault held_;
+  std::uint64_t held_request_ = 0;
+  std::chrono::nanoseconds held_for_{0};
   std::shared_ptr<Session> session_;
 };
 

@@ -11,15 +11,19 @@ namespace muster {
 
 struct ServerLimits {
   std::uint32_t sessions_max = 1024;  ///< more connections are refused with a Fault
-  std::uint32_t frame_bytes_max = 16u << 20;
-  std::uint32_t hello_bytes_max = 4096;      ///< of the first frame, before a token is accepted
-  std::uint32_t watches_max = 64;            ///< per session
-  std::uint32_t requests_max = 256;          ///< questions per session; above it the session is not read from
-  std::uint32_t rows_max = 10'000;           ///< of one answer
-  std::uint32_t grant_count_max = 1u << 16;  ///< ids in one grant
-  std::uint32_t unused_ids_max = 1u << 20;   ///< granted to one session and not yet used
-  std::size_t lane_bytes_max = 32u << 20;    ///< per session, on its way into the world; above it it is not read from
+  /// Connections without an accepted Hello, beside the sessions. Where there are more the oldest is closed.
+  std::uint32_t strangers_max = 256;
+  std::uint32_t stranger_bytes_max = 1u << 16;  ///< taken of a stranger that was refused, so that it can read why
+  std::uint32_t frame_bytes_max = 16u << 20;    ///< also what is taken of a session that was closed
+  std::uint32_t hello_bytes_max = 4096;         ///< of the first frame, before a token is accepted
+  std::uint32_t watches_max = 64;               ///< per session
+  std::uint32_t requests_max = 256;             ///< questions per session; above it the session is not read from
+  std::uint32_t rows_max = 10'000;              ///< of one answer
+  std::uint32_t grant_count_max = 1u << 16;     ///< ids in one grant
+  std::uint32_t unused_ids_max = 1u << 20;      ///< granted to one session and not yet used
+  std::size_t lane_bytes_max = 32u << 20;  ///< per session, on its way into the world; above it it is not read from
   std::chrono::nanoseconds hello_time_max = std::chrono::seconds(5);
+  std::chrono::nanoseconds wrong_token_delay_max = std::chrono::seconds(2);  ///< before its answer: see Refusals
   std::chrono::nanoseconds silence_max = std::chrono::minutes(5);
   std::chrono::nanoseconds stall_max = std::chrono::seconds(30);  ///< for a client to take what is sent
   OutgoingLimits outgoing;

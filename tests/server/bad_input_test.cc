@@ -278,9 +278,9 @@ TEST_CASE("a client that reads nothing is dropped; nobody waits for it", "[bad]"
   std::vector<std::byte> frames;
   for (std::uint64_t i = 1; i <= 5000; ++i) append_frame(frames, builder.bytes(), i);
   deaf.send(frames);
-  for (int i = 0; i < 500 && scene.world.listener().connections() > 1; ++i) {
+  for (int i = 0; i < 500 && scene.world.listener().streams() > 1; ++i) {
     REQUIRE(scene.bystander.show(orc).has_value());
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  CHECK(scene.world.listener().connections() == 1);
+  CHECK(scene.world.listener().streams() == 1);
 }

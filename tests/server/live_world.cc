@@ -105,6 +105,15 @@ void RawClient::send(std::span<const std::byte> bytes) {
   }
 }
 
+std::size_t RawClient::send_what_goes(std::span<const std::byte> bytes) {
+  const Deadline until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (true) {
+    const auto sent = stream_.send_some(bytes);
+    if (!sent) return 0;
+    if (*sent > 0 || stream_.wait(until, true) == ByteStream::Ready::neither) return *sent;
+  }
+}
+
 void RawClient::send_frame(std::span<const std::byte> batch, std::uint64_t request) {
   std::vector<std::byte> frame;
   append_frame(frame, batch, request);

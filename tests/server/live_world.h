@@ -107,6 +107,8 @@ class RawClient {
  public:
   explicit RawClient(const std::string& address);
   void send(std::span<const std::byte> bytes);
+  /// Sends as much of it as the server takes within a second. 0: none, or it has closed.
+  std::size_t send_what_goes(std::span<const std::byte> bytes);
   void send_frame(std::span<const std::byte> batch, std::uint64_t request = 1);
   template <GeneratedType M>
   void send_message(const M& message, std::uint64_t request = 1) {

@@ -1,0 +1,50 @@
+// What becomes of strangers, that is of streams without an accepted Hello, where they are refused: how long a wrong token
+// waits for its answer, and what the log is told. No I/O.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+namespace muster {
+
+/// One thread at a time. Memory: at most addresses_max addresses.
+class Refusals {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::size_t addresses_max = 1024;
+  static constexpr std::uint32_t free_attempts = 3;             ///< wrong tokens that are answered at once
+  static constexpr std::chrono::milliseconds first_delay{100};  ///< of the next one; each doubles it
+  static constexpr std::chrono::seconds forgotten_after{1};     ///< in this time an address is forgiven one
+  static constexpr std::chrono::seconds told_every{1};
+
+  /// `log` is given one line now and then; empty: nobody is told. `delay_max`: no answer waits longer than that.
+  Refusals(std::function<void(const std::string&)> log, std::chrono::nanoseconds delay_max)
+      : log_(std::move(log)), delay_max_(delay_max) {}
+
+  /// A wrong token came from `address`. Returns how long its answer has to wait.
+  std::chrono::nanoseconds wrong_token(const std::string& address, Clock::time_point now);
+  /// A stranger from `address` is refused, for the reason that `why` says. The log is told at once, or with the number of
+  /// all refusals since, told_every after it was told last.
+  void note(const std::string& address, const std::string& why, Clock::time_point now);
+  /// To be called now and then: tells the log of what note held back.
+  void tell(Clock::time_point now);
+
+ private:
+  struct Attempts {
+    std::uint32_t wrong = 0;  // not yet forgiven
+    Clock::time_point last;
+  };
+  void forgive(Attempts& attempts, Clock::time_point now) const;
+
+  std::function<void(const std::string&)> log_;
+  std::chrono::nanoseconds delay_max_;
+  std::unordered_map<std::string, Attempts> by_address_;
+  std::uint64_t untold_ = 0, untold_tokens_ = 0;
+  std::string last_line_;  // of the last refusal: "127.0.0.1: the token is not valid here"
+  Clock::time_point told_{};
+};
+
+}  // namespace muster

@@ -1,0 +1,60 @@
+#include "server/door/refusals.h"
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+using namespace muster;
+using namespace std::chrono_literals;
+
+namespace {
+const Refusals::Clock::time_point start = Refusals::Clock::time_point{} + 1h;
+}
+
+TEST_CASE("wrong tokens wait longer and longer, by address, and are forgiven with time", "[door]") {
+  Refusals refusals({}, 2s);
+  const auto wrong = [&](const char* address, auto after) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(refusals.wrong_token(address, start + after));
+  };
+  for (int i = 0; i < 3; ++i) CHECK(wrong("127.0.0.1", 0ms) == 0ms);
+  CHECK(wrong("127.0.0.1", 1ms) == 100ms);
+  CHECK(wrong("127.0.0.1", 2ms) == 200ms);
+  CHECK(wrong("127.0.0.2", 3ms) == 0ms);
+  CHECK(wrong("127.0.0.1", 4ms) == 400ms);
+  CHECK(wrong("127.0.0.1", 5ms) == 800ms);
+  CHECK(wrong("127.0.0.1", 6ms) == 1600ms);
+  for (int i = 0; i < 1000; ++i) CHECK(wrong("127.0.0.1", 7ms) == 2s);
+  CHECK(wrong("127.0.0.1", 10s) == 2s);
+  CHECK(wrong("127.0.0.1", 60s) == 0ms);
+}
+
+TEST_CASE("as many addresses as there are do not take memory without end, nor are they answered sooner", "[door]") {
+  Refusals refusals({}, 2s);
+  for (std::size_t i = 0; i < Refusals::addresses_max; ++i) CHECK(refusals.wrong_token(std::to_string(i), start) == 0s);
+  for (std::size_t i = 0; i < 5000; ++i) CHECK(refusals.wrong_token("more " + std::to_string(i), start) == 2s);
+  CHECK(refusals.wrong_token("later", start + 5s) == 0s);
+}
+
+TEST_CASE("the log is told of refusals once a second, with their number", "[door]") {
+  std::vector<std::string> lines;
+  Refusals refusals([&](const std::string& line) { lines.push_back(line); }, 2s);
+  refusals.tell(start);
+  CHECK(lines.empty());
+  refusals.note("127.0.0.1", "the token is not valid here", start);
+  CHECK(lines == std::vector<std::string>{"refused 127.0.0.1: the token is not valid here"});
+  for (int i = 0; i < 10'000; ++i) {
+    (void)refusals.wrong_token("127.0.0.1", start + 10ms);
+    refusals.note("127.0.0.1", "the token is not valid here", start + 10ms);
+  }
+  refusals.note("::1", "no Hello came in time", start + 20ms);
+  CHECK(lines.size() == 1);
+  refusals.tell(start + 990ms);
+  CHECK(lines.size() == 1);
+  refusals.tell(start + 1s);
+  REQUIRE(lines.size() == 2);
+  CHECK(
+      lines[1] ==
+      "refused 10001 connections before their Hello was accepted, 10000 for a wrong token; the last was ::1: no Hello "
+      "came in time");
+  refusals.tell(start + 5s);
+  CHECK(lines.size() == 2);
+}
