@@ -10,6 +10,7 @@
 #include "registry/entity_registry.h"
 #include "tests/model/actions.h"
 #include "tests/model/state_rows.h"
+#include "tests/support/change_marks.h"
 
 namespace naive {
 
@@ -38,6 +39,7 @@ class Participant {
   Recorder recorder;
   std::vector<Input> inputs;  ///< seen by the sink since the last look
   std::string trouble;        ///< of the bytes that reached the sink
+  muster::test::ChangeMarks marks{registry};
 
  private:
   class Sink;

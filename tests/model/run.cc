@@ -78,6 +78,7 @@ class Run {
       const Outcome found = participant->perform(action, i);
       fail(i, compare(expected, found));
       compare_records(i, *participant);
+      if (const std::string unmarked = participant->marks.check(); !unmarked.empty()) fail(i, "marks: " + unmarked);
     }
     if (what == Do::grant)
       for (std::uint32_t n = 0; n < action.number; ++n) granted_.push_back({expected.made[0].index + n, 1});
@@ -199,6 +200,7 @@ class Run {
         })))
       return fail(i, "another number of timers was saved");
     loaded_ = std::move(loaded);
+    loaded_->marks.begin();
     std::vector<Entity> voices;
     for (const Entity e : model_->row_order())
       if (model_->find(e)->components.contains(id_of<Voice>)) voices.push_back(e);
