@@ -447,8 +447,14 @@ std::expected<std::vector<std::string>, TemplateError> define_templates(EntityRe
                                                                         std::string_view file) {
   const auto trees = read_templates(text, file, registry);
   if (!trees) return std::unexpected(trees.error());
+  return define_templates(registry, *trees, file);
+}
+
+std::expected<std::vector<std::string>, TemplateError> define_templates(EntityRegistry& registry,
+                                                                        std::span<const TemplateTree> trees,
+                                                                        std::string_view file) {
   std::vector<std::string> names;
-  for (const TemplateTree& tree : *trees) {
+  for (const TemplateTree& tree : trees) {
     const Receipt receipt = registry.define(tree);
     if (receipt.refused) {
       const TypeDescriptor* type = registry.types().find(receipt.refusal.type);

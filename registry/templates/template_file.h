@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,5 +32,8 @@ struct TemplateError {
 [[nodiscard]] std::expected<std::vector<std::string>, TemplateError> define_templates(EntityRegistry& registry,
                                                                                       std::string_view text,
                                                                                       std::string_view file);
+/// Defines what read_templates gave, in order; the first that is refused ends it, those before it are defined.
+[[nodiscard]] std::expected<std::vector<std::string>, TemplateError> define_templates(
+    EntityRegistry& registry, std::span<const TemplateTree> trees, std::string_view file);
 
 }  // namespace muster

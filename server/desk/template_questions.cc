@@ -4,6 +4,7 @@
 
 #include "registry/entity_registry.h"
 #include "registry/templates/template_file.h"
+#include "server/session/judge.h"
 
 namespace muster {
 namespace {
@@ -33,9 +34,18 @@ void get_template(const EntityRegistry& registry, Session& to, std::uint64_t req
 }
 
 void read_templates(EntityRegistry& registry, Session& to, std::uint64_t request, const session::ReadTemplates& asked) {
-  auto names = define_templates(registry, asked.text, asked.file);
-  if (!names)
-    return to.outgoing->fault(fault_of(session::FaultCode::refused, "bad_templates", names.error().text()), request);
+  const auto bad = [&](const TemplateError& error) {
+    to.outgoing->fault(fault_of(session::FaultCode::refused, "bad_templates", error.text()), request);
+  };
+  const auto trees = read_templates(asked.text, asked.file, registry);
+  if (!trees) return bad(trees.error());
+  // What a file brings needs the same rights as a DefineTemplate of it.
+  for (const TemplateTree& tree : *trees)
+    if (const auto definition = tree.compile())
+      if (auto lacking = template_right_fault(*definition, registry.types(), to.role))
+        return to.outgoing->fault(std::move(*lacking), request);
+  auto names = define_templates(registry, *trees, asked.file);
+  if (!names) return bad(names.error());
   answer(to, request, about(registry, std::move(*names)));
 }
 

@@ -1,6 +1,6 @@
 #include "server/session/judge.h"
 
-#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 
@@ -10,25 +10,47 @@
 namespace muster {
 namespace {
 
-/// Calls f(component) for every component that a structure message writes or takes away.
+/// Calls f(offset) for every field of a structure message that holds a component's type id, nested structs included.
 template <class F>
-void for_each_written(BatchView message, F&& f) {
-  if (message.has_rows()) {
-    for (const RowSetEntry& entry : message.row_set()) f(entry.type);
-    return;
-  }
-  // All three begin with the component's type id.
-  if (message.type() != TypeTraits<SetField>::id && message.type() != TypeTraits<SetFieldIf>::id &&
-      message.type() != TypeTraits<Remove>::id)
-    return;
-  const std::uint32_t payloads = message.kind() == BatchKind::shared ? 1 : message.count();
-  for (std::uint32_t i = 0; i < payloads; ++i) {
-    TypeId component;
-    std::memcpy(&component, message.payload(i), sizeof component);
-    f(component);
+void for_each_naming_field(const TypeDescriptor& type, const TypeTable& types, std::uint32_t offset, F& f) {
+  for (const FieldDescriptor& field : type.fields) {
+    if (field.kind == FieldKind::structure) {
+      if (const TypeDescriptor* inner = types.find(field.type))
+        for_each_naming_field(*inner, types, offset + field.offset, f);
+    } else if (field.kind == FieldKind::uint32 && field.name == "component") {
+      f(offset + field.offset);
+    }
   }
 }
-static_assert(offsetof(SetField, component) == 0 && offsetof(SetFieldIf, set) == 0 && offsetof(Remove, component) == 0);
+
+/// Calls f(type) for every component that a message writes or takes away, and for what a template would bring.
+template <class F>
+void for_each_written(BatchView message, const TypeDescriptor& type, const TypeTable& types, F&& f) {
+  for (const RowSetEntry& entry : message.row_set()) f(entry.type);
+  if (!type.name.starts_with("muster.")) return;  // what a game's fields mean is the game's to know
+  if (message.kind() == BatchKind::table) {
+    if (message.type() != TypeTraits<DefineTemplate>::id) return;
+    const std::byte* at = message.body();
+    for (std::uint32_t i = 0; i < message.count(); ++i) {
+      const TableItem item = table_item(message, at);
+      at = item.next;
+      for (const TemplateNodeView node : DefineTemplateView::from(item.table).nodes()) {
+        for (const TemplateValueView value : node.components()) f(value.type());
+        for (const TemplateValueView value : node.messages()) f(value.type());
+      }
+    }
+    return;
+  }
+  const std::uint32_t payloads = message.kind() == BatchKind::shared ? 1 : message.count();
+  const auto in_payloads = [&](std::uint32_t offset) {
+    for (std::uint32_t i = 0; i < payloads; ++i) {
+      TypeId component;
+      std::memcpy(&component, message.payload(i) + offset, sizeof component);
+      f(component);
+    }
+  };
+  for_each_naming_field(type, types, 0, in_payloads);
+}
 
 /// The role is too small for a type, or nobody has the right; null where it suffices.
 std::optional<session::Fault> right_fault(const TypeDescriptor& type, session::Role role) {
@@ -46,6 +68,20 @@ std::optional<session::Fault> right_fault(const TypeDescriptor& type, session::R
 }
 
 }  // namespace
+
+std::optional<session::Fault> template_right_fault(const DefineTemplate& definition, const TypeTable& types,
+                                                   session::Role role) {
+  std::optional<session::Fault> lacking;
+  const auto look = [&](const std::vector<TemplateValue>& values) {
+    for (const TemplateValue& value : values)
+      if (const TypeDescriptor* type = types.find(value.type); type && !lacking) lacking = right_fault(*type, role);
+  };
+  for (const TemplateNode& node : definition.nodes) {
+    look(node.components);
+    look(node.messages);
+  }
+  return lacking;
+}
 
 bool is_session_type(const TypeDescriptor& type) noexcept { return type.name.starts_with("muster.session."); }
 
@@ -99,8 +135,8 @@ std::expected<Judged, session::Fault> judge(std::span<const std::byte> bytes, co
   }
   std::optional<session::Fault> lacking = right_fault(*judged.type, role);
   if (lacking) return std::unexpected(*std::move(lacking));
-  for_each_written(message, [&](TypeId component) {
-    // An unknown component is the world's to refuse, with the entity named.
+  for_each_written(message, *judged.type, types, [&](TypeId component) {
+    // An unknown type is the world's to refuse, with the entity named.
     if (const TypeDescriptor* written = types.find(component); written && !lacking)
       lacking = right_fault(*written, role);
   });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <expected>
+#include <optional>
 
 #include "messages/frame.h"
 #include "messages/session.h"
@@ -21,6 +22,11 @@ struct Judged {
 /// closes the session where the bytes are wrong, and does not where a right is missing.
 [[nodiscard]] std::expected<Judged, session::Fault> judge(std::span<const std::byte> batch, const TypeTable& types,
                                                           session::Role role, const VerifierLimits& limits);
+
+/// Why a session may not define a template that it wrote in other words than a DefineTemplate, which judge() looks into; none
+/// where it may: each component and initial message in it needs its own right.
+[[nodiscard]] std::optional<session::Fault> template_right_fault(const DefineTemplate& definition,
+                                                                 const TypeTable& types, session::Role role);
 
 /// The fault for a frame that could not be cut out of the stream.
 session::Fault fault_for(const FrameFault& fault);
