@@ -23,23 +23,12 @@
 
 namespace muster::detail {
 
-// Ids and directory entries are looked at as one number: index or locator below, generation above.
-static_assert(std::endian::native == std::endian::little);
-static_assert(offsetof(Entity, index) == 0 && offsetof(Entity, generation) == 4);
-static_assert(offsetof(DirectoryEntry, locator) == 0 && offsetof(DirectoryEntry, generation) == 4);
-
-inline std::uint64_t as_number(const void* id_or_entry) noexcept {
-  std::uint64_t number;
-  std::memcpy(&number, id_or_entry, sizeof number);
-  return number;
-}
 inline Entity target_of(const std::byte* item) noexcept {
   Entity target;
   std::memcpy(&target, item, sizeof target);
   return target;
 }
 static_assert(sizeof(ItemCounts) == 8 && offsetof(ItemCounts, dead) == 4);
-constexpr std::uint64_t generation_bits = 0xffffffff00000000u;
 
 /// How many of the items' targets are alive.
 std::uint32_t count_alive(const Storage& storage, const ItemRun& run) noexcept;
@@ -65,9 +54,8 @@ struct ItemLoops {
   /// and the directory may grow elsewhere.
   static constexpr bool looks_ahead = !Call::asks_other && !Call::spawns && !Call::whole_rows;
   static constexpr std::uint32_t block = 32;
-  static constexpr std::uint32_t jump_block = 128;           ///< of over_chunks: so many are looked at ahead
-  static constexpr std::uint64_t rows_in_cache = 50'000;     ///< more, and memory is asked for ahead
-  static constexpr std::uint32_t nowhere = Storage::no_row;  ///< a locator that is no row
+  static constexpr std::uint32_t jump_block = 128;        ///< of over_chunks: so many are looked at ahead
+  static constexpr std::uint64_t rows_in_cache = 50'000;  ///< more, and memory is asked for ahead
 
   static ItemCounts run(RunContext& context, const Handler& handler, const ItemRun& items) {
     if constexpr (looks_ahead)
@@ -132,7 +120,7 @@ struct ItemLoops {
         continue;
       }
       std::uint32_t row = found.row;
-      const std::uint64_t first_locator = std::uint64_t{found.chunk->number} << 10;
+      const std::uint64_t first_locator = found.chunk->locator(0).bits();
       ChunkRows rows{context, *found.chunk, columns, row, row + 1};
       if constexpr (Call::asks_other) rows.other = Call::other_of(at + to_payload);
       const auto bases = Call::bases_of(rows, Call::every);
@@ -141,11 +129,10 @@ struct ItemLoops {
       // Whether the next message is for a row of this chunk too, and which.
       const auto next = [&] {
         if (left == 0 || !looks_ahead) return false;
-        const std::uint64_t target = as_number(at);
-        const auto index = static_cast<std::uint32_t>(target);
-        if (index >= indices) return false;
-        // The number of an entry that is no row is none of a chunk.
-        const std::uint64_t at_row = ((target & generation_bits) | first_locator) ^ as_number(directory + index);
+        const Entity target = target_of(at);
+        if (target.index >= indices) return false;
+        // A locator of this chunk leaves its row; another one, or none, leaves more.
+        const std::uint64_t at_row = locator_of(directory[target.index], target) ^ first_locator;
         if (at_row >= chunk_rows_max) return false;
         row = static_cast<std::uint32_t>(at_row);
         return true;
@@ -176,19 +163,20 @@ struct ItemLoops {
   /// Whether the next `block` targets, the first of which has a row, are in rows one behind the other of one chunk, and their
   /// indices one behind the other.
   static bool in_line(const std::byte* item, const DirectoryEntry* directory, std::size_t indices) noexcept {
-    const std::uint64_t first = as_number(item);
+    const std::uint64_t first = target_of(item).bits();
     const auto index = static_cast<std::uint32_t>(first);
     if (target_of(item + (block - 1) * bytes).index - index != block - 1) return false;
     if (index + std::size_t{block} > indices) return false;
     const DirectoryEntry* const entry = directory + index;
-    if ((entry->locator & (chunk_rows_max - 1)) > chunk_rows_max - block) return false;
+    if (entry->locator.row() > chunk_rows_max - block) return false;
     // What a target and its entry differ by is the same for all: so, where indices ascend, locators do, and generations fit.
-    const std::uint64_t apart = as_number(entry) - first;
+    const auto number = [entry](std::uint32_t i) { return std::bit_cast<std::uint64_t>(entry[i]); };
+    const std::uint64_t apart = number(0) - first;
     std::uint64_t differs = 0;
     std::uint32_t jumps = 0;
     for (std::uint32_t i = 0; i < block; ++i) {
-      const std::uint64_t target = as_number(item + i * bytes);
-      differs |= (as_number(entry + i) - target) ^ apart;
+      const std::uint64_t target = target_of(item + i * bytes).bits();
+      differs |= (number(i) - target) ^ apart;
       jumps |= (static_cast<std::uint32_t>(target) - i) ^ index;
     }
     return (differs | jumps) == 0;
@@ -236,44 +224,43 @@ struct ItemLoops {
         for (std::uint32_t i = 0, ahead = std::min(left, jump_block); i < ahead; ++i)
           if (const auto index = target_of(end + i * bytes).index; index < indices)
             __builtin_prefetch(directory + index);
-      std::uint32_t locators[jump_block];
+      constexpr Locator nowhere(IdState::free);
+      Locator locators[jump_block];
       for (std::uint32_t i = 0; i < n; ++i) {
-        const std::uint64_t target = as_number(at + i * bytes);
-        const auto index = static_cast<std::uint32_t>(target);
-        std::uint64_t locator =
-            index < indices ? (target & generation_bits) ^ as_number(directory + index) : ~std::uint64_t{0};
-        if (locator >= nowhere) [[unlikely]] {
+        const Entity target = target_of(at + i * bytes);
+        const std::uint64_t number =
+            target.index < indices ? locator_of(directory[target.index], target) : ~std::uint64_t{0};
+        Locator locator = nowhere;
+        if (number >= Locator::no_row) [[unlikely]] {
           ++counts.dead;
-          locator = nowhere;
         } else {
-          const std::size_t chunk = locator / chunk_rows_max;
+          locator = Locator::from_bits(static_cast<std::uint32_t>(number));
+          const std::uint32_t chunk = locator.chunk();
           if (!known[chunk]) [[unlikely]] {
             if (learn(context, handler, chunk, bases[chunk], all))
               known[chunk] = 1;
             else
               locator = nowhere;
           }
-          if (far && locator != nowhere)
-            Call::prefetch(bases[chunk].data(), static_cast<std::uint32_t>(locator % chunk_rows_max), all);
+          if (far && locator != nowhere) Call::prefetch(bases[chunk].data(), locator.row(), all);
         }
-        locators[i] = static_cast<std::uint32_t>(locator);
+        locators[i] = locator;
       }
       for (std::uint32_t i = 0; at != end; ++i, at += bytes) {
-        const std::uint32_t locator = locators[i];
+        const Locator locator = locators[i];
         if (locator == nowhere) [[unlikely]]
           continue;
         ++counts.handled;
-        Call::call_at(f, const_cast<std::byte*>(at + offset), locator % chunk_rows_max,
-                      bases[locator / chunk_rows_max].data(), all);
+        Call::call_at(f, const_cast<std::byte*>(at + offset), locator.row(), bases[locator.chunk()].data(), all);
       }
     }
     return counts;
   }
   /// False where the handler does not match.
   template <class Bases, std::size_t... I>
-  [[gnu::noinline]] static bool learn(RunContext& context, const Handler& handler, std::size_t number, Bases& bases,
+  [[gnu::noinline]] static bool learn(RunContext& context, const Handler& handler, std::uint32_t number, Bases& bases,
                                       std::index_sequence<I...>) {
-    Chunk& chunk = *context.storage.chunk(static_cast<std::uint32_t>(number));
+    Chunk& chunk = *context.storage.chunk(number);
     const std::uint16_t* columns = handler.bound[chunk.archetype_number];
     if (!columns) return false;
     const auto found = Call::bases_of(ChunkRows{context, chunk, columns, 0, 0}, Call::every);

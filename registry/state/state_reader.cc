@@ -119,7 +119,7 @@ class StateReader {
       std::uint32_t generation;
       std::memcpy(&generation, generations + i * 4, 4);
       const auto state = static_cast<std::uint32_t>(states[i]);
-      entries[i] = {0x80000000u | state, generation};
+      entries[i] = {Locator(static_cast<IdState>(state)), generation};
       wrong |= static_cast<std::uint32_t>(state > 3) & static_cast<std::uint32_t>(state != state_alive);
       wrong |= static_cast<std::uint32_t>(generation == 0) & static_cast<std::uint32_t>(state != 0);
       alive += static_cast<std::uint32_t>(state == state_alive);
@@ -127,7 +127,7 @@ class StateReader {
     alive_ += alive;
     if (wrong)
       for (const DirectoryEntry& entry : std::span(entries, count)) {
-        const std::uint32_t state = entry.locator & 0x7fffffffu;
+        const auto state = static_cast<std::uint32_t>(entry.locator.state());
         if (!expect(state <= 3 || state == state_alive, "an id has an unknown state") ||
             !expect(entry.generation != 0 || state == 0, "an id without generation is in use"))
           return;
@@ -139,7 +139,7 @@ class StateReader {
     std::vector<bool> seen(slots_.size());
     for (std::size_t at = 0; at < bytes.size(); at += 4) {
       const auto index = get<std::uint32_t>(bytes, at);
-      if (!expect(index > 0 && index < slots_.size() && slots_[index].locator == 0x80000000u &&
+      if (!expect(index > 0 && index < slots_.size() && slots_[index].locator == Locator(IdState::free) &&
                       slots_[index].generation != 0 && !seen[index],
                   "an index in the free queue is not free"))
         return;
@@ -211,7 +211,8 @@ class StateReader {
     chunk.found[slot] = 1;
     std::memcpy(chunk.placed->slots()[slot].data, bytes.data(), bytes.size());
     if (slot != column_ids) return;
-    if (expect(r_.storage.place_ids(*chunk.placed, state_alive), "a row's entity is not alive, or has two rows"))
+    if (expect(r_.storage.place_ids(*chunk.placed, static_cast<IdState>(state_alive)),
+               "a row's entity is not alive, or has two rows"))
       alive_ -= chunk.row.rows;
   }
   /// Makes room for a chunk when the first of its columns comes: not for what a damaged row only says is there.

@@ -81,9 +81,10 @@ class StateWriter {
       std::byte* const states = generations + std::size_t{count} * 4;
       const DirectoryEntry* const slots = ids.slots() + first;
       for (std::uint32_t i = 0; i < count; ++i) {
-        const std::uint32_t locator = slots[i].locator;
+        const Locator locator = slots[i].locator;
         std::memcpy(generations + std::size_t{i} * 4, &slots[i].generation, 4);
-        states[i] = static_cast<std::byte>(locator & 0x80000000u ? locator : state_alive);
+        states[i] =
+            static_cast<std::byte>(locator.has_row() ? state_alive : static_cast<std::uint32_t>(locator.state()));
       }
       const std::uint32_t page = first >> id_page_bits;
       sink_.row({StateSection::directory, page, 0}, r_.storage.id_page_version(page), buffer_);

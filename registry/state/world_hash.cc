@@ -56,8 +56,9 @@ std::uint64_t EntityRegistry::hash() const {
   const auto& ids = storage.ids();
   hasher.add(std::uint64_t{storage.next_archetype()});
   for (std::uint32_t i = 0; i < ids.indices(); ++i) {
-    const DirectoryEntry entry = ids.slot(i);
-    hasher.add(DirectoryEntry{entry.locator & 0x80000000u ? entry.locator : 0, entry.generation});
+    DirectoryEntry entry = ids.slot(i);
+    if (entry.locator.has_row()) entry.locator = Locator(0, 0);  // where rows are is no state
+    hasher.add(entry);
   }
   for (std::size_t i = 0; i < ids.free_queue().size(); ++i) hasher.add(ids.free_queue()[i]);
   for (std::size_t i = 0; i < r.texts.size(); ++i) hasher.add(text_of(r.texts[i]));

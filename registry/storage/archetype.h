@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "registry/storage/blocks.h"
+#include "registry/storage/locator.h"
 #include "registry/storage/runtime_type.h"
 #include "schema/descriptor.h"
 
@@ -37,7 +38,7 @@ struct ColumnSlot {
   std::uint64_t version = 0;  ///< of the last write; see Storage::touch
 };
 
-constexpr std::uint32_t chunk_rows_max = 1024;  ///< a row number has 10 bits in a directory entry
+constexpr std::uint32_t chunk_rows_max = Locator::rows_max;
 constexpr std::uint32_t column_ids = 0, column_parents = 1, column_first = 2;
 constexpr std::uint16_t no_column = 0xffff;
 
@@ -45,7 +46,7 @@ struct Chunk {
   Archetype* archetype = nullptr;
   Group* group = nullptr;    ///< of the archetype, by depth
   std::uint64_t uid = 0;     ///< never used twice in a world's life
-  std::uint32_t number = 0;  ///< in the table that directory entries refer to; reused
+  std::uint32_t number = 0;  ///< in the table that locators refer to; reused
   std::uint32_t depth = 0;
   std::uint32_t place = 0;  ///< in its group
   std::uint32_t count = 0, capacity = 0;
@@ -54,6 +55,7 @@ struct Chunk {
   std::uint16_t header_lines = 0;  ///< cache lines of this and the slots behind it
   bool lone = false;               ///< its rows have no parents and no names, and their values are bytes
 
+  Locator locator(std::uint32_t row) const noexcept { return {number, row}; }
   ColumnSlot* slots() noexcept { return reinterpret_cast<ColumnSlot*>(this + 1); }
   const ColumnSlot* slots() const noexcept { return reinterpret_cast<const ColumnSlot*>(this + 1); }
   Entity* ids() noexcept { return reinterpret_cast<Entity*>(slots()[column_ids].data); }
@@ -107,6 +109,17 @@ struct Archetype {
     return false;
   }
 };
+
+/// f(ops, value) for each runtime value in rows [begin, end).
+template <class F>
+void each_runtime(Chunk& chunk, std::uint32_t begin, std::uint32_t end, F f) {
+  const Archetype& archetype = *chunk.archetype;
+  for (std::uint32_t slot = archetype.pod_slots; slot < archetype.slot_types.size(); ++slot) {
+    const StoredType& type = *archetype.slot_types[slot];
+    for (std::uint32_t row = begin; row < end; ++row)
+      f(*type.ops, chunk.slots()[slot].data + std::size_t{row} * type.size);
+  }
+}
 
 /// A value in a payload that goes to a column.
 struct ValuePlace {

@@ -8,15 +8,13 @@ namespace muster {
 
 namespace {
 
-constexpr std::uint32_t in_chunk = chunk_rows_max - 1;  // of a locator
-
 /// Values of `bytes` each, from some rows of a column to some rows of another.
 template <class Moved>
 void copy_column(std::byte* to, const std::byte* from, std::uint32_t bytes, std::span<const Moved> runs) noexcept {
   const auto each = [&](auto size) {
     for (const Moved& run : runs) {
-      std::byte* const into = to + std::size_t{run.to & in_chunk} * size;
-      const std::byte* const values = from + std::size_t{run.from & in_chunk} * size;
+      std::byte* const into = to + std::size_t{run.to.row()} * size;
+      const std::byte* const values = from + std::size_t{run.from.row()} * size;
       if (run.rows == 1)
         std::memcpy(into, values, size);
       else
@@ -39,8 +37,8 @@ void copy_column(std::byte* to, const std::byte* from, std::uint32_t bytes, std:
 class BulkRows::Runs {
  public:
   template <class F>
-  [[gnu::always_inline]] void add(std::uint32_t to, std::uint32_t from, F where) {
-    if (to == run_.to + run_.rows && from == run_.from + run_.rows && (to & in_chunk) != 0 && (from & in_chunk) != 0) {
+  [[gnu::always_inline]] void add(Locator to, Locator from, F where) {
+    if (to == run_.to + run_.rows && from == run_.from + run_.rows && to.row() != 0 && from.row() != 0) {
       ++run_.rows;
       return;
     }
@@ -54,7 +52,7 @@ class BulkRows::Runs {
   }
 
  private:
-  Moved run_;
+  Moved run_{};
 };
 
 /// Takes rows of one group. What a row taken changes is kept here, in registers, and written to the group when it is left:
@@ -72,18 +70,18 @@ class BulkRows::Taker {
   Taker& operator=(const Taker&) = delete;
 
   /// Takes a row's place away; the id of its group's last row fills the hole.
-  [[gnu::always_inline]] void take(Chunk& chunk, std::uint32_t at) {
+  [[gnu::always_inline]] void take(Chunk& chunk, Locator at) {
     if (chunk.group != group_) [[unlikely]]
       enter(*chunk.group);
-    const std::uint32_t from = first_ + --end_;
-    const bool known = elsewhere_[from] != 0;
-    elsewhere_[from] = 0;
+    const Locator from = first_ + --end_;
+    const bool known = elsewhere_[from.bits()] != 0;
+    elsewhere_[from.bits()] = 0;
     if (at != from) {
       if (&chunk != last_) storage_.touch_all(chunk);
       const Entity filler = ids_[end_];
-      Storage::put_id(chunk.ids() + (at & in_chunk), filler.bits());
+      Storage::put_id(chunk.ids() + at.row(), filler.bits());
       directory_[filler.index].locator = at;
-      elsewhere_[at] = 1;
+      elsewhere_[at.bits()] = 1;
       *kept_ = {filler.index, from};
       kept_ += known ? 0 : 1;
     }
@@ -111,7 +109,7 @@ class BulkRows::Taker {
     storage_.touch_all(*last_);
     ids_ = last_->ids();
     end_ = last_->count;
-    first_ = last_->number << 10;
+    first_ = last_->locator(0);
   }
   [[gnu::always_inline]] void leave_chunk() {
     Group& group = *group_;
@@ -129,7 +127,8 @@ class BulkRows::Taker {
   Group* group_ = nullptr;
   Chunk* last_ = nullptr;
   Entity* ids_ = nullptr;
-  std::uint32_t end_ = 0, first_ = 0;
+  std::uint32_t end_ = 0;
+  Locator first_{};
 };
 
 void BulkRows::drop_empty() {
@@ -141,7 +140,7 @@ void BulkRows::copy(std::span<const Moved> runs) const {
   for (std::size_t begin = 0, end = 0; begin < runs.size(); begin = end) {
     const Moved first = runs[begin];
     for (end = begin + 1; end < runs.size(); ++end)
-      if (((runs[end].to ^ first.to) | (runs[end].from ^ first.from)) >> 10 != 0) break;
+      if (runs[end].to.chunk() != first.to.chunk() || runs[end].from.chunk() != first.from.chunk()) break;
     const Chunk& to = chunk(first.to);
     const Chunk& from = chunk(first.from);
     const Archetype& archetype = *to.archetype;
@@ -167,24 +166,24 @@ std::size_t BulkRows::destroy(std::span<const Entity> ids, std::uint32_t& destro
   std::uint64_t* const versions = s.id_page_versions_.data();
   const std::uint64_t version = s.version_;
   const bool links = hierarchy_.pages() != 0;
-  const std::uint32_t gone = Storage::state_bits(IdState::free);
+  constexpr Locator gone(IdState::free);
   std::size_t done = 0, released = 0;
   Taker taker(*this, ids.size());
   for (; done < ids.size(); ++done) {
     const Entity e = ids[done];
-    const std::uint32_t at =
+    const Locator at =
         e.index < indices && directory[e.index].generation == e.generation ? directory[e.index].locator : gone;
-    if (at & 0x80000000u) [[unlikely]] {  // dead
+    if (!at.has_row()) [[unlikely]] {  // dead
       destroyed += static_cast<std::uint32_t>(done - released);
       release(ids.subspan(released, done - released));
       released = done + 1;
       continue;
     }
-    Chunk& chunk = *chunks[at >> 10];
+    Chunk& chunk = *chunks[at.chunk()];
     if (!chunk.lone || e.generation == DirectoryLayout::generation_last || (links && hierarchy_.children(e) != 0))
         [[unlikely]]
       break;
-    Storage::put_entry(directory, e.bits() + Storage::next_generation, gone);
+    put_entry(directory, e.bits() + Storage::next_generation, gone);
     versions[e.index >> id_page_bits] = version;
     taker.take(chunk, at);
   }
@@ -195,9 +194,9 @@ std::size_t BulkRows::destroy(std::span<const Entity> ids, std::uint32_t& destro
   const auto to_moved = [&](const Moved&) -> std::vector<Moved>& { return moved_; };
   Runs runs;
   for (const Kept& row : taker.kept()) {
-    const std::uint32_t at = directory[row.index].locator;
-    if (at & 0x80000000u) continue;
-    elsewhere[at] = 0;
+    const Locator at = directory[row.index].locator;
+    if (!at.has_row()) continue;
+    elsewhere[at.bits()] = 0;
     runs.add(at, row.from, to_moved);
   }
   runs.end(to_moved);
@@ -211,13 +210,13 @@ bool BulkRows::change_depth(std::span<const Entity> tree, std::uint32_t from, st
   Storage& s = storage_;
   const DirectoryEntry* const directory = s.ids_.slots();
   if (origins_.size() < tree.size()) origins_.resize(tree.size());
-  std::uint32_t* const origins = origins_.data();
+  Locator* const origins = origins_.data();
   std::uint32_t deepest = from;
   constexpr std::uint32_t none = ~0u;
   for (std::size_t i = 0, seen = none; i < tree.size(); ++i) {
     origins[i] = directory[tree[i].index].locator;
-    if (origins[i] >> 10 == seen) continue;
-    seen = origins[i] >> 10;
+    if (origins[i].chunk() == seen) continue;
+    seen = origins[i].chunk();
     const Chunk& chunk = this->chunk(origins[i]);
     if (!chunk.archetype->plain()) return false;
     deepest = std::max(deepest, chunk.depth);
@@ -232,8 +231,8 @@ bool BulkRows::change_depth(std::span<const Entity> tree, std::uint32_t from, st
     Chunk* const* chunks = s.chunks_.data();
     std::uint8_t* elsewhere = elsewhere_.data();
     for (const Entity e : tree) {
-      const std::uint32_t at = directory[e.index].locator;
-      Chunk& chunk = *chunks[at >> 10];
+      const Locator at = directory[e.index].locator;
+      Chunk& chunk = *chunks[at.chunk()];
       if (chunk.archetype != archetype || chunk.depth != depth || open->count == open->capacity) [[unlikely]] {
         taker.leave();
         archetype = chunk.archetype;
@@ -244,7 +243,7 @@ bool BulkRows::change_depth(std::span<const Entity> tree, std::uint32_t from, st
         elsewhere = elsewhere_.data();
         taker.look_again();
       }
-      elsewhere[locator(*open, s.append_id(e, *open).row)] = 1;
+      elsewhere[open->locator(s.append_id(e, *open).row).bits()] = 1;
       taker.take(chunk, at);
     }
     taker.leave();
@@ -253,8 +252,8 @@ bool BulkRows::change_depth(std::span<const Entity> tree, std::uint32_t from, st
   Runs runs;
   const auto to_tree = [&](const Moved& run) -> std::vector<Moved>& { return levels_[chunk(run.to).depth - to].tree; };
   for (std::size_t i = 0; i < tree.size(); ++i) {
-    const std::uint32_t at = directory[tree[i].index].locator;
-    elsewhere[at] = 0;
+    const Locator at = directory[tree[i].index].locator;
+    elsewhere[at.bits()] = 0;
     runs.add(at, origins[i], to_tree);
   }
   runs.end(to_tree);
@@ -262,9 +261,9 @@ bool BulkRows::change_depth(std::span<const Entity> tree, std::uint32_t from, st
     return levels_[chunk(run.to).depth - from].kept;
   };
   for (const Kept& kept : taker.kept()) {
-    const std::uint32_t at = directory[kept.index].locator;
+    const Locator at = directory[kept.index].locator;
     if (chunk(at).depth != chunk(kept.from).depth) continue;  // of the tree itself
-    elsewhere[at] = 0;
+    elsewhere[at.bits()] = 0;
     runs.add(at, kept.from, to_kept);
   }
   runs.end(to_kept);

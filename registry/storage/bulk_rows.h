@@ -24,18 +24,19 @@ class BulkRows {
   bool change_depth(std::span<const Entity> tree, std::uint32_t from, std::uint32_t to, Entity parent);
 
  private:
-  /// Values of rows that follow one another in two chunks, by directory locators of the first.
+  /// Values of rows that follow one another in two chunks: where the first of them goes, and where it is.
   struct Moved {
-    std::uint32_t to = 0, from = 0, rows = 0;
+    Locator to, from;
+    std::uint32_t rows;
   };
   class Runs;
   /// Whose id filled a hole, by index, and where its row was at first.
   struct Kept {
-    std::uint32_t index, from;
+    std::uint32_t index;
+    Locator from;
   };
   class Taker;
-  Chunk& chunk(std::uint32_t locator) const noexcept { return *storage_.chunks_[locator >> 10]; }
-  static std::uint32_t locator(const Chunk& chunk, std::uint32_t row) noexcept { return chunk.number << 10 | row; }
+  Chunk& chunk(Locator locator) const noexcept { return *storage_.chunks_[locator.chunk()]; }
   void make_room(std::uint32_t chunks) {
     const std::size_t rows = std::size_t{chunks} * chunk_rows_max;
     if (elsewhere_.size() < rows) elsewhere_.resize(rows);
@@ -47,8 +48,8 @@ class BulkRows {
 
   Storage& storage_;
   const Hierarchy& hierarchy_;
-  std::vector<std::uint8_t>
-      elsewhere_;              // by locator, all zero between calls: its values are elsewhere, and it is known where
+  /// By the bits of a row's locator: whether its values are elsewhere, and it is known where. All zero between calls.
+  std::vector<std::uint8_t> elsewhere_;
   std::vector<Kept> kept_;     // room for what a Taker keeps
   std::vector<Chunk*> empty_;  // in the order they became it
   std::vector<Moved> moved_;
@@ -56,7 +57,7 @@ class BulkRows {
     std::vector<Moved> tree, kept;
   };
   std::vector<Level> levels_;
-  std::vector<std::uint32_t> origins_;
+  std::vector<Locator> origins_;
 };
 
 }  // namespace muster

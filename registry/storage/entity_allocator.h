@@ -3,7 +3,6 @@
 // what happens when a generation would wrap.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,7 +11,6 @@
 #include "messages/require.h"
 #include "registry/storage/growing_array.h"
 #include "registry/storage/ring_queue.h"
-#include "schema/builtin.h"
 
 namespace muster {
 
@@ -139,38 +137,6 @@ struct BitsquidLayout {
   static constexpr std::uint32_t generation(Id id) noexcept { return id >> 22 & 255; }
   static constexpr std::uint32_t generation(const Slot& slot) noexcept { return slot; }
   static constexpr void set_generation(Slot& slot, std::uint32_t g) noexcept { slot = static_cast<Slot>(g); }
-};
-
-/// What the registry keeps per index, 8 bytes: where the entity's row is, or why it has none, and the generation.
-struct DirectoryEntry {
-  std::uint32_t locator = 0x80000000u;  ///< live: chunk number << 10 | row; top bit set: no row, see IdState
-  std::uint32_t generation = 0;
-};
-static_assert(sizeof(DirectoryEntry) == 8);
-
-/// States of an id without a row, in the low bits of the locator.
-enum class IdState : std::uint32_t {
-  free = 0,      ///< in the FIFO, never granted or retired
-  reserved = 1,  ///< given out by this registry, its Create is on the way
-  granted = 2,   ///< given to another thread or a session
-  parked = 3,    ///< destroyed, but history can reach it
-};
-
-static_assert(std::endian::native == std::endian::little && offsetof(DirectoryEntry, generation) == 4 &&
-              offsetof(Entity, generation) == 4);
-
-struct DirectoryLayout {
-  using Id = Entity;
-  using Slot = DirectoryEntry;
-  static constexpr std::uint64_t index_count = 0xffffffffull;
-  static constexpr std::uint32_t generation_last = 0xfffffffeu, first_generation = 1, first_index = 1,
-                                 minimum_free = 1024;
-  static constexpr OnWrap on_wrap = OnWrap::retire;
-  static constexpr Id make(std::uint32_t index, std::uint32_t generation) noexcept { return {index, generation}; }
-  static constexpr std::uint32_t index(Id id) noexcept { return id.index; }
-  static constexpr std::uint32_t generation(Id id) noexcept { return id.generation; }
-  static constexpr std::uint32_t generation(const Slot& slot) noexcept { return slot.generation; }
-  static constexpr void set_generation(Slot& slot, std::uint32_t g) noexcept { slot.generation = g; }
 };
 
 }  // namespace muster

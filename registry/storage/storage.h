@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,7 +11,7 @@
 
 #include "registry/storage/ancestors.h"
 #include "registry/storage/archetype.h"
-#include "registry/storage/entity_allocator.h"
+#include "registry/storage/directory.h"
 #include "registry/storage/flat_map.h"
 
 namespace muster {
@@ -43,25 +42,23 @@ class Storage {
 
   // --- ids ---
   using Ids = EntityAllocator<DirectoryLayout>;
-  /// No locator of a row is as large.
-  static constexpr std::uint64_t no_row = 0x80000000u;
   const Ids& ids() const noexcept { return ids_; }
   /// One array read.
   bool alive(Entity e) const noexcept {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
-    return entry < ids_.slots_end() && locator_of(*entry, e) < no_row;
+    return entry < ids_.slots_end() && locator_of(*entry, e) < Locator::no_row;
   }
   /// The row of a live entity; a null Row otherwise.
   Row find(Entity e) const noexcept {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     if (entry >= ids_.slots_end() || entry->generation != e.generation) return {};
-    // Its bits tell a row from no row, which is rare here: an id given out and not created yet.
-    const std::uint32_t locator = entry->locator;
-    if (locator & 0x80000000u) [[unlikely]]
+    // No row is rare here: an id given out and not created yet.
+    const Locator locator = entry->locator;
+    if (!locator.has_row()) [[unlikely]]
       return {};
-    Chunk* const chunk = chunks_[locator >> 10];
+    Chunk* const chunk = chunks_[locator.chunk()];
     if (!chunk) __builtin_unreachable();
-    return {chunk, locator & 1023};
+    return {chunk, locator.row()};
   }
   /// A new id in state `reserved`.
   Entity reserve() {
@@ -70,7 +67,7 @@ class Storage {
     const std::uint32_t index = ids_.free_queue().front();
     ids_.take_recycled(1);
     DirectoryEntry& entry = ids_.slot(index);
-    entry.locator = state_bits(IdState::reserved);
+    entry.locator = Locator(IdState::reserved);
     mark_known_id(index);
     return {index, entry.generation};
   }
@@ -87,14 +84,12 @@ class Storage {
   }
   /// Whether `e` is current, has no row, and this is why.
   bool in_state(Entity e, IdState state) const noexcept {
-    return ids_.current(e) && ids_.slot(e.index).locator == state_bits(state);
+    return ids_.current(e) && ids_.slot(e.index).locator == Locator(state);
   }
   /// Whether `e` may be created: its state is reserved or granted.
   bool can_be_made(Entity e) const noexcept {
-    static_assert(static_cast<std::uint32_t>(IdState::granted) == static_cast<std::uint32_t>(IdState::reserved) + 1);
     const DirectoryEntry* const entry = ids_.slots() + e.index;
-    return entry < ids_.slots_end() && entry->generation == e.generation &&
-           entry->locator - state_bits(IdState::reserved) <= 1;
+    return entry < ids_.slots_end() && entry->generation == e.generation && entry->locator.can_be_made();
   }
   void set_state(Entity e, IdState state);
   /// A reserved id that will never be created goes back.
@@ -231,7 +226,7 @@ class Storage {
   Chunk& restore_chunk(Archetype& archetype, std::uint32_t depth, std::uint64_t uid, std::uint32_t rows);
   /// Its rows get their directory entries. False where an id is not in the directory with that state, which none has twice
   /// then; those before it have their entries.
-  bool place_ids(const Chunk& chunk, std::uint8_t state) noexcept;
+  bool place_ids(const Chunk& chunk, IdState state) noexcept;
   std::uint64_t next_chunk_uid() const noexcept { return next_chunk_uid_; }
   std::uint32_t next_archetype() const noexcept { return static_cast<std::uint32_t>(archetypes_.size()); }
   void restore_counters(std::uint64_t next_chunk_uid, std::uint32_t next_archetype, std::uint64_t version);
@@ -244,25 +239,12 @@ class Storage {
 
  private:
   friend class BulkRows;
-  /// An id and its entry have the generation in the same half: written whole, not in halves that a later reader of the
-  /// whole would wait for.
-  static void put_entry(DirectoryEntry* directory, std::uint64_t id, std::uint32_t locator) noexcept {
-    const std::uint64_t entry = (id & 0xffffffff00000000u) | locator;
-    std::memcpy(static_cast<void*>(directory + static_cast<std::uint32_t>(id)), &entry, sizeof entry);
-  }
   static void put_id(Entity* to, std::uint64_t id) noexcept { std::memcpy(static_cast<void*>(to), &id, sizeof id); }
-  /// The entry's locator if it has the id's generation; otherwise, as where it has no row, at least no_row. Both are read as
-  /// one number: one compare answers both questions.
-  static std::uint64_t locator_of(const DirectoryEntry& entry, Entity e) noexcept {
-    static_assert(std::endian::native == std::endian::little && offsetof(DirectoryEntry, generation) == 4);
-    return std::bit_cast<std::uint64_t>(entry) ^ (std::uint64_t{e.generation} << 32);
-  }
-  static std::uint32_t state_bits(IdState state) noexcept { return 0x80000000u | static_cast<std::uint32_t>(state); }
   [[gnu::noinline]] void log_destroyed(Entity e) { destroyed_->push_back(e); }
   [[gnu::always_inline]] void free_id(Entity e) {
     if (e.generation == DirectoryLayout::generation_last) [[unlikely]]
       return retire_id(e);
-    put_entry(ids_.slots(), e.bits() + next_generation, state_bits(IdState::free));
+    put_entry(ids_.slots(), e.bits() + next_generation, Locator(IdState::free));
     ids_.give_back(e.index);
   }
   static constexpr std::uint64_t next_generation = std::uint64_t{1} << 32;
@@ -278,7 +260,7 @@ class Storage {
   /// The same for an index that was marked before, as all are that were given out.
   void mark_known_id(std::uint32_t index) noexcept { id_page_versions_[index >> id_page_bits] = version_; }
   void place_id(std::uint32_t index, const Chunk& chunk, std::uint32_t row) noexcept {
-    ids_.slot(index).locator = chunk.number << 10 | row;
+    ids_.slot(index).locator = chunk.locator(row);
   }
   Archetype& add_archetype(std::uint32_t number, std::span<const TypeId> types);
   Chunk& open_new_chunk(Archetype& archetype, std::uint32_t depth);
@@ -294,7 +276,7 @@ class Storage {
     const std::uint32_t row = chunk.count++;
     const std::uint64_t id = e.bits();
     put_id(chunk.ids() + row, id);
-    put_entry(ids_.slots(), id, chunk.number << 10 | row);
+    put_entry(ids_.slots(), id, chunk.locator(row));
     ++rows_;
     ++structure_;
     return {&chunk, row};

@@ -8,7 +8,7 @@
 #include "examples/managers/transforms.h"
 #include "messages/batch_builder.h"
 #include "registry/entity_registry.h"
-#include "registry/storage/entity_allocator.h"
+#include "registry/storage/directory.h"
 #include "registry/templates/template_file.h"
 #include "registry/templates/template_tree.h"
 #include "tests/examples/managers/kept_rows.h"

@@ -335,9 +335,9 @@ TEST_CASE("an id whose generations are used up ends a run of many that go, and i
   const Hierarchy hierarchy(storage);
   BulkRows bulk(storage, hierarchy);
   constexpr std::uint32_t last = DirectoryLayout::generation_last;
-  constexpr std::uint32_t reserved = 0x80000000u | static_cast<std::uint32_t>(IdState::reserved);
+  constexpr Locator reserved(IdState::reserved);
   GrowingArray<DirectoryEntry> slots;
-  for (const DirectoryEntry entry : {DirectoryEntry{0x80000000u, 0}, {reserved, 5}, {reserved, last}, {reserved, 6}})
+  for (const DirectoryEntry entry : {DirectoryEntry{}, {reserved, 5}, {reserved, last}, {reserved, 6}})
     slots.push_back(entry);
   storage.restore_ids(std::move(slots), {}, 0);
   const std::vector<Entity> ids{{1, 5}, {2, last}, {3, 6}};

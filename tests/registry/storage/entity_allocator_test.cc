@@ -1,4 +1,4 @@
-#include "registry/storage/entity_allocator.h"
+#include "registry/storage/directory.h"
 
 #include <catch2/catch.hpp>
 #include <deque>

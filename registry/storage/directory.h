@@ -1,0 +1,56 @@
+// What a registry keeps per index of an id, 8 bytes: where the entity's row is, or why it has none, and the generation.
+//
+//   id       | index   | generation |
+//   entry    | locator | generation |    side by side, so that both are compared and written as one number of 64 bits
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "registry/storage/entity_allocator.h"
+#include "registry/storage/locator.h"
+#include "schema/builtin.h"
+
+namespace muster {
+
+struct DirectoryEntry {
+  Locator locator = Locator(IdState::free);
+  std::uint32_t generation = 0;
+};
+static_assert(sizeof(DirectoryEntry) == 8 && std::endian::native == std::endian::little);
+static_assert(offsetof(DirectoryEntry, locator) == 0 && offsetof(DirectoryEntry, generation) == 4);
+static_assert(offsetof(Entity, index) == 0 && offsetof(Entity, generation) == 4);
+
+/// The generation's part of an id or an entry that is seen as one number.
+constexpr std::uint64_t generation_mask = 0xffffffff00000000u;
+
+/// The bits of the entry's locator, if the entry has the id's generation; else a number that is no less than 2^32. One
+/// compare with Locator::no_row therefore tells whether the id is current and has a row.
+constexpr std::uint64_t locator_of(const DirectoryEntry& entry, Entity e) noexcept {
+  return std::bit_cast<std::uint64_t>(entry) ^ (std::uint64_t{e.generation} << 32);
+}
+/// Gives the id with these bits() its entry. It is written whole, not in halves that a later reader of the whole would
+/// wait for.
+inline void put_entry(DirectoryEntry* directory, std::uint64_t id, Locator locator) noexcept {
+  const std::uint64_t entry = (id & generation_mask) | locator.bits();
+  std::memcpy(static_cast<void*>(directory + static_cast<std::uint32_t>(id)), &entry, sizeof entry);
+}
+
+/// How EntityAllocator keeps entries.
+struct DirectoryLayout {
+  using Id = Entity;
+  using Slot = DirectoryEntry;
+  static constexpr std::uint64_t index_count = 0xffffffffull;
+  static constexpr std::uint32_t generation_last = 0xfffffffeu, first_generation = 1, first_index = 1,
+                                 minimum_free = 1024;
+  static constexpr OnWrap on_wrap = OnWrap::retire;
+  static constexpr Id make(std::uint32_t index, std::uint32_t generation) noexcept { return {index, generation}; }
+  static constexpr std::uint32_t index(Id id) noexcept { return id.index; }
+  static constexpr std::uint32_t generation(Id id) noexcept { return id.generation; }
+  static constexpr std::uint32_t generation(const Slot& slot) noexcept { return slot.generation; }
+  static constexpr void set_generation(Slot& slot, std::uint32_t g) noexcept { slot.generation = g; }
+};
+
+}  // namespace muster

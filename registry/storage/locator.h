@@ -1,0 +1,60 @@
+// Where an entity's row is: a chunk's number and a row in it, in 32 bits. For an id without a row the same bits say why.
+//
+//   row      | 0 | chunk number 21 | row 10 |
+//   no row   | 1 | IdState 31               |
+#pragma once
+
+#include <cstdint>
+
+namespace muster {
+
+/// States of an id without a row.
+enum class IdState : std::uint32_t {
+  free = 0,      ///< in the FIFO, never granted or retired
+  reserved = 1,  ///< given out by this registry, its Create is on the way
+  granted = 2,   ///< given to another thread or a session
+  parked = 3,    ///< destroyed, but history can reach it
+};
+
+/// A value of 4 bytes, which is not set by default. Locators of rows are ordered by chunk, then by row, and all are less
+/// than those of ids without a row.
+class Locator {
+ public:
+  static constexpr unsigned row_bits = 10;
+  static constexpr std::uint32_t rows_max = 1u << row_bits;        ///< of a chunk
+  static constexpr std::uint32_t no_row = 0x80000000u;             ///< bits() of a row are less, all others are not
+  static constexpr std::uint32_t chunks_max = no_row >> row_bits;  ///< of a storage
+
+  Locator() = default;
+  /// `chunk` is less than chunks_max, `row` less than rows_max.
+  constexpr Locator(std::uint32_t chunk, std::uint32_t row) noexcept : bits_(chunk << row_bits | row) {}
+  constexpr explicit Locator(IdState state) noexcept : bits_(no_row | static_cast<std::uint32_t>(state)) {}
+  static constexpr Locator from_bits(std::uint32_t bits) noexcept {
+    Locator made(0, 0);
+    made.bits_ = bits;
+    return made;
+  }
+  constexpr std::uint32_t bits() const noexcept { return bits_; }
+
+  constexpr bool has_row() const noexcept { return (bits_ & no_row) == 0; }
+  /// Of a locator that has a row.
+  constexpr std::uint32_t chunk() const noexcept { return bits_ >> row_bits; }
+  constexpr std::uint32_t row() const noexcept { return bits_ & (rows_max - 1); }
+  /// Of a locator that has none.
+  constexpr IdState state() const noexcept { return static_cast<IdState>(bits_ & ~no_row); }
+  /// Whether the id waits for its Create.
+  constexpr bool can_be_made() const noexcept {
+    static_assert(static_cast<std::uint32_t>(IdState::granted) == static_cast<std::uint32_t>(IdState::reserved) + 1);
+    return bits_ - Locator(IdState::reserved).bits_ <= 1;
+  }
+
+  /// So many rows further on. Past the chunk's last row follows the first of the chunk with the next number.
+  friend constexpr Locator operator+(Locator from, std::uint32_t rows) noexcept { return from_bits(from.bits_ + rows); }
+  friend constexpr bool operator==(Locator, Locator) noexcept = default;
+
+ private:
+  std::uint32_t bits_;
+};
+static_assert(sizeof(Locator) == 4);
+
+}  // namespace muster

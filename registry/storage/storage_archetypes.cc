@@ -1,0 +1,165 @@
+// The part of Storage that knows component types and archetypes: which there are, and how their chunks are laid out.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "messages/require.h"
+#include "registry/storage/storage.h"
+#include "schema/hash.h"
+#include "schema/muster.h"
+
+namespace muster {
+
+namespace {
+
+std::uint64_t hash_of(std::span<const TypeId> types) noexcept {
+  return hash64({reinterpret_cast<const char*>(types.data()), types.size_bytes()});
+}
+
+}  // namespace
+
+const StoredType& Storage::add_component(const TypeDescriptor& descriptor) {
+  if (const std::uint32_t* known = component_by_id_.find(descriptor.id)) return *components_[*known];
+  component_by_id_.put(descriptor.id, static_cast<std::uint32_t>(components_.size()));
+  components_.push_back(std::make_unique<StoredType>(
+      StoredType{descriptor.id, descriptor.tag ? 0 : descriptor.size, descriptor.align, &descriptor}));
+  return *components_.back();
+}
+
+const StoredType* Storage::component(TypeId type) const noexcept {
+  const std::uint32_t* known = component_by_id_.find(type);
+  return known ? components_[*known].get() : nullptr;
+}
+
+Archetype& Storage::archetype(std::span<const TypeId> types) {
+  const std::uint64_t hash = hash_of(types);
+  if (const std::uint32_t* known = archetype_by_hash_.find(hash)) {
+    if (std::ranges::equal(archetypes_[*known]->types, types)) return *archetypes_[*known];
+    for (Archetype* other : archetypes_colliding_)
+      if (std::ranges::equal(other->types, types)) return *other;
+  }
+  return add_archetype(next_archetype(), types);
+}
+
+Archetype& Storage::add_archetype(std::uint32_t number, std::span<const TypeId> types) {
+  auto made = std::make_unique<Archetype>();
+  made->number = number;
+  made->types.assign(types.begin(), types.end());
+  for (const TypeId type : types) {
+    const StoredType* known = component(type);
+    require(known, "Storage::archetype: a component type that was never added");
+    made->components.push_back(known);
+  }
+  lay_out(*made);
+  archetypes_.resize(number + 1);
+  archetypes_[number] = std::move(made);
+  Archetype& archetype = *archetypes_[number];
+  if (const std::uint64_t hash = hash_of(types); archetype_by_hash_.find(hash))
+    archetypes_colliding_.push_back(&archetype);
+  else
+    archetype_by_hash_.put(hash, number);
+  if (on_archetype) on_archetype(on_archetype_context, archetype);
+  return archetype;
+}
+
+void Storage::lay_out(Archetype& archetype) {
+  archetype.slot_types.assign(column_first, nullptr);
+  archetype.columns.assign(archetype.types.size(), no_column);
+  archetype.slot_bytes.assign(column_first, 8);
+  archetype.name_column = no_column;
+  archetype.small_values = true;
+  archetype.row_bytes = 16;
+  for (const bool runtime : {false, true}) {
+    for (std::size_t i = 0; i < archetype.types.size(); ++i) {
+      const StoredType* type = archetype.components[i];
+      if (type->size == 0 || (type->ops != nullptr) != runtime) continue;
+      archetype.columns[i] = static_cast<std::uint16_t>(archetype.slot_types.size());
+      if (type->id == TypeTraits<Name>::id) archetype.name_column = archetype.columns[i];
+      archetype.slot_types.push_back(type);
+      archetype.slot_bytes.push_back(type->size);
+      archetype.small_values = archetype.small_values && is_small(type->size);
+      archetype.row_bytes += type->size;
+    }
+    if (!runtime) archetype.pod_slots = static_cast<std::uint32_t>(archetype.slot_types.size());
+  }
+}
+
+void Storage::set_runtime(TypeId type, const RuntimeOps* ops, std::uint32_t size, std::uint32_t align) {
+  StoredType& stored = *components_[*component_by_id_.find(type)];
+  if (!ops)
+    for (Chunk* chunk : chunks_)
+      if (chunk)
+        each_runtime(*chunk, 0, chunk->count, [&](const RuntimeOps& its, void* at) {
+          if (&its == stored.ops) its.destroy(at);
+        });
+  stored.ops = ops;
+  stored.size = ops ? size : 0;
+  stored.align = ops ? align : 1;
+  for (const auto& archetype : archetypes_)
+    if (archetype && archetype->has(type)) lay_out_again(*archetype);
+}
+
+void Storage::lay_out_again(Archetype& archetype) {
+  const std::vector<const StoredType*> old_types = archetype.slot_types;
+  lay_out(archetype);
+  ++archetype.layout;
+  const std::vector<const StoredType*>& types = archetype.slot_types;
+  for (Group& group : archetype.groups)
+    for (Chunk*& old : group.chunks) {
+      Chunk* chunk = pool_.make(archetype, old->depth, old->capacity);
+      chunk->group = &group;
+      chunk->uid = old->uid;
+      chunk->number = old->number;
+      chunk->place = old->place;
+      chunk->count = old->count;
+      for (std::uint32_t slot = 0; slot < types.size(); ++slot) {
+        const std::uint32_t source =
+            slot < column_first
+                ? slot
+                : static_cast<std::uint32_t>(std::ranges::find(old_types, types[slot]) - old_types.begin());
+        ColumnSlot& to = chunk->slots()[slot];
+        const std::size_t size = archetype.slot_bytes[slot];
+        if (slot < archetype.pod_slots) {
+          to.version = old->slots()[source].version;
+          if (to.data) std::memcpy(to.data, old->slots()[source].data, size * old->count);
+          continue;
+        }
+        for (std::uint32_t row = 0; row < old->count; ++row) {
+          if (source == old_types.size())
+            types[slot]->ops->construct(to.data + row * size);
+          else
+            types[slot]->ops->relocate(to.data + row * size, old->slots()[source].data + row * size);
+        }
+      }
+      chunks_[chunk->number] = chunk;
+      group.last = chunk;
+      pool_.recycle(std::exchange(old, chunk));
+    }
+  ++structure_;
+  ++chunk_changes_;
+  if (on_layout) on_layout(on_archetype_context, archetype);
+}
+
+Archetype& Storage::with(Archetype& archetype, TypeId type) {
+  if (archetype.has(type)) return archetype;
+  const std::uint64_t edge = std::uint64_t{archetype.number} << 33 | std::uint64_t{type} << 1 | 1;
+  if (const std::uint32_t* known = edges_.find(edge)) return *archetypes_[*known];
+  std::vector<TypeId> types = archetype.types;
+  types.insert(std::ranges::lower_bound(types, type), type);
+  Archetype& to = this->archetype(types);
+  edges_.put(edge, to.number);
+  return to;
+}
+
+Archetype& Storage::without(Archetype& archetype, TypeId type) {
+  if (!archetype.has(type)) return archetype;
+  const std::uint64_t edge = std::uint64_t{archetype.number} << 33 | std::uint64_t{type} << 1;
+  if (const std::uint32_t* known = edges_.find(edge)) return *archetypes_[*known];
+  std::vector<TypeId> types = archetype.types;
+  std::erase(types, type);
+  Archetype& to = this->archetype(types);
+  edges_.put(edge, to.number);
+  return to;
+}
+
+}  // namespace muster

@@ -1,0 +1,66 @@
+// The part of Storage that reads saved state back: ids, archetypes and chunks as they were.
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "messages/require.h"
+#include "registry/storage/storage.h"
+
+namespace muster {
+
+void Storage::restore_ids(GrowingArray<DirectoryEntry> slots, RingQueue<std::uint32_t> free, std::uint64_t retired) {
+  id_page_versions_.assign((slots.size() >> id_page_bits) + 1, version_);
+  ids_.restore(std::move(slots), std::move(free), retired);
+}
+
+Archetype& Storage::restore_archetype(std::uint32_t number, std::span<const TypeId> types) {
+  require(number >= archetypes_.size(), "Storage::restore_archetype: numbers must ascend");
+  return add_archetype(number, types);
+}
+
+Chunk& Storage::restore_chunk(Archetype& archetype, std::uint32_t depth, std::uint64_t uid, std::uint32_t rows) {
+  const std::uint32_t place =
+      depth < archetype.groups.size() ? static_cast<std::uint32_t>(archetype.groups[depth].chunks.size()) : 0;
+  Chunk& chunk = new_chunk(archetype, depth, std::max(rows, chunk_capacity(archetype, place)), uid);
+  for (std::uint32_t slot = 0; slot < archetype.slot_types.size(); ++slot) chunk.slots()[slot].version = version_;
+  chunk.count = rows;
+  each_runtime(chunk, 0, rows, [](const RuntimeOps& ops, void* at) { ops.construct(at); });
+  rows_ += rows;
+  ++structure_;
+  return chunk;
+}
+
+bool Storage::place_ids(const Chunk& chunk, IdState state) noexcept {
+  constexpr std::size_t block = 32;
+  const std::uint64_t waits = Locator(state).bits();
+  const std::span<const Entity> ids(chunk.ids(), chunk.count);
+  const auto locator = [first = chunk.locator(0)](std::size_t row) { return first + static_cast<std::uint32_t>(row); };
+  for (std::size_t row = 0; row < ids.size();) {
+    const Entity e = ids[row];
+    // Rows that came together have ids in a row: those of a block are compared and written several at a time.
+    if (row + block <= ids.size() && e.index + block <= ids_.indices()) {
+      DirectoryEntry* const entries = ids_.slots() + e.index;
+      std::uint64_t differs = 0;
+      for (std::size_t i = 0; i < block; ++i) {
+        differs |= locator_of(entries[i], ids[row + i]) ^ waits;
+        differs |= ids[row + i].index ^ (e.index + static_cast<std::uint32_t>(i));
+      }
+      if (differs == 0) {
+        for (std::size_t i = 0; i < block; ++i) entries[i].locator = locator(row + i);
+        row += block;
+        continue;
+      }
+    }
+    if (e.index >= ids_.indices() || locator_of(ids_.slot(e.index), e) != waits) return false;
+    ids_.slot(e.index).locator = locator(row++);
+  }
+  return true;
+}
+
+void Storage::restore_counters(std::uint64_t next_chunk_uid, std::uint32_t next_archetype, std::uint64_t version) {
+  next_chunk_uid_ = next_chunk_uid;
+  if (next_archetype > archetypes_.size()) archetypes_.resize(next_archetype);
+  version_ = version;
+}
+
+}  // namespace muster
