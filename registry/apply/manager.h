@@ -29,20 +29,21 @@ struct Held {
 class Manager {
  public:
   virtual ~Manager() = default;
-  /// Entities that died: once per delivered input, and per batch of what handlers pushed, where any died; in the order
-  /// of their destruction. Who prefers to sweep by and by leaves this out: see EntityRegistry::alive.
+  /// Tells which entities died, in the order of their destruction. Called after a delivered input, and after each batch
+  /// that handlers pushed, where any died. A manager that rather sweeps by and by leaves it out and asks
+  /// EntityRegistry::alive.
   virtual void on_destroyed(std::span<const Entity> gone) { static_cast<void>(gone); }
   /// Calls `take` for each component of a (living) entity, in an order of its own that does not depend on addresses.
   virtual void describe(Entity e, const std::function<void(const Held&)>& take) const {
     static_cast<void>(e);
     static_cast<void>(take);
   }
-  /// Of what save() writes; load() is told which one it gets.
+  /// The version of what save() writes; load() is told which one it gets.
   virtual std::uint32_t state_version() const { return 1; }
-  /// Appends everything that decides what the manager does later. Same history, same bytes.
+  /// Appends everything that decides what the manager does later. The same history must give the same bytes.
   virtual void save(std::vector<std::byte>& out) const { static_cast<void>(out); }
-  /// Takes over what save() wrote, in this process or an older one. An error names what is wrong; the manager is then as
-  /// it was before.
+  /// Takes over what save() wrote, in this process or an older one. An error names what is wrong; the manager is then
+  /// as it was before.
   [[nodiscard]] virtual std::expected<void, std::string> load(std::uint32_t version, std::span<const std::byte> bytes) {
     static_cast<void>(version);
     static_cast<void>(bytes);

@@ -1,4 +1,4 @@
-// The managers of a registry, by name. Private to registry/*.cc.
+// Keeps the managers of a registry, by name, and the saved states of those that are not here. Private to registry/*.cc.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,23 @@ class Managers {
 
   /// Throws SetupError where the name is taken, empty, or where the manager refuses the state that waits for it.
   void add(std::string name, Manager& manager);
-  /// What it would save is kept, and given to the next one of its name.
+  /// Takes a manager away. What it would save is kept, and given to the next manager of its name.
   void remove(Manager& manager);
   Manager* find(std::string_view name) const noexcept;
   const ManagerStates& waiting() const noexcept { return waiting_; }
   void set_waiting(ManagerStates states) { waiting_ = std::move(states); }
 
-  /// Tells who died since the last call.
+  /// Tells the managers which entities died since the last call.
   void tell_destroyed() {
     if (!gone_.empty()) [[unlikely]]
       tell();
   }
   void describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const;
 
-  /// One row per manager and per state that waits: | version 4 | name length 4 | name | state |, key hash64 of the name.
+  /// Calls `row` for each manager and each state that waits: | version 4 | name length 4 | name | state |; the key is
+  /// the hash64 of the name.
   void save(const std::function<void(std::uint64_t key, std::span<const std::byte>)>& row) const;
-  /// Empty, or what is wrong.
+  /// Gives a saved row to its manager, or keeps it until that comes. Returns what is wrong; an empty text: nothing.
   std::string load(std::uint64_t key, std::span<const std::byte> row);
 
  private:

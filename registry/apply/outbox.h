@@ -33,32 +33,32 @@ class Outbox {
     types_.need<M>();
     arena_.append(target, message);
   }
-  /// One payload for a span of entities.
+  /// Sends one payload to a span of entities.
   template <MessageType M>
   void push(std::span<const Entity> targets, const M& message) {
     types_.need<M>();
     arena_.append_shared(targets, message);
   }
-  /// To everyone who matches.
+  /// Sends a message to the world: every handler runs for all entities that it matches.
   template <MessageType M>
   void push(const M& message) {
     types_.need<M>();
     arena_.append_world(message);
   }
-  /// A table: to an entity, or (nil) to everyone who matches.
+  /// Sends a table to an entity; to the world where `target` is nil.
   template <TableMessageType M>
     requires NativeTable<M>
   void push(Entity target, const M& message) {
     types_.need<M>();
     arena_.append_table(TypeTraits<M>::id, target, encode(message));
   }
-  /// `parts`: a mask of SubtreeParts.
+  /// Sends a message along a line of the hierarchy; `parts` is a mask of SubtreeParts.
   template <MessageType M>
   void push_subtree(Entity target, std::uint64_t parts, const M& message) {
     types_.need<M>();
     arena_.append_subtree(target, parts, message);
   }
-  /// Delivered when the registry's clock reaches now + delay.
+  /// Sends a message when the registry's clock reaches now + delay.
   template <MessageType M>
   TimerId push_after(std::uint64_t delay_ns, Entity target, const M& message) {
     types_.need<M>();
@@ -66,7 +66,7 @@ class Outbox {
     inner.append(target, message);
     return append_timed(delay_ns, inner.front());
   }
-  /// The same to everyone who matches.
+  /// Sends a message to the world when the registry's clock reaches now + delay.
   template <MessageType M>
   TimerId push_after(std::uint64_t delay_ns, const M& message) {
     types_.need<M>();
@@ -74,6 +74,7 @@ class Outbox {
     inner.append_world(message);
     return append_timed(delay_ns, inner.front());
   }
+  /// Cancels a message of push_after; nothing happens where it was delivered already.
   void cancel(TimerId timer) { arena_.append_world(CancelTimer{.timer = timer}); }
 
   void destroy(Entity target) { arena_.append(target, Destroy{}); }
@@ -90,20 +91,20 @@ class Outbox {
   void reparent(Entity target, Entity parent, Entity before = {}) {
     arena_.append(target, Reparent{.parent = parent, .before = before});
   }
-  /// The next free suffix is taken where a sibling has the name.
+  /// Names an entity. Where a sibling has the name, the next free suffix is taken.
   void rename(Entity target, std::string_view name);
 
-  /// As EntityRegistry::subscribe; the handler begins when this request's turn comes in the queue. Where its name is taken
-  /// or its order contradicts another's by then it never begins, and a refusal is counted. Handlers are code and not
-  /// state: after a load, who wants this one subscribes it again.
+  /// Subscribes as EntityRegistry::subscribe does; the handler begins when this request's turn comes in the queue.
+  /// Where its name is taken by then, or its order contradicts another's, it never begins, and a refusal is counted.
+  /// Handlers are code and not state: after a load this one has to be subscribed again.
   template <class F>
   [[nodiscard]] Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
   /// Ends a handler when this request's turn comes; until then it is called as before.
   void end(Subscription subscription);
-  /// Handlers of this name are called, or passed over, from this request's turn on.
+  /// Switches the handlers of this name on or off, from this request's turn on.
   void enable_handler(std::string_view name, bool enabled);
 
-  /// ns of the registry's clock.
+  /// The time of the registry's clock, in ns.
   std::uint64_t now_ns() const noexcept { return now_ns_; }
 
  private:
@@ -125,15 +126,17 @@ class Outbox {
   const std::shared_ptr<EntityRegistry*>& registry_;
 };
 
-/// A handler's parameter that creates. It counts as writing the resource "ids": spawning handlers run one after another.
+/// A handler's parameter that creates entities. It counts as writing the resource "ids", so handlers that spawn run one
+/// after another.
 class Spawner {
  public:
-  /// The id is final and may be used in messages and fields at once; the entity is alive when its Create is delivered.
+  /// Gives the id of a new entity, which is final and may be used in messages and fields at once. The entity is alive
+  /// when its Create is delivered.
   template <ComponentType... Cs>
   Entity create(const Cs&... components) {
     return create_under({}, {}, components...);
   }
-  /// `name` may be empty; where a sibling has it, the next free suffix is taken.
+  /// create() for a child of `parent`. `name` may be empty; where a sibling has it, the next free suffix is taken.
   template <ComponentType... Cs>
   Entity create_under(Entity parent, std::string_view name, const Cs&... components) {
     (outbox_.types_.need<Cs>(), ...);
@@ -142,8 +145,9 @@ class Spawner {
                                components...);
     return made;
   }
-  /// A whole tree from a template (registry/apply/template.h); the root gets `root` in place of, or beside, what the template gives
-  /// it. The ids are final. Nil, and nothing sent, where the template is unknown now.
+  /// Spawns a whole tree from a template (registry/apply/template.h) and gives the id of its root. The root gets `root`
+  /// in place of, or beside, what the template gives it. The ids are final. Nil, and nothing sent, where the template
+  /// is unknown now.
   template <ComponentType... Cs>
   Entity spawn(std::string_view what, const SpawnOptions& options = {}, const Cs&... root) {
     (outbox_.types_.need<Cs>(), ...);

@@ -31,10 +31,10 @@ struct Refusal {
   FieldId field = 0;
 };
 
-/// Counts are of this input's own message and its targets, not of what handlers pushed in turn.
+/// Counts the targets of this input's own message, not of what handlers pushed in turn.
 struct Receipt {
   std::uint64_t sequence = 0;  ///< of the sealed input
-  std::uint32_t handled = 0;   ///< targets at least one handler (or the registry itself) took
+  std::uint32_t handled = 0;   ///< targets for which a handler was called, or the registry itself acted
   std::uint32_t unhandled = 0;
   std::uint32_t dead = 0;
   std::uint32_t refused = 0;

@@ -1,5 +1,5 @@
-// Where the rows of one list of components go, found once and remembered: for the calls that create, give components and
-// destroy while nobody is told of it (registry/direct_rows.h). Only rows of bytes: no runtime components.
+// Remembers where the rows of one list of components go, for calls that create entities, give them components and
+// destroy them while no handler is told of it (registry/direct_rows.h). Only for archetypes without runtime components.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace muster {
 
 constexpr std::size_t site_components_max = 8;
 
-/// A number for a list of component types in the order they are named in. Not 0.
+/// A number, never 0, for a list of component types in the order in which they are named.
 template <ComponentType... Cs>
 consteval std::uint64_t site_key(std::uint64_t kind) {
   std::uint64_t key = kind;
@@ -25,7 +25,8 @@ consteval std::uint64_t site_key(std::uint64_t kind) {
   return key | 1;
 }
 
-/// The batch of a call with one list of components, kept between calls: the next one only writes its target and values.
+/// The batch of a call with one list of components, kept between calls: the next call writes its target and values
+/// alone.
 class SealedBytes {
  public:
   void keep(std::span<const std::byte> sealed);
@@ -37,17 +38,17 @@ class SealedBytes {
   std::size_t room_ = 0;
 };
 
-/// The open chunk of an archetype at depth 0, as it was when it was last looked for.
+/// The open chunk of an archetype at depth 0, as it was found last.
 struct OpenChunk {
   std::uint64_t changes = 0;  ///< Storage::chunk_changes() then; 0: never looked
   Chunk* chunk = nullptr;
   std::array<std::byte*, site_components_max> columns{};  ///< of a site's list, in its order; null: a tag
 
-  /// Whether it can take another row.
+  /// Whether the chunk is still the open one and has room for another row.
   [[gnu::always_inline]] bool fits(const Storage& storage) const noexcept {
     return changes == storage.chunk_changes() && chunk->count < chunk->capacity;
   }
-  /// Finds it, or opens one.
+  /// Finds the open chunk, or opens one.
   void reopen(Storage& storage, Archetype& archetype, std::span<const TypeId> types);
 };
 
@@ -63,12 +64,12 @@ struct CreateSite {
 struct MoveSite {
   std::uint64_t key = 0;
   Archetype *from = nullptr, *to = nullptr;
-  bool small_values = true;                                ///< as of an archetype
-  std::vector<ColumnCopy> carried;                         ///< what a row keeps
+  bool small_values = true;                                ///< of `to`
+  std::vector<ColumnCopy> carried;                         ///< the values that a row keeps
   std::array<std::uint16_t, site_components_max> slots{};  ///< of `to`, in the order of the list; no_column: a tag
   OpenChunk open;                                          ///< of `to`
   SealedBytes sealed;
-  /// Copies what a row keeps.
+  /// Copies the values that a row keeps.
   [[gnu::always_inline]] void carry(Row into, Row old) const noexcept {
     if (!small_values) [[unlikely]]
       return carry_large(into, old);
@@ -77,7 +78,7 @@ struct MoveSite {
   void carry_large(Row into, Row old) const noexcept;
 };
 
-/// Gives a row another archetype, with what both have; all its columns are touched.
+/// Moves a row to another archetype, with the values of components that both have, and touches all its columns.
 [[gnu::always_inline]] inline Row move_direct(Storage& storage, const MoveSite& site, Entity e, Row row, Chunk& open,
                                               Entity parent) {
   const Row to = storage.append_moved(e, open, parent);
@@ -85,10 +86,10 @@ struct MoveSite {
   storage.take_plain_row(row);
   return to;
 }
-/// The same for one below another, whose open chunk is not remembered.
+/// move_direct() for a row of an entity that has a parent: its open chunk is not remembered but looked for.
 Row move_below(Storage& storage, const MoveSite& site, Entity e, Row row);
 
-/// All of a registry. A list has two places; who finds both taken by others takes the first.
+/// All sites of a registry. A list of components has two places; where other lists have taken both, it takes the first.
 class RowSites {
  public:
   [[gnu::always_inline]] CreateSite* create(std::uint64_t key) noexcept {
@@ -97,12 +98,14 @@ class RowSites {
   [[gnu::always_inline]] MoveSite* move(std::uint64_t key, const Archetype& from) noexcept {
     return find(moves_, key, from.number, [&](const MoveSite& site) { return site.from == &from; });
   }
-  /// `made` was just created with these components; nothing where its archetype has runtime components.
+  /// Remembers `made`, the archetype of an entity that was just created with these components, unless it has runtime
+  /// components.
   void learn_create(std::uint64_t key, Archetype& made, std::span<const std::byte> sealed);
-  /// A row just went from one archetype to another, or was written where it is; nothing where one has runtime components.
+  /// Remembers the way of a row that just went from one archetype to another, or was written where it is, unless one of
+  /// them has runtime components.
   void learn_move(std::uint64_t key, Archetype& from, Archetype& to, std::span<const TypeId> types,
                   std::span<const std::byte> sealed);
-  /// Slots of an archetype were given out anew.
+  /// To be called when slots of an archetype were given out anew: forgets everything.
   void forget() noexcept;
 
  private:

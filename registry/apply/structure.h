@@ -1,5 +1,5 @@
-// What the registry does itself with the messages that change structure: Create, Destroy, Set, Remove, SetField,
-// Reparent, Rename, InternText and the grants. Each is applied whole or refused without effect.
+// Applies the messages that change structure: Create, Destroy, Set, Remove, SetField, Reparent, Rename, InternText, the
+// grants and templates. Each is applied whole or refused without effect.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@
 
 namespace muster {
 
-/// Always by reference: as the last of many arguments a span would go through memory in halves that are read back whole,
-/// and wait for both.
+/// Passed by reference: as the last of many arguments a span would go through memory in halves, and a read of the whole
+/// would wait for both.
 using RowSetSpan = std::span<const RowSetEntry>;
 
 class Structure {
@@ -39,15 +39,16 @@ class Structure {
   Names& names() noexcept { return names_; }
   const Names& names() const noexcept { return names_; }
 
-  /// A POD message to one entity; `rows` is the batch's row set. A refusal's code is none where it was applied.
+  /// Applies a POD message to one entity; `rows` is the batch's row set. Where it was applied the refusal's code is
+  /// none.
   Refusal apply(TypeId message, Entity target, const std::byte* payload, const RowSetSpan& rows);
-  /// A Create to many ids that nobody watches; false, and nothing done, where it must go one by one. Ids that were not
-  /// granted are appended to `refused`.
+  /// Applies a Create to many ids of which no handler is told. Ids that were not granted are appended to `refused`.
+  /// False, and nothing done, where the message must go one by one.
   bool create_many(std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows,
                    std::vector<Entity>& refused);
-  /// Those that are alive, one after another; how many were.
+  /// Destroys those of `ids` that are alive, one after another; gives how many were.
   std::uint32_t destroy_many(std::span<const Entity> ids);
-  /// A message to the world: Grant, ReturnGrant. InternText comes as its text.
+  /// Three messages to the world: Grant, ReturnGrant, and InternText by its text.
   void grant(const Grant& grant);
   void return_grant(const ReturnGrant& grant);
   Refusal intern(std::string_view text);
@@ -56,12 +57,13 @@ class Structure {
   const TemplateTable& templates() const noexcept { return templates_; }
   /// Adds, replaces or forgets a template.
   Refusal define(std::span<const std::byte> table);
-  /// `ids`: of all nodes in pre-order, tree after tree. `rows` of the payload are what the roots get besides.
+  /// Spawns trees under `ids`: the nodes of one tree in pre-order, then those of the next. `rows` names what the roots
+  /// get besides from the payload.
   Refusal spawn(const Spawn& message, std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows);
   Refusal merge(const MergeTemplate& message, std::span<const Entity> ids);
-  /// Beside the ids of the last merge: 1 where the entity was there before.
+  /// For each id of the last merge: 1 where the entity was there before.
   std::span<const std::uint8_t> previously() const noexcept { return previously_; }
-  /// What it did to components of entities that were there before.
+  /// What the last merge did to a component of an entity that was there before.
   struct Merged {
     Entity entity;
     TypeId component;
@@ -71,14 +73,14 @@ class Structure {
 
   /// The name of an entity, nil if it has none.
   Text name_of(Entity e) const noexcept { return hierarchy_.name(e); }
-  /// Rebuilds the index of names after the rows were read back. Stops at an entity whose sibling has its name, and returns
-  /// it; else nil.
+  /// Rebuilds the index of names after the rows were read back. Returns the first entity found that has a sibling's
+  /// name, and stops there; nil where all names are good.
   Entity restore_names();
   /// `e` and all below it in the order of destruction: reverse pre-order, so children go before their parents.
   std::span<const Entity> doomed(Entity e);
 
  private:
-  /// A child comes to its siblings, or leaves them.
+  /// Puts a child among its siblings, or takes it out.
   void link(Entity child, Entity parent, Entity before) {
     hierarchy_.link(child, parent, before);
     names_.child_came(parent);
@@ -92,7 +94,7 @@ class Structure {
     destroy(e, storage_.find(e));
     return {};
   }
-  /// With all below it.
+  /// Destroys an entity with all below it.
   void destroy(Entity top, Row row) {
     if (stands_alone(row, top, hierarchy_)) [[likely]]
       storage_.destroy_plain(row, top);
@@ -106,7 +108,7 @@ class Structure {
   Refusal reparent(Entity e, const Reparent& message);
   Refusal rename(Entity e, const Rename& message);
 
-  /// Which archetype a row set asks for, remembered for the next message.
+  /// The archetype that a row set asks for, remembered for the next message.
   struct RowPlan {
     std::vector<RowSetEntry> rows;
     bool named = false;
@@ -116,33 +118,34 @@ class Structure {
     std::vector<ValuePlace> values;
     Refusal refusal;
   };
-  /// Whether these components can be given. An archetype is made only for a message that is not refused.
+  /// Whether these components can be given. Asked first, because an archetype is made only for a message that is not
+  /// refused.
   Refusal judge(const RowSetSpan& rows);
   const RowPlan& plan(const RowSetSpan& rows, bool named, Archetype* from, RowPlan& remembered);
   static bool same_rows(const std::vector<RowSetEntry>& known, const RowSetSpan& rows) noexcept;
-  /// Whether a remembered plan is of this, and of components that can be given.
+  /// Whether a remembered plan is for such a message, and of components that can be given.
   static bool planned(const RowSetSpan& rows, bool named, const Archetype* from, const RowPlan& p) noexcept;
-  /// `fresh`: a row just appended, whose columns are touched.
+  /// Writes the values of a plan. `fresh`: the row was just appended, so its columns are touched.
   void write(Row row, const RowPlan& plan, const std::byte* payload, bool fresh);
   void write_name(Row row, Text name);
 
   void give_up_reserved(std::span<const Entity> ids);
-  /// An id that is in the list twice; nil if none is.
+  /// The first id found that is in the list twice; nil where none is.
   Entity named_twice(std::span<const Entity> ids);
   void plan_spawn(TemplateTable::Entry& entry, bool named, const RowSetSpan& rows);
   void plan_node(TemplateTable::Entry& entry, std::uint32_t number, bool named);
   void plan_blocks(TemplateTable::Entry& entry);
   void spawn_tree(const TemplateTable::Entry& entry, const Spawn& message, std::span<const Entity> ids,
                   std::uint32_t depth, const std::byte* payload);
-  /// A node's row with the template's values.
+  /// Makes a node's row, with the template's values.
   Row spawn_node(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,
                  std::uint32_t depth, Entity parent);
-  /// Names of other nodes in its values become those of `ids`.
+  /// Puts the ids of other nodes where a node's values refer to them.
   static void patch(const TemplateTable::NodePlan& plan, Row row, std::span<const Entity> ids);
-  /// With name and links; `depth` of the root.
+  /// Makes a node with its row, name and links; `depth` is that of the root.
   void spawn_child(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,
                    std::uint32_t depth);
-  /// All nodes but the root, block by block; the open chunks have room for them.
+  /// Makes all nodes but the root, block by block; the open chunks have room for them.
   void spawn_blocks(const TemplateTable::Entry& entry, std::span<const Entity> ids, std::uint32_t depth);
   void merge_node(const Template& what, const Template::Node& node, std::span<const Entity> ids, Entity e);
 

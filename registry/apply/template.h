@@ -21,12 +21,12 @@
 
 namespace muster {
 
-/// Immutable: any number of threads may read one and make batches from it.
+/// Never changes, so any number of threads may read one and make batches from it.
 class Template {
  public:
   struct Value {
     TypeId type = 0;
-    std::uint32_t at = 0, bytes = 0;  ///< of its bytes; a tag has none
+    std::uint32_t at = 0, bytes = 0;  ///< where its bytes are in data(), and how many; a tag has none
     std::uint32_t first_span = 0, spans = 0;
     std::uint32_t first_reference = 0, references = 0;
     bool table = false;  ///< a message that is a table
@@ -43,7 +43,7 @@ class Template {
   static std::expected<std::shared_ptr<const Template>, Refusal> read(DefineTemplateView defined, TypesKnown& types);
 
   std::string_view name() const noexcept { return name_; }
-  /// Nodes, and so the ids that one spawn needs.
+  /// How many nodes it has, and so how many ids one spawn needs.
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
   std::span<const Node> nodes() const noexcept { return nodes_; }
   std::span<const Value> components(const Node& node) const noexcept {
@@ -81,7 +81,7 @@ class Template {
 /// The templates of one registry, by the hash of their names.
 class TemplateTable {
  public:
-  /// How a node's rows are made, remembered from one spawn to the next. Of the registry's thread alone.
+  /// How a node's rows are made, remembered from one spawn to the next. For the registry's thread alone.
   struct NodePlan {
     Archetype* archetype = nullptr;
     struct Copy {
@@ -97,7 +97,8 @@ class TemplateTable {
     std::vector<Patch> patches;  // references
     std::uint16_t name_slot = no_column;
   };
-  /// Nodes of one archetype and depth, without the root: their rows lie one behind the other, and columns are copied whole.
+  /// The nodes of one archetype and depth, without the root. Their rows lie one behind the other, so columns are copied
+  /// whole.
   struct Block {
     Archetype* archetype = nullptr;
     std::uint32_t depth = 0;  ///< below the root
@@ -114,15 +115,15 @@ class TemplateTable {
     std::vector<std::byte> batch;  ///< the one DefineTemplate message, as saved and sent
     std::uint64_t version = 0;     ///< of storage, when it was defined
     std::vector<NodePlan> plans;   ///< beside its nodes; empty: to be made
-    // What the plan of the root was made for beside the template.
+    // What the root got beside the template when its plan was made.
     bool root_named = false;
     std::vector<RowSetEntry> root_rows;
     std::vector<NodePlan::Copy> root_row_copies;  ///< `at` is the offset in the message's payload
     std::vector<Block> blocks;
     std::vector<std::byte> block_bytes;   ///< values of the blocks' columns, names included
     std::vector<Links> links;             ///< between the nodes, by number; empty: blocks are to be made
-    std::vector<std::uint32_t> unlisted;  ///< nodes whose children's names are left out of the index (Names)
-    std::vector<std::uint32_t> listed;    ///< nodes with names that are not
+    std::vector<std::uint32_t> unlisted;  ///< nodes with children that are left out of the index (Names)
+    std::vector<std::uint32_t> listed;    ///< nodes with names that the index has
     bool patched = false;                 ///< a node but the root refers to another
   };
 
@@ -158,8 +159,8 @@ struct SpawnOptions {
   std::vector<Entity>* ids = nullptr;  ///< receives the ids of all nodes in pre-order, tree after tree
 };
 
-/// Appends a Spawn under these ids, as many as the template has nodes, or a multiple; the roots get `root` in place of, or
-/// beside, what the template gives them.
+/// Appends a Spawn under these ids: as many as the template has nodes, or a multiple. The roots get `root` in place of,
+/// or beside, what the template gives them.
 template <ComponentType... Cs>
 void append_spawn(BatchWriter& out, std::span<const Entity> ids, const Spawn& how, const Cs&... root) {
   if constexpr (sizeof...(Cs) == 0)
@@ -167,8 +168,8 @@ void append_spawn(BatchWriter& out, std::span<const Entity> ids, const Spawn& ho
   else
     out.append_rows_shared(ids, how, root...);
 }
-/// The same for threads that write to an inbox lane, with ids granted to them. `how.what` is filled in; the name in `how`
-/// must be known to the world.
+/// Appends a Spawn of `what`, for threads that write to an inbox lane, with ids that were granted to them. `how.what`
+/// is filled in; the name in `how` must be known to the world.
 template <ComponentType... Cs>
 void append_spawn(BatchWriter& out, const Template& what, std::span<const Entity> ids, Spawn how, const Cs&... root) {
   how.what = text_of(what.name());

@@ -1,4 +1,4 @@
-// Messages that wait for the registry's clock, in order of due time, then of id.
+// Keeps messages that wait for the registry's clock, in order of due time, then of id.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class Timers {
   }
   bool empty() const noexcept { return waiting_.empty(); }
   std::size_t size() const noexcept { return waiting_.size(); }
-  /// Of the first; there must be one.
+  /// When the first timer is due, in ns; there must be one.
   std::uint64_t next_due() const noexcept { return waiting_.begin()->first.due_ns; }
   /// Takes the first one away and gives its batch.
   std::vector<std::byte> pop() {

@@ -1,5 +1,5 @@
-// Asks memory for what a pass comes to next, while it works on a chunk: the processor reads ahead by itself within a column,
-// not from one chunk to the next. Asking costs nothing where the memory is in the cache, and never faults.
+// Asks memory for the next chunks of a pass while it works on one: within a column the processor reads ahead by itself,
+// but not from one chunk to the next. Asking costs nothing where the memory is in the cache, and never faults.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,14 @@
 
 namespace muster {
 
-/// For the header of a chunk, which says where its columns are.
+/// Asks for the header of a chunk, which says where its columns are.
 inline void ask_for_header(const Chunk& chunk) noexcept {
   __builtin_prefetch(&chunk);
   __builtin_prefetch(reinterpret_cast<const std::byte*>(&chunk) + 64);
 }
 
-/// For the beginnings of the columns that a handler takes; the rest the processor sees coming. The header should be there.
+/// Asks for the beginnings of the columns that a handler takes; the processor reads on from there by itself. The
+/// chunk's header is read, so it should have come.
 inline void ask_for_rows(const Handler& handler, const Chunk& chunk, const std::uint16_t* columns) noexcept {
   const std::uint32_t lines = std::min(4u, 1 + chunk.count / 16);
   for (std::uint32_t i = 0; i < handler.values; ++i) {
@@ -65,7 +66,7 @@ class PassChunks {
   const std::uint16_t* columns_ = nullptr;
 };
 
-/// Calls f(chunk, columns) for each of them; where there are several, what comes is asked for ahead.
+/// Calls f(chunk, columns) for each chunk that a handler matches, and asks ahead for those that follow.
 template <class F>
 void each_chunk(const Handler& handler, std::uint32_t depths, F&& f) {
   PassChunks chunks(handler, depths);

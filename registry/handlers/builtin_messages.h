@@ -1,4 +1,4 @@
-// Messages that the registry itself acts on.
+// Which messages the registry itself acts on.
 #pragma once
 
 #include "schema/descriptor.h"
@@ -11,7 +11,8 @@ constexpr bool is_tree(TypeId message) noexcept {
   return message == TypeTraits<Spawn>::id || message == TypeTraits<MergeTemplate>::id;
 }
 
-/// Messages that say what becomes of one entity, or of a tree of them. Sent to the world or to a line of entities they are refused.
+/// Whether messages of this type say what becomes of one entity, or of a tree. Such a message is refused where it is
+/// sent to the world or to a line of entities.
 constexpr bool is_structural(TypeId message) noexcept {
   switch (message) {
     case TypeTraits<Create>::id:

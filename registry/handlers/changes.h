@@ -1,25 +1,26 @@
-// Added, Removed and Changed: what a handler subscribes to in order to follow a component's life. Nobody pushes them.
-// Added runs after the component came, Removed before it goes, both as handlers of the message that did it; Changed follows
-// a Set or SetField in the same way, and a handler's write as a message behind what that handler pushed for the row.
+// Added, Removed and Changed: a handler subscribes to them in order to follow a component's life. They are never
+// pushed. A handler of Added runs after the component came, one of Removed before it goes, both while the message is
+// handled that did it. A handler of Changed runs while a Set or SetField is handled; after another handler's write it
+// runs for a message of its own, behind what that handler pushed for the row.
 #pragma once
 
 #include "schema/descriptor.h"
 
 namespace muster {
 
-/// T came: with Create or Set. `[](const Added<Health>&, const Health& health, Entity self) {...}`
+/// T came, with Create or Set. `[](const Added<Health>&, const Health& health, Entity self) {...}`
 template <ComponentType T>
 struct Added {};
-/// T goes: with Remove or Destroy (children before their parents).
+/// T goes, with Remove or Destroy; with Destroy children lose it before their parents.
 template <ComponentType T>
 struct Removed {};
-/// T's bytes are others than before.
+/// The bytes of T are others than before.
 template <ComponentType T>
 struct Changed {};
 
 enum class ChangeKind : std::uint8_t { none, added, removed, changed };
 
-/// Under which id handlers of a change are kept; it is no message's type id and never leaves the process.
+/// The id under which handlers of a change are kept. It is no message's type id and never leaves the process.
 constexpr TypeId change_id(ChangeKind kind, TypeId component) noexcept {
   std::uint64_t mixed = (std::uint64_t{component} << 8 | static_cast<std::uint8_t>(kind)) * 0x9e3779b97f4a7c15ull;
   mixed ^= mixed >> 29;

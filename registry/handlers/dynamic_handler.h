@@ -1,4 +1,4 @@
-// Handlers put together by run-time type ids: for plugins in other languages, scripts and tests.
+// Makes handlers from type ids that are known at run time alone: for plugins in other languages, scripts and tests.
 #pragma once
 
 #include <cstddef>
@@ -25,12 +25,12 @@ struct DynamicCall {
 struct DynamicShape {
   TypeId message = 0;
   std::vector<Term> terms = {};
-  bool per_entity = true;  ///< with no terms: called per entity, or once per pass
+  bool per_entity = true;  ///< of a handler without terms: whether it is called per entity, or once per pass
   bool pushes = true;
 };
 
 class TypesKnown;
-/// Throws SetupError for types that `types` does not know, and for writes elsewhere than self.
+/// Throws SetupError for types that `types` does not know, and for terms that write and have another source than self.
 std::unique_ptr<Handler> make_dynamic_handler(TypesKnown& types, std::string name, DynamicShape shape,
                                               std::function<void(const DynamicCall&)> call, HandlerOptions options);
 

@@ -1,5 +1,5 @@
-// What a handler asks for and how it is run. Made from a C++ signature (signature.h) or put together by run-time type
-// ids (dynamic_handler.h); kept and ordered by HandlerTable; run by Delivery.
+// A handler as the registry keeps it: what it asks for and how it is run. It is made from a C++ signature (signature.h)
+// or from run-time type ids (dynamic_handler.h). HandlerTable keeps and orders handlers, Delivery runs them.
 #pragma once
 
 #include <cstdint>
@@ -51,31 +51,35 @@ struct RunContext {
   Spawner& spawner;
   const EntityRegistry& registry;
   Delivery* delivery = nullptr;
-  const Handler* running = nullptr;         ///< who is being called, for error texts
+  const Handler* running = nullptr;         ///< the handler that is being called, for error texts
   std::vector<std::byte> chunk_bases = {};  ///< scratch memory of item_loops.h
 };
 
-/// In place of a chunk, for handlers that ask for no entity: its rows are never looked at.
+/// Stands for a chunk where a handler asks for no entity: its rows are never looked at.
 Chunk& no_chunk() noexcept;
 
-/// Calls the handler for rows [begin, end) of a chunk, with one message. `message` points to the POD, or, for tables, to
-/// a std::span<const std::byte>. `columns` has a slot per value term with source self. True: the message is consumed.
+/// Calls the handler for rows [begin, end) of a chunk, with one message. `message` points to the POD, or, for tables,
+/// to a std::span<const std::byte>. `columns` has a slot per value term with source self. True: the message is
+/// consumed.
 using RunRows = bool (*)(RunContext&, const Handler&, void* message, Chunk&, std::uint32_t begin, std::uint32_t end,
                          const std::uint16_t* columns);
 
-/// Whom a message to an entity of one archetype calls: made when handlers or archetypes come, read for every message.
+/// The handlers that a message to an entity of one archetype calls. Made when handlers or archetypes come, read for
+/// every message.
 struct CallSite;
 using RunOne = void (*)(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
 struct CallSite {
-  RunOne run = nullptr;                    ///< null: nobody
+  RunOne run = nullptr;                    ///< null: no handler matches
   const Handler* handler = nullptr;        ///< where only one matches, and nothing has to be done around its call
   const std::uint16_t* columns = nullptr;  ///< of that one
   MessageRoute* route = nullptr;
 };
-/// For all other cases: goes through the route's handlers, with a copy of the message where one of them changes it.
+/// The `run` of all other call sites: goes through the route's handlers, with a copy of the message where one changes
+/// it.
 void run_several(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
 
-/// POD messages to one target each, in a row: at `first`, `bytes` apart, target at 0, payload at `offset`.
+/// POD messages to one target each, one behind the other: `bytes` apart from `first` on, the target at 0, the payload
+/// at `offset`.
 struct ItemRun {
   const std::byte* first = nullptr;
   std::uint32_t count = 0, bytes = 0, offset = 0;
@@ -85,7 +89,8 @@ struct ItemCounts {
 };
 /// Calls the handler for each message whose target is alive and matches.
 using RunItems = ItemCounts (*)(RunContext&, const Handler&, const ItemRun&);
-/// The same for a few, message by message: `count` > 0 items without causes at `first`.
+/// Calls the handler for each of a few messages whose target is alive and matches. There are `count` > 0 items without
+/// causes at `first`.
 using RunFew = ItemCounts (*)(RunContext&, const Handler&, const std::byte* first, std::uint32_t count);
 
 /// Options of EntityRegistry::subscribe.
@@ -101,7 +106,7 @@ struct HandlerOptions {
   std::vector<std::string> external_reads = {}, external_writes = {};  ///< resources outside: "renderer", "octree"
 };
 
-/// A column that a handler writes and whose component somebody follows with Changed.
+/// A column that a handler writes, of a component that another handler follows with Changed.
 struct FollowedColumn {
   std::uint16_t column = 0;  ///< which of the handler's columns
   TypeId component = 0;
@@ -115,7 +120,7 @@ struct Handler {
   HandlerOptions options;
   std::vector<Term> terms;
   std::uint32_t other_offset = ~0u;  ///< in the message: where terms with source other find their entity
-  bool once = false;                 ///< asks for no entity and no component: a pass calls it once
+  bool once = false;                 ///< asks for no entity and no component, so a pass calls it once
   bool writes_message = false;       ///< takes Msg&, or may consume
   bool pushes = false;               ///< takes an Outbox or a Spawner
   bool spawns = false;
@@ -123,7 +128,7 @@ struct Handler {
       false;  ///< captures or an object: conflicts with all others of that kind unless externals are declared
   bool enabled = true;
   bool whole_rows = false;               ///< takes spans: called once per run of rows
-  std::vector<FollowedColumn> followed;  ///< empty: the handler writes nothing that somebody follows
+  std::vector<FollowedColumn> followed;  ///< empty: no handler follows what this one writes
   RunRows rows = nullptr;
   RunItems items = nullptr;
   RunOne one = nullptr;
@@ -143,7 +148,7 @@ struct Handler {
   void bind(Archetype& archetype);
 };
 
-/// Whether running the one before the other could be told from running them the other way round.
+/// Whether it makes a difference which of the two runs first.
 bool conflict(const Handler& a, const Handler& b) noexcept;
 
 }  // namespace muster

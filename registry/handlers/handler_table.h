@@ -1,4 +1,5 @@
-// Which handlers a message type has, and in which order they run: before/after, then priority, then name, part and ordinal.
+// Knows the handlers of each message type, in the order they run in: before/after, then priority, name, part and
+// ordinal.
 #pragma once
 
 #include <cstdint>
@@ -20,29 +21,31 @@ class SetupError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// All handlers of one message type.
 struct PassSchedule;
+/// All handlers of one message type.
 struct MessageRoute {
   const TypeDescriptor* type = nullptr;
   std::vector<Handler*> order;
   std::vector<Handler*> active;  ///< the enabled ones, in order
-  /// Whether a run of messages may go through one handler after another: nobody can tell it from message by message.
+  /// Whether a run of messages may go through one handler after another, because that has the effects of message by
+  /// message.
   bool whole_runs = true;
   bool writes_message = false;
   ChangeKind change = ChangeKind::none;  ///< of a component, where this is no message's route
   TypeId component = 0;
   bool builtin = false;         ///< the registry itself acts on it
   std::vector<CallSite> calls;  ///< by archetype number
-  /// Where there is one handler, around whose calls nothing has to be done: itself, for a few messages. Null otherwise.
+  /// The one handler's own `few`, where there is one handler and nothing has to be done around its calls; null
+  /// otherwise.
   RunFew few = nullptr;
   const Handler* few_handler = nullptr;
   std::uint32_t few_bytes = 0;  ///< of the items that `few` takes; 0 where it is null
-  /// Whether anybody is called for an entity in this chunk.
+  /// Whether a handler is called for an entity in this chunk.
   bool somebody(const Chunk& chunk) const noexcept { return calls[chunk.archetype_number].run != nullptr; }
   struct alignas(16) Unit {
     std::byte bytes[16];
   };
-  /// A batch of one message, as a push seals it: each push puts its own in. Null until the first.
+  /// A sealed batch of one message, into which each push puts its own. Null until the first push.
   std::unique_ptr<Unit[]> sealed;
   std::shared_ptr<PassSchedule> schedule;  ///< of the active handlers, once a pass was spread over workers
 };
@@ -60,36 +63,39 @@ class HandlerTable {
   }
   MessageRoute& add_message(const TypeDescriptor& type);
 
-  /// Throws SetupError, and changes nothing, for a name that the message has already or an order that contradicts itself.
+  /// Throws SetupError, and changes nothing, for a name that the message has already or an order that contradicts
+  /// itself.
   Handler& add(std::unique_ptr<Handler> handler, std::span<const std::unique_ptr<Archetype>> archetypes);
   /// Keeps a handler until begin(): its subscription was asked for inside a handler. Gives it its ordinal.
   Handler& keep(std::unique_ptr<Handler> handler);
-  /// add() for one that was kept; false where it has ended meanwhile.
+  /// Adds a handler that was kept; false where it has ended meanwhile. Throws as add() does.
   bool begin(std::uint64_t ordinal, std::span<const std::unique_ptr<Archetype>> archetypes);
-  /// end() will come for this handler as a message: ordinals of another process, read back with it, end nobody.
+  /// Announces that end(ordinal) will come as a message. An end that was not announced, as of another process's handler
+  /// in saved state, is ignored.
   void expect_end(std::uint64_t ordinal) { ending_.push_back(ordinal); }
   void end(std::uint64_t ordinal);
-  /// Ends a handler. Unknown ordinals are ignored.
+  /// Ends a handler at once. Unknown ordinals are ignored.
   void remove(std::uint64_t ordinal);
-  /// All handlers of a name, those to come too.
+  /// Switches the handlers of a name on or off, those to come too.
   void enable(Text name, bool enabled);
-  /// Names whose handlers are passed over, ascending by hash.
+  /// The names of handlers that are off, ascending by hash.
   const std::vector<Text>& disabled() const noexcept { return disabled_; }
+  /// To be called with every new archetype: binds the handlers to its columns.
   void bind(Archetype& archetype);
-  /// Its slots were given out anew.
+  /// To be called with an archetype whose slots were given out anew.
   void bind_again(Archetype& archetype);
 
-  /// The route of a change, if anybody follows it; null otherwise.
+  /// The route of a change that a handler follows; null where none does.
   MessageRoute* follower(ChangeKind kind, TypeId component) noexcept {
     if (followed_changes_ == 0) return nullptr;
     MessageRoute* route = this->route(change_id(kind, component));
     return route && !route->active.empty() ? route : nullptr;
   }
-  /// Whether any change is followed.
+  /// Whether a handler follows any change.
   bool follows() const noexcept { return followed_changes_ != 0; }
 
-  /// Whether anybody is told when an entity comes, is given or loses components, or goes: handlers of the message itself,
-  /// of what entities are told of their own lives, of changes of components.
+  /// Whether a handler is told when an entity comes, is given or loses components, or goes. Those are handlers of the
+  /// message itself, of Activated, Loaded and Deactivated, and of changes of components.
   struct Told {
     bool create = false, set = false, remove = false, destroy = false;
   };
@@ -98,7 +104,7 @@ class HandlerTable {
   /// Handlers that are added from now on belong to this part of the program.
   void begin_part(std::uint32_t part) noexcept { part_ = part; }
 
-  /// While somebody counts calls, single messages go by a way that does.
+  /// While `on`, the registry is observed: single messages go to their handlers by a way that counts the calls.
   void observe_calls(bool on);
 
   const std::vector<std::unique_ptr<Handler>>& handlers() const noexcept { return handlers_; }
@@ -108,13 +114,13 @@ class HandlerTable {
  private:
   void refresh(MessageRoute& route, std::vector<Handler*> order);
   CallSite call_site(MessageRoute& route, std::size_t archetype) const;
-  /// Whether calls of this handler go straight to it.
+  /// Whether a call site calls this handler itself, because nothing has to be done around the call.
   bool is_called_straight(const Handler& handler) const noexcept {
     return !calls_observed_ && handler.one && !handler.writes_message && handler.followed.empty();
   }
   /// Finds all call sites anew.
   void find_calls(MessageRoute& route) const;
-  /// Finds anew what somebody follows, and the handlers that write it.
+  /// Finds anew which changes are followed, and the handlers that write what is followed.
   void find_followed();
   void find_told() noexcept;
   Told told_;

@@ -1,10 +1,11 @@
-// A run of messages to one entity each through one handler: the loops that are inlined into it.
+// Takes a run of messages, to one entity each, through one handler: loops into which the handler is inlined. Their
+// general path is Delivery's message by message, and they have the same effects.
 //
-//   walk          one message after the other. As long as targets stay in one chunk, where its columns are is known.
-//     in_line     inside it: a block of entities one behind the other, in rows one behind the other, is checked as a
-//                 whole, and its rows then gone through with no further question.
-//   few           without looking ahead, for runs so short that to begin one costs more.
-//   over_chunks   for targets that jump from chunk to chunk: columns are remembered for every chunk.
+//   walk          takes one message after the other. While targets stay in one chunk it knows where the columns are.
+//     in_line     checks a block of messages as a whole: where its targets and their rows are one behind the other, walk
+//                 goes through these rows with no further question.
+//   few           does not look ahead: for runs so short that to begin a walk costs more.
+//   over_chunks   remembers the columns of every chunk: for targets that jump from chunk to chunk.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +40,7 @@ struct ChunkRows {
   Chunk& chunk;
   const std::uint16_t* columns;
   std::uint32_t begin, end;
-  Entity other = {};  // that the message names, where a parameter asks
+  Entity other = {};  // the entity that the message names, where a parameter asks for it
 };
 
 /// `Call` is an Invoker (registry/handlers/signature.h).
@@ -47,15 +48,15 @@ template <class Call>
 struct ItemLoops {
   using Message = typename Call::Message;
   using F = typename Call::Callable;
-  /// Of items without causes.
+  /// Where the payload is in an item without causes, and how large such an item is.
   static constexpr std::uint32_t offset = payload_offset_for(BatchKind::each, false, alignof(Message));
   static constexpr std::uint32_t bytes = item_bytes_for(offset, sizeof(Message), alignof(Message));
-  /// Whether what is known of rows ahead stays true, and a handler's values are found by row alone. Who spawns takes ids,
-  /// and the directory may grow elsewhere.
+  /// Whether what is known of rows ahead stays true, and the handler's values are found by row alone. A handler that
+  /// spawns takes ids, so the directory may move.
   static constexpr bool looks_ahead = !Call::asks_other && !Call::spawns && !Call::whole_rows;
   static constexpr std::uint32_t block = 32;
-  static constexpr std::uint32_t jump_block = 128;        ///< of over_chunks: so many are looked at ahead
-  static constexpr std::uint64_t rows_in_cache = 50'000;  ///< more, and memory is asked for ahead
+  static constexpr std::uint32_t jump_block = 128;        ///< how many messages over_chunks looks at ahead
+  static constexpr std::uint64_t rows_in_cache = 50'000;  ///< in a storage with more rows, memory is asked for ahead
 
   static ItemCounts run(RunContext& context, const Handler& handler, const ItemRun& items) {
     if constexpr (looks_ahead)
@@ -67,9 +68,10 @@ struct ItemLoops {
       }
     return walk<false>(context, handler, items);
   }
-  /// A function of its own per handler: whom a short batch calls is known from its type alone, without waiting for the
-  /// target's row to be found. Where types come at random the call is guessed wrong, and then so much sooner put right.
   static constexpr std::uint64_t one_dead = std::uint64_t{1} << 32;
+  /// Delivers a short batch. It is a function of its own per handler, so the batch's type alone says what to call.
+  /// Where types come at random the processor guesses that call wrong, but learns so sooner than if the target's row
+  /// had to be found first.
   static ItemCounts few(RunContext& context, const Handler& handler, const std::byte* at, std::uint32_t count) {
     const Storage& storage = context.storage;
     std::uint64_t counts = 0;  // handled below, dead above: one register
@@ -88,8 +90,8 @@ struct ItemLoops {
   }
 
  private:
-  /// The rest of a few, whose first message goes to columns that were not touched yet. Called last of all, so that the other
-  /// need not save registers.
+  /// Delivers the rest of a few, the first of which goes to columns that were not touched yet. few() calls it last of
+  /// all, so that few() need not save registers.
   [[gnu::noinline]] static ItemCounts few_untouched(RunContext& context, const Handler& handler, const std::byte* at,
                                                     std::uint32_t count, std::uint64_t counts) {
     const Row found = context.storage.find(target_of(at));
@@ -99,7 +101,7 @@ struct ItemLoops {
     if (count != 1) counts += std::bit_cast<std::uint64_t>(few(context, handler, at + bytes, count - 1));
     return std::bit_cast<ItemCounts>(counts);
   }
-  /// `usual`: the layout is the one the compiler knows.
+  /// `usual`: items have the layout that the compiler knows, `offset` and `bytes`.
   template <bool usual>
   static ItemCounts walk(RunContext& context, const Handler& handler, const ItemRun& items) {
     F& f = Call::callable(handler);
@@ -160,8 +162,8 @@ struct ItemLoops {
     return counts;
   }
 
-  /// Whether the next `block` targets, the first of which has a row, are in rows one behind the other of one chunk, and their
-  /// indices one behind the other.
+  /// Whether the indices of the next `block` targets are one behind the other, and their rows too, in one chunk. The
+  /// first target has a row.
   static bool in_line(const std::byte* item, const DirectoryEntry* directory, std::size_t indices) noexcept {
     const std::uint64_t first = target_of(item).bits();
     const auto index = static_cast<std::uint32_t>(first);
@@ -169,7 +171,8 @@ struct ItemLoops {
     if (index + std::size_t{block} > indices) return false;
     const DirectoryEntry* const entry = directory + index;
     if (entry->locator.row() > chunk_rows_max - block) return false;
-    // What a target and its entry differ by is the same for all: so, where indices ascend, locators do, and generations fit.
+    // What a target and its entry differ by is the same for all: so, where indices ascend, locators do, and generations
+    // fit.
     const auto number = [entry](std::uint32_t i) { return std::bit_cast<std::uint64_t>(entry[i]); };
     const std::uint64_t apart = number(0) - first;
     std::uint64_t differs = 0;
@@ -182,7 +185,7 @@ struct ItemLoops {
     return (differs | jumps) == 0;
   }
 
-  /// Per chunk what bases_of() says; found when the first message comes to it.
+  /// Keeps what bases_of() says of each chunk, from the first message on that comes to it.
   template <std::size_t... I>
   [[gnu::noinline]] static ItemCounts over_chunks(RunContext& context, const Handler& handler, const ItemRun& items,
                                                   std::index_sequence<I...> all) {
@@ -256,7 +259,7 @@ struct ItemLoops {
     }
     return counts;
   }
-  /// False where the handler does not match.
+  /// Finds the bases of a chunk; false where the handler does not match it.
   template <class Bases, std::size_t... I>
   [[gnu::noinline]] static bool learn(RunContext& context, const Handler& handler, std::uint32_t number, Bases& bases,
                                       std::index_sequence<I...>) {

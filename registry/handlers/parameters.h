@@ -1,4 +1,4 @@
-// What a handler may take besides its message: the words of the query language. See signature.h for how they are read.
+// The words of the query language: what a handler may take besides its message. signature.h reads them.
 #pragma once
 
 #include "registry/handlers/handler.h"
@@ -13,15 +13,15 @@ struct With {};
 template <ComponentType T>
 struct Without {};
 
-/// Runs only where no ancestor has T, the entity itself not asked.
+/// Runs only where no ancestor has T; the entity itself may have it.
 template <ComponentType T>
 struct WithoutParent {};
 /// Runs only where neither the entity nor any ancestor has T.
 template <ComponentType T>
 struct WithoutSelfOrParent {};
 
-/// A value that comes from elsewhere than the entity's own row. Of `Parent<const T>` it is always there, because the
-/// handler does not run without; of `Parent<const T*>` it may be null. Valid until the handler returns.
+/// A value from elsewhere than the entity's own row. With `Parent<const T>` it is always there, because the handler
+/// does not run where it is missing; with `Parent<const T*>` it may be null. Valid until the handler returns.
 template <class T>
 class FromElsewhere {
  public:
@@ -52,15 +52,15 @@ template <class T, ComponentType X>
 struct ParentWith : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;
 };
-/// T of the entity itself, or else of the nearest ancestor that has it; nobody is asked above the first that has X, the
-/// entity itself counted. A bone finds the animation of its own model, and not that of the rider who sits on it.
+/// T of the entity itself, or else of the nearest ancestor that has it. The search ends at the first that has X, the
+/// entity itself counted. A bone finds the animation of its own model, and not that of the rider on its back.
 template <class T, ComponentType X>
 struct UpTo : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;
 };
-/// T of the entity that the message names, or else of that one's nearest ancestor that has it. The message names it in
-/// its field `other`, or in its only field of type muster.Entity. `Other<const T>`: the handler does not run where it is
-/// missing, or the other entity is dead or nil.
+/// T of the entity that the message names, or else of that one's nearest ancestor that has it. The message names the
+/// other entity in its field `other`, or in its only field of type muster.Entity. With `Other<const T>` the handler
+/// does not run where the value is missing, or the other entity is dead or nil.
 template <class T>
 struct Other : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;

@@ -1,5 +1,5 @@
-// The words of a handler's query, as its signature spells them: which term each parameter makes, and how its value is found for the
-// rows of a chunk. What they mean to who writes a handler: registry/handlers/parameters.h.
+// Knows for each word of a handler's query which term it makes, and how its value is found for the rows of a chunk.
+// What the words mean in a handler: registry/handlers/parameters.h.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct Parameter {
       "Outbox& or Spawner&");
 };
 
-/// A value that is somewhere in every row that has the type: of no tag, and of no type that may turn into one.
+/// Whether every row that has the type has a value of it: T is no tag, and no type that may turn into one.
 template <class T>
 constexpr bool in_a_column() {
   if constexpr (requires { TypeTraits<T>::tag; })
@@ -59,7 +59,7 @@ struct ColumnParameter {
       if (has(slot)) rows.context.storage.touch(rows.chunk, slot);
     return touched(rows, slot);
   }
-  /// The same for a column that was touched since the last begin_version.
+  /// base() for a column that was touched since the last begin_version.
   static T* touched(const ChunkRows& rows, std::uint16_t slot) noexcept {
     return has(slot) ? reinterpret_cast<T*>(rows.chunk.slots()[slot].data) : nullptr;
   }
@@ -94,7 +94,7 @@ struct NoTerm {
   static constexpr bool writes = false;
 };
 
-/// Whole rows at once: the handler is called once per run of rows.
+/// Takes a run of rows at once: the handler is called once per run.
 template <ComponentType T>
 struct Parameter<std::span<T>> : ColumnParameter<T, Presence::required> {
   static constexpr bool span = true;
@@ -139,7 +139,7 @@ template <ComponentType T>
 struct Parameter<With<T>> : FilterParameter<With<T>, T, Presence::required> {};
 template <ComponentType T>
 struct Parameter<Without<T>> : FilterParameter<Without<T>, T, Presence::excluded> {};
-/// Exclusion through ancestors: found row by row.
+/// Excludes by what ancestors have: looked for row by row.
 template <class Wrapper, class T, Source source_>
 struct AbsentElsewhere : NoTerm {
   static constexpr bool entity = true, has_term = true;
@@ -184,7 +184,7 @@ struct Parameter<Lookup<T>> : NoTerm {
   static Lookup<T> whole(const Storage* storage, const ChunkRows&) noexcept { return Lookup<T>(*storage); }
 };
 
-/// Parent, SelfOrParent, ParentWith, UpTo, Other: found row by row, never cached.
+/// What Parent, SelfOrParent, ParentWith, UpTo and Other need to find their value, row by row; values are never cached.
 struct ElsewhereBase {
   const Storage* storage;
   const Chunk* chunk;
@@ -242,7 +242,8 @@ struct Parameter<Other<T>> : ElsewhereParameter<Other<T>, T, Source::other> {
   static constexpr bool entity = false;  // the other's: what is asked of the handler's own row is nothing
 };
 
-/// Where a message names the entity that Other reads from: its field `other`, or its only muster.Entity.
+/// Where the entity that Other reads from is in a message: the offset of its field `other`, or of its only
+/// muster.Entity; ~0 where it has neither.
 template <class M>
 constexpr std::uint32_t other_offset() {
   std::uint32_t entities = 0, offset = ~0u;

@@ -1,4 +1,4 @@
-// A binary schema with one tag in it: what everybody but the C++ program knows of a runtime component.
+// Makes a binary schema with one tag in it. Outside the C++ program, nothing more is known of a runtime component.
 #pragma once
 
 #include <cstddef>

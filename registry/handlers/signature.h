@@ -1,5 +1,5 @@
-// Reads a handler's C++ signature: the first parameter is the message, the others are the query. What is not understood
-// is a compile error that says so.
+// Reads a handler's C++ signature: the first parameter is the message, the others are the query. A parameter that is
+// not understood is a compile error that says so.
 #pragma once
 
 #include <algorithm>
@@ -81,7 +81,8 @@ struct Invoker {
     return index;
   }();
 
-  /// Only the entity's own row and its id: columns never overlap each other or the message, which the loop may rely on.
+  /// Whether the handler takes the entity's own values and id alone. Columns overlap neither one another nor the
+  /// message, and the loop relies on that.
   static constexpr bool plain = !consumes && !whole_rows && (true && ... && Parameter<Ps>::plain);
 
   template <class F2, class Message2, class... T>
@@ -129,7 +130,7 @@ struct Invoker {
     return run(f, message, ChunkRows{context, chunk, columns, begin, end, other_of(message)},
                std::index_sequence_for<Ps...>{});
   }
-  /// The callable. One without state need not be looked for.
+  /// The handler's callable. One without state is made here, so nothing need be read to find it.
   static F& callable([[maybe_unused]] const Handler& handler) noexcept {
     if constexpr (stateless) {
       static F made{};
@@ -182,14 +183,15 @@ struct Invoker {
       return first_one(context, site, message, chunk, row);
     touched_row(context, *site.handler, site.columns, message, chunk, row);
   }
-  /// `columns` were touched: see all_touched().
+  /// Calls the handler for a row whose `columns` were touched: see all_touched().
   [[gnu::always_inline]] static void touched_row(RunContext& context, const Handler& handler,
                                                  const std::uint16_t* columns, void* message, Chunk& chunk,
                                                  std::uint32_t row) {
     const ChunkRows rows{context, chunk, columns, row, row + 1, other_of(message)};
     call_row(callable(handler), message, touched_bases_of(rows, every), rows, row, every);
   }
-  /// Apart, and with the same arguments, so that the other, which calls nobody but the handler, need not save registers.
+  /// The rest of one(), for columns that were not touched yet. It is apart and has the same arguments, so that one()
+  /// calls nothing but the handler and need not save registers.
   [[gnu::noinline]] static void first_one(RunContext& context, const CallSite& site, void* message, Chunk& chunk,
                                           std::uint32_t row) {
     first_row(context, *site.handler, site.columns, message, chunk, row);
@@ -203,7 +205,7 @@ struct Invoker {
   // --- for ItemLoops ---
   using Callable = F;
   static constexpr std::size_t parameters = sizeof...(Ps);
-  /// `count` messages, ItemLoops::bytes apart, for rows one behind the other.
+  /// Calls the handler for `count` messages, ItemLoops::bytes apart, whose rows are one behind the other.
   template <class Bases>
   static void rows_in_line(F& f, const std::byte* payload, std::uint32_t row, std::uint32_t count, const Bases& bases) {
     std::apply([&](auto*... base) { messages_in_line(f, payload, row, count, base...); }, bases);
@@ -216,7 +218,7 @@ struct Invoker {
       f(m, Parameter<Ps>::at(base, row + i)...);
     }
   }
-  /// One message for a row, where the parameters' bases were kept without their types.
+  /// Calls the handler for a row with bases of the parameters that were kept without their types.
   template <std::size_t... I>
   static void call_at(F& f, void* message, std::uint32_t row, void* const* bases, std::index_sequence<I...>) {
     using Bases = decltype(bases_of(std::declval<const ChunkRows&>(), every));
@@ -313,7 +315,7 @@ struct ConstantFunction {
   }
 };
 
-/// The component types a parameter names, so that the registry can make them known.
+/// Calls add<T>() for each component type that a parameter names, so that the registry can make it known.
 template <class P>
 struct NamedTypes {
   template <class Add>

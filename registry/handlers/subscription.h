@@ -1,4 +1,4 @@
-// A handler's life: it ends with its Subscription.
+// A handler lives as long as its Subscription.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace muster {
 
 class EntityRegistry;
 
-/// Move-only; ends the handler when it goes. May outlive its registry. Must not go while a handler runs.
+/// Ends the handler when it goes. Move-only. It may outlive its registry. It must not go while a handler runs.
 class Subscription {
  public:
   Subscription() = default;
@@ -32,7 +32,7 @@ class Subscription {
  private:
   friend class EntityRegistry;
   friend class Outbox;
-  /// Somebody else will end the handler.
+  /// Gives the handler up: something else will end it.
   std::uint64_t release() noexcept {
     registry_.reset();
     return std::exchange(ordinal_, 0);
@@ -43,7 +43,7 @@ class Subscription {
   std::uint64_t ordinal_ = 0;
 };
 
-/// What an install function returns: the handlers of one game or plugin, ended together, and what they use.
+/// What an install function returns: the handlers of one game or plugin, which end together, and what they use.
 class Handlers {
  public:
   Handlers() = default;
@@ -68,8 +68,8 @@ class Handlers {
     others.all_.clear();
     others.kept_.clear();
   }
-  /// Something that these handlers use and nobody else owns: a manager, a subsystem. It goes when all of them have ended,
-  /// what was kept last first. Returns it.
+  /// Keeps something that these handlers use, such as a manager or a subsystem, and returns it. It goes when all
+  /// handlers have ended; what was kept last goes first.
   template <class T>
   T& keep(std::shared_ptr<T> used) {
     T& it = *used;

@@ -24,7 +24,7 @@ class TypesKnown {
   HandlerTable& handlers() noexcept { return handlers_; }
   const HandlerTable& handlers() const noexcept { return handlers_; }
 
-  /// A compiled type. A known type with another layout is the program's mistake: throws SetupError naming it.
+  /// Makes a compiled type known. Throws a SetupError that names the type where one of its name has another layout.
   template <GeneratedType T>
   void need() {
     std::atomic<TypeId>& seen = seen_[TypeTraits<T>::id % std::size(seen_)];
@@ -52,7 +52,7 @@ class TypesKnown {
     const Seen& seen = routes_[message % std::size(routes_)];
     return seen.type == message ? seen.route : find_route(message);
   }
-  /// The route of a compiled message; null where it is not remembered: see remember_route. Not for workers.
+  /// The route of a compiled message; null where remember_route() has not kept it. Not for workers.
   template <GeneratedType M>
   MessageRoute* seen_route() noexcept {
     const Seen& first = pushed_[first_place(TypeTraits<M>::id)];
@@ -63,19 +63,21 @@ class TypesKnown {
     const Seen& second = pushed_[second_place(TypeTraits<M>::id)];
     return second.type == TypeTraits<M>::id ? second.route : nullptr;
   }
-  /// `sealed`: the type's SingleBatch, of any message.
+  /// Keeps the route of a message type for seen_route(), and `sealed` with it: the type's SingleBatch, of any message.
   void remember_route(TypeId known, std::span<const std::byte> sealed);
   /// The route of a change of a known component.
   MessageRoute& change(ChangeKind kind, TypeId component);
-  /// Its values are destroyed; what is left is a tag, until need() turns it into a runtime component again.
+  /// Destroys all values of a runtime component. It is a tag then, until need() turns it into a runtime component
+  /// again.
   void forget_runtime(TypeId type);
-  /// The same for all whose functions `whose` knows, whether handlers take them or not. Returns which.
+  /// Forgets, as forget_runtime() does, every runtime component whose functions `whose` accepts, whether handlers take
+  /// it or not. Returns their ids.
   std::vector<TypeId> forget_runtime_of(const std::function<bool(const RuntimeOps&)>& whose);
   /// A component type by id; null where unknown or no component.
   const StoredType* component(TypeId type);
 
  private:
-  /// A cache in front of the routes; in that of pushed types each has two places.
+  /// An entry of the caches in front of the routes. A pushed type has two places to be in.
   struct Seen {
     TypeId type = 0;
     MessageRoute* route = nullptr;
@@ -102,7 +104,7 @@ class TypesKnown {
         learn(TypeTraits<T>::id, table_.add<T>());
     }
   }
-  /// Where several workers run handlers: looks under a lock, and makes known in turn.
+  /// need() where several workers run handlers: looks under a lock, and makes known in turn.
   void need_in_turn(TypeId type, void (*make)(TypesKnown&));
   void learn(TypeId type, std::expected<void, SchemaError> added);
   TypeTable table_;

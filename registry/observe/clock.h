@@ -1,4 +1,4 @@
-// What measuring reads. Nothing of it is state.
+// The clock that measurements read. What they find is no state.
 #pragma once
 
 #include <chrono>
@@ -6,7 +6,7 @@
 
 namespace muster {
 
-/// Of a clock that never goes back; only differences mean anything. Any thread.
+/// The time of a clock that never goes back; only differences mean anything. Any thread.
 inline std::uint64_t steady_ns() noexcept {
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())

@@ -1,5 +1,6 @@
-// Counts and times deliveries while a registry is observed. Whoever delivers asks for it at places that are not taken per
-// row: a batch, a handler of a pass; call sites of single messages are exchanged for ones that count (HandlerTable::observe_calls).
+// Counts and times deliveries while a registry is observed. Delivery looks for an observer once per batch and once per
+// handler of a pass, never per row; for single messages call sites are exchanged for ones that count
+// (HandlerTable::observe_calls).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ class Observer {
 
   // --- handlers ---
 
-  /// What comes belongs to another batch, or to another pass of one: it is a new call of whoever gets rows of it.
+  /// To be called before each batch, and before each pass of a batch: every handler that gets rows from now on has one
+  /// call more.
   void next_call() noexcept {
     ++call_;
     single_slices_ = 0;
@@ -38,7 +40,7 @@ class Observer {
     }
     entry.figures.rows += rows;
   }
-  /// Times all a handler does with a batch; nothing where the observer is null.
+  /// Times all that a handler does with a batch; does nothing where the observer is null.
   class Scope {
    public:
     Scope(Observer* observer, const Handler& handler) : observer_(observer), handler_(handler) {
@@ -59,10 +61,11 @@ class Observer {
     const Handler& handler_;
     std::uint64_t begin_ns_ = 0, rows_ = 0;
   };
-  /// A call for one row, its row not yet added: whether to time it. Within a Scope: no.
+  /// Whether to time a call for one row, asked before the row is added. Never within a Scope, which times it already.
   bool times_single(const Handler& handler);
   void add_single(const Handler& handler, std::uint64_t begin_ns, std::uint64_t end_ns);
-  /// A pass that was spread: the sum of its tasks, and each of them (worker: from 0).
+  /// For a pass that was spread over workers: add_ns takes the sum of a handler's tasks, add_task each of them. Workers
+  /// are numbered from 0.
   void add_ns(const Handler& handler, std::uint64_t ns) { entry(handler).figures.ns += ns; }
   void add_task(const Handler& handler, std::uint32_t worker, std::uint64_t begin_ns, std::uint64_t ns,
                 std::uint64_t rows);
@@ -72,22 +75,22 @@ class Observer {
   /// Numbers of messages, where causes are recorded; 0: none.
   struct Chain {
     std::uint64_t first = 0;                  ///< of the first message delivered; the others follow it
-    std::uint64_t cause = 0, last_cause = 0;  ///< who caused the first, and the last
+    std::uint64_t cause = 0, last_cause = 0;  ///< of the first message, and of the last
   };
-  /// A batch or part of one was delivered: `messages` of it.
+  /// Counts a batch of which so many `messages` were delivered.
   void add_batch(const BatchView& batch, std::uint64_t messages, const Receipt& receipt, bool from_outside,
                  std::uint64_t begin_ns, const Chain& chain);
   void add_messages(TypeId type, std::uint64_t messages, const Receipt& receipt, bool from_outside,
                     std::uint64_t begin_ns, const Chain& chain);
   void add_carried(TypeId type, std::uint64_t messages) { entry(type).carried += messages; }
-  /// An input with all it caused.
+  /// Records an input with all that it caused.
   void add_input(std::string_view what, std::uint64_t sequence, std::uint64_t begin_ns);
 
   // --- figures ---
 
-  /// By the order of subscription.
+  /// The figures of handlers, in the order of subscription.
   std::vector<HandlerFigures> handlers() const;
-  /// In the order the types came.
+  /// The figures of message types, in the order in which the types came.
   const std::vector<MessageFigures>& messages() const noexcept { return messages_; }
 
  private:

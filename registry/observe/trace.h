@@ -1,5 +1,5 @@
-// What a registry did and when, for a look at it: slices of time in Chrome's trace-event format, which ui.perfetto.dev and
-// chrome://tracing open.
+// Records what a registry did and when, as slices of time. They are written in Chrome's trace-event format, for
+// ui.perfetto.dev and chrome://tracing.
 //
 //   track "registry"   | push                                                     |   an input: what the host called
 //                        | game.Damage       | | game.Died  |                         a batch of messages of one type
@@ -19,10 +19,11 @@
 
 namespace muster {
 
-/// Of one registry, on its thread. Must outlive its recording (EntityRegistry::set_trace); may be written afterwards.
+/// Belongs to one registry and its thread. It must outlive its recording (EntityRegistry::set_trace), and may be
+/// written afterwards.
 class Trace {
  public:
-  /// `slices_max`: at least 1; 64 bytes each, taken as they come.
+  /// Keeps the last `slices_max` slices, at least 1. Each takes 64 bytes, once it comes.
   explicit Trace(std::size_t slices_max = std::size_t{1} << 18);
 
   std::size_t slices() const noexcept { return slices_.size(); }
@@ -30,7 +31,7 @@ class Trace {
   std::uint64_t left_out() const noexcept { return left_out_; }
   void clear() noexcept;
 
-  /// Gives the JSON in pieces.
+  /// Calls `take` with the JSON, piece by piece.
   void write(const std::function<void(std::string_view)>& take) const;
   std::string json() const;
 
@@ -49,7 +50,7 @@ class Trace {
   };
   void add(const Slice& slice);
   void leave_out() noexcept { ++left_out_; }
-  /// `key` stands for the text from its first use on.
+  /// The number of a text. `key` stands for the text from its first use on.
   std::uint32_t name(std::uint64_t key, std::string_view text);
 
   std::size_t slices_max_;

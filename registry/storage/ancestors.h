@@ -1,4 +1,4 @@
-// Reading components by id and up the hierarchy.
+// Reads components by id, and of ancestors. A value is a pointer to its bytes; for tags the pointer must not be read.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace muster {
 
 class Storage;
 
-/// The column of a type in the archetype last looked at.
+/// Remembers the column of a type in the archetype last looked at.
 struct ParentColumn {
   const Archetype* archetype = nullptr;
   std::uint16_t column = no_column;
@@ -17,16 +17,19 @@ struct ParentColumn {
 };
 
 bool is_alive(const Storage& storage, Entity e) noexcept;
-/// Null where the entity is not alive or lacks the type; for tags a pointer that must not be read.
+/// The entity's own value; null where the entity is not alive or lacks the type.
 const std::byte* component_of(const Storage& storage, Entity e, TypeId type) noexcept;
-/// Of the nearest ancestor of the row's entity that has `type`; null if none.
+/// The value of the nearest ancestor with `type` of the row's entity; null where no ancestor has it.
 const std::byte* component_above(const Storage& storage, const Chunk& chunk, std::uint32_t row, TypeId type) noexcept;
-/// Of the entity or its nearest ancestor that has `type`; null if none, or if it is not alive.
+/// The entity's own value, or that of its nearest ancestor with `type`; null where none has it or the entity is not
+/// alive.
 const std::byte* component_at_or_above(const Storage& storage, Entity e, TypeId type) noexcept;
-/// `type` of the nearest ancestor that has `anchor`; null if none, or if that one lacks it.
+/// The value that the nearest ancestor with `anchor` has; null where no ancestor has `anchor`, or that one lacks
+/// `type`.
 const std::byte* component_of_anchor(const Storage& storage, const Chunk& chunk, std::uint32_t row, TypeId anchor,
                                      TypeId type) noexcept;
-/// `type` of the row's entity or its nearest ancestor that has it, none above the first that has `anchor`; null if none.
+/// The value of the row's entity, or of its nearest ancestor with `type`. The search ends at the first that has
+/// `anchor`, itself included; null where nothing was found by then.
 const std::byte* component_up_to(const Storage& storage, const Chunk& chunk, std::uint32_t row, TypeId anchor,
                                  TypeId type) noexcept;
 

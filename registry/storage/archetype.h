@@ -1,5 +1,5 @@
-// Component rows in memory. An archetype is a set of component types; its rows are grouped by depth in the hierarchy, and
-// each group is a list of chunks, all full but the last. A chunk never moves and never grows.
+// Component rows in memory. An archetype is a set of component types; its rows are grouped by depth in the hierarchy,
+// and each group is a list of chunks, all full but the last. A chunk never moves and never grows.
 //
 //   chunk    | Chunk: header | ColumnSlot x columns |     apart from its rows: all headers of a world lie close together
 //   rows     | ids ... | parents ... | column 2 ... | column 3 ... |
@@ -23,13 +23,13 @@ namespace muster {
 struct Archetype;
 struct Group;
 
-/// What storage needs to know of a component type. Owned by Storage; never moves.
+/// What Storage needs to know of a component type. Storage owns it; it never moves.
 struct StoredType {
   TypeId id = 0;
   std::uint32_t size = 0;  ///< 0 for tags: they have no column
   std::uint32_t align = 1;
   const TypeDescriptor* descriptor = nullptr;
-  const RuntimeOps* ops = nullptr;  ///< of a runtime component, which everybody else sees as a tag
+  const RuntimeOps* ops = nullptr;  ///< of a runtime component, which is a tag outside storage; null: bytes
   std::uint32_t saved_size() const noexcept { return ops ? 0 : size; }
 };
 
@@ -129,8 +129,8 @@ struct ValuePlace {
 
 constexpr bool is_small(std::uint32_t size) noexcept { return size >= 4 && size <= 32; }
 
-/// Copies a value from one row of a column to a row of another. Values are small, and mostly of few sizes: no call for
-/// those of is_small(), nor, where `small` says that all are, for any.
+/// Copies a value from a row of one column to a row of another. Sizes that are is_small() cost no call of memcpy;
+/// `small` says that all are.
 template <bool small = false>
 [[gnu::always_inline]] inline void copy_value(std::byte* to, std::size_t to_row, const std::byte* from,
                                               std::size_t from_row, std::uint32_t size) noexcept {
@@ -191,10 +191,10 @@ template <bool small = false>
     copy_value<small>(to_slots[column.to].data, to.row, from_slots[column.from].data, from.row, column.bytes);
 }
 
-/// Makes chunks and takes them back; their memory is kept for others.
+/// Makes chunks and takes them back; it keeps their memory for others.
 class ChunkPool {
  public:
-  /// A chunk for `capacity` rows, zero rows used, versions 0.
+  /// A chunk for `capacity` rows, with no row and all versions 0.
   Chunk* make(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity);
   void recycle(Chunk* chunk) noexcept;
 
@@ -202,7 +202,7 @@ class ChunkPool {
   Blocks blocks_;
 };
 
-/// How many rows a group's chunk holds: few in its first, then as many as fit the full size.
+/// How many rows the chunk at `place` of a group holds: few in the first, in others as many as fit a chunk's full size.
 std::uint32_t chunk_capacity(const Archetype& archetype, std::uint32_t place) noexcept;
 
 }  // namespace muster

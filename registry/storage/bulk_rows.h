@@ -1,6 +1,6 @@
-// Many rows destroyed, or moved to other depths, by one message. Ids go first, one after another, so that every row ends
-// where it would had they gone one by one; the values of rows that stay follow, once each, from where they were at first.
-// Rows that go are never copied. Only archetypes that are plain().
+// Destroys many rows, or moves them to other depths, for one message. Ids go first, one after another, so that every
+// row ends where it would if they went one by one; then the values of rows that stay follow, once each, from where they
+// were at first. Rows that go are never copied. Only for archetypes that are plain().
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ class BulkRows {
  public:
   BulkRows(Storage& storage, const Hierarchy& hierarchy) : storage_(storage), hierarchy_(hierarchy) {}
 
-  /// Destroys those of `ids` that are alive, in order, up to one that does not stand alone (registry/storage/hierarchy.h). Gives
-  /// how many of `ids` it is done with; adds to `destroyed` how many were alive.
+  /// Destroys those of `ids` that are alive, in order, and stops at the first that does not stand alone (hierarchy.h).
+  /// Returns how many of `ids` it is done with; adds to `destroyed` how many of these were alive.
   std::size_t destroy(std::span<const Entity> ids, std::uint32_t& destroyed);
-  /// Moves the rows of `tree`, a whole subtree in pre-order, from `from` of its top to depth `to`; the top gets `parent`.
-  /// False, and nothing done, where one is not plain().
+  /// Moves the rows of `tree`, a whole subtree in pre-order, so that its top goes from depth `from` to depth `to` and
+  /// gets `parent`. False, and nothing done, where a row's archetype is not plain().
   bool change_depth(std::span<const Entity> tree, std::uint32_t from, std::uint32_t to, Entity parent);
 
  private:
@@ -30,7 +30,7 @@ class BulkRows {
     std::uint32_t rows;
   };
   class Runs;
-  /// Whose id filled a hole, by index, and where its row was at first.
+  /// An entity whose row fills a hole: its index, and where its row was at first.
   struct Kept {
     std::uint32_t index;
     Locator from;
@@ -41,7 +41,7 @@ class BulkRows {
     const std::size_t rows = std::size_t{chunks} * chunk_rows_max;
     if (elsewhere_.size() < rows) elsewhere_.resize(rows);
   }
-  /// Gives the indices back: all were destroyed.
+  /// Gives back the indices of ids that were destroyed.
   void release(std::span<const Entity> ids);
   void drop_empty();
   void copy(std::span<const Moved> rows) const;

@@ -69,14 +69,14 @@ class EntityAllocator {
     if (Layout::first_generation > 0 && Layout::generation(id) == 0) return false;
     return index < slots_.size() && Layout::generation(slots_[index]) == Layout::generation(id);
   }
-  /// Takes an id back: the next generation of its index goes to the back of the FIFO, or the index is retired.
-  /// False, and nothing done, where the id is not current.
+  /// Takes an id back: its index goes to the back of the FIFO with the next generation, or is retired. False, and
+  /// nothing done, where the id is not current.
   bool release(Id id) {
     if (!current(id)) return false;
     release_current(Layout::index(id));
     return true;
   }
-  /// The same where it is known to be current.
+  /// Takes back the current id of an index.
   void release_current(std::uint32_t index) {
     const std::uint32_t generation = Layout::generation(slots_[index]);
     if (generation == Layout::generation_last) [[unlikely]] {
@@ -87,7 +87,8 @@ class EntityAllocator {
     }
     free_.push_back(index);
   }
-  /// To the back of the FIFO, in order; their generations are the caller's to count up, none of which is used up.
+  /// Puts the indices of `ids` at the back of the FIFO, in order. The caller has counted up their generations, of which
+  /// none was used up.
   void give_back(std::span<const Id> ids) {
     free_.append(ids.size(), [&](std::size_t i) { return Layout::index(ids[i]); });
   }
@@ -100,15 +101,15 @@ class EntityAllocator {
   Slot& slot(std::uint32_t index) noexcept { return slots_[index]; }
   const Slot* slots() const noexcept { return slots_.data(); }
   Slot* slots() noexcept { return slots_.data(); }
-  /// How many ids can be had before indices never used are; they are those in front of the queue.
+  /// How many ids create() gives before it takes an index that was never used. They are those in front of the queue.
   std::size_t recyclable() const noexcept {
     return free_.size() > Layout::minimum_free ? free_.size() - Layout::minimum_free : 0;
   }
-  /// As many calls of create(), whose ids the caller read from the queue.
+  /// Does what `count` calls of create() do, whose ids the caller has read from the queue.
   void take_recycled(std::size_t count) noexcept { free_.pop_front(count); }
   const Slot* slots_end() const noexcept { return slots_.end(); }
   const RingQueue<std::uint32_t>& free_queue() const noexcept { return free_; }
-  /// For reading saved state back.
+  /// Reads saved state back.
   void restore(GrowingArray<Slot> slots, RingQueue<std::uint32_t> free, std::uint64_t retired) {
     slots_ = std::move(slots);
     free_ = std::move(free);
@@ -125,7 +126,7 @@ class EntityAllocator {
   std::uint64_t retired_ = 0;
 };
 
-/// Bitsquid's own: 22 bits of index, 8 of generation, so that an id fits a light userdata of a 32-bit Lua.
+/// Bitsquid's own layout: 22 bits of index and 8 of generation, so that an id fits a light userdata of a 32-bit Lua.
 struct BitsquidLayout {
   using Id = std::uint32_t;
   using Slot = std::uint8_t;

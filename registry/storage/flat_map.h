@@ -1,5 +1,5 @@
-// A hash map in one block with linear probing and backward-shift removal: no allocation per insert once grown. Its
-// iteration order is nobody's business and is not offered: nothing in a registry may depend on it.
+// A hash map in one block with linear probing and backward-shift removal: no allocation per insert once grown. It
+// cannot be iterated, because nothing in a registry may depend on the order.
 #pragma once
 
 #include <bit>

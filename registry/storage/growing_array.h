@@ -1,5 +1,5 @@
-// A large array of plain values that grows in place where the system can do that: by an eighth once it is large, so that
-// little of it lies idle, and without copying, because realloc moves pages and not bytes.
+// A large array of plain values. Once it is large it grows by an eighth, so that little of it lies idle; and it grows
+// without copying where the system can do that, because realloc moves pages and not bytes.
 #pragma once
 
 #include <algorithm>
@@ -39,12 +39,12 @@ class GrowingArray {
       make_room(1);
     return *new (end_++) T(value);
   }
-  /// `count` more of the same value.
+  /// Appends `value` so many times.
   void append(std::size_t count, const T& value) {
     if (room() < count) make_room(count);
     for (T* const last = end_ + count; end_ != last; ++end_) new (end_) T(value);
   }
-  /// `count` more, for the caller to write; valid until the array grows again.
+  /// Appends `count` values, which the caller writes; the pointer is valid until the array grows again.
   T* extend(std::size_t count) {
     if (room() < count) make_room(count);
     return std::exchange(end_, end_ + count);
@@ -52,7 +52,7 @@ class GrowingArray {
 
  private:
   std::size_t room() const noexcept { return static_cast<std::size_t>(room_end_ - end_); }
-  /// For `more` behind those that are there.
+  /// Makes room for `more` values behind those that are there.
   [[gnu::noinline]] void make_room(std::size_t more) {
     constexpr std::size_t large = (std::size_t{1} << 20) / sizeof(T);
     const std::size_t used = size(), old = used + room();

@@ -1,5 +1,5 @@
-// Who is whose child, and in which order. Parents and depths are in the rows; here are the links between siblings, only
-// for entities that have any. Links are by index: both ends are always alive.
+// The order of children. Parents and depths are in the rows; here are the links from a parent to its children and
+// between siblings, kept for entities that have any. Links are by index: both ends are always alive.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace muster {
 
-/// 0 is "none": index 0 is never given out.
+/// The links of one entity, as indices of ids. 0 is "none": index 0 is never given out.
 struct Links {
   std::uint32_t first_child = 0, last_child = 0, next = 0, previous = 0;
   std::uint32_t children = 0;
@@ -23,11 +23,11 @@ class Hierarchy {
 
   Entity parent(Entity e) const noexcept;
   std::uint32_t depth(Entity e) const noexcept;
-  /// Its Name component's; nil if it has none.
+  /// The text of its Name component; nil if it has none.
   Text name(Entity e) const noexcept;
   Entity first_child(Entity e) const noexcept { return entity(links(e.index).first_child); }
   Entity next_sibling(Entity e) const noexcept { return entity(links(e.index).next); }
-  /// By index, for checking saved links.
+  /// Two links by index, for checking saved state.
   std::uint32_t previous(Entity e) const noexcept { return links(e.index).previous; }
   std::uint32_t last_child(Entity e) const noexcept { return links(e.index).last_child; }
   [[gnu::always_inline]] std::uint32_t children(Entity e) const noexcept {
@@ -39,19 +39,19 @@ class Hierarchy {
   /// Whether `e` is `top` or below it.
   bool is_below(Entity e, Entity top) const noexcept;
 
-  /// Puts a child that has no links before `before` (nil or not a child of `parent`: at the end).
+  /// Puts a child that has no siblings yet before `before`; at the end where that is nil or not a child of `parent`.
   void link(Entity child, Entity parent, Entity before);
-  /// Links `ids` as a template's nodes are: `nodes` are links by number, of a tree whose first is the root. All are new;
-  /// the root may have been linked to its siblings.
+  /// Links new entities as a template's nodes are: ids[i] gets the links nodes[i], whose numbers are places in `ids`.
+  /// ids[0] is the root, which may have been linked to its siblings before.
   void link_tree(std::span<const Entity> ids, std::span<const Links> nodes);
   /// Takes a child out of its siblings; its own children stay with it.
   void unlink(Entity child, Entity parent);
-  /// `e` and all below it, parents before children, siblings in order. Appends to `out`.
+  /// Appends `e` and all below it to `out`, parents before children, siblings in order.
   void subtree(Entity e, std::vector<Entity>& out) const;
-  /// An entity's slot is about to be recycled; it has no children and no siblings any more.
+  /// To be called before the index of `e` is given out again, when `e` has no children and no siblings any more.
   void forget(Entity e);
 
-  // Pages for saving: children lists are saved as links.
+  // Links are saved in pages.
   static constexpr std::uint32_t page_bits = 10;
   struct Page {
     Links links[1u << page_bits];
@@ -78,8 +78,8 @@ class Hierarchy {
   std::vector<std::uint32_t> indices_;  // of link_tree
 };
 
-/// Whether the row can go without anything else: it has no name, no parent, no children, so no links that were to be
-/// forgotten, and its values are bytes. As most are.
+/// Whether nothing but the row goes when its entity is destroyed, as with most: it has no name, no parent and no
+/// children, and its values are bytes.
 inline bool stands_alone(Row row, Entity e, const Hierarchy& hierarchy) noexcept {
   return row.chunk->lone && hierarchy.children(e) == 0;
 }

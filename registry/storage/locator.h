@@ -1,4 +1,5 @@
-// Where an entity's row is: a chunk's number and a row in it, in 32 bits. For an id without a row the same bits say why.
+// Where an entity's row is: a chunk's number and a row in it, in 32 bits. For an id without a row the same bits say
+// why.
 //
 //   row      | 0 | chunk number 21 | row 10 |
 //   no row   | 1 | IdState 31               |
@@ -13,11 +14,11 @@ enum class IdState : std::uint32_t {
   free = 0,      ///< in the FIFO, never granted or retired
   reserved = 1,  ///< given out by this registry, its Create is on the way
   granted = 2,   ///< given to another thread or a session
-  parked = 3,    ///< destroyed, but history can reach it
+  parked = 3,    ///< reserved for undo: destroyed, and not to be given out again while history can reach it
 };
 
-/// A value of 4 bytes, which is not set by default. Locators of rows are ordered by chunk, then by row, and all are less
-/// than those of ids without a row.
+/// A value of 4 bytes, which is not set by default. Locators of rows are ordered by chunk, then by row, and all are
+/// less than those of ids without a row.
 class Locator {
  public:
   static constexpr unsigned row_bits = 10;

@@ -1,5 +1,6 @@
-// Names, unique per parent. The index from (parent, text) to entity; the names themselves are Name components. Children that
-// come with their parent's tree are not in it until somebody looks for one of them to change it: most never are.
+// Finds children by name, which is unique per parent. The names themselves are Name components; Names is the index from
+// (parent, text) to entity. Children that came with their parent's tree are left out of the index, because most are
+// never looked for; the first look that may change the index takes them in.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +15,22 @@
 
 namespace muster {
 
-/// `/` and `\` inside a name are written `\/` and `\\` in a path.
+/// The name as a path has it: `/` and `\` inside a name are written `\/` and `\\`.
 std::string escape_name(std::string_view name);
 
 class Names {
  public:
   explicit Names(const Hierarchy& hierarchy) noexcept : hierarchy_(hierarchy) {}
 
-  /// The child of `parent` (nil: among the roots) that has this name; nil if none.
+  /// The child of `parent` (nil: the roots) with this name; nil if there is none. Looks through children that were left
+  /// out.
   Entity find(Entity parent, Text name) const noexcept {
     if (left_out(parent)) return search(parent, name);
     const Entity* known = by_name_.find({parent, name});
     return known ? *known : Entity{};
   }
-  /// The same for who may ask again, with many children: takes them into the index first.
+  /// The child of `parent` with this name; nil if there is none. Takes children that were left out into the index, so
+  /// that the next look is fast.
   Entity find(Entity parent, Text name) {
     if (left_out(parent)) take_in(parent);
     return std::as_const(*this).find(parent, name);
@@ -38,19 +41,21 @@ class Names {
   void remove(Entity parent, Text name, std::string_view bytes) noexcept {
     if (!left_out(parent)) remove_known(parent, name, bytes);
   }
-  /// The children of `parent`, which is new, are not in the index. forget() must follow when it goes, or the last of them
-  /// does. For at most `left_out_max` children: const reading looks through them.
+  /// Leaves the children of a new `parent` out of the index: at most left_out_max, because const reading looks through
+  /// them. forget(parent) must follow when the parent or the last of them goes.
   static constexpr std::uint32_t left_out_max = 32;
   void leave_out(Entity parent) { left_out_.put(parent.bits(), 1); }
-  /// A parent has one child more: with too many to look through they are taken into the index.
+  /// To be called when `parent` has one child more: takes its children into the index where they have become too many
+  /// to look through.
   void child_came(Entity parent) {
     if (left_out(parent) && hierarchy_.children(parent) > left_out_max) take_in(parent);
   }
-  /// An entity goes.
+  /// To be called when `e` goes.
   void forget(Entity e) noexcept {
     if (left_out_.size()) left_out_.erase(e.bits());
   }
-  /// `name` if free under `parent`, else with the smallest free suffix "~2", "~3", ...; interned.
+  /// A name that no child of `parent` has, interned: `name` itself, or `name` with the smallest free suffix "~2", "~3",
+  /// ...
   Text free_name(Entity parent, Text name, TextTable& texts);
   void clear() noexcept {
     by_name_.clear();

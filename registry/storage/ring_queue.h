@@ -16,7 +16,7 @@ class RingQueue {
   const T& front() const noexcept { return block_[head_ & mask_]; }
   /// The i-th from the front.
   const T& operator[](std::size_t i) const noexcept { return block_[(head_ + i) & mask_]; }
-  /// From the i-th on, as many as lie one behind the other in memory.
+  /// The values from the i-th on that lie one behind the other in memory: at least one.
   std::span<const T> run(std::size_t i) const noexcept {
     const std::size_t from = (head_ + i) & mask_;
     return {block_.data() + from, std::min(size() - i, block_.size() - from)};
@@ -27,7 +27,7 @@ class RingQueue {
       grow();
     block_[tail_++ & mask_] = value;
   }
-  /// `count` values: f(i) for each i.
+  /// Appends f(0), f(1), ... f(count - 1).
   template <class F>
   void append(std::size_t count, F f) {
     while (room_ - size() < count) grow();
@@ -39,7 +39,7 @@ class RingQueue {
     }
   }
   void pop_front() noexcept { pop_front(1); }
-  /// The first `count`, all at once.
+  /// Takes the first `count` away; there are as many.
   void pop_front(std::size_t count) noexcept { head_ += count; }
   void clear() noexcept { head_ = tail_ = 0; }
 

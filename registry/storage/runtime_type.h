@@ -1,6 +1,7 @@
-// Runtime components: any C++ type that can be moved without throwing, in the same chunks as the others. Its presence is
-// saved, by the name given here, and travels like a tag's; its value never does. Where a value was not handed over
-// (Create, Set, a loaded world) it is default-constructed. Its value must not decide anything that is saved.
+// Runtime components: values of any C++ type that can be moved without throwing, in the same chunks as the others. That
+// an entity has one is saved, by the name given here, and travels like a tag; its value is neither saved nor sent.
+// Where nobody handed a value over (Create, Set, a loaded world) it is default-constructed. It must not decide anything
+// that is saved.
 //
 //   struct Sound { Voice voice; };
 //   template <> struct muster::RuntimeTraits<Sound> { static constexpr std::string_view name = "game.Sound"; };
@@ -27,7 +28,8 @@ struct RuntimeTraits;
 template <class T>
 concept RuntimeType = requires { RuntimeTraits<T>::name; };
 
-/// What storage does with values of a runtime type. Destinations are raw memory; what was relocated from or destroyed is.
+/// What storage does with values of a runtime type. Destinations are raw memory; so is what was relocated from or
+/// destroyed.
 struct RuntimeOps {
   void (*construct)(void* at);
   void (*relocate)(void* to, void* from) noexcept;

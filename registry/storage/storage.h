@@ -1,5 +1,5 @@
-// The passive half of a registry: ids, archetypes, chunks and their versions. It knows no messages; whoever changes it
-// does so on behalf of one. Not for users: EntityRegistry is the door.
+// The passive half of a registry: ids, archetypes, chunks and their versions. It knows no messages; what changes it
+// acts for one. Users go through EntityRegistry.
 #pragma once
 
 #include <array>
@@ -18,17 +18,17 @@ namespace muster {
 
 constexpr std::uint32_t id_page_bits = 12;  ///< ids are saved in pages of 4096
 
-/// Told before a column's bytes change for the first time since Storage::begin_version, to keep the old ones.
+/// Keeps old bytes: Storage calls it before a column changes for the first time since Storage::begin_version.
 class ColumnPreserver {
  public:
   virtual ~ColumnPreserver() = default;
-  /// `chunk` and its `count` rows are as they were; version of the slot not yet bumped.
+  /// The chunk's rows and their count are as they were, and the slot still has its old version.
   virtual void before_write(const Chunk& chunk, std::uint32_t slot) = 0;
-  /// Before a chunk is emptied and recycled, its columns preserved or not.
+  /// Called before a chunk's memory is given to others, whether its columns were preserved or not.
   virtual void before_recycle(const Chunk& chunk) = 0;
 };
 
-/// A row among several that are made at once: whose, and below whom, as numbers in a list of ids.
+/// One of several rows that are made at once: its entity and its parent, as places in a list of ids.
 struct BlockNode {
   std::uint32_t node, parent;
 };
@@ -71,9 +71,9 @@ class Storage {
     mark_known_id(index);
     return {index, entry.generation};
   }
-  /// The same for each of `ids`.
+  /// Fills `ids` with new ids in state `reserved`.
   void reserve(std::span<Entity> ids);
-  /// New ids, some or one, for which create_run or create_plain follows before anybody looks: they are in no state.
+  /// Gives new ids that are in no state: create_run or create_plain must follow before anything else looks at them.
   void take_ids(std::span<Entity> ids);
   [[gnu::always_inline]] Entity take_id() {
     if (ids_.recyclable() == 0) [[unlikely]]
@@ -82,7 +82,7 @@ class Storage {
     ids_.take_recycled(1);
     return {index, ids_.slot(index).generation};
   }
-  /// Whether `e` is current, has no row, and this is why.
+  /// Whether `e` is current and has no row because of this state.
   bool in_state(Entity e, IdState state) const noexcept {
     return ids_.current(e) && ids_.slot(e.index).locator == Locator(state);
   }
@@ -92,11 +92,11 @@ class Storage {
     return entry < ids_.slots_end() && entry->generation == e.generation && entry->locator.can_be_made();
   }
   void set_state(Entity e, IdState state);
-  /// A reserved id that will never be created goes back.
+  /// Takes back a reserved id that will never be created.
   void give_up(Entity e);
-  /// Never-used indices [first, first + count) in state `granted`. `first` must be ids().indices().
+  /// Brings the never-used indices [first, first + count) into state `granted`. `first` must be ids().indices().
   void grant(std::uint32_t first, std::uint32_t count);
-  /// Granted indices that were not used: to the FIFO.
+  /// Puts those of the indices [first, first + count) that were granted and not used into the FIFO.
   void return_grant(std::uint32_t first, std::uint32_t count);
   std::uint64_t id_page_version(std::uint32_t page) const noexcept {
     return page < id_page_versions_.size() ? id_page_versions_[page] : 0;
@@ -105,21 +105,21 @@ class Storage {
   // --- component types and archetypes ---
   /// Makes a struct type storable. The descriptor must live as long as the storage.
   const StoredType& add_component(const TypeDescriptor& descriptor);
-  /// Turns a type without data into one with values, default-constructed in the rows that have it, or (ops null) back.
-  /// Chunks of its archetypes are laid out anew.
+  /// Turns a type without data into one with values, which are default-constructed in the rows that have it; with `ops`
+  /// null, back. The chunks of its archetypes are laid out anew.
   void set_runtime(TypeId type, const RuntimeOps* ops, std::uint32_t size, std::uint32_t align);
   const StoredType* component(TypeId type) const noexcept;
   std::span<const std::unique_ptr<StoredType>> components() const noexcept { return components_; }
-  /// `types` ascending and without doubles, all added before. Creates the archetype if there is none.
+  /// The archetype of `types`, which are ascending, without doubles, and all added before. Creates it if there is none.
   Archetype& archetype(std::span<const TypeId> types);
   Archetype& with(Archetype& archetype, TypeId type);
   Archetype& without(Archetype& archetype, TypeId type);
-  /// By number; those dropped are null.
+  /// By number; null where a number is not in use.
   std::span<const std::unique_ptr<Archetype>> archetypes() const noexcept { return archetypes_; }
   std::uint32_t depths() const noexcept { return depths_; }
 
   // --- rows ---
-  /// Appends a row for `e` (state reserved or granted). Its component columns are the caller's to fill, all of them.
+  /// Appends a row for `e`, whose state is reserved or granted. The caller fills all its component columns.
   [[gnu::always_inline]] Row create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
     mark_known_id(e.index);
     const Row row = append(e, open_chunk(archetype, depth), parent);
@@ -127,33 +127,35 @@ class Storage {
       construct_runtime(row);
     return row;
   }
-  /// The same for a chunk at depth 0, of a plain() archetype, that has room.
+  /// Appends a row for `e` to a chunk at depth 0 of a plain() archetype that has room; gives its number. The caller
+  /// fills all its component columns.
   [[gnu::always_inline]] std::uint32_t create_plain(Entity e, Chunk& open) {
     mark_known_id(e.index);
     return append_id(e, open).row;
   }
-  /// Rows one behind the other in a chunk.
+  /// Rows of a chunk that follow one another.
   struct Run {
     Chunk* chunk;
     std::uint32_t begin, count;
   };
-  /// Appends rows at depth 0 for the first of `ids`, all of take_ids: as many as the open chunk of a plain() archetype takes.
+  /// Appends rows at depth 0 for the first of `ids`, which take_ids gave: as many as the open chunk of a plain()
+  /// archetype has room for, at least one.
   Run create_run(std::span<const Entity> ids, Archetype& archetype);
-  /// Appends rows at depth 0 for those of `ids` whose state is reserved or granted, all with the values at these places of
-  /// `payload`; the archetype is plain(). Ids in another state are appended to `refused`.
+  /// Appends rows of a plain() archetype at depth 0 for those of `ids` whose state is reserved or granted, and appends
+  /// the others to `refused`. Each row gets the values of `payload` at the places that `values` names.
   void create_many(std::span<const Entity> ids, Archetype& archetype, std::span<const ValuePlace> values,
                    const std::byte* payload, std::vector<Entity>& refused);
-  /// Whether the open chunk of a plain() archetype takes `count` rows more.
+  /// Whether the archetype is plain() and its open chunk has room for `count` rows more.
   bool has_room(const Archetype& archetype, std::uint32_t depth, std::size_t count) const noexcept {
     if (depth >= archetype.groups.size() || !archetype.plain()) return false;
     const Chunk* const last = archetype.groups[depth].last;
     return last && last->capacity - last->count >= count;
   }
-  /// Appends rows where there is room for them, at a depth below 0: for those of `ids`, reserved or granted, whose numbers
-  /// `nodes` gives, below those whose numbers it gives beside.
+  /// Appends rows for entities that have parents, where has_room() said that there is room. Each node says which of
+  /// `ids`, reserved or granted, gets a row, and which is its parent.
   Run create_block(std::span<const Entity> ids, std::span<const BlockNode> nodes, Archetype& archetype,
                    std::uint32_t depth);
-  /// Where the next row of a group goes.
+  /// The chunk that takes the next row of a group.
   Chunk& open_chunk(Archetype& archetype, std::uint32_t depth) {
     if (depth < archetype.groups.size()) [[likely]] {
       Chunk* const last = archetype.groups[depth].last;
@@ -162,12 +164,13 @@ class Storage {
     }
     return open_new_chunk(archetype, depth);
   }
-  /// Another number whenever a chunk came or went, or was laid out anew: for who remembers where an open one is.
+  /// Changes whenever a chunk came or went, or was laid out anew. What remembers an open chunk compares it.
   std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
-  /// Takes the row away and the id back (or parks it). The group's last row fills the hole.
+  /// Takes the row away and the id back. The group's last row fills the hole. `park` is reserved for undo: the id is
+  /// parked.
   void destroy(Entity e, bool park = false) { destroy(find(e), park); }
   void destroy(Row row, bool park = false);
-  /// The same for the row of `e`, of a plain() archetype, not parked: inlined into loops.
+  /// Takes the row of `e` away, of a plain() archetype, and the id back. Inlined into loops.
   [[gnu::always_inline]] void destroy_plain(Row row, Entity e) {
     if (destroyed_) [[unlikely]]
       log_destroyed(e);
@@ -175,9 +178,9 @@ class Storage {
     free_id(e);
     mark_known_id(e.index);
   }
-  /// Appends another row for a living `e`, whose own is to be taken away with take_plain_row; both archetypes plain().
+  /// Appends a second row for a living `e`; take_plain_row() of the first must follow. Both archetypes are plain().
   [[gnu::always_inline]] Row append_moved(Entity e, Chunk& open, Entity parent) { return append(e, open, parent); }
-  /// Takes away a row of a plain() archetype; its entity is the caller's to care for. The group's last row fills the hole.
+  /// Takes away a row of a plain() archetype and leaves its id alone. The group's last row fills the hole.
   [[gnu::always_inline]] void take_plain_row(Row gone) {
     Group& group = *gone.chunk->group;
     Chunk& last = *group.last;
@@ -193,16 +196,17 @@ class Storage {
     if (from == 0) [[unlikely]]
       drop_last_chunk(group);
   }
-  /// Moves a live row; columns both have are carried over, others are zero. Returns the new row.
+  /// Moves the row of `e`. Columns that both archetypes have keep their values, others are zero. Returns the new row.
   Row move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);
   void set_parent(Row row, Entity parent);
-  /// Whether somebody asked for the ids of rows that go.
+  /// Whether the ids of rows that go are logged.
   bool logs_destroyed() const noexcept { return destroyed_ != nullptr; }
-  /// Ids of rows that go are appended to `log`; null: nobody asks.
+  /// From now on the ids of rows that go are appended to `log`; null: to none.
   void log_destroyed(std::vector<Entity>* log) noexcept { destroyed_ = log; }
 
   // --- versions ---
-  /// Before every write to a column: marks it changed, and has its old bytes kept where somebody reads the past.
+  /// To be called before every write to a column: gives it the present version, and has a ColumnPreserver keep the old
+  /// bytes.
   void touch(Chunk& chunk, std::uint32_t slot) {
     if (chunk.slots()[slot].version != version_) [[unlikely]]
       first_touch(chunk, slot);
@@ -215,26 +219,26 @@ class Storage {
   Chunk* chunk(std::uint32_t number) const noexcept { return chunks_[number]; }
   std::uint32_t chunk_numbers() const noexcept { return static_cast<std::uint32_t>(chunks_.size()); }
   std::uint64_t rows() const noexcept { return rows_; }
-  /// Another number whenever a row came, went, moved or got another parent.
+  /// Changes whenever a row came, went, moved or got another parent.
   std::uint64_t structure() const noexcept { return structure_; }
 
   // --- reading saved state back ---
   void restore_ids(GrowingArray<DirectoryEntry> slots, RingQueue<std::uint32_t> free, std::uint64_t retired);
-  /// The archetype gets this number; numbers come ascending. Gaps are numbers of dropped archetypes.
+  /// Adds an archetype that has this number. Numbers come ascending and may leave gaps.
   Archetype& restore_archetype(std::uint32_t number, std::span<const TypeId> types);
-  /// Appends a chunk of so many rows to its group. Its columns are the caller's to fill, then place_ids is called.
+  /// Appends a chunk of so many rows to its group. The caller fills its columns, then calls place_ids.
   Chunk& restore_chunk(Archetype& archetype, std::uint32_t depth, std::uint64_t uid, std::uint32_t rows);
-  /// Its rows get their directory entries. False where an id is not in the directory with that state, which none has twice
-  /// then; those before it have their entries.
+  /// Gives the chunk's rows their directory entries, which must have `state` until then; so no id gets two rows. False
+  /// at the first id that is not in the directory with that state; the rows before it have their entries.
   bool place_ids(const Chunk& chunk, IdState state) noexcept;
   std::uint64_t next_chunk_uid() const noexcept { return next_chunk_uid_; }
   std::uint32_t next_archetype() const noexcept { return static_cast<std::uint32_t>(archetypes_.size()); }
   void restore_counters(std::uint64_t next_chunk_uid, std::uint32_t next_archetype, std::uint64_t version);
 
-  /// Called with every new archetype, so that handlers can bind their columns.
+  /// Storage calls it with every new archetype, so that handlers can bind their columns.
   void (*on_archetype)(void* context, Archetype&) = nullptr;
   void* on_archetype_context = nullptr;
-  /// Called with the same context and an archetype whose slots were given out anew.
+  /// Storage calls it with on_archetype_context and an archetype whose slots were given out anew.
   void (*on_layout)(void* context, Archetype&) = nullptr;
 
  private:
@@ -257,7 +261,7 @@ class Storage {
     id_page_versions_[page] = version_;
   }
   void mark_ids(std::span<const Entity> ids);
-  /// The same for an index that was marked before, as all are that were given out.
+  /// mark_id() for an index that was marked before, as every index is that was ever given out.
   void mark_known_id(std::uint32_t index) noexcept { id_page_versions_[index >> id_page_bits] = version_; }
   void place_id(std::uint32_t index, const Chunk& chunk, std::uint32_t row) noexcept {
     ids_.slot(index).locator = chunk.locator(row);
@@ -288,9 +292,9 @@ class Storage {
   }
   void lay_out(Archetype& archetype);
   void lay_out_again(Archetype& archetype);
-  /// `kept`: has the runtime values that were relocated away; the others are destroyed.
+  /// Takes a row away. Its runtime values are destroyed, but for those of types that `kept` has: they were relocated.
   void take_row(Row row, const Archetype* kept = nullptr);
-  /// Copies the bytes of a group's last row to another.
+  /// Copies the bytes of row `from` of the group's last chunk to `hole`.
   [[gnu::always_inline]] void fill_hole(const Archetype& archetype, Row hole, const Chunk& last, std::uint32_t from) {
     const Entity filler = last.ids()[from];
     hole.chunk->ids()[hole.row] = filler;
@@ -319,7 +323,7 @@ class Storage {
   }
   void leave_last_chunk(Group& group);
   void drop(Chunk& chunk);
-  /// Which values a row keeps when it goes from one archetype to another; remembered for the next row.
+  /// Which values a row keeps on its way from one archetype to another; remembered for the next row.
   struct MovePlan {
     const Archetype *from = nullptr, *to = nullptr;
     std::uint32_t from_layout = 0, to_layout = 0;
@@ -347,7 +351,7 @@ class Storage {
   std::vector<std::unique_ptr<Archetype>> archetypes_;
   FlatMap<std::uint64_t, std::uint32_t> archetype_by_hash_;  // hash of types -> number; verified
   std::vector<Archetype*> archetypes_colliding_;
-  FlatMap<std::uint64_t, std::uint32_t> edges_;  // number << 32 | type, bit by direction -> number
+  FlatMap<std::uint64_t, std::uint32_t> edges_;  // number << 33 | type << 1 | (1: with, 0: without) -> number
   ChunkPool pool_;
   std::vector<Chunk*> chunks_;  // by number
   std::vector<std::uint32_t> free_chunk_numbers_;
@@ -362,7 +366,8 @@ class Storage {
   MovePlan move_plan_;
 };
 
-/// `type` of a living parent; null where it lacks it. Remembers the column for the next row.
+/// The value that a living parent has of `type`; null where it lacks the type. `last` remembers the column for the next
+/// row.
 inline const std::byte* component_of_parent(const Storage& storage, Entity parent, TypeId type,
                                             ParentColumn& last) noexcept {
   const Row up = storage.find(parent);

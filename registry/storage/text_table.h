@@ -1,4 +1,4 @@
-// The bytes behind Text hashes.
+// Keeps the bytes whose hashes Text values are.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ constexpr Text text_of(std::string_view bytes) noexcept { return bytes.empty() ?
 /// Keeps texts in the order they came. Views stay valid as long as the table.
 class TextTable {
  public:
-  /// The text's hash; `collision` is set, and nothing kept, where another text has the same hash.
+  /// Keeps a text and gives its hash. Where another text has that hash nothing is kept, and `collision` is set to true.
   Text intern(std::string_view bytes, bool* collision = nullptr) {
     const Text text = text_of(bytes);
     if (!text) return text;
