@@ -175,6 +175,65 @@ TEST_CASE("bad_table: an offset that leads out of it") {
         "test.Say: offset at 0 leads 9999 bytes forward, out of the table's " + std::to_string(length));
 }
 
+TEST_CASE("bad_table: a field that ends behind its table, by however little, and none that ends with it") {
+  const auto good = batch([](BatchWriter& to) {
+    Say say;
+    say.text = "hi";
+    say.loud = true;
+    say.color = Color::blue;
+    say.numbers = {1};
+    say.words.emplace_back();
+    say.names = {"a"};
+    say.lamps.emplace_back();
+    say.lamp = Lamp{.lit = true};
+    say.to = Entity{1, 1};
+    say.inner = std::make_unique<Say>();
+    say.inner->text = "in";
+    to.append_table(TypeTraits<Say>::id, Entity{}, encode(say));
+  });
+  const std::size_t begin = 48;  // of the FlatBuffer
+  const auto read16 = [&](std::size_t at) {
+    std::uint16_t value;
+    std::memcpy(&value, good.data() + at, sizeof value);
+    return value;
+  };
+  u32 root;
+  std::memcpy(&root, good.data() + begin, sizeof root);
+  const std::size_t at = begin + root;
+  std::int32_t back;
+  std::memcpy(&back, good.data() + at, sizeof back);
+  const std::size_t vtable = at - static_cast<std::size_t>(back);
+  unsigned tried = 0, furthest = 0;
+  for (const FieldDescriptor& field : types().find(TypeTraits<Say>::id)->fields) {
+    const unsigned place = read16(vtable + field.slot);
+    const unsigned bytes = field.kind == FieldKind::structure ? types().find(field.type)->size
+                           : field.kind == FieldKind::entity  ? 8
+                           : field.kind == FieldKind::boolean || field.kind == FieldKind::uint8 ? 1
+                                                                                                : 4;
+    CAPTURE(field.name, place, bytes);
+    REQUIRE(place >= 4);
+    furthest = std::max(furthest, place + bytes);
+    for (unsigned past = 1; past <= 4 && place + bytes - past >= 4; ++past) {
+      CAPTURE(past);
+      // The table ends that much earlier.
+      const auto small = static_cast<std::uint16_t>(place + bytes - past);
+      BatchFault found = judge(with(good, vtable + 2, small));
+      CHECK(found.fault == Fault::bad_table);
+      CHECK(found.text.find("bytes in a table of " + std::to_string(small)) != std::string::npos);
+      // The field lies that much later, in a table that ends with it otherwise.
+      const auto end = static_cast<std::uint16_t>(place + bytes);
+      auto moved = with(good, vtable + 2, end);
+      found = judge(with(moved, vtable + field.slot, static_cast<std::uint16_t>(place + past)));
+      CHECK(found.fault == Fault::bad_table);
+      CHECK(found.text.find("bytes in a table of " + std::to_string(end)) != std::string::npos);
+      ++tried;
+    }
+  }
+  CHECK(tried >= 30);
+  const AlignedBytes exact(with(good, vtable + 2, static_cast<std::uint16_t>(furthest)));
+  CHECK(verify_batch(exact.span(), types()).has_value());
+}
+
 TEST_CASE("bad_row_set: unknown, not a component, twice, out of order, misplaced") {
   const auto good = rows();  // entries at 40 and 48
   u32 first, second;
