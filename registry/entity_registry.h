@@ -52,6 +52,7 @@ class StateSink;
 class StateSource;
 struct StateError;
 class TemplateTree;
+class Timers;
 
 class EntityRegistry {
  public:
@@ -239,6 +240,8 @@ class EntityRegistry {
   std::uint64_t now_ns() const noexcept;
   /// Of the next timer; no value if none waits.
   bool next_due(std::uint64_t& due_ns) const noexcept;
+  /// Those that wait. Valid until the next push, flush or advance.
+  const Timers& timers() const noexcept;
 
   // --- structure, as messages; each is pushed and delivered at once ---
 
@@ -280,8 +283,11 @@ class EntityRegistry {
   std::shared_ptr<const Template> find_template(std::string_view name) const;
   /// As it was defined, for making others of it (TemplateTree::read); absent where unknown. Valid until the next push.
   std::optional<DefineTemplateView> template_definition(std::string_view name) const;
+  /// The batch of the DefineTemplate message that defined it; empty where unknown. Valid until the next push.
+  std::span<const std::byte> template_batch(std::string_view name) const;
   /// By the hash of their names.
   std::vector<std::string_view> template_names() const;
+  std::size_t template_count() const noexcept;
   [[gnu::always_inline]] Receipt destroy(Entity e) { return destroy(e, Destroy{}); }
   /// Adds or overwrites components.
   template <ComponentType... Cs>

@@ -68,6 +68,7 @@ bool EntityRegistry::next_due(std::uint64_t& due_ns) const noexcept {
   due_ns = impl_->timers.next_due();
   return true;
 }
+const Timers& EntityRegistry::timers() const noexcept { return impl_->timers; }
 std::uint64_t EntityRegistry::sequence() const noexcept { return impl_->sequence; }
 const RegistryCounters& EntityRegistry::counters() const noexcept { return impl_->counters; }
 std::uint64_t EntityRegistry::version() const noexcept { return storage().version(); }

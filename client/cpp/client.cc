@@ -386,17 +386,33 @@ Result<session::Found> Client::resolve(std::string_view path, std::uint32_t limi
 
 Result<session::Found> Client::find(const session::Find& what) { return read_answer<session::Found>(ask(what)); }
 
-Result<session::Templates> Client::templates() {
-  return read_answer<session::Templates>(ask(session::ListTemplates{}));
+namespace {
+
+/// All frames of the answer in one.
+Result<session::Templates> read_templates_answer(Result<std::vector<Received>> frames) {
+  if (!frames) return std::unexpected(frames.error());
+  session::Templates all;
+  for (const Received& frame : *frames) {
+    auto page = read_answer<session::Templates>(frame);
+    if (!page) return page;
+    all.sequence = page->sequence;
+    all.names.insert(all.names.end(), std::make_move_iterator(page->names.begin()),
+                     std::make_move_iterator(page->names.end()));
+    all.nodes.insert(all.nodes.end(), page->nodes.begin(), page->nodes.end());
+  }
+  return all;
 }
+
+}  // namespace
+
+Result<session::Templates> Client::templates() { return read_templates_answer(ask_all(session::ListTemplates{})); }
 
 Result<DefineTemplate> Client::template_called(std::string_view name) {
   return read_answer<DefineTemplate>(ask(session::GetTemplate{.name = std::string(name)}));
 }
 
 Result<session::Templates> Client::read_templates(std::string_view text, std::string_view file) {
-  return read_answer<session::Templates>(
-      ask(session::ReadTemplates{.text = std::string(text), .file = std::string(file)}));
+  return read_templates_answer(ask_all(session::ReadTemplates{.text = std::string(text), .file = std::string(file)}));
 }
 
 Result<session::Info> Client::info(bool with_hash) {

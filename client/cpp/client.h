@@ -205,15 +205,20 @@ class Client {
   Result<std::uint64_t> send(std::span<const std::byte> batch);
   /// All frames of the answer. A Fault is returned as the error.
   Result<std::vector<Received>> wait(std::uint64_t request);
+  /// The first frame of the answer.
   template <class M>
   Result<Received> ask(const M& question) {
+    auto frames = ask_all(question);
+    if (!frames) return std::unexpected(frames.error());
+    return std::move(frames->front());
+  }
+  template <class M>
+  Result<std::vector<Received>> ask_all(const M& question) {
     BatchBuilder builder;
     session::append(builder, question);
     auto request = send(builder.bytes());
     if (!request) return std::unexpected(request.error());
-    auto frames = wait(*request);
-    if (!frames) return std::unexpected(frames.error());
-    return std::move(frames->front());
+    return wait(*request);
   }
 
  private:

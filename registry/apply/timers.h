@@ -33,6 +33,7 @@ class Timers {
     due_by_id_.erase(at);
     return true;
   }
+  bool waits(TimerId id) const { return due_by_id_.contains(id); }
   bool empty() const noexcept { return waiting_.empty(); }
   std::size_t size() const noexcept { return waiting_.size(); }
   /// When the first timer is due, in ns; there must be one.

@@ -46,7 +46,8 @@ struct Named {
 
 class FileReader {
  public:
-  FileReader(std::string_view file, const EntityRegistry& registry) : file_(file), registry_(registry) {}
+  FileReader(std::string_view file, const EntityRegistry& registry, const TemplateLimits& limits)
+      : file_(file), registry_(registry), limits_(limits), compares_left_(limits.compares_max) {}
 
   std::expected<std::vector<TemplateTree>, TemplateError> run(const Json& root) {
     std::vector<TemplateTree> made;
@@ -63,6 +64,7 @@ class FileReader {
     const Json* json;
     enum class State : std::uint8_t { waiting, building, done } state = State::waiting;
     std::optional<TemplateTree> tree;
+    TemplateTree::Size size = {};  // of the tree
   };
   /// What is being built: one template.
   struct Building {
@@ -83,6 +85,36 @@ class FileReader {
     if (!failed_) error_ = {file_, line, path, std::move(what)};
     failed_ = true;
     return false;
+  }
+
+  /// Nodes and bytes that are about to be added to a template.
+  bool count(const TemplateTree::Size& more, std::uint32_t line, const std::string& path) {
+    if (more.nodes > limits_.nodes_max - nodes_)
+      return fail(
+          line, path,
+          "the file's templates come to more than " + std::to_string(limits_.nodes_max) + " nodes, bases worked in");
+    if (more.bytes > limits_.bytes_max - bytes_)
+      return fail(line, path,
+                  "the file's templates come to more than " + std::to_string(limits_.bytes_max) +
+                      " bytes of values, bases worked in");
+    nodes_ += more.nodes;
+    bytes_ += more.bytes;
+    return true;
+  }
+  /// Names that are about to be compared.
+  bool compare(std::uint64_t names, std::uint32_t line, const std::string& path) {
+    if (names > compares_left_) return too_many_compares(line, path);
+    compares_left_ -= names;
+    return true;
+  }
+  bool too_many_compares(std::uint32_t line, const std::string& path) {
+    return fail(line, path, "the file has too many names side by side to look through them all");
+  }
+  bool check_name(const std::string& name, std::uint32_t line, const std::string& path) {
+    if (name.size() <= limits_.name_bytes_max) return true;
+    return fail(line, path,
+                "a name has " + std::to_string(name.size()) + " bytes; " + std::to_string(limits_.name_bytes_max) +
+                    " are allowed");
   }
 
   bool expect(const Json& json, Kind kind, const char* wanted, const std::string& path, const char* field) {
@@ -110,9 +142,10 @@ class FileReader {
       const Json* name = item.find("name");
       if (!name || name->kind != Kind::string || name->text.empty())
         return fail(item.line, "", "a template needs a 'name'");
+      if (!check_name(name->text, name->line, "") || !compare(sources_.size(), name->line, "")) return false;
       for (const Source& other : sources_)
         if (other.name == name->text) return fail(name->line, name->text, "there are two templates of this name");
-      sources_.push_back({name->text, &item, Source::State::waiting, {}});
+      sources_.push_back({name->text, &item, Source::State::waiting, {}, {}});
     }
     return true;
   }
@@ -127,9 +160,12 @@ class FileReader {
     sources_[i].state = Source::State::building;
     TemplateTree tree(sources_[i].name);
     Building building{tree, {}};
+    if (!count({.nodes = 1, .bytes = 0}, line, tree.name())) return false;
     if (!node(building, tree.root(), *sources_[i].json, tree.name(), false) || !resolve(building)) return false;
     if (const auto compiled = tree.compile(); !compiled)
-      return fail(sources_[i].json->line, tree.name(), compiled.error().substr(tree.name().size() + 2));
+      return fail(sources_[i].json->line, tree.name(),
+                  std::string(std::string_view(compiled.error()).substr(tree.name().size() + 2)));
+    sources_[i].size = tree.size();
     sources_[i].tree = std::move(tree);
     sources_[i].state = Source::State::done;
     chain_.pop_back();
@@ -174,15 +210,19 @@ class FileReader {
 
   bool base(Building& building, Node& into, const Json& json, const std::string& path) {
     if (!expect(json, Kind::string, "a template's name", path, "a base")) return false;
+    if (!compare(sources_.size() + chain_.size(), json.line, path)) return false;
     const auto here = std::ranges::find(sources_, json.text, &Source::name);
     if (here != sources_.end()) {
       if (!build(static_cast<std::size_t>(here - sources_.begin()), json.line)) return false;
-      building.tree.merge(into, *here->tree);
-      return true;
+      if (!count(here->size, json.line, path)) return false;
+      return building.tree.merge(into, *here->tree, compares_left_) || too_many_compares(json.line, path);
     }
     if (const auto defined = registry_.template_definition(json.text)) {
-      building.tree.merge(into, TemplateTree::read(*defined));
-      return true;
+      const TemplateTree::Size size{.nodes = defined->nodes().size(),
+                                    .bytes = registry_.template_batch(json.text).size()};
+      if (!count(size, json.line, path)) return false;
+      return building.tree.merge(into, TemplateTree::read(*defined), compares_left_) ||
+             too_many_compares(json.line, path);
     }
     std::vector<std::string_view> known;
     for (const Source& source : sources_) known.push_back(source.name);
@@ -197,11 +237,14 @@ class FileReader {
       if (const Json* given = item.find("name")) {
         if (!expect(*given, Kind::string, "a text", path, "'name'")) return false;
         name = given->text;
+        if (!check_name(name, given->line, path) || !compare(names.size(), given->line, path)) return false;
         if (!name.empty() && std::ranges::find(names, name) != names.end())
           return fail(given->line, path, "two children are named " + quoted(name));
         names.push_back(given->text);
       }
+      if (!compare(into.children.size(), item.line, path)) return false;
       Node* child = into.child(name);
+      if (!child && !count({.nodes = 1, .bytes = 0}, item.line, path)) return false;
       if (!child) child = &building.tree.add_child(into, name);
       if (!node(building, *child, item, path + '/' + (name.empty() ? "#" : escape_name(name)), false)) return false;
     }
@@ -218,6 +261,7 @@ class FileReader {
     std::string so_far = path;
     for (const std::string& step : path_names(where->text)) {
       above = at;
+      if (!compare(at->children.size() + 1, where->line, path)) return false;
       at = at->child(step);
       if (!at) {
         std::vector<std::string> names;
@@ -256,6 +300,7 @@ class FileReader {
     }
     if (!expect(member.value, Kind::object, "an object of fields, or null", path, (*type)->name.c_str())) return false;
     TemplateTree::Value* value = into.component((*type)->id);
+    if (!value && !count({.nodes = 0, .bytes = (*type)->size}, member.line, path)) return false;
     if (!value) {
       value = &building.tree.set(into, (*type)->id, (*type)->fingerprint, (*type)->default_bytes);
       std::ranges::fill(value->given, std::uint8_t{0});
@@ -279,6 +324,7 @@ class FileReader {
     const Json none{.kind = Kind::object, .line = json.line, .text = {}, .items = {}, .members = {}};
     if (!value) value = &none;
     if (!expect(*value, Kind::object, "an object of fields", path, type.name.c_str())) return false;
+    if (!type.is_table && !count({.nodes = 0, .bytes = type.size}, name->line, path)) return false;
     if (type.is_table) return table_message(building, into, type, *value, path);
     default_texts(building.tree, type);
     Target target{building, type, building.tree.add_message(into, type.id, type.fingerprint, type.default_bytes),
@@ -302,6 +348,7 @@ class FileReader {
     References references(registry_, building.tree);
     const auto table = parse_table(registry_.types(), type, assignments, references);
     if (!table) return fail(json.line, path, table.error().text);
+    if (!count({.nodes = 0, .bytes = table->size()}, json.line, path)) return false;
     if (references.node) return fail(json.line, path, "a table cannot refer to a node of the template");
     building.tree.add_message(into, type.id, type.fingerprint, *table);
     return true;
@@ -387,6 +434,7 @@ class FileReader {
   /// Fields that name nodes come to refer to them, now that all nodes are there.
   bool resolve(Building& building) {
     for (const Named& named : building.named) {
+      if (!compare(building.tree.keys(), named.line, named.path)) return false;
       Node* holder = building.tree.find(named.node);
       if (!holder) continue;  // it was taken away again
       const Node* target = building.tree.find(named.target);
@@ -430,6 +478,9 @@ class FileReader {
   const EntityRegistry& registry_;
   std::vector<Source> sources_;
   std::vector<std::string> chain_;
+  const TemplateLimits limits_;
+  std::uint64_t nodes_ = 0, bytes_ = 0;  // of what was built
+  std::uint64_t compares_left_;
   bool failed_ = false;
   TemplateError error_;
 };
@@ -437,15 +488,17 @@ class FileReader {
 }  // namespace
 
 std::expected<std::vector<TemplateTree>, TemplateError> read_templates(std::string_view text, std::string_view file,
-                                                                       const EntityRegistry& registry) {
+                                                                       const EntityRegistry& registry,
+                                                                       const TemplateLimits& limits) {
   const auto json = parse_json(text);
   if (!json) return std::unexpected(TemplateError{std::string(file), json.error().line, {}, json.error().what});
-  return FileReader(file, registry).run(*json);
+  return FileReader(file, registry, limits).run(*json);
 }
 
 std::expected<std::vector<std::string>, TemplateError> define_templates(EntityRegistry& registry, std::string_view text,
-                                                                        std::string_view file) {
-  const auto trees = read_templates(text, file, registry);
+                                                                        std::string_view file,
+                                                                        const TemplateLimits& limits) {
+  const auto trees = read_templates(text, file, registry, limits);
   if (!trees) return std::unexpected(trees.error());
   return define_templates(registry, *trees, file);
 }

@@ -21,17 +21,25 @@ struct TemplateError {
   std::string text() const;  ///< "orcs.json:12: game.orc/body/arm: ..."
 };
 
+/// What a file may ask for. Nothing is built that would exceed one: the reader counts before it works.
+struct TemplateLimits {
+  std::uint64_t nodes_max = ~std::uint64_t{0};     ///< of all templates of the file together, bases worked in
+  std::uint64_t bytes_max = ~std::uint64_t{0};     ///< of their values
+  std::uint64_t compares_max = ~std::uint64_t{0};  ///< of names, to find children, bases and nodes that values name
+  std::size_t name_bytes_max = ~std::size_t{0};    ///< of the name of a template or a node
+};
+
 /// The templates of a file, in its order, bases and overrides worked in. Nothing is defined by it. `registry` is asked for
 /// types, for bases that are not in the file, and for entities that values name by a path that begins with `/`. `file` is
 /// for errors only. The first error found ends it.
 [[nodiscard]] std::expected<std::vector<TemplateTree>, TemplateError> read_templates(std::string_view text,
                                                                                      std::string_view file,
-                                                                                     const EntityRegistry& registry);
+                                                                                     const EntityRegistry& registry,
+                                                                                     const TemplateLimits& limits = {});
 
 /// Reads a file's templates and defines them all. On an error of the file nothing is defined. Gives their names.
-[[nodiscard]] std::expected<std::vector<std::string>, TemplateError> define_templates(EntityRegistry& registry,
-                                                                                      std::string_view text,
-                                                                                      std::string_view file);
+[[nodiscard]] std::expected<std::vector<std::string>, TemplateError> define_templates(
+    EntityRegistry& registry, std::string_view text, std::string_view file, const TemplateLimits& limits = {});
 /// Defines what read_templates gave, in order; the first that is refused ends it, those before it are defined.
 [[nodiscard]] std::expected<std::vector<std::string>, TemplateError> define_templates(
     EntityRegistry& registry, std::span<const TemplateTree> trees, std::string_view file);

@@ -26,6 +26,14 @@ std::optional<DefineTemplateView> EntityRegistry::template_definition(std::strin
   return DefineTemplateView::from(table_item(batch, batch.body()).table);
 }
 
+std::span<const std::byte> EntityRegistry::template_batch(std::string_view name) const {
+  const TemplateTable::Entry* entry = impl_->structure.templates().find(text_of(name));
+  if (!entry) return {};
+  return entry->batch;
+}
+
+std::size_t EntityRegistry::template_count() const noexcept { return impl_->structure.templates().entries().size(); }
+
 std::vector<std::string_view> EntityRegistry::template_names() const {
   std::vector<std::string_view> names;
   for (const auto& [name, entry] : impl_->structure.templates().entries()) names.push_back(entry.what->name());

@@ -110,12 +110,18 @@ TemplateTree::Node& TemplateTree::add_child(Node& parent, std::string name) {
 
 // --- laying one tree over another ---
 
-void TemplateTree::mirror(Node& into, const Node& from, std::map<std::uint32_t, std::uint32_t>& keys) {
+bool TemplateTree::mirror(Node& into, const Node& from, std::map<std::uint32_t, std::uint32_t>& keys,
+                          std::uint64_t& compares_left) {
   keys[from.key] = into.key;
   for (const Node& child : from.children) {
+    // Once here, once when it is filled.
+    const std::uint64_t compares = 2 * (into.children.size() + 1);
+    if (compares_left < compares) return false;
+    compares_left -= compares;
     Node* known = into.child(child.name);
-    mirror(known ? *known : add_child(into, child.name), child, keys);
+    if (!mirror(known ? *known : add_child(into, child.name), child, keys, compares_left)) return false;
   }
+  return true;
 }
 
 void TemplateTree::fill(Node& into, const Node& from, const std::map<std::uint32_t, std::uint32_t>& keys) {
@@ -132,15 +138,36 @@ void TemplateTree::fill(Node& into, const Node& from, const std::map<std::uint32
   }
   for (const Value& message : from.messages) into.messages.push_back(moved(message));
   for (const Node& child : from.children)
-    if (Node* target = find(keys.at(child.key))) fill(*target, child, keys);
+    fill(*std::ranges::find(into.children, keys.at(child.key), &Node::key), child, keys);
 }
 
 void TemplateTree::merge(Node& node, const TemplateTree& over) {
+  std::uint64_t compares_left = ~std::uint64_t{0};
+  require(merge(node, over, compares_left), "TemplateTree::merge: more names than there can be");
+}
+
+bool TemplateTree::merge(Node& node, const TemplateTree& over, std::uint64_t& compares_left) {
+  const std::uint64_t texts = over.texts_.size() * (texts_.size() + over.texts_.size());
+  if (compares_left < texts) return false;
+  compares_left -= texts;
   std::map<std::uint32_t, std::uint32_t> keys;
-  mirror(node, over.root_, keys);
+  if (!mirror(node, over.root_, keys, compares_left)) return false;
   fill(node, over.root_, keys);
   for (const std::string& content : over.texts_) text(content);
   needs_.insert(needs_.end(), over.needs_.begin(), over.needs_.end());
+  return true;
+}
+
+TemplateTree::Size TemplateTree::size() const noexcept {
+  Size size;
+  const auto add = [&size](auto&& self, const Node& node) -> void {
+    ++size.nodes;
+    for (const Value& value : node.components) size.bytes += value.bytes.size();
+    for (const Value& value : node.messages) size.bytes += value.bytes.size();
+    for (const Node& child : node.children) self(self, child);
+  };
+  add(add, root_);
+  return size;
 }
 
 // --- to and from the message ---
@@ -232,10 +259,17 @@ TemplateTree TemplateTree::read(DefineTemplateView defined) {
       made.references.push_back({reference.offset, reference.node});
     return made;
   };
-  // Numbers become keys. Children are added behind their parents' others, so pre-order stays.
-  for (std::uint32_t i = 0; i < defined.nodes().size(); ++i) {
+  // Numbers become keys. Children are added behind their parents' others, so pre-order stays. Nodes with room for all their
+  // children do not move.
+  const auto count = static_cast<std::uint32_t>(defined.nodes().size());
+  std::vector<std::uint32_t> children(count, 0);
+  for (std::uint32_t i = 1; i < count; ++i) ++children[defined.nodes()[i].parent()];
+  std::vector<Node*> nodes(count, nullptr);
+  for (std::uint32_t i = 0; i < count; ++i) {
     const TemplateNodeView from = defined.nodes()[i];
-    Node* const node = i == 0 ? &tree.root_ : &tree.add_child(*tree.find(from.parent()), std::string(from.name()));
+    Node* const node = i == 0 ? &tree.root_ : &tree.add_child(*nodes[from.parent()], std::string(from.name()));
+    nodes[i] = node;
+    node->children.reserve(children[i]);
     for (const TemplateValueView component : from.components()) node->components.push_back(value(component));
     for (const TemplateValueView message : from.messages()) node->messages.push_back(value(message));
   }

@@ -78,6 +78,15 @@ class TemplateTree {
   /// Lays another tree over a node: components field by field as far as it gives them, children by name, messages behind
   /// those that are there. References inside it come to mean the nodes they were laid over.
   void merge(Node& node, const TemplateTree& over);
+  /// Also counts down the compares of names that it takes. False, and the tree half done, where they are used up.
+  [[nodiscard]] bool merge(Node& node, const TemplateTree& over, std::uint64_t& compares_left);
+  /// Nodes, and bytes of all values.
+  struct Size {
+    std::uint64_t nodes = 0, bytes = 0;
+  };
+  Size size() const noexcept;
+  /// Keys below which those of its nodes are: as many nodes as it ever had.
+  std::uint32_t keys() const noexcept { return next_key_; }
 
   /// Gives a node a component with this value, in place of the one it has.
   template <ComponentType C>
@@ -136,7 +145,7 @@ class TemplateTree {
   void need() {
     needs_.push_back([](TypesKnown& types) { types.need<T>(); });
   }
-  void mirror(Node& into, const Node& from, std::map<std::uint32_t, std::uint32_t>& keys);
+  bool mirror(Node& into, const Node& from, std::map<std::uint32_t, std::uint32_t>& keys, std::uint64_t& compares_left);
   void fill(Node& into, const Node& from, const std::map<std::uint32_t, std::uint32_t>& keys);
   static constexpr Entity nil_{};
 

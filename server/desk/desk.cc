@@ -5,6 +5,7 @@
 #include <random>
 
 #include "server/desk/questions.h"
+#include "server/desk/shown_text.h"
 
 namespace muster {
 namespace {
@@ -23,6 +24,7 @@ Desk::Desk(EntityRegistry& registry, DeskHost host, ServerLimits limits)
       host_(std::move(host)),
       limits_(limits),
       instance_(random_id()),
+      questions_([this](const Question& question) { return begin(question); }),
       watches_(registry),
       trace_(registry) {
   registry_.add_type<Set>();
@@ -162,26 +164,39 @@ void Desk::after_flush(EntityRegistry& registry) {
   const auto since_epoch = std::chrono::steady_clock::now().time_since_epoch();
   const auto now =
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count());
-  const std::uint64_t due_in = watches_.after_flush(now);
-  for (const Question& question : taken_) {
-    if (question.batch.empty()) {
-      watches_.close_all(*question.from);
-      trace_.leave(*question.from);
-      return_unused(*question.from);
-      const std::lock_guard lock(mutex_);
-      sessions_.erase(question.from->author);
-    } else {
-      answer_one(question);
-      question.from->open_questions.fetch_sub(1, std::memory_order_relaxed);
-    }
-  }
-  taken_.clear();
+  std::uint64_t due_in = watches_.after_flush(now);
+  take_questions();
+  questions_.work(limits_.slice_steps);
   sequence_.store(registry.sequence(), std::memory_order_relaxed);
-  // One timer is enough for all watches that a rate holds back: whoever is due later is looked at when it wakes.
+  if (questions_.can_go_on()) host_.wake();
+  if (questions_.waits_for_time()) {
+    const auto in = static_cast<std::uint64_t>(seldom_.due_in(Seldom::Clock::now()).count()) + 1;
+    due_in = due_in == 0 ? in : std::min(due_in, in);
+  }
+  // One timer is enough for all that wait for a time: whoever is due later is looked at when it wakes.
   if (due_in > 0 && host_.wake_in && (wake_due_ns_ <= now || now + due_in < wake_due_ns_)) {
     wake_due_ns_ = now + due_in;
     host_.wake_in(std::chrono::nanoseconds(due_in));
   }
+}
+
+void Desk::take_questions() {
+  for (Question& question : taken_) {
+    if (question.batch.empty())
+      end_session(question.from);
+    else
+      questions_.add(std::move(question));
+  }
+  taken_.clear();
+}
+
+void Desk::end_session(const std::shared_ptr<Session>& session) {
+  questions_.drop(*session);
+  watches_.close_all(*session);
+  trace_.leave(*session);
+  return_unused(*session);
+  const std::lock_guard lock(mutex_);
+  sessions_.erase(session->author);
 }
 
 void Desk::tell_refused(const Refused& refused) {
@@ -198,12 +213,10 @@ void Desk::tell_refused(const Refused& refused) {
   fault.refused = refused.receipt.refused;
 
   const TypeDescriptor* type = registry_.types().find(refusal.type);
-  std::string on = refusal.entity
-                       ? "#" + std::to_string(refusal.entity.index) + ":" + std::to_string(refusal.entity.generation)
-                       : std::string("the world");
+  std::string on = refusal.entity ? shown_id(refusal.entity) : std::string("the world");
   if (registry_.alive(refusal.entity)) {
-    const std::string path = registry_.path(refusal.entity);
-    if (!path.empty()) on += " (" + path + ")";
+    Steps steps(limits_.path_bytes_max);
+    on += " (" + shown_path(registry_, refusal.entity, limits_.path_bytes_max, steps) + ")";
   }
   const std::string named = type ? type->name : "type " + std::to_string(refusal.type);
   const FieldPlace* place = type && refusal.field != 0 ? registry_.types().place(*type, refusal.field) : nullptr;
@@ -343,41 +356,110 @@ void Desk::info(Session& to, std::uint64_t request, bool with_hash) {
   answer(to, request, info);
 }
 
-void Desk::answer_one(const Question& question) {
-  Session& to = *question.from;
-  if (to.outgoing->closed()) return;
+/// What cannot be cut into slices: one such piece of work in a slice, and seldom.
+std::unique_ptr<Inquiry> Desk::seldom(const Asked& asked, std::function<void()> work) {
+  class Waiting final : public Inquiry {
+   public:
+    Waiting(const Asked& asked, Seldom& seldom, std::function<void()> work)
+        : asked_(asked), seldom_(seldom), work_(std::move(work)) {}
+    Progress go_on(Steps& steps) override {
+      if (!asked_.has_room(4096)) return Progress::room;
+      if (!seldom_.due(Seldom::Clock::now())) return Progress::later;
+      seldom_.run(work_);
+      steps.spend(asked_.limits.slice_steps);
+      return Progress::done;
+    }
+
+   private:
+    const Asked asked_;
+    Seldom& seldom_;
+    const std::function<void()> work_;
+  };
+  return std::make_unique<Waiting>(asked, seldom_, std::move(work));
+}
+
+std::unique_ptr<Inquiry> Desk::end_trace(const Asked& asked) {
+  class Pieces final : public Inquiry {
+   public:
+    Pieces(const Asked& asked, SessionTrace& trace) : asked_(asked), trace_(trace) {}
+    Progress go_on(Steps& steps) override {
+      if (pieces_.empty()) {
+        if (!asked_.has_room(4096)) return Progress::room;
+        auto pieces = trace_.end(asked_.to());
+        if (!pieces) {
+          asked_.fault(pieces.error());
+          return Progress::done;
+        }
+        pieces_ = std::move(*pieces);
+        steps.spend(asked_.limits.slice_steps);
+      }
+      for (; next_ < pieces_.size(); ++next_) {
+        const session::TraceText& piece = pieces_[next_];
+        if (!steps.left()) return Progress::again;
+        if (!asked_.has_room(piece.bytes.size())) return Progress::room;
+        steps.spend_bytes(piece.bytes.size());
+        answer(asked_.to(), asked_.request, piece, next_ + 1 < pieces_.size() ? std::uint32_t{frame_more} : 0);
+      }
+      return Progress::done;
+    }
+
+   private:
+    const Asked asked_;
+    SessionTrace& trace_;
+    std::vector<session::TraceText> pieces_;
+    std::size_t next_ = 0;
+  };
+  return std::make_unique<Pieces>(asked, trace_);
+}
+
+std::unique_ptr<Inquiry> Desk::begin(const Question& question) {
+  const Asked asked{registry_, limits_, question.from, question.request};
   const BatchView batch{std::span<const std::byte>(question.batch)};
-  if (answer_question(registry_, limits_, to, question.request, batch)) return;
+  if (auto inquiry = begin_question(asked, batch)) return inquiry;
+  const auto once = [&](std::function<void(Steps&)> f) { return std::make_unique<Once>(asked, std::move(f)); };
+  Session& to = *question.from;
+  const std::uint64_t request = question.request;
   switch (batch.type()) {
     case TypeTraits<session::RequestGrant>::id:
-      return grant(to, question.request, session::read<session::RequestGrant>(batch).count);
+      return once([&to, request, this, count = session::read<session::RequestGrant>(batch).count](Steps& steps) {
+        steps.spend(std::min(count, limits_.grant_count_max) / 8);
+        grant(to, request, count);
+      });
     case TypeTraits<session::AddSchema>::id:
-      return add_schema(to, question.request, session::read<session::AddSchema>(batch).bytes);
-    case TypeTraits<session::Save>::id: return save(to, question.request);
+      return seldom(asked, [&to, request, this, schema = session::read<session::AddSchema>(batch)] {
+        add_schema(to, request, schema.bytes);
+      });
+    case TypeTraits<session::Save>::id: return seldom(asked, [&to, request, this] { save(to, request); });
     case TypeTraits<session::Reload>::id:
-      return reload(to, question.request, session::read<session::Reload>(batch).plugin);
-    case TypeTraits<session::BeginTrace>::id: return trace_.begin(to, question.request);
-    case TypeTraits<session::EndTrace>::id: return trace_.end(to, question.request);
+      return seldom(asked, [&to, request, this, plugin = session::read<session::Reload>(batch).plugin] {
+        reload(to, request, plugin);
+      });
+    case TypeTraits<session::BeginTrace>::id: return once([&to, request, this](Steps&) { trace_.begin(to, request); });
+    case TypeTraits<session::EndTrace>::id: return end_trace(asked);
     case TypeTraits<session::GetInfo>::id:
-      return info(to, question.request, session::read<session::GetInfo>(batch).hash == 1);
-    case TypeTraits<session::Watch>::id: {
-      auto fault =
-          watches_.open(question.from, question.request, session::read<session::Watch>(batch), limits_.watches_max);
-      if (fault) to.outgoing->fault(*fault, question.request);
-      return;
-    }
-    case TypeTraits<session::Unwatch>::id: {
-      const std::uint64_t watch = session::read<session::Unwatch>(batch).watch;
-      if (watches_.close(to, watch)) return answer(to, question.request, session::Unwatched{.watch = watch});
-      session::Fault fault = fault_of(session::FaultCode::not_found, "unknown_watch",
-                                      "this session has no watch " + std::to_string(watch));
-      fault.field = "watch";
-      return to.outgoing->fault(fault, question.request);
-    }
+      if (session::read<session::GetInfo>(batch).hash != 1)
+        return once([&to, request, this](Steps&) { info(to, request, false); });
+      return seldom(asked, [&to, request, this] { info(to, request, true); });
+    case TypeTraits<session::Watch>::id:
+      return once([asked, this, what = session::read<session::Watch>(batch)](Steps& steps) {
+        steps.spend(limits_.slice_steps);
+        auto fault = watches_.open(asked.from, asked.request, what, limits_.watches_max);
+        if (fault) asked.fault(*fault);
+      });
+    case TypeTraits<session::Unwatch>::id:
+      return once([asked, this, watch = session::read<session::Unwatch>(batch).watch](Steps&) {
+        if (watches_.close(asked.to(), watch))
+          return answer(asked.to(), asked.request, session::Unwatched{.watch = watch});
+        session::Fault fault = fault_of(session::FaultCode::not_found, "unknown_watch",
+                                        "this session has no watch " + std::to_string(watch));
+        fault.field = "watch";
+        asked.fault(fault);
+      });
     default: break;
   }
-  to.outgoing->fault(fault_of(session::FaultCode::bad_question, "bad_question", "this server has no answer to that"),
-                     question.request);
+  return once([asked](Steps&) {
+    asked.fault(fault_of(session::FaultCode::bad_question, "bad_question", "this server has no answer to that"));
+  });
 }
 
 }  // namespace muster

@@ -4,6 +4,9 @@
 //   session thread                        owner's thread
 //   lane->put(batch)      ... inbox ...   flush: on_receipt -> Ack
 //   desk.ask(question)    ... queue ...   before_flush takes it, after_flush answers: a session reads its own writes
+//
+// Questions are worked on in slices (server/desk/question_queue.h): one after each flush, and the next flush comes at once
+// while there is more to do and no tick is due.
 #pragma once
 
 #include <atomic>
@@ -20,6 +23,8 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "server/desk/question_queue.h"
+#include "server/desk/seldom.h"
 #include "server/plugins/reloaded_plugin.h"
 #include "server/session/server_limits.h"
 #include "server/session/session.h"
@@ -69,15 +74,12 @@ class Desk final : public FlushVisitor, private InputSink {
 
   // --- owner's thread
 
+  const QuestionCounters& question_counters() const noexcept { return questions_.counters(); }
+  std::size_t questions_waiting() const noexcept { return questions_.size(); }
   void before_flush() override;
   void after_flush(EntityRegistry& registry) override;
 
  private:
-  struct Question {
-    std::shared_ptr<Session> from;
-    std::uint64_t request = 0;
-    std::vector<std::byte> batch;  // empty: the session leaves
-  };
   struct Refused {
     std::shared_ptr<Session> to;
     std::uint64_t request = 0;
@@ -89,10 +91,14 @@ class Desk final : public FlushVisitor, private InputSink {
   bool wants_receipts(InputKind kind) const noexcept override {  // those that may have an author
     return kind == InputKind::inbox || kind == InputKind::push;
   }
-  void enqueue(Question question);
+  void enqueue(Question question);  // without a batch: its session leaves
   void learn_types();
   void tell_refused(const Refused& refused);
-  void answer_one(const Question& question);
+  void take_questions();
+  void end_session(const std::shared_ptr<Session>& session);
+  std::unique_ptr<Inquiry> begin(const Question& question);
+  std::unique_ptr<Inquiry> end_trace(const Asked& asked);
+  std::unique_ptr<Inquiry> seldom(const Asked& asked, std::function<void()> work);
   void grant(Session& to, std::uint64_t request, std::uint32_t count);
   std::uint64_t keep_unused(std::vector<session::Granted>& grants) const;
   void return_unused(Session& from);
@@ -117,6 +123,8 @@ class Desk final : public FlushVisitor, private InputSink {
   // Owner's thread.
   std::vector<Question> taken_;
   std::vector<Refused> refused_;
+  QuestionQueue questions_;
+  Seldom seldom_;
   Watches watches_;
   SessionTrace trace_;
   std::size_t schemas_known_ = 0;

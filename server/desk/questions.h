@@ -1,16 +1,15 @@
-// Answers about entities. Owner's thread, between inputs; each answer is one consistent moment.
+// Which inquiry answers which question about entities, texts and templates.
 #pragma once
 
+#include <memory>
+
 #include "messages/batch.h"
-#include "server/session/server_limits.h"
-#include "server/session/session.h"
+#include "server/desk/inquiry.h"
 
 namespace muster {
 
-class EntityRegistry;
-
-/// Answers ListChildren, Resolve, Find, Show, GetText, or what is asked about templates; it was judged. False: it is none of these.
-bool answer_question(EntityRegistry& registry, const ServerLimits& limits, Session& to, std::uint64_t request,
-                     BatchView question);
+/// The inquiry of ListChildren, Resolve, Find, Show, GetText, or of what is asked about templates; the question was judged. Null:
+/// it is none of these. Owner's thread, between inputs.
+std::unique_ptr<Inquiry> begin_question(const Asked& asked, BatchView question);
 
 }  // namespace muster

@@ -4,67 +4,128 @@
 
 #include "registry/entity_registry.h"
 #include "registry/templates/template_file.h"
+#include "server/desk/answers.h"
 #include "server/session/judge.h"
 
 namespace muster {
 namespace {
 
-session::Templates about(const EntityRegistry& registry, std::vector<std::string> names) {
-  session::Templates templates;
-  templates.sequence = registry.sequence();
-  std::ranges::sort(names);
-  for (std::string& name : names) {
-    const auto known = registry.find_template(name);
-    if (!known) continue;
-    templates.nodes.push_back(known->size());
-    templates.names.push_back(std::move(name));
+/// Some templates by name, in as many frames as it takes.
+class TemplateList final : public Inquiry {
+ public:
+  TemplateList(Asked asked, std::vector<std::string> names) : asked_(std::move(asked)), names_(std::move(names)) {
+    std::ranges::sort(names_);
   }
-  return templates;
-}
+  Progress go_on(Steps& steps) override {
+    const EntityRegistry& registry = asked_.registry;
+    while (true) {
+      for (; next_ < names_.size() && bytes_ < asked_.limits.page_bytes_max; ++next_) {
+        if (!steps.left()) return Progress::again;
+        steps.spend(3);
+        const auto known = registry.find_template(names_[next_]);
+        if (!known) continue;
+        page_.nodes.push_back(known->size());
+        page_.names.push_back(names_[next_]);
+        bytes_ += 16 + names_[next_].size();
+      }
+      if (!asked_.has_room(bytes_)) return Progress::room;
+      const bool last = next_ == names_.size();
+      page_.sequence = registry.sequence();
+      steps.spend_bytes(bytes_);
+      answer(asked_.to(), asked_.request, page_, last ? 0 : std::uint32_t{frame_more});
+      if (last) return Progress::done;
+      page_ = {};
+      bytes_ = 0;
+    }
+  }
 
-void get_template(const EntityRegistry& registry, Session& to, std::uint64_t request, const std::string& name) {
-  const auto definition = registry.template_definition(name);
-  if (!definition) {
-    session::Fault fault = fault_of(session::FaultCode::not_found, "unknown_template",
-                                    "the world has no template called \"" + name + "\"");
+ private:
+  const Asked asked_;
+  std::vector<std::string> names_;
+  std::size_t next_ = 0, bytes_ = 0;
+  session::Templates page_;
+};
+
+std::unique_ptr<Inquiry> begin_get_template(const Asked& asked, const std::string& name) {
+  const std::size_t bytes = asked.registry.template_batch(name).size();
+  if (bytes == 0) {
+    session::Fault fault = fault_of(
+        session::FaultCode::not_found, "unknown_template",
+        "the world has no template called \"" + std::string(shown_name(name, asked.limits.name_bytes_max)) + "\"");
     fault.field = "name";
-    return to.outgoing->fault(fault, request);
+    return refuse(asked, fault);
   }
-  answer(to, request, definition->decode());
+  return std::make_unique<Once>(
+      asked,
+      [asked, name](Steps&) {
+        // As it was defined, byte for byte: nothing need be decoded.
+        const auto batch = asked.registry.template_batch(name);
+        if (!batch.empty()) return asked.to().outgoing->control(batch, asked.request);
+        asked.fault(fault_of(session::FaultCode::not_found, "unknown_template", "the template was forgotten just now"));
+      },
+      bytes);
 }
 
-void read_templates(EntityRegistry& registry, Session& to, std::uint64_t request, const session::ReadTemplates& asked) {
-  const auto bad = [&](const TemplateError& error) {
-    to.outgoing->fault(fault_of(session::FaultCode::refused, "bad_templates", error.text()), request);
-  };
-  const auto trees = read_templates(asked.text, asked.file, registry);
-  if (!trees) return bad(trees.error());
-  // What a file brings needs the same rights as a DefineTemplate of it.
-  for (const TemplateTree& tree : *trees)
-    if (const auto definition = tree.compile())
-      if (auto lacking = template_right_fault(*definition, registry.types(), to.role))
-        return to.outgoing->fault(std::move(*lacking), request);
-  auto names = define_templates(registry, *trees, asked.file);
-  if (!names) return bad(names.error());
-  answer(to, request, about(registry, std::move(*names)));
-}
+/// What is read is defined at once: the templates of a file come together, or none does.
+class ReadingTemplates final : public Inquiry {
+ public:
+  ReadingTemplates(Asked asked, session::ReadTemplates what) : asked_(std::move(asked)), what_(std::move(what)) {}
+  Progress go_on(Steps& steps) override {
+    if (!list_) {
+      if (!asked_.has_room(4096)) return Progress::room;
+      const TemplateLimits limits{.nodes_max = asked_.limits.template_nodes_max,
+                                  .bytes_max = asked_.limits.template_bytes_max,
+                                  .compares_max = 500ull * asked_.limits.template_nodes_max,
+                                  .name_bytes_max = asked_.limits.name_bytes_max};
+      steps.spend_bytes(16 * what_.text.size());
+      auto names = define(limits);
+      if (!names) {
+        asked_.fault(names.error());
+        return Progress::done;
+      }
+      for (const std::string& name : *names)
+        if (const auto known = asked_.registry.find_template(name)) steps.spend(10 * known->size());
+      list_ = std::make_unique<TemplateList>(asked_, std::move(*names));
+    }
+    return list_->go_on(steps);
+  }
+
+ private:
+  std::expected<std::vector<std::string>, session::Fault> define(const TemplateLimits& limits) {
+    EntityRegistry& registry = asked_.registry;
+    const auto bad = [](const TemplateError& error) {
+      return std::unexpected(fault_of(session::FaultCode::refused, "bad_templates", error.text()));
+    };
+    const auto trees = read_templates(what_.text, what_.file, registry, limits);
+    if (!trees) return bad(trees.error());
+    // What a file brings needs the same rights as a DefineTemplate of it.
+    for (const TemplateTree& tree : *trees)
+      if (const auto definition = tree.compile())
+        if (auto lacking = template_right_fault(*definition, registry.types(), asked_.to().role))
+          return std::unexpected(std::move(*lacking));
+    auto names = define_templates(registry, *trees, what_.file);
+    if (!names) return bad(names.error());
+    return std::move(*names);
+  }
+
+  const Asked asked_;
+  const session::ReadTemplates what_;
+  std::unique_ptr<TemplateList> list_;
+};
 
 }  // namespace
 
-bool answer_template_question(EntityRegistry& registry, Session& to, std::uint64_t request, BatchView question) {
+std::unique_ptr<Inquiry> begin_template_question(const Asked& asked, BatchView question) {
   switch (question.type()) {
     case TypeTraits<session::ListTemplates>::id: {
-      const auto names = registry.template_names();
-      answer(to, request, about(registry, {names.begin(), names.end()}));
-      return true;
+      const auto names = asked.registry.template_names();
+      return std::make_unique<TemplateList>(asked, std::vector<std::string>(names.begin(), names.end()));
     }
     case TypeTraits<session::GetTemplate>::id:
-      get_template(registry, to, request, session::read<session::GetTemplate>(question).name);
-      return true;
+      return begin_get_template(asked, session::read<session::GetTemplate>(question).name);
     case TypeTraits<session::ReadTemplates>::id:
-      read_templates(registry, to, request, session::read<session::ReadTemplates>(question));
-      return true;
-    default: return false;
+      return std::make_unique<ReadingTemplates>(asked, session::read<session::ReadTemplates>(question));
+    default: return nullptr;
   }
 }
 

@@ -1,14 +1,15 @@
-// Answers about templates. Owner's thread, between inputs.
+// Which inquiry answers which question about templates.
 #pragma once
 
+#include <memory>
+
 #include "messages/batch.h"
-#include "server/session/session.h"
+#include "server/desk/inquiry.h"
 
 namespace muster {
 
-class EntityRegistry;
-
-/// Answers ListTemplates, GetTemplate or ReadTemplates, which were judged. False: it is none of these.
-bool answer_template_question(EntityRegistry& registry, Session& to, std::uint64_t request, BatchView question);
+/// The inquiry of ListTemplates, GetTemplate or ReadTemplates, which was judged. Null: it is none of these. Owner's thread,
+/// between inputs.
+std::unique_ptr<Inquiry> begin_template_question(const Asked& asked, BatchView question);
 
 }  // namespace muster

@@ -175,6 +175,11 @@ SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judge
     case TypeTraits<session::GetSchema>::id: send_schemas(request); return Outcome::done;
     default: break;
   }
+  if (judged.batch.bytes().size() > desk_.limits().question_bytes_max)
+    return refuse(fault_of(session::FaultCode::bad_question, "question_bytes_max",
+                           "a question of " + std::to_string(judged.batch.bytes().size()) + " bytes; " +
+                               std::to_string(desk_.limits().question_bytes_max) + " are allowed"),
+                  request);
   if (session_->open_questions.load(std::memory_order_relaxed) >= desk_.limits().requests_max) return Outcome::wait;
   desk_.ask(session_, request, judged.batch);
   return Outcome::done;

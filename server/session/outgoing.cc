@@ -13,7 +13,8 @@ void Outgoing::append(std::span<const std::byte> batch, std::uint64_t request, s
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     const std::size_t bytes = frame_overhead_max + batch.size();
-    if (!data && !last && queued_control_ + taken_control_ + bytes > limits_.control_bytes_max) {
+    const std::size_t waiting = queued_control_ + taken_control_;
+    if (!data && !last && waiting > 0 && waiting + bytes > limits_.control_bytes_max) {
       overflow = true;
     } else {
       was_empty = queue_.empty();
@@ -51,6 +52,14 @@ bool Outgoing::has_room() {
   if (closed_) return false;
   if (queued_data_ + taken_data_ < limits_.data_bytes_max) return true;
   room_wanted_ = true;
+  return false;
+}
+
+bool Outgoing::has_answer_room(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const std::size_t waiting = queued_control_ + taken_control_;
+  if (closed_ || waiting == 0 || waiting + bytes <= limits_.control_bytes_max / 2) return true;
+  answer_room_wanted_ = true;
   return false;
 }
 
@@ -98,8 +107,12 @@ void Outgoing::sent() {
   {
     const std::lock_guard lock(mutex_);
     taken_data_ = taken_control_ = 0;
-    room = room_wanted_ && !closed_ && queued_data_ < limits_.data_bytes_max / 2;
-    if (room) room_wanted_ = false;
+    if (room_wanted_ && !closed_ && queued_data_ < limits_.data_bytes_max / 2) {
+      room_wanted_ = false;
+      room = true;
+    }
+    if (answer_room_wanted_) room = true;  // what was queued meanwhile is little: those who ask look again
+    answer_room_wanted_ = false;
   }
   if (room && room_) room_();
 }

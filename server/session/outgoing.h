@@ -27,8 +27,8 @@ class Outgoing {
  public:
   explicit Outgoing(OutgoingLimits limits = {}) : limits_(limits) {}
 
-  /// `ready`: called when something came into an empty queue, or the queue was closed; `room`: called when data that
-  /// was refused would fit again. On the caller's thread, no lock held. Set before use; never changed.
+  /// `ready`: called when something came into an empty queue, or the queue was closed; `room`: called when data, or an
+  /// answer, for which there was no room may fit again. On the caller's thread, no lock held. Set before use; never changed.
   void on_ready(std::function<void()> ready) { ready_ = std::move(ready); }
   void on_room(std::function<void()> room) { room_ = std::move(room); }
 
@@ -41,6 +41,9 @@ class Outgoing {
 
   /// Whether data may be queued now. False: on_room will be called when it may.
   bool has_room();
+  /// Whether an answer of so many bytes may be queued now: it fits into half of what may wait (the other half is for what
+  /// nobody asks room for), or nothing else waits. False: on_room will be called when it may.
+  bool has_answer_room(std::size_t bytes);
   void data(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags,
             const FrameEnvelope* envelope);
 
@@ -66,7 +69,8 @@ class Outgoing {
   std::size_t queued_data_ = 0, queued_control_ = 0;
   std::size_t taken_data_ = 0, taken_control_ = 0;  // with the writer
   bool closed_ = false;
-  bool room_wanted_ = false;
+  bool room_wanted_ = false;  // for data
+  bool answer_room_wanted_ = false;
 };
 
 }  // namespace muster

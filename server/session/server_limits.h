@@ -18,7 +18,14 @@ struct ServerLimits {
   std::uint32_t hello_bytes_max = 4096;         ///< of the first frame, before a token is accepted
   std::uint32_t watches_max = 64;               ///< per session
   std::uint32_t requests_max = 256;             ///< questions per session; above it the session is not read from
+  std::uint32_t question_bytes_max = 1u << 20;  ///< of one question
   std::uint32_t rows_max = 10'000;              ///< of one answer
+  std::uint32_t page_bytes_max = 1u << 20;      ///< of one answer: a page ends with the row that reaches it
+  std::uint32_t path_bytes_max = 4096;        ///< of a path in a question or an answer; a longer one is shown as an id
+  std::uint32_t name_bytes_max = 255;         ///< of a name that a session gives
+  std::uint32_t template_nodes_max = 10'000;  ///< of one file of templates that a session has read, bases worked in
+  std::uint32_t template_bytes_max = 4u << 20;  ///< of their values
+  std::uint32_t slice_steps = 20'000;           ///< of work on questions between two inputs (server/desk/steps.h)
   std::uint32_t grant_count_max = 1u << 16;     ///< ids in one grant
   std::uint32_t unused_ids_max = 1u << 20;      ///< granted to one session and not yet used
   std::size_t lane_bytes_max = 32u << 20;  ///< per session, on its way into the world; above it it is not read from

@@ -5,23 +5,21 @@
 #include "registry/entity_registry.h"
 
 namespace muster {
-namespace {
-
-void send_text(Session& to, const EntityRegistry& registry, Text text) {
-  if (!text || to.texts_sent.contains(text.hash)) return;
-  const std::string_view bytes = registry.text(text);
-  if (bytes.empty()) return;  // nobody told the world either
-  to.texts_sent.insert(text.hash);
-  answer(to, 0, InternText{.text = std::string(bytes)});
+bool must_be_sent(const Session& to, const EntityRegistry& registry, Text text) {
+  // A text that is mentioned and was never told is unknown to the world too.
+  return text && !to.texts_sent.contains(text.hash) && !registry.text(text).empty();
 }
 
-}  // namespace
+void send_text(Session& to, const EntityRegistry& registry, Text text) {
+  to.texts_sent.insert(text.hash);
+  answer(to, 0, InternText{.text = std::string(registry.text(text))});
+}
 
 void send_texts(Session& to, const EntityRegistry& registry, const TypeDescriptor& type, const std::byte* value) {
   for (const std::uint32_t offset : type.text_offsets) {
     Text text;
     std::memcpy(&text, value + offset, sizeof text);
-    send_text(to, registry, text);
+    if (must_be_sent(to, registry, text)) send_text(to, registry, text);
   }
 }
 

@@ -31,6 +31,10 @@ struct Session {
   std::vector<session::Granted> grants;           ///< owner's thread; some of these ids may not be used yet
 };
 
+/// Whether the world knows the text and this session has not been sent it. Owner's thread.
+bool must_be_sent(const Session& to, const EntityRegistry& registry, Text text);
+/// Sends such a text. Owner's thread.
+void send_text(Session& to, const EntityRegistry& registry, Text text);
 /// Sends the texts that a value of `type` mentions and this session has not been sent. Owner's thread.
 void send_texts(Session& to, const EntityRegistry& registry, const TypeDescriptor& type, const std::byte* value);
 /// Sends the texts that the payloads of a batch mention, row sets included.

@@ -8,7 +8,7 @@ namespace muster {
 
 namespace {
 
-/// Their text, 2 to 4 MB, fits what may wait for a client (OutgoingLimits::control_bytes_max), and takes a few ms to write.
+/// Their text has 2 to 4 MB and takes a few ms to write.
 constexpr std::size_t slices_max = 16'384;
 constexpr std::size_t piece_bytes = 256u << 10;
 
@@ -25,23 +25,21 @@ void SessionTrace::begin(Session& to, std::uint64_t request) {
   answer(to, request, session::TraceBegun{.sequence = registry_.sequence()});
 }
 
-void SessionTrace::end(Session& to, std::uint64_t request) {
-  if (!trace_ || author_ != to.author)
-    return to.outgoing->fault(fault_of(session::FaultCode::not_found, "no_trace", "this session has begun no trace"),
-                              request);
+std::expected<std::vector<session::TraceText>, session::Fault> SessionTrace::end(const Session& from) {
+  if (!trace_ || author_ != from.author)
+    return std::unexpected(fault_of(session::FaultCode::not_found, "no_trace", "this session has begun no trace"));
   registry_.observe(false);
-  session::TraceText text;
-  text.slices = trace_->slices();
-  text.left_out = trace_->left_out();
+  std::vector<session::TraceText> pieces(1);
   trace_->write([&](std::string_view piece) {
-    if (text.bytes.size() + piece.size() > piece_bytes) {
-      answer(to, request, text, frame_more);
-      text.bytes.clear();
-    }
-    text.bytes.insert(text.bytes.end(), piece.begin(), piece.end());
+    if (pieces.back().bytes.size() + piece.size() > piece_bytes) pieces.emplace_back();
+    pieces.back().bytes.insert(pieces.back().bytes.end(), piece.begin(), piece.end());
   });
-  answer(to, request, text);
+  for (session::TraceText& piece : pieces) {
+    piece.slices = trace_->slices();
+    piece.left_out = trace_->left_out();
+  }
   stop();
+  return pieces;
 }
 
 void SessionTrace::leave(const Session& from) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <memory>
+#include <vector>
 
 #include "registry/observe/trace.h"
 #include "server/session/session.h"
@@ -17,9 +19,10 @@ class SessionTrace {
   SessionTrace(const SessionTrace&) = delete;
   SessionTrace& operator=(const SessionTrace&) = delete;
 
-  /// Answers BeginTrace and EndTrace.
+  /// Answers BeginTrace.
   void begin(Session& to, std::uint64_t request);
-  void end(Session& to, std::uint64_t request);
+  /// The pieces of the answer to EndTrace, or why there is none.
+  [[nodiscard]] std::expected<std::vector<session::TraceText>, session::Fault> end(const Session& from);
   /// A session that is gone records nothing.
   void leave(const Session& from);
 

@@ -1,8 +1,20 @@
 #include "tests/server/live_world.h"
 
+#include <time.h>
+
 #include <catch2/catch.hpp>
 
 namespace muster::testing {
+
+namespace {
+
+std::int64_t thread_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace
 
 Subscription subscribe_damage(EntityRegistry& registry) {
   return registry.subscribe("arena.damage",
@@ -27,6 +39,13 @@ LiveWorld::~LiveWorld() {
   }
   wake();
   owner_.join();
+}
+
+LiveWorld::DeskCounters LiveWorld::desk_counters() {
+  return run([this](EntityRegistry&) {
+    const QuestionCounters& counters = desk_->question_counters();
+    return DeskCounters{counters.answered, counters.slices, counters.slice_steps_max, desk_->questions_waiting()};
+  });
 }
 
 void LiveWorld::stop_listening() {
@@ -78,9 +97,11 @@ void LiveWorld::own() {
     awake_ = false;
     const std::function<void()> task = std::exchange(task_, nullptr);
     lock.unlock();
+    const std::int64_t begin_ns = thread_ns();
     desk_->before_flush();
     registry_->flush();
     desk_->after_flush(*registry_);
+    longest_turn_ns_ = std::max(longest_turn_ns_.load(), thread_ns() - begin_ns);
     if (task) {
       task();
       wake();  // what it pushed is to be seen

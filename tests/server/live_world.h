@@ -81,6 +81,13 @@ class LiveWorld {
     wake();
   }
   void fail_saves(bool fail) { fail_saves_ = fail; }
+  /// Processor time of the owner's thread in its longest turn since the last call: what was taken, a flush, what was answered.
+  std::chrono::nanoseconds longest_turn() { return std::chrono::nanoseconds(longest_turn_ns_.exchange(0)); }
+  struct DeskCounters {
+    std::uint64_t answered = 0, slices = 0, slice_steps_max = 0;
+    std::uint64_t waiting = 0;  // questions
+  };
+  DeskCounters desk_counters();
   Listener& listener() { return *listener_; }
   /// Stops as a server does that ends: sessions are told.
   void stop_listening();
@@ -94,6 +101,7 @@ class LiveWorld {
   bool awake_ = false, stopping_ = false, held_ = false;
   std::function<void()> task_;
   std::atomic<bool> fail_saves_ = false;
+  std::atomic<std::int64_t> longest_turn_ns_ = 0;
   LiveWorldOptions options_;
   std::unique_ptr<EntityRegistry> registry_;
   std::unique_ptr<Desk> desk_;

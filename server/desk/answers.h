@@ -1,0 +1,35 @@
+// What the answers to questions have in common.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "server/desk/inquiry.h"
+#include "server/desk/shown_text.h"
+
+namespace muster {
+
+/// Rows of one page: as many as were asked for, within the limit.
+inline std::uint32_t rows_allowed(std::uint32_t asked, const ServerLimits& limits) {
+  constexpr std::uint32_t rows_default = 1000;
+  return std::min(asked == 0 ? rows_default : asked, limits.rows_max);
+}
+
+/// An inquiry that answers with the fault.
+inline std::unique_ptr<Inquiry> refuse(const Asked& asked, const session::Fault& fault) {
+  return std::make_unique<Once>(asked, [asked, fault](Steps&) { asked.fault(fault); });
+}
+inline session::Fault dead_fault(Entity e, const char* field) {
+  session::Fault fault =
+      fault_of(session::FaultCode::dead_entity, "dead_entity", "no entity " + shown_id(e) + " is alive");
+  fault.entity = e;
+  fault.field = field;
+  return fault;
+}
+inline std::unique_ptr<Inquiry> refuse_dead(const Asked& asked, Entity e, const char* field) {
+  return refuse(asked, dead_fault(e, field));
+}
+
+}  // namespace muster

@@ -1,0 +1,98 @@
+#include "server/desk/question_queue.h"
+
+#include <algorithm>
+
+namespace muster {
+
+namespace {
+
+/// A line's turn: so many steps, so that finding out whose turn it is costs little.
+constexpr std::uint64_t turn_steps = 2000;
+
+}  // namespace
+
+void QuestionQueue::add(Question question) {
+  const auto at = std::ranges::find_if(lines_, [&](const auto& line) { return line->session == question.from; });
+  if (at != lines_.end()) {
+    (*at)->questions.push_back(std::move(question));
+    return;
+  }
+  auto line = std::make_unique<Line>();
+  line->session = question.from;
+  line->taken = clock_;
+  line->questions.push_back(std::move(question));
+  lines_.push_back(std::move(line));
+}
+
+void QuestionQueue::drop(const Session& session) {
+  std::erase_if(lines_, [&](const auto& line) {
+    if (line->session.get() != &session) return false;
+    line->session->open_questions.fetch_sub(static_cast<std::uint32_t>(line->questions.size()),
+                                            std::memory_order_relaxed);
+    return true;
+  });
+}
+
+std::size_t QuestionQueue::size() const noexcept {
+  std::size_t questions = 0;
+  for (const auto& line : lines_) questions += line->questions.size();
+  return questions;
+}
+
+QuestionQueue::Line* QuestionQueue::next() {
+  Line* first = nullptr;
+  for (const auto& line : lines_)
+    if (!line->stands && (!first || line->taken < first->taken)) first = line.get();
+  return first;
+}
+
+void QuestionQueue::go_on(Line& line, Steps& steps) {
+  const auto end = [&] {
+    line.current.reset();
+    line.questions.pop_front();
+    line.session->open_questions.fetch_sub(1, std::memory_order_relaxed);
+  };
+  if (line.session->outgoing->closed()) return end();  // nobody hears the answer
+  if (!line.current) {
+    steps.spend_bytes(line.questions.front().batch.size());
+    line.current = begin_(line.questions.front());
+  }
+  switch (line.current->go_on(steps)) {
+    case Inquiry::Progress::done:
+      end();
+      ++counters_.answered;
+      break;
+    case Inquiry::Progress::again: break;
+    case Inquiry::Progress::room: line.stands = true; break;
+    case Inquiry::Progress::later:
+      line.stands = true;
+      waits_for_time_ = true;
+      break;
+  }
+}
+
+void QuestionQueue::work(std::uint64_t allowed) {
+  can_go_on_ = waits_for_time_ = false;
+  if (lines_.empty()) return;
+  for (const auto& line : lines_) line->stands = false;
+  Steps slice(allowed);
+  while (slice.left()) {
+    Line* const line = next();
+    if (!line) break;
+    clock_ = line->taken;
+    Steps turn(std::min(turn_steps, allowed - slice.spent()));
+    while (turn.left() && !line->stands && !line->questions.empty()) {
+      turn.spend(1);
+      go_on(*line, turn);
+    }
+    line->taken += turn.spent();
+    slice.spend(turn.spent());
+    if (line->questions.empty()) std::erase_if(lines_, [&](const auto& each) { return each.get() == line; });
+  }
+  can_go_on_ = next() != nullptr;
+  ++counters_.slices;
+  counters_.steps += slice.spent();
+  counters_.slice_steps_max = std::max(counters_.slice_steps_max, slice.spent());
+}
+
+}  // namespace muster

@@ -1,0 +1,34 @@
+// Work that cannot be cut into slices and is not bounded by steps: a save, a hash of the whole state, a plugin's reload. It is
+// done seldom enough to leave most of the owner's thread to the world, however often it is asked for.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace muster {
+
+/// Owner's thread only.
+class Seldom {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  bool due(Clock::time_point now) const noexcept { return now >= next_; }
+  /// Until it is due.
+  std::chrono::nanoseconds due_in(Clock::time_point now) const noexcept {
+    return std::max<std::chrono::nanoseconds>(next_ - now, std::chrono::nanoseconds(0));
+  }
+  /// Does it. The next one waits for three times as long as this one took, but for a second at most.
+  template <class F>
+  void run(F&& f) {
+    const Clock::time_point begin = Clock::now();
+    f();
+    const Clock::time_point end = Clock::now();
+    next_ = end + std::min<Clock::duration>(3 * (end - begin), std::chrono::seconds(1));
+  }
+
+ private:
+  Clock::time_point next_{};
+};
+
+}  // namespace muster

@@ -1,0 +1,22 @@
+// Names and paths as answers show them: never longer than a stated bound, whatever the world holds.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "schema/builtin.h"
+#include "server/desk/steps.h"
+
+namespace muster {
+
+class EntityRegistry;
+
+/// "#index:generation".
+std::string shown_id(Entity e);
+/// EntityRegistry::path, or shown_id where that would be longer than `bytes_max`. Costs a step per ancestor that is passed.
+std::string shown_path(const EntityRegistry& registry, Entity e, std::size_t bytes_max, Steps& steps);
+/// A name; its first `bytes_max` bytes, up to a whole character, where it is longer.
+std::string_view shown_name(std::string_view name, std::size_t bytes_max) noexcept;
+
+}  // namespace muster
