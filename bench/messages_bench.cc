@@ -43,9 +43,6 @@ void on_push1(const Push1& push, Mass& mass) { mass.value += push.amount; }
 void on_push2(const Push2& push, Mass& mass) { mass.value -= push.amount; }
 void on_push3(const Push3& push, Mass& mass) { mass.value *= push.amount; }
 // Each its own: their order cannot be told.
-void apart1(const Push1& push, Position& position) { position.x += push.amount; }
-void apart2(const Push2& push, Velocity& velocity) { velocity.x -= push.amount; }
-void apart3(const Push3& push, Extra& extra) { extra.value += static_cast<std::uint64_t>(push.amount); }
 
 // --- at once ---
 
@@ -214,20 +211,13 @@ void mixed_limit(Measure& measure) {
     benchmark::ClobberMemory();
   });
 }
-template <bool apart>
 void mixed(Measure& measure) {
   auto& targets = kept<Targets<10'000, true>>();
   EntityRegistry& r = targets.registry;
   Handlers handlers(r.subscribe<on_hit>("hit"));
-  if (apart) {
-    handlers.add(r.subscribe<apart1>("push1"));
-    handlers.add(r.subscribe<apart2>("push2"));
-    handlers.add(r.subscribe<apart3>("push3"));
-  } else {
-    handlers.add(r.subscribe<on_push1>("push1"));
-    handlers.add(r.subscribe<on_push2>("push2"));
-    handlers.add(r.subscribe<on_push3>("push3"));
-  }
+  handlers.add(r.subscribe<on_push1>("push1"));
+  handlers.add(r.subscribe<on_push2>("push2"));
+  handlers.add(r.subscribe<on_push3>("push3"));
   const auto order = shuffled(mixed_count);
   measure.run(mixed_count, [&] {
     targets.checkpoint();
@@ -237,8 +227,7 @@ void mixed(Measure& measure) {
 }
 const Entry mixed_limit_row("posted_mixed/limit", no_goal, mixed_limit<true>);
 const Entry mixed_one_place_row("posted_mixed/limit_no_branch", no_goal, mixed_limit<false>);
-const Entry mixed_row("posted_mixed/in_order", ratio(1.2), mixed<false>);
-const Entry mixed_apart_row("posted_mixed/gathered", ratio(0.5), mixed<true>);
+const Entry mixed_row("posted_mixed/in_order", ratio(1.2), mixed);
 
 // --- to many handlers, to none ---
 

@@ -1,6 +1,7 @@
 // What it costs to be observed: the same work in registries of which one was never observed. That one is the limit here.
 #include "bench/handlers.h"
 #include "bench/support.h"
+#include "registry/observe/trace.h"
 
 using namespace muster;
 using namespace bench;

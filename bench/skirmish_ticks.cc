@@ -22,6 +22,8 @@
 #include "messages/json_writer.h"
 #include "registry/delivery/thread_pool.h"
 #include "registry/entity_registry.h"
+#include "registry/observe/figures.h"
+#include "registry/observe/trace.h"
 #include "schema/skirmish.h"
 
 namespace {

@@ -1,5 +1,7 @@
 #include "messages/arena.h"
 
+#include <algorithm>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -11,7 +13,8 @@ constexpr std::size_t spare_large_bytes_max = 64u << 20;
 
 }  // namespace
 
-Arena::Arena(std::size_t segment_bytes) noexcept : BatchWriter(batch_bytes_max), segment_bytes_(segment_bytes) {
+Arena::Arena(std::size_t segment_bytes) noexcept : BatchWriter(batch_bytes_default), segment_bytes_(segment_bytes) {
+  static_assert(batch_bytes_default == segment_bytes_default - sizeof(Segment) - segment_slack);
   require(segment_bytes % 64 == 0 && segment_bytes >= 1024,
           "an arena's segments are multiples of 64, at least 1024 bytes");
 }
@@ -46,6 +49,40 @@ void Arena::make_room(std::size_t bytes) {
   if (head_ == segment) read_ = write_;
 }
 
+bool Arena::grow_open(std::size_t bytes) {
+  const auto used = static_cast<std::size_t>(write_ - open_);
+  if (used + bytes > batch_bytes_) return false;
+  Segment* const old = tail_;
+  Segment* const segment = acquire(
+      std::min(batch_bytes_,
+               std::max(2 * used, std::size_t{round_up(static_cast<std::uint32_t>(used + bytes), batch_alignment)})));
+  std::memcpy(segment->begin(), open_, used);
+  std::byte* const from = open_;
+  const bool alone = read_ == from || from == old->begin();  // nothing else is left in its segment
+  move_open(segment->begin() - from);
+  write_ = open_ + used;
+  end_ = segment->begin() + segment->bytes;
+  limit_ = open_ + std::min(static_cast<std::size_t>(end_ - open_), batch_bytes_);
+  tail_ = segment;
+  if (!alone) {
+    old->end = from;
+    old->next = segment;
+    if (head_ == old) head_end_ = from;
+    poison(from, used);
+    return true;
+  }
+  if (head_ == old) {
+    head_ = segment;
+    read_ = segment->begin();
+  } else {
+    Segment* before = head_;
+    while (before->next != old) before = before->next;
+    before->next = segment;
+  }
+  release(old);
+  return true;
+}
+
 void Arena::leave_segment() noexcept {
   if (head_ != tail_) {
     release(std::exchange(head_, head_->next));
@@ -72,6 +109,18 @@ void Arena::drop(std::size_t count, Place end) noexcept {
   poison(read_, static_cast<std::size_t>(end.at - read_));
   read_ = end.at;
   if (read_ == write_ || read_ == head_end_) leave_segment();
+}
+
+void Arena::set_targets(std::span<const Entity> targets) noexcept {
+  const BatchView batch = front();
+  require(batch.count() == targets.size(), "set_targets: the batch has another number of targets");
+  const auto at = [&](const std::byte* in) { return read_ + (in - read_); };
+  if (batch.kind() == BatchKind::shared) {
+    std::memcpy(at(batch.shared_targets()), targets.data(), targets.size_bytes());
+  } else {
+    require(batch.kind() == BatchKind::each, "set_targets: the batch is of another kind");
+    for (std::uint32_t i = 0; i < batch.count(); ++i) std::memcpy(at(batch.item(i)), &targets[i], sizeof(Entity));
+  }
 }
 
 void Arena::clear() noexcept {

@@ -6,6 +6,9 @@
 //
 // Batches are popped in the order they were appended. A segment whose batches are all popped goes to a free list and is
 // used again, so a warm arena allocates nothing. A batch larger than a segment gets a segment of its own.
+//
+// Where a batch ends is decided by what is in it: a run of messages goes on in one batch up to batch_bytes_default. Where the
+// segment ends before, the open batch moves to another; so nobody can tell from the batches which memory was used before.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +21,15 @@
 namespace muster {
 
 /// Not thread-safe. Pointers into a batch stay valid until it is popped, whatever is appended meanwhile: a batch that
-/// is being read is never extended. Popped memory is poisoned under AddressSanitizer until it is used again.
+/// is being read is never extended, nor moved. Popped memory is poisoned under AddressSanitizer until it is used again.
 class Arena final : public BatchWriter {
   struct Segment;
 
  public:
   static constexpr std::size_t segment_bytes_default = 256u << 10;
+  /// As far as a batch is extended, header included, whatever the segments: as much as fits one of the usual size. Part of the
+  /// state, because every batch that is posted is an input with a number.
+  static constexpr std::size_t batch_bytes_default = segment_bytes_default - 80;
 
   /// `segment_bytes`: of one allocation, a multiple of 64, at least 1024. Allocates nothing yet.
   explicit Arena(std::size_t segment_bytes = segment_bytes_default) noexcept;
@@ -55,6 +61,8 @@ class Arena final : public BatchWriter {
     --batches_;
     if (read_ == write_ || read_ == head_end_) leave_segment();
   }
+  /// Writes the targets of the oldest batch, of kind each or shared, which has as many.
+  void set_targets(std::span<const Entity> targets) noexcept;
   /// Calls f(BatchView, next) for the oldest batches, at most `count` and as many as there are, and pops each for which it
   /// returns true; at the first for which it does not, that is all. Returns how many were popped. `next` is the batch behind
   /// it, null where that lies elsewhere or there is none. f must not use the arena. No batch may be open.
@@ -153,7 +161,7 @@ class Arena final : public BatchWriter {
   }
 
   void make_room(std::size_t bytes) override;
-  bool grow_open(std::size_t) override { return false; }
+  bool grow_open(std::size_t bytes) override;
   /// All of the head segment is popped.
   void leave_segment() noexcept;
   Segment* acquire(std::size_t bytes);

@@ -32,6 +32,7 @@
 #include <cstring>
 #include <span>
 
+#include "messages/require.h"
 #include "schema/descriptor.h"
 
 namespace muster {
@@ -139,6 +140,19 @@ class BatchView {
  private:
   const std::byte* base_ = nullptr;
 };
+
+/// Calls f(BatchView) for each of the batches that lie one behind the other in `bytes`, whose beginning is aligned to 16. Bytes that
+/// end inside a batch stop the program.
+template <class F>
+void for_each_batch(std::span<const std::byte> bytes, F&& f) {
+  while (!bytes.empty()) {
+    std::uint32_t first = 0;
+    if (bytes.size() >= sizeof(BatchHeader)) std::memcpy(&first, bytes.data(), sizeof first);
+    require(first >= sizeof(BatchHeader) && first <= bytes.size(), "these bytes end inside a batch");
+    f(BatchView(bytes.data()));
+    bytes = bytes.subspan(first);
+  }
+}
 
 /// One message of a table batch.
 struct TableItem {

@@ -4,7 +4,7 @@
 
 namespace muster {
 
-void append_without_causes(BatchWriter& to, const BatchView& batch, const TypeTable& types) {
+void append_without_causes(BatchWriter& to, const BatchView& batch, const TypeTable& types, std::uint32_t first) {
   const BatchHeader& header = batch.header();
   if (header.kind == BatchKind::timed) return to.append_batch(batch);
   if (header.kind == BatchKind::table) {
@@ -12,7 +12,7 @@ void append_without_causes(BatchWriter& to, const BatchView& batch, const TypeTa
     for (std::uint32_t i = 0; i < header.count; ++i) {
       const TableItem item = table_item(batch, at);
       at = item.next;
-      to.append_table(header.type, item.target, item.table, header.argument);
+      if (i >= first) to.append_table(header.type, item.target, item.table, header.argument);
     }
     return;
   }
@@ -35,12 +35,12 @@ void append_without_causes(BatchWriter& to, const BatchView& batch, const TypeTa
     const RowSet rows(type, components);
     require(rows.shape().bytes == header.payload_bytes, "a row set is not laid out as its types say");
     if (header.kind == BatchKind::shared) return put(to.append_rows_shared(rows, targets), 0);
-    for (std::uint32_t i = 0; i < header.count; ++i) put(to.append_rows(rows, batch.target(i)), i);
+    for (std::uint32_t i = first; i < header.count; ++i) put(to.append_rows(rows, batch.target(i)), i);
     return;
   }
   const PayloadShape shape{header.type, header.payload_bytes, type.align};
   if (header.kind == BatchKind::shared) return put(to.append_shared(shape, targets), 0);
-  for (std::uint32_t i = 0; i < header.count; ++i)
+  for (std::uint32_t i = first; i < header.count; ++i)
     put(header.kind == BatchKind::world     ? to.append_world(shape)
         : header.kind == BatchKind::subtree ? to.append_subtree(shape, batch.target(i), header.argument)
                                             : to.append(shape, batch.target(i)),

@@ -28,7 +28,8 @@ inline std::uint64_t table_cause(const std::byte* at) noexcept {
   return cause;
 }
 
-/// The messages as they would be had causes not been recorded: for saved state and hashes. The batch's types must be known.
-void append_without_causes(BatchWriter& to, const BatchView& batch, const TypeTable& types);
+/// The messages from the `first` on, as they would be had causes not been recorded, whether they were or not: for saved state and
+/// hashes. The batch's types must be known.
+void append_without_causes(BatchWriter& to, const BatchView& batch, const TypeTable& types, std::uint32_t first = 0);
 
 }  // namespace muster

@@ -34,19 +34,27 @@ constexpr std::uint64_t create_list = 1, set_list = 2, remove_list = 3;  // kind
 
 }  // namespace detail
 
-/// Shows the input of a direct call. The registry counts as delivering while the Direct lives.
+/// Tells the input of a direct call; `undo()` is for a sink that throws. The registry is inside the input while the Direct lives.
 struct EntityRegistry::Direct {
   RegistryCore& core;
-  Delivering mark;
-  [[gnu::always_inline]] Direct(RegistryCore& of, std::span<const std::byte> sealed) : core(of), mark(of.delivering) {
-    core.pushed.sequence = ++core.sequence;
-    core.tell_input(core.pushed, sealed);
+  InInput mark;
+  template <class Undo>
+  [[gnu::always_inline]] Direct(RegistryCore& of, std::span<const std::byte> sealed, Undo undo) : core(of), mark(of) {
+    try {
+      core.tell(core.pushed, sealed);
+    } catch (...) {
+      undo();
+      throw;
+    }
+  }
+  [[gnu::always_inline]] Direct(RegistryCore& of, std::span<const std::byte> sealed) : core(of), mark(of) {
+    core.tell(core.pushed, sealed);
   }
   /// Once it was applied.
   [[gnu::always_inline]] Receipt done(EntityRegistry& registry, std::uint32_t handled = 1) const {
-    core.counters.messages += handled;
+    core.count({.handled = handled});
     if (core.told_pushes) [[unlikely]]
-      registry.tell_receipt(core.pushed, {.sequence = core.sequence, .handled = handled});
+      registry.tell_receipt({.sequence = core.sequence, .handled = handled});
     return {.sequence = core.sequence, .handled = handled};
   }
 };
@@ -63,7 +71,7 @@ template <ComponentType... Cs>
       const Entity made = core.storage.take_id();
       auto& sealed = SingleRows<Create, Cs...>::at(site->sealed.data());
       sealed.set(made, components...);
-      const Direct input(core, sealed.bytes());
+      const Direct input(core, sealed.bytes(), [&] { core.storage.undraw_taken(made); });
       if (!site->open.fits(core.storage)) [[unlikely]]
         site->open.reopen(core.storage, *site->archetype, detail::list_types<Cs...>);
       detail::put_values(site->open, core.storage.create_plain(made, *site->open.chunk), components...);
@@ -97,11 +105,15 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
                                   SingleRows<Create, Cs...>(made.front(), Create{}, components...).bytes());
         return made;
       }
-      const std::span<Entity> ids = core.input.append_rows_shared(count, Create{}, components...);
+      const std::span<Entity> ids = core.pushing.append_rows_shared(count, Create{}, components...);
+      const Storage::Drawn before = core.storage.drawn();
       core.storage.take_ids(ids);
       std::vector<Entity> made(ids.begin(), ids.end());
       {
-        const Direct input(core, core.input.front().bytes());
+        const Direct input(core, core.pushing.front().bytes(), [&] {
+          core.storage.undraw(before);
+          core.pushing.clear();
+        });
         for (std::span<const Entity> left = ids; !left.empty();) {
           const Storage::Run run = core.storage.create_run(left, *site->archetype);
           [[maybe_unused]] const auto fill = [&]<class C>(const C& value) {
@@ -115,7 +127,7 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
         }
         input.done(*this, count);
       }
-      core.input.pop_front();
+      core.pushing.pop_front();
       return made;
     }
   }
@@ -127,9 +139,8 @@ template <ComponentType... Cs>
   (known().need<Cs>(), ...);
   std::vector<Entity> made(count);
   if (count == 0) return made;
-  reserve(made);
   open<Create>().append_rows_shared(std::span<const Entity>(made), Create{}, components...);
-  deliver_pushed();
+  deliver_new(made);
   return made;
 }
 

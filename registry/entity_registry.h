@@ -1,17 +1,19 @@
 // The facade: everything that happens to entities goes through here, as a message.
 //
 //   registry.push(orc, Damage{...})
-//     Arena            the message's bytes are appended as an item of a batch            messages/arena.h
-//     InputSink        the sealed batch passes, with its sequence number and author      registry/delivery/input_sink.h
-//     Delivery         finds the target's row, calls the handlers in order               registry/delivery/delivery.h
-//     Handler          reads and writes components, writes to its Outbox                 registry/handlers/signature.h, outbox.h
-//     Arena            what handlers pushed waits behind, and is delivered in turn
+//     while nothing waits     its type's own sealed batch takes it, and it goes straight to its handler     registry/pushing.h
+//     otherwise               a batch takes it, what waits is delivered, then this one                      registry/delivery/inputs.h
+//   either way
+//     tell                    number; InputSinks see the sealed batch                  registry/delivery/registry_core.h, input_sink.h
+//     deliver                 the target's row, its handlers in order                  registry/handlers/handler.h, signature.h
+//     settle                  counters, receipt
+//     cascade                 what handlers wrote to their Outbox, in turn             registry/apply/outbox.h
 //
-// One thread at a time uses a registry; other threads reach it through the inbox. Inside a handler the registry must not
-// be used: that stops the program and names the handler.
+// One thread at a time uses a registry; other threads reach it through the inbox. A handler must not use it: that stops the program
+// and names the handler (it may ask what no message changes before its handlers return: alive, name, path, parent, children).
+// Every call that makes an input throws what an InputSink throws, and then that input did not happen.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -20,39 +22,34 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "messages/arena.h"
-#include "messages/batch_builder.h"
-#include "messages/single_batch.h"
 #include "registry/apply/manager.h"
 #include "registry/apply/outbox.h"
 #include "registry/apply/receipt.h"
-#include "registry/apply/row_sites.h"
-#include "registry/apply/structure.h"
 #include "registry/apply/template.h"
-#include "registry/delivery/executor.h"
 #include "registry/delivery/inbox.h"
-#include "registry/delivery/input_sink.h"
 #include "registry/delivery/registry_core.h"
-#include "registry/handlers/dynamic_handler.h"
-#include "registry/handlers/handler_table.h"
+#include "registry/handlers/builtin_messages.h"
 #include "registry/handlers/signature.h"
 #include "registry/handlers/subscription.h"
-#include "registry/handlers/types_known.h"
-#include "registry/observe/figures.h"
-#include "registry/observe/trace.h"
 #include "schema/muster.h"
 #include "schema/table.h"
 
 namespace muster {
 
-class StateSink;
-class StateSource;
-struct StateError;
-class TemplateTree;
-class Timers;
+// Each has a header of its own, for those who use it.
+struct DynamicCall;     // registry/handlers/dynamic_handler.h
+struct DynamicShape;    //
+struct HandlerFigures;  // registry/observe/figures.h
+struct MessageFigures;  //
+struct PassCounters;    // registry/delivery/executor.h
+class Trace;            // registry/observe/trace.h
+class StateSink;        // registry/state/state.h
+class StateSource;      //
+struct StateError;      //
+class TemplateTree;     // registry/templates/template_tree.h
+class Timers;           // registry/apply/timers.h
 
 class EntityRegistry {
  public:
@@ -61,66 +58,21 @@ class EntityRegistry {
   EntityRegistry(const EntityRegistry&) = delete;
   EntityRegistry& operator=(const EntityRegistry&) = delete;
 
-  // --- types and texts ---
+  // --- reading: pointers and references last until the next push, flush or advance ---
 
-  /// All types this registry knows. Add schemas to it before their messages come.
-  TypeTable& types() noexcept;
-  const TypeTable& types() const noexcept;
-  /// Makes a compiled type known; done by itself at first use. Throws SetupError where its layout differs from one known.
-  template <GeneratedType T>
-  void add_type() {
-    known().need<T>();
-  }
-  /// A runtime component (registry/storage/runtime_type.h) is known at first use too; here it gets a hook that is called for
-  /// every value after a load, and now for those that are there: f(T&, Entity). It may read the registry.
-  template <RuntimeType T>
-  void add_runtime_type(std::function<void(T&, Entity)> restore = {}) {
-    check_outside();
-    known().need<T>();
-    if (restore)
-      set_restorer(TypeTraits<T>::id,
-                   [restore = std::move(restore)](void* value, Entity e) { restore(*static_cast<T*>(value), e); });
-  }
-  /// Destroys all values; who has one keeps its presence, and gets a fresh value when the type is known again. For the
-  /// plugin that brought T, before it goes. Throws SetupError while a handler takes T.
-  template <RuntimeType T>
-  void remove_runtime_type() {
-    forget_runtime_type(TypeTraits<T>::id);
-  }
-  /// The same for every runtime type whose functions `whose` knows as its own, whoever takes it: for a host that unloads
-  /// code. Handlers that take such a type must be gone before the next message.
-  void remove_runtime_types(const std::function<bool(const RuntimeOps&)>& whose);
-  /// Makes the text known to the world (a message, if it is new) and returns its hash. A hash collision with another
-  /// text is refused: the result is the empty text.
-  Text intern(std::string_view text);
-  /// The bytes of a text; empty where unknown. Valid as long as the registry.
-  std::string_view text(Text text) const noexcept;
-  /// Texts in the order they came, for whoever sends them on.
-  std::size_t text_count() const noexcept;
-  std::string_view text_at(std::size_t i) const noexcept;
-
-  // --- reading; pointers and references last until the next push, flush or advance ---
-
+  /// One array read; false of nil, stale and never issued ids.
   bool alive(Entity e) const noexcept { return storage().alive(e); }
   /// Null where the entity is not alive or lacks C.
   template <ComponentType C>
-  const C* find(Entity e) const noexcept {
-    return reinterpret_cast<const C*>(component_of(storage(), e, TypeTraits<C>::id));
-  }
+  const C* find(Entity e) const noexcept;
   /// The component must be there: stops the program otherwise.
   template <ComponentType C>
-  const C& get(Entity e) const noexcept {
-    const C* found = find<C>(e);
-    require(found, "EntityRegistry::get: the entity is dead or lacks the component");
-    return *found;
-  }
+  const C& get(Entity e) const noexcept;
   template <ComponentType C>
-  bool has(Entity e) const noexcept {
-    return find<C>(e) != nullptr;
-  }
+  bool has(Entity e) const noexcept;
   /// By run-time type: the value's bytes (none for a tag that is there: not null, not to be read), null where absent.
-  const std::byte* find(Entity e, TypeId component) const noexcept { return component_of(storage(), e, component); }
-  /// The entity's component types, ascending by id.
+  const std::byte* find(Entity e, TypeId component) const noexcept;
+  /// The entity's component types, ascending by id; none where it is not alive.
   std::span<const TypeId> components(Entity e) const noexcept;
   /// Calls f for every entity that has all of Cs, in row order: f(Entity, const Cs&...) or f(const Cs&...).
   template <class... Cs, class F>
@@ -130,151 +82,139 @@ class EntityRegistry {
   void each_entity(F&& f) const;
   std::uint64_t entity_count() const noexcept { return storage().rows(); }
 
+  // Of an entity that is not alive: nil, 0, an empty text.
   Entity parent(Entity e) const noexcept;
+  /// 0 for roots.
   std::uint32_t depth(Entity e) const noexcept;
   Entity first_child(Entity e) const noexcept;
   Entity next_sibling(Entity e) const noexcept;
   std::uint32_t child_count(Entity e) const noexcept;
+  /// Empty where it has none. Valid as long as the registry.
   std::string_view name(Entity e) const noexcept;
+  /// "/squad/unit~2"; an unnamed entity is shown as "#index:generation" in its place.
+  std::string path(Entity e) const;
   /// The child of `parent` (nil: among the roots) of that name; nil if none.
   Entity find_child(Entity parent, std::string_view name) const noexcept;
   /// By path: names joined by `/`, `/` and `\` in names escaped by `\`; a leading `/` is allowed. Nil if none.
   Entity find_path(std::string_view path) const;
-  /// "/squad/unit~2"; an unnamed entity is shown as "#index:generation" in its place.
-  std::string path(Entity e) const;
 
-  // --- messages: push delivers now, post waits for the next push, flush or advance ---
+  // --- push: delivers now ---
+  //
+  // First what was posted is delivered, then this message, then everything that its handlers push. The receipt says what became of
+  // this message: counts of targets that were handled, unhandled (alive, nobody takes it), dead or refused (with the first
+  // refusal), and whether the cascade was cut short. Nothing is an error here; whoever wants to know looks at the receipt.
 
+  /// To one entity.
   template <MessageType M>
-  [[gnu::always_inline]] Receipt push(Entity target, const M& message) {
-    if constexpr (std::is_same_v<M, Destroy>) return destroy(target, message);
-    if constexpr (is_builtin(TypeTraits<M>::id)) return push_builtin(target, message);
-    if (core_.is_quiet()) [[likely]] {
-      if (MessageRoute* route = known().seen_route<M>()) [[likely]] {
-        SingleBatch<M>& sealed = SingleBatch<M>::at(route->sealed.get());
-        sealed.set(target, message);
-        return push_direct(*route, target, sealed.payload(), sealed.bytes());
-      }
-    }
-    return push_queued<M>(target, message);
-  }
-  /// One payload for a span of entities.
+  [[gnu::always_inline]] Receipt push(Entity target, const M& message);
+  /// One payload for a span of entities. An empty span is no input.
   template <MessageType M>
-  Receipt push(std::span<const Entity> targets, const M& message) {
-    if (targets.empty()) return check_outside(), Receipt{};  // no message, no input
-    open<M>().append_shared(targets, message);
-    return deliver_pushed();
-  }
+  Receipt push(std::span<const Entity> targets, const M& message);
   /// To everyone who matches: a pass.
   template <MessageType M>
-  Receipt push(const M& message) {
-    open<M>().append_world(message);
-    return deliver_pushed();
-  }
+  Receipt push(const M& message);
   /// To the `parts` (a mask of SubtreeParts) of an entity's line.
   template <MessageType M>
-  Receipt push_subtree(Entity target, std::uint64_t parts, const M& message) {
-    open<M>().append_subtree(target, parts, message);
-    return deliver_pushed();
-  }
+  Receipt push_subtree(Entity target, std::uint64_t parts, const M& message);
   /// A table: to an entity, or (nil) to everyone who matches.
   template <TableMessageType M>
     requires NativeTable<M>
-  Receipt push(Entity target, const M& message) {
-    open<M>().append_table(TypeTraits<M>::id, target, encode(message));
-    return deliver_pushed();
-  }
+  Receipt push(Entity target, const M& message);
   template <TableMessageType M>
     requires NativeTable<M>
-  Receipt push(const M& message) {
-    return push(Entity{}, message);
-  }
+  Receipt push(const M& message);
+  /// Batches made by a BatchBuilder from known types, or judged by the Verifier. Several behind one another are several pushes; the
+  /// counts are their sums. An empty span is no input. Bytes that end inside a batch stop the program.
+  Receipt push_batch(std::span<const std::byte> batches, std::uint64_t author = 0, std::uint64_t request = 0);
+
+  // --- post: waits for the next push, flush or advance ---
+
+  template <MessageType M>
+  void post(Entity target, const M& message);
+  template <MessageType M>
+  void post(std::span<const Entity> targets, const M& message);
+  template <MessageType M>
+  void post(const M& message);
+  template <MessageType M>
+  void post_subtree(Entity target, std::uint64_t parts, const M& message);
   template <TableMessageType M>
     requires NativeTable<M>
-  void post(Entity target, const M& message) {
-    posting<M>().append_table(TypeTraits<M>::id, target, encode(message));
-  }
-  /// Any batch: made by a BatchBuilder from known types, or judged by the Verifier.
-  Receipt push_batch(std::span<const std::byte> batch, std::uint64_t author = 0, std::uint64_t request = 0);
-  void post_batch(std::span<const std::byte> batch);
-
-  template <MessageType M>
-  void post(Entity target, const M& message) {
-    // A batch is open outside handlers only, and of known types.
-    input().extend_or(target, message, [&] { return post_first<M>(target, message); });
-  }
-  template <MessageType M>
-  void post(std::span<const Entity> targets, const M& message) {
-    posting<M>().append_shared(targets, message);
-  }
-  template <MessageType M>
-  void post(const M& message) {
-    posting<M>().append_world(message);
-  }
-  template <MessageType M>
-  void post_subtree(Entity target, std::uint64_t parts, const M& message) {
-    posting<M>().append_subtree(target, parts, message);
-  }
-  /// Posts a message that is delivered when the clock reaches `due_ns`.
-  template <MessageType M>
-  TimerId post_at(std::uint64_t due_ns, Entity target, const M& message) {
-    known().need<M>();
-    BatchBuilder inner;
-    inner.append(target, message);
-    return post_timed(due_ns, inner.front());
-  }
-  template <MessageType M>
-  TimerId post_at(std::uint64_t due_ns, const M& message) {
-    known().need<M>();
-    BatchBuilder inner;
-    inner.append_world(message);
-    return post_timed(due_ns, inner.front());
-  }
-  Receipt cancel(TimerId timer) { return push(CancelTimer{.timer = timer}); }
-
-  /// Delivers what was posted, then what the inbox holds, then everything handlers push. The counts are sums.
+  void post(Entity target, const M& message);
+  /// As for push_batch.
+  void post_batch(std::span<const std::byte> batches);
+  /// Delivers what was posted, then what the inbox holds, then everything handlers push. The counts are sums. Where nothing waited
+  /// this is no input.
   Receipt flush();
+
+  // --- time: the registry's clock moves when the host says so ---
+
+  /// Posts a message that is delivered when the clock reaches `due_ns`; at once where it is past. The number is for cancel().
+  template <MessageType M>
+  TimerId post_at(std::uint64_t due_ns, Entity target, const M& message);
+  template <MessageType M>
+  TimerId post_at(std::uint64_t due_ns, const M& message);
+  /// Unknown numbers, and timers that have fallen due, are ignored.
+  Receipt cancel(TimerId timer) { return push(CancelTimer{.timer = timer}); }
   /// Moves the clock: what was posted is delivered, then each due time up to now + ns gets a flush of its own, the clock
-  /// showing it. Does not take the inbox.
+  /// showing it. Does not take the inbox. The clock stops at 2^64 - 1 ns and never goes back.
   Receipt advance(std::uint64_t ns);
   std::uint64_t now_ns() const noexcept;
-  /// Of the next timer; no value if none waits.
+  /// Of the next timer; false if none waits.
   bool next_due(std::uint64_t& due_ns) const noexcept;
   /// Those that wait. Valid until the next push, flush or advance.
   const Timers& timers() const noexcept;
 
   // --- structure, as messages; each is pushed and delivered at once ---
 
+  /// A root without a name. It cannot be refused.
   template <ComponentType... Cs>
   Entity create(const Cs&... components);
+  /// A root; nil, and nothing done, where another root has the name.
   template <ComponentType... Cs>
   Entity create(std::string_view name, const Cs&... components) {
     return create_under(Entity{}, name, components...);
   }
-  /// As the last child of `parent`. Nil, and nothing done, where it was refused (the name is taken, the parent is dead).
+  /// As the last child of `parent` (nil: a root); `name` may be empty. Nil, and nothing done, where it was refused (the name is
+  /// taken, the parent is dead).
   template <ComponentType... Cs>
   Entity create_under(Entity parent, std::string_view name, const Cs&... components) {
-    (known().need<Cs>(), ...);
-    const Text text = name.empty() ? Text{} : intern(name);
-    const Entity made = reserve();
-    return push_rows(made, Create{.parent = parent, .name = text}, components...).handled ? made : Entity{};
+    return create_named<Cs...>(parent, name, components...);
   }
-  /// `count` entities with the same values.
+  /// `count` roots without names, with the same values.
   template <ComponentType... Cs>
   std::vector<Entity> create_many(std::uint32_t count, const Cs&... components);
+  /// Destroys the entity and everything below it, children first. The receipt counts it as dead where it was not alive.
+  [[gnu::always_inline]] Receipt destroy(Entity e) { return destroy(e, Destroy{}); }
+  /// Adds or overwrites components.
+  template <ComponentType... Cs>
+  Receipt set(Entity e, const Cs&... components);
+  /// Refused (missing_component) where the entity lacks C.
+  template <ComponentType C>
+  Receipt remove(Entity e);
+  /// Under `parent` (nil: to the roots), before its child `before` (nil: as the last). Refused, and nothing done, where the
+  /// parent is dead, or the entity itself or below it.
+  Receipt reparent(Entity e, Entity parent, Entity before = {}) {
+    return push(e, Reparent{.parent = parent, .before = before});
+  }
+  /// An empty name takes the name away. Refused where a sibling has it.
+  Receipt rename(Entity e, std::string_view name);
+  /// Never-used ids for another thread or a session, which may create with them without asking: `count` indices from the
+  /// returned entity's on, all of generation 1. Always granted. Indices end at 2^32: who draws more stops the program.
+  Entity grant(std::uint32_t count, std::uint64_t author);
+  /// Those of them that were not used go back; used ones, and others' ids, are ignored.
+  void return_grant(Entity first, std::uint32_t count);
+
+  // --- templates ---
+
   /// A whole tree from a template, as one message; the root gets `root` in place of, or beside, what the template gives it.
-  /// The root's id (of the first tree, where options.count is more than one). Nil, and nothing done, where it was refused.
+  /// The root's id (of the first tree, where options.count is more than one). Nil, and nothing done, where the template is unknown
+  /// or the message was refused.
   template <ComponentType... Cs>
   Entity spawn(std::string_view what, const SpawnOptions& options = {}, const Cs&... root) {
-    (known().need<Cs>(), ...);
-    Spawn message;
-    const std::span<const Entity> ids = prepare_spawn(what, options, message);
-    if (ids.empty()) return {};
-    append_spawn(open<Spawn>(), ids, message, root...);
-    return deliver_pushed().handled ? ids.front() : Entity{};
+    return spawn_with<Cs...>(what, options, root...);
   }
   /// Lays a template over a living tree, node over node by child names; missing nodes are created. `ids`, if given, receives
-  /// the entities of all nodes in pre-order.
+  /// the entities of all nodes in pre-order. Refused where the template is unknown.
   Receipt merge(Entity top, std::string_view what, std::vector<Entity>* ids = nullptr);
   /// Makes a template known to the world, or replaces the one of that name. Throws SetupError where the tree contradicts
   /// itself (TemplateTree::compile); what else is wrong with it is a refusal.
@@ -288,30 +228,44 @@ class EntityRegistry {
   /// By the hash of their names.
   std::vector<std::string_view> template_names() const;
   std::size_t template_count() const noexcept;
-  [[gnu::always_inline]] Receipt destroy(Entity e) { return destroy(e, Destroy{}); }
-  /// Adds or overwrites components.
-  template <ComponentType... Cs>
-  Receipt set(Entity e, const Cs&... components);
-  template <ComponentType C>
-  Receipt remove(Entity e);
-  Receipt reparent(Entity e, Entity parent, Entity before = {}) {
-    return push(e, Reparent{.parent = parent, .before = before});
+
+  // --- types and texts ---
+
+  /// All types this registry knows. Add schemas to it before their messages come.
+  TypeTable& types() noexcept;
+  const TypeTable& types() const noexcept;
+  /// Makes a compiled type known; done by itself at first use. Throws SetupError where its layout differs from one known.
+  template <GeneratedType T>
+  void add_type() {
+    known().need<T>();
   }
-  /// An empty name takes the name away.
-  Receipt rename(Entity e, std::string_view name) {
-    const Text text = intern(name);
-    return push(e, Rename{.name = text});
+  /// A runtime component (registry/storage/runtime_type.h) is known at first use too; here it gets a hook that is called for
+  /// every value after a load, and now for those that are there: f(T&, Entity). The hook may read the registry.
+  template <RuntimeType T>
+  void add_runtime_type(std::function<void(T&, Entity)> restore = {});
+  /// Destroys all values; an entity that has one keeps its presence, and gets a fresh value when the type is known again. For
+  /// the plugin that brought T, before it goes. Throws SetupError while a handler takes T.
+  template <RuntimeType T>
+  void remove_runtime_type() {
+    forget_runtime_type(TypeTraits<T>::id);
   }
-  /// Never-used ids for another thread or a session, which may create with them without asking: `count` indices from the
-  /// returned entity's on, all of generation 1.
-  Entity grant(std::uint32_t count, std::uint64_t author);
-  void return_grant(Entity first, std::uint32_t count);
+  /// Forgets every runtime type whose functions `whose` knows as its own, whether handlers take it or not: for a host that unloads
+  /// code. Handlers that take such a type must be gone before the next message.
+  void remove_runtime_types(const std::function<bool(const RuntimeOps&)>& whose);
+  /// Makes the text known to the world (a message, if it is new) and returns its hash. A hash collision with another
+  /// text is refused: the result is the empty text.
+  Text intern(std::string_view text);
+  /// The bytes of a text; empty where unknown. Valid as long as the registry.
+  std::string_view text(Text text) const noexcept;
+  /// Texts in the order they came, for whoever sends them on.
+  std::size_t text_count() const noexcept;
+  std::string_view text_at(std::size_t i) const noexcept;
 
   // --- handlers ---
 
   /// `handler`: a function or a lambda whose first parameter is the message and whose others are the query (see
   /// registry/handlers/parameters.h). The name orders, journals and finds it; it must be unique per message type unless empty.
-  /// Throws SetupError for a name taken or a contradicting order.
+  /// Throws SetupError for a name taken or a contradicting order; then it is not subscribed.
   template <class F>
   [[nodiscard]] Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
   /// A function known at compile time, `subscribe<take_damage>("game.take_damage")`: inlined into the loop over rows.
@@ -328,34 +282,74 @@ class EntityRegistry {
   [[nodiscard]] Subscription subscribe(std::string name, DynamicShape shape,
                                        std::function<void(const DynamicCall&)> handler, HandlerOptions options = {});
   const HandlerTable& handlers() const noexcept;
+  /// Handlers of this name, of whatever message, are called or passed over from now on, those subscribed later too. A
+  /// message, so it is saved.
+  Receipt enable_handler(std::string_view name, bool enabled);
+  /// The id under which a handler put together by run-time ids follows a change of a component: for
+  /// DynamicShape::message. Throws SetupError for an unknown component.
+  TypeId change_message(ChangeKind kind, TypeId component);
   /// Handlers that are subscribed from now on belong to this part of the program; 0 at first. Among those without a name the
   /// ones of a smaller part run first, whenever they came: a server numbers its plugins, so that one that is loaded again
   /// has its old place.
   void begin_part(std::uint32_t part);
 
-  // --- how a pass is spread over workers, in words (registry/delivery/schedule.h); empty where the message has no handlers yet ---
+  // --- passes on several workers (registry/delivery/schedule.h) ---
 
   /// Passes are spread over its workers from now on, with the same results; null, or one worker: the caller's thread alone.
   /// It must outlive the registry or the next call. Handlers of passes then run on several threads: what they touch besides
   /// their parameters must be named in their options (external_reads, external_writes), or be state that is their own.
   void set_executor(Executor* executor);
   const PassCounters& pass_counters() const noexcept;
-  /// The graph of a message's handlers as Graphviz draws it: who waits for whom, and what for.
+  // In words; empty where the message has no handlers yet.
+  /// The graph of a message's handlers as Graphviz draws it: which handler waits for which, and what for.
   std::string pass_dot(TypeId message) const;
   /// Groups of handlers which may overlap, and of each whether it may be split: over rows, or over the children of a parent.
   std::string pass_groups(TypeId message) const;
   /// Why two handlers of a message do not overlap. The same name twice: why that one is not split.
   std::string why_apart(TypeId message, std::string_view first, std::string_view second) const;
 
-  /// Handlers of this name, of whatever message, are called or passed over from now on, those subscribed later too. A
-  /// message, so it is journalled, and saved.
-  Receipt enable_handler(std::string_view name, bool enabled) {
-    const Text text = intern(name);
-    return push(EnableHandler{.name = text, .enabled = enabled});
-  }
-  /// The id under which a handler put together by run-time ids follows a change of a component: for
-  /// DynamicShape::message. Throws SetupError for an unknown component.
-  TypeId change_message(ChangeKind kind, TypeId component);
+  // --- state ---
+
+  /// A hash of everything that decides the future: rows in row order, hierarchy, ids, texts, queue, timers, clock.
+  std::uint64_t hash() const;
+  /// Writes all rows, what is posted and carried over too; changes nothing. A keeper of versions calls begin_version()
+  /// after each save, so that what changes later has a greater version. Not inside a handler.
+  void save(StateSink& sink) const;
+  /// Reads saved rows into a registry that is new: nothing created, nothing pushed. Handlers may be there already. On an
+  /// error the registry must be thrown away.
+  [[nodiscard]] std::expected<void, StateError> load(StateSource& source);
+  /// Changes since a version: every row's column carries the version of its last change. See Storage::touch.
+  std::uint64_t version() const noexcept;
+  /// Everything that changes from now on gets a version greater than the one returned.
+  std::uint64_t begin_version() noexcept;
+  /// Told before columns change, for readers of the past; null: nobody.
+  void set_preserver(ColumnPreserver* preserver) noexcept;
+
+  // --- neighbours: sinks, other threads, owners of data outside ---
+
+  /// Sinks are called in the order they were added. A sink must be removed before it goes.
+  void add_sink(InputSink& sink);
+  void remove_sink(InputSink& sink) noexcept;
+  /// Where other threads put batches, which flush() takes.
+  Inbox& inbox() noexcept;
+  /// Of the last input that was told.
+  std::uint64_t sequence() const noexcept;
+  const RegistryCounters& counters() const noexcept;
+  /// The manager must be removed before it goes. Throws SetupError where the name is taken, and where the manager refuses the
+  /// state that was saved or left under this name, which it is given at once (or by load()).
+  void add_manager(std::string name, Manager& manager);
+  /// What it would save is kept, saved with the registry, and given to the next one of its name: a plugin's reload.
+  void remove_manager(Manager& manager);
+  /// Null if there is none.
+  Manager* find_manager(std::string_view name) const noexcept;
+  /// What waits for managers that are not there, by hash64 of their names; for a host that exchanges managers and may have
+  /// to go back.
+  const ManagerStates& waiting_managers() const noexcept;
+  void set_waiting_managers(ManagerStates states);
+  /// What managers hold for a living entity: f(name of the manager, component), managers by name.
+  void describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const;
+  /// For readers inside Muster (state, replication); not a way to write.
+  const Storage& storage() const noexcept { return core_.storage; }
 
   // --- where time goes (docs/observability.md); nothing of it is state, and no result depends on it ---
 
@@ -374,95 +368,69 @@ class EntityRegistry {
   /// comes of a timer names nobody.
   void record_causes(bool on);
 
-  // --- managers: owners of component data outside ---
-
-  /// Must be removed before it goes. Throws SetupError where the name is taken, and where the manager refuses the state
-  /// that was saved or left under this name, which it is given at once (or by load()).
-  void add_manager(std::string name, Manager& manager);
-  /// What it would save is kept, saved with the registry, and given to the next one of its name: a plugin's reload.
-  void remove_manager(Manager& manager);
-  /// Null if there is none.
-  Manager* find_manager(std::string_view name) const noexcept;
-  /// What waits for managers that are not there, by hash64 of their names; for a host that exchanges managers and may have
-  /// to go back.
-  const ManagerStates& waiting_managers() const noexcept;
-  void set_waiting_managers(ManagerStates states);
-  /// What managers hold for a living entity: f(name of the manager, component), managers by name.
-  void describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const;
-
-  // --- neighbours ---
-
-  Inbox& inbox() noexcept;
-  /// Sinks are called in the order they were added. Must be removed before they go.
-  void add_sink(InputSink& sink);
-  void remove_sink(InputSink& sink) noexcept;
-  /// Of the last sealed input.
-  std::uint64_t sequence() const noexcept;
-  const RegistryCounters& counters() const noexcept;
-
-  // --- state ---
-
-  /// A hash of everything that decides the future: rows in row order, hierarchy, ids, texts, queue, timers, clock.
-  std::uint64_t hash() const;
-  /// Writes all rows, what is posted and carried over too; changes nothing. A keeper of versions calls begin_version()
-  /// after each save, so that what changes later has a greater version. Not inside a handler.
-  void save(StateSink& sink) const;
-  /// Reads saved rows into a registry that is new: nothing created, nothing pushed. Handlers may be there already. On an
-  /// error the registry must be thrown away.
-  [[nodiscard]] std::expected<void, StateError> load(StateSource& source);
-  /// Changes since a version: every row's column carries the version of its last change. See Storage::touch.
-  std::uint64_t version() const noexcept;
-  /// Everything that changes from now on gets a version greater than the one returned.
-  std::uint64_t begin_version() noexcept;
-  /// Told before columns change, for readers of the past; null: nobody.
-  void set_preserver(ColumnPreserver* preserver) noexcept;
-  /// For readers inside Muster (state, replication); not a way to write.
-  const Storage& storage() const noexcept { return core_.storage; }
-
  private:
   friend class Subscription;
   friend class StateWriter;
   friend class StateReader;
   struct Impl;
+  struct Direct;  // registry/direct_rows.h
+  /// Small messages by value: they need not be in memory for the call that seldom happens.
+  template <class M>
+  using Passed = std::conditional_t<sizeof(M) <= 16, M, const M&>;
+
   TypesKnown& known() noexcept { return core_.types; }
   Arena& input() noexcept { return core_.input; }
-  /// Stops the program inside handlers; makes the type known; seals what was posted before.
-  template <GeneratedType M>
-  Arena& open() {
-    check_outside();
-    known().need<M>();
-    input().seal();
-    return input();
-  }
-  template <GeneratedType M>
-  Arena& posting() {
-    check_outside();
-    known().need<M>();
-    return input();
-  }
   void check_outside() const noexcept {
-    if (core_.delivering) [[unlikely]]
+    if (core_.inside != Inside::nobody) [[unlikely]]
+      used_inside_handler();
+  }
+  /// Stops the program inside handlers: what they read their parameters declare, so that passes run alike on any workers.
+  void check_reading() const noexcept {
+    if (core_.inside == Inside::handlers) [[unlikely]]
       used_inside_handler();
   }
   [[noreturn]] void used_inside_handler() const noexcept;
-  Receipt deliver_pushed();
-  template <MessageType M, ComponentType... Cs>
-  Receipt push_rows(Entity target, const M& message, const Cs&... components) {
-    known().need<M>();
-    if (core_.is_quiet()) [[likely]]
-      return push_sealed(SingleRows<M, Cs...>(target, message, components...).bytes());
-    open<M>().append_rows(target, message, components...);
-    return deliver_pushed();
-  }
-  /// Of a type that the registry acts on.
+
+  // --- registry/pushing.h ---
+  template <GeneratedType M>
+  Arena& open();
+  template <GeneratedType M>
+  Arena& posting();
   template <MessageType M>
-  [[gnu::noinline]] Receipt push_builtin(Entity target, const M& message) {
-    if (!core_.is_quiet()) return push_queued<M>(target, message);
-    known().need<M>();
-    return push_sealed(SingleBatch<M>(target, message).bytes());
-  }
+  Receipt push_queued(Entity target, Passed<M> message);
+  template <MessageType M>
+  Receipt push_builtin(Entity target, const M& message);
+  template <MessageType M, ComponentType... Cs>
+  Receipt push_rows(Entity target, const M& message, const Cs&... components);
+  template <MessageType M>
+  std::byte* post_first(Entity target, Passed<M> message);
+  template <MessageType M>
+  std::byte* post_slowly(Entity target, Passed<M> message);
+  // Components by value: what a caller refers to may be a row that moves while what waits is delivered.
+  template <ComponentType... Cs>
+  Entity create_named(Entity parent, std::string_view name, Cs... components);
+  template <ComponentType... Cs>
+  Entity spawn_with(std::string_view what, const SpawnOptions& options, Cs... root);
+  /// A push while nothing waits: handlers read the message in `sealed`. Equals Inputs::push.
+  Receipt push_direct(MessageRoute& route, Entity target, void* payload, std::span<const std::byte> sealed);
+  /// What is left of it where the message went to nobody, or handlers pushed, or somebody looks at receipts.
+  Receipt end_push(Receipt receipt);
+  Receipt end_handled_push();
+  /// By value, so that the caller's receipt need not be in memory.
+  void tell_receipt(Receipt receipt);
+  /// To be called where something is caught: what a handler threw is the end of the program.
+  [[noreturn]] void handler_failed();
+
+  // --- registry/delivery/inputs.h ---
+  Receipt deliver_pushed();
+  /// The batch's targets are drawn into `ids`. `waited`: nothing waits.
+  Receipt deliver_new(std::span<Entity> ids, bool waited = false);
+  Receipt push_sealed(std::span<const std::byte> batch);
+  TimerId post_timed(std::uint64_t due_ns, BatchView inner);
+  /// Where the ids of all nodes will be, when nothing waits any more; empty where there is no such template.
+  std::span<Entity> prepare_spawn(std::string_view what, const SpawnOptions& options, Spawn& message);
+
   // --- registry/direct_rows.h ---
-  struct Direct;
   template <ComponentType... Cs>
   Entity create_first(const Cs&... components);
   template <ComponentType... Cs>
@@ -473,48 +441,7 @@ class EntityRegistry {
   Receipt remove_first(Row row);
   Receipt destroy(Entity e, const Destroy& message);
 
-  /// Small messages by value: they need not be in memory for the call that seldom happens.
-  template <class M>
-  using Passed = std::conditional_t<sizeof(M) <= 16, M, const M&>;
-  template <MessageType M>
-  [[gnu::noinline]] Receipt push_queued(Entity target, Passed<M> message) {
-    open<M>().append(target, message);
-    if constexpr (!is_builtin(TypeTraits<M>::id))
-      known().remember_route(TypeTraits<M>::id, SingleBatch<M>(target, message).bytes());
-    return deliver_pushed();
-  }
-  /// Apart, so that the other saves no registers.
-  template <MessageType M>
-  [[gnu::noinline]] std::byte* post_slowly(Entity target, Passed<M> message) {
-    return posting<M>().append_and_tell(target, message);
-  }
-  template <MessageType M>
-  [[gnu::noinline]] std::byte* post_first(Entity target, Passed<M> message) {
-    if (known().seen<M>()) [[likely]]
-      if (std::byte* const next = input().begin_next(target, message)) [[likely]]
-        return next;
-    return post_slowly<M>(target, message);
-  }
-  /// One message of a type that the registry acts on, to one entity, as a batch made on the stack while nothing waits.
-  Receipt push_sealed(std::span<const std::byte> batch);
-  /// A push while nothing waits: handlers read the message in `sealed`.
-  Receipt push_direct(MessageRoute& route, Entity target, void* payload, std::span<const std::byte> sealed);
-  /// By value, so that the caller's receipt need not be in memory.
-  void tell_receipt(Envelope envelope, Receipt receipt);
-  /// What is left of a push to one entity: counting, unless it was handled, telling its receipt, what handlers pushed.
-  Receipt end_push(Receipt receipt);
-  Receipt end_handled_push();
-  /// Everything that handlers pushed; true if it was cut short.
-  bool deliver_caused();
-  /// To be called where something is caught: what a handler threw is the end of the program.
-  [[noreturn]] void handler_failed();
-  TimerId post_timed(std::uint64_t due_ns, BatchView inner);
-  Entity reserve() {
-    check_outside();
-    return core_.storage.reserve();
-  }
-  void reserve(std::span<Entity> ids);
-  std::span<const Entity> prepare_spawn(std::string_view what, const SpawnOptions& options, Spawn& message);
+  // --- registry/subscribing.h ---
   Subscription add_handler(std::unique_ptr<Handler> handler);
   template <class Invoker, class F>
   Subscription add_invoker(std::string name, F&& f, bool has_state, HandlerOptions options);
@@ -527,66 +454,9 @@ class EntityRegistry {
   std::unique_ptr<Impl> impl_;
 };
 
-// --- templates and what is inlined ---
-
-[[gnu::always_inline]] inline Receipt EntityRegistry::push_direct(MessageRoute& route, Entity target, void* payload,
-                                                                  std::span<const std::byte> sealed) {
-  RegistryCore& core = core_;
-  const Delivering mark(core.delivering);
-  core.pushed.sequence = ++core.sequence;
-  core.tell_input(core.pushed, sealed);
-  const Row row = core.storage.find(target);
-  if (!row) [[unlikely]]
-    return end_push({.dead = 1});
-  const CallSite& site = route.calls[row.chunk->archetype_number];
-  if (!site.run) [[unlikely]]
-    return end_push({.unhandled = 1});
-  ++core.counters.messages;
-  RunContext& context = *core.context;
-  context.running = site.handler;
-  try {
-    site.run(context, site, payload, *row.chunk, row.row);
-  } catch (...) {
-    handler_failed();
-  }
-  context.running = nullptr;
-  if (core.told_pushes || !core.cascade.empty()) [[unlikely]]
-    return end_handled_push();
-  return {.sequence = core.sequence, .handled = 1};
-}
-
-template <class... Cs, class F>
-void EntityRegistry::each(F&& f) const {
-  const Storage& s = storage();
-  for (std::uint32_t depth = 0; depth < s.depths(); ++depth)
-    for (const auto& archetype : s.archetypes()) {
-      if (!archetype || depth >= archetype->groups.size()) continue;
-      if (!(archetype->has(TypeTraits<std::remove_const_t<Cs>>::id) && ...)) continue;
-      for (const Chunk* chunk : archetype->groups[depth].chunks) {
-        [[maybe_unused]] const auto column = [&]<class C>() {
-          const std::uint16_t slot = archetype->column(TypeTraits<C>::id);
-          return slot == no_column ? nullptr : reinterpret_cast<const C*>(chunk->slots()[slot].data);
-        };
-        const std::tuple columns { column.template operator()<std::remove_const_t<Cs>>()... };
-        for (std::uint32_t row = 0; row < chunk->count; ++row)
-          std::apply(
-              [&](const auto*... c) {
-                if constexpr (std::is_invocable_v<F, Entity, const Cs&...>)
-                  f(chunk->ids()[row], c[row]...);
-                else
-                  f(c[row]...);
-              },
-              columns);
-      }
-    }
-}
-
-template <class F>
-void EntityRegistry::each_entity(F&& f) const {
-  each<>([&](Entity e) { f(e); });
-}
-
 }  // namespace muster
 
 #include "registry/direct_rows.h"
+#include "registry/pushing.h"
+#include "registry/reading.h"
 #include "registry/subscribing.h"

@@ -7,7 +7,7 @@
 #include "registry/apply/structure.h"
 #include "registry/apply/timers.h"
 #include "registry/delivery/delivery.h"
-#include "registry/delivery/gather.h"
+#include "registry/delivery/inputs.h"
 #include "registry/delivery/parallel_pass.h"
 #include "registry/entity_registry.h"
 #include "registry/observe/observer.h"
@@ -24,13 +24,10 @@ struct EntityRegistry::Impl {
         managers(storage),
         outbox(cascade, types, texts, next_timer, now_ns, self),
         spawner(storage, outbox, structure.templates()),
-        delivery(RunContext{storage, outbox, spawner, owner}, types, structure, timers, next_timer, now_ns, cascade) {}
+        delivery(RunContext{storage, outbox, spawner, owner}, types, structure, timers, next_timer, now_ns, cascade),
+        inputs({core, delivery, timers, managers, next_timer, now_ns}, options) {}
 
   RegistryCore& core;
-  bool& delivering = core.delivering;
-  bool& observed = core.observed;
-  std::uint64_t& sequence = core.sequence;
-  RegistryCounters& counters = core.counters;
   Arena& input = core.input;
   Arena& cascade = core.cascade;
   Storage& storage = core.storage;
@@ -41,7 +38,6 @@ struct EntityRegistry::Impl {
   Structure structure;
   Managers managers;
   Timers timers;
-  BatchCursor cursor;  // into the front of `cascade`
   std::uint64_t now_ns = 0;
   std::uint64_t next_timer = 1;
   Outbox outbox;
@@ -51,36 +47,22 @@ struct EntityRegistry::Impl {
   std::unique_ptr<Observer> observer;      // null: never observed
   Trace* trace = nullptr;
   bool counting = false;  // into `observer`
-  Inbox inbox;
+  Inputs inputs;
   std::vector<Entity> spawn_ids;
-  Gather gathering;
   std::shared_ptr<EntityRegistry*> self;
 
-  Envelope seal(InputKind kind, std::uint64_t author, std::uint64_t request, std::span<const std::byte> batch);
-  /// One input's own messages; not what they cause.
-  Receipt deliver_input(const BatchView& batch, InputKind kind, std::uint64_t author, std::uint64_t request);
-  /// The oldest batches of `input`, at most so many, type by type, where nobody can tell. False, and nothing done, where
-  /// it is not possible or not worth it (registry/delivery/gather.h).
-  bool gather(std::size_t batches_max, Receipt& sum);
-  /// The oldest batches of `input`, at most so many, while they are of messages to one entity each that handlers alone
-  /// care about. How many. For a registry that is not observed, without causes, and while nobody looks at the receipts
-  /// of posts.
-  std::size_t deliver_plain(std::size_t batches_max, Receipt& sum);
-  /// Everything in `input`; the last batch is of `last_kind`.
-  Receipt deliver_inputs(InputKind last_kind, std::uint64_t author, std::uint64_t request);
-  /// What handlers pushed, up to the bound. True if all was delivered.
-  bool deliver_cascade();
-  /// Before an input: what an earlier one left behind.
-  void deliver_carried();
-  /// Before a batch is delivered: the time, where that is observed.
-  std::uint64_t begin_batch();
   /// Null unless the registry is observed.
   Observer* watching() noexcept { return counting ? observer.get() : nullptr; }
+  /// Whoever asks while passes are delivered is told of, or not; pushes then go the general way.
+  void note_observed() {
+    delivery.set_observer(watching());
+    inputs.set_observer(watching());
+    if (parallel) parallel->set_observer(watching());
+    core.observed = counting || cascade.causes() || !options.shortcuts;
+  }
   /// Calls the restore hook of this runtime type (0: of all) for every value there is, in row order.
   void restore_values(TypeId type);
   std::map<TypeId, std::function<void(void*, Entity)>> restorers;
-  /// Ids that a replayed Create or timer of the host names are taken as the host took them.
-  void claim_ids(const BatchView& batch);
 };
 
 }  // namespace muster

@@ -12,6 +12,7 @@ TypeTable& EntityRegistry::types() noexcept { return impl_->types.table(); }
 const TypeTable& EntityRegistry::types() const noexcept { return impl_->types.table(); }
 
 std::span<const TypeId> EntityRegistry::components(Entity e) const noexcept {
+  check_reading();
   const Row row = storage().find(e);
   return row ? std::span<const TypeId>(row.chunk->archetype->types) : std::span<const TypeId>{};
 }
@@ -29,10 +30,12 @@ std::uint32_t EntityRegistry::child_count(Entity e) const noexcept {
 }
 std::string_view EntityRegistry::name(Entity e) const noexcept { return text(impl_->structure.name_of(e)); }
 Entity EntityRegistry::find_child(Entity parent, std::string_view name) const noexcept {
+  check_reading();
   return name.empty() ? Entity{} : std::as_const(impl_->structure).names().find(parent, text_of(name));
 }
 
 Entity EntityRegistry::find_path(std::string_view path) const {
+  check_reading();
   if (path.starts_with('/')) path.remove_prefix(1);
   Entity at;
   std::string name;
@@ -69,8 +72,8 @@ bool EntityRegistry::next_due(std::uint64_t& due_ns) const noexcept {
   return true;
 }
 const Timers& EntityRegistry::timers() const noexcept { return impl_->timers; }
-std::uint64_t EntityRegistry::sequence() const noexcept { return impl_->sequence; }
-const RegistryCounters& EntityRegistry::counters() const noexcept { return impl_->counters; }
+std::uint64_t EntityRegistry::sequence() const noexcept { return core_.sequence; }
+const RegistryCounters& EntityRegistry::counters() const noexcept { return core_.counters; }
 std::uint64_t EntityRegistry::version() const noexcept { return storage().version(); }
 std::uint64_t EntityRegistry::begin_version() noexcept { return core_.storage.begin_version(); }
 void EntityRegistry::set_preserver(ColumnPreserver* preserver) noexcept { core_.storage.set_preserver(preserver); }

@@ -2,8 +2,8 @@
 // managers.
 #include <utility>
 
-#include "registry/delivering.h"
 #include "registry/delivery/schedule.h"
+#include "registry/handlers/dynamic_handler.h"
 #include "registry/registry_impl.h"
 
 namespace muster {
@@ -49,8 +49,8 @@ void EntityRegistry::set_executor(Executor* executor) {
   r.parallel = std::make_unique<ParallelPass>(
       PassParts{r.storage, r.types, r.texts, r.structure.templates(), r.next_timer, r.now_ns, r.self, *this, r.cascade},
       *executor, r.options.pass_serial_below_ns);
-  r.parallel->set_observer(r.watching());
   r.delivery.set_parallel(r.parallel.get());
+  r.note_observed();
 }
 const PassCounters& EntityRegistry::pass_counters() const noexcept {
   static constexpr PassCounters none{};
@@ -78,17 +78,15 @@ void EntityRegistry::observe(bool on) {
   if (on) r.observer = std::make_unique<Observer>(types(), r.trace);
   if (on != r.counting) known().handlers().observe_calls(on);
   r.counting = on;
-  r.observed = on || r.cascade.causes();
-  r.delivery.set_observer(r.watching());
-  if (r.parallel) r.parallel->set_observer(r.watching());
+  r.note_observed();
 }
 bool EntityRegistry::observing() const noexcept { return impl_->counting; }
 void EntityRegistry::record_causes(bool on) {
   check_outside();
   Impl& r = *impl_;
   r.cascade.set_causes(on);
-  r.delivery.number_messages(r.sequence);
-  r.observed = on || r.counting;
+  r.delivery.number_messages(core_.sequence);
+  r.note_observed();
 }
 std::vector<HandlerFigures> EntityRegistry::handler_figures() const {
   return impl_->observer ? impl_->observer->handlers() : std::vector<HandlerFigures>();
@@ -125,7 +123,7 @@ void EntityRegistry::set_restorer(TypeId type, std::function<void(void*, Entity)
   check_outside();
   impl_->restorers[type] = std::move(restore);
   const std::uint64_t held = input().hold();  // a post from inside is to be noticed
-  delivering(*impl_, "restore", [&] { impl_->restore_values(type); });
+  impl_->inputs.inside("restore", [&] { impl_->restore_values(type); }, Inside::readers);
   input().let_go(held);
 }
 

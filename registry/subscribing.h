@@ -85,4 +85,13 @@ Subscription EntityRegistry::subscribe(std::string name, const C& object, R (C::
   return add_invoker<Invoker>(std::move(name), std::move(bound), true, std::move(options));
 }
 
+template <RuntimeType T>
+void EntityRegistry::add_runtime_type(std::function<void(T&, Entity)> restore) {
+  check_outside();
+  known().need<T>();
+  if (restore)
+    set_restorer(TypeTraits<T>::id,
+                 [restore = std::move(restore)](void* value, Entity e) { restore(*static_cast<T*>(value), e); });
+}
+
 }  // namespace muster

@@ -3,5 +3,8 @@
 
 #include "registry/delivery/thread_pool.h"
 #include "registry/entity_registry.h"
+#include "registry/handlers/dynamic_handler.h"
+#include "registry/observe/figures.h"
+#include "registry/observe/trace.h"
 #include "registry/state/state.h"
 #include "registry/templates/template_file.h"

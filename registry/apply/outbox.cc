@@ -1,6 +1,7 @@
 #include "registry/apply/outbox.h"
 
 #include "messages/batch_builder.h"
+#include "registry/apply/timers.h"
 #include "registry/storage/storage.h"
 #include "registry/storage/text_table.h"
 
@@ -9,7 +10,7 @@ namespace muster {
 TimerId Outbox::append_timed(std::uint64_t delay_ns, BatchView inner) {
   take_turn();
   const TimerId id = next_timer_++;
-  arena_.append_timed(now_ns_ + delay_ns, id, inner);
+  arena_.append_timed(later(now_ns_, delay_ns), id, inner);
   return id;
 }
 

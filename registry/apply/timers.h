@@ -11,6 +11,11 @@ namespace muster {
 
 using TimerId = std::uint64_t;
 
+/// `ns` after `now_ns`; the last time there is, where that would be behind it.
+constexpr std::uint64_t later(std::uint64_t now_ns, std::uint64_t ns) noexcept {
+  return ns <= ~std::uint64_t{0} - now_ns ? now_ns + ns : ~std::uint64_t{0};
+}
+
 class Timers {
  public:
   struct Key {

@@ -31,13 +31,14 @@ void Delivery::note(const Refusal& refusal, Receipt& receipt) const noexcept {
 bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_t messages_max, Receipt& receipt) {
   const BatchHeader& header = batch.header();
   if (header.kind == BatchKind::timed) {
-    const TimerId id = batch.timer() ? batch.timer() : next_timer_++;
+    const TimerId id = batch.timer() ? batch.timer() : next_timer_;
     if (header.argument <= now_ns_)
       cascade_.append_batch(batch.inner());
     else if (!timers_.add(id, batch)) {
       note({RefusalCode::bad_value, {}, header.type}, receipt);
       return true;
     }
+    if (!batch.timer()) ++next_timer_;
     ++receipt.handled;
     return true;
   }

@@ -3,16 +3,22 @@
 #include <algorithm>
 #include <cstring>
 
+#include "messages/batch.h"
+
 namespace muster {
 
-bool InboxLane::put(std::span<const std::byte> batch, std::uint64_t request) {
+bool InboxLane::put(std::span<const std::byte> batches, std::uint64_t request) {
+  if (batches.empty()) return true;
   {
     const std::scoped_lock lock(mutex_);
     const std::size_t at = bytes_.size();
-    if (at + batch.size() > bytes_max_) return false;
-    bytes_.resize(at + batch.size());  // batches are multiples of 16 bytes, so the next one is aligned too
-    std::memcpy(bytes_.data() + at, batch.data(), batch.size());
-    entries_.push_back({request, at, batch.size()});
+    if (batches.size() > bytes_max_ - at) return false;
+    bytes_.resize(at + batches.size());  // batches are multiples of 16 bytes, so the next one is aligned too
+    std::memcpy(bytes_.data() + at, batches.data(), batches.size());
+    for_each_batch(std::span<const std::byte>(bytes_).subspan(at), [&](const BatchView& batch) {
+      entries_.push_back(
+          {request, static_cast<std::size_t>(batch.bytes().data() - bytes_.data()), batch.bytes().size()});
+    });
   }
   inbox_->arrived();
   return true;
@@ -35,7 +41,7 @@ void Inbox::on_arrival(std::function<void()> wake) {
 
 bool Inbox::empty() const noexcept {
   const std::scoped_lock lock(mutex_);
-  return !pending_;
+  return !pending_ && taken_.empty();
 }
 
 void Inbox::arrived() {
@@ -49,15 +55,14 @@ void Inbox::arrived() {
   if (wake) wake();
 }
 
-std::vector<Inbox::Taken> Inbox::take_all() {
-  std::vector<Taken> taken;
+void Inbox::take_all() {
   const std::scoped_lock lock(mutex_);
-  if (!pending_) return taken;
+  if (!pending_) return;
   pending_ = false;
   for (const auto& lane : lanes_) {
     const std::scoped_lock lane_lock(lane->mutex_);
     if (lane->entries_.empty()) continue;
-    taken.push_back({lane->author_, std::move(lane->entries_), std::move(lane->bytes_)});
+    taken_.push_back({lane->author_, std::move(lane->entries_), std::move(lane->bytes_)});
     lane->entries_.clear();
     lane->bytes_.clear();
   }
@@ -66,7 +71,6 @@ std::vector<Inbox::Taken> Inbox::take_all() {
     const std::scoped_lock lane_lock(lane->mutex_);
     return lane->entries_.empty();  // its writer may have put something and gone since
   });
-  return taken;
 }
 
 }  // namespace muster

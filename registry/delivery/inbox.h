@@ -17,16 +17,17 @@ class Inbox;
 /// opened. Any thread. Must not outlive its registry.
 class InboxLane {
  public:
-  /// Copies a batch that is whole and verified. False, and nothing taken, where the lane holds bytes_max already: the
-  /// writer waits or drops, as it sees fit.
-  [[nodiscard]] bool put(std::span<const std::byte> batch, std::uint64_t request = 0);
+  /// Copies batches that are whole and verified, one or several behind one another; each is an input of its own, all with this
+  /// request. False, and none of them taken, where the lane would hold more than bytes_max: the writer waits or drops, as it
+  /// sees fit. True, and nothing done, for an empty span. Bytes that end inside a batch stop the program.
+  [[nodiscard]] bool put(std::span<const std::byte> batches, std::uint64_t request = 0);
   std::uint64_t author() const noexcept { return author_; }
 
  private:
   friend class Inbox;
   struct Entry {
     std::uint64_t request;
-    std::size_t offset;  // into bytes, 16-aligned
+    std::size_t offset;  // of one batch, into bytes, 16-aligned
     std::size_t bytes;
   };
   Inbox* inbox_ = nullptr;
@@ -46,9 +47,10 @@ class Inbox {
   void on_arrival(std::function<void()> wake);
   bool empty() const noexcept;
 
-  /// For the registry: calls take(author, request, batch) for everything that had arrived when it was called.
+  /// For the registry: calls take(author, request, batch) for everything that had arrived when it was called, and returns how many
+  /// batches these were. Where `take` throws, that batch and those behind it wait, and are first the next time.
   template <class Take>
-  void drain(Take&& take);
+  std::size_t drain(Take&& take);
 
  private:
   friend class InboxLane;
@@ -57,20 +59,31 @@ class Inbox {
     std::vector<InboxLane::Entry> entries;
     std::vector<std::byte> bytes;
   };
-  std::vector<Taken> take_all();
+  void take_all();
   void arrived();
 
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<InboxLane>> lanes_;
   std::function<void()> wake_;
   bool pending_ = false;
+  // The registry's thread only: taken from the lanes and not delivered yet, and where in it.
+  std::vector<Taken> taken_;
+  std::size_t lane_ = 0, entry_ = 0;
 };
 
 template <class Take>
-void Inbox::drain(Take&& take) {
-  for (const Taken& lane : take_all())
-    for (const InboxLane::Entry& entry : lane.entries)
+std::size_t Inbox::drain(Take&& take) {
+  take_all();
+  std::size_t count = 0;
+  for (; lane_ < taken_.size(); ++lane_, entry_ = 0)
+    for (; entry_ < taken_[lane_].entries.size(); ++entry_, ++count) {
+      const Taken& lane = taken_[lane_];
+      const InboxLane::Entry& entry = lane.entries[entry_];
       take(lane.author, entry.request, std::span<const std::byte>(lane.bytes).subspan(entry.offset, entry.bytes));
+    }
+  taken_.clear();
+  lane_ = entry_ = 0;
+  return count;
 }
 
 }  // namespace muster

@@ -10,7 +10,7 @@
 namespace muster {
 
 enum class InputKind : std::uint8_t { push = 1, post = 2, flush = 3, advance = 4, inbox = 5 };
-constexpr std::size_t input_kinds = 6;  ///< numbers below which they are
+constexpr std::size_t input_kinds = 6;  ///< one more than the largest number of a kind
 
 /// Beside a batch, never inside it.
 struct Envelope {
@@ -20,16 +20,25 @@ struct Envelope {
   InputKind kind = InputKind::push;
 };
 
-/// Called on the registry's thread. Must not use the registry. `batch` is valid during the call only; empty for a flush.
+/// All calls come on the registry's thread, in the order in which the sinks were added. A sink must not use the registry: the
+/// program stops where it does.
 class InputSink {
  public:
   virtual ~InputSink() = default;
-  /// Before delivery.
+  /// Called before delivery. `batch` is valid during the call only; it is empty for a flush.
+  ///
+  /// A sink that cannot take the input (a journal whose disk is full) throws. Then the input does not happen: nothing of it is
+  /// delivered, its number goes to the next input, ids that were drawn for it are undrawn, and the caller of push, flush or
+  /// advance gets the exception. What was told and delivered before it stays; what waits behind it (posts, batches from
+  /// lanes) goes on waiting, and is told at the next flush. So no sink sees an input half, and none sees one twice.
   virtual void on_input(const Envelope& envelope, std::span<const std::byte> batch) = 0;
-  /// After the input's own message was handled by all its handlers, and before what they pushed is delivered.
-  virtual void on_receipt(const Envelope&, const Receipt&) {}
-  /// Asked once per kind, when the sink is added: whether on_receipt is to be called for it. Where nobody looks at the
-  /// receipts of posts, a flush may deliver them in longer runs.
+  /// The input that this sink was told of last does not happen, because a sink behind it threw. Sinks hear this in reverse order.
+  virtual void on_withdrawn(const Envelope&) noexcept {}
+  /// Called after the input's own message was handled by all its handlers, and before what they pushed is delivered. The input has
+  /// happened by then, so this must not throw.
+  virtual void on_receipt(const Envelope&, const Receipt&) noexcept {}
+  /// Asked once per kind, when the sink is added: whether on_receipt is to be called for it. Where no sink looks at the
+  /// receipts of posts, a flush delivers them in longer runs. Flushes have no receipt.
   virtual bool wants_receipts(InputKind) const noexcept { return true; }
 };
 

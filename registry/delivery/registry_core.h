@@ -1,4 +1,5 @@
-// The parts of a registry that its inlined calls use, and its bounds and counters.
+// The parts of a registry that its inlined calls use, and its bounds and counters. What every input goes through, whichever way it
+// comes in, stands here once: tell() numbers it and shows it to the sinks, count() counts what became of it.
 #pragma once
 
 #include <array>
@@ -11,7 +12,6 @@
 #include "messages/single_batch.h"
 #include "registry/apply/receipt.h"
 #include "registry/apply/row_sites.h"
-#include "registry/delivery/executor.h"
 #include "registry/delivery/input_sink.h"
 #include "registry/handlers/handler.h"
 #include "registry/handlers/types_known.h"
@@ -21,12 +21,14 @@
 
 namespace muster {
 
+class Executor;
+
 /// Bounds and counters of one registry.
 struct RegistryOptions {
   std::uint64_t cascade_messages_max = 10'000'000;  ///< that handlers of one input may cause; the rest is carried over
-  /// Whether a flush may deliver posts of several types type by type, where what handlers read and write proves that
-  /// nobody can tell (registry/delivery/gather.h).
-  bool gather = true;
+  /// False: every input goes the general way (registry/delivery/inputs.h), which the shortcuts must equal. For tests; no result
+  /// depends on it.
+  bool shortcuts = true;
   Executor* executor = nullptr;  ///< see set_executor
   /// A pass that is expected to take less, judging by its rows and by what they took lately, runs on one worker; 0: every
   /// pass is spread over them, for tests. No result depends on it.
@@ -47,11 +49,15 @@ struct RegistryCounters {
   }
 };
 
+/// Who is being called, and what they may do with the registry: handlers and sinks nothing, hooks that restore values read.
+enum class Inside : std::uint8_t { nobody, handlers, readers };
+
 /// The parts of a registry that its inlined calls use. Owned by the registry.
 struct RegistryCore {
-  bool delivering = false;
-  bool observed = false;     // somebody counts or follows deliveries: pushes go through the queue
+  Inside inside = Inside::nobody;  // see InInput
+  bool observed = false;  // somebody counts or follows deliveries, or there are no shortcuts: pushes go the general way
   bool told_pushes = false;  // somebody looks at the receipts of pushes
+  bool sink_threw = false;   // what is being thrown came from a sink, and its input did not happen
   std::uint64_t sequence = 0;
   RegistryCounters counters;
   Envelope pushed{.kind = InputKind::push};             // of the push that goes on; author and request stay 0
@@ -67,14 +73,28 @@ struct RegistryCore {
     only_sink = sinks.size() == 1 ? sinks.front() : nullptr;
     told_pushes = !receipt_sinks_of(InputKind::push).empty();
   }
-  void tell_input(const Envelope& envelope, std::span<const std::byte> batch) {
-    if (InputSink* const sink = only_sink) [[likely]]
-      return sink->on_input(envelope, batch);
-    for (InputSink* sink : sinks) sink->on_input(envelope, batch);
+  /// Gives an input its number and shows it to the sinks. Throws what a sink throws: then the number is not taken, and the sinks
+  /// that had been told were told that nothing came of it.
+  [[gnu::always_inline]] void tell(Envelope& envelope, std::span<const std::byte> batch) {
+    envelope.sequence = sequence + 1;
+    if (InputSink* const sink = only_sink) [[likely]] {
+      try {
+        sink->on_input(envelope, batch);
+      } catch (...) {
+        sink_threw = true;
+        throw;
+      }
+    } else {
+      tell_several(envelope, batch);
+    }
+    sequence = envelope.sequence;
   }
+  /// Counts what became of an input's messages, or of messages that handlers pushed.
+  [[gnu::always_inline]] void count(const Receipt& receipt) noexcept { counters.add(receipt); }
   RunContext* context = nullptr;  // of calls of handlers
-  Arena input;                    // what the outside pushed or posted
+  Arena input;                    // what was posted
   Arena cascade;                  // what handlers pushed
+  Arena pushing{4096};            // the one batch of a push that waits for what was posted before it; otherwise empty
   Storage storage;
   Hierarchy hierarchy{storage};
   TypesKnown types{storage};
@@ -82,21 +102,24 @@ struct RegistryCore {
 
   /// Outside handlers, and nothing waits: a push need not go through the queue.
   bool is_quiet() const noexcept {
-    return (static_cast<std::size_t>(delivering) | static_cast<std::size_t>(observed) | input.batches() |
+    return (static_cast<std::size_t>(inside) | static_cast<std::size_t>(observed) | input.batches() |
             cascade.batches()) == 0;
   }
-};
-
-/// Marks the registry as delivering.
-class Delivering {
- public:
-  explicit Delivering(bool& flag) noexcept : flag_(flag) { flag_ = true; }
-  ~Delivering() { flag_ = false; }
-  Delivering(const Delivering&) = delete;
-  Delivering& operator=(const Delivering&) = delete;
 
  private:
-  bool& flag_;
+  void tell_several(const Envelope& envelope, std::span<const std::byte> batch);
+};
+
+/// While it lives the registry is inside an input.
+class InInput {
+ public:
+  explicit InInput(RegistryCore& core, Inside who = Inside::handlers) noexcept : inside_(core.inside) { inside_ = who; }
+  ~InInput() { inside_ = Inside::nobody; }
+  InInput(const InInput&) = delete;
+  InInput& operator=(const InInput&) = delete;
+
+ private:
+  Inside& inside_;
 };
 
 }  // namespace muster

@@ -19,8 +19,10 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "messages/arena.h"
 #include "messages/batch.h"
 #include "messages/batch_builder.h"
 #include "messages/causes.h"
@@ -51,7 +53,7 @@ static_assert(sizeof(ChunkRow) == 16);
 enum class PendingQueue : std::uint32_t { input = 0, cascade = 1 };
 struct PendingRow {
   PendingQueue queue = PendingQueue::input;
-  std::uint32_t message = 0;  ///< messages of this batch that were delivered before
+  std::uint32_t message = 0;  ///< messages of this batch that were delivered before; 0 since those are left out
   std::uint64_t offset = 0;   ///< of tables: where the next item begins in the body
   std::uint64_t open = 0;     ///< 1: the last posted batch, which the next post may still extend
   std::uint64_t zero = 0;
@@ -61,16 +63,10 @@ static_assert(sizeof(PendingRow) == 32);
 constexpr std::uint8_t state_alive = 255;
 constexpr std::uint32_t texts_per_page = 256;
 
-/// A waiting batch as it is saved and hashed. The numbers of subscriptions that were asked for inside handlers are left
-/// out: they mean nothing in another process; so are causes, which are no state.
+/// A posted batch as it is saved and hashed. The numbers of subscriptions that were asked for inside handlers are left out: they
+/// mean nothing in another process.
 template <class F>
-void as_saved(const BatchView& batch, const TypeTable& types, F&& take) {
-  if (batch.has_causes()) {
-    BatchBuilder plain(batch_bytes_max);
-    append_without_causes(plain, batch, types);
-    plain.for_each([&](const BatchView& without) { as_saved(without, types, take); });
-    return;
-  }
+void as_saved(const BatchView& batch, F&& take) {
   if (batch.type() != TypeTraits<HandlerRequest>::id || batch.kind() != BatchKind::world) return take(batch.bytes());
   std::vector<std::byte> copy(batch.bytes().begin(), batch.bytes().end());
   for (std::uint32_t i = 0; i < batch.count(); ++i) {
@@ -82,5 +78,24 @@ void as_saved(const BatchView& batch, const TypeTable& types, F&& take) {
   }
   take(std::span<const std::byte>(copy));
 }
+
+/// What a cut cascade carried over, as it is saved and hashed: without causes, without the messages that were delivered, in
+/// batches that end where their messages decide, because nobody may tell where those of the arena do.
+class CarriedOver {
+ public:
+  /// `delivered`: messages of the first batch.
+  CarriedOver(const Arena& cascade, std::uint32_t delivered, const TypeTable& types) {
+    cascade.for_each(
+        [&](const BatchView& batch) { append_without_causes(batches_, batch, types, std::exchange(delivered, 0)); });
+  }
+  std::size_t batches() const noexcept { return batches_.batches(); }
+  template <class F>
+  void for_each(F&& take) {
+    batches_.for_each([&](const BatchView& batch) { as_saved(batch, take); });
+  }
+
+ private:
+  BatchBuilder batches_{Arena::batch_bytes_default};
+};
 
 }  // namespace muster

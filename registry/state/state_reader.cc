@@ -30,7 +30,7 @@ class StateReader {
 
   std::expected<void, StateError> read() {
     using Step = void (StateReader::*)(const StateKey&, std::span<const std::byte>);
-    if (r_.storage.rows() != 0 || r_.sequence != 0 || !r_.input.empty())
+    if (r_.storage.rows() != 0 || r_.core.sequence != 0 || !r_.input.empty())
       return std::unexpected(StateError{{}, "the registry is not new"});
     const std::pair<StateSection, Step> steps[] = {
         {StateSection::registry, &StateReader::registry},    {StateSection::schema, &StateReader::schema},
@@ -58,10 +58,10 @@ class StateReader {
     if (fault_) return std::unexpected(std::move(*fault_));
     r_.restore_values(0);
     r_.storage.restore_counters(row_.next_chunk_uid, static_cast<std::uint32_t>(row_.next_archetype), row_.version);
-    r_.sequence = row_.sequence;
+    r_.core.sequence = row_.sequence;
     r_.now_ns = row_.now_ns;
     r_.next_timer = row_.next_timer;
-    r_.counters = {row_.messages, row_.unhandled, row_.dead, row_.refused, row_.carried, row_.overtaken};
+    r_.core.counters = {row_.messages, row_.unhandled, row_.dead, row_.refused, row_.carried, row_.overtaken};
     return {};
   }
 
@@ -361,11 +361,12 @@ class StateReader {
     if (!expect(row.message < waiting->count() && (first || row.message == 0), "a waiting batch begins behind its end"))
       return;
     if (first) {
-      r_.cursor.message = row.message;
+      BatchCursor cursor{.message = row.message};
       const std::byte* at = waiting->body();
       if (waiting->kind() == BatchKind::table)
         for (std::uint32_t i = 0; i < row.message; ++i) at = table_item(*waiting, at).next;
-      r_.cursor.offset = static_cast<std::size_t>(at - waiting->body());
+      cursor.offset = static_cast<std::size_t>(at - waiting->body());
+      r_.inputs.set_cursor(cursor);
     }
     r_.cascade.append_batch(*waiting);
   }

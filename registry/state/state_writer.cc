@@ -25,11 +25,14 @@ std::span<const std::byte> bytes_of(const T& value) {
 
 class StateWriter {
  public:
-  StateWriter(const EntityRegistry::Impl& registry, StateSink& sink) : r_(registry), sink_(sink) {}
+  StateWriter(const EntityRegistry::Impl& registry, StateSink& sink)
+      : r_(registry),
+        sink_(sink),
+        carried_(registry.cascade, registry.inputs.cursor().message, registry.types.table()) {}
 
   void write() {
-    const RegistryCounters& c = r_.counters;
-    const RegistryRow row{.sequence = r_.sequence,
+    const RegistryCounters& c = r_.core.counters;
+    const RegistryRow row{.sequence = r_.core.sequence,
                           .now_ns = r_.now_ns,
                           .next_timer = r_.next_timer,
                           .next_chunk_uid = r_.storage.next_chunk_uid(),
@@ -44,7 +47,7 @@ class StateWriter {
                           .carried = c.carried,
                           .overtaken = c.overtaken,
                           .texts = r_.texts.size(),
-                          .pending = r_.cascade.batches() + r_.input.batches(),
+                          .pending = carried_.batches() + r_.input.batches(),
                           .timers = r_.timers.size()};
     always(StateSection::registry, 0, bytes_of(row));
     std::uint64_t ordinal = 0;
@@ -66,7 +69,7 @@ class StateWriter {
  private:
   /// A row that is written every time: its version is the registry's.
   void always(StateSection section, std::uint64_t key, std::span<const std::byte> bytes) {
-    sink_.row({section, key, 0}, r_.storage.version() + r_.sequence, bytes);
+    sink_.row({section, key, 0}, r_.storage.version() + r_.core.sequence, bytes);
   }
   void ids() {
     const Storage::Ids& ids = r_.storage.ids();
@@ -152,26 +155,24 @@ class StateWriter {
   }
   void pending() {
     std::uint64_t ordinal = 0;
-    const auto row = [&](PendingQueue queue, BatchCursor cursor, const BatchView& batch, bool open) {
+    const auto row = [&](PendingQueue queue, bool open, std::span<const std::byte> batch) {
       buffer_.clear();
-      if (batch.has_causes() && batch.kind() == BatchKind::table) cursor.offset -= std::size_t{16} * cursor.message;
-      put(buffer_, PendingRow{.queue = queue, .message = cursor.message, .offset = cursor.offset, .open = open});
-      as_saved(batch, r_.types.table(), [&](std::span<const std::byte> bytes) { put(buffer_, bytes); });
+      put(buffer_, PendingRow{.queue = queue, .open = open});
+      put(buffer_, batch);
       always(StateSection::pending, ordinal++, buffer_);
     };
-    BatchCursor cursor = r_.cursor;
-    r_.cascade.for_each([&](const BatchView& batch) {
-      row(PendingQueue::cascade, cursor, batch, false);
-      cursor = {};
-    });
+    carried_.for_each([&](std::span<const std::byte> batch) { row(PendingQueue::cascade, false, batch); });
     std::size_t left = r_.input.batches();
-    r_.input.for_each(
-        [&](const BatchView& batch) { row(PendingQueue::input, {}, batch, --left == 0 && r_.input.last_is_open()); });
+    r_.input.for_each([&](const BatchView& batch) {
+      const bool open = --left == 0 && r_.input.last_is_open();
+      as_saved(batch, [&](std::span<const std::byte> bytes) { row(PendingQueue::input, open, bytes); });
+    });
     for (const auto& [key, timed] : r_.timers.waiting()) sink_.row({StateSection::timers, key.id, 0}, 1, timed);
   }
 
   const EntityRegistry::Impl& r_;
   StateSink& sink_;
+  CarriedOver carried_;
   std::vector<std::byte> buffer_;
 };
 

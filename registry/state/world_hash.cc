@@ -31,6 +31,7 @@ class Hasher {
 }  // namespace
 
 std::uint64_t EntityRegistry::hash() const {
+  check_reading();
   const Impl& r = *impl_;
   const Storage& storage = r.storage;
   const Hierarchy& hierarchy = r.structure.hierarchy();
@@ -68,13 +69,11 @@ std::uint64_t EntityRegistry::hash() const {
   }
   hasher.add(r.now_ns);
   hasher.add(r.next_timer);
-  hasher.add(r.sequence);
-  const auto batch = [&](const BatchView& b) {
-    as_saved(b, r.types.table(), [&](std::span<const std::byte> bytes) { hasher.add(bytes.data(), bytes.size()); });
-  };
-  hasher.add(r.cursor.message);
-  r.cascade.for_each(batch);
-  r.input.for_each(batch);
+  hasher.add(r.core.sequence);
+  const auto add = [&](std::span<const std::byte> bytes) { hasher.add(bytes.data(), bytes.size()); };
+  hasher.add(std::uint32_t{0});  // where the first carried message was, which is always the first
+  CarriedOver(r.cascade, r.inputs.cursor().message, r.types.table()).for_each(add);
+  r.input.for_each([&](const BatchView& batch) { as_saved(batch, add); });
   for (const auto& [key, timed] : r.timers.waiting()) hasher.add(timed.data(), timed.size());
   for (const Text name : r.types.handlers().disabled()) hasher.add(name);
   r.managers.save([&](std::uint64_t, std::span<const std::byte> row) { hasher.add(row.data(), row.size()); });

@@ -107,6 +107,11 @@ class EntityAllocator {
   }
   /// Does what `count` calls of create() do, whose ids the caller has read from the queue.
   void take_recycled(std::size_t count) noexcept { free_.pop_front(count); }
+  /// Takes back that ids were drawn: the last `recycled` of the queue and the last `fresh` indices, none of them released since.
+  void undraw(std::size_t recycled, std::size_t fresh) noexcept {
+    free_.unpop_front(recycled);
+    slots_.drop_last(fresh);
+  }
   const Slot* slots_end() const noexcept { return slots_.end(); }
   const RingQueue<std::uint32_t>& free_queue() const noexcept { return free_; }
   /// Reads saved state back.

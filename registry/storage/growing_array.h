@@ -44,6 +44,8 @@ class GrowingArray {
     if (room() < count) make_room(count);
     for (T* const last = end_ + count; end_ != last; ++end_) new (end_) T(value);
   }
+  /// The last `count` go.
+  void drop_last(std::size_t count) noexcept { end_ -= count; }
   /// Appends `count` values, which the caller writes; the pointer is valid until the array grows again.
   T* extend(std::size_t count) {
     if (room() < count) make_room(count);

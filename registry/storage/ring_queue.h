@@ -41,6 +41,8 @@ class RingQueue {
   void pop_front() noexcept { pop_front(1); }
   /// Takes the first `count` away; there are as many.
   void pop_front(std::size_t count) noexcept { head_ += count; }
+  /// Takes back the last `count` pops; nothing was pushed since.
+  void unpop_front(std::size_t count) noexcept { head_ -= count; }
   void clear() noexcept { head_ = tail_ = 0; }
 
  private:

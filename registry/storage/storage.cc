@@ -82,6 +82,17 @@ void Storage::reserve(std::span<Entity> ids) {
   }
 }
 
+void Storage::undraw(const Drawn& before) noexcept {
+  const std::size_t recycled = before.free - ids_.free_queue().size();
+  ids_.undraw(recycled, ids_.indices() - before.indices);
+  for (std::size_t i = 0; i < recycled; ++i) ids_.slot(ids_.free_queue()[i]).locator = Locator(IdState::free);
+}
+
+void Storage::undraw_taken(Entity e) noexcept {
+  const bool fresh = ids_.slot(e.index).locator == Locator(IdState::reserved);  // as reserve_fresh() leaves it
+  ids_.undraw(fresh ? 0 : 1, fresh ? 1 : 0);
+}
+
 Entity Storage::reserve_fresh() {
   const Entity e = ids_.create_fresh();
   ids_.slot(e.index).locator = Locator(IdState::reserved);

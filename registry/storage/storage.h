@@ -82,6 +82,14 @@ class Storage {
     ids_.take_recycled(1);
     return {index, ids_.slot(index).generation};
   }
+  /// How far ids were drawn (reserve, take_ids), and that those drawn since then were not: nothing was released or created since.
+  struct Drawn {
+    std::size_t indices, free;
+  };
+  Drawn drawn() const noexcept { return {ids_.indices(), ids_.free_queue().size()}; }
+  void undraw(const Drawn& before) noexcept;
+  /// Undoes take_id(), likewise.
+  void undraw_taken(Entity e) noexcept;
   /// Whether `e` is current and has no row because of this state.
   bool in_state(Entity e, IdState state) const noexcept {
     return ids_.current(e) && ids_.slot(e.index).locator == Locator(state);

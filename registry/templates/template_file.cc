@@ -6,6 +6,7 @@
 
 #include "messages/value_text.h"
 #include "registry/entity_registry.h"
+#include "registry/storage/names.h"
 #include "registry/templates/template_json.h"
 
 namespace muster {

@@ -40,24 +40,25 @@ std::vector<std::string_view> EntityRegistry::template_names() const {
   return names;
 }
 
-std::span<const Entity> EntityRegistry::prepare_spawn(std::string_view what, const SpawnOptions& options,
-                                                      Spawn& message) {
+std::span<Entity> EntityRegistry::prepare_spawn(std::string_view what, const SpawnOptions& options, Spawn& message) {
   check_outside();
   message = {.what = text_of(what),
              .parent = options.parent,
              .before = options.before,
              .name = intern(options.name),
              .clash = options.clash};
+  impl_->inputs.wait_over();  // which may define templates
   const Template* known = impl_->structure.templates().known(message.what);
   if (!known) return {};
-  std::vector<Entity>& ids = impl_->spawn_ids;
-  ids.resize(std::size_t{known->size()} * options.count);
-  reserve(ids);
-  if (options.ids) options.ids->assign(ids.begin(), ids.end());
-  return ids;
+  impl_->spawn_ids.assign(std::size_t{known->size()} * options.count, Entity{});
+  return impl_->spawn_ids;
 }
 
 Receipt EntityRegistry::merge(Entity top, std::string_view what, std::vector<Entity>* ids_out) {
+  check_outside();
+  impl_->inputs.wait_over();
+  Storage& storage = core_.storage;
+  const Storage::Drawn before = storage.drawn();
   const Text name = text_of(what);
   std::vector<Entity>& ids = impl_->spawn_ids;
   ids.assign(1, top);
@@ -69,12 +70,17 @@ Receipt EntityRegistry::merge(Entity top, std::string_view what, std::vector<Ent
       const Entity found =
           there[node.parent] && node.name ? impl_->structure.names().find(ids[node.parent], node.name) : Entity{};
       there[i] = static_cast<bool>(found);
-      ids.push_back(found ? found : reserve());
+      ids.push_back(found ? found : storage.reserve());
     }
   }
   open<MergeTemplate>().append_shared(std::span<const Entity>(ids), MergeTemplate{.what = name});
   if (ids_out) ids_out->assign(ids.begin(), ids.end());
-  return deliver_pushed();
+  try {
+    return impl_->inputs.push([](Arena&) {}, true);
+  } catch (...) {
+    storage.undraw(before);
+    throw;
+  }
 }
 
 }  // namespace muster

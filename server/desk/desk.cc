@@ -123,7 +123,7 @@ void Desk::on_input(const Envelope& envelope, std::span<const std::byte> batch) 
   watches_.on_input(envelope, batch, clock_ns());
 }
 
-void Desk::on_receipt(const Envelope& envelope, const Receipt& receipt) {
+void Desk::on_receipt(const Envelope& envelope, const Receipt& receipt) noexcept {
   if (envelope.author == 0 || envelope.request == 0) return;
   std::shared_ptr<Session> to;
   {

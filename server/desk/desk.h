@@ -87,7 +87,7 @@ class Desk final : public FlushVisitor, private InputSink {
   };
 
   void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;
-  void on_receipt(const Envelope& envelope, const Receipt& receipt) override;
+  void on_receipt(const Envelope& envelope, const Receipt& receipt) noexcept override;
   bool wants_receipts(InputKind kind) const noexcept override {  // those that may have an author
     return kind == InputKind::inbox || kind == InputKind::push;
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/handlers/dynamic_handler.h"
 #include "registry/templates/template_tree.h"
 #include "tests/lineage/lineage.h"
 

@@ -29,7 +29,7 @@ struct Recorder final : InputSink {
   void on_input(const Envelope& envelope, std::span<const std::byte> batch) override {
     inputs.push_back({envelope, {batch.begin(), batch.end()}});
   }
-  void on_receipt(const Envelope& envelope, const Receipt& receipt) override {
+  void on_receipt(const Envelope& envelope, const Receipt& receipt) noexcept override {
     receipts.emplace_back(envelope.request, receipt);
   }
 };

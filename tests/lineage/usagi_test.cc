@@ -9,6 +9,7 @@
 #include "examples/managers/grid.h"
 #include "messages/value_text.h"
 #include "registry/entity_registry.h"
+#include "registry/handlers/dynamic_handler.h"
 #include "registry/templates/template_file.h"
 #include "tests/examples/managers/kept_rows.h"
 #include "tests/lineage/lineage.h"

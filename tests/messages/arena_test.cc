@@ -107,12 +107,32 @@ TEST_CASE("a builder holds the same bytes as an arena that was given the same me
   }
 }
 
-TEST_CASE("a loop of posts of one type fills whole segments with one batch each") {
-  Arena arena(64u << 10);
-  for (std::uint32_t i = 0; i < 10000; ++i) arena.append(Entity{i + 1, 1}, Tick{.dt = double(i)});
-  const std::size_t per_segment = (64 * 1024 - 64 - 16 - 32) / 16;
-  CHECK(arena.batches() == (10000 + per_segment - 1) / per_segment);
-  CHECK(arena.front().count() == per_segment);
+TEST_CASE("a loop of posts of one type is batches of one size, whatever the segments") {
+  constexpr std::size_t per_batch = (Arena::batch_bytes_default - sizeof(BatchHeader)) / 16;
+  constexpr std::uint32_t count = 40'000;
+  for (const std::size_t segment_bytes : {std::size_t{1024}, std::size_t{64} << 10, Arena::segment_bytes_default}) {
+    CAPTURE(segment_bytes);
+    for (const std::uint32_t before : {0u, 1u, 7u, 1000u}) {  // messages of another type, some of them read already
+      CAPTURE(before);
+      Arena arena(segment_bytes);
+      for (std::uint32_t i = 0; i < before; ++i) arena.append_world(Tick{.dt = double(i)});
+      if (before == 7) arena.pop_front();
+      const std::size_t others = arena.batches();
+      for (std::uint32_t i = 0; i < count; ++i) arena.append(Entity{i + 1, 1}, Tick{.dt = double(i)});
+      CHECK(arena.batches() == others + (count + per_batch - 1) / per_batch);
+      if (others) arena.pop_front();
+      std::uint32_t next = 0;
+      while (!arena.empty()) {
+        const BatchView batch = arena.front();
+        CHECK(batch.count() == std::min<std::size_t>(per_batch, count - next));
+        for (std::uint32_t i = 0; i < batch.count(); ++i) {
+          if (batch.target(i) != Entity{++next, 1}) FAIL("message " << next << " is another");
+        }
+        arena.pop_front();
+      }
+      CHECK(next == count);
+    }
+  }
 }
 
 TEST_CASE("dropping what was looked through leaves what lies behind, as popping it does") {

@@ -1,4 +1,5 @@
 // Handlers that follow what comes, goes and changes.
+#include "registry/handlers/dynamic_handler.h"
 #include "tests/model/handler_kit.h"
 
 namespace naive {

@@ -1,4 +1,5 @@
 // Handlers that push, create and set timers; and of a message that is a table.
+#include "registry/handlers/dynamic_handler.h"
 #include "tests/model/handler_kit.h"
 
 namespace naive {

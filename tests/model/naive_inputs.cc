@@ -109,9 +109,14 @@ Receipt Model::input(const Messages& batch, std::uint64_t author, std::uint64_t 
 
 Receipt Model::push(Message message) {
   if (message.to == Message::To::span && message.targets.empty()) return {};
+  wait_over();
+  return input({std::move(message)}, 0, 0);
+}
+
+void Model::wait_over() {
   posts_open_ = false;
   deliver_carried();
-  return input({std::move(message)}, 0, 0);
+  deliver_posts();
 }
 
 void Model::post(Message message) {
@@ -213,25 +218,29 @@ Text Model::intern(std::string_view text) {
 
 Entity Model::create(Entity parent, std::string_view name, const RowValues& rows_given) {
   const Text text = intern(name);
+  wait_over();  // ids are drawn in the order of inputs
   const Entity made = reserve();
   Message message = one(made, muster::Create{.parent = parent, .name = text});
   message.has_rows = true;
   message.rows = rows_given;
-  return push(std::move(message)).handled ? made : Entity{};
+  return input({std::move(message)}, 0, 0).handled ? made : Entity{};
 }
 
 std::vector<Entity> Model::create_many(std::uint32_t count, const RowValues& rows_given) {
   std::vector<Entity> made;
+  if (count == 0) return made;
+  wait_over();
   for (std::uint32_t i = 0; i < count; ++i) made.push_back(reserve());
   Message message = span(std::span<const Entity>(made), muster::Create{});
   message.has_rows = true;
   message.rows = rows_given;
-  push(std::move(message));
+  input({std::move(message)}, 0, 0);
   return made;
 }
 
 Entity Model::spawn(std::string_view what, const muster::SpawnOptions& options, const RowValues& root) {
   const Text name = intern(options.name);
+  wait_over();
   const auto known = templates_.find(text_of(what));
   if (known == templates_.end()) return {};
   Message message = span(std::span<const Entity>(), muster::Spawn{.what = text_of(what),
@@ -244,11 +253,13 @@ Entity Model::spawn(std::string_view what, const muster::SpawnOptions& options, 
   if (options.ids) *options.ids = message.targets;
   message.has_rows = !root.empty();
   message.rows = root;
-  const Entity made = message.targets.empty() ? Entity{} : message.targets[0];
-  return push(std::move(message)).handled ? made : Entity{};
+  if (message.targets.empty()) return {};
+  const Entity made = message.targets[0];
+  return input({std::move(message)}, 0, 0).handled ? made : Entity{};
 }
 
 Receipt Model::merge(Entity top, std::string_view what, std::vector<Entity>* ids) {
+  wait_over();
   Message message = span(std::span<const Entity>(&top, 1), muster::MergeTemplate{.what = text_of(what)});
   if (const auto known = templates_.find(text_of(what)); known != templates_.end()) {
     const Flat flat(known->second);
@@ -262,7 +273,7 @@ Receipt Model::merge(Entity top, std::string_view what, std::vector<Entity>* ids
     }
   }
   *ids = message.targets;
-  return push(std::move(message));
+  return input({std::move(message)}, 0, 0);
 }
 
 Receipt Model::define(std::shared_ptr<const TemplateSpec> spec) {
@@ -278,9 +289,7 @@ Receipt Model::enable(std::string_view name, bool enabled) {
 }
 
 Entity Model::grant(std::uint32_t count, std::uint64_t author) {
-  posts_open_ = false;
-  deliver_carried();
-  deliver_posts();
+  wait_over();
   const auto first = static_cast<std::uint32_t>(generations.size());
   input({world(muster::Grant{.first = first, .count = count, .author = author})}, 0, 0);
   return {first, 1};

@@ -120,6 +120,8 @@ class Model {
   Receipt deliver_input(const Messages& run, muster::InputKind kind, std::uint64_t author, std::uint64_t request);
   Receipt deliver_posts();
   bool deliver_cascade();
+  /// Before an input: what was carried over, then what was posted.
+  void wait_over();
   void deliver_carried();
   void claim(const Messages& batch);
   Receipt input(const Messages& batch, std::uint64_t author, std::uint64_t request);

@@ -1,5 +1,7 @@
 #include "tests/model/participant.h"
 
+#include "registry/delivery/executor.h"
+
 #include <thread>
 
 #include "messages/verifier.h"
@@ -43,7 +45,7 @@ class Participant::Sink final : public muster::InputSink {
     if (const auto good = muster::verify_batch(batch, owner_.registry.types()); !good)
       owner_.trouble = "input " + std::to_string(envelope.sequence) + " is no good batch: " + good.error().text;
   }
-  void on_receipt(const muster::Envelope& envelope, const Receipt& receipt) override {
+  void on_receipt(const muster::Envelope& envelope, const Receipt& receipt) noexcept override {
     if (owner_.inputs.empty() || owner_.inputs.back().envelope.sequence != envelope.sequence)
       owner_.trouble = "a receipt for another input than the last";
     else

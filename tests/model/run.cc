@@ -3,6 +3,8 @@
 #include <functional>
 
 #include "tests/model/participant.h"
+
+#include "registry/delivery/executor.h"
 #include "tests/model/program.h"
 #include "tests/model/settings.h"
 #include "tests/model/trial_types.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/storage/bulk_rows.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -38,7 +39,7 @@ struct Heard final : InputSink, ColumnPreserver, Manager {
     inputs.insert(inputs.end(), sequence, sequence + sizeof envelope.sequence);
     inputs.insert(inputs.end(), batch.begin(), batch.end());
   }
-  void on_receipt(const Envelope& envelope, const Receipt& receipt) override {
+  void on_receipt(const Envelope& envelope, const Receipt& receipt) noexcept override {
     receipts.insert(receipts.end(), {static_cast<std::uint32_t>(envelope.sequence), receipt.handled, receipt.unhandled,
                                      receipt.dead, receipt.refused, static_cast<std::uint32_t>(receipt.refusal.code)});
   }

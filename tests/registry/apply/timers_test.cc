@@ -105,3 +105,28 @@ TEST_CASE("a handler that rearms its timer runs once per due time within one adv
   CHECK(registry.counters().dead == 1);
   CHECK(when.size() == 4);
 }
+
+TEST_CASE("a time behind the last there is, is the last there is") {
+  constexpr std::uint64_t last = ~std::uint64_t{0};
+  EntityRegistry registry;
+  int late = 0;
+  const Entity orc = registry.create("orc", game::Health{});
+  const auto s = registry.subscribe("late", [&](const game::Heal&, const game::Health&) { ++late; });
+  const auto t = registry.subscribe("ask", [&](const game::Ping&, const game::Health&, Entity self, Outbox& out) {
+    out.push_after(last, self, game::Heal{});
+  });
+  registry.advance(10);
+  registry.push(orc, game::Ping{});
+  CHECK(late == 0);
+  std::uint64_t due = 0;
+  REQUIRE(registry.next_due(due));
+  CHECK(due == last);
+  registry.advance(100);
+  CHECK(registry.now_ns() == 110);
+  CHECK(late == 0);
+  registry.advance(last);  // the clock stops at its end; it never goes back
+  CHECK(registry.now_ns() == last);
+  CHECK(late == 1);
+  registry.advance(5);
+  CHECK(registry.now_ns() == last);
+}

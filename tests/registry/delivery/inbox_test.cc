@@ -21,7 +21,7 @@ struct Recorder : InputSink {
   std::vector<Envelope> inputs;
   std::vector<Receipt> receipts;
   void on_input(const Envelope& envelope, std::span<const std::byte>) override { inputs.push_back(envelope); }
-  void on_receipt(const Envelope&, const Receipt& receipt) override { receipts.push_back(receipt); }
+  void on_receipt(const Envelope&, const Receipt& receipt) noexcept override { receipts.push_back(receipt); }
 };
 
 }  // namespace

@@ -44,6 +44,26 @@ TEST_CASE("nebula 21: using the registry inside a handler stops the program and 
              names_the_meddler);
 }
 
+TEST_CASE("reading through the registry inside a handler stops the program too") {
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) { (void)r.get<game::Health>(e); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) { (void)r.find<game::Armor>(e); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) { (void)r.has<game::Armor>(e); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) { (void)r.find(e, TypeTraits<game::Health>::id); }),
+             names_the_meddler);
+  CHECK_THAT(
+      inside_a_handler([](EntityRegistry& r, Entity) { r.each<const game::Health>([](const game::Health&) {}); }),
+      names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity) { r.each_entity([](Entity) {}); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity) { (void)r.find_path("orc"); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) { (void)r.components(e); }), names_the_meddler);
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity) { (void)r.hash(); }), names_the_meddler);
+  // What no message changes before its handlers have returned may be asked.
+  CHECK_THAT(inside_a_handler([](EntityRegistry& r, Entity e) {
+               if (r.alive(e) && r.name(e) == "orc" && r.path(e) == "/orc" && !r.parent(e)) throw 1;
+             }),
+             Contains("threw"));
+}
+
 TEST_CASE("a run of posted messages names the handler too") {
   CHECK_THAT(last_words([] {
                EntityRegistry registry;

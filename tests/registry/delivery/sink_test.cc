@@ -29,7 +29,7 @@ struct Recorder : InputSink {
     }
     inputs.push_back({envelope, {batch.begin(), batch.end()}, {}});
   }
-  void on_receipt(const Envelope& envelope, const Receipt& receipt) override {
+  void on_receipt(const Envelope& envelope, const Receipt& receipt) noexcept override {
     REQUIRE(inputs.back().envelope.sequence == envelope.sequence);
     inputs.back().receipt = receipt;
   }

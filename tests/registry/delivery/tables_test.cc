@@ -3,6 +3,7 @@
 
 #include "messages/verifier.h"
 #include "registry/entity_registry.h"
+#include "registry/handlers/dynamic_handler.h"
 #include "schema/table.h"
 #include "tests/registry/game.h"
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "registry/entity_registry.h"
+#include "registry/handlers/dynamic_handler.h"
 #include "tests/registry/game.h"
 
 using namespace muster;

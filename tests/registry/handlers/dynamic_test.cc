@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/handlers/dynamic_handler.h"
 #include "tests/registry/game.h"
 
 using namespace muster;

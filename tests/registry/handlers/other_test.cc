@@ -4,6 +4,7 @@
 
 #include <muster/registry.h>
 
+#include "registry/handlers/dynamic_handler.h"
 #include "tests/examples/managers/things.h"
 
 using namespace muster;

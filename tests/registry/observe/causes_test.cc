@@ -5,6 +5,7 @@
 
 #include "registry/delivery/thread_pool.h"
 #include "registry/entity_registry.h"
+#include "registry/observe/trace.h"
 #include "registry/state/state.h"
 #include "tests/registry/game.h"
 #include "tests/registry/observe/json.h"

@@ -4,6 +4,8 @@
 
 #include "registry/delivery/thread_pool.h"
 #include "registry/entity_registry.h"
+#include "registry/observe/figures.h"
+#include "registry/observe/trace.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -164,9 +166,9 @@ TEST_CASE("figures of a cascade that is cut short: what is carried over is count
   CHECK(counts(registry, "ping").rows == 10);
 }
 
-TEST_CASE("figures of posts that are gathered by type are those of posts that are not") {
-  const auto figures = [](bool gather) {
-    EntityRegistry registry({.gather = gather});
+TEST_CASE("figures of posts are the same with and without shortcuts") {
+  const auto figures = [](bool shortcuts) {
+    EntityRegistry registry({.shortcuts = shortcuts});
     const auto s = registry.subscribe<hit>("hit");
     const auto up = registry.subscribe("up", [](const game::Heal&, game::Armor& armor) { armor.factor += 1; });
     const Entity orc = registry.create(game::Health{}, game::Armor{});

@@ -6,6 +6,7 @@
 
 #include "registry/delivery/thread_pool.h"
 #include "registry/entity_registry.h"
+#include "registry/observe/trace.h"
 #include "tests/registry/game.h"
 #include "tests/registry/observe/json.h"
 

@@ -33,7 +33,7 @@ class Recorder final : public InputSink {
   void on_input(const Envelope& envelope, std::span<const std::byte> batch) override {
     inputs_.push_back({envelope, {batch.begin(), batch.end()}, false});
   }
-  void on_receipt(const Envelope& envelope, const Receipt& receipt) override {
+  void on_receipt(const Envelope& envelope, const Receipt& receipt) noexcept override {
     if (inputs_.back().envelope.sequence != envelope.sequence) std::abort();
     if (receipt.handled > 0) inputs_.back().taken = true;
   }

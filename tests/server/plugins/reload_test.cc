@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
+#include "registry/observe/trace.h"
 #include "server/plugins/plugins.h"
 #include "tests/server/plugins/counter.h"
 #include "tests/server/plugins/folder.h"

@@ -9,6 +9,7 @@
 
 #include "include/muster/world.h"
 #include "messages/batch_builder.h"
+#include "registry/delivery/executor.h"
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
 

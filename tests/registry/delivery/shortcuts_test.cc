@@ -41,7 +41,7 @@ struct Inputs final : InputSink {
     bytes.insert(bytes.end(), batch.begin(), batch.end());
     envelopes.emplace_back(envelope.sequence, envelope.kind);
   }
-  void on_receipt(const Envelope&, const Receipt& receipt) override {
+  void on_receipt(const Envelope&, const Receipt& receipt) noexcept override {
     told.handled += receipt.handled;
     told.unhandled += receipt.unhandled;
     told.dead += receipt.dead;
@@ -51,7 +51,7 @@ struct Inputs final : InputSink {
 };
 
 struct Side {
-  Side(Look look, bool gather) : registry({.gather = gather}), inputs(look == Look::receipts) {
+  Side(Look look, bool shortcuts) : registry({.shortcuts = shortcuts}), inputs(look == Look::receipts) {
     registry.add_sink(inputs);
     if (look == Look::several) registry.add_sink(other);
     if (look == Look::observer) registry.observe(true);
@@ -211,10 +211,10 @@ TEST_CASE("targets all over a world that is larger than the cache are found as t
 }
 
 TEST_CASE("short batches of types at random call whom single messages call") {
-  for (const bool gather : {false, true}) {
+  for (const bool shortcuts : {false, true}) {
     std::vector<std::unique_ptr<Side>> sides;
     for (const Look look : {Look::nobody, Look::receipts, Look::several, Look::observer, Look::causes}) {
-      Side& side = *sides.emplace_back(std::make_unique<Side>(look, gather));
+      Side& side = *sides.emplace_back(std::make_unique<Side>(look, shortcuts));
       EntityRegistry& r = side.registry;
       side.handlers = Handlers(r.subscribe<health_falls>("falls"), r.subscribe<heals>("heals"),
                                r.subscribe("moves", moves), r.subscribe("splits", splits));
@@ -295,7 +295,7 @@ TEST_CASE("a sink that throws leaves what was not delivered for the next flush, 
     }
     bool wants_receipts(InputKind) const noexcept override { return false; }
   } throwing;
-  EntityRegistry registry({.gather = false});
+  EntityRegistry registry;
   const Entity e = registry.create(Health{.value = 0}, Count{});
   const Handlers kept(registry.subscribe("adds", [](const Heal& heal, Health& health) { health.value += heal.amount; }),
                       registry.subscribe("counts", [](const Ping&, Count& count) { ++count.hits; }));

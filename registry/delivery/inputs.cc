@@ -1,0 +1,355 @@
+#include "registry/delivery/inputs.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "messages/batch_builder.h"
+#include "messages/require.h"
+#include "registry/handlers/thrown.h"
+
+namespace muster {
+
+namespace {
+
+void add_to(Receipt& sum, const Receipt& one) noexcept {
+  if (sum.refused == 0) sum.refusal = one.refusal;
+  sum.handled += one.handled;
+  sum.unhandled += one.unhandled;
+  sum.dead += one.dead;
+  sum.refused += one.refused;
+  sum.sequence = one.sequence;
+}
+
+/// Of messages [begin, end) of a batch that handlers pushed, the first of a table's at `offset` in the body.
+Observer::Chain chain_of(const BatchView& batch, std::uint64_t first, std::uint64_t begin, std::uint64_t end,
+                         std::size_t offset) noexcept {
+  Observer::Chain chain{.first = first};
+  if (!batch.has_causes() || begin == end) return chain;
+  if (batch.kind() == BatchKind::table) {
+    chain.cause = chain.last_cause = table_cause(batch.body() + offset);
+  } else {
+    chain.cause = cause_of(batch, static_cast<std::uint32_t>(begin));
+    chain.last_cause = cause_of(batch, static_cast<std::uint32_t>(end - 1));
+  }
+  return chain;
+}
+
+/// As a cascade's bound counts: a span is one message.
+bool counts_once(const BatchView& batch) noexcept {
+  return batch.kind() == BatchKind::shared || batch.kind() == BatchKind::timed;
+}
+
+}  // namespace
+
+void RegistryCore::tell_several(const Envelope& envelope, std::span<const std::byte> batch) {
+  std::size_t told = 0;
+  try {
+    for (; told < sinks.size(); ++told) sinks[told]->on_input(envelope, batch);
+  } catch (...) {
+    sink_threw = true;
+    while (told > 0) sinks[--told]->on_withdrawn(envelope);
+    throw;
+  }
+}
+
+// --- one input ---
+
+void Inputs::tell(Envelope& envelope, std::span<const std::byte> bytes) {
+  core_.tell(envelope, bytes);
+  if (core_.cascade.causes()) [[unlikely]]
+    delivery_.number_messages(envelope.sequence);
+}
+
+template <class Deliver>
+Receipt Inputs::live(Envelope envelope, std::span<const std::byte> bytes, Deliver&& deliver) {
+  tell(envelope, bytes);
+  Receipt receipt{.sequence = envelope.sequence};
+  deliver(receipt);
+  settle(envelope, receipt);
+  return receipt;
+}
+
+Receipt Inputs::live(InputKind kind, const BatchView& batch, std::uint64_t author, std::uint64_t request) {
+  const Envelope envelope{.author = author, .request = request, .kind = kind};
+  return live(envelope, batch.bytes(), [&](Receipt& receipt) { deliver(batch, envelope, receipt); });
+}
+
+void Inputs::deliver(const BatchView& batch, const Envelope& envelope, Receipt& receipt) {
+  const std::uint64_t begin_ns = begin_batch(), first = delivery_.next_number();
+  if (MessageRoute* route = core_.types.route(batch.type()); batch.kind() == BatchKind::each && route) [[likely]] {
+    delivery_.each(batch, *route, 0, batch.count(), receipt);
+  } else if ((envelope.kind == InputKind::inbox || envelope.author != 0) && batch.kind() == BatchKind::timed &&
+             batch.timer() != 0) {
+    receipt.refused = 1;  // ids of timers are the registry's to give
+    receipt.refusal = {RefusalCode::bad_value, {}, batch.type()};
+  } else {
+    BatchCursor all;
+    delivery_.deliver(batch, all, ~std::uint64_t{0}, receipt);
+  }
+  if (observer_) [[unlikely]]
+    observer_->add_batch(batch, batch.kind() == BatchKind::shared ? 1 : batch.count(), receipt, true, begin_ns,
+                         {.first = first});
+}
+
+void Inputs::settle(const Envelope& envelope, const Receipt& receipt) {
+  core_.count(receipt);
+  tell_receipt(envelope, receipt);
+  managers_.tell_destroyed();
+}
+
+std::uint64_t Inputs::begin_batch() {
+  if (!observer_) [[likely]]
+    return 0;
+  observer_->next_call();
+  return steady_ns();
+}
+
+void Inputs::delivery_failed() noexcept {
+  const Handler* const handler = delivery_.running();
+  const auto failed = [&](std::string_view what) {
+    if (handler) handler_threw(*handler, core_.types, what);
+    fatal("an input could not be delivered whole: " + std::string(what));
+  };
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    failed(error.what());
+  } catch (...) {
+    failed("something unknown");
+  }
+  std::terminate();
+}
+
+// --- the ways in ---
+
+void Inputs::wait_over() {
+  inside("push", [&] { return deliver_waiting(); });
+}
+
+Receipt Inputs::push_new(std::span<Entity> ids, bool waited) {
+  std::optional<Storage::Drawn> before;
+  try {
+    return push(
+        [&](Arena& pushing) {
+          before = core_.storage.drawn();
+          core_.storage.reserve(ids);
+          pushing.set_targets(ids);
+        },
+        waited);
+  } catch (...) {
+    if (before) core_.storage.undraw(*before);
+    throw;
+  }
+}
+
+Receipt Inputs::push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request) {
+  Receipt sum{.sequence = core_.sequence};
+  for_each_batch(bytes, [&](const BatchView& batch) {
+    const bool cut_short = inside("push_batch", [&] {
+      deliver_waiting();
+      const Envelope envelope{.author = author, .request = request, .kind = InputKind::push};
+      add_to(sum, live(envelope, batch.bytes(), [&](Receipt& receipt) {
+               if (author == 0) claim_ids(batch);
+               deliver(batch, envelope, receipt);
+             }));
+      return !deliver_cascade();
+    });
+    sum.cut_short = cut_short;
+  });
+  return sum;
+}
+
+Receipt Inputs::push_sealed(std::span<const std::byte> bytes) {
+  return inside("push", [&] {
+    const BatchView batch(bytes);
+    Receipt receipt = live({.kind = InputKind::push}, bytes, [&](Receipt& own) {
+      delivery_.builtin(batch, *core_.types.route(batch.type()), batch.target(0), batch.payload(0), own);
+    });
+    if (!core_.cascade.empty()) [[unlikely]]
+      receipt.cut_short = !deliver_cascade();
+    return receipt;
+  });
+}
+
+Receipt Inputs::end_push(Receipt receipt) {
+  return inside("push", [&] {
+    receipt.sequence = core_.sequence;
+    settle(core_.pushed, receipt);
+    if (!core_.cascade.empty()) receipt.cut_short = !deliver_cascade();
+    return receipt;
+  });
+}
+
+Receipt Inputs::flush() {
+  return inside("flush", [&] {
+    Receipt sum{.sequence = core_.sequence};
+    const bool waited = !core_.cascade.empty() || !core_.input.empty();
+    add_to(sum, deliver_waiting());
+    const std::size_t arrived =
+        inbox_.drain([&](std::uint64_t author, std::uint64_t request, std::span<const std::byte> bytes) {
+          add_to(sum, live(InputKind::inbox, BatchView(bytes), author, request));
+        });
+    sum.sequence = core_.sequence;
+    if (!waited && arrived == 0) return sum;
+    Envelope envelope{.kind = InputKind::flush};
+    tell(envelope, {});
+    sum.sequence = envelope.sequence;
+    sum.cut_short = !deliver_cascade();
+    return sum;
+  });
+}
+
+Receipt Inputs::advance(std::uint64_t ns) {
+  return inside("advance", [&] {
+    Receipt sum = deliver_waiting();
+    BatchBuilder builder;
+    builder.append_world(Advance{.ns = ns});
+    add_to(sum, live(InputKind::advance, builder.front()));
+    deliver_cascade();
+    const std::uint64_t until = later(now_ns_, ns);
+    while (!timers_.empty() && timers_.next_due() <= until) {
+      const std::uint64_t due = timers_.next_due();
+      now_ns_ = std::max(now_ns_, due);
+      while (!timers_.empty() && timers_.next_due() == due) {
+        const std::vector<std::byte> timed = timers_.pop();
+        core_.cascade.append_batch(BatchView(timed).inner());
+      }
+      core_.cascade.seal();
+      deliver_cascade();
+    }
+    now_ns_ = until;
+    sum.cut_short = !core_.cascade.empty();
+    return sum;
+  });
+}
+
+void Inputs::claim_ids(const BatchView& batch) {
+  if (batch.kind() == BatchKind::timed) {
+    if (const TimerId timer = batch.timer(); timer >= next_timer_) next_timer_ = timer + 1;
+    return;
+  }
+  if ((batch.type() != TypeTraits<Create>::id && !is_tree(batch.type())) ||
+      (batch.kind() != BatchKind::each && batch.kind() != BatchKind::shared))
+    return;
+  for (std::uint32_t i = 0; i < batch.count(); ++i)
+    if (batch.target(i) == core_.storage.ids().peek()) core_.storage.reserve();
+}
+
+// --- what waits ---
+
+Receipt Inputs::deliver_waiting() {
+  if (!core_.cascade.empty() && !deliver_cascade()) ++core_.counters.overtaken;
+  return deliver_posts();
+}
+
+Receipt Inputs::deliver_posts() {
+  Receipt sum;
+  Arena& posts = core_.input;
+  posts.seal();
+  const bool plain =
+      options_.shortcuts && !observer_ && !core_.cascade.causes() && core_.receipt_sinks_of(InputKind::post).empty();
+  while (!posts.empty()) {
+    if (plain && deliver_plain(sum) != 0) continue;
+    add_to(sum, live(InputKind::post, posts.front()));
+    posts.pop_front();
+  }
+  return sum;
+}
+
+std::size_t Inputs::deliver_plain(Receipt& sum) {
+  // A copy of the header's kind and flags: neither rows nor causes.
+  constexpr std::uint16_t plain = static_cast<std::uint16_t>(BatchKind::each);
+  RegistryCore& core = core_;
+  RunContext& context = delivery_.context();
+  Envelope envelope{.kind = InputKind::post};
+  Receipt all;
+  struct Few {
+    std::uint64_t messages = 0, handled_and_dead = 0;  // the latter as two halves
+    void add_to(Receipt& receipt) const noexcept {
+      const auto handled = static_cast<std::uint32_t>(handled_and_dead);
+      const auto dead = static_cast<std::uint32_t>(handled_and_dead >> 32);
+      receipt.handled += handled;
+      receipt.dead += dead;
+      receipt.unhandled += static_cast<std::uint32_t>(messages) - handled - dead;
+    }
+  } few;
+  struct Counted {  // where a sink throws too
+    RegistryCore& core;
+    Receipt& all;
+    const Few& few;
+    ~Counted() {
+      few.add_to(all);
+      core.count(all);
+    }
+  };
+  std::size_t taken;
+  {
+    const Counted counted{core, all, few};
+    MessageRoute* next_route = nullptr;
+    taken = core.input.take(core.input.batches(), [&](const BatchView& batch, const std::byte* next) {
+      const BatchHeader& header = batch.header();
+      std::uint16_t kind_and_flags;
+      std::memcpy(&kind_and_flags, &header.kind, sizeof kind_and_flags);
+      MessageRoute* const route = next_route ? next_route : core.types.route(header.type);
+      // Looked for before this batch's calls, which wait for memory: whom the next one calls, often guessed wrong where
+      // types come at random, is then known as soon as it is asked.
+      next_route = next ? core.types.route(BatchView(next).type()) : nullptr;
+      if (kind_and_flags != plain || !route || route->builtin) [[unlikely]]
+        return false;
+      core.tell(envelope, batch.bytes());
+      const std::uint32_t count = header.count, item_bytes = header.item_bytes;
+      const std::byte* const first = batch.bytes().data() + sizeof(BatchHeader);
+      if (count - 1 < Delivery::few_max && item_bytes == route->few_bytes) [[likely]] {
+        const ItemCounts counts = Delivery::few_straight(context, *route, first, count);
+        few.messages += count;
+        few.handled_and_dead += std::bit_cast<std::uint64_t>(counts);
+      } else {
+        delivery_.items(*route, {first, count, item_bytes, header.payload_offset}, all);
+      }
+      return true;
+    });
+  }
+  all.sequence = core.sequence;
+  if (taken != 0) add_to(sum, all);
+  return taken;
+}
+
+bool Inputs::deliver_cascade() {
+  Arena& cascade = core_.cascade;
+  std::uint64_t left = options_.cascade_messages_max;
+  while (!cascade.empty() && left > 0) {
+    const BatchView batch = cascade.front();
+    Receipt receipt;
+    const std::uint32_t before = cursor_.message;
+    const std::uint64_t begin_ns = begin_batch(), first = delivery_.next_number();
+    const std::size_t offset = cursor_.offset;
+    const bool done = delivery_.deliver(batch, cursor_, left, receipt);
+    const std::uint64_t delivered = counts_once(batch) ? 1 : (done ? batch.count() : cursor_.message) - before;
+    left -= std::min(left, delivered);
+    if (observer_) [[unlikely]]
+      observer_->add_batch(batch, delivered, receipt, false, begin_ns,
+                           chain_of(batch, first, before, before + delivered, offset));
+    core_.count(receipt);
+    managers_.tell_destroyed();
+    if (done) {
+      cursor_ = {};
+      cascade.pop_front();
+    }
+  }
+  if (cascade.empty()) return true;
+  cascade.seal();  // what is carried over is never extended, so that saved and read back it is the same
+  ++core_.counters.carried;
+  if (observer_) [[unlikely]] {
+    std::uint64_t done = cursor_.message;  // of the first batch
+    cascade.for_each([&](const BatchView& batch) {
+      observer_->add_carried(batch.type(), (counts_once(batch) ? 1 : batch.count()) - std::exchange(done, 0));
+    });
+  }
+  return false;
+}
+
+}  // namespace muster

@@ -1,0 +1,177 @@
+// The life of an input, whichever way it came in. Everything that happens to a registry happens in one:
+//
+//   what waits   what a cut cascade carried over, then what was posted (inputs of their own)    deliver_waiting()
+//   tell         its number; every sink sees its sealed bytes                                   RegistryCore::tell
+//   deliver      its own messages, by all their handlers                                        Delivery
+//   settle       counters, receipts, managers hear who was destroyed                            settle()
+//   cascade      what handlers pushed, and what that pushes, up to the bounds                   deliver_cascade()
+//
+// Shortcuts take the same steps with fewer instructions: deliver_plain() here; a push to one entity
+// (EntityRegistry::push_direct) and create, set, remove and destroy of one (registry/direct_rows.h). Each says which general
+// way it equals, and tests hold it equal (tests/registry/delivery/shortcuts_test.cc).
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <string_view>
+
+#include "registry/apply/managers.h"
+#include "registry/apply/timers.h"
+#include "registry/delivery/delivery.h"
+#include "registry/delivery/inbox.h"
+#include "registry/delivery/registry_core.h"
+#include "registry/observe/clock.h"
+#include "registry/observe/observer.h"
+
+namespace muster {
+
+/// Owned by the registry, used on its thread. Where a sink throws, push, push_batches, flush and advance throw it on; what is then,
+/// registry/delivery/input_sink.h says.
+class Inputs {
+ public:
+  struct Parts {
+    RegistryCore& core;
+    Delivery& delivery;
+    Timers& timers;
+    Managers& managers;
+    std::uint64_t& next_timer;
+    std::uint64_t& now_ns;
+  };
+  Inputs(const Parts& parts, const RegistryOptions& options)
+      : core_(parts.core),
+        delivery_(parts.delivery),
+        timers_(parts.timers),
+        managers_(parts.managers),
+        next_timer_(parts.next_timer),
+        now_ns_(parts.now_ns),
+        options_(options) {}
+
+  // --- the ways in ---
+
+  /// The one batch that was put into RegistryCore::pushing, which is empty again afterwards.
+  Receipt push() {
+    return push([](Arena&) {});
+  }
+  /// Likewise; `finish(pushing)` puts the batch there, or completes it, when nothing waits any more, so that what it draws (ids) is
+  /// drawn in the order of inputs, as a replay draws it. `waited`: wait_over() was called just before.
+  template <class Finish>
+  Receipt push(Finish finish, bool waited = false);
+  /// Likewise; the batch's targets are new ids, as many as `ids`, drawn into `ids` and into the batch.
+  Receipt push_new(std::span<Entity> ids, bool waited = false);
+  /// The batches in `bytes`, one behind the other, each a push of its own. The counts are sums.
+  Receipt push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request);
+  /// One message of a type that the registry acts on, to one entity. Equals push() while nothing waits.
+  Receipt push_sealed(std::span<const std::byte> batch);
+  /// What is left of a push to one entity that went straight to its handler: settling, and the cascade. Equals push().
+  Receipt end_push(Receipt receipt);
+  /// What was posted, what the inbox holds, then an input that says so (nothing came: none), then what all these caused.
+  Receipt flush();
+  Receipt advance(std::uint64_t ns);
+  /// Delivers what was carried over and what was posted, so that an input can follow.
+  void wait_over();
+
+  // --- for the registry's parts ---
+
+  /// Runs what calls handlers or hooks; `who` they are says what they may do with the registry meanwhile.
+  template <class Work>
+  auto inside(std::string_view what, Work&& work, Inside who = Inside::handlers);
+  /// Where something was caught that was thrown while an input was delivered: the end of the program, naming the handler.
+  [[noreturn]] void delivery_failed() noexcept;
+  void tell_receipt(const Envelope& envelope, const Receipt& receipt) {
+    for (InputSink* sink : core_.receipt_sinks_of(envelope.kind)) sink->on_receipt(envelope, receipt);
+  }
+  /// Ids that a replayed Create or timer of the host names are taken as the host took them.
+  void claim_ids(const BatchView& batch);
+  /// Counts and times what is delivered; null: nobody does.
+  void set_observer(Observer* observer) noexcept { observer_ = observer; }
+  Observer* observer() const noexcept { return observer_; }
+  Inbox& inbox() noexcept { return inbox_; }
+  /// Into the front batch of the cascade.
+  const BatchCursor& cursor() const noexcept { return cursor_; }
+  void set_cursor(const BatchCursor& cursor) noexcept { cursor_ = cursor; }
+
+ private:
+  class Observed;
+  /// Tells, delivers (by `deliver(receipt)`) and settles one input.
+  template <class Deliver>
+  Receipt live(Envelope envelope, std::span<const std::byte> bytes, Deliver&& deliver);
+  Receipt live(InputKind kind, const BatchView& batch, std::uint64_t author = 0, std::uint64_t request = 0);
+  void tell(Envelope& envelope, std::span<const std::byte> bytes);
+  void deliver(const BatchView& batch, const Envelope& envelope, Receipt& receipt);
+  void settle(const Envelope& envelope, const Receipt& receipt);
+  Receipt deliver_waiting();
+  /// Everything that was posted, an input per batch.
+  Receipt deliver_posts();
+  /// The oldest posts, as many as are of messages to one entity each that handlers alone care about; how many batches. Equals
+  /// live() for each of them, while nobody looks at receipts of posts, counts, or follows causes.
+  std::size_t deliver_plain(Receipt& sum);
+  /// What handlers pushed, up to the bound. True if all was delivered.
+  bool deliver_cascade();
+  /// Before a batch is delivered: the time, where that is observed.
+  std::uint64_t begin_batch();
+
+  RegistryCore& core_;
+  Delivery& delivery_;
+  Timers& timers_;
+  Managers& managers_;
+  std::uint64_t& next_timer_;
+  std::uint64_t& now_ns_;
+  const RegistryOptions& options_;
+  Inbox inbox_;
+  BatchCursor cursor_;
+  Observer* observer_ = nullptr;
+};
+
+/// Tells the observer, if there is one, of an input with all it caused.
+class Inputs::Observed {
+ public:
+  Observed(Inputs& inputs, std::string_view what)
+      : observer_(inputs.observer_), core_(inputs.core_), what_(what), sequence_(core_.sequence) {
+    if (observer_) [[unlikely]]
+      begin_ns_ = steady_ns();
+  }
+  ~Observed() {
+    if (observer_ && core_.sequence != sequence_) [[unlikely]]
+      observer_->add_input(what_, core_.sequence, begin_ns_);
+  }
+  Observed(const Observed&) = delete;
+  Observed& operator=(const Observed&) = delete;
+
+ private:
+  Observer* observer_;
+  const RegistryCore& core_;
+  std::string_view what_;
+  std::uint64_t sequence_, begin_ns_ = 0;
+};
+
+template <class Work>
+auto Inputs::inside(std::string_view what, Work&& work, Inside who) {
+  const InInput mark(core_, who);
+  const Observed observed(*this, what);
+  core_.sink_threw = false;
+  try {
+    return work();
+  } catch (...) {
+    if (!core_.sink_threw) delivery_failed();
+    throw;
+  }
+}
+
+template <class Finish>
+Receipt Inputs::push(Finish finish, bool waited) {
+  struct Emptied {
+    Arena& arena;
+    ~Emptied() { arena.clear(); }
+  };
+  const Emptied emptied{core_.pushing};
+  return inside("push", [&] {
+    if (!waited) deliver_waiting();
+    finish(core_.pushing);
+    Receipt receipt = live(InputKind::push, core_.pushing.front());
+    receipt.cut_short = !deliver_cascade();
+    return receipt;
+  });
+}
+
+}  // namespace muster

@@ -1,0 +1,202 @@
+// EntityRegistry's calls that push and post. What is inlined goes straight to a handler, or into an open batch, while nothing else is to
+// be done; all else goes the general way (registry/delivery/inputs.h).
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "messages/batch_builder.h"
+#include "messages/single_batch.h"
+#include "registry/entity_registry.h"
+
+namespace muster {
+
+// --- push ---
+
+/// Where the batch of a push goes; deliver_pushed() follows. Stops the program inside handlers; makes the type known.
+template <GeneratedType M>
+Arena& EntityRegistry::open() {
+  check_outside();
+  known().need<M>();
+  return core_.pushing;
+}
+
+[[gnu::always_inline]] inline Receipt EntityRegistry::push_direct(MessageRoute& route, Entity target, void* payload,
+                                                                  std::span<const std::byte> sealed) {
+  RegistryCore& core = core_;
+  const InInput mark(core);
+  core.tell(core.pushed, sealed);
+  const Row row = core.storage.find(target);
+  if (!row) [[unlikely]]
+    return end_push({.dead = 1});
+  const CallSite& site = route.calls[row.chunk->archetype_number];
+  if (!site.run) [[unlikely]]
+    return end_push({.unhandled = 1});
+  RunContext& context = *core.context;
+  context.running = site.handler;
+  try {
+    site.run(context, site, payload, *row.chunk, row.row);
+  } catch (...) {
+    handler_failed();
+  }
+  context.running = nullptr;
+  if (core.told_pushes || !core.cascade.empty()) [[unlikely]]
+    return end_handled_push();
+  core.count({.handled = 1});
+  return {.sequence = core.sequence, .handled = 1};
+}
+
+template <MessageType M>
+[[gnu::always_inline]] inline Receipt EntityRegistry::push(Entity target, const M& message) {
+  if constexpr (std::is_same_v<M, Destroy>) return destroy(target, message);
+  if constexpr (is_builtin(TypeTraits<M>::id)) return push_builtin(target, message);
+  if (core_.is_quiet()) [[likely]] {
+    if (MessageRoute* route = known().seen_route<M>()) [[likely]] {
+      SingleBatch<M>& sealed = SingleBatch<M>::at(route->sealed.get());
+      sealed.set(target, message);
+      return push_direct(*route, target, sealed.payload(), sealed.bytes());
+    }
+  }
+  return push_queued<M>(target, message);
+}
+template <MessageType M>
+[[gnu::noinline]] Receipt EntityRegistry::push_queued(Entity target, Passed<M> message) {
+  open<M>().append(target, message);
+  if constexpr (!is_builtin(TypeTraits<M>::id))
+    known().remember_route(TypeTraits<M>::id, SingleBatch<M>(target, message).bytes());
+  return deliver_pushed();
+}
+/// Of a type that the registry acts on.
+template <MessageType M>
+[[gnu::noinline]] Receipt EntityRegistry::push_builtin(Entity target, const M& message) {
+  if (!core_.is_quiet()) return push_queued<M>(target, message);
+  known().need<M>();
+  return push_sealed(SingleBatch<M>(target, message).bytes());
+}
+template <MessageType M, ComponentType... Cs>
+Receipt EntityRegistry::push_rows(Entity target, const M& message, const Cs&... components) {
+  known().need<M>();
+  if (core_.is_quiet()) [[likely]]
+    return push_sealed(SingleRows<M, Cs...>(target, message, components...).bytes());
+  open<M>().append_rows(target, message, components...);
+  return deliver_pushed();
+}
+template <MessageType M>
+Receipt EntityRegistry::push(std::span<const Entity> targets, const M& message) {
+  if (targets.empty()) return check_outside(), Receipt{};  // no message, no input
+  open<M>().append_shared(targets, message);
+  return deliver_pushed();
+}
+template <MessageType M>
+Receipt EntityRegistry::push(const M& message) {
+  open<M>().append_world(message);
+  return deliver_pushed();
+}
+template <MessageType M>
+Receipt EntityRegistry::push_subtree(Entity target, std::uint64_t parts, const M& message) {
+  open<M>().append_subtree(target, parts, message);
+  return deliver_pushed();
+}
+template <TableMessageType M>
+  requires NativeTable<M>
+Receipt EntityRegistry::push(Entity target, const M& message) {
+  open<M>().append_table(TypeTraits<M>::id, target, encode(message));
+  return deliver_pushed();
+}
+template <TableMessageType M>
+  requires NativeTable<M>
+Receipt EntityRegistry::push(const M& message) {
+  return push(Entity{}, message);
+}
+
+// --- post ---
+
+template <GeneratedType M>
+Arena& EntityRegistry::posting() {
+  check_outside();
+  known().need<M>();
+  return input();
+}
+template <MessageType M>
+inline void EntityRegistry::post(Entity target, const M& message) {
+  // A batch is open outside handlers only, and of known types.
+  input().extend_or(target, message, [&] { return post_first<M>(target, message); });
+}
+template <MessageType M>
+[[gnu::noinline]] std::byte* EntityRegistry::post_first(Entity target, Passed<M> message) {
+  if (known().seen<M>()) [[likely]]
+    if (std::byte* const next = input().begin_next(target, message)) [[likely]]
+      return next;
+  return post_slowly<M>(target, message);
+}
+/// Apart, so that the other saves no registers.
+template <MessageType M>
+[[gnu::noinline]] std::byte* EntityRegistry::post_slowly(Entity target, Passed<M> message) {
+  return posting<M>().append_and_tell(target, message);
+}
+template <MessageType M>
+void EntityRegistry::post(std::span<const Entity> targets, const M& message) {
+  posting<M>().append_shared(targets, message);
+}
+template <MessageType M>
+void EntityRegistry::post(const M& message) {
+  posting<M>().append_world(message);
+}
+template <MessageType M>
+void EntityRegistry::post_subtree(Entity target, std::uint64_t parts, const M& message) {
+  posting<M>().append_subtree(target, parts, message);
+}
+template <TableMessageType M>
+  requires NativeTable<M>
+void EntityRegistry::post(Entity target, const M& message) {
+  posting<M>().append_table(TypeTraits<M>::id, target, encode(message));
+}
+template <MessageType M>
+TimerId EntityRegistry::post_at(std::uint64_t due_ns, Entity target, const M& message) {
+  known().need<M>();
+  BatchBuilder inner;
+  inner.append(target, message);
+  return post_timed(due_ns, inner.front());
+}
+template <MessageType M>
+TimerId EntityRegistry::post_at(std::uint64_t due_ns, const M& message) {
+  known().need<M>();
+  BatchBuilder inner;
+  inner.append_world(message);
+  return post_timed(due_ns, inner.front());
+}
+
+// --- messages with texts ---
+
+template <ComponentType... Cs>
+Entity EntityRegistry::create_named(Entity parent, std::string_view name, Cs... components) {
+  (known().need<Cs>(), ...);
+  const Text text = name.empty() ? Text{} : intern(name);
+  open<Create>().append_rows(Entity{}, Create{.parent = parent, .name = text}, components...);
+  Entity made;
+  return deliver_new({&made, 1}).handled ? made : Entity{};
+}
+template <ComponentType... Cs>
+Entity EntityRegistry::spawn_with(std::string_view what, const SpawnOptions& options, Cs... root) {
+  (known().need<Cs>(), ...);
+  Spawn message;
+  const std::span<Entity> ids = prepare_spawn(what, options, message);
+  if (ids.empty()) return {};
+  append_spawn(open<Spawn>(), std::span<const Entity>(ids), message, root...);
+  const bool spawned = deliver_new(ids, true).handled;
+  if (options.ids) options.ids->assign(ids.begin(), ids.end());
+  return spawned ? ids.front() : Entity{};
+}
+inline Receipt EntityRegistry::rename(Entity e, std::string_view name) {
+  const Text text = intern(name);
+  return push(e, Rename{.name = text});
+}
+inline Receipt EntityRegistry::enable_handler(std::string_view name, bool enabled) {
+  const Text text = intern(name);
+  return push(EnableHandler{.name = text, .enabled = enabled});
+}
+
+}  // namespace muster
