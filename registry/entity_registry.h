@@ -161,6 +161,8 @@ class EntityRegistry {
   std::uint64_t now_ns() const noexcept;
   /// Of the next timer; false if none waits.
   bool next_due(std::uint64_t& due_ns) const noexcept;
+  /// The number that the next timer will get.
+  TimerId next_timer() const noexcept;
   /// Those that wait. Valid until the next push, flush or advance.
   const Timers& timers() const noexcept;
 

@@ -71,6 +71,7 @@ bool EntityRegistry::next_due(std::uint64_t& due_ns) const noexcept {
   due_ns = impl_->timers.next_due();
   return true;
 }
+TimerId EntityRegistry::next_timer() const noexcept { return impl_->next_timer; }
 const Timers& EntityRegistry::timers() const noexcept { return impl_->timers; }
 std::uint64_t EntityRegistry::sequence() const noexcept { return core_.sequence; }
 const RegistryCounters& EntityRegistry::counters() const noexcept { return core_.counters; }

@@ -1,11 +1,9 @@
 #include "server/desk/desk.h"
 
 #include <algorithm>
-#include <cstring>
 #include <random>
 
 #include "server/desk/questions.h"
-#include "server/desk/shown_text.h"
 
 namespace muster {
 namespace {
@@ -24,6 +22,9 @@ Desk::Desk(EntityRegistry& registry, DeskHost host, ServerLimits limits)
       host_(std::move(host)),
       limits_(limits),
       instance_(random_id()),
+      intake_(registry, limits_,
+              {.durable_sequence = host_.durable_sequence,
+               .ask = [this](Question question) { questions_.add(std::move(question)); }}),
       questions_([this](const Question& question) { return begin(question); }),
       watches_(registry),
       trace_(registry) {
@@ -38,7 +39,7 @@ Desk::~Desk() { registry_.remove_sink(*this); }
 
 std::shared_ptr<Session> Desk::join(session::Role role, std::string name, std::string kind,
                                     std::shared_ptr<Outgoing> outgoing) {
-  auto session = std::make_shared<Session>();
+  auto session = std::make_shared<Session>(limits_.request_bytes_max);
   session->session_id = random_id();
   session->role = role;
   session->name = std::move(name);
@@ -48,8 +49,8 @@ std::shared_ptr<Session> Desk::join(session::Role role, std::string name, std::s
   if (sessions_.size() >= limits_.sessions_max) return nullptr;
   // The upper half differs from start to start, so that a journal's authors stay apart.
   session->author = (instance_ & ~std::uint64_t{0xffffffff}) | ++authors_;
-  session->lane = registry_.inbox().open_lane(session->author, limits_.lane_bytes_max);
   sessions_.emplace(session->author, session);
+  came_.push_back(session);
   return session;
 }
 
@@ -58,28 +59,26 @@ std::uint32_t Desk::sessions() const {
   return static_cast<std::uint32_t>(sessions_.size());
 }
 
-void Desk::enqueue(Question question) {
-  {
-    const std::lock_guard lock(mutex_);
-    asked_.push_back(std::move(question));
-    if (asked_.size() > 1) return;
-  }
-  host_.wake();
+void Desk::wake() {
+  if (!woken_.exchange(true)) host_.wake();
 }
 
 void Desk::leave(std::shared_ptr<Session> session) {
-  Question leaving;
-  leaving.from = std::move(session);
-  enqueue(std::move(leaving));
+  {
+    const std::lock_guard lock(mutex_);
+    left_.push_back(std::move(session));
+  }
+  wake();
 }
 
-void Desk::ask(std::shared_ptr<Session> session, std::uint64_t request, BatchView question) {
-  session->open_questions.fetch_add(1, std::memory_order_relaxed);
-  Question asked;
-  asked.from = std::move(session);
-  asked.request = request;
-  asked.batch.assign(question.bytes().begin(), question.bytes().end());
-  enqueue(std::move(asked));
+bool Desk::take_in(Session& session, std::uint64_t request, BatchView batch, bool for_world) {
+  if (!for_world) session.open_questions.fetch_add(1, std::memory_order_relaxed);
+  if (!session.requests.put(batch.bytes(), request, for_world)) {
+    if (!for_world) session.open_questions.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  wake();
+  return true;
 }
 
 std::shared_ptr<const TypeTable> Desk::types() const {
@@ -123,52 +122,34 @@ void Desk::on_input(const Envelope& envelope, std::span<const std::byte> batch) 
   watches_.on_input(envelope, batch, clock_ns());
 }
 
-void Desk::on_receipt(const Envelope& envelope, const Receipt& receipt) noexcept {
-  if (envelope.author == 0 || envelope.request == 0) return;
-  std::shared_ptr<Session> to;
+void Desk::before_flush() {
+  woken_ = false;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = sessions_.find(envelope.author);
-    if (found == sessions_.end()) return;
-    to = found->second;
+    for (auto& session : came_) intake_.add(std::move(session));
+    came_.clear();
+    leaving_.insert(leaving_.end(), std::make_move_iterator(left_.begin()), std::make_move_iterator(left_.end()));
+    left_.clear();
   }
-  if (receipt.refused > 0) {  // the current value can be read after the flush only
-    refused_.push_back({std::move(to), envelope.request, receipt});
-    return;
-  }
-  session::Ack ack;
-  ack.sequence = envelope.sequence;
-  ack.durable_through = host_.durable_sequence ? host_.durable_sequence() : 0;
-  ack.handled = receipt.handled;
-  ack.unhandled = receipt.unhandled;
-  ack.dead = receipt.dead;
-  ack.cut_short = receipt.cut_short ? 1 : 0;
-  answer(*to, envelope.request, ack);
-}
-
-void Desk::before_flush() {
-  const std::lock_guard lock(mutex_);
-  if (taken_.empty())
-    taken_.swap(asked_);
-  else
-    taken_.insert(taken_.end(), std::make_move_iterator(asked_.begin()), std::make_move_iterator(asked_.end()));
-  asked_.clear();
+  intake_.take(limits_.intake_steps);
+  std::erase_if(leaving_, [&](const std::shared_ptr<Session>& session) {
+    if (session->requests.front()) return false;  // what it sent before it left counts
+    end_session(session);
+    return true;
+  });
 }
 
 void Desk::after_flush(EntityRegistry& registry) {
   learn_types();
   sequence_.store(registry.sequence(), std::memory_order_relaxed);
   clock_ns_.store(registry.now_ns(), std::memory_order_relaxed);
-  for (const Refused& refused : refused_) tell_refused(refused);
-  refused_.clear();
   const auto since_epoch = std::chrono::steady_clock::now().time_since_epoch();
   const auto now =
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count());
   std::uint64_t due_in = watches_.after_flush(now);
-  take_questions();
   questions_.work(limits_.slice_steps);
   sequence_.store(registry.sequence(), std::memory_order_relaxed);
-  if (questions_.can_go_on()) host_.wake();
+  if (questions_.can_go_on() || intake_.can_go_on()) wake();
   if (questions_.waits_for_time()) {
     const auto in = static_cast<std::uint64_t>(seldom_.due_in(Seldom::Clock::now()).count()) + 1;
     due_in = due_in == 0 ? in : std::min(due_in, in);
@@ -180,75 +161,14 @@ void Desk::after_flush(EntityRegistry& registry) {
   }
 }
 
-void Desk::take_questions() {
-  for (Question& question : taken_) {
-    if (question.batch.empty())
-      end_session(question.from);
-    else
-      questions_.add(std::move(question));
-  }
-  taken_.clear();
-}
-
 void Desk::end_session(const std::shared_ptr<Session>& session) {
+  intake_.remove(*session);
   questions_.drop(*session);
   watches_.close_all(*session);
   trace_.leave(*session);
   return_unused(*session);
   const std::lock_guard lock(mutex_);
   sessions_.erase(session->author);
-}
-
-void Desk::tell_refused(const Refused& refused) {
-  const Refusal& refusal = refused.receipt.refusal;
-  session::Fault fault;
-  fault.code = session::FaultCode::refused;
-  fault.reason = name(refusal.code);
-  fault.entity = refusal.entity;
-  fault.type = refusal.type;
-  fault.sequence = refused.receipt.sequence;
-  fault.handled = refused.receipt.handled;
-  fault.unhandled = refused.receipt.unhandled;
-  fault.dead = refused.receipt.dead;
-  fault.refused = refused.receipt.refused;
-
-  const TypeDescriptor* type = registry_.types().find(refusal.type);
-  std::string on = refusal.entity ? shown_id(refusal.entity) : std::string("the world");
-  if (registry_.alive(refusal.entity)) {
-    Steps steps(limits_.path_bytes_max);
-    on += " (" + shown_path(registry_, refusal.entity, limits_.path_bytes_max, steps) + ")";
-  }
-  const std::string named = type ? type->name : "type " + std::to_string(refusal.type);
-  const FieldPlace* place = type && refusal.field != 0 ? registry_.types().place(*type, refusal.field) : nullptr;
-  if (place) {
-    fault.field = place->path;
-    if (const std::byte* value = registry_.find(refusal.entity, refusal.type)) {
-      const auto* bytes = reinterpret_cast<const std::uint8_t*>(value) + place->offset;
-      fault.value.assign(bytes, bytes + place->size);
-    }
-  }
-  switch (refusal.code) {
-    case RefusalCode::dead_entity: fault.text = on + " is not alive"; break;
-    case RefusalCode::id_not_granted: fault.text = on + " was never granted, or is used already"; break;
-    case RefusalCode::unknown_component: fault.text = named + " is no component of this world"; break;
-    case RefusalCode::missing_component: fault.text = on + " has no " + named; break;
-    case RefusalCode::unknown_field: fault.text = named + " has no field of id " + std::to_string(refusal.field); break;
-    case RefusalCode::name_taken: fault.text = on + " would get a name that a sibling has"; break;
-    case RefusalCode::bad_name: fault.text = on + " would get a name whose text the world was not told"; break;
-    case RefusalCode::cycle: fault.text = on + " would come below itself"; break;
-    case RefusalCode::value_mismatch:
-      fault.text = named + (fault.field.empty() ? "" : "." + fault.field) + " of " + on + " is not what was expected";
-      break;
-    case RefusalCode::text_collision: fault.text = "another text has the same hash"; break;
-    case RefusalCode::bad_value:
-      fault.text = named + (fault.field.empty() ? "" : "." + fault.field) + " of " + on + " cannot have that value";
-      break;
-    case RefusalCode::unknown_template: fault.text = "the world has no template of that name"; break;
-    case RefusalCode::none: fault.text = "refused"; break;
-  }
-  if (fault.refused > 1)
-    fault.text += "; " + std::to_string(fault.refused) + " targets were refused, this is the first";
-  refused.to->outgoing->fault(fault, refused.request);
 }
 
 void Desk::grant(Session& to, std::uint64_t request, std::uint32_t count) {

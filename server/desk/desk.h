@@ -1,12 +1,12 @@
 // Where sessions and the registry meet. Sessions hand in questions from their threads and go on; the owner's thread takes
 // them in step with the inbox, answers them between inputs, and passes on receipts and changes. Nobody waits for a socket.
 //
-//   session thread                        owner's thread
-//   lane->put(batch)      ... inbox ...   flush: on_receipt -> Ack
-//   desk.ask(question)    ... queue ...   before_flush takes it, after_flush answers: a session reads its own writes
+//   session thread                            owner's thread
+//   desk.take_in(batch)   ... Requests ...    before_flush: edits are costed and pushed -> Ack       server/desk/intake.h
+//                                             after_flush: questions are worked on in slices         server/desk/question_queue.h
 //
-// Questions are worked on in slices (server/desk/question_queue.h): one after each flush, and the next flush comes at once
-// while there is more to do and no tick is due.
+// Questions are begun after what their session sent before them was pushed: a session reads its own writes. Both halves are
+// bounded in steps; the next flush comes at once while there is more to do and no tick is due.
 #pragma once
 
 #include <atomic>
@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "server/desk/intake.h"
 #include "server/desk/question_queue.h"
 #include "server/desk/seldom.h"
 #include "server/plugins/reloaded_plugin.h"
@@ -60,8 +61,9 @@ class Desk final : public FlushVisitor, private InputSink {
   std::shared_ptr<Session> join(session::Role role, std::string name, std::string kind,
                                 std::shared_ptr<Outgoing> outgoing);
   void leave(std::shared_ptr<Session> session);
-  /// `question` was judged and is copied. At most requests_max are open for one session: see open_questions.
-  void ask(std::shared_ptr<Session> session, std::uint64_t request, BatchView question);
+  /// The batch was judged and is copied. False, and nothing taken, where the session has sent as much as may wait; at most
+  /// requests_max questions are open for one session: see open_questions.
+  [[nodiscard]] bool take_in(Session& session, std::uint64_t request, BatchView batch, bool for_world);
 
   /// The world's types and those of the session. Another table where the registry learned types.
   std::shared_ptr<const TypeTable> types() const;
@@ -75,26 +77,17 @@ class Desk final : public FlushVisitor, private InputSink {
   // --- owner's thread
 
   const QuestionCounters& question_counters() const noexcept { return questions_.counters(); }
+  const IntakeCounters& intake_counters() const noexcept { return intake_.counters(); }
   std::size_t questions_waiting() const noexcept { return questions_.size(); }
   void before_flush() override;
   void after_flush(EntityRegistry& registry) override;
 
  private:
-  struct Refused {
-    std::shared_ptr<Session> to;
-    std::uint64_t request = 0;
-    Receipt receipt;
-  };
-
   void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;
-  void on_receipt(const Envelope& envelope, const Receipt& receipt) noexcept override;
-  bool wants_receipts(InputKind kind) const noexcept override {  // those that may have an author
-    return kind == InputKind::inbox || kind == InputKind::push;
-  }
-  void enqueue(Question question);  // without a batch: its session leaves
+  bool wants_receipts(InputKind) const noexcept override { return false; }
+  /// A flush is asked for once, until it comes.
+  void wake();
   void learn_types();
-  void tell_refused(const Refused& refused);
-  void take_questions();
   void end_session(const std::shared_ptr<Session>& session);
   std::unique_ptr<Inquiry> begin(const Question& question);
   std::unique_ptr<Inquiry> end_trace(const Asked& asked);
@@ -114,15 +107,17 @@ class Desk final : public FlushVisitor, private InputSink {
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::atomic<std::uint64_t> sequence_ = 0, clock_ns_ = 0;
 
-  mutable std::mutex mutex_;                                              // of the following four
+  std::atomic<bool> woken_ = false;
+
+  mutable std::mutex mutex_;                                              // of the following five
   std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_;  // by author
   std::uint32_t authors_ = 0;
-  std::vector<Question> asked_;
+  std::vector<std::shared_ptr<Session>> came_, left_;  // since the last flush
   std::shared_ptr<const TypeTable> types_;
 
   // Owner's thread.
-  std::vector<Question> taken_;
-  std::vector<Refused> refused_;
+  std::vector<std::shared_ptr<Session>> leaving_;  // some of what they sent may not be taken yet
+  Intake intake_;
   QuestionQueue questions_;
   Seldom seldom_;
   Watches watches_;

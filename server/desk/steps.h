@@ -14,6 +14,7 @@ class Steps {
   void spend(std::uint64_t steps) noexcept { spent_ += steps; }
   void spend_bytes(std::size_t bytes) noexcept { spent_ += bytes / 64 + 1; }
   bool left() const noexcept { return spent_ < allowed_; }
+  std::uint64_t allowed() const noexcept { return allowed_; }
   std::uint64_t spent() const noexcept { return spent_; }
 
  private:

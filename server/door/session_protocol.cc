@@ -86,7 +86,7 @@ SessionProtocol::Outcome SessionProtocol::on_frame(const WireFrame& frame) {
   auto judged = judge(frame.batch, *types, session_->role, limits);
   if (!judged) return refuse(std::move(judged.error()), frame.header.request);
   if (!judged->for_world) return on_session_message(*judged, frame.header.request);
-  return session_->lane->put(judged->batch.bytes(), frame.header.request) ? Outcome::done : Outcome::wait;
+  return desk_.take_in(*session_, frame.header.request, judged->batch, true) ? Outcome::done : Outcome::wait;
 }
 
 SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
@@ -181,8 +181,7 @@ SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judge
                                std::to_string(desk_.limits().question_bytes_max) + " are allowed"),
                   request);
   if (session_->open_questions.load(std::memory_order_relaxed) >= desk_.limits().requests_max) return Outcome::wait;
-  desk_.ask(session_, request, judged.batch);
-  return Outcome::done;
+  return desk_.take_in(*session_, request, judged.batch, false) ? Outcome::done : Outcome::wait;
 }
 
 }  // namespace muster

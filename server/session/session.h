@@ -10,8 +10,8 @@
 
 #include "messages/batch_builder.h"
 #include "messages/type_table.h"
-#include "registry/delivery/inbox.h"
 #include "server/session/outgoing.h"
+#include "server/session/requests.h"
 
 namespace muster {
 
@@ -19,16 +19,21 @@ class EntityRegistry;
 
 /// Made by Desk::join. The identity never changes; each other member says from which thread it may be touched.
 struct Session {
+  explicit Session(std::size_t request_bytes_max) : requests(request_bytes_max) {}
+
   std::uint64_t session_id = 0;  ///< secret between server and client
   std::uint64_t author = 0;
   session::Role role = session::Role::none;
   std::string name, kind;
   std::shared_ptr<Outgoing> outgoing;  ///< any thread
-  std::shared_ptr<InboxLane> lane;     ///< session's thread
+  Requests requests;                   ///< session's thread and owner's
+  std::atomic<bool> left = false;      ///< any thread: nothing more comes
 
   std::atomic<std::uint32_t> open_questions = 0;  ///< any thread
   std::unordered_set<std::uint64_t> texts_sent;   ///< owner's thread
-  std::vector<session::Granted> grants;           ///< owner's thread; some of these ids may not be used yet
+  std::vector<session::Granted> grants;           ///< owner's thread; by index; some of these ids may not be used yet
+  std::vector<std::uint64_t> timers;        ///< owner's thread; numbers of timers it set, some of which may be over
+  std::uint64_t texts = 0, text_bytes = 0;  ///< owner's thread; that it made known to the world
 };
 
 /// Whether the world knows the text and this session has not been sent it. Owner's thread.

@@ -185,7 +185,7 @@ TEST_CASE(
   const auto sent = sending_tap.sent(damage_id);
   REQUIRE(sent.size() == 1);
   CHECK(sent[0] == posted.bytes);
-  CHECK(inputs.seen[1].kind == InputKind::inbox);
+  CHECK(inputs.seen[1].kind == InputKind::push);
   CHECK(inputs.seen[1].author != 0);
   CHECK(inputs.seen[1].bytes == posted.bytes);
   CHECK(watched[1] == posted.bytes);

@@ -204,7 +204,7 @@ TEST_CASE("an id that was not granted creates nothing", "[bad]") {
   const auto refused = client.push_batch(builder.bytes());
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().fault.reason == "id_not_granted");
-  CHECK(refused.error().text == "#500:1 was never granted, or is used already");
+  CHECK(refused.error().text == "#500:1 was not granted to this session, or is used already");
   CHECK(client.info()->entities == 0);
 }
 

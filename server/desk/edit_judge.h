@@ -1,0 +1,52 @@
+// What an edit costs, counted before it enters the registry. An edit is applied whole and at once, so one that would cost more
+// than a stated limit is refused; nothing of it reaches the world.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <unordered_map>
+#include <vector>
+
+#include "messages/batch.h"
+#include "registry/entity_registry.h"
+#include "server/session/server_limits.h"
+#include "server/session/session.h"
+
+namespace muster {
+
+/// What an edit that may enter will cost, and bring for good.
+struct EditCost {
+  std::uint64_t steps = 0;  ///< server/desk/steps.h
+  std::uint64_t texts = 0;  ///< that the world does not know
+  std::uint64_t text_bytes = 0;
+};
+
+/// Owner's thread, between inputs. Counting costs at most as much as the limit allows the edit to.
+class EditJudge {
+ public:
+  EditJudge(const EntityRegistry& registry, const ServerLimits& limits) : registry_(registry), limits_(limits) {}
+
+  /// The cost for the world as it is now, or the fault: the edit would cost too much, would make what is too deep, names
+  /// ids that are not the session's, or brings more than the session or the world may hold.
+  [[nodiscard]] std::expected<EditCost, session::Fault> judge(const Session& from, BatchView edit);
+  /// That the last judging counted.
+  std::uint64_t steps() const noexcept { return steps_; }
+
+ private:
+  friend class EditWalk;
+  /// Of all texts of the world.
+  std::uint64_t world_text_bytes();
+
+  const EntityRegistry& registry_;
+  const ServerLimits& limits_;
+  std::uint64_t steps_ = 0;
+  std::size_t texts_seen_ = 0;
+  std::uint64_t text_bytes_seen_ = 0;
+  std::vector<std::uint32_t> marks_;  // by index: the walk that last passed the entity
+  std::uint32_t walk_ = 0;
+};
+
+/// Whether the id is one of those granted to the session.
+bool owns(const Session& session, Entity e) noexcept;
+
+}  // namespace muster

@@ -1,0 +1,123 @@
+#include "server/desk/intake.h"
+
+#include <algorithm>
+
+#include "registry/apply/timers.h"
+#include "server/desk/refusal_text.h"
+
+namespace muster {
+
+namespace {
+
+/// A line's turn: so many steps, so that finding out whose turn it is costs little.
+constexpr std::uint64_t turn_steps = 1000;
+/// Of the work around an edit, however small it is.
+constexpr std::uint64_t edit_steps = 5;
+
+}  // namespace
+
+void Intake::add(std::shared_ptr<Session> session) {
+  lines_.push_back({.session = std::move(session), .taken = clock_});
+}
+
+void Intake::remove(const Session& session) {
+  std::erase_if(lines_, [&](const Line& line) { return line.session.get() == &session; });
+}
+
+Intake::Line* Intake::next() {
+  Line* first = nullptr;
+  for (Line& line : lines_) {
+    if (line.stands) continue;
+    if (line.session.get() == put_off_) return &line;
+    if (!first || line.taken < first->taken) first = &line;
+  }
+  return first;
+}
+
+void Intake::take(std::uint64_t allowed) {
+  for (Line& line : lines_) {
+    const bool empty = line.session->requests.front() == nullptr;
+    // Nothing is owed for a time in which nothing was sent: who was idle comes in where the others are.
+    if (line.idle && !empty) line.taken = std::max(line.taken, clock_);
+    line.idle = empty;
+    line.stands = empty;
+  }
+  Steps all(allowed);
+  bool full = false;
+  while (!full) {
+    Line* const line = next();
+    if (!line) break;
+    clock_ = line->taken;
+    Steps turn(turn_steps);
+    while (turn.left() && !line->stands && !full) full = !take_one(*line, turn, all);
+    line->taken += turn.spent();
+    all.spend(turn.spent());
+    full = full || !all.left();
+  }
+  can_go_on_ = next() != nullptr;
+  counters_.steps += all.spent();
+  counters_.take_steps_max = std::max(counters_.take_steps_max, all.spent());
+}
+
+bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
+  Session& from = *line.session;
+  Request* const request = from.requests.front();
+  // Who does not read what became of its edits is asked to wait with them.
+  if (!request || !from.outgoing->has_answer_room(0)) {
+    line.stands = true;
+    return true;
+  }
+  turn.spend(edit_steps);
+  if (!request->for_world) {
+    host_.ask({line.session, request->request, std::move(request->batch)});
+    from.requests.pop();
+    return true;
+  }
+  const BatchView edit{std::span<const std::byte>(request->batch)};
+  if (edit.kind() == BatchKind::timed && from.timers.size() >= limits_.timers_max) {
+    turn.spend(from.timers.size());
+    std::erase_if(from.timers, [&](TimerId timer) { return !registry_.timers().waits(timer); });
+  }
+  const auto cost = judge_.judge(from, edit);
+  if (!cost) {
+    turn.spend(judge_.steps());
+    ++counters_.refused;
+    if (request->request != 0) from.outgoing->fault(cost.error(), request->request);
+    from.requests.pop();
+    return true;
+  }
+  const std::uint64_t before = all.spent() + turn.spent();
+  if (before > edit_steps && before + cost->steps > all.allowed()) {
+    // It begins the next call, whoever comes meanwhile.
+    turn.spend(cost->steps / 8);  // for having been counted
+    put_off_ = &from;
+    return false;
+  }
+  put_off_ = nullptr;
+  turn.spend(cost->steps);
+  push(from, *request, *cost);
+  from.requests.pop();
+  return true;
+}
+
+void Intake::push(Session& from, const Request& edit, const EditCost& cost) {
+  const BatchView batch{std::span<const std::byte>(edit.batch)};
+  const TimerId timer = registry_.next_timer();
+  const Receipt receipt = registry_.push_batch(edit.batch, from.author, edit.request);
+  ++counters_.edits;
+  from.texts += cost.texts;
+  from.text_bytes += cost.text_bytes;
+  if (batch.kind() == BatchKind::timed && registry_.timers().waits(timer)) from.timers.push_back(timer);
+  if (edit.request == 0) return;
+  if (receipt.refused > 0) return from.outgoing->fault(refusal_fault(registry_, limits_, receipt), edit.request);
+  session::Ack ack;
+  ack.sequence = receipt.sequence;
+  ack.durable_through = host_.durable_sequence ? host_.durable_sequence() : 0;
+  ack.handled = receipt.handled;
+  ack.unhandled = receipt.unhandled;
+  ack.dead = receipt.dead;
+  ack.cut_short = receipt.cut_short ? 1 : 0;
+  answer(from, edit.request, ack);
+}
+
+}  // namespace muster

@@ -1,0 +1,67 @@
+// Takes what sessions sent into the world: edits are costed and pushed one by one, so that each is judged against the world as it
+// finds it; questions go on to their queue. Sessions take turns, and a turn is bounded in steps: who sends little waits for one
+// edit of somebody else, not for all of them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "server/desk/edit_judge.h"
+#include "server/desk/question_queue.h"
+
+namespace muster {
+
+/// What was taken, for tests and figures.
+struct IntakeCounters {
+  std::uint64_t edits = 0;           ///< that went into the world
+  std::uint64_t refused = 0;         ///< that were not let in: the world saw nothing of them
+  std::uint64_t steps = 0;           ///< as edits were costed
+  std::uint64_t take_steps_max = 0;  ///< of the dearest call of take
+};
+
+/// Owner's thread only.
+class Intake {
+ public:
+  struct Host {
+    std::function<std::uint64_t()> durable_sequence;  ///< may be null
+    std::function<void(Question)> ask;
+  };
+  Intake(EntityRegistry& registry, const ServerLimits& limits, Host host)
+      : registry_(registry), limits_(limits), host_(std::move(host)), judge_(registry, limits) {}
+
+  void add(std::shared_ptr<Session> session);
+  /// Forgets the session, and what it sent.
+  void remove(const Session& session);
+
+  /// Takes what sessions sent, for about `steps` steps; an edit that is dearer is taken where it is the first.
+  void take(std::uint64_t steps);
+  /// Whether there is more to be taken at once.
+  bool can_go_on() const noexcept { return can_go_on_; }
+  const IntakeCounters& counters() const noexcept { return counters_; }
+
+ private:
+  struct Line {
+    std::shared_ptr<Session> session;
+    std::uint64_t taken = 0;  // steps, counted from where the others were when it had something again
+    bool idle = true;
+    bool stands = false;  // there is nothing more to take from it in this call
+  };
+  Line* next();
+  /// False: the next one would exceed what may be taken in this call.
+  bool take_one(Line& line, Steps& turn, const Steps& all);
+  void push(Session& from, const Request& edit, const EditCost& cost);
+
+  EntityRegistry& registry_;
+  const ServerLimits& limits_;
+  const Host host_;
+  EditJudge judge_;
+  std::vector<Line> lines_;
+  const Session* put_off_ = nullptr;  // whose edit was too dear for the last call
+  std::uint64_t clock_ = 0;           // `taken` of the line that was last taken from
+  bool can_go_on_ = false;
+  IntakeCounters counters_;
+};
+
+}  // namespace muster

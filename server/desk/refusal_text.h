@@ -1,0 +1,13 @@
+// What the world refused, told to the session that asked for it.
+#pragma once
+
+#include "messages/session.h"
+#include "registry/entity_registry.h"
+#include "server/session/server_limits.h"
+
+namespace muster {
+
+/// The fault for an input of which something was refused, with what the field holds now. Owner's thread, right after the input.
+session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits& limits, const Receipt& receipt);
+
+}  // namespace muster

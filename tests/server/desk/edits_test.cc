@@ -1,0 +1,289 @@
+#include <catch2/catch.hpp>
+
+#include "registry/templates/template_tree.h"
+#include "tests/server/live_world.h"
+
+using namespace muster;
+using namespace muster::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// The fault that the client's batch was refused with.
+session::Fault refused(const Result<session::Ack>& result) {
+  REQUIRE_FALSE(result.has_value());
+  REQUIRE(result.error().kind == ClientError::Kind::refused);
+  return result.error().fault;
+}
+
+std::vector<Entity> granted(Client& client, std::uint32_t count) {
+  std::vector<Entity> ids;
+  while (ids.size() < count) {
+    const auto answer = client.ask(session::RequestGrant{.count = std::min<std::uint32_t>(count, 1u << 16)});
+    REQUIRE(answer.has_value());
+    const auto grant = session::read<session::Granted>(answer->batch());
+    for (std::uint32_t i = 0; i < grant.count && ids.size() < count; ++i) ids.push_back({grant.first + i, 1});
+  }
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("destroying or moving a large subtree is refused with limit and cost, and nothing of it happens", "[abuse]") {
+  LiveWorldOptions options;
+  options.limits.edit_steps_max = 5000;
+  LiveWorld world(options);
+  const auto [town, other, few] = world.run([](EntityRegistry& r) {
+    const Entity made = r.create("town"), elsewhere = r.create("elsewhere"), small = r.create("small");
+    for (int i = 0; i < 6000; ++i) r.create_under(made, "");
+    for (int i = 0; i < 100; ++i) r.create_under(small, "");
+    return std::tuple(made, elsewhere, small);
+  });
+  Client client = world.client();
+  const std::uint64_t before = world.hash();
+  const session::Fault fault = refused(client.destroy(town));
+  CHECK(fault.code == session::FaultCode::refused);
+  CHECK(fault.reason == "edit_steps_max");
+  CHECK(fault.text == "muster.Destroy would cost 5001 steps or more; 5000 are allowed for one batch");
+  CHECK(fault.refused == 1);
+  CHECK(refused(client.reparent(town, other)).reason == "edit_steps_max");
+  CHECK(world.hash() == before);
+  // In parts it is allowed.
+  REQUIRE(client.reparent(few, other).has_value());
+  REQUIRE(client.destroy(few).has_value());
+  CHECK(client.info()->entities == 6002);
+}
+
+TEST_CASE("entities that are named beside their parents are counted once when they are destroyed", "[abuse]") {
+  LiveWorldOptions options;
+  options.limits.edit_steps_max = 5000;
+  LiveWorld world(options);
+  const auto made = world.run([](EntityRegistry& r) {
+    std::vector<Entity> line;
+    for (int i = 0; i < 500; ++i) line.push_back(r.create_under(i ? line.back() : Entity{}, ""));
+    return line;
+  });
+  Client client = world.client();
+  const auto done = client.push(std::span<const Entity>(made), Destroy{});
+  REQUIRE(done.has_value());
+  CHECK(client.info()->entities == 0);
+}
+
+TEST_CASE("moves into what moves are counted at their worst", "[abuse]") {
+  LiveWorldOptions options;
+  options.limits.edit_steps_max = 20'000;
+  LiveWorld world(options);
+  const auto [pair, leaves] = world.run([](EntityRegistry& r) {
+    std::vector<Entity> ends{r.create("a"), r.create("b"), r.create("x")}, all;
+    for (int i = 0; i < 1000; ++i) all.push_back(r.create_under({}, ""));
+    return std::pair(ends, all);
+  });
+  Client client = world.client();
+  const auto batch = [&](bool into_moving) {
+    BatchBuilder builder;
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      builder.append(leaves[i], Reparent{.parent = pair[2]});
+      if (into_moving) builder.append(pair[2], Reparent{.parent = pair[i % 2]});
+    }
+    return client.push_batch(builder.bytes());
+  };
+  CHECK(refused(batch(true)).reason == "edit_steps_max");
+  CHECK(batch(false).has_value());
+}
+
+TEST_CASE("spawns are counted in entities and bytes, for all their trees", "[abuse]") {
+  LiveWorldOptions options;
+  options.limits.edit_steps_max = 10'000;
+  LiveWorld world(options);
+  world.run([](EntityRegistry& r) {
+    TemplateTree squad("squad");
+    for (int i = 0; i < 49; ++i) squad.set("unit" + std::to_string(i), arena::Health{});
+    r.define(squad);
+    return 0;
+  });
+  Client client = world.client();
+  const auto ids = granted(client, 5000);
+  const auto spawn = [&](std::size_t trees) {
+    BatchBuilder builder;
+    builder.append_shared(std::span(ids).first(trees * 50), Spawn{.what = text_of("squad")});
+    return client.push_batch(builder.bytes());
+  };
+  CHECK(refused(spawn(100)).reason == "edit_steps_max");
+  CHECK(client.info()->entities == 0);
+  CHECK(spawn(20).has_value());
+  CHECK(client.info()->entities == 1000);
+}
+
+TEST_CASE("no edit makes the hierarchy deeper than is stated", "[abuse]") {
+  LiveWorldOptions options;
+  options.limits.depth_max = 20;
+  LiveWorld world(options);
+  const auto line = world.run([](EntityRegistry& r) {
+    std::vector<Entity> made;
+    for (int i = 0; i <= 20; ++i) made.push_back(r.create_under(i ? made.back() : Entity{}, ""));
+    TemplateTree deep("deep");
+    deep.set("a/b/c", arena::Health{});
+    r.define(deep);
+    return made;
+  });
+  Client client = world.client();
+  CHECK(client.create(line[19], "fits").has_value());
+  const auto too_deep = client.create(line[20], "deep");
+  REQUIRE_FALSE(too_deep.has_value());
+  CHECK(too_deep.error().fault.reason == "depth_max");
+  CHECK(too_deep.error().text.ends_with("would be 21 levels below its root; 20 are allowed"));
+
+  const auto ids = granted(client, 30);
+  BatchBuilder chain;
+  for (std::size_t i = 0; i < 22; ++i) chain.append(ids[i], Create{.parent = i ? ids[i - 1] : Entity{}});
+  CHECK(refused(client.push_batch(chain.bytes())).reason == "depth_max");
+  CHECK(client.info()->entities == 22);
+
+  const auto top = client.create({}, "top");
+  const auto below = client.create(*top, "below");
+  REQUIRE(below.has_value());
+  CHECK(refused(client.reparent(*top, line[19])).reason == "depth_max");
+  CHECK(client.reparent(*below, line[19]).has_value());
+  const auto spawn = [&](Entity parent) {
+    BatchBuilder builder;
+    builder.append_shared(std::span(ids).first(4), Spawn{.what = text_of("deep"), .parent = parent});
+    return client.push_batch(builder.bytes());
+  };
+  CHECK(refused(spawn(line[17])).reason == "depth_max");
+  CHECK(spawn(line[16]).has_value());
+}
+
+TEST_CASE("a session creates with its own ids only", "[abuse]") {
+  LiveWorld world;
+  world.run([](EntityRegistry& r) {
+    TemplateTree one("one");
+    r.define(one);
+    return 0;
+  });
+  Client owner = world.client(), thief = world.client();
+  const auto ids = granted(owner, 10);
+  const auto own = granted(thief, 2);
+  const auto create = [&](Client& by, Entity e) {
+    BatchBuilder builder;
+    builder.append(e, Create{});
+    return by.push_batch(builder.bytes());
+  };
+  CHECK(refused(create(thief, ids[0])).reason == "id_not_granted");
+  BatchBuilder spawn;
+  const Entity wanted[] = {ids[1]};
+  spawn.append_shared(wanted, Spawn{.what = text_of("one")});
+  CHECK(refused(thief.push_batch(spawn.bytes())).reason == "id_not_granted");
+  BatchBuilder several;
+  several.append(own[0], Create{});
+  several.append(ids[2], Create{});
+  CHECK(refused(thief.push_batch(several.bytes())).entity == ids[2]);
+  CHECK(thief.info()->entities == 0);
+  CHECK(create(owner, ids[0]).has_value());
+  CHECK(create(thief, own[0]).has_value());
+  // What the world hands out itself cannot be guessed either.
+  const Entity next =
+      world.run([](EntityRegistry& r) { return Entity{static_cast<std::uint32_t>(r.storage().ids().indices()), 1}; });
+  CHECK(refused(create(thief, next)).reason == "id_not_granted");
+}
+
+TEST_CASE("names and texts of a session have a stated length and number", "[abuse]") {
+  LiveWorldOptions options;
+  options.limits.texts_max = 5;
+  LiveWorld world(options);
+  Client client = world.client();
+  const auto name = client.create({}, std::string(256, 'n'));
+  REQUIRE_FALSE(name.has_value());
+  CHECK(name.error().fault.reason == "name_bytes_max");
+  CHECK(client.create({}, std::string(255, 'n')).has_value());
+  const auto text = client.intern(std::string((1u << 16) + 1, 't'));
+  REQUIRE_FALSE(text.has_value());
+  CHECK(text.error().fault.reason == "text_bytes_max");
+  for (int i = 0; i < 3; ++i) CHECK(client.intern("text " + std::to_string(i)).has_value());
+  const auto more = client.intern("one too many");
+  REQUIRE_FALSE(more.has_value());
+  CHECK(more.error().fault.reason == "texts_max");
+  CHECK(more.error().text.find("5 are allowed") != std::string::npos);
+  Client other = world.client();
+  CHECK(other.intern("text 1").has_value());  // known: it costs nothing
+  CHECK(other.intern("of another session").has_value());
+}
+
+TEST_CASE("the world holds a stated number of texts of sessions", "[abuse]") {
+  LiveWorldOptions options;
+  LiveWorld world(options);
+  const std::size_t there = world.run([](EntityRegistry& r) { return r.text_count(); });
+  LiveWorldOptions small;
+  small.limits.world_texts_max = static_cast<std::uint32_t>(there + 3);
+  LiveWorld bounded(small);
+  Client client = bounded.client();
+  for (int i = 0; i < 3; ++i) CHECK(client.intern("text " + std::to_string(i)).has_value());
+  const auto more = client.intern("one too many");
+  REQUIRE_FALSE(more.has_value());
+  CHECK(more.error().fault.reason == "world_texts_max");
+}
+
+TEST_CASE("a session has a stated number of timers waiting", "[abuse]") {
+  LiveWorldOptions options;
+  options.limits.timers_max = 3;
+  LiveWorld world(options);
+  const Entity orc = world.run([](EntityRegistry& r) { return r.create("orc", arena::Health{}); });
+  Client client = world.client();
+  const auto set = [&](std::uint64_t due_ns) {
+    BatchBuilder inner, timed;
+    inner.append(orc, arena::Damage{.amount = 1});
+    timed.append_timed(due_ns, 0, inner.front());
+    return client.push_batch(timed.bytes());
+  };
+  for (std::uint64_t i = 0; i < 3; ++i) REQUIRE(set(1000 + i).has_value());
+  const session::Fault fault = refused(set(5));
+  CHECK(fault.reason == "timers_max");
+  CHECK(fault.text == "this session has 3 timers waiting; 3 are allowed");
+  world.run([](EntityRegistry& r) { return r.advance(1001), 0; });
+  CHECK(set(3000).has_value());
+  CHECK(set(3000).has_value());
+  CHECK_FALSE(set(3000).has_value());
+}
+
+TEST_CASE("what a session sent before it closed is applied, however much it is", "[abuse]") {
+  LiveWorldOptions options;
+  options.limits.intake_steps = 50;
+  LiveWorld world(options);
+  const Entity orc = world.run([](EntityRegistry& r) { return r.create("orc", arena::Health{.value = 1000}); });
+  {
+    RawClient client(world.address());
+    client.hello();
+    for (std::uint64_t i = 0; i < 500; ++i) {
+      BatchBuilder builder;
+      builder.append(orc, arena::Damage{.amount = 1});
+      client.send_frame(builder.bytes(), 0);
+    }
+    client.end();
+    while (client.receive()) {
+    }
+  }
+  for (int i = 0; i < 500 && world.client().info()->sessions > 1; ++i) std::this_thread::sleep_for(10ms);
+  CHECK(world.run([&](EntityRegistry& r) { return r.get<arena::Health>(orc).value; }) == 500);
+}
+
+TEST_CASE("who sends little waits for one edit of somebody else, not for all of them", "[abuse]") {
+  LiveWorld world;
+  const auto many = world.run([](EntityRegistry& r) { return r.create_many(40'000, arena::Health{.value = 1000}); });
+  const Entity orc = world.run([](EntityRegistry& r) { return r.create("orc", arena::Health{.value = 1000}); });
+  Client greedy = world.client(), honest = world.client();
+  BatchBuilder large(16u << 20);
+  large.append_shared(many, arena::Damage{.amount = 0});
+  world.hold(true);
+  std::vector<std::uint64_t> sent;
+  for (int i = 0; i < 60; ++i) sent.push_back(greedy.post_batch(large.bytes()).value());
+  BatchBuilder small;
+  small.append(orc, arena::Damage{.amount = 1});
+  std::this_thread::sleep_for(100ms);
+  const auto request = honest.post_batch(small.bytes()).value();
+  std::this_thread::sleep_for(50ms);
+  world.hold(false);
+  const auto ack = honest.wait_ack(request);
+  REQUIRE(ack.has_value());
+  std::uint64_t before = 0;
+  for (const std::uint64_t each : sent) before += greedy.wait_ack(each)->sequence < ack->sequence ? 1 : 0;
+  CHECK(before <= 2);
+}
