@@ -10,18 +10,21 @@ namespace muster {
 
 template <ComponentType C>
 const C* EntityRegistry::find(Entity e) const noexcept {
+  static_assert(!is_tag<C>, "a tag has no value to find: ask has<T>(e)");
   check_reading();
   return reinterpret_cast<const C*>(component_of(storage(), e, TypeTraits<C>::id));
 }
 template <ComponentType C>
 const C& EntityRegistry::get(Entity e) const noexcept {
+  static_assert(!is_tag<C>, "a tag has no value to get: ask has<T>(e)");
   const C* found = find<C>(e);
   require(found, "EntityRegistry::get: the entity is dead or lacks the component");
   return *found;
 }
 template <ComponentType C>
 bool EntityRegistry::has(Entity e) const noexcept {
-  return find<C>(e) != nullptr;
+  check_reading();
+  return component_of(storage(), e, TypeTraits<C>::id) != nullptr;
 }
 inline const std::byte* EntityRegistry::find(Entity e, TypeId component) const noexcept {
   check_reading();
@@ -30,6 +33,8 @@ inline const std::byte* EntityRegistry::find(Entity e, TypeId component) const n
 
 template <class... Cs, class F>
 void EntityRegistry::each(F&& f) const {
+  static_assert((!is_tag<std::remove_const_t<Cs>> && ...),
+                "a tag has no value to be given: leave it out and ask has<T>(e)");
   check_reading();
   const Storage& s = storage();
   for (std::uint32_t depth = 0; depth < s.depths(); ++depth)

@@ -56,7 +56,7 @@ bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk&
         values[i] = elsewhere(context, term, chunk, row, other);
         present =
             term.presence == Presence::optional || (values[i] != nullptr) == (term.presence == Presence::required);
-        if (!term.value) values[i] = nullptr;
+        if (!term.value || context.storage.component(term.type)->size == 0) values[i] = nullptr;
       }
     }
     if (present)

@@ -16,7 +16,7 @@ namespace muster {
 struct DynamicCall {
   Entity self;                         ///< nil where the handler asks for nothing and the message is a pass
   std::span<const std::byte> message;  ///< the POD or the FlatBuffer; empty where it follows a change
-  std::span<std::byte* const> values;  ///< per term, in order; null where optional and absent, or without value
+  std::span<std::byte* const> values;  ///< per term, in order; null where absent, without value, or of a tag
   Outbox& outbox;
   Spawner& spawner;
 };

@@ -99,7 +99,9 @@ struct HandlerOptions {
   std::vector<std::string> before =
       {};  ///< names of handlers of the same message that run later; unknown names are ignored
   std::vector<std::string> after = {};
-  std::function<bool(const Archetype&)> filter = {};  ///< asked once per archetype that matches
+  /// Asked once per archetype that matches. What it throws in subscribe() is thrown there, and nothing is subscribed; when an
+  /// archetype comes later it stops the program, as what a handler throws does.
+  std::function<bool(const Archetype&)> filter = {};
   /// Called before a pass on the thread that pushed it, after the handlers that this one has to wait for; false skips
   /// the pass.
   std::function<bool()> on_begin = {};

@@ -61,28 +61,39 @@ MessageRoute& HandlerTable::add_message(const TypeDescriptor& type) {
   return *routes_.back();
 }
 
-Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std::unique_ptr<Archetype>> archetypes) {
+Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std::unique_ptr<Archetype>> archetypes,
+                           bool filter_stops) {
   MessageRoute* route = this->route(handler->message);
   require(route, "HandlerTable::add: the message type was not added");
   if (!handler->name.empty())
     for (const Handler* other : route->order)
       if (other->name == handler->name)
         throw SetupError("message " + route->type->name + " has a handler named \"" + handler->name + "\" already");
+  for (const Term& term : handler->terms)
+    if (term.type == TypeTraits<Name>::id && term.access == Access::write)
+      throw SetupError("handler \"" + handler->name +
+                       "\" writes muster.Name, which siblings and saved state depend on; names are changed by Rename");
   const bool fresh = handler->ordinal == 0;
   if (fresh) {
     handler->ordinal = next_ordinal_;
     handler->part = part_;
   }
   handler->enabled = !std::ranges::binary_search(disabled_, text_of(handler->name));
+  // First, because a filter may throw.
+  handler->bound.resize(archetypes.size(), nullptr);
+  for (const auto& archetype : archetypes) {
+    if (!archetype) continue;
+    if (filter_stops)
+      bind_or_stop(*handler, *archetype);
+    else
+      handler->bind(*archetype);
+  }
   std::vector<Handler*> order = route->order;
   order.push_back(handler.get());
   order = ordered(std::move(order));
   if (fresh) ++next_ordinal_;
   handlers_.push_back(std::move(handler));
   Handler& added = *handlers_.back();
-  added.bound.resize(archetypes.size(), nullptr);
-  for (const auto& archetype : archetypes)
-    if (archetype) added.bind(*archetype);
   refresh(*route, std::move(order));
   return added;
 }
@@ -130,7 +141,7 @@ bool HandlerTable::begin(std::uint64_t ordinal, std::span<const std::unique_ptr<
   if (at == kept_.end()) return false;
   std::unique_ptr<Handler> handler = std::move(*at);
   kept_.erase(at);
-  add(std::move(handler), archetypes);
+  add(std::move(handler), archetypes, true);
   return true;
 }
 
@@ -219,9 +230,23 @@ void HandlerTable::observe_calls(bool on) {
   for (const auto& route : routes_) find_calls(*route);
 }
 
+void HandlerTable::bind_or_stop(Handler& handler, Archetype& archetype) const noexcept {
+  const auto stop = [&](std::string_view what) {
+    fatal("handler \"" + handler.name + "\" of " + route(handler.message)->type->name +
+          ": its filter threw when it was shown an archetype: " + std::string(what));
+  };
+  try {
+    handler.bind(archetype);
+  } catch (const std::exception& error) {
+    stop(error.what());
+  } catch (...) {
+    stop("something unknown");
+  }
+}
+
 void HandlerTable::bind(Archetype& archetype) {
   archetypes_ = std::max<std::size_t>(archetypes_, archetype.number + 1);
-  for (const auto& handler : handlers_) handler->bind(archetype);
+  for (const auto& handler : handlers_) bind_or_stop(*handler, archetype);
   for (const auto& route : routes_) {
     route->calls.resize(archetypes_);
     route->calls[archetype.number] = call_site(*route, archetype.number);

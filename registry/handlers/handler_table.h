@@ -64,11 +64,13 @@ class HandlerTable {
   MessageRoute& add_message(const TypeDescriptor& type);
 
   /// Throws SetupError, and changes nothing, for a name that the message has already or an order that contradicts
-  /// itself.
-  Handler& add(std::unique_ptr<Handler> handler, std::span<const std::unique_ptr<Archetype>> archetypes);
+  /// itself; likewise whatever the handler's filter throws, unless `filter_stops` the program then.
+  Handler& add(std::unique_ptr<Handler> handler, std::span<const std::unique_ptr<Archetype>> archetypes,
+               bool filter_stops = false);
   /// Keeps a handler until begin(): its subscription was asked for inside a handler. Gives it its ordinal.
   Handler& keep(std::unique_ptr<Handler> handler);
-  /// Adds a handler that was kept; false where it has ended meanwhile. Throws as add() does.
+  /// Adds a handler that was kept; false where it has ended meanwhile. Throws as add() does, but what its filter throws
+  /// stops the program, naming the handler.
   bool begin(std::uint64_t ordinal, std::span<const std::unique_ptr<Archetype>> archetypes);
   /// Announces that end(ordinal) will come as a message. An end that was not announced, as of another process's handler
   /// in saved state, is ignored.
@@ -80,7 +82,8 @@ class HandlerTable {
   void enable(Text name, bool enabled);
   /// The names of handlers that are off, ascending by hash.
   const std::vector<Text>& disabled() const noexcept { return disabled_; }
-  /// To be called with every new archetype: binds the handlers to its columns.
+  /// To be called with every new archetype: binds the handlers to its columns. What a filter throws stops the program,
+  /// naming the handler: the archetype is there, and no caller could put right whom it calls.
   void bind(Archetype& archetype);
   /// To be called with an archetype whose slots were given out anew.
   void bind_again(Archetype& archetype);
@@ -112,6 +115,8 @@ class HandlerTable {
   Handler* find(std::string_view name) noexcept;
 
  private:
+  /// Shows it an archetype; what its filter throws stops the program.
+  void bind_or_stop(Handler& handler, Archetype& archetype) const noexcept;
   void refresh(MessageRoute& route, std::vector<Handler*> order);
   CallSite call_site(MessageRoute& route, std::size_t archetype) const;
   /// Whether a call site calls this handler itself, because nothing has to be done around the call.

@@ -6,6 +6,17 @@
 
 namespace muster {
 
+/// Whether T is a component without data. A runtime component is none to C++.
+template <class T>
+constexpr bool tag_of() {
+  if constexpr (requires { TypeTraits<T>::tag; })
+    return TypeTraits<T>::tag;
+  else
+    return false;
+}
+template <class T>
+inline constexpr bool is_tag = tag_of<T>();
+
 /// Runs only on entities that have T; nothing is read.
 template <ComponentType T>
 struct With {};
@@ -74,7 +85,11 @@ class Lookup {
   explicit Lookup(const Storage& storage) noexcept : storage_(&storage) {}
   /// Null where the entity is not alive or lacks T.
   T* find(Entity e) const noexcept {
+    static_assert(!is_tag<std::remove_const_t<T>>, "a tag has no value: ask has(e) of the Lookup<const T>");
     return reinterpret_cast<T*>(component_of(*storage_, e, TypeTraits<std::remove_const_t<T>>::id));
+  }
+  bool has(Entity e) const noexcept {
+    return component_of(*storage_, e, TypeTraits<std::remove_const_t<T>>::id) != nullptr;
   }
   bool alive(Entity e) const noexcept { return is_alive(*storage_, e); }
 

@@ -27,21 +27,15 @@ struct Parameter {
       "Outbox& or Spawner&");
 };
 
-/// Whether every row that has the type has a value of it: T is no tag, and no type that may turn into one.
+/// Whether every row that has the type has a value of it: tags are refused, and a runtime component may turn into one.
 template <class T>
-constexpr bool in_a_column() {
-  if constexpr (requires { TypeTraits<T>::tag; })
-    return !TypeTraits<T>::tag;
-  else
-    return false;
-}
-template <class T>
-inline constexpr bool always_in_a_column = in_a_column<T>();
+inline constexpr bool always_in_a_column = requires { TypeTraits<T>::tag; };
 
 /// Parameters with `column` true take the next entry of the handler's column list.
 template <class T, Presence presence_>
 struct ColumnParameter {
   using Value = std::remove_const_t<T>;
+  static_assert(!is_tag<Value>, "a tag has no value to take: ask With<T> or Without<T>");
   static constexpr bool column = true, entity = true, span = false, pushes = false, spawns = false, has_term = true;
   static constexpr bool plain = true;
   static constexpr bool writes = !std::is_const_v<T>;
@@ -194,6 +188,9 @@ struct ElsewhereBase {
 template <class Wrapper, class T, Source source_, class Anchor = void>
 struct ElsewhereParameter : NoTerm {
   using Value = std::remove_cv_t<std::remove_pointer_t<T>>;
+  static_assert(
+      !is_tag<Value>,
+      "a tag has no value to read from elsewhere: ask With<T>, WithoutParent<T>, or has(e) of a Lookup<const T>");
   static constexpr bool entity = true, has_term = true;
   static constexpr bool optional = std::is_pointer_v<T>;
   static Term term() noexcept {

@@ -132,3 +132,28 @@ TEST_CASE("one type taken twice, once for writing, is refused at run time as it 
                          [](const DynamicCall&) {}),
       SetupError);
 }
+
+TEST_CASE("a tag is asked for by run-time ids wherever it may be, and its value is null") {
+  EntityRegistry registry;
+  add_types(registry);
+  int calls = 0;
+  std::vector<Subscription> all;
+  for (const Source source :
+       {Source::self, Source::parent, Source::self_or_parent, Source::up_to, Source::parent_with, Source::other}) {
+    all.push_back(registry.subscribe(
+        "script" + std::to_string(static_cast<int>(source)),
+        DynamicShape{.message = damage_type, .terms = {{.type = frozen_type, .source = source, .anchor = health_type}}},
+        [&](const DynamicCall& call) {
+          ++calls;
+          REQUIRE(call.values.size() == 1);
+          CHECK(call.values[0] == nullptr);
+        }));
+  }
+  const Entity parent = registry.create(game::Frozen{}, game::Health{});
+  const Entity child = registry.create_under(parent, "", game::Frozen{});
+  registry.push(child, game::Damage{.from = parent});
+  CHECK(calls == 6);
+  const Entity bare = registry.create();
+  registry.push(bare, game::Damage{.from = bare});
+  CHECK(calls == 6);
+}

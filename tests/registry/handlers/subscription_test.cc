@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "registry/entity_registry.h"
+#include "registry/handlers/dynamic_handler.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -124,4 +125,21 @@ TEST_CASE("handlers know archetypes that come later, and those that were there")
   CHECK(registry.push(after, game::Heal{}).handled == 1);
   registry.remove<game::Health>(after);
   CHECK(registry.push(after, game::Heal{}).unhandled == 1);
+}
+
+TEST_CASE(
+    "a handler that writes names is refused: a world in which one was no text, or a sibling's, would never open") {
+  EntityRegistry registry;
+  CHECK_THROWS_WITH(
+      (void)registry.subscribe("scribbler", [](const game::Damage&, Name&) {}),
+      "handler \"scribbler\" writes muster.Name, which siblings and saved state depend on; names are changed "
+      "by Rename");
+  CHECK_THROWS_AS(
+      (void)registry.subscribe("script",
+                               DynamicShape{.message = TypeTraits<game::Damage>::id,
+                                            .terms = {{.type = TypeTraits<Name>::id, .access = Access::write}}},
+                               [](const DynamicCall&) {}),
+      SetupError);
+  const auto reads = registry.subscribe("reader", [](const game::Damage&, const Name&) {});
+  CHECK(registry.handlers().handlers().size() == 1);
 }

@@ -1,0 +1,13 @@
+// expect: a tag has no value to take: ask With<T> or Without<T>
+// A pointer to a tag would be null on an entity that has it.
+#include "registry/entity_registry.h"
+#include "tests/registry/game.h"
+
+muster::Subscription filter(muster::EntityRegistry& registry) {
+  return registry.subscribe("", [](const game::Damage&, muster::With<game::Frozen>) {});
+}
+#ifdef VIOLATION
+muster::Subscription value(muster::EntityRegistry& registry) {
+  return registry.subscribe("", [](const game::Damage&, const game::Frozen*) {});
+}
+#endif

@@ -1,0 +1,8 @@
+// expect: a tag has no value to get: ask has<T>\(e\)
+#include "registry/entity_registry.h"
+#include "tests/registry/game.h"
+
+bool asks(const muster::EntityRegistry& registry, muster::Entity e) { return registry.has<game::Frozen>(e); }
+#ifdef VIOLATION
+const void* reads(const muster::EntityRegistry& registry, muster::Entity e) { return &registry.get<game::Frozen>(e); }
+#endif
