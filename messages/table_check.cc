@@ -17,8 +17,9 @@ namespace {
 
 class TableCheck {
  public:
-  TableCheck(std::span<const std::byte> bytes, const TypeTable& types, const VerifierLimits& limits)
-      : bytes_(bytes), types_(types), limits_(limits), work_left_(1024 + 4 * bytes.size()) {}
+  TableCheck(std::span<const std::byte> bytes, const TypeTable& types, const VerifierLimits& limits,
+             const Mending& mending)
+      : bytes_(bytes), types_(types), limits_(limits), mending_(mending), work_left_(1024 + 4 * bytes.size()) {}
 
   std::optional<BatchFault> run(const TypeDescriptor& type) {
     name_ = &type.name;
@@ -131,20 +132,26 @@ class TableCheck {
         const auto inner = forward(at);
         return inner && this->table(*inner, *type, depth + 1);
       }
-      default: return value(at, field.kind, field.enumeration, type);
+      default: return value(at, field.kind, field, type);
     }
   }
 
-  /// A scalar or struct, known to be inside and aligned.
-  bool value(std::size_t at, FieldKind kind, const EnumDescriptor* enumeration, const TypeDescriptor* type) {
+  /// A scalar or struct, known to be inside and aligned: the field, or an element of it.
+  bool value(std::size_t at, FieldKind kind, const FieldDescriptor& field, const TypeDescriptor* type) {
+    const EnumDescriptor* const enumeration = field.enumeration;
     if (kind == FieldKind::structure) {
       auto good = verify_value(bytes_.subspan(at, type->size), *type, types_);
       if (good) return true;
+      if (mending_.mended) {
+        mend_value({mending_.at(bytes_, at), type->size}, *type, types_, *mending_.mended);
+        return true;
+      }
       if (!good.error().field.empty()) path_ += "." + good.error().field;
       return fail(at + good.error().offset, std::move(good.error().text), good.error().fault);
     }
     if (kind == FieldKind::boolean && bytes_[at] > std::byte{1})
-      return fail(at, "is " + std::to_string(std::to_integer<unsigned>(bytes_[at])) + ", a bool is 0 or 1",
+      return mend(at, kind, std::to_integer<unsigned>(bytes_[at]), 1) ||
+             fail(at, "is " + std::to_string(std::to_integer<unsigned>(bytes_[at])) + ", a bool is 0 or 1",
                   Fault::bad_bool);
     if (enumeration != nullptr) {
       const std::int64_t found = integer(at, kind);
@@ -154,9 +161,28 @@ class TableCheck {
         mask |= known.value;
       }
       if (!enumeration->bit_flags || (found & ~mask) != 0)
-        return fail(at, "is " + std::to_string(found) + ", which is no value of " + enumeration->name, Fault::bad_enum);
+        return mend(at, kind, found, enumeration->bit_flags ? found & mask : default_of(field)) ||
+               fail(at, "is " + std::to_string(found) + ", which is no value of " + enumeration->name, Fault::bad_enum);
     }
     return true;
+  }
+
+  /// Puts another integer in place of what was found; false where nothing may be mended.
+  bool mend(std::size_t at, FieldKind kind, std::int64_t found, std::int64_t put) {
+    if (!mending_.mended) return false;
+    std::memcpy(mending_.at(bytes_, at), &put, scalar_bytes(kind));
+    mending_.mended->add({static_cast<std::uint32_t>(at), *name_, path_, std::to_string(found), std::to_string(put)});
+    return true;
+  }
+  /// Of an enum's field: the value that its default names, or else 0 where that is one, or else the first.
+  static std::int64_t default_of(const FieldDescriptor& field) {
+    const std::vector<EnumValue>& values = field.enumeration->values;
+    const auto known = [&](auto&& is) { return std::ranges::find_if(values, is); };
+    auto at = known([&](const EnumValue& value) {
+      return value.name == field.default_text || std::to_string(value.value) == field.default_text;
+    });
+    if (at == values.end()) at = known([](const EnumValue& value) { return value.value == 0; });
+    return at != values.end() ? at->value : values.empty() ? 0 : values.front().value;
   }
 
   std::int64_t integer(std::size_t at, FieldKind kind) const noexcept {
@@ -208,7 +234,7 @@ class TableCheck {
       } else if (field.element == FieldKind::table) {
         const auto inner = forward(element);
         if (!inner || !table(*inner, *type, depth + 1)) return false;
-      } else if (!value(element, field.element, field.enumeration, type)) {
+      } else if (!value(element, field.element, field, type)) {
         return false;
       }
       path_.resize(path_before);
@@ -219,6 +245,7 @@ class TableCheck {
   std::span<const std::byte> bytes_;
   const TypeTable& types_;
   const VerifierLimits& limits_;
+  const Mending mending_;
   std::size_t work_left_;
   std::uint32_t tables_ = 0;
   const std::string* name_ = nullptr;
@@ -229,8 +256,8 @@ class TableCheck {
 }  // namespace
 
 std::optional<BatchFault> check_table(std::span<const std::byte> table, const TypeDescriptor& type,
-                                      const TypeTable& types, const VerifierLimits& limits) {
-  return TableCheck(table, types, limits).run(type);
+                                      const TypeTable& types, const VerifierLimits& limits, const Mending& mending) {
+  return TableCheck(table, types, limits, mending).run(type);
 }
 
 }  // namespace muster

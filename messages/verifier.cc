@@ -90,6 +90,50 @@ std::unexpected<BatchFault> broken(const ValueRule& rule, const std::byte* value
   }
 }
 
+std::string integer_text(std::int64_t value, bool is_signed) {
+  return is_signed ? std::to_string(value) : number(static_cast<std::uint64_t>(value));
+}
+
+/// What an enum's field gets in place of `found`: its default, unless that is no value either.
+std::int64_t good_value(const ValueRule& rule, std::int64_t found, std::int64_t wanted) noexcept {
+  if (rule.kind == ValueRule::Kind::flags)
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(found) & rule.mask);
+  return is_value_of(rule, wanted) || rule.enumeration->values.empty() ? wanted
+                                                                       : rule.enumeration->values.front().value;
+}
+
+/// Makes `value`, at `offset` in the batch, obey the rule.
+void mend(const ValueRule& rule, std::byte* value, std::size_t offset, const TypeDescriptor& type, Mended& mended) {
+  std::byte* const at = value + rule.offset;
+  const auto told = [&](std::size_t byte, std::string field, std::string found, std::string put) {
+    mended.add({static_cast<std::uint32_t>(offset + rule.offset + byte), type.name, std::move(field), std::move(found),
+                std::move(put)});
+  };
+  if (rule.kind == ValueRule::Kind::zero) {
+    if (all_zero(at, rule.count)) return;
+    const std::size_t byte = first_nonzero(at);
+    told(byte, rule.path, number(std::to_integer<unsigned>(at[byte])), "0");
+    std::memset(at, 0, rule.count);
+    return;
+  }
+  for (std::uint32_t i = 0; i < rule.count; ++i) {
+    const auto path = [&] { return rule.count > 1 ? rule.path + "[" + number(i) + "]" : rule.path; };
+    if (rule.kind == ValueRule::Kind::boolean) {
+      if (at[i] <= std::byte{1}) continue;
+      told(i, path(), number(std::to_integer<unsigned>(at[i])), "1");
+      at[i] = std::byte{1};
+      continue;
+    }
+    const std::size_t byte = std::size_t{i} * rule.size;
+    const std::int64_t found = read_integer(at + byte, rule.size, rule.is_signed);
+    if (is_value_of(rule, found)) continue;
+    const std::int64_t put = good_value(
+        rule, found, read_integer(type.default_bytes.data() + rule.offset + byte, rule.size, rule.is_signed));
+    told(byte, path(), integer_text(found, rule.is_signed), integer_text(put, rule.is_signed));
+    std::memcpy(at + byte, &put, rule.size);
+  }
+}
+
 /// A struct inside a payload.
 struct Part {
   const TypeDescriptor* type;
@@ -100,8 +144,9 @@ struct Part {
 /// Judges one batch. Nothing is read before it is known to lie inside `bytes_`.
 class Judge {
  public:
-  Judge(std::span<const std::byte> bytes, std::size_t base, const TypeTable& types, const VerifierLimits& limits)
-      : bytes_(bytes), base_(base), types_(types), limits_(limits) {}
+  Judge(std::span<const std::byte> bytes, std::size_t base, const TypeTable& types, const VerifierLimits& limits,
+        Mending mending = {})
+      : bytes_(bytes), base_(base), types_(types), limits_(limits), mending_(mending) {}
 
   Result run(bool inside_timed) {
     if (Result result = header(inside_timed); !result) return result;
@@ -286,8 +331,10 @@ class Judge {
         return zero(at + from, at + to, "the padding between two components");
     for (const Part& part : parts_)
       for (const ValueRule& rule : part.rules)
-        if (const std::byte* value = bytes_.data() + at + part.offset; !obeys(rule, value)) [[unlikely]]
-          return broken(rule, value, base_ + at + part.offset, *part.type);
+        if (const std::byte* value = bytes_.data() + at + part.offset; !obeys(rule, value)) [[unlikely]] {
+          if (!mending_.mended) return broken(rule, value, base_ + at + part.offset, *part.type);
+          mend(rule, mending_.at(bytes_, at + part.offset), base_ + at + part.offset, *part.type, *mending_.mended);
+        }
     return {};
   }
 
@@ -343,7 +390,7 @@ class Judge {
         return bad(Fault::truncated, at + 8,
                    "table " + number(i) + " says " + number(length) + " bytes, " + number(bytes_.size() - data) +
                        " are left in the batch");
-      if (auto problem = check_table(bytes_.subspan(data, length), *type_, types_, limits_))
+      if (auto problem = check_table(bytes_.subspan(data, length), *type_, types_, limits_, mending_))
         return bad(problem->fault, data + problem->offset, std::move(problem->text), std::move(problem->field));
       at = data + ((std::size_t{length} + 15) & ~std::size_t{15});
       if (Result result = zero(data + length, at, "the padding behind a table"); !result) return result;
@@ -361,7 +408,7 @@ class Judge {
       return bad(Fault::truncated, bytes_.size(),
                  "a timed batch has at least 80 bytes, this one has " + number(bytes_.size()));
     if (Result result = zero(40, 48, "the word behind the timer's id"); !result) return result;
-    Judge inner(bytes_.subspan(inner_at), base_ + inner_at, types_, limits_);
+    Judge inner(bytes_.subspan(inner_at), base_ + inner_at, types_, limits_, mending_);
     if (Result result = inner.run(true); !result) return result;
     if (inner.h_.type != h_.type)
       return bad(Fault::wrong_role, 4, "a timed batch of " + type_->name + " holds one of " + inner.type_->name);
@@ -378,6 +425,7 @@ class Judge {
   std::size_t base_;
   const TypeTable& types_;
   const VerifierLimits& limits_;
+  const Mending mending_;
   BatchHeader h_;
   const TypeDescriptor* type_ = nullptr;
   std::vector<Part> parts_;
@@ -424,6 +472,21 @@ std::expected<void, BatchFault> verify_value(std::span<const std::byte> value, c
   for (const ValueRule& rule : types.rules(type))
     if (!obeys(rule, value.data())) return broken(rule, value.data(), 0, type);
   return {};
+}
+
+void mend_value(std::span<std::byte> value, const TypeDescriptor& type, const TypeTable& types, Mended& mended) {
+  for (const ValueRule& rule : types.rules(type))
+    if (!obeys(rule, value.data())) mend(rule, value.data(), 0, type, mended);
+}
+
+std::expected<BatchView, BatchFault> mend_batch(std::span<std::byte> bytes, const TypeTable& types,
+                                                const VerifierLimits& limits, Mended& mended) {
+  const std::uint64_t before = mended.count;
+  if (Result result = Judge(bytes, 0, types, limits, {bytes.data(), bytes.data(), &mended}).run(false); !result)
+    return std::unexpected(std::move(result.error()));
+  // Parts of a table may be shared: what was written over one is judged as others read it.
+  if (mended.count != before) return verify_batch(bytes, types, limits);
+  return BatchView(bytes);
 }
 
 }  // namespace muster

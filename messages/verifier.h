@@ -6,6 +6,8 @@
 #include <expected>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "messages/batch.h"
 #include "messages/type_table.h"
@@ -60,5 +62,33 @@ struct VerifierLimits {
 /// Checks one struct value (bools, enums, padding); null if good.
 [[nodiscard]] std::expected<void, BatchFault> verify_value(std::span<const std::byte> value, const TypeDescriptor& type,
                                                            const TypeTable& types);
+
+// --- for bytes that this program's own code made, which nobody judged ---
+
+/// A value that its field cannot have, and what stands in its place now.
+struct MendedValue {
+  std::uint32_t offset = 0;  ///< of the field in the value or the batch, in bytes
+  std::string type;          ///< full name of the struct or table
+  std::string field;         ///< "team", "slots[2]"; of padding: of the field before it
+  std::string found, put;    ///< in figures
+};
+/// Receives what was mended: all of it is counted, the first `listed_max` are told one by one.
+struct Mended {
+  std::size_t listed_max = 64;
+  std::uint64_t count = 0;
+  std::vector<MendedValue> listed = {};
+  void add(MendedValue value) {
+    ++count;
+    if (listed.size() < listed_max) listed.push_back(std::move(value));
+  }
+};
+
+/// Makes one struct value obey its rules: a bool that is not 0 becomes 1, an enum's unknown value the field's default (of bit_flags
+/// only the unknown bits go), padding 0. A good value stays as it is. `value` has the type's size.
+void mend_value(std::span<std::byte> value, const TypeDescriptor& type, const TypeTable& types, Mended& mended);
+/// verify_batch() for such bytes: what mend_value() mends is mended in payloads, row sets and tables, and no fault; in a table an
+/// enum without a known default gets its first value. On a fault elsewhere some values may be mended already.
+[[nodiscard]] std::expected<BatchView, BatchFault> mend_batch(std::span<std::byte> bytes, const TypeTable& types,
+                                                              const VerifierLimits& limits, Mended& mended);
 
 }  // namespace muster

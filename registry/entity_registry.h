@@ -48,6 +48,7 @@ class Trace;            // registry/observe/trace.h
 class StateSink;        // registry/state/state.h
 class StateSource;      //
 struct StateError;      //
+struct LoadReport;      //
 class TemplateTree;     // registry/templates/template_tree.h
 class Timers;           // registry/apply/timers.h
 
@@ -62,7 +63,7 @@ class EntityRegistry {
 
   /// One array read; false of nil, stale and never issued ids.
   bool alive(Entity e) const noexcept { return storage().alive(e); }
-  /// Null where the entity is not alive or lacks C.
+  /// Null where the entity is not alive or lacks C. Of a tag, which has no value, only has() can be asked.
   template <ComponentType C>
   const C* find(Entity e) const noexcept;
   /// The component must be there: stops the program otherwise.
@@ -317,9 +318,10 @@ class EntityRegistry {
   /// Writes all rows, what is posted and carried over too; changes nothing. A keeper of versions calls begin_version()
   /// after each save, so that what changes later has a greater version. Not inside a handler.
   void save(StateSink& sink) const;
-  /// Reads saved rows into a registry that is new: nothing created, nothing pushed. Handlers may be there already. On an
-  /// error the registry must be thrown away.
-  [[nodiscard]] std::expected<void, StateError> load(StateSource& source);
+  /// Reads saved rows into a registry that is new: nothing created, nothing pushed. Handlers may be there already. Values that
+  /// no bool or enum of their fields has are put right, and the report names them: what was saved can be loaded. On an error
+  /// the registry must be thrown away.
+  [[nodiscard]] std::expected<LoadReport, StateError> load(StateSource& source);
   /// Changes since a version: every row's column carries the version of its last change. See Storage::touch.
   std::uint64_t version() const noexcept;
   /// Everything that changes from now on gets a version greater than the one returned.

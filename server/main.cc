@@ -92,6 +92,18 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/// What the world's file held that no field can hold: code of a plugin wrote it.
+void warn_of_mended(const World& world) {
+  const LoadReport& report = world.load_report();
+  for (const MendedState& mended : report.listed) spdlog::warn("{}: put right: {}", world.path(), mended.text());
+  if (report.mended > report.listed.size())
+    spdlog::warn("{}: {} values were put right, of which {} are listed", world.path(), report.mended,
+                 report.listed.size());
+  if (report.lost_requests > 0)
+    spdlog::warn("{}: {} handlers that were to begin or end when it was saved do not: they belonged to another process",
+                 world.path(), report.lost_requests);
+}
+
 int serve(const Arguments& arguments) {
   raise_descriptor_limit();
   std::vector<std::vector<std::byte>> schemas;
@@ -152,6 +164,7 @@ int serve(const Arguments& arguments) {
     return complain(exit_listen, error.what());
   }
 
+  warn_of_mended(*world);
   begin_trace(trace, world->registry());
   const bool is_new = world->is_new();
   if (is_new) {

@@ -8,7 +8,9 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "schema/builtin.h"
 #include "schema/descriptor.h"
 
 namespace muster {
@@ -53,6 +55,25 @@ class StateSource {
   virtual ~StateSource() = default;
   virtual void rows(StateSection section,
                     const std::function<void(const StateKey&, std::span<const std::byte>)>& take) = 0;
+};
+
+/// A value that no bool or enum of the field has (a handler or a caller in C++ wrote it), and what loading put in its place.
+struct MendedState {
+  StateKey at;
+  Entity entity;             ///< whose component it is; nil in messages that wait, timers and templates
+  std::string type, field;   ///< "game.Member", "team"
+  std::string found, put;    ///< in figures
+  std::string text() const;  ///< one sentence for people
+};
+
+/// What loading put right. Such state is loaded all the same: whatever was saved can be opened again.
+struct LoadReport {
+  static constexpr std::size_t listed_max = 64;
+  std::uint64_t mended = 0;              ///< values
+  std::vector<MendedState> listed = {};  ///< the first `listed_max` of them
+  /// Handlers that were subscribed or ended inside a handler, and whose turn had not come when the state was saved: they
+  /// belong to the process that asked, so here nobody begins or ends.
+  std::uint64_t lost_requests = 0;
 };
 
 /// Why saved state was not accepted: where, and what was found. The registry that was to read it must be thrown away.

@@ -23,12 +23,18 @@ std::string StateError::text() const {
   return text + ": " + what;
 }
 
+std::string MendedState::text() const {
+  const std::string who =
+      entity ? "entity #" + std::to_string(entity.index) + ":" + std::to_string(entity.generation) + ": " : "";
+  return StateError{at, {}}.text() + who + type + "." + field + " was " + found + " and is now " + put;
+}
+
 /// Reads rows back, section by section; every number is checked before it is used. The first fault ends it.
 class StateReader {
  public:
   StateReader(EntityRegistry::Impl& registry, StateSource& source) : r_(registry), source_(source) {}
 
-  std::expected<void, StateError> read() {
+  std::expected<LoadReport, StateError> read() {
     using Step = void (StateReader::*)(const StateKey&, std::span<const std::byte>);
     if (r_.storage.rows() != 0 || r_.core.sequence != 0 || !r_.input.empty())
       return std::unexpected(StateError{{}, "the registry is not new"});
@@ -45,7 +51,8 @@ class StateReader {
       source_.rows(section, [&, run = step](const StateKey& key, std::span<const std::byte> bytes) {
         if (fault_) return;
         at_ = key;
-        const bool single = key.section == StateSection::registry || key.section == StateSection::free_queue;
+        const bool single = key.section == StateSection::registry || key.section == StateSection::free_queue ||
+                            key.section == StateSection::disabled;
         if (expect((!single || key.key == 0) && (key.column == 0 || key.section == StateSection::columns),
                    "there is no such row"))
           (this->*run)(key, bytes);
@@ -62,7 +69,7 @@ class StateReader {
     r_.now_ns = row_.now_ns;
     r_.next_timer = row_.next_timer;
     r_.core.counters = {row_.messages, row_.unhandled, row_.dead, row_.refused, row_.carried, row_.overtaken};
-    return {};
+    return std::move(report_);
   }
 
  private:
@@ -90,9 +97,12 @@ class StateReader {
   }
 
   void registry(const StateKey&, std::span<const std::byte> bytes) {
-    if (!expect(bytes.size() == sizeof(RegistryRow), "the registry's row has a wrong length")) return;
-    row_ = get<RegistryRow>(bytes, 0);
+    if (!expect(bytes.size() == sizeof(RegistryRow) || bytes.size() == registry_row_first,
+                "the registry's row has a wrong length"))
+      return;
+    std::memcpy(&row_, bytes.data(), bytes.size());
     found_ = true;
+    counted_ = bytes.size() == sizeof(RegistryRow);
     if (row_.format != 1)
       return fail("format " + std::to_string(row_.format) +
                   " of the saved registry is not known to this version, which reads 1");
@@ -101,6 +111,7 @@ class StateReader {
   }
   void schema(const StateKey&, std::span<const std::byte> bytes) {
     if (const auto added = r_.types.table().add_schema(bytes); !added) fail(added.error().text());
+    ++schemas_;
   }
   void directory(const StateKey& key, std::span<const std::byte> bytes) {
     constexpr std::uint64_t per_page = 1u << id_page_bits;
@@ -114,7 +125,7 @@ class StateReader {
     DirectoryEntry* const entries = slots_.extend(count);
     const std::byte* const generations = bytes.data() + 8;
     const std::byte* const states = generations + count * 4;
-    std::uint32_t wrong = 0, alive = 0;
+    std::uint32_t wrong = 0, alive = 0, free = 0, retired = 0;
     for (std::size_t i = 0; i < count; ++i) {  // without branches, so that it is done several at a time
       std::uint32_t generation;
       std::memcpy(&generation, generations + i * 4, 4);
@@ -123,8 +134,12 @@ class StateReader {
       wrong |= static_cast<std::uint32_t>(state > 3) & static_cast<std::uint32_t>(state != state_alive);
       wrong |= static_cast<std::uint32_t>(generation == 0) & static_cast<std::uint32_t>(state != 0);
       alive += static_cast<std::uint32_t>(state == state_alive);
+      free += static_cast<std::uint32_t>(state == 0) & static_cast<std::uint32_t>(generation != 0);
+      retired += static_cast<std::uint32_t>(generation == 0);
     }
     alive_ += alive;
+    free_ids_ += free;
+    retired_ += retired;
     if (wrong)
       for (const DirectoryEntry& entry : std::span(entries, count)) {
         const auto state = static_cast<std::uint32_t>(entry.locator.state());
@@ -200,20 +215,33 @@ class StateReader {
         !expect(!chunk.found[slot], "the column is there twice") ||
         !expect(slot != column_parents || chunk.row.depth > 0, "roots have a column of parents"))
       return;
-    if (slot >= column_first) {
-      const TypeDescriptor& type = *archetype.slot_types[slot]->descriptor;
-      if (!r_.types.table().rules(type).empty())  // else every value is good
-        for (std::size_t at = 0; at < bytes.size(); at += size)
-          if (const auto good = verify_value(bytes.subspan(at, size), type, r_.types.table()); !good)
-            return fail(good.error().text);
-    }
     if (!chunk.placed && !place(key.key, chunk)) return;
     chunk.found[slot] = 1;
     std::memcpy(chunk.placed->slots()[slot].data, bytes.data(), bytes.size());
+    if (slot >= column_first) return mend_column(chunk, slot);
     if (slot != column_ids) return;
     if (expect(r_.storage.place_ids(*chunk.placed, static_cast<IdState>(state_alive)),
                "a row's entity is not alive, or has two rows"))
       alive_ -= chunk.row.rows;
+  }
+  /// Handlers and callers in C++ may have written what no bool or enum has: nobody judged them.
+  void mend_column(const Pending& chunk, std::uint16_t slot) {
+    const StoredType& stored = *chunk.placed->archetype->slot_types[slot];
+    const TypeDescriptor& type = *stored.descriptor;
+    if (r_.types.table().rules(type).empty()) return;  // every value is good
+    std::byte* const values = chunk.placed->slots()[slot].data;
+    for (std::uint32_t row = 0; row < chunk.row.rows; ++row) {
+      Mended mended{.listed_max = LoadReport::listed_max};
+      mend_value({values + std::size_t{row} * stored.size, stored.size}, type, r_.types.table(), mended);
+      if (mended.count != 0) [[unlikely]]
+        report(mended, chunk.found[column_ids] ? chunk.placed->ids()[row] : Entity{});
+    }
+  }
+  void report(const Mended& mended, Entity entity) {
+    report_.mended += mended.count;
+    for (const MendedValue& value : mended.listed)
+      if (report_.listed.size() < LoadReport::listed_max)
+        report_.listed.push_back({at_, entity, value.type, value.field, value.found, value.put});
   }
   /// Makes room for a chunk when the first of its columns comes: not for what a damaged row only says is there.
   bool place(std::uint64_t uid, Pending& chunk) {
@@ -289,16 +317,21 @@ class StateReader {
     const Refusal refusal = r_.structure.define(table);
     if (refusal.code != RefusalCode::none) fail(std::string("a template is refused: ") + name(refusal.code));
   }
-  /// A copy of a batch at an aligned place, verified; null where it is not good.
+  /// A copy of a batch at an aligned place, verified but for values that are mended; null where it is not good.
   std::optional<BatchView> batch(std::span<const std::byte> bytes) {
     aligned_.assign((bytes.size() + 15) / 16, {});
     std::memcpy(aligned_.data(), bytes.data(), bytes.size());
-    const auto good = verify_batch({reinterpret_cast<const std::byte*>(aligned_.data()), bytes.size()},
-                                   r_.types.table(), {.batch_bytes_max = batch_bytes_max, .count_max = ~0u});
+    // What strangers may not send, this program may have made.
+    constexpr VerifierLimits own{
+        .batch_bytes_max = batch_bytes_max, .count_max = ~0u, .table_depth_max = 1024, .table_tables_max = ~0u};
+    Mended mended{.listed_max = LoadReport::listed_max};
+    const auto good =
+        mend_batch({reinterpret_cast<std::byte*>(aligned_.data()), bytes.size()}, r_.types.table(), own, mended);
     if (!good) {
       fail(good.error().text);
       return {};
     }
+    if (mended.count != 0) report(mended, {});
     return *good;
   }
   /// Posts a batch's messages again, one by one, so that the next post extends it as it would have.
@@ -350,6 +383,8 @@ class StateReader {
     if (!expect(waiting->kind() != BatchKind::timed || waiting->timer() < row_.next_timer,
                 "a waiting timer has a number that was never given"))
       return;
+    if (waiting->type() == TypeTraits<HandlerRequest>::id && waiting->kind() == BatchKind::world)
+      report_.lost_requests += waiting->count() - std::min(row.message, waiting->count());
     if (row.queue == PendingQueue::input) {
       if (row.open)
         reopen(*waiting);
@@ -390,7 +425,23 @@ class StateReader {
   void finish(StateSection section) {
     at_ = {section, 0, 0};
     if (section == StateSection::registry) expect(found_, "the registry's row is missing");
-    if (section == StateSection::directory) expect(slots_.size() == row_.indices, "pages of ids are missing");
+    if (section == StateSection::directory) {
+      expect(slots_.size() == row_.indices, "pages of ids are missing");
+      expect(retired_ == row_.retired + 1,
+             "another number of ids is retired than the registry's row says");  // and index 0
+    }
+    if (section == StateSection::free_queue) expect(free_.size() == free_ids_, "free indices are not in the queue");
+    if (section == StateSection::archetypes)
+      expect(row_.next_archetype - r_.storage.next_archetype() <= unused_archetypes_max,
+             "the number of archetypes is out of range");
+    if (counted_) {
+      if (section == StateSection::schema) expect(schemas_ == row_.schemas, "schemas are missing");
+      if (section == StateSection::archetypes) expect(archetypes_.size() == row_.archetypes, "archetypes are missing");
+      if (section == StateSection::templates)
+        expect(r_.structure.templates().entries().size() == row_.templates, "templates are missing");
+      if (section == StateSection::disabled)
+        expect(r_.types.handlers().disabled().size() == row_.disabled, "names of disabled handlers are missing");
+    }
     if (section == StateSection::chunks) r_.storage.restore_ids(std::move(slots_), std::move(free_), row_.retired);
     if (section == StateSection::columns) check_chunks();
     if (section == StateSection::texts) expect(r_.texts.size() == row_.texts, "texts are missing");
@@ -409,17 +460,19 @@ class StateReader {
   StateKey at_;
   std::optional<StateError> fault_;
   RegistryRow row_;
+  LoadReport report_;
   bool found_ = false;
+  bool counted_ = false;  // the registry's row has the counts at its end
   bool last_open_ = false;
   GrowingArray<DirectoryEntry> slots_;
   RingQueue<std::uint32_t> free_;
-  std::uint64_t alive_ = 0;
+  std::uint64_t alive_ = 0, free_ids_ = 0, retired_ = 0, schemas_ = 0;
   std::set<std::vector<TypeId>> archetypes_;  // as they came
   std::map<std::uint64_t, Pending> waiting_;
   std::vector<Block> aligned_;
 };
 
-std::expected<void, StateError> EntityRegistry::load(StateSource& source) {
+std::expected<LoadReport, StateError> EntityRegistry::load(StateSource& source) {
   check_outside();
   return StateReader(*impl_, source).read();
 }

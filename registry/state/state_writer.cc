@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "registry/registry_impl.h"
@@ -48,7 +49,12 @@ class StateWriter {
                           .overtaken = c.overtaken,
                           .texts = r_.texts.size(),
                           .pending = carried_.batches() + r_.input.batches(),
-                          .timers = r_.timers.size()};
+                          .timers = r_.timers.size(),
+                          .templates = r_.structure.templates().entries().size(),
+                          .disabled = r_.types.handlers().disabled().size(),
+                          .archetypes = static_cast<std::uint64_t>(std::ranges::count_if(
+                              r_.storage.archetypes(), [](const auto& archetype) { return archetype != nullptr; })),
+                          .schemas = r_.types.table().schemas().size()};
     always(StateSection::registry, 0, bytes_of(row));
     std::uint64_t ordinal = 0;
     for (const auto& schema : r_.types.table().schemas()) sink_.row({StateSection::schema, ordinal++, 0}, 1, schema);

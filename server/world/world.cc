@@ -55,6 +55,7 @@ struct World::Impl {
   Handlers handlers;
   std::shared_ptr<Wake> wake = std::make_shared<Wake>();  // shared with arrivals on other threads
   std::vector<FlushVisitor*> visitors;
+  LoadReport load_report;
 
   std::atomic<bool> stopped{false};
   std::atomic<std::uint64_t> durable{0};
@@ -98,7 +99,12 @@ World::World(std::string path, const Install& install, WorldOptions options) {
   } catch (const std::exception& error) {
     refuse(WorldErrorCode::setup, std::string("its handlers cannot be installed: ") + error.what());
   }
-  auto loaded = impl_->file.load([&](StateSource& source) { return impl_->registry.load(source); });
+  auto loaded = impl_->file.load([&](StateSource& source) -> std::expected<void, StateError> {
+    auto read = impl_->registry.load(source);
+    if (!read) return std::unexpected(std::move(read.error()));
+    impl_->load_report = std::move(*read);
+    return {};
+  });
   if (!loaded) throw WorldError(std::move(loaded.error()));
   if (!impl_->file.is_new()) {
     impl_->tick = impl_->file.meta().tick;
@@ -115,6 +121,7 @@ const std::string& World::path() const noexcept { return impl_->file.path(); }
 bool World::is_new() const noexcept { return impl_->file.is_new(); }
 std::uint64_t World::tick() const noexcept { return impl_->tick; }
 double World::hz() const noexcept { return impl_->options.hz; }
+const LoadReport& World::load_report() const noexcept { return impl_->load_report; }
 void World::set_code(std::string code) { impl_->options.code = std::move(code); }
 std::uint64_t World::durable_sequence() const noexcept { return impl_->durable.load(std::memory_order_acquire); }
 

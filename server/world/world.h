@@ -12,6 +12,7 @@
 #include <string>
 
 #include "registry/entity_registry.h"
+#include "registry/state/state.h"
 #include "server/world/checkpoint_report.h"
 #include "server/world/flush_visitor.h"
 #include "server/world/world_error.h"
@@ -60,6 +61,8 @@ class World {
   /// Of the last frame, or of the checkpoint that was read.
   std::uint64_t tick() const noexcept;
   double hz() const noexcept;
+  /// What was put right while the file was read; kept until the world ends. The file has it after the next commit.
+  const LoadReport& load_report() const noexcept;
   /// Another build runs the handlers from now on: see WorldOptions::code. Kept with the next commit.
   void set_code(std::string code);
 

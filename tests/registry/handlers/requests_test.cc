@@ -117,7 +117,9 @@ TEST_CASE("an end that was carried over and saved ends nobody in another process
   int calls = 0;
   const auto one = loaded.subscribe("one", [&](const Go&) { ++calls; });
   const auto two = loaded.subscribe("two", [&](const Go&) { ++calls; });
-  REQUIRE(loaded.load(rows));
+  const auto report = loaded.load(rows);
+  REQUIRE(report);
+  CHECK(report->lost_requests == 1);
   loaded.flush();
   loaded.push(Go{.step = 5});
   CHECK(calls == 2);
@@ -153,7 +155,9 @@ TEST_CASE(
   std::optional<Subscription> late;
   int late_calls = 0;
   const auto c = begin(loaded, late, late_calls);
-  REQUIRE(loaded.load(of_one));
+  const auto report = loaded.load(of_one);
+  REQUIRE(report);
+  CHECK(report->lost_requests == 1);
   loaded.push(Go{});           // the saved request waits behind what was saved with it, and comes before its own
   loaded.push(Go{.step = 5});  // which waits still
   CHECK(late_calls == 0);

@@ -5,6 +5,7 @@
 
 #include "registry/entity_registry.h"
 #include "registry/state/state_format.h"
+#include "registry/templates/template_tree.h"
 #include "tests/model/state_rows.h"
 #include "tests/registry/game.h"
 
@@ -174,4 +175,84 @@ TEST_CASE("entities whose ids are in a row, in no order, and in rows of both kin
   CHECK(loaded.hash() == world.hash());
   for (const Entity e : ids) CHECK(loaded.has<game::Health>(e) == world.has<game::Health>(e));
   CHECK(saved(loaded) == rows);
+}
+
+TEST_CASE("a lost template, handler's name, archetype, schema or queue of free indices is missed") {
+  EntityRegistry world;
+  TemplateTree tree("camp");
+  tree.set("", game::Health{1});
+  world.define(tree);
+  const Entity gone = world.create(game::Armor{});
+  world.create(game::Health{});
+  world.destroy(gone);
+  world.enable_handler("somebody", false);
+  const naive::StateRows rows = saved(world);
+  REQUIRE(load_error(rows) == "");
+  const auto without = [&](StateSection section, std::uint64_t number) {
+    naive::StateRows changed = rows;
+    auto at = changed.lower_bound({section, 0, 0});
+    std::advance(at, number);
+    REQUIRE(at->first.section == section);
+    changed.erase(at);
+    return load_error(changed);
+  };
+  CHECK(without(StateSection::templates, 0) == "templates 0: templates are missing");
+  CHECK(without(StateSection::disabled, 0) == "disabled 0: names of disabled handlers are missing");
+  CHECK(without(StateSection::free_queue, 0) == "free_queue 0: free indices are not in the queue");
+  for (std::uint64_t i = 0; rows.contains({StateSection::archetypes, i, 0}); ++i)
+    CHECK_THAT(without(StateSection::archetypes, i), Catch::Contains("archetype"));
+  for (std::uint64_t i = 0; rows.contains({StateSection::schema, i, 0}); ++i)
+    CHECK(without(StateSection::schema, i) != "");
+}
+
+TEST_CASE("a free index that is not in the queue, one too many and a wrong number of retired ids are refused") {
+  EntityRegistry world;
+  const std::vector<Entity> ids = world.create_many(10, game::Health{});
+  for (const Entity e : ids) world.destroy(e);
+  const naive::StateRows rows = saved(world);
+  REQUIRE(load_error(rows) == "");
+  const StateKey queue{StateSection::free_queue, 0, 0}, directory{StateSection::directory, 0, 0};
+  naive::StateRows changed = rows;
+  changed.at(queue).resize(changed.at(queue).size() - 4);
+  CHECK(load_error(changed) == "free_queue 0: free indices are not in the queue");
+  changed = rows;
+  changed.at(directory)[state_at(rows, ids[0].index)] = std::byte{1};  // reserved
+  CHECK(load_error(changed) == "free_queue 0: an index in the free queue is not free");
+  changed = rows;
+  put(changed.at({StateSection::registry, 0, 0}), 8 * sizeof(std::uint64_t), std::uint64_t{1});
+  CHECK(load_error(changed) == "directory 0: another number of ids is retired than the registry's row says");
+}
+
+TEST_CASE("the number of archetypes that a damaged row asks for is bounded") {
+  const Crowd crowd;
+  const auto with = [&](std::uint64_t number) {
+    naive::StateRows changed = crowd.rows;
+    put(changed.at({StateSection::registry, 0, 0}), offsetof(RegistryRow, next_archetype), number);
+    return load_error(changed);
+  };
+  static_assert(offsetof(RegistryRow, next_archetype) == 40);
+  const std::uint64_t now = crowd.world.storage().next_archetype();
+  CHECK(with(now) == "");
+  CHECK(with(now + unused_archetypes_max) == "");
+  CHECK(with(now + unused_archetypes_max + 1) == "archetypes 0: the number of archetypes is out of range");
+  CHECK(with(now - 1).ends_with(": the archetype's number is wrong"));
+  for (int bit = 24; bit < 64; ++bit)
+    CHECK(with(now | std::uint64_t{1} << bit) == "registry 0: the number of archetypes is out of range");
+}
+
+TEST_CASE("a registry's row without the counts at its end is read, and what they count is not missed") {
+  EntityRegistry world;
+  TemplateTree tree("camp");
+  tree.set("", game::Health{1});
+  world.define(tree);
+  naive::StateRows rows = saved(world);
+  rows.at({StateSection::registry, 0, 0}).resize(registry_row_first);
+  EntityRegistry loaded;
+  naive::RowsSource source(rows);
+  REQUIRE(loaded.load(source));
+  CHECK(loaded.hash() == world.hash());
+  std::erase_if(rows, [](const auto& row) { return row.first.section == StateSection::templates; });
+  CHECK(load_error(rows) == "");
+  rows.at({StateSection::registry, 0, 0}).resize(registry_row_first + 8);
+  CHECK(load_error(rows) == "registry 0: the registry's row has a wrong length");
 }

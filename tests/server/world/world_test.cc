@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cstring>
 #include <thread>
 
 #include "include/muster/world.h"
@@ -325,4 +326,37 @@ TEST_CASE("people with an SQL tool find the types with their fields") {
   const auto fields = database->value("SELECT fields FROM types WHERE name='game.Damage'", "");
   REQUIRE(fields);
   CHECK(*fields == "amount:float @0, from:muster.Entity @8");
+}
+
+TEST_CASE("a world opens though a handler wrote what no enum has, reports it, and has it right after the next commit") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  const auto wrong = [](EntityRegistry& registry) -> Handlers {
+    return {registry.subscribe("wrong", [](const game::Damage&, game::Oath& oath) {
+      oath.team = static_cast<game::Team>(77);
+      std::memset(static_cast<void*>(&oath.loyal), 9, 1);
+    })};
+  };
+  Entity who;
+  {
+    World world(path, wrong);
+    CHECK(world.load_report().mended == 0);
+    who = world.registry().create("orc", game::Oath{});
+    world.commit();
+    world.registry().push(who, game::Damage{});
+    REQUIRE(world.try_commit());
+  }
+  const game::Oath right{.team = game::Team::blue, .loyal = true};
+  for (const bool commits : {false, true}) {
+    World world(path, nothing);
+    REQUIRE(world.load_report().mended == 2);
+    const MendedState& first = world.load_report().listed[0];
+    CHECK(first.entity == who);
+    CHECK(first.type + "." + first.field + " " + first.found + " " + first.put == "game.Oath.team 77 1");
+    CHECK(std::memcmp(world.registry().find(who, TypeTraits<game::Oath>::id), &right, sizeof right) == 0);
+    if (commits) world.commit();
+  }
+  World world(path, wrong);
+  CHECK(world.load_report().mended == 0);
+  CHECK(world.registry().get<game::Oath>(who) == right);
 }
