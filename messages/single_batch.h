@@ -1,4 +1,5 @@
-// One POD message to one entity as a whole batch on the stack: what a push seals for the sinks.
+// One POD message to one entity as a whole batch of fixed size. Each route keeps one (MessageRoute::sealed); a push writes its target
+// and message into it.
 #pragma once
 
 #include <algorithm>

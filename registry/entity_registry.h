@@ -2,12 +2,13 @@
 //
 //   registry.push(orc, Damage{...})
 //     while nothing waits     its type's own sealed batch takes it, and it goes straight to its handler     registry/pushing.h
+//                             (not the first of its type, nor while somebody observes)
 //     otherwise               a batch takes it, what waits is delivered, then this one                      registry/delivery/inputs.h
 //   either way
 //     tell                    number; InputSinks see the sealed batch                  registry/delivery/registry_core.h, input_sink.h
 //     deliver                 the target's row, its handlers in order                  registry/handlers/handler.h, signature.h
 //     settle                  counters, receipt
-//     cascade                 what handlers wrote to their Outbox, in turn             registry/apply/outbox.h
+//     cascade                 what handlers wrote to their Outbox (registry/apply/outbox.h) is delivered in turn
 //
 // One thread at a time uses a registry; other threads reach it through the inbox. A handler must not use it: that stops the program
 // and names the handler (it may ask what no message changes before its handlers return: alive, name, path, parent, children).
@@ -417,7 +418,7 @@ class EntityRegistry {
   Entity spawn_with(std::string_view what, const SpawnOptions& options, Cs... root);
   /// A push while nothing waits: handlers read the message in `sealed`. Equals Inputs::push.
   Receipt push_direct(MessageRoute& route, Entity target, void* payload, std::span<const std::byte> sealed);
-  /// What is left of it where the message went to nobody, or handlers pushed, or somebody looks at receipts.
+  /// The rest of push_direct, where no handler took the message, a handler pushed, or a sink wants receipts.
   Receipt end_push(Receipt receipt);
   Receipt end_handled_push();
   /// By value, so that the caller's receipt need not be in memory.
@@ -427,7 +428,7 @@ class EntityRegistry {
 
   // --- registry/delivery/inputs.h ---
   Receipt deliver_pushed();
-  /// The batch's targets are drawn into `ids`. `waited`: nothing waits.
+  /// New ids are reserved for the batch's targets and written to `ids`. `waited`: Inputs::wait_over() was called just before.
   Receipt deliver_new(std::span<Entity> ids, bool waited = false);
   Receipt push_sealed(std::span<const std::byte> batch);
   TimerId post_timed(std::uint64_t due_ns, BatchView inner);

@@ -62,6 +62,7 @@ template <MessageType M>
   }
   return push_queued<M>(target, message);
 }
+/// The general way. The first push of a type takes it too, and remembers the type's route with its sealed batch.
 template <MessageType M>
 [[gnu::noinline]] Receipt EntityRegistry::push_queued(Entity target, Passed<M> message) {
   open<M>().append(target, message);

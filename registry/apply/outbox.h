@@ -1,4 +1,4 @@
-// How a handler says what should happen next. Everything goes to the end of the queue, in call order; nothing happens
+// How a handler says what should happen next. Everything goes to the end of the cascade, in call order; nothing happens
 // before the handlers of the current message are done.
 #pragma once
 
@@ -118,7 +118,7 @@ class Outbox {
   TimerId append_timed(std::uint64_t delay_ns, BatchView inner);
   Subscription keep(std::unique_ptr<Handler> handler);
 
-  BatchWriter& arena_;
+  BatchWriter& arena_;  // RegistryCore::cascade; a worker's own during a pass that is spread
   TypesKnown& types_;
   TextTable& texts_;
   std::uint64_t& next_timer_;

@@ -1,4 +1,4 @@
-// Where journal, replication and tests hang: every outermost input passes here, sealed, before it is delivered.
+// Where journal, replication and tests hang: every input (what handlers push is none) passes here, sealed, before it is delivered.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,10 @@ class InputSink {
   ///
   /// A sink that cannot take the input (a journal whose disk is full) throws. Then the input does not happen: nothing of it is
   /// delivered, its number goes to the next input, ids that were drawn for it are undrawn, and the caller of push, flush or
-  /// advance gets the exception. What was told and delivered before it stays; what waits behind it (posts, batches from
-  /// lanes) goes on waiting, and is told at the next flush. So no sink sees an input half, and none sees one twice.
+  /// advance gets the exception. What was told and delivered before it stays. A refused post, or a refused batch of a lane, stays
+  /// first in its queue and is told again by the next push, flush or advance (lanes: by the next flush). A push, and the message
+  /// of an advance, is dropped, also where the sink refused a post before it: its caller pushes it again or not. So no sink sees
+  /// an input half, and none sees one twice.
   virtual void on_input(const Envelope& envelope, std::span<const std::byte> batch) = 0;
   /// The input that this sink was told of last does not happen, because a sink behind it threw. Sinks hear this in reverse order.
   virtual void on_withdrawn(const Envelope&) noexcept {}

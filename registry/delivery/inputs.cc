@@ -261,7 +261,7 @@ Receipt Inputs::deliver_posts() {
 }
 
 std::size_t Inputs::deliver_plain(Receipt& sum) {
-  // A copy of the header's kind and flags: neither rows nor causes.
+  // Kind `each`, no flags: neither row set nor causes.
   constexpr std::uint16_t plain = static_cast<std::uint16_t>(BatchKind::each);
   RegistryCore& core = core_;
   RunContext& context = delivery_.context();

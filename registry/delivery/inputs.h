@@ -26,8 +26,8 @@
 
 namespace muster {
 
-/// Owned by the registry, used on its thread. Where a sink throws, push, push_batches, flush and advance throw it on; what is then,
-/// registry/delivery/input_sink.h says.
+/// Owned by the registry, used on its thread. Where a sink throws, push, push_batches, flush and advance throw it on;
+/// registry/delivery/input_sink.h says what happens then.
 class Inputs {
  public:
   struct Parts {
@@ -65,7 +65,8 @@ class Inputs {
   Receipt push_sealed(std::span<const std::byte> batch);
   /// What is left of a push to one entity that went straight to its handler: settling, and the cascade. Equals push().
   Receipt end_push(Receipt receipt);
-  /// What was posted, what the inbox holds, then an input that says so (nothing came: none), then what all these caused.
+  /// Delivers what was posted, then what the inbox holds (Inbox::drain), each batch an input; then, if anything came, a flush input
+  /// that marks the end; then what all these caused.
   Receipt flush();
   Receipt advance(std::uint64_t ns);
   /// Delivers what was carried over and what was posted, so that an input can follow.
@@ -103,8 +104,8 @@ class Inputs {
   Receipt deliver_waiting();
   /// Everything that was posted, an input per batch.
   Receipt deliver_posts();
-  /// The oldest posts, as many as are of messages to one entity each that handlers alone care about; how many batches. Equals
-  /// live() for each of them, while nobody looks at receipts of posts, counts, or follows causes.
+  /// Equals live() for each batch, while nobody looks at receipts of posts, counts, or follows causes. Delivers the oldest posts as
+  /// long as they are batches of kind each that the registry itself does not act on. Returns how many batches.
   std::size_t deliver_plain(Receipt& sum);
   /// What handlers pushed, up to the bound. True if all was delivered.
   bool deliver_cascade();

@@ -60,7 +60,7 @@ struct RegistryCore {
   bool sink_threw = false;   // what is being thrown came from a sink, and its input did not happen
   std::uint64_t sequence = 0;
   RegistryCounters counters;
-  Envelope pushed{.kind = InputKind::push};             // of the push that goes on; author and request stay 0
+  Envelope pushed{.kind = InputKind::push};             // of the push in progress; author and request stay 0
   SingleBatch<Destroy> destroyed{Entity{}, Destroy{}};  // the last one's bytes, for the next
   InputSink* only_sink = nullptr;                       // where there is one sink and no more
   std::vector<InputSink*> sinks;
@@ -91,7 +91,7 @@ struct RegistryCore {
   }
   /// Counts what became of an input's messages, or of messages that handlers pushed.
   [[gnu::always_inline]] void count(const Receipt& receipt) noexcept { counters.add(receipt); }
-  RunContext* context = nullptr;  // of calls of handlers
+  RunContext* context = nullptr;  // Delivery's: what a handler's call may reach
   Arena input;                    // what was posted
   Arena cascade;                  // what handlers pushed
   Arena pushing{4096};            // the one batch of a push that waits for what was posted before it; otherwise empty
@@ -107,10 +107,11 @@ struct RegistryCore {
   }
 
  private:
+  // registry/delivery/inputs.cc
   void tell_several(const Envelope& envelope, std::span<const std::byte> batch);
 };
 
-/// While it lives the registry is inside an input.
+/// While it lives, handlers (or the hooks named) are being called, and the registry may not be used by them.
 class InInput {
  public:
   explicit InInput(RegistryCore& core, Inside who = Inside::handlers) noexcept : inside_(core.inside) { inside_ = who; }

@@ -49,7 +49,7 @@ class SessionProtocol {
     closed,  ///< read no more; what is in the outgoing queue is still sent
   };
   Outcome on_frame(const WireFrame& frame);
-  /// The stream is no stream of frames. Ends the session.
+  /// The bytes are not valid frames. Ends the session.
   void on_fault(const FrameFault& fault);
   std::chrono::nanoseconds held_for() const noexcept { return held_for_; }
   /// Refuses what was held.

@@ -50,7 +50,7 @@ class Outgoing {
   /// No frame is taken any more; what is queued may still be sent.
   void close();
   bool closed() const;
-  /// Control bytes waiting: a session that answers this slowly should not be asked more.
+  /// Control bytes waiting: a client that reads its answers this slowly gets no new request accepted.
   std::size_t control_bytes() const;
 
   /// For the writer: everything queued, in exchange for an empty vector. False: nothing is queued.

@@ -34,12 +34,13 @@ struct ServerLimits {
   std::uint64_t texts_bytes_max = 16u << 20;
   std::uint32_t world_texts_max = 1'000'000;  ///< of the world; sessions may make none known where there are more
   std::uint64_t world_texts_bytes_max = 256u << 20;
-  std::uint32_t timers_max = 1000;            ///< that wait, of one session
-  std::uint32_t world_timers_max = 100'000;   ///< of the world; sessions may set none where there are more
-  std::uint32_t templates_max = 10'000;       ///< of the world; sessions may define no more
-  std::uint32_t grant_count_max = 1u << 16;   ///< ids in one grant
-  std::uint32_t unused_ids_max = 1u << 20;    ///< granted to one session and not yet used
-  std::size_t request_bytes_max = 32u << 20;  ///< per session, on its way into the world; above it it is not read from
+  std::uint32_t timers_max = 1000;           ///< that wait, of one session
+  std::uint32_t world_timers_max = 100'000;  ///< of the world; sessions may set none where there are more
+  std::uint32_t templates_max = 10'000;      ///< of the world; sessions may define no more
+  std::uint32_t grant_count_max = 1u << 16;  ///< ids in one grant
+  std::uint32_t unused_ids_max = 1u << 20;   ///< granted to one session and not yet used
+  std::size_t request_bytes_max =
+      32u << 20;  ///< per session, on its way into the world; above this the server stops reading from the session
   std::chrono::nanoseconds hello_time_max = std::chrono::seconds(5);
   std::chrono::nanoseconds wrong_token_delay_max = std::chrono::seconds(2);  ///< before its answer: see Refusals
   std::chrono::nanoseconds silence_max = std::chrono::minutes(5);
