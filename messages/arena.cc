@@ -128,10 +128,14 @@ void Arena::clear() noexcept {
   while (!empty()) pop_front();
 }
 
-void Arena::trim() noexcept {
-  while (spare_ != nullptr) free(std::exchange(spare_, spare_->next));
-  while (spare_large_ != nullptr) free(std::exchange(spare_large_, spare_large_->next));
-  spare_large_bytes_ = 0;
+void Arena::trim(std::size_t kept) noexcept {
+  for (Segment** list : {&spare_large_, &spare_})
+    while (*list != nullptr && capacity_ > kept) {
+      Segment* const segment = *list;
+      *list = segment->next;
+      if (list == &spare_large_) spare_large_bytes_ -= segment->bytes;
+      free(segment);
+    }
 }
 
 void Arena::swap(Arena& other) noexcept {

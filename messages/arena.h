@@ -88,8 +88,8 @@ class Arena final : public BatchWriter {
   }
   /// Pops everything.
   void clear() noexcept;
-  /// Gives unused segments back to the system.
-  void trim() noexcept;
+  /// Gives unused segments back to the system, as far as more than `kept` bytes of memory are held.
+  void trim(std::size_t kept = 0) noexcept;
 
   /// Calls f(BatchView) for every queued batch, oldest first. Nothing is sealed by it: an open batch is shown as it is now.
   template <class F>

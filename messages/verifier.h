@@ -1,4 +1,5 @@
-// The one place where foreign bytes are judged. After it, a batch is as good as one made here.
+// The one place where foreign batches are judged: well-formed, of known types, with values that these allow. Who may send one is
+// server/session/judge.h's question, whether it can be applied registry/apply/structure.h's.
 #pragma once
 
 #include <cstddef>

@@ -317,7 +317,7 @@ class EntityRegistry {
   /// A hash of everything that decides the future: rows in row order, hierarchy, ids, texts, queue, timers, clock.
   std::uint64_t hash() const;
   /// Writes all rows, what is posted and carried over too; changes nothing. A keeper of versions calls begin_version()
-  /// after each save, so that what changes later has a greater version. Not inside a handler.
+  /// right before each save, so that what changes later has a greater version. Not inside a handler.
   void save(StateSink& sink) const;
   /// Reads saved rows into a registry that is new: nothing created, nothing pushed. Handlers may be there already. Values that
   /// no bool or enum of their fields has are put right, and the report names them: what was saved can be loaded. On an error
@@ -340,6 +340,8 @@ class EntityRegistry {
   /// Of the last input that was told.
   std::uint64_t sequence() const noexcept;
   const RegistryCounters& counters() const noexcept;
+  /// Bytes of memory that the queues of messages hold, used or not. After a storm most of it is given back.
+  std::size_t memory_waiting() const noexcept;
   /// The manager must be removed before it goes. Throws SetupError where the name is taken, and where the manager refuses the
   /// state that was saved or left under this name, which it is given at once (or by load()).
   void add_manager(std::string name, Manager& manager);

@@ -74,6 +74,9 @@ bool EntityRegistry::next_due(std::uint64_t& due_ns) const noexcept {
 TimerId EntityRegistry::next_timer() const noexcept { return impl_->next_timer; }
 const Timers& EntityRegistry::timers() const noexcept { return impl_->timers; }
 std::uint64_t EntityRegistry::sequence() const noexcept { return core_.sequence; }
+std::size_t EntityRegistry::memory_waiting() const noexcept {
+  return core_.input.capacity() + core_.cascade.capacity() + core_.pushing.capacity();
+}
 const RegistryCounters& EntityRegistry::counters() const noexcept { return core_.counters; }
 std::uint64_t EntityRegistry::version() const noexcept { return storage().version(); }
 std::uint64_t EntityRegistry::begin_version() noexcept { return core_.storage.begin_version(); }

@@ -121,7 +121,7 @@ void handlers() {
   // guide: end
 
   // guide: switching off
-  registry.enable_handler("guide.wear_armor", false);  // a message: journalled, and saved with the world
+  registry.enable_handler("guide.wear_armor", false);  // a message, so it is saved with the world
   registry.push(knight, Damage{.amount = 4.5f});
   require(registry.get<Health>(knight).value == 90);
   // guide: end

@@ -38,6 +38,34 @@ Observer::Chain chain_of(const BatchView& batch, std::uint64_t first, std::uint6
   return chain;
 }
 
+/// After a storm most memory of an arena is given back; what usual ticks use stays.
+void give_back(Arena& arena) noexcept {
+  constexpr std::size_t storm = 64u << 20, kept = 16u << 20;
+  if (arena.capacity() > storm) [[unlikely]]
+    arena.trim(kept);
+}
+
+/// Payload bytes of messages [begin, end), the first of a table's at `offset` in the body; of a span the one payload. As a cascade's
+/// bound counts: by what messages say, not by how they lie in batches.
+std::uint64_t payload_bytes(const BatchView& batch, std::uint64_t begin, std::uint64_t end,
+                            std::size_t offset) noexcept {
+  switch (batch.kind()) {
+    case BatchKind::timed: return batch.inner().bytes().size();
+    case BatchKind::shared: return batch.header().payload_bytes;
+    case BatchKind::table: {
+      std::uint64_t sum = 0;
+      const std::byte* at = batch.body() + offset;
+      for (; begin < end; ++begin) {
+        const TableItem item = table_item(batch, at);
+        sum += item.table.size();
+        at = item.next;
+      }
+      return sum;
+    }
+    default: return (end - begin) * batch.header().payload_bytes;
+  }
+}
+
 /// As a cascade's bound counts: a span is one message.
 bool counts_once(const BatchView& batch) noexcept {
   return batch.kind() == BatchKind::shared || batch.kind() == BatchKind::timed;
@@ -252,11 +280,13 @@ Receipt Inputs::deliver_posts() {
   posts.seal();
   const bool plain =
       options_.shortcuts && !observer_ && !core_.cascade.causes() && core_.receipt_sinks_of(InputKind::post).empty();
+  const bool waited = !posts.empty();
   while (!posts.empty()) {
     if (plain && deliver_plain(sum) != 0) continue;
     add_to(sum, live(InputKind::post, posts.front()));
     posts.pop_front();
   }
+  if (waited) give_back(posts);
   return sum;
 }
 
@@ -320,16 +350,19 @@ std::size_t Inputs::deliver_plain(Receipt& sum) {
 
 bool Inputs::deliver_cascade() {
   Arena& cascade = core_.cascade;
-  std::uint64_t left = options_.cascade_messages_max;
-  while (!cascade.empty() && left > 0) {
+  std::uint64_t left = options_.cascade_messages_max, bytes_left = options_.cascade_bytes_max;
+  while (!cascade.empty() && left > 0 && bytes_left > 0) {
     const BatchView batch = cascade.front();
     Receipt receipt;
     const std::uint32_t before = cursor_.message;
     const std::uint64_t begin_ns = begin_batch(), first = delivery_.next_number();
     const std::size_t offset = cursor_.offset;
-    const bool done = delivery_.deliver(batch, cursor_, left, receipt);
+    // As many as the bytes that are left may hold at least; where one ends depends on the messages only.
+    const std::uint64_t fit = batch.header().payload_bytes ? 1 + (bytes_left - 1) / batch.header().payload_bytes : 1;
+    const bool done = delivery_.deliver(batch, cursor_, std::min(left, fit), receipt);
     const std::uint64_t delivered = counts_once(batch) ? 1 : (done ? batch.count() : cursor_.message) - before;
     left -= std::min(left, delivered);
+    bytes_left -= std::min(bytes_left, payload_bytes(batch, before, before + delivered, offset));
     if (observer_) [[unlikely]]
       observer_->add_batch(batch, delivered, receipt, false, begin_ns,
                            chain_of(batch, first, before, before + delivered, offset));
@@ -340,7 +373,10 @@ bool Inputs::deliver_cascade() {
       cascade.pop_front();
     }
   }
-  if (cascade.empty()) return true;
+  if (cascade.empty()) {
+    give_back(cascade);
+    return true;
+  }
   cascade.seal();  // what is carried over is never extended, so that saved and read back it is the same
   ++core_.counters.carried;
   if (observer_) [[unlikely]] {

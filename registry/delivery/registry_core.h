@@ -25,7 +25,9 @@ class Executor;
 
 /// Bounds and counters of one registry.
 struct RegistryOptions {
-  std::uint64_t cascade_messages_max = 10'000'000;  ///< that handlers of one input may cause; the rest is carried over
+  // What handlers of one input may cause, in messages and in bytes of their payloads; the rest is carried over.
+  std::uint64_t cascade_messages_max = 10'000'000;
+  std::uint64_t cascade_bytes_max = 128u << 20;
   /// False: every input goes the general way (registry/delivery/inputs.h), which the shortcuts must equal. For tests; no result
   /// depends on it.
   bool shortcuts = true;

@@ -155,3 +155,46 @@ TEST_CASE("a handler that spawns much for each message of a run finds the entiti
   for (const Entity e : all) CHECK(registry.get<game::Health>(e).value == 101);
   CHECK(registry.entity_count() == 40 + 40 * 3000);
 }
+
+TEST_CASE(
+    "a cascade is bounded in bytes too, wherever its batches end, and what is over is delivered at the next input") {
+  // Eight pushes of 4 bytes each; whether causes are recorded moves the batches, not the bound.
+  for (const bool causes : {false, true})
+    for (std::uint64_t bytes = 1; bytes < 40; ++bytes) {
+      CAPTURE(causes, bytes);
+      EntityRegistry registry({.cascade_bytes_max = bytes});
+      registry.record_causes(causes);
+      std::string log;
+      const Entity e = registry.create("e", game::Health{});
+      const auto s = bouncing(registry, log);
+      CHECK(registry.push(e, game::Ping{.hops = 8}).cut_short == (bytes <= 28));
+      const std::uint64_t fit = std::min<std::uint64_t>(8, (bytes + sizeof(game::Ping) - 1) / sizeof(game::Ping));
+      CHECK(log == std::string("8 7 6 5 4 3 2 1 0 ").substr(0, 2 + 2 * fit));
+      for (int i = 0; i < 40; ++i) registry.flush();
+      CHECK(log == "8 7 6 5 4 3 2 1 0 ");
+    }
+}
+
+TEST_CASE("tables count by their own lengths in a cascade's bytes") {
+  EntityRegistry registry({.cascade_bytes_max = 1000});
+  int heard = 0;
+  const Entity e = registry.create("e", game::Health{});
+  const auto say = registry.subscribe("say", [](const game::Heal&, const game::Health&, Entity self, Outbox& out) {
+    for (int i = 0; i < 10; ++i) out.push(self, game::Say{.text = std::string(300, 'x')});
+  });
+  const auto hear = registry.subscribe("hear", [&](const game::SayView&, const game::Health&) { ++heard; });
+  CHECK(registry.push(e, game::Heal{}).cut_short);
+  CHECK(heard == 3);  // the third goes over the bound
+  registry.flush();
+  CHECK(heard == 6);
+}
+
+TEST_CASE("memory of a storm of messages is given back when it is over") {
+  EntityRegistry registry;
+  const Entity e = registry.create("e", game::Health{});
+  const auto storm = registry.subscribe("storm", [](const Update&, const game::Health&, Entity self, Outbox& out) {
+    for (std::uint32_t i = 0; i < 6'000'000; ++i) out.push(self, game::Ping{.hops = i});
+  });
+  registry.push(Update{});
+  CHECK(registry.memory_waiting() <= 20u << 20);
+}
