@@ -1,0 +1,115 @@
+// Reads the values of a template file: components, initial messages, and their fields. Nodes, bases and overrides are read
+// by template_file.cc. Private to registry/templates/*.cc.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "registry/entity_registry.h"
+#include "registry/templates/template_file.h"
+#include "registry/templates/template_json.h"
+#include "registry/templates/template_tree.h"
+
+namespace muster {
+
+namespace template_text {
+/// The texts with something between each two.
+std::string joined(std::span<const std::string> parts, const char* between = ", ");
+/// A name as errors show it.
+std::string quoted(std::string_view text);
+}  // namespace template_text
+
+/// What is asked of everything in a template file. Keeps the first error; every check returns false where something is wrong.
+class TemplateChecks {
+ public:
+  TemplateChecks(std::string_view file, const TemplateLimits& limits)
+      : file_(file), limits_(limits), compares_left_(limits.compares_max) {}
+
+  bool fail(std::uint32_t line, const std::string& path, std::string what);
+  bool failed() const noexcept { return failed_; }
+  /// The first error; there is one.
+  const TemplateError& error() const noexcept { return error_; }
+
+  /// Whether `json`, called `field` in errors, is of this kind.
+  bool expect(const Json& json, Json::Kind kind, const char* wanted, const std::string& path, const char* field);
+  /// Whether an object, called `of` in errors, has members of these names alone.
+  bool fields(const Json& json, std::initializer_list<std::string_view> known, const char* of, const std::string& path);
+  bool check_name(const std::string& name, std::uint32_t line, const std::string& path);
+
+  /// Counts nodes and bytes that are about to be added to a template.
+  bool count(const TemplateTree::Size& more, std::uint32_t line, const std::string& path);
+  /// Counts names that are about to be compared.
+  bool compare(std::uint64_t names, std::uint32_t line, const std::string& path) {
+    if (names > compares_left_) return too_many_compares(line, path);
+    compares_left_ -= names;
+    return true;
+  }
+  /// For TemplateTree::merge, which counts them itself.
+  std::uint64_t& compares_left() noexcept { return compares_left_; }
+  bool too_many_compares(std::uint32_t line, const std::string& path);
+
+ private:
+  std::string file_;
+  const TemplateLimits limits_;
+  std::uint64_t nodes_ = 0, bytes_ = 0;  // of what was built
+  std::uint64_t compares_left_;
+  bool failed_ = false;
+  TemplateError error_;
+};
+
+/// Reads values into the nodes of one template. What it is made with must outlive it.
+class TemplateValues {
+ public:
+  TemplateValues(TemplateChecks& checks, const EntityRegistry& registry, TemplateTree& tree)
+      : checks_(checks), registry_(registry), tree_(tree) {}
+
+  TemplateTree& tree() noexcept { return tree_; }
+  /// Gives a node a component, changes the fields that are named, or takes it away (null). `path` is the node's, for errors.
+  bool component(TemplateTree::Node& into, const Json::Member& member, const std::string& path);
+  /// Adds an initial message to a node.
+  bool message(TemplateTree::Node& into, const Json& json, const std::string& path);
+  /// To be called when all nodes are there: fields that name a node come to refer to it.
+  bool resolve();
+
+ private:
+  /// A field that will hold another node's id, as it was written.
+  struct Named {
+    std::uint32_t node;  // key of the node whose value it is
+    bool message;
+    std::size_t index;  // of the message; of a component its type
+    std::uint32_t offset;
+    std::string target;
+    std::uint32_t line;
+    std::string path;
+  };
+  /// The value that is being read.
+  struct Target {
+    const TypeDescriptor& type;
+    TemplateTree::Value& value;
+    std::uint32_t node;
+    bool message;
+    std::size_t index;
+  };
+  bool table_message(TemplateTree::Node& into, const TypeDescriptor& type, const Json& json, const std::string& path);
+  bool object(Target& target, const Json& json, const std::string& prefix, const std::string& path);
+  bool field(Target& target, const Json& json, const std::string& name, std::uint32_t line, const std::string& path);
+  /// Forgets nodes that were named for a part of a value that is written again.
+  void forget(std::uint32_t node, bool message, std::size_t index, std::uint32_t offset, std::uint32_t bytes);
+  /// Makes the contents of text fields known that have a default.
+  void default_texts(const TypeDescriptor& type);
+  bool fail(std::uint32_t line, const std::string& path, std::string what) {
+    return checks_.fail(line, path, std::move(what));
+  }
+
+  TemplateChecks& checks_;
+  const EntityRegistry& registry_;
+  TemplateTree& tree_;
+  std::vector<Named> named_;
+};
+
+}  // namespace muster
