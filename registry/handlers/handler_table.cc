@@ -8,49 +8,6 @@
 
 namespace muster {
 
-namespace {
-bool names(const std::vector<std::string>& list, const Handler& handler) {
-  return std::ranges::find(list, handler.name) != list.end();
-}
-}  // namespace
-
-std::vector<Handler*> ordered(std::vector<Handler*> handlers) {
-  std::ranges::sort(handlers, [](const Handler* a, const Handler* b) {
-    if (a->options.priority != b->options.priority) return a->options.priority < b->options.priority;
-    if (a->name != b->name) return a->name < b->name;
-    if (a->part != b->part) return a->part < b->part;
-    return a->ordinal < b->ordinal;
-  });
-  const std::size_t count = handlers.size();
-  std::vector<std::vector<std::size_t>> later(count);  // i runs before each of later[i]
-  std::vector<std::size_t> waits(count, 0);
-  const auto edge = [&](std::size_t first, std::size_t second) {
-    later[first].push_back(second);
-    ++waits[second];
-  };
-  for (std::size_t i = 0; i < count; ++i)
-    for (std::size_t j = 0; j < count; ++j) {
-      if (names(handlers[i]->options.before, *handlers[j])) edge(i, j);
-      if (names(handlers[i]->options.after, *handlers[j])) edge(j, i);
-    }
-  std::vector<Handler*> result;
-  std::vector<bool> taken(count, false);
-  while (result.size() < count) {
-    std::size_t next = 0;
-    while (next < count && (taken[next] || waits[next] != 0)) ++next;
-    if (next == count) {
-      std::string names;
-      for (std::size_t i = 0; i < count; ++i)
-        if (!taken[i]) names += (names.empty() ? "" : ", ") + handlers[i]->name;
-      throw SetupError("the order of these handlers contradicts itself: " + names);
-    }
-    taken[next] = true;
-    result.push_back(handlers[next]);
-    for (const std::size_t other : later[next]) --waits[other];
-  }
-  return result;
-}
-
 MessageRoute& HandlerTable::add_message(const TypeDescriptor& type) {
   if (MessageRoute* known = route(type.id)) return *known;
   by_type_.put(type.id, static_cast<std::uint32_t>(routes_.size()));
@@ -58,6 +15,7 @@ MessageRoute& HandlerTable::add_message(const TypeDescriptor& type) {
   routes_.back()->type = &type;
   routes_.back()->builtin = is_builtin(type.id);
   routes_.back()->calls.resize(archetypes_);
+  routes_.back()->receivers.resize(archetypes_);
   return *routes_.back();
 }
 
@@ -65,10 +23,8 @@ Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std
                            bool filter_stops) {
   MessageRoute* route = this->route(handler->message);
   require(route, "HandlerTable::add: the message type was not added");
-  if (!handler->name.empty())
-    for (const Handler* other : route->order)
-      if (other->name == handler->name)
-        throw SetupError("message " + route->type->name + " has a handler named \"" + handler->name + "\" already");
+  if (!handler->name.empty() && route->order.has(handler->name))
+    throw SetupError("message " + route->type->name + " has a handler named \"" + handler->name + "\" already");
   for (const Term& term : handler->terms)
     if (term.type == TypeTraits<Name>::id && term.access == Access::write)
       throw SetupError("handler \"" + handler->name +
@@ -88,26 +44,27 @@ Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std
     else
       handler->bind(*archetype);
   }
-  std::vector<Handler*> order = route->order;
-  order.push_back(handler.get());
-  order = ordered(std::move(order));
+  const std::optional<std::size_t> place = route->order.add(*handler);
   if (fresh) ++next_ordinal_;
   handlers_.push_back(std::move(handler));
   Handler& added = *handlers_.back();
-  refresh(*route, std::move(order));
+  by_ordinal_[added.ordinal] = &added;
+  added.followed = followed_by(added);
+  handler_came(*route, added, place);
   return added;
 }
 
 void HandlerTable::remove(std::uint64_t ordinal) {
   std::erase_if(kept_, [&](const auto& h) { return h->ordinal == ordinal; });
-  const auto at = std::ranges::find_if(handlers_, [&](const auto& h) { return h->ordinal == ordinal; });
-  if (at == handlers_.end()) return;
-  MessageRoute& route = *this->route((*at)->message);
-  std::vector<Handler*> order = route.order;
-  std::erase(order, at->get());
-  refresh(route,
-          ordered(std::move(order)));  // whom it kept apart may change places: the order is that of those who are there
+  const auto known = by_ordinal_.find(ordinal);
+  if (known == by_ordinal_.end()) return;
+  const auto at = std::ranges::find(handlers_, known->second, [](const auto& h) { return h.get(); });
+  const std::unique_ptr<Handler> gone = std::move(*at);
   handlers_.erase(at);
+  by_ordinal_.erase(known);
+  MessageRoute& route = *this->route(gone->message);
+  const std::optional<std::size_t> place = route.order.remove(*gone);
+  handler_left(route, *gone, place);
 }
 
 void HandlerTable::end(std::uint64_t ordinal) {
@@ -122,12 +79,13 @@ void HandlerTable::enable(Text name, bool enabled) {
     disabled_.erase(at);
   else
     disabled_.insert(at, name);
+  std::vector<MessageRoute*> changed;
   for (const auto& handler : handlers_) {
     if (text_of(handler->name) != name) continue;
     handler->enabled = enabled;
-    MessageRoute& route = *this->route(handler->message);
-    refresh(route, std::vector<Handler*>(route.order));
+    changed.push_back(this->route(handler->message));
   }
+  refresh_all(std::move(changed));
 }
 
 Handler& HandlerTable::keep(std::unique_ptr<Handler> handler) {
@@ -145,48 +103,94 @@ bool HandlerTable::begin(std::uint64_t ordinal, std::span<const std::unique_ptr<
   return true;
 }
 
-void HandlerTable::find_followed() {
-  followed_changes_ = 0;
-  for (const auto& route : routes_)
-    if (route->change != ChangeKind::none && !route->active.empty()) ++followed_changes_;
-  for (const auto& handler : handlers_) {
-    std::vector<FollowedColumn> followed;
-    std::uint16_t column = 0;
-    for (const Term& term : handler->terms) {
-      if (term.source != Source::self || !term.value) continue;
-      if (term.access == Access::write && follower(ChangeKind::changed, term.type))
-        followed.push_back({column, term.type});
-      ++column;
-    }
-    if (followed.empty() == handler->followed.empty()) {
-      handler->followed = std::move(followed);
-      continue;
-    }
-    handler->followed = std::move(followed);
-    // Its message may go in whole runs now, or no longer may.
-    MessageRoute& route = *this->route(handler->message);
-    if (std::ranges::find(route.order, handler.get()) != route.order.end())
-      refresh(route, std::vector<Handler*>(route.order));
+std::vector<FollowedColumn> HandlerTable::followed_by(const Handler& handler) const {
+  std::vector<FollowedColumn> followed;
+  if (!follows()) return followed;
+  std::uint16_t column = 0;
+  for (const Term& term : handler.terms) {
+    ++steps_;
+    if (term.source != Source::self || !term.value) continue;
+    if (term.access == Access::write && follower(ChangeKind::changed, term.type))
+      followed.push_back({column, term.type});
+    ++column;
   }
+  return followed;
 }
 
-void HandlerTable::refresh(MessageRoute& route, std::vector<Handler*> order) {
-  route.order = std::move(order);
+void HandlerTable::find_followed() {
+  std::vector<MessageRoute*> changed;
+  for (const auto& handler : handlers_) {
+    std::vector<FollowedColumn> followed = followed_by(*handler);
+    ++steps_;
+    // Its message may go in whole runs now, or no longer may.
+    if (followed.empty() != handler->followed.empty()) changed.push_back(this->route(handler->message));
+    handler->followed = std::move(followed);
+  }
+  refresh_all(std::move(changed));
+}
+
+void HandlerTable::refresh_all(std::vector<MessageRoute*> routes) {
+  std::ranges::sort(routes);
+  const auto doubles = std::ranges::unique(routes);
+  routes.erase(doubles.begin(), doubles.end());
+  for (MessageRoute* route : routes) refresh(*route);
+}
+
+void HandlerTable::handler_came(MessageRoute& route, Handler& handler, std::optional<std::size_t> place) {
+  if (!place) return refresh(route);
+  if (!handler.enabled) return;
+  if (route.active.size() + 1 != route.order.size()) {  // some are disabled
+    const auto before = std::span(route.order.begin(), *place);
+    place = static_cast<std::size_t>(std::ranges::count_if(before, &Handler::enabled));
+  }
+  const bool was_followed = is_followed(route);
+  route.active.insert(route.active.begin() + static_cast<std::ptrdiff_t>(*place), &handler);
+  route.rules.add(handler);
+  for (const Archetype* archetype : handler.matched) {
+    ++steps_;
+    const std::uint32_t number = archetype->number;
+    if (++route.receivers[number] <= 2)
+      route.calls[number] = route.receivers[number] == 1 ? site_of(route, handler, number) : site_of_several(route);
+  }
+  active_changed(route, was_followed);
+}
+
+void HandlerTable::handler_left(MessageRoute& route, Handler& handler, std::optional<std::size_t> place) {
+  if (!place) return refresh(route);
+  if (!handler.enabled) return;
+  const bool was_followed = is_followed(route);
+  std::erase(route.active, &handler);
+  route.rules.remove(handler);
+  for (const Archetype* archetype : handler.matched) {
+    ++steps_;
+    const std::uint32_t left = --route.receivers[archetype->number];
+    if (left == 0) route.calls[archetype->number] = {};
+    if (left == 1) find_site(route, archetype->number);
+  }
+  active_changed(route, was_followed);
+}
+
+void HandlerTable::refresh(MessageRoute& route) {
+  const bool was_followed = is_followed(route);
   route.active.clear();
   for (Handler* handler : route.order)
     if (handler->enabled) route.active.push_back(handler);
+  steps_ += route.order.size() + route.rules.steps();
+  route.rules = {};
+  for (const Handler* handler : route.active) route.rules.add(*handler);
+  find_sites(route);
+  active_changed(route, was_followed);
+}
+
+void HandlerTable::active_changed(MessageRoute& route, bool was_followed) {
   route.schedule.reset();
-  route.writes_message = std::ranges::any_of(route.active, &Handler::writes_message);
-  find_followed();
-  const auto followed = [](const Handler* h) { return !h->followed.empty(); };
-  route.whole_runs = !route.writes_message && std::ranges::none_of(route.active, followed) &&
-                     std::ranges::count_if(route.active, &Handler::pushes) <= 1;
-  for (std::size_t i = 0; i < route.active.size() && route.whole_runs; ++i) {
-    // Its own rows: a handler that reads by id or from ancestors what it writes must see each message's effect.
-    for (std::size_t j = 0; j < i; ++j)
-      if (conflict(*route.active[i], *route.active[j])) route.whole_runs = false;
+  if (is_followed(route) != was_followed) {
+    was_followed ? --followed_changes_ : ++followed_changes_;
+    find_followed();
   }
-  find_calls(route);
+  route.writes_message = route.rules.writes_message();
+  route.whole_runs = route.rules.whole_runs();
+  set_few(route);
   find_told();
 }
 
@@ -204,21 +208,38 @@ void HandlerTable::find_told() noexcept {
            .destroy = any(TypeTraits<Destroy>::id, TypeTraits<Deactivated>::id)};
 }
 
-CallSite HandlerTable::call_site(MessageRoute& route, std::size_t archetype) const {
-  const Handler* only = nullptr;
-  std::size_t matching = 0;
-  for (const Handler* handler : route.active)
-    if (archetype < handler->bound.size() && handler->bound[archetype]) {
-      only = handler;
-      ++matching;
-    }
-  if (matching == 0) return {};
-  if (matching > 1 || !is_called_straight(*only)) return {.run = &run_several, .route = &route};
-  return {only->one, only, only->bound[archetype], &route};
+CallSite HandlerTable::site_of(MessageRoute& route, const Handler& handler, std::size_t archetype) const {
+  if (!is_called_straight(handler)) return site_of_several(route);
+  return {handler.one, &handler, handler.bound[archetype], &route};
 }
 
-void HandlerTable::find_calls(MessageRoute& route) const {
-  for (std::size_t i = 0; i < route.calls.size(); ++i) route.calls[i] = call_site(route, i);
+CallSite HandlerTable::site_of_several(MessageRoute& route) { return {.run = &run_several, .route = &route}; }
+
+void HandlerTable::find_site(MessageRoute& route, std::size_t archetype) const {
+  CallSite& site = route.calls[archetype];
+  site = {};
+  std::uint32_t& receivers = route.receivers[archetype];
+  receivers = 0;
+  for (const Handler* handler : route.active) {
+    ++steps_;
+    if (archetype >= handler->bound.size() || !handler->bound[archetype]) continue;
+    if (++receivers == 1) site = site_of(route, *handler, archetype);
+  }
+  if (receivers > 1) site = site_of_several(route);
+}
+
+void HandlerTable::find_sites(MessageRoute& route) const {
+  std::ranges::fill(route.receivers, 0u);
+  std::ranges::fill(route.calls, CallSite{});
+  for (const Handler* handler : route.active)
+    for (const Archetype* archetype : handler->matched) {
+      ++steps_;
+      const std::uint32_t number = archetype->number;
+      route.calls[number] = ++route.receivers[number] == 1 ? site_of(route, *handler, number) : site_of_several(route);
+    }
+}
+
+void HandlerTable::set_few(MessageRoute& route) const noexcept {
   const bool straight = !route.builtin && route.active.size() == 1 && is_called_straight(*route.active.front());
   route.few_handler = straight ? route.active.front() : nullptr;
   route.few = straight ? route.few_handler->few : nullptr;
@@ -227,7 +248,16 @@ void HandlerTable::find_calls(MessageRoute& route) const {
 
 void HandlerTable::observe_calls(bool on) {
   calls_observed_ = on;
-  for (const auto& route : routes_) find_calls(*route);
+  for (const auto& route : routes_) {
+    find_sites(*route);
+    set_few(*route);
+  }
+}
+
+std::uint64_t HandlerTable::steps() const noexcept {
+  std::uint64_t sum = steps_;
+  for (const auto& route : routes_) sum += route->order.steps() + route->rules.steps();
+  return sum;
 }
 
 void HandlerTable::bind_or_stop(Handler& handler, Archetype& archetype) const noexcept {
@@ -249,7 +279,8 @@ void HandlerTable::bind(Archetype& archetype) {
   for (const auto& handler : handlers_) bind_or_stop(*handler, archetype);
   for (const auto& route : routes_) {
     route->calls.resize(archetypes_);
-    route->calls[archetype.number] = call_site(*route, archetype.number);
+    route->receivers.resize(archetypes_);
+    find_site(*route, archetype.number);
   }
 }
 

@@ -1,31 +1,26 @@
-// Knows the handlers of each message type, in the order they run in: before/after, then priority, name, part and
-// ordinal.
+// Knows the handlers of each message type, in the order they run in, and which of them a message to an entity of each
+// archetype calls.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "registry/handlers/changes.h"
 #include "registry/handlers/handler.h"
+#include "registry/handlers/handler_order.h"
+#include "registry/handlers/run_rules.h"
 #include "registry/storage/flat_map.h"
 #include "registry/storage/text_table.h"
 
 namespace muster {
 
-/// A mistake made while a registry is set up: contradicting order, a name used twice, a type whose layout differs.
-class SetupError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 struct PassSchedule;
 /// All handlers of one message type.
 struct MessageRoute {
   const TypeDescriptor* type = nullptr;
-  std::vector<Handler*> order;
   std::vector<Handler*> active;  ///< the enabled ones, in order
   /// Whether a run of messages may go through one handler after another, because that has the effects of message by
   /// message.
@@ -48,6 +43,9 @@ struct MessageRoute {
   /// A sealed batch of one message, into which each push puts its own. Null until the first push.
   std::unique_ptr<Unit[]> sealed;
   std::shared_ptr<PassSchedule> schedule;  ///< of the active handlers, once a pass was spread over workers
+  HandlerOrder order;
+  RunRules rules;                        ///< of the active handlers
+  std::vector<std::uint32_t> receivers;  ///< by archetype number: how many of the active handlers match it
 };
 
 class HandlerTable {
@@ -94,6 +92,9 @@ class HandlerTable {
     MessageRoute* route = this->route(change_id(kind, component));
     return route && !route->active.empty() ? route : nullptr;
   }
+  const MessageRoute* follower(ChangeKind kind, TypeId component) const noexcept {
+    return const_cast<HandlerTable*>(this)->follower(kind, component);
+  }
   /// Whether a handler follows any change.
   bool follows() const noexcept { return followed_changes_ != 0; }
 
@@ -114,24 +115,44 @@ class HandlerTable {
   /// Null if there is none.
   Handler* find(std::string_view name) noexcept;
 
+  /// Handlers compared, and handlers, terms and archetypes looked at because handlers came, went or were enabled: what
+  /// growth is tested by.
+  std::uint64_t steps() const noexcept;
+
  private:
   /// Shows it an archetype; what its filter throws stops the program.
   void bind_or_stop(Handler& handler, Archetype& archetype) const noexcept;
-  void refresh(MessageRoute& route, std::vector<Handler*> order);
-  CallSite call_site(MessageRoute& route, std::size_t archetype) const;
+  /// Brings a route up to date once a handler has come to its order, or left it. `place` is where the handler is, or was,
+  /// in the order; it is empty where other handlers changed their places too.
+  void handler_came(MessageRoute& route, Handler& handler, std::optional<std::size_t> place);
+  void handler_left(MessageRoute& route, Handler& handler, std::optional<std::size_t> place);
+  /// Brings a route up to date from nothing but its order.
+  void refresh(MessageRoute& route);
+  /// Finds what depends on a route's active handlers, after these have changed.
+  void active_changed(MessageRoute& route, bool was_followed);
+  std::vector<FollowedColumn> followed_by(const Handler& handler) const;
+  void refresh_all(std::vector<MessageRoute*> routes);
+  CallSite site_of(MessageRoute& route, const Handler& handler, std::size_t archetype) const;
+  static CallSite site_of_several(MessageRoute& route);
+  /// Finds the call site of one archetype anew, or of all.
+  void find_site(MessageRoute& route, std::size_t archetype) const;
+  void find_sites(MessageRoute& route) const;
+  void set_few(MessageRoute& route) const noexcept;
+  static bool is_followed(const MessageRoute& route) noexcept {
+    return route.change != ChangeKind::none && !route.active.empty();
+  }
   /// Whether a call site calls this handler itself, because nothing has to be done around the call.
   bool is_called_straight(const Handler& handler) const noexcept {
     return !calls_observed_ && handler.one && !handler.writes_message && handler.followed.empty();
   }
-  /// Finds all call sites anew.
-  void find_calls(MessageRoute& route) const;
-  /// Finds anew which changes are followed, and the handlers that write what is followed.
+  /// Finds anew which handlers write what is followed.
   void find_followed();
   void find_told() noexcept;
   Told told_;
   bool calls_observed_ = false;
   std::size_t followed_changes_ = 0;  // routes of changes with active handlers
   std::vector<std::unique_ptr<Handler>> handlers_;
+  std::unordered_map<std::uint64_t, Handler*> by_ordinal_;  // of handlers_
   std::vector<std::unique_ptr<Handler>> kept_;
   std::vector<std::uint64_t> ending_;
   std::vector<Text> disabled_;
@@ -140,9 +161,7 @@ class HandlerTable {
   std::uint64_t next_ordinal_ = 1;
   std::uint32_t part_ = 0;
   std::size_t archetypes_ = 0;
+  mutable std::uint64_t steps_ = 0;
 };
-
-/// The order in which handlers run. Throws SetupError naming the handlers of a circle.
-std::vector<Handler*> ordered(std::vector<Handler*> handlers);
 
 }  // namespace muster

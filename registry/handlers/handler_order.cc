@@ -1,0 +1,151 @@
+#include "registry/handlers/handler_order.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+
+namespace muster {
+
+const HandlerOrder::Named* HandlerOrder::find(std::string_view name) const {
+  const auto at = names_.find(name);
+  return at == names_.end() ? nullptr : &at->second;
+}
+
+bool HandlerOrder::has(std::string_view name) const {
+  const Named* known = find(name);
+  return known && known->there > 0;
+}
+
+void HandlerOrder::note(const Handler& handler) {
+  ++names_[handler.name].there;
+  for (const std::string& name : handler.options.before) ++names_[name].run_before_it;
+  for (const std::string& name : handler.options.after) ++names_[name].run_after_it;
+}
+
+void HandlerOrder::forget(const Handler& handler) {
+  const auto less = [&](const std::string& name, std::uint32_t Named::* count) {
+    const auto at = names_.find(name);
+    --(at->second.*count);
+    if (at->second.unused()) names_.erase(at);
+  };
+  less(handler.name, &Named::there);
+  for (const std::string& name : handler.options.before) less(name, &Named::run_before_it);
+  for (const std::string& name : handler.options.after) less(name, &Named::run_after_it);
+}
+
+bool HandlerOrder::comes_first(const Handler& a, const Handler& b) noexcept {
+  ++steps_;
+  if (a.options.priority != b.options.priority) return a.options.priority < b.options.priority;
+  if (const int names = a.name.compare(b.name); names != 0) return names < 0;
+  if (a.part != b.part) return a.part < b.part;
+  return a.ordinal < b.ordinal;
+}
+
+bool HandlerOrder::is_waited_for(const Handler& handler) const {
+  if (const Named* own = find(handler.name); own && own->run_after_it > 0) return true;
+  const auto waits = [&](const std::string& name) { return name == handler.name || has(name); };
+  return std::ranges::any_of(handler.options.before, waits) ||
+         std::ranges::find(handler.options.after, handler.name) != handler.options.after.end();
+}
+
+std::size_t HandlerOrder::first_place(const Handler& handler) {
+  const Named* own = find(handler.name);
+  const bool named = own && own->run_before_it > 0;
+  std::vector<std::string_view> after;
+  for (const std::string& name : handler.options.after)
+    if (has(name)) after.emplace_back(name);
+  if (!named && after.empty()) return 0;
+  std::ranges::sort(after);
+  for (std::size_t place = order_.size(); place > 0; --place) {
+    ++steps_;
+    const Handler& other = *order_[place - 1];
+    if (std::ranges::binary_search(after, std::string_view(other.name))) return place;
+    if (named && std::ranges::find(other.options.before, handler.name) != other.options.before.end()) return place;
+  }
+  return 0;
+}
+
+std::optional<std::size_t> HandlerOrder::add(Handler& handler) {
+  const auto comes_later = [&](Handler* other) { return comes_first(handler, *other); };
+  const auto sorted_place = std::ranges::partition_point(sorted_, [&](Handler* other) { return !comes_later(other); });
+  const auto place = sorted_place - sorted_.begin();
+  if (is_waited_for(handler)) {
+    std::vector<Handler*> all = sorted_;
+    all.insert(all.begin() + place, &handler);
+    order_ = ordered(all);  // throws where there is a circle
+    sorted_ = std::move(all);
+    is_sorted_ = order_ == sorted_;
+    note(handler);
+    return std::nullopt;
+  }
+  // It is taken as soon as all it waits for were, and it is the first of those that could be.
+  const std::size_t first = first_place(handler);
+  std::size_t at = static_cast<std::size_t>(place);
+  if (!is_sorted_ || at < first) {
+    at = first;
+    while (at < order_.size() && !comes_later(order_[at])) ++at;
+    is_sorted_ = is_sorted_ && at == static_cast<std::size_t>(place);
+  }
+  sorted_.insert(sorted_.begin() + place, &handler);
+  order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(at), &handler);
+  note(handler);
+  return at;
+}
+
+std::optional<std::size_t> HandlerOrder::remove(Handler& handler) {
+  forget(handler);
+  std::erase(sorted_, &handler);
+  if (is_waited_for(handler)) {  // whom it kept apart may change places: the order is that of those who are there
+    order_ = ordered(sorted_);
+    is_sorted_ = order_ == sorted_;
+    return std::nullopt;
+  }
+  const auto at = std::ranges::find(order_, &handler);
+  const auto place = static_cast<std::size_t>(at - order_.begin());
+  order_.erase(at);
+  is_sorted_ = is_sorted_ || order_ == sorted_;
+  return place;
+}
+
+std::vector<Handler*> HandlerOrder::ordered(const std::vector<Handler*>& sorted) {
+  const std::size_t count = sorted.size();
+  std::unordered_multimap<std::string_view, std::size_t> numbers;
+  for (std::size_t i = 0; i < count; ++i) numbers.emplace(sorted[i]->name, i);
+  std::vector<std::vector<std::size_t>> later(count);  // i runs before each of later[i]
+  std::vector<std::size_t> waits(count, 0);
+  const auto edge = [&](std::size_t first, std::size_t second) {
+    later[first].push_back(second);
+    ++waits[second];
+    ++steps_;
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto each = [&](const std::vector<std::string>& names, auto f) {
+      for (const std::string& name : names) {
+        const auto [begin, end] = numbers.equal_range(name);
+        for (auto at = begin; at != end; ++at) f(at->second);
+      }
+    };
+    each(sorted[i]->options.before, [&](std::size_t other) { edge(i, other); });
+    each(sorted[i]->options.after, [&](std::size_t other) { edge(other, i); });
+  }
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+  for (std::size_t i = 0; i < count; ++i)
+    if (waits[i] == 0) ready.push(i);
+  std::vector<Handler*> result;
+  result.reserve(count);
+  while (!ready.empty()) {
+    const std::size_t next = ready.top();
+    ready.pop();
+    ++steps_;
+    result.push_back(sorted[next]);
+    for (const std::size_t other : later[next])
+      if (--waits[other] == 0) ready.push(other);
+  }
+  if (result.size() == count) return result;
+  std::string names;
+  for (std::size_t i = 0; i < count; ++i)
+    if (waits[i] != 0) names += (names.empty() ? "" : ", ") + sorted[i]->name;
+  throw SetupError("the order of these handlers contradicts itself: " + names);
+}
+
+}  // namespace muster
