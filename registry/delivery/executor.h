@@ -26,6 +26,8 @@ struct PassCounters {
   std::uint64_t branches = 0;  ///< tasks that were whole branches of the hierarchy
   std::uint64_t turns =
       0;  ///< tasks that waited for all before them, because they asked for a timer or named something
+  std::uint64_t steps =
+      0;  ///< handlers, and pairs of which one waits for the other, that were looked at to order tasks
 };
 
 }  // namespace muster

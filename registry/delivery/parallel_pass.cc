@@ -1,6 +1,7 @@
 #include "registry/delivery/parallel_pass.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "registry/delivery/delivery.h"
 #include "registry/handlers/ask_ahead.h"
@@ -218,65 +219,113 @@ void ParallelPass::cut(const PassSchedule::Node& node, std::uint32_t number) {
   if (run.end_phase > run.phase) counters_.barriers += run.end_phase - run.phase - 1;
 }
 
-bool ParallelPass::next_stage(const PassSchedule& schedule, bool& called) {
-  bool any = false, pushes_left = false;
-  for (NodeRun& run : nodes_) run.in_stage = false;
-  stage_first_ = static_cast<std::uint32_t>(tasks_.size());
+void ParallelPass::begin_stages(const PassSchedule& schedule) {
+  ready_.clear();
+  begun_.clear();
+  pushers_.clear();
+  next_pusher_ = 0;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    const PassSchedule::Node& node = schedule.nodes[i];
+    nodes_[i].behind = static_cast<std::uint32_t>(node.earlier.size());
+    counters_.steps += 1 + node.earlier.size();
+    // Who pushes does not overtake one who pushes: its turn would never come.
+    if (node.handler->pushes) {
+      if (!pushers_.empty()) ++nodes_[i].behind;
+      pushers_.push_back(i);
+    }
+    if (nodes_[i].behind == 0) ready_.push_back(i);  // ascending, so a heap
+  }
+}
+
+void ParallelPass::joined(const PassSchedule& schedule, std::uint32_t number) {
+  const auto one_less = [&](std::uint32_t later) {
+    ++counters_.steps;
+    if (--nodes_[later].behind > 0) return;
+    ready_.push_back(later);
+    std::ranges::push_heap(ready_, std::greater<>());
+  };
+  for (const std::uint32_t later : schedule.nodes[number].later) one_less(later);
+  if (!schedule.nodes[number].handler->pushes) return;
+  if (++next_pusher_ < pushers_.size()) one_less(pushers_[next_pusher_]);
+}
+
+bool ParallelPass::next_stage(const PassSchedule& schedule, bool& called) {
+  bool any = false;
+  stage_.clear();
+  stage_first_ = static_cast<std::uint32_t>(tasks_.size());
+  // Those that waited for the stage before are in front of others: their numbers are in order.
+  ready_.insert(ready_.end(), begun_.begin(), begun_.end());
+  begun_.clear();
+  std::ranges::make_heap(ready_, std::greater<>());
+  while (!ready_.empty()) {
+    std::ranges::pop_heap(ready_, std::greater<>());
+    const std::uint32_t i = ready_.back();
+    ready_.pop_back();
     NodeRun& run = nodes_[i];
-    if (!run.pending) continue;
     const PassSchedule::Node& node = schedule.nodes[i];
     const Handler& handler = *node.handler;
-    // Who pushes does not overtake one who pushes: its turn would never come.
-    bool waits = handler.pushes && pushes_left;
-    for (const std::uint32_t earlier : node.earlier) {
-      if (nodes_[earlier].in_stage)
-        waits = waits || handler.options.on_begin;
-      else
-        waits = waits || nodes_[earlier].pending;
-    }
-    if (waits) {
-      pushes_left = pushes_left || handler.pushes;
+    counters_.steps += 1 + node.earlier.size();
+    // What it waits for has joined, but perhaps this very stage, which has not run yet.
+    if (handler.options.on_begin &&
+        std::ranges::any_of(node.earlier, [&](std::uint32_t earlier) { return nodes_[earlier].in_stage; })) {
+      begun_.push_back(i);
       continue;
     }
-    run.pending = false;
     any = true;
+    bool begins = true;
     if (handler.options.on_begin) {
       running_here() = &handler;
-      const bool begins = guarded(handler, parts_.types, [&] { return handler.options.on_begin(); });
+      begins = guarded(handler, parts_.types, [&] { return handler.options.on_begin(); });
       running_here() = nullptr;
-      if (!begins) continue;
     }
-    called = true;
-    run.in_stage = true;
-    cut(node, i);
+    if (begins) {
+      called = true;
+      run.in_stage = true;
+      stage_.push_back(i);
+      cut(node, i);
+    }
+    joined(schedule, i);
   }
   return any;
 }
 
 // --- running ---
 
+void ParallelPass::open(const Phase& phase) {
+  open_.push_back(phase);
+  std::ranges::push_heap(open_, std::greater<>(), &Phase::first);
+}
+
 void ParallelPass::open_next(std::uint32_t number) {
-  NodeRun& run = nodes_[number];
-  if (run.phase < run.end_phase) {
-    const Phase& phase = phases_[run.phase];
-    run.left = phase.end - phase.first;
-    open_.push_back(phase);
-    return;
-  }
-  run.in_stage = false;
-  for (std::uint32_t later = number + 1; later < nodes_.size(); ++later) {
-    NodeRun& other = nodes_[later];
-    if (other.in_stage && std::ranges::binary_search(schedule_->nodes[later].earlier, number) && --other.waits == 0)
-      open_next(later);
+  ended_.assign(1, number);
+  while (!ended_.empty()) {
+    const std::uint32_t at = ended_.back();
+    ended_.pop_back();
+    NodeRun& run = nodes_[at];
+    if (run.phase < run.end_phase) {
+      const Phase& phase = phases_[run.phase];
+      run.left = phase.end - phase.first;
+      open(phase);
+      continue;
+    }
+    run.in_stage = false;
+    for (const std::uint32_t later : schedule_->nodes[at].later) {
+      NodeRun& other = nodes_[later];
+      ++counters_.steps;
+      if (other.in_stage && --other.waits == 0) ended_.push_back(later);
+    }
   }
 }
 
 std::uint32_t ParallelPass::pick() noexcept {
   if (open_.empty()) return ~0u;
-  const auto least = std::ranges::min_element(open_, {}, &Phase::first);
-  const std::uint32_t task = least->first++;
-  if (least->first == least->end) open_.erase(least);
+  // Its tasks come before all of the others, those taken already as well as those left.
+  Phase& least = open_.front();
+  const std::uint32_t task = least.first++;
+  if (least.first == least.end) {
+    std::ranges::pop_heap(open_, std::greater<>(), &Phase::first);
+    open_.pop_back();
+  }
   return task;
 }
 
@@ -369,15 +418,14 @@ void ParallelPass::run_stage(const PassSchedule& schedule) {
   done_before_ = stage_first_;
   untaken_ = tasks;
   open_.clear();
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    if (!nodes_[i].in_stage) continue;
-    nodes_[i].waits = static_cast<std::uint32_t>(std::ranges::count_if(
-        schedule.nodes[i].earlier, [&](std::uint32_t earlier) { return nodes_[earlier].in_stage; }));
+  for (const std::uint32_t i : stage_) {
+    const std::vector<std::uint32_t>& earlier = schedule.nodes[i].earlier;
+    counters_.steps += 1 + earlier.size();
+    nodes_[i].waits = static_cast<std::uint32_t>(
+        std::ranges::count_if(earlier, [&](std::uint32_t other) { return nodes_[other].in_stage; }));
   }
-  first_.clear();
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i)
-    if (nodes_[i].in_stage && nodes_[i].waits == 0) first_.push_back(i);
-  for (const std::uint32_t i : first_) open_next(i);
+  std::erase_if(stage_, [&](std::uint32_t i) { return nodes_[i].waits > 0; });  // the others are opened by those
+  for (const std::uint32_t i : stage_) open_next(i);
   if (tasks == 0) return;
   const auto workers = std::min(static_cast<std::uint32_t>(workers_.size()), tasks);
   if (workers == 1) return work(0);
@@ -463,6 +511,7 @@ bool ParallelPass::deliver(MessageRoute& route, void* message, bool& called) {
     worker->arena.set_causes(parts_.cascade.causes());
     worker->arena.set_cause(parts_.cascade.cause());
   }
+  begin_stages(schedule);
   while (next_stage(schedule, called)) run_stage(schedule);
   merge();
   learn_from_tasks(schedule);

@@ -83,7 +83,8 @@ class ParallelPass {
     std::uint32_t first = 0, end = 0;
   };
   struct NodeRun {
-    bool pending = true, in_stage = false;
+    bool in_stage = false;
+    std::uint32_t behind = 0;  // so many must have joined a stage before it may
     std::uint32_t first_task = 0, end_task = 0;
     std::uint32_t phase = 0, end_phase = 0;  // the one that runs, and the end of its phases
     std::uint32_t waits = 0;                 // for so many handlers of the stage
@@ -95,8 +96,12 @@ class ParallelPass {
     return node.splitting.split == Split::whole || node.in_turn > 0;
   }
   bool worth(PassSchedule& schedule, std::uint64_t& total_rows, double& total_ns);
+  /// Before the first stage: who may join it, as far as others are concerned.
+  void begin_stages(const PassSchedule& schedule);
   /// Calls on_begin of those that join. False where nobody is left.
   bool next_stage(const PassSchedule& schedule, bool& called);
+  /// One that others had to wait for has joined a stage.
+  void joined(const PassSchedule& schedule, std::uint32_t node);
   void cut(const PassSchedule::Node& node, std::uint32_t number);
   void cut_depths(const Handler& handler, std::uint32_t number, std::uint32_t begin_depth, std::uint32_t end_depth,
                   std::uint32_t tasks);
@@ -110,6 +115,7 @@ class ParallelPass {
   void rows(const Handler& handler, Worker& worker, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
             const std::uint16_t* columns);
   std::uint32_t pick() noexcept;
+  void open(const Phase& phase);
   void open_next(std::uint32_t node);
   void finish(std::uint32_t task);
   void wait_turn(std::uint32_t task);
@@ -133,12 +139,17 @@ class ParallelPass {
   std::vector<Task> tasks_;
   std::vector<Phase> phases_;
   std::vector<std::uint64_t> rows_at_;  // by depth
-  std::vector<std::uint32_t> first_;    // nodes that wait for nobody
+  std::vector<std::uint32_t> ready_;    // a heap: nodes that all they wait for have joined, the least first
+  std::vector<std::uint32_t> begun_;    // of these, those whose on_begin must wait until this stage has run
+  std::vector<std::uint32_t> pushers_;  // handlers that push, in order
+  std::size_t next_pusher_ = 0;         // the first of them that has not joined
+  std::vector<std::uint32_t> stage_;    // nodes of the stage, ascending
+  std::vector<std::uint32_t> ended_;    // nodes whose phases are over
 
   // Of the stage under way, under the lock.
   std::mutex mutex_;
   std::condition_variable opened_, turned_;
-  std::vector<Phase> open_;                          // tasks nobody has taken; [first, end) shrinks from the front
+  std::vector<Phase> open_;  // a heap, the least first: tasks nobody has taken; [first, end) shrinks from the front
   std::vector<std::uint8_t> done_;                   // by task, from stage_first_ on
   std::uint32_t stage_first_ = 0, done_before_ = 0;  // all tasks before it are done
   std::uint32_t untaken_ = 0, waiting_ = 0, waiting_turn_ = 0;

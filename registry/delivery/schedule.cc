@@ -1,6 +1,7 @@
 #include "registry/delivery/schedule.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "registry/handlers/handler_table.h"
 
@@ -93,18 +94,138 @@ Splitting splitting(const Handler& h) noexcept {
   return result;
 }
 
+namespace {
+
+/// What of a handler decides whether it never_meet()s others: what it requires of its own row that somebody excludes, and
+/// what it excludes that somebody requires. Ascending.
+struct Selection {
+  std::vector<TypeId> requires_, excludes;
+  bool empty() const noexcept { return requires_.empty() && excludes.empty(); }
+};
+bool apart(const Selection& a, const Selection& b) noexcept {
+  const auto meet = [](const std::vector<TypeId>& x, const std::vector<TypeId>& y) {
+    return std::ranges::any_of(x, [&](TypeId type) { return std::ranges::binary_search(y, type); });
+  };
+  return meet(a.requires_, b.excludes) || meet(b.requires_, a.excludes);
+}
+/// Whether everybody that is apart from `a` is apart from `b`.
+bool within(const Selection& a, const Selection& b) noexcept {
+  return std::ranges::includes(b.requires_, a.requires_) && std::ranges::includes(b.excludes, a.excludes);
+}
+
+std::vector<Selection> selections(std::span<Handler* const> handlers) {
+  std::vector<TypeId> required, excluded;
+  const auto each = [](const Handler& handler, auto f) {
+    for (const Term& term : handler.terms)
+      if (term.source == Source::self) f(term);
+  };
+  for (const Handler* handler : handlers)
+    each(*handler, [&](const Term& term) {
+      if (term.presence == Presence::required) required.push_back(term.type);
+      if (term.presence == Presence::excluded) excluded.push_back(term.type);
+    });
+  std::ranges::sort(required);
+  std::ranges::sort(excluded);
+  std::vector<Selection> all(handlers.size());
+  for (std::size_t i = 0; i < handlers.size(); ++i) {
+    each(*handlers[i], [&](const Term& term) {
+      if (term.presence == Presence::required && std::ranges::binary_search(excluded, term.type))
+        all[i].requires_.push_back(term.type);
+      if (term.presence == Presence::excluded && std::ranges::binary_search(required, term.type))
+        all[i].excludes.push_back(term.type);
+    });
+    std::ranges::sort(all[i].requires_);
+    std::ranges::sort(all[i].excludes);
+  }
+  return all;
+}
+
+/// Puts handlers one behind the other and finds, for each, whom it has to wait for: per component and resource those that
+/// used it last. A writer that everybody who conflicts with an earlier user conflicts with as well stands for that one.
+class Waiting {
+ public:
+  explicit Waiting(std::span<Handler* const> handlers) : handlers_(handlers), selections_(selections(handlers)) {}
+
+  /// Whom the handler of this number waits for, ascending. Numbers come one after another.
+  std::vector<std::uint32_t> next(std::uint32_t number) {
+    const Handler& h = *handlers_[number];
+    found_.clear();
+    covers_all_ = selections_[number].empty();
+    for (const Term& term : h.terms)
+      if (term.value) use(components_[term.type], {number, term.source == Source::self}, term.access == Access::write);
+    for (const std::string& resource : h.options.external_writes) use(externals_[resource], {number, false}, true);
+    for (const std::string& resource : h.options.external_reads) use(externals_[resource], {number, false}, false);
+    if (hides_state(h)) use(hidden_state_, {number, false}, true);
+    if (h.spawns)
+      use(ids_, {number, false}, true);
+    else if (reads_directory(h))
+      use(ids_, {number, false}, false);
+    std::ranges::sort(found_);
+    const auto doubles = std::ranges::unique(found_);
+    found_.erase(doubles.begin(), doubles.end());
+    return found_;
+  }
+  std::uint64_t steps() const noexcept { return steps_; }
+
+ private:
+  struct User {
+    std::uint32_t number;
+    bool own_row;  // of a component: of the handler's own rows
+  };
+  struct Users {
+    std::vector<User> readers, writers;
+  };
+
+  bool conflict(User before, User now) const noexcept {
+    return before.number != now.number &&
+           !(before.own_row && now.own_row && apart(selections_[before.number], selections_[now.number]));
+  }
+  /// Whether all to come that conflict with `before` here conflict with `now`, which writes and conflicts with it.
+  bool stands_for(User before, User now) const noexcept {
+    return covers_all_ || !now.own_row ||
+           (before.own_row && within(selections_[now.number], selections_[before.number]));
+  }
+  void wait_for(std::vector<User>& users, User now, bool writes) {
+    std::erase_if(users, [&](User before) {
+      ++steps_;
+      if (!conflict(before, now)) return false;
+      found_.push_back(before.number);
+      return writes && stands_for(before, now);
+    });
+  }
+  void use(Users& users, User now, bool writes) {
+    wait_for(users.writers, now, writes);
+    if (writes) wait_for(users.readers, now, true);
+    (writes ? users.writers : users.readers).push_back(now);
+  }
+
+  std::span<Handler* const> handlers_;
+  std::vector<Selection> selections_;
+  std::unordered_map<TypeId, Users> components_;
+  std::unordered_map<std::string, Users> externals_;
+  Users hidden_state_, ids_;
+  std::vector<std::uint32_t> found_;
+  bool covers_all_ = false;
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace
+
 PassSchedule make_schedule(std::span<Handler* const> active) {
   PassSchedule schedule;
+  Waiting waiting(active);
   for (const Handler* handler : active) {
-    PassSchedule::Node node{.handler = handler, .splitting = splitting(*handler), .earlier = {}};
-    for (std::uint32_t i = 0; i < schedule.nodes.size(); ++i)
-      if (const PassSchedule::Node& other = schedule.nodes[i]; !conflicts(*other.handler, *handler).empty()) {
-        node.earlier.push_back(i);
-        node.group = std::max(node.group, other.group + 1);
-      }
+    const auto number = static_cast<std::uint32_t>(schedule.nodes.size());
+    PassSchedule::Node node{
+        .handler = handler, .splitting = splitting(*handler), .earlier = waiting.next(number), .later = {}};
+    for (const std::uint32_t earlier : node.earlier) {
+      node.group = std::max(node.group, schedule.nodes[earlier].group + 1);
+      schedule.nodes[earlier].later.push_back(number);
+    }
     schedule.groups = std::max(schedule.groups, node.group + 1);
     schedule.nodes.push_back(std::move(node));
   }
+  schedule.steps = waiting.steps();
   return schedule;
 }
 

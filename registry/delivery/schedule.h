@@ -62,13 +62,17 @@ struct PassSchedule {
   struct Node {
     const Handler* handler = nullptr;
     Splitting splitting;
-    std::vector<std::uint32_t> earlier;  ///< nodes before it that it conflicts with, ascending
-    std::uint32_t group = 0;             ///< after all groups of `earlier`; handlers of one group may all overlap
-    std::uint32_t in_turn = 0;           ///< passes that it is not split in: its tasks waited for each other lately
-    double done_ns = 0;                  ///< after the pass began, if it were spread now: for judging whether that pays
+    /// Nodes before it that it conflicts with, ascending. Those that one of these waits for itself, over however many, may
+    /// be left out, so that there are about as many as the handlers ask for components.
+    std::vector<std::uint32_t> earlier;
+    std::vector<std::uint32_t> later;  ///< nodes that have this one in `earlier`, ascending
+    std::uint32_t group = 0;           ///< after all groups of `earlier`; handlers of one group may all overlap
+    std::uint32_t in_turn = 0;         ///< passes that it is not split in: its tasks waited for each other lately
+    double done_ns = 0;                ///< after the pass began, if it were spread now: for judging whether that pays
   };
   std::vector<Node> nodes;
   std::uint32_t groups = 0;
+  std::uint64_t steps = 0;  ///< accesses compared to make it: what growth is tested by
 
   // What it has cost so far, so that a pass that gains nothing from several workers does without; decides no result.
   double gain = 1;             ///< time taken on several workers, relative to what one would have taken

@@ -59,6 +59,8 @@ class Words {
   std::uint32_t number(const Node& node) const { return static_cast<std::uint32_t>(&node - schedule_.nodes.data()); }
   /// From the earlier to the later over conflicts, as few as there are; empty where there is no way.
   std::vector<std::uint32_t> way(std::uint32_t from, std::uint32_t to) const;
+  /// By number: whether one of `nodes` waits for it, itself or over others.
+  std::vector<bool> waited_for_by(std::vector<std::uint32_t> nodes) const;
 
   const MessageRoute& route_;
   const TypeTable& types_;
@@ -144,8 +146,10 @@ std::vector<std::uint32_t> Words::way(std::uint32_t from, std::uint32_t to) cons
   while (!open.empty()) {
     const std::uint32_t at = open.front();
     open.pop_front();
-    for (const std::uint32_t earlier : schedule_.nodes[at].earlier)
-      if (next[earlier] == unseen) {
+    // Over all conflicts: a schedule leaves out those that follow from others.
+    for (std::uint32_t earlier = 0; earlier < at; ++earlier)
+      if (next[earlier] == unseen &&
+          !conflicts(*schedule_.nodes[earlier].handler, *schedule_.nodes[at].handler).empty()) {
         next[earlier] = at;
         open.push_back(earlier);
       }
@@ -155,6 +159,20 @@ std::vector<std::uint32_t> Words::way(std::uint32_t from, std::uint32_t to) cons
   for (std::uint32_t at = from; at != to; at = next[at]) nodes.push_back(at);
   nodes.push_back(to);
   return nodes;
+}
+
+std::vector<bool> Words::waited_for_by(std::vector<std::uint32_t> nodes) const {
+  std::vector<bool> found(schedule_.nodes.size());
+  while (!nodes.empty()) {
+    const std::uint32_t at = nodes.back();
+    nodes.pop_back();
+    for (const std::uint32_t earlier : schedule_.nodes[at].earlier)
+      if (!found[earlier]) {
+        found[earlier] = true;
+        nodes.push_back(earlier);
+      }
+  }
+  return found;
 }
 
 std::string Words::why(std::string_view first, std::string_view second) const {
@@ -221,16 +239,16 @@ std::string Words::dot() const {
     for (const std::string& line : lines) text += escaped(line) + "\\n";
     text += "\"];\n";
   }
-  for (const Node& node : schedule_.nodes)
+  for (const Node& node : schedule_.nodes) {
+    const std::vector<bool> implied = waited_for_by(node.earlier);
     for (const std::uint32_t earlier : node.earlier) {
       // Where a third one waits for the earlier and is waited for, the drawing has that way already.
-      const bool implied = std::ranges::any_of(
-          node.earlier, [&](std::uint32_t between) { return between != earlier && !way(earlier, between).empty(); });
-      if (implied) continue;
+      if (implied[earlier]) continue;
       const Handler& before = *schedule_.nodes[earlier].handler;
       text += "  h" + std::to_string(earlier) + " -> h" + std::to_string(number(node)) + " [label=\"" +
               escaped(reason(conflicts(before, *node.handler).front(), before, *node.handler)) + "\"];\n";
     }
+  }
   return text + "}\n";
 }
 
