@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <set>
 
 #include "messages/value_text.h"
 #include "registry/entity_registry.h"
@@ -155,7 +156,7 @@ class FileReader {
   }
 
   bool children(TemplateValues& values, Node& into, const Json& list, const std::string& path) {
-    std::vector<std::string_view> names;
+    std::set<std::string_view> names;
     for (const Json& item : list.items) {
       if (!checks_.expect(item, Kind::object, "an object", path, "a child")) return false;
       std::string name;
@@ -164,11 +165,10 @@ class FileReader {
         name = given->text;
         if (!checks_.check_name(name, given->line, path) || !checks_.compare(names.size(), given->line, path))
           return false;
-        if (!name.empty() && std::ranges::find(names, name) != names.end())
+        if (!name.empty() && !names.insert(given->text).second)
           return checks_.fail(given->line, path, "two children are named " + quoted(name));
-        names.push_back(given->text);
       }
-      if (!checks_.compare(into.children.size(), item.line, path)) return false;
+      if (!checks_.compare(into.children().size(), item.line, path)) return false;
       Node* child = into.child(name);
       if (!child && !checks_.count({.nodes = 1, .bytes = 0}, item.line, path)) return false;
       if (!child) child = &values.tree().add_child(into, name);
@@ -187,12 +187,12 @@ class FileReader {
     std::string so_far = path;
     for (const std::string& step : path_names(where->text)) {
       above = at;
-      if (!checks_.compare(at->children.size() + 1, where->line, path)) return false;
+      if (!checks_.compare(at->children().size() + 1, where->line, path)) return false;
       at = at->child(step);
       if (!at) {
         std::vector<std::string> names;
-        for (const Node& child : above->children)
-          if (!child.name.empty()) names.push_back(child.name);
+        for (const Node& child : above->children())
+          if (!child.name().empty()) names.push_back(child.name());
         return checks_.fail(where->line, path,
                             "override " + quoted(where->text) + " leads nowhere: " + so_far + " has no child " +
                                 quoted(step) + (names.empty() ? "" : "; it has " + joined(names)));
@@ -206,7 +206,7 @@ class FileReader {
         if (!above) return checks_.fail(remove->line, so_far, "a node cannot take itself away");
         if (json.members.size() > 2)
           return checks_.fail(json.line, so_far, "a node that is taken away has nothing else");
-        std::erase_if(above->children, [&](const Node& child) { return child.key == at->key; });
+        values.tree().remove_child(*above, at->key());
         return true;
       }
     }

@@ -45,9 +45,29 @@ TemplateTree::Value* TemplateTree::Node::component(TypeId type) noexcept {
   return at == components.end() ? nullptr : &*at;
 }
 
-TemplateTree::Node* TemplateTree::Node::child(std::string_view child_name) noexcept {
-  const auto at = std::ranges::find(children, child_name, &Node::name);
-  return at == children.end() || child_name.empty() ? nullptr : &*at;
+TemplateTree::Node* TemplateTree::Node::child(std::string_view child_name) {
+  if (child_name.empty()) return nullptr;
+  const auto fits = [&](const Node& child) {
+    ++compared_;
+    return child.name_ == child_name;
+  };
+  const auto search = [&]() -> Node* {
+    const auto at = std::ranges::find_if(children_, fits);
+    return at == children_.end() ? nullptr : &*at;
+  };
+  constexpr std::size_t few = 16;  // are looked through
+  if (children_.size() <= few) return search();
+  for (; indexed_ < children_.size(); ++indexed_)
+    if (const std::uint64_t hash = hash64(children_[indexed_].name_); !by_name_.find(hash))
+      by_name_.put(hash, static_cast<std::uint32_t>(indexed_));
+  const std::uint32_t* known = by_name_.find(hash64(child_name));
+  if (!known) return nullptr;
+  return fits(children_[*known]) ? &children_[*known] : search();  // another name may have the hash
+}
+
+TemplateTree::Node* TemplateTree::Node::child(std::uint32_t child_key) noexcept {
+  const auto at = std::ranges::lower_bound(children_, child_key, {}, &Node::key_);
+  return at == children_.end() || at->key_ != child_key ? nullptr : &*at;
 }
 
 TemplateTree::Value& TemplateTree::set(Node& node, TypeId type, std::uint64_t fingerprint,
@@ -69,8 +89,14 @@ TemplateTree::Value& TemplateTree::add_message(Node& node, TypeId type, std::uin
 }
 
 Text TemplateTree::text(std::string_view content) {
-  if (!content.empty() && std::ranges::find(texts_, content) == texts_.end()) texts_.emplace_back(content);
-  return text_of(content);
+  const Text text = text_of(content);
+  if (!text) return text;
+  const std::uint32_t* known = text_numbers_.find(text.hash);
+  if (!known) text_numbers_.put(text.hash, static_cast<std::uint32_t>(texts_.size()));
+  // Of two contents with one hash both are kept: the registry refuses them.
+  if (!known || (texts_[*known] != content && std::ranges::find(texts_, content) == texts_.end()))
+    texts_.emplace_back(content);
+  return text;
 }
 
 // --- nodes ---
@@ -83,13 +109,12 @@ TemplateTree::Node* TemplateTree::find(std::string_view path) {
 }
 
 TemplateTree::Node* TemplateTree::find(std::uint32_t key) {
-  const auto below = [key](auto&& self, Node& node) -> Node* {
-    if (node.key == key) return &node;
-    for (Node& child : node.children)
-      if (Node* found = self(self, child)) return found;
-    return nullptr;
-  };
-  return below(below, root_);
+  if (key >= parents_.size()) return nullptr;
+  std::vector<std::uint32_t> steps;
+  for (; key != 0; key = parents_[key]) steps.push_back(key);
+  Node* node = &root_;
+  for (; node && !steps.empty(); steps.pop_back()) node = node->child(steps.back());
+  return node;
 }
 
 TemplateTree::Node& TemplateTree::at(std::string_view path) {
@@ -102,24 +127,32 @@ TemplateTree::Node& TemplateTree::at(std::string_view path) {
 }
 
 TemplateTree::Node& TemplateTree::add_child(Node& parent, std::string name) {
-  Node& child = parent.children.emplace_back();
-  child.key = next_key_++;
-  child.name = std::move(name);
+  const std::uint32_t above = parent.key_;
+  Node& child = parent.children_.emplace_back();
+  child.key_ = static_cast<std::uint32_t>(parents_.size());
+  child.name_ = std::move(name);
+  parents_.push_back(above);
   return child;
+}
+
+void TemplateTree::remove_child(Node& parent, std::uint32_t key) {
+  std::erase_if(parent.children_, [&](const Node& child) { return child.key_ == key; });
+  parent.by_name_.clear();
+  parent.indexed_ = 0;
 }
 
 // --- laying one tree over another ---
 
 bool TemplateTree::mirror(Node& into, const Node& from, std::map<std::uint32_t, std::uint32_t>& keys,
                           std::uint64_t& compares_left) {
-  keys[from.key] = into.key;
-  for (const Node& child : from.children) {
+  keys[from.key_] = into.key_;
+  for (const Node& child : from.children_) {
     // Once here, once when it is filled.
-    const std::uint64_t compares = 2 * (into.children.size() + 1);
+    const std::uint64_t compares = 2 * (into.children_.size() + 1);
     if (compares_left < compares) return false;
     compares_left -= compares;
-    Node* known = into.child(child.name);
-    if (!mirror(known ? *known : add_child(into, child.name), child, keys, compares_left)) return false;
+    Node* known = into.child(child.name_);
+    if (!mirror(known ? *known : add_child(into, child.name_), child, keys, compares_left)) return false;
   }
   return true;
 }
@@ -137,8 +170,7 @@ void TemplateTree::fill(Node& into, const Node& from, const std::map<std::uint32
       into.components.push_back(moved(component));
   }
   for (const Value& message : from.messages) into.messages.push_back(moved(message));
-  for (const Node& child : from.children)
-    fill(*std::ranges::find(into.children, keys.at(child.key), &Node::key), child, keys);
+  for (const Node& child : from.children_) fill(*into.child(keys.at(child.key_)), child, keys);
 }
 
 void TemplateTree::merge(Node& node, const TemplateTree& over) {
@@ -164,7 +196,7 @@ TemplateTree::Size TemplateTree::size() const noexcept {
     ++size.nodes;
     for (const Value& value : node.components) size.bytes += value.bytes.size();
     for (const Value& value : node.messages) size.bytes += value.bytes.size();
-    for (const Node& child : node.children) self(self, child);
+    for (const Node& child : node.children()) self(self, child);
   };
   add(add, root_);
   return size;
@@ -182,10 +214,10 @@ struct Flat {
 
   void add(const TemplateTree::Node& node, std::uint32_t parent) {
     const auto number = static_cast<std::uint32_t>(nodes.size());
-    numbers[node.key] = number;
+    numbers[node.key()] = number;
     nodes.push_back(&node);
     parents.push_back(parent);
-    for (const TemplateTree::Node& child : node.children) add(child, number);
+    for (const TemplateTree::Node& child : node.children()) add(child, number);
   }
 };
 
@@ -213,7 +245,7 @@ std::expected<DefineTemplate, std::string> TemplateTree::compile() const {
     for (const Reference& reference : from.references) {
       const auto number = flat.numbers.find(reference.node);
       if (number == flat.numbers.end())
-        problem = shown(node.name) + " refers to a node that was taken away";
+        problem = shown(node.name()) + " refers to a node that was taken away";
       else
         made.references.push_back({.offset = reference.offset, .node = number->second});
     }
@@ -228,16 +260,16 @@ std::expected<DefineTemplate, std::string> TemplateTree::compile() const {
     const Node& from = *flat.nodes[i];
     TemplateNode node;
     node.parent = flat.parents[i];
-    if (i > 0) node.name = from.name;
+    if (i > 0) node.name = from.name();
     for (const Value& component : from.components) node.components.push_back(value(component, from));
     std::ranges::sort(node.components, {}, &TemplateValue::type);
     for (const Value& message : from.messages) node.messages.push_back(value(message, from));
     std::vector<std::string_view> names;
-    for (const Node& child : from.children)
-      if (!child.name.empty()) names.push_back(child.name);
+    for (const Node& child : from.children())
+      if (!child.name().empty()) names.push_back(child.name());
     std::ranges::sort(names);
     if (const auto twice = std::ranges::adjacent_find(names); twice != names.end())
-      problem = shown(from.name) + " has two children named '" + std::string(*twice) + "'";
+      problem = shown(from.name()) + " has two children named '" + std::string(*twice) + "'";
     made.nodes.push_back(std::move(node));
   }
   if (!problem.empty()) return std::unexpected(name_ + ": " + problem);
@@ -259,17 +291,16 @@ TemplateTree TemplateTree::read(DefineTemplateView defined) {
       made.references.push_back({reference.offset, reference.node});
     return made;
   };
-  // Numbers become keys. Children are added behind their parents' others, so pre-order stays. Nodes with room for all their
-  // children do not move.
-  const auto count = static_cast<std::uint32_t>(defined.nodes().size());
-  std::vector<std::uint32_t> children(count, 0);
-  for (std::uint32_t i = 1; i < count; ++i) ++children[defined.nodes()[i].parent()];
-  std::vector<Node*> nodes(count, nullptr);
-  for (std::uint32_t i = 0; i < count; ++i) {
+  // Numbers become keys. Children are added behind their parents' others, so pre-order stays: a node's parent is the node
+  // before, or above that. A node that gets a child moves others only that are below it.
+  std::vector<Node*> line{&tree.root_};
+  for (std::uint32_t i = 0; i < defined.nodes().size(); ++i) {
     const TemplateNodeView from = defined.nodes()[i];
-    Node* const node = i == 0 ? &tree.root_ : &tree.add_child(*nodes[from.parent()], std::string(from.name()));
-    nodes[i] = node;
-    node->children.reserve(children[i]);
+    if (i > 0) {
+      while (line.size() > 1 && line.back()->key_ != from.parent()) line.pop_back();
+      line.push_back(&tree.add_child(*line.back(), std::string(from.name())));
+    }
+    Node* const node = line.back();
     for (const TemplateValueView component : from.components()) node->components.push_back(value(component));
     for (const TemplateValueView message : from.messages()) node->messages.push_back(value(message));
   }
@@ -280,7 +311,7 @@ TemplateTree TemplateTree::of(const EntityRegistry& registry, Entity top, std::s
   TemplateTree tree(std::move(name));
   std::map<Entity, std::uint32_t> keys;
   const auto shape = [&](auto&& self, Entity e, Node& node) -> void {
-    keys[e] = node.key;
+    keys[e] = node.key();
     for (Entity child = registry.first_child(e); child; child = registry.next_sibling(child))
       self(self, child, tree.add_child(node, std::string(registry.name(child))));
   };
@@ -307,7 +338,7 @@ TemplateTree TemplateTree::of(const EntityRegistry& registry, Entity top, std::s
     }
     std::size_t i = 0;
     for (Entity child = registry.first_child(e); child; child = registry.next_sibling(child))
-      self(self, child, node.children[i++]);
+      self(self, child, node.children()[i++]);
   };
   if (!registry.alive(top)) return tree;
   shape(shape, top, tree.root_);

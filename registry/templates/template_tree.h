@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "registry/handlers/types_known.h"
+#include "registry/storage/flat_map.h"
 #include "schema/muster.h"
 
 namespace muster {
@@ -47,15 +48,37 @@ class TemplateTree {
     /// Lays what `over` gives over this value, which is of the same type.
     void merge(const Value& over);
   };
-  struct Node {
-    std::uint32_t key = 0;  ///< never changes while the tree lives; of the root 0
-    std::string name;       ///< of the root empty
+  class Node {
+   public:
     std::vector<Value> components;
     std::vector<Value> messages;
-    std::vector<Node> children;
 
+    /// Never changes while the tree lives; of the root 0.
+    std::uint32_t key() const noexcept { return key_; }
+    /// Of the root empty.
+    const std::string& name() const noexcept { return name_; }
+    /// In their order, which is that of their keys. Valid until one comes or goes.
+    std::span<Node> children() noexcept { return children_; }
+    std::span<const Node> children() const noexcept { return children_; }
+
+    /// Null where it lacks the type.
     Value* component(TypeId type) noexcept;
-    Node* child(std::string_view child_name) noexcept;
+    /// The first of this name; null where there is none, and for the empty name. Costs as much however many there are.
+    Node* child(std::string_view child_name);
+    /// Null where none of the children has the key.
+    Node* child(std::uint32_t child_key) noexcept;
+    /// Names of children that were compared so far: what growth is tested by.
+    std::uint64_t compared() const noexcept { return compared_; }
+
+   private:
+    friend class TemplateTree;
+    std::uint32_t key_ = 0;
+    std::string name_;
+    std::vector<Node> children_;
+    // By the hash of a name: the first of the first indexed_ children that has it.
+    FlatMap<std::uint64_t, std::uint32_t> by_name_;
+    std::size_t indexed_ = 0;
+    std::uint64_t compared_ = 0;
   };
 
   explicit TemplateTree(std::string name) : name_(std::move(name)) {}
@@ -74,6 +97,8 @@ class TemplateTree {
   Node& at(std::string_view path);
   /// A new last child. A name that the parent has already is found out by compile().
   Node& add_child(Node& parent, std::string name);
+  /// Takes a child of `parent` away with everything below it; nothing where it has none with this key.
+  void remove_child(Node& parent, std::uint32_t key);
 
   /// Lays another tree over a node: components field by field as far as it gives them, children by name, messages behind
   /// those that are there. References inside it come to mean the nodes they were laid over.
@@ -86,7 +111,7 @@ class TemplateTree {
   };
   Size size() const noexcept;
   /// Keys below which those of its nodes are: as many nodes as it ever had.
-  std::uint32_t keys() const noexcept { return next_key_; }
+  std::uint32_t keys() const noexcept { return static_cast<std::uint32_t>(parents_.size()); }
 
   /// Gives a node a component with this value, in place of the one it has.
   template <ComponentType C>
@@ -123,7 +148,7 @@ class TemplateTree {
     static const C probe{};
     const auto offset = static_cast<std::uint32_t>(reinterpret_cast<const std::byte*>(&(probe.*field)) -
                                                    reinterpret_cast<const std::byte*>(&probe));
-    const std::uint32_t key = at(target).key;
+    const std::uint32_t key = at(target).key();
     if (Value* value = at(path).component(TypeTraits<C>::id)) {
       value->put(offset, std::as_bytes(std::span(&nil_, 1)));
       value->references.push_back({offset, key});
@@ -151,8 +176,9 @@ class TemplateTree {
 
   std::string name_;
   Node root_;
-  std::uint32_t next_key_ = 1;
+  std::vector<std::uint32_t> parents_ = {0};  // by key: the parent's key
   std::vector<std::string> texts_;
+  FlatMap<std::uint64_t, std::uint32_t> text_numbers_;  // hash -> number in texts_
   std::vector<void (*)(TypesKnown&)> needs_;
 };
 

@@ -117,7 +117,7 @@ bool TemplateValues::component(Node& into, const Json::Member& member, const std
   if ((*type)->id == TypeTraits<Name>::id || (*type)->id == TypeTraits<ChildOf>::id)
     return fail(member.line, path, (*type)->name + " is kept by the registry itself");
   if (member.value.kind == Kind::null) {
-    forget(into.key, false, (*type)->id, 0, (*type)->size);
+    forget(into.key(), false, (*type)->id, 0, (*type)->size);
     if (tree_.remove(into, (*type)->id)) return true;
     return fail(member.line, path, "there is no " + (*type)->name + " to take away");
   }
@@ -130,7 +130,7 @@ bool TemplateValues::component(Node& into, const Json::Member& member, const std
     std::ranges::fill(value->given, std::uint8_t{0});
   }
   default_texts(**type);
-  Target target{**type, *value, into.key, false, (*type)->id};
+  Target target{**type, *value, into.key(), false, (*type)->id};
   return object(target, member.value, "", path);
 }
 
@@ -151,7 +151,7 @@ bool TemplateValues::message(Node& into, const Json& json, const std::string& pa
   if (!type.is_table && !checks_.count({.nodes = 0, .bytes = type.size}, name->line, path)) return false;
   if (type.is_table) return table_message(into, type, *value, path);
   default_texts(type);
-  Target target{type, tree_.add_message(into, type.id, type.fingerprint, type.default_bytes), into.key, true,
+  Target target{type, tree_.add_message(into, type.id, type.fingerprint, type.default_bytes), into.key(), true,
                 into.messages.size() - 1};
   return object(target, *value, "", path);
 }
@@ -256,7 +256,7 @@ bool TemplateValues::resolve() {
                       "; entities of the world are written as /path or as an id");
     TemplateTree::Value* value =
         named.message ? &holder->messages[named.index] : holder->component(static_cast<TypeId>(named.index));
-    if (value) value->references.push_back({named.offset, target->key});
+    if (value) value->references.push_back({named.offset, target->key()});
   }
   return true;
 }

@@ -93,9 +93,9 @@ muster::TemplateTree as_tree(const TemplateSpec& spec, const muster::TypeTable& 
   muster::TemplateTree tree(spec.name);
   std::map<unsigned, std::uint32_t> keys;
   const auto shape = [&](auto&& self, const TemplateNode& from, muster::TemplateTree::Node& to) -> void {
-    keys[from.key] = to.key;
+    keys[from.key] = to.key();
     for (const TemplateNode& child : from.children) tree.add_child(to, child.name);
-    for (std::size_t i = 0; i < from.children.size(); ++i) self(self, from.children[i], to.children[i]);
+    for (std::size_t i = 0; i < from.children.size(); ++i) self(self, from.children[i], to.children()[i]);
   };
   shape(shape, spec.root, tree.root());
   const auto values = [&](auto&& self, const TemplateNode& from, muster::TemplateTree::Node& to) -> void {
@@ -104,7 +104,7 @@ muster::TemplateTree as_tree(const TemplateSpec& spec, const muster::TypeTable& 
       fill(tree.set(to, type, types.find(type)->fingerprint, bytes(part)), part, keys);
     for (const auto& [type, part] : from.messages)
       fill(tree.add_message(to, type, types.find(type)->fingerprint, bytes(part)), part, keys);
-    for (std::size_t i = 0; i < from.children.size(); ++i) self(self, from.children[i], to.children[i]);
+    for (std::size_t i = 0; i < from.children.size(); ++i) self(self, from.children[i], to.children()[i]);
   };
   values(values, spec.root, tree.root());
   for (const std::string& text : spec.texts) tree.text(text);
