@@ -2,52 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
+#include <atomic>
 #include <charconv>
 #include <deque>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
 
+#include "messages/type_index.h"
+
 namespace muster {
 namespace {
-
-/// The index of all types by id: a power of two of slots in which no two types meet, so that a look-up is one probe.
-/// A multiplier is sought that spreads the ids so; where none of a few hundred does, the table doubles.
-class PerfectIndex {
- public:
-  const TypeDescriptor* find(TypeId id) const noexcept {
-    const TypeDescriptor* const found = slots_[slot(id)];
-    return found != nullptr && found->id == id ? found : nullptr;
-  }
-
-  /// `types` have distinct ids.
-  void rebuild(std::span<const TypeDescriptor* const> types) {
-    for (std::size_t size = std::bit_ceil(types.size() * 2 + 2);; size *= 2) {
-      shift_ = 32 - static_cast<unsigned>(std::countr_zero(size));
-      for (std::uint32_t attempt = 0; attempt < 256; ++attempt) {
-        multiplier_ = 0x9e3779b1u + 2 * 0x632be5abu * attempt;  // odd: distinct ids keep distinct products
-        if (fill(types, size)) return;
-      }
-    }
-  }
-
- private:
-  std::size_t slot(TypeId id) const noexcept { return (id * multiplier_) >> shift_; }
-  bool fill(std::span<const TypeDescriptor* const> types, std::size_t size) {
-    slots_.assign(size, nullptr);
-    for (const TypeDescriptor* type : types) {
-      const TypeDescriptor*& at = slots_[slot(type->id)];
-      if (at != nullptr) return false;
-      at = type;
-    }
-    return true;
-  }
-
-  std::vector<const TypeDescriptor*> slots_ = {nullptr, nullptr};
-  std::uint32_t multiplier_ = 1;
-  unsigned shift_ = 31;
-};
 
 bool is_signed(FieldKind kind) {
   return kind == FieldKind::int8 || kind == FieldKind::int16 || kind == FieldKind::int32 || kind == FieldKind::int64;
@@ -101,7 +66,8 @@ struct TypeTable::Impl {
   std::vector<const TypeDescriptor*> types;
   std::unordered_map<std::string_view, const TypeDescriptor*> by_name;
   std::unordered_map<TypeId, Places> places;  // nodes never move
-  PerfectIndex by_id;
+  TypeIndex by_id;
+  std::atomic<std::uint64_t> fingerprint = 0;  // 0: to be found; readers may find it at the same time
 
   void collect_rules(const TypeDescriptor& type, std::uint32_t base, const std::string& prefix,
                      std::vector<ValueRule>& out) const;
@@ -195,15 +161,11 @@ std::expected<void, SchemaError> TypeTable::add_schema(std::span<const std::byte
   if (!schema) return std::unexpected(std::move(schema.error()));
 
   std::vector<const TypeDescriptor*> fresh;
-  for (const TypeDescriptor& type : schema->types) {
+  for (const TypeDescriptor& type : schema->types) {  // a schema that was loaded has no id twice
     const TypeDescriptor* known = find(type.id);
     if (known == nullptr) {
-      const auto same = std::ranges::find(fresh, type.id, &TypeDescriptor::id);
-      if (same == fresh.end()) {
-        fresh.push_back(&type);
-        continue;
-      }
-      known = *same;
+      fresh.push_back(&type);
+      continue;
     }
     if (known->name != type.name)
       return std::unexpected(
@@ -220,7 +182,8 @@ std::expected<void, SchemaError> TypeTable::add_schema(std::span<const std::byte
     impl_->by_name.emplace(type->name, type);
     impl_->places.try_emplace(type->id);
   }
-  impl_->by_id.rebuild(impl_->types);
+  impl_->by_id.add(impl_->types, fresh.size());
+  impl_->fingerprint.store(0, std::memory_order_relaxed);
   for (const TypeDescriptor* type : fresh)
     if (!type->is_table) impl_->collect_rules(*type, 0, "", impl_->places[type->id].rules);
   return {};
@@ -311,6 +274,7 @@ std::span<const TypeDescriptor* const> TypeTable::types() const noexcept { retur
 std::span<const std::vector<std::byte>> TypeTable::schemas() const noexcept { return impl_->schemas; }
 
 std::uint64_t TypeTable::fingerprint() const noexcept {
+  if (const std::uint64_t known = impl_->fingerprint.load(std::memory_order_relaxed)) return known;
   std::vector<const TypeDescriptor*> sorted = impl_->types;
   std::ranges::sort(sorted, {}, &TypeDescriptor::name);
   std::uint64_t hash = hash64("");
@@ -320,6 +284,7 @@ std::uint64_t TypeTable::fingerprint() const noexcept {
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(type->fingerprint >> (8 * i));
     hash = hash64({bytes.data(), bytes.size()}, hash);
   }
+  impl_->fingerprint.store(hash, std::memory_order_relaxed);
   return hash;
 }
 

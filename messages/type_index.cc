@@ -1,0 +1,59 @@
+#include "messages/type_index.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace muster {
+
+namespace {
+constexpr std::size_t few = 256;       // types of which no two are to meet
+constexpr std::size_t few_slots = 64;  // for each of them at most
+constexpr std::size_t many_run = 64;   // slots that one of many types may need
+}  // namespace
+
+bool TypeIndex::put(const TypeDescriptor& type, std::size_t run_max) {
+  std::size_t at = slot(type.id);
+  for (std::size_t run = 0; run < run_max; ++run, at = (at + 1) & (slots_.size() - 1)) {
+    ++steps_;
+    if (slots_[at] != nullptr) continue;
+    slots_[at] = &type;
+    return true;
+  }
+  return false;
+}
+
+bool TypeIndex::fill(std::span<const TypeDescriptor* const> types, std::size_t size, std::uint32_t attempt,
+                     std::size_t run_max) {
+  if (slots_.size() != size) slots_.assign(size, nullptr);
+  shift_ = 32 - static_cast<unsigned>(std::countr_zero(size));
+  multiplier_ = 0x9e3779b1u + 2 * 0x632be5abu * attempt;  // odd: distinct ids keep distinct products
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (put(*types[i], run_max)) continue;
+    if (run_max == 1)
+      for (const TypeDescriptor* placed : types.first(i)) slots_[slot(placed->id)] = nullptr;
+    else
+      std::ranges::fill(slots_, nullptr);
+    return false;
+  }
+  return true;
+}
+
+void TypeIndex::add(std::span<const TypeDescriptor* const> types, std::size_t fresh) {
+  // A multiplier is sought that spreads the ids so that they fit; where none does, there are more slots.
+  if (types.size() <= few) {
+    slots_.clear();
+    for (std::size_t size = std::bit_ceil(types.size() * 2 + 2); size <= few_slots * std::bit_ceil(few); size *= 2)
+      for (std::uint32_t attempt = 0; attempt < 256; ++attempt)
+        if (fill(types, size, attempt, 1)) return;
+  } else if (slots_.size() >= types.size() * 2 && types.size() - fresh > few) {
+    const auto fits = [&](const TypeDescriptor* type) { return put(*type, many_run); };
+    if (std::ranges::all_of(types.last(fresh), fits)) return;
+  }
+  slots_.clear();
+  // Names can be made up whose ids meet under one multiplier, not under many.
+  for (std::size_t size = std::bit_ceil(types.size() * 4);; size *= 2)
+    for (std::uint32_t attempt = 0; attempt < 16; ++attempt)
+      if (fill(types, size, attempt, many_run)) return;
+}
+
+}  // namespace muster
