@@ -41,11 +41,17 @@ struct StateKey {
   friend constexpr auto operator<=>(const StateKey&, const StateKey&) noexcept = default;
 };
 
-/// Receives a registry's rows. `version` grows whenever the bytes may have changed: a keeper that has the row at this
-/// version need not write it again. `bytes` are valid during the call.
+/// Receives a registry's rows. `version` grows whenever the bytes may have changed, provided that the registry's
+/// begin_version() is called before each save: a keeper that has the row at this version need not write it again.
 class StateSink {
  public:
   virtual ~StateSink() = default;
+  /// Asked before a row's bytes are put together. True: an earlier save of this registry gave the row at this version, and
+  /// the keeper keeps it; then row() is not called for it. Asked for a chunk with the newest version of its columns, and
+  /// stands for them too: none of them is asked for or given where the chunk's answer is true. Not asked for rows that are
+  /// given every time. A keeper that says false throughout is given everything.
+  virtual bool has(const StateKey&, std::uint64_t /*version*/) { return false; }
+  /// `bytes` are valid during the call. Rows that a save neither gives nor asks for are no more.
   virtual void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) = 0;
 };
 

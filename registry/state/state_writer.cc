@@ -57,14 +57,16 @@ class StateWriter {
                           .schemas = r_.types.table().schemas().size()};
     always(StateSection::registry, 0, bytes_of(row));
     std::uint64_t ordinal = 0;
-    for (const auto& schema : r_.types.table().schemas()) sink_.row({StateSection::schema, ordinal++, 0}, 1, schema);
+    for (const auto& schema : r_.types.table().schemas())
+      unless_kept({StateSection::schema, ordinal++, 0}, 1, [&] { return std::span<const std::byte>(schema); });
     ids();
     archetypes();
     chunks();
     hierarchy();
     texts();
     for (const auto& [name, entry] : r_.structure.templates().entries())
-      sink_.row({StateSection::templates, name.hash, 0}, entry.version, entry.batch);
+      unless_kept({StateSection::templates, name.hash, 0}, entry.version,
+                  [&] { return std::span<const std::byte>(entry.batch); });
     pending();
     if (const auto& disabled = r_.types.handlers().disabled(); !disabled.empty())
       always(StateSection::disabled, 0, std::as_bytes(std::span(disabled)));
@@ -77,42 +79,56 @@ class StateWriter {
   void always(StateSection section, std::uint64_t key, std::span<const std::byte> bytes) {
     sink_.row({section, key, 0}, r_.storage.version() + r_.core.sequence, bytes);
   }
+  /// A row whose bytes `make` puts together where the keeper has not got them.
+  template <class F>
+  void unless_kept(const StateKey& key, std::uint64_t version, F make) {
+    if (!sink_.has(key, version)) sink_.row(key, version, make());
+  }
   void ids() {
     const Storage::Ids& ids = r_.storage.ids();
     const auto indices = static_cast<std::uint32_t>(ids.indices());
     constexpr std::uint32_t per_page = 1u << id_page_bits;
+    std::uint64_t newest = 0;
     for (std::uint32_t first = 0; first < indices; first += per_page) {
-      const std::uint32_t count = std::min(per_page, indices - first);
-      buffer_.resize(8 + std::size_t{count} * 5);
-      const std::uint64_t here = count;
-      std::memcpy(buffer_.data(), &here, sizeof here);
-      std::byte* const generations = buffer_.data() + sizeof here;
-      std::byte* const states = generations + std::size_t{count} * 4;
-      const DirectoryEntry* const slots = ids.slots() + first;
-      for (std::uint32_t i = 0; i < count; ++i) {
-        const Locator locator = slots[i].locator;
-        std::memcpy(generations + std::size_t{i} * 4, &slots[i].generation, 4);
-        states[i] =
-            static_cast<std::byte>(locator.has_row() ? state_alive : static_cast<std::uint32_t>(locator.state()));
-      }
       const std::uint32_t page = first >> id_page_bits;
-      sink_.row({StateSection::directory, page, 0}, r_.storage.id_page_version(page), buffer_);
+      const std::uint64_t version = r_.storage.id_page_version(page);
+      newest = std::max(newest, version);
+      unless_kept({StateSection::directory, page, 0}, version,
+                  [&] { return id_page(ids.slots() + first, std::min(per_page, indices - first)); });
     }
-    buffer_.clear();
-    for (std::size_t i = 0; i < ids.free_queue().size(); ++i) put(buffer_, ids.free_queue()[i]);
-    always(StateSection::free_queue, 0, buffer_);
+    // What takes an index from the queue or gives one back changes its page of ids.
+    unless_kept({StateSection::free_queue, 0, 0}, newest, [&] {
+      buffer_.clear();
+      for (std::size_t i = 0; i < ids.free_queue().size(); ++i) put(buffer_, ids.free_queue()[i]);
+      return std::span<const std::byte>(buffer_);
+    });
+  }
+  std::span<const std::byte> id_page(const DirectoryEntry* slots, std::uint32_t count) {
+    buffer_.resize(8 + std::size_t{count} * 5);
+    const std::uint64_t here = count;
+    std::memcpy(buffer_.data(), &here, sizeof here);
+    std::byte* const generations = buffer_.data() + sizeof here;
+    std::byte* const states = generations + std::size_t{count} * 4;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const Locator locator = slots[i].locator;
+      std::memcpy(generations + std::size_t{i} * 4, &slots[i].generation, 4);
+      states[i] = static_cast<std::byte>(locator.has_row() ? state_alive : static_cast<std::uint32_t>(locator.state()));
+    }
+    return buffer_;
   }
   void archetypes() {
     for (const auto& archetype : r_.storage.archetypes()) {
       if (!archetype) continue;
-      buffer_.clear();
-      put(buffer_, std::uint64_t{archetype->types.size()});
-      for (const StoredType* type : archetype->components) {
-        put(buffer_, type->id);
-        put(buffer_, type->saved_size());
-        put(buffer_, type->descriptor->fingerprint);
-      }
-      sink_.row({StateSection::archetypes, archetype->number, 0}, 1, buffer_);
+      unless_kept({StateSection::archetypes, archetype->number, 0}, 1, [&] {
+        buffer_.clear();
+        put(buffer_, std::uint64_t{archetype->types.size()});
+        for (const StoredType* type : archetype->components) {
+          put(buffer_, type->id);
+          put(buffer_, type->saved_size());
+          put(buffer_, type->descriptor->fingerprint);
+        }
+        return std::span<const std::byte>(buffer_);
+      });
     }
   }
   void chunks() {
@@ -124,39 +140,42 @@ class StateWriter {
   }
   void chunk(const Chunk& chunk) {
     const Archetype& archetype = *chunk.archetype;
+    const StateKey key{StateSection::chunks, chunk.uid, 0};
+    std::uint64_t newest = 0;
+    for (std::uint32_t slot = 0; slot < archetype.pod_slots; ++slot)
+      newest = std::max(newest, chunk.slots()[slot].version);
+    if (sink_.has(key, newest)) return;
     buffer_.clear();
     put(buffer_, ChunkRow{archetype.number, chunk.depth, chunk.place, chunk.count});
-    std::uint64_t newest = 0;
-    for (std::uint32_t slot = 0; slot < archetype.pod_slots; ++slot) {
-      const std::uint64_t version = chunk.slots()[slot].version;
-      newest = std::max(newest, version);
-      put(buffer_, version);
-    }
-    sink_.row({StateSection::chunks, chunk.uid, 0}, newest, buffer_);
+    for (std::uint32_t slot = 0; slot < archetype.pod_slots; ++slot) put(buffer_, chunk.slots()[slot].version);
+    sink_.row(key, newest, buffer_);
     for (std::uint32_t slot = 0; slot < archetype.pod_slots; ++slot) {
       const ColumnSlot& column = chunk.slots()[slot];
       if (!column.data) continue;
       const std::uint32_t size = slot < column_first ? 8 : archetype.slot_types[slot]->size;
       const TypeId id = slot < column_first ? slot : archetype.slot_types[slot]->id;
-      sink_.row({StateSection::columns, chunk.uid, id}, column.version, {column.data, std::size_t{chunk.count} * size});
+      unless_kept({StateSection::columns, chunk.uid, id}, column.version,
+                  [&] { return std::span<const std::byte>(column.data, std::size_t{chunk.count} * size); });
     }
   }
   void hierarchy() {
     const Hierarchy& hierarchy = r_.structure.hierarchy();
     for (std::uint32_t i = 0; i < hierarchy.pages(); ++i)
       if (const Hierarchy::Page* page = hierarchy.page(i))
-        sink_.row({StateSection::hierarchy, i, 0}, page->version, bytes_of(page->links));
+        unless_kept({StateSection::hierarchy, i, 0}, page->version, [&] { return bytes_of(page->links); });
   }
   void texts() {
     const auto count = static_cast<std::uint32_t>(r_.texts.size());
     for (std::uint32_t first = 0; first < count; first += texts_per_page) {
       const std::uint32_t last = std::min(first + texts_per_page, count);
-      buffer_.clear();
-      for (std::uint32_t i = first; i < last; ++i) {
-        put(buffer_, static_cast<std::uint32_t>(r_.texts[i].size()));
-        put(buffer_, std::as_bytes(std::span(r_.texts[i])));
-      }
-      sink_.row({StateSection::texts, first / texts_per_page, 0}, last - first, buffer_);
+      unless_kept({StateSection::texts, first / texts_per_page, 0}, last - first, [&] {
+        buffer_.clear();
+        for (std::uint32_t i = first; i < last; ++i) {
+          put(buffer_, static_cast<std::uint32_t>(r_.texts[i].size()));
+          put(buffer_, std::as_bytes(std::span(r_.texts[i])));
+        }
+        return std::span<const std::byte>(buffer_);
+      });
     }
   }
   void pending() {
@@ -173,7 +192,8 @@ class StateWriter {
       const bool open = --left == 0 && r_.input.last_is_open();
       as_saved(batch, [&](std::span<const std::byte> bytes) { row(PendingQueue::input, open, bytes); });
     });
-    for (const auto& [key, timed] : r_.timers.waiting()) sink_.row({StateSection::timers, key.id, 0}, 1, timed);
+    for (const auto& [key, timed] : r_.timers.waiting())
+      unless_kept({StateSection::timers, key.id, 0}, 1, [&] { return std::span<const std::byte>(timed); });
   }
 
   const EntityRegistry::Impl& r_;

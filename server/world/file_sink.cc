@@ -39,26 +39,42 @@ void FileSink::fail(const StateKey& key) {
                : error;
 }
 
+bool FileSink::see(const StateKey& key, KeptRow& kept) {
+  if (kept.seen == save_) {
+    error_.emplace(WorldErrorCode::damaged, shown_, "the registry saved a row twice: " + world_format::place(key));
+    return false;
+  }
+  kept.seen = save_;
+  ++(key.section == StateSection::columns ? columns_seen_ : whole_seen_);
+  return true;
+}
+
+bool FileSink::has(const StateKey& key, std::uint64_t version) {
+  if (error_) return true;
+  KeptRow* const kept = rows_.find(key);
+  if (kept == nullptr || !kept->given || kept->given_version != version) return false;
+  if (see(key, *kept) && key.section == StateSection::chunks) {
+    kept->seen_columns = save_;
+    columns_seen_ += rows_.column_count(key.key);
+  }
+  return true;
+}
+
 void FileSink::row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) {
   if (error_) return;
-  const auto found = rows_.find(key);
-  if (found == rows_.end()) {
+  KeptRow* const kept = rows_.find(key);
+  if (kept == nullptr) {
     write(key, version, bytes, nullptr);
     return;
   }
-  KeptRow& kept = found->second;
-  if (kept.seen == save_) {
-    error_.emplace(WorldErrorCode::damaged, shown_, "the registry saved a row twice: " + world_format::place(key));
+  if (!see(key, *kept) || (kept->given && kept->given_version == version)) return;
+  if (!kept->given && kept->length == bytes.size() &&
+      kept->checksum == row_checksum({key, kept->version, kept->checkpoint}, bytes) &&
+      database_.holds(kept->id, bytes)) {
+    compared_.emplace_back(kept, version);
     return;
   }
-  kept.seen = save_;
-  if (kept.given && kept.given_version == version) return;
-  if (!kept.given && kept.length == bytes.size() &&
-      kept.checksum == row_checksum({key, kept.version, kept.checkpoint}, bytes) && database_.holds(kept.id, bytes)) {
-    compared_.emplace_back(&kept, version);
-    return;
-  }
-  write(key, version, bytes, &kept);
+  write(key, version, bytes, kept);
 }
 
 void FileSink::write(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes, const KeptRow* old) {
@@ -101,15 +117,26 @@ void FileSink::write(const StateKey& key, std::uint64_t version, std::span<const
   counts_.bytes_written += bytes.size();
 }
 
+void FileSink::remove(const StateKey& key, const KeptRow& kept) {
+  if (error_) return;
+  digest_.remove({key, kept.version, kept.checkpoint}, kept.checksum, kept.length);
+  if (!remove_.bind(1, static_cast<std::uint64_t>(kept.id)).run()) fail(key);
+  removed_.push_back(key);
+  ++counts_.rows_removed;
+}
+
 std::expected<void, WorldError> FileSink::finish() {
-  for (const auto& [key, kept] : rows_) {
-    if (error_) break;
-    if (kept.seen == save_) continue;
-    digest_.remove({key, kept.version, kept.checkpoint}, kept.checksum, kept.length);
-    if (!remove_.bind(1, static_cast<std::uint64_t>(kept.id)).run()) fail(key);
-    removed_.push_back(key);
-    ++counts_.rows_removed;
-  }
+  // Where all that was kept was seen, nothing vanished, and no more than that was looked at.
+  if (whole_seen_ < rows_.whole().size())
+    for (const auto& [key, kept] : rows_.whole())
+      if (kept.seen != save_) remove(key, kept);
+  if (columns_seen_ < rows_.column_count())
+    for (const auto& [chunk, columns] : rows_.columns()) {
+      const KeptRow* const whole = rows_.find({StateSection::chunks, chunk, 0});
+      if (whole != nullptr && whole->seen_columns == save_) continue;
+      for (const KeptRows::Column& column : columns)
+        if (column.row.seen != save_) remove({StateSection::columns, chunk, column.column}, column.row);
+    }
   database_.stop_comparing();
   if (error_) return std::unexpected(*error_);
   return {};
@@ -121,7 +148,7 @@ void FileSink::keep() {
     kept->given_version = version;
   }
   for (const StateKey& key : removed_) rows_.erase(key);
-  for (const auto& [key, kept] : written_) rows_[key] = kept;
+  for (const auto& [key, kept] : written_) rows_.put(key, kept);
 }
 
 }  // namespace muster

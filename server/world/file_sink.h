@@ -22,9 +22,10 @@ class FileSink : public StateSink {
   FileSink(Database& database, KeptRows& rows, const StateDigest& digest, std::uint64_t checkpoint, std::uint64_t save,
            std::string shown);
 
+  bool has(const StateKey& key, std::uint64_t version) override;
   void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) override;
 
-  /// Removes what was not given. To be called once, when all rows were.
+  /// Removes what was neither given nor asked for. To be called once, when all rows were.
   [[nodiscard]] std::expected<void, WorldError> finish();
   /// The state as it is after the commit.
   const StateDigest& digest() const noexcept { return digest_; }
@@ -33,6 +34,9 @@ class FileSink : public StateSink {
   void keep();
 
  private:
+  /// The save has this row. False, with an error: it had it before.
+  bool see(const StateKey& key, KeptRow& kept);
+  void remove(const StateKey& key, const KeptRow& kept);
   void write(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes, const KeptRow* old);
   void fail(const StateKey& key);
 
@@ -46,6 +50,7 @@ class FileSink : public StateSink {
   std::vector<std::pair<StateKey, KeptRow>> written_;
   std::vector<StateKey> removed_;
   std::vector<std::pair<KeptRow*, std::uint64_t>> compared_;  // equal to what the file has, and at which version
+  std::size_t whole_seen_ = 0, columns_seen_ = 0;             // rows known before that this save has
   SinkCounts counts_;
   std::optional<WorldError> error_;
 };

@@ -75,11 +75,11 @@ bool FileSource::read(Statement& statement, StateSection section, StateDigest& d
       return false;
     }
     digest.add(stamp, stored, bytes.size());
-    rows_[stamp.key] = {.id = static_cast<std::int64_t>(statement.integer(0)),
-                        .version = stamp.version,
-                        .checkpoint = stamp.checkpoint,
-                        .checksum = stored,
-                        .length = bytes.size()};
+    rows_.put(stamp.key, {.id = static_cast<std::int64_t>(statement.integer(0)),
+                          .version = stamp.version,
+                          .checkpoint = stamp.checkpoint,
+                          .checksum = stored,
+                          .length = bytes.size()});
     if (take) take(stamp.key, aligned(bytes));
   }
   if (step == Step::error) {

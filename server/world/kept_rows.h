@@ -1,8 +1,11 @@
 // What is known of the rows in a world file without reading them: enough to write only what changed.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "server/world/checksum.h"
 
@@ -18,6 +21,8 @@ struct KeptRow {
   std::uint64_t given_version = 0;
   bool given = false;
   std::uint64_t seen = 0;  ///< number of the save that had the row last
+  std::uint64_t seen_columns =
+      0;  ///< of a chunk: number of the save that had it last with all its columns as they were
 };
 
 struct StateKeyHash {
@@ -28,6 +33,74 @@ struct StateKeyHash {
   }
 };
 
-using KeptRows = std::unordered_map<StateKey, KeptRow, StateKeyHash>;
+/// Columns lie with their chunk, so that a chunk that did not change is one look-up and its columns none. Pointers to rows
+/// stay valid while rows are looked up, no longer.
+class KeptRows {
+ public:
+  struct Column {
+    std::uint32_t column;
+    KeptRow row;
+  };
+  using Whole = std::unordered_map<StateKey, KeptRow, StateKeyHash>;
+
+  /// Null where there is none.
+  KeptRow* find(const StateKey& key) {
+    if (key.section != StateSection::columns) {
+      const auto at = whole_.find(key);
+      return at == whole_.end() ? nullptr : &at->second;
+    }
+    const auto chunk = columns_.find(key.key);
+    if (chunk == columns_.end()) return nullptr;
+    const auto at = std::ranges::find(chunk->second, key.column, &Column::column);
+    return at == chunk->second.end() ? nullptr : &at->row;
+  }
+  void put(const StateKey& key, const KeptRow& row) {
+    if (KeptRow* known = find(key))
+      *known = row;
+    else if (key.section != StateSection::columns)
+      whole_[key] = row;
+    else {
+      columns_[key.key].push_back({key.column, row});
+      ++column_count_;
+    }
+  }
+  void erase(const StateKey& key) {
+    if (key.section != StateSection::columns) {
+      whole_.erase(key);
+      return;
+    }
+    const auto chunk = columns_.find(key.key);
+    if (chunk == columns_.end()) return;
+    column_count_ -= std::erase_if(chunk->second, [&](const Column& column) { return column.column == key.column; });
+    if (chunk->second.empty()) columns_.erase(chunk);
+  }
+  void clear() {
+    whole_.clear();
+    columns_.clear();
+    column_count_ = 0;
+  }
+
+  /// All rows but columns.
+  const Whole& whole() const noexcept { return whole_; }
+  /// How many there are of the chunk with this number, and of all.
+  std::size_t column_count(std::uint64_t chunk) const {
+    const auto at = columns_.find(chunk);
+    return at == columns_.end() ? 0 : at->second.size();
+  }
+  std::size_t column_count() const noexcept { return column_count_; }
+  const std::unordered_map<std::uint64_t, std::vector<Column>>& columns() const noexcept { return columns_; }
+  /// f(key, row) for each row.
+  template <class F>
+  void each(F f) const {
+    for (const auto& [key, row] : whole_) f(key, row);
+    for (const auto& [chunk, columns] : columns_)
+      for (const Column& column : columns) f(StateKey{StateSection::columns, chunk, column.column}, column.row);
+  }
+
+ private:
+  Whole whole_;
+  std::unordered_map<std::uint64_t, std::vector<Column>> columns_;  // by their chunk
+  std::size_t column_count_ = 0;
+};
 
 }  // namespace muster

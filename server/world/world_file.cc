@@ -243,7 +243,9 @@ std::expected<void, WorldError> WorldFile::load(const Read& read) {
     return std::unexpected(error(WorldErrorCode::incompatible, std::move(detail)));
   }
   digest_ = {};
-  for (const auto& [key, row] : rows_) digest_.add({key, row.version, row.checkpoint}, row.checksum, row.length);
+  rows_.each([&](const StateKey& key, const KeptRow& row) {
+    digest_.add({key, row.version, row.checkpoint}, row.checksum, row.length);
+  });
   auto seen = database_->value("PRAGMA data_version", doing);
   if (!seen) return std::unexpected(std::move(seen.error()));
   data_version_ = std::move(*seen);

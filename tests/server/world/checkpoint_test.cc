@@ -67,6 +67,57 @@ TEST_CASE("a checkpoint writes only rows with a new version") {
   REQUIRE(one->rows == 99);
 }
 
+TEST_CASE("a file is asked for chunks that did not change, and holds what was neither asked for nor given no longer") {
+  const std::uint64_t seed = GENERATE(range(1, 11));
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  const Directory directory;
+  const std::string path = directory / "level1.muster";
+  Rows rows;
+  std::uint64_t version = 0;
+  for (int session = 0; session < 3; ++session) {
+    auto file = WorldFile::open(path);
+    REQUIRE(file);
+    REQUIRE(load_all(*file));
+    for (int round = 0; round < 12; ++round) {
+      ++version;
+      for (std::size_t i = random() % 10; i > 0; --i) {
+        const std::uint64_t chunk = random() % 20;
+        // A chunk keeps its columns for as long as it is there, and changes when one of them does.
+        if (random() % 3 == 0) {
+          std::erase_if(rows, [&](const auto& entry) {
+            return entry.first.key == chunk &&
+                   (entry.first.section == StateSection::chunks || entry.first.section == StateSection::columns);
+          });
+        } else if (rows.contains({StateSection::chunks, chunk, 0})) {
+          rows[{StateSection::columns, chunk, static_cast<std::uint32_t>(random() % 3)}] = {version,
+                                                                                            random_bytes(random, 50)};
+          rows[{StateSection::chunks, chunk, 0}] = {version, random_bytes(random, 10)};
+        } else {
+          rows[{StateSection::chunks, chunk, 0}] = {version, random_bytes(random, 10)};
+          for (std::uint32_t column = 0; column < 3; ++column)
+            rows[{StateSection::columns, chunk, column}] = {version, random_bytes(random, 50)};
+        }
+        const StateKey page{StateSection::directory, random() % 10, 0};
+        if (random() % 3)
+          rows[page] = {version, random_bytes(random, 50)};
+        else
+          rows.erase(page);
+      }
+      std::size_t changed = 0;
+      for (const auto& [key, row] : rows) changed += row.version == version;
+      const auto report = file->checkpoint({.sequence = version}, random() % 4 ? saving_changes(rows) : saving(rows));
+      REQUIRE(report);
+      REQUIRE(report->rows == rows.size());
+      if (round > 0) REQUIRE(report->rows_written == changed);
+    }
+    REQUIRE(load_all(*file).value() == contents(rows));
+  }
+  const auto left = read_world(path);
+  REQUIRE(left);
+  REQUIRE(*left == contents(rows));
+}
+
 TEST_CASE("the first checkpoint of a session compares what it read and writes only what differs") {
   const Directory directory;
   const std::string path = directory / "w.muster";

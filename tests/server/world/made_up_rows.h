@@ -46,6 +46,29 @@ inline WorldFile::Save saving(const Rows& rows) {
   };
 }
 
+/// As a registry saves: asks before it gives a row, for a chunk with its newest column, which stands for all of them.
+inline WorldFile::Save saving_changes(const Rows& rows) {
+  return [&rows](StateSink& sink) {
+    for (const auto& [key, row] : rows) {
+      if (key.section == StateSection::columns && rows.contains({StateSection::chunks, key.key, 0})) continue;
+      std::uint64_t newest = row.version;
+      const auto first = rows.lower_bound({StateSection::columns, key.key, 0});
+      const auto each_column = [&](auto f) {
+        if (key.section != StateSection::chunks) return;
+        for (auto at = first;
+             at != rows.end() && at->first.section == StateSection::columns && at->first.key == key.key; ++at)
+          f(at->first, at->second);
+      };
+      each_column([&](const StateKey&, const auto& column) { newest = std::max(newest, column.version); });
+      if (sink.has(key, newest)) continue;
+      sink.row(key, newest, row.bytes);
+      each_column([&](const StateKey& of, const auto& column) {
+        if (!sink.has(of, column.version)) sink.row(of, column.version, column.bytes);
+      });
+    }
+  };
+}
+
 /// All that an open file gives, section by section.
 inline std::expected<Contents, WorldError> load_all(WorldFile& file) {
   Contents all;
