@@ -94,6 +94,8 @@ class Measure {
     state_.counters["ratio"] = *middle;
     report(items * times);
   }
+  /// Says nothing in this run.
+  void skip() { state_.SkipWithError("counted elsewhere"); }
   /// Memory instead of time.
   void bytes(double per_item) {
     for (auto _ : state_) {

@@ -49,7 +49,7 @@ def counted(files):
 
 
 def table_of(rows):
-    limits = {name.removesuffix("/limit"): count for name, count in rows.items() if name.endswith("/limit")}
+    limits = bench_report.limits_of({tuple(name.split("/", 1)): count for name, count in rows.items()})
     table = [["work", "variant", "instructions", "to the limit"]]
     for name, count in rows.items():
         work, _, variant = name.partition("/")

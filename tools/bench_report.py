@@ -7,6 +7,7 @@
 A benchmark is named WORK/VARIANT. The variant `limit` is the hand-written loop that the others of the same work are
 divided by; one that ran in turns with the limit says its ratio itself. Times are of processor time per item, the median of
 the repetitions. A variant's goal is a ratio to the limit, or, where the work has none to compare with, a time or a size.
+A work whose variants are sizes (100, 4k, 1m) has the smallest as its limit: the ratio is how the cost per item grows.
 """
 import argparse
 import json
@@ -18,6 +19,22 @@ import bench_plot
 
 UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 BEGIN, END = "<!-- written by tools/bench --doc -->", "<!-- end of what tools/bench wrote -->"
+
+
+def size_of(variant):
+    """100 of '100', 4000 of '4k'; None of what is no size."""
+    match = re.fullmatch(r"(\d+)([km]?)", variant)
+    return int(match[1]) * {"": 1, "k": 1000, "m": 1_000_000}[match[2]] if match else None
+
+
+def limits_of(counts):
+    """{work: what its variants are compared with} of {(work, variant): count}: the limit, or the smallest of several sizes."""
+    limits = {work: count for (work, variant), count in counts.items() if variant == "limit"}
+    sizes = {}
+    for (work, variant), count in counts.items():
+        if work not in limits and size_of(variant) is not None:
+            sizes.setdefault(work, []).append((size_of(variant), count))
+    return limits | {work: min(found)[1] for work, found in sizes.items() if len(found) > 1}
 
 
 def rows_of(names):
@@ -54,7 +71,7 @@ def rows_of(names):
             if goal in repeated[0]:
                 row[goal] = repeated[0][goal]
         rows.append(row)
-    limits = {row["work"]: row["ns"] for row in rows if row["variant"] == "limit"}
+    limits = limits_of({(row["work"], row["variant"]): row["ns"] for row in rows if "ns" in row})
     for row in rows:
         if "ns" in row and "ratio" not in row and row["variant"] != "limit" and row["work"] in limits:
             row["ratio"] = row["ns"] / limits[row["work"]]

@@ -87,6 +87,11 @@ class Instructions(unittest.TestCase):
         table, failures = report.compare(stored, now, percent, wanted)
         return [f"{line[0]}/{line[1]}" for line in table[1:]], failures
 
+    def test_sizes_of_a_work_without_a_limit_are_compared_with_the_smallest(self):
+        rows = {"subscribe/1k": 30.0, "subscribe/100": 20.0, "pass_1m/32_archetypes": 9.0, "create/limit": 5.0, "create/2": 10.0}
+        self.assertEqual([line.split()[2:] for line in report.table_of(rows).splitlines()[1:]],
+                         [["30.0", "1.50", "x"], ["20.0", "1.00", "x"], ["9.0"], ["5.0"], ["10.0", "2.00", "x"]])
+
     def test_what_differs_by_more_than_one_percent_is_printed(self):
         stored = {"a/muster": 100.0, "b/muster": 100.0, "c/muster": 100.0}
         self.assertEqual(self.check(stored, {"a/muster": 101.0, "b/muster": 101.1, "c/muster": 98.0}), (["b/muster", "c/muster"], []))
