@@ -3,6 +3,7 @@
 #include <random>
 #include <set>
 
+#include "registry/delivery/executor.h"
 #include "registry/delivery/schedule.h"
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
