@@ -11,7 +11,7 @@
 
 #include "client/cpp/byte_stream.h"
 #include "client/cpp/client.h"
-#include "messages/verifier.h"
+#include "messages/judge/verifier.h"
 
 namespace muster {
 

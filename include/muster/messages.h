@@ -2,8 +2,8 @@
 #pragma once
 
 #include "messages/batch.h"
+#include "messages/judge/verifier.h"
 #include "messages/type_table.h"
-#include "messages/verifier.h"
 #include "schema/builtin.h"
 #include "schema/descriptor.h"
 #include "schema/muster.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "messages/verifier.h"
+#include "messages/judge/verifier.h"
 
 namespace muster {
 

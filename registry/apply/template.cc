@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "messages/batch_builder.h"
-#include "messages/verifier.h"
+#include "messages/judge/verifier.h"
 #include "registry/handlers/builtin_messages.h"
 
 namespace muster {

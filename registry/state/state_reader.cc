@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "messages/verifier.h"
+#include "messages/judge/verifier.h"
 #include "registry/registry_impl.h"
 #include "registry/state/state_format.h"
 #include "registry/state/state_links.h"

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "messages/frame.h"
+#include "messages/judge/verifier.h"
 #include "messages/session.h"
-#include "messages/verifier.h"
 
 namespace muster {
 

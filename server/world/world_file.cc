@@ -215,9 +215,17 @@ std::expected<void, WorldError> WorldFile::create() {
         error(WorldErrorCode::io, "cannot be put in its place: " + std::string(std::strerror(reason))));
   }
   remove_unfinished();
-  if (auto synced = sync_directory(std::filesystem::path(path_).parent_path(), shown_); !synced) return synced;
+  // A world of which nothing was reported is taken away again, so that the next try finds its place free.
+  const auto take_back = [&] {
+    for (const char* part : {"", "-wal", "-shm"}) ::unlink((path_ + part).c_str());
+  };
+  if (auto synced = sync_directory(std::filesystem::path(path_).parent_path(), shown_); !synced) {
+    take_back();
+    return synced;
+  }
   if (auto opened = open_database(); !opened) {
     database_.reset();
+    take_back();
     return opened;
   }
   rows_known_ = true;

@@ -24,7 +24,7 @@ def failure(root, build, command, header):
     if stamp.exists():
         return ""
     ran = subprocess.run([*command, "-fsyntax-only", "-x", "c++", "-"], cwd=root, capture_output=True, text=True,
-                         input=f'#include "{header.removeprefix("include/")}"\n', check=False)
+                         input=f'#include "{header.removeprefix("include/")}"\n', check=False, timeout=200)
     if ran.returncode:
         return f"{header}:\n{ran.stderr}"
     stamp.touch()

@@ -14,7 +14,7 @@ FOLDERS = ("schema", "messages", "registry", "server", "client", "include", "exa
 def tracked(root):
     """Paths of all files of the tree, relative to it: what git tracks or would track, or everything outside a checkout."""
     git = subprocess.run(["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                         capture_output=True, text=True, check=False)
+                         capture_output=True, text=True, check=False, timeout=60)
     if git.returncode == 0:
         names = [name for name in git.stdout.split("\0") if name]
     else:

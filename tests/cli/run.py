@@ -518,6 +518,23 @@ def watch_ends_when_its_time_is_over_or_the_server_goes(folder):
             equal(watch.wait(timeout=10), UNREACHABLE)
 
 
+def a_command_whose_answer_is_late_ends_with_3_and_says_so(folder):
+    with game(folder):
+        server = folder.started[0]
+        server.send_signal(signal.SIGSTOP)  # connections are taken by the system, and nobody answers
+        try:
+            for command in (["info"], ["ls"], ["show", "tower"], ["set", "tower", "Health.value", "7"], ["spawn", "/town/hut"], ["save"]):
+                began = time.monotonic()
+                holds(folder.error(UNREACHABLE, "--timeout", "0.3", *command), "did not answer within 300 ms")
+                assert time.monotonic() - began < 20, command
+            said = json.loads(folder.run("--timeout", "0.3", "info", "--json", exit=UNREACHABLE))
+            equal(said["exit"], UNREACHABLE)
+        finally:
+            server.send_signal(signal.SIGCONT)
+        holds(folder.run("show", "tower"), "80")  # a late Hello is no session: nothing of it was done
+        holds(folder.run("show", "/town/hut", exit=REFUSED), "muster: ")
+
+
 # ---- the command itself ----------------------------------------------------------------------------------------------
 
 

@@ -19,7 +19,7 @@ MARK = "// expect: "
 
 def compile_it(root, command, path, *more):
     return subprocess.run([*command, *more, "-fsyntax-only", path], cwd=root, capture_output=True, text=True, check=False,
-                          env=os.environ | {"LC_ALL": "C"})  # plain quotation marks in messages
+                          timeout=200, env=os.environ | {"LC_ALL": "C"})  # plain quotation marks in messages
 
 
 def with_precompiled(root, command, folder, header):
@@ -27,7 +27,7 @@ def with_precompiled(root, command, folder, header):
     name = os.path.join(folder, "precompiled.h")
     with open(name, "w", encoding="utf-8") as file:
         file.write(f"#include {header}\n")
-    subprocess.run([*command, "-x", "c++-header", name, "-o", name + ".gch"], cwd=root, check=True)
+    subprocess.run([*command, "-x", "c++-header", name, "-o", name + ".gch"], cwd=root, check=True, timeout=200)
     return [*command, "-include", name]
 
 

@@ -14,6 +14,9 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from deadline import deadline  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ENTITIES = 2000
 passed = failed = 0
@@ -270,4 +273,6 @@ def main(build):
 
 
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1]).resolve()))
+    with deadline(450, "the demo"):
+        code = main(pathlib.Path(sys.argv[1]).resolve())
+    sys.exit(code)

@@ -7,6 +7,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from deadline import deadline  # noqa: E402
+
 passed = failed = 0
 
 
@@ -54,4 +57,6 @@ def main(hello_registry, hello):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*[pathlib.Path(argument).resolve() for argument in sys.argv[1:]]))
+    with deadline(100, "the examples that README shows"):
+        code = main(*[pathlib.Path(argument).resolve() for argument in sys.argv[1:]])
+    sys.exit(code)

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "messages/verifier.h"
+#include "messages/judge/verifier.h"
 #include "tests/messages/hex.h"
 #include "tests/messages/rebuild.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "client/import/model_messages.h"
-#include "messages/verifier.h"
+#include "messages/judge/verifier.h"
 #include "schema/muster.h"
 #include "tests/import/paths.h"
 

@@ -28,7 +28,7 @@ class Failure(Exception):
 
 
 def run(command, **more):
-    ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **more)
+    ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=200, **more)
     if ran.returncode:
         raise Failure(f"{shlex.join(map(str, command))}: exit code {ran.returncode}\n{ran.stdout}")
     return ran.stdout

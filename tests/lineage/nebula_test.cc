@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "messages/verifier.h"
+#include "messages/judge/verifier.h"
 #include "registry/entity_registry.h"
 #include "registry/templates/template_tree.h"
 #include "tests/examples/managers/kept_rows.h"

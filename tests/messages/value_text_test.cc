@@ -5,7 +5,7 @@
 #include <map>
 
 #include "messages/batch_builder.h"
-#include "messages/verifier.h"
+#include "messages/judge/verifier.h"
 #include "tests/messages/test_types.h"
 
 using namespace muster;

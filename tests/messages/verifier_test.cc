@@ -1,4 +1,4 @@
-#include "messages/verifier.h"
+#include "messages/judge/verifier.h"
 
 #include <catch2/catch.hpp>
 #include <random>

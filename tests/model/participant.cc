@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "messages/verifier.h"
+#include "messages/judge/verifier.h"
 #include "tests/model/trial_types.h"
 
 namespace naive {

@@ -29,5 +29,5 @@ with tempfile.TemporaryDirectory() as scratch:
 
     carry(main.name, main)
     subprocess.run([flatc, "--cpp", "--gen-all", "--scoped-enums", "-I", scratch, "-o", scratch, scratch / main.name],
-                   check=True)
+                   check=True, timeout=60)
     pathlib.Path(out).write_text((scratch / (main.stem + "_generated.h")).read_text())

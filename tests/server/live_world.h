@@ -17,7 +17,7 @@
 
 #include "client/cpp/byte_stream.h"
 #include "client/cpp/client.h"
-#include "messages/verifier.h"
+#include "messages/judge/verifier.h"
 #include "registry/entity_registry.h"
 #include "server/desk/desk.h"
 #include "server/door/listener.h"

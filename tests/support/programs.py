@@ -9,6 +9,8 @@ import tempfile
 import time
 import traceback
 
+from deadline import deadline
+
 
 class Folder:
     """A folder with worlds, and the processes that were started there."""
@@ -79,14 +81,16 @@ def equal(found, expected):
     assert found == expected, f"found    {found!r}\nexpected {expected!r}"
 
 
-def run_tests(tests, make_folder):
-    """Each in a fresh folder, which make_folder makes a Folder of. Prints `N passed, N failed`; the exit code."""
+def run_tests(tests, make_folder, seconds=180):
+    """Each in a fresh folder, which make_folder makes a Folder of, and for so long at most. Prints `N passed, N failed`; the
+    exit code."""
     passed = 0
     for test in tests:
         path = tempfile.mkdtemp(prefix="muster-programs-")
         folder = make_folder(path)
         try:
-            test(folder)
+            with deadline(seconds, test.__name__.replace("_", " ")):
+                test(folder)
             passed += 1
         except Exception:
             print(f"FAILED: {test.__name__.replace('_', ' ')}\n{traceback.format_exc()}", flush=True)

@@ -38,7 +38,7 @@ def in_file(*entries):
 
 
 def last_counts(program, *arguments):
-    ran = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    ran = subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=60)
     return tally.counts(entry("FAIL" if ran.returncode else "OK", ran.stdout))
 
 

@@ -35,7 +35,7 @@ LOOP = re.compile(r"muster::detail::Invoker<.*>::(rows|run|run_each|loop)\b")
 def functions(objdump, library):
     """The instructions of each function, by its name."""
     text = subprocess.run([objdump, "-d", "-C", "--no-show-raw-insn", library], capture_output=True, text=True,
-                          check=True).stdout
+                          check=True, timeout=60).stdout
     found, code = {}, []
     for line in text.splitlines():
         if begin := re.match(r"[0-9a-f]+ <(.*)>:$", line):

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "messages/verifier.h"
+#include "messages/judge/verifier.h"
 #include "registry/entity_registry.h"
 #include "registry/state/state.h"
 #include "registry/templates/template_tree.h"

@@ -180,18 +180,18 @@ TEST_CASE("tables count by their own lengths in a cascade's bytes") {
   int heard = 0;
   const Entity e = registry.create("e", game::Health{});
   const auto say = registry.subscribe("say", [](const game::Heal&, const game::Health&, Entity self, Outbox& out) {
-    for (int i = 0; i < 10; ++i) out.push(self, game::Say{.text = std::string(300, 'x')});
+    for (int i = 0; i < 10; ++i) out.push(self, game::Say{.text = std::string(340, 'x')});
   });
   const auto hear = registry.subscribe("hear", [&](const game::SayView&, const game::Health&) { ++heard; });
   CHECK(registry.push(e, game::Heal{}).cut_short);
   CHECK(heard == 3);  // the third goes over the bound
-  registry.flush();
-  CHECK(heard == 6);
+  registry.flush();   // what was left behind under a budget of its own, then more under the flush's
+  CHECK(heard == 9);
 }
 
 TEST_CASE("memory of a storm of messages is given back when it is over") {
   EntityRegistry registry;
-  const Entity e = registry.create("e", game::Health{});
+  registry.create("e", game::Health{});
   const auto storm = registry.subscribe("storm", [](const Update&, const game::Health&, Entity self, Outbox& out) {
     for (std::uint32_t i = 0; i < 6'000'000; ++i) out.push(self, game::Ping{.hops = i});
   });

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <vector>
 
-#include "messages/verifier.h"
+#include "messages/judge/verifier.h"
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "messages/verifier.h"
+#include "messages/judge/verifier.h"
 #include "registry/entity_registry.h"
 #include "registry/handlers/dynamic_handler.h"
 #include "schema/table.h"

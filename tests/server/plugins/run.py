@@ -170,7 +170,7 @@ def a_server_writes_a_trace_of_what_its_handlers_did(folder):
         called = [slice for slice in found if slice[0] == "handler" and within(slice, batch)]
         equal([slice[1] for slice in called if slice[1] != "(unnamed handler)"], ["counter.step", "counter.sum"])
         equal([slice[4] for slice in called], [{"rows": 1}] * len(called))
-        assert [slice for slice in found if slice[:2] == ("input", "flush") and within(batch, slice)], found
+        assert [slice for slice in found if slice[:2] == ("input", "push_batch") and within(batch, slice)], found
     folder.serve_counter()
     equal(folder.json("info", "--hash")["hash"], hash)
     folder.stop_counter()

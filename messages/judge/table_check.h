@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "messages/verifier.h"
+#include "messages/judge/verifier.h"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "messages/table_check.h"
+#include "messages/judge/table_check.h"
 
 #include <algorithm>
 #include <cstring>

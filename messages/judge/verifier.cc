@@ -1,11 +1,11 @@
-#include "messages/verifier.h"
+#include "messages/judge/verifier.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
+#include "messages/judge/table_check.h"
 #include "messages/row_set.h"
-#include "messages/table_check.h"
 
 namespace muster {
 namespace {

@@ -1,0 +1,174 @@
+// Each limit of a server, hit exactly: as much as is allowed passes, and the least that is more is refused.
+#include <catch2/catch.hpp>
+
+#include "tests/server/live_world.h"
+
+using namespace muster;
+using namespace muster::testing;
+
+namespace {
+
+/// A frame of exactly so many bytes: one Damage for many targets that are not there.
+std::vector<std::byte> frame_of(std::size_t bytes) {
+  for (std::size_t targets = 1;; targets += 2) {
+    BatchBuilder builder;
+    builder.append_shared(std::vector<Entity>(targets, Entity{1000, 1}), arena::Damage{});
+    std::vector<std::byte> frame;
+    append_frame(frame, builder.bytes(), 7);
+    if (frame.size() == bytes) return frame;
+    REQUIRE(frame.size() < bytes);
+  }
+}
+
+/// A Hello frame of exactly so many bytes.
+std::vector<std::byte> hello_of(std::size_t bytes) {
+  for (std::size_t letters = 1;; ++letters) {
+    session::Hello hello;
+    hello.protocol = session::protocol_newest;
+    hello.protocol_oldest = session::protocol_oldest;
+    hello.token = token;
+    hello.name = std::string(letters, 'x');
+    BatchBuilder builder;
+    session::append(builder, hello);
+    std::vector<std::byte> frame;
+    append_frame(frame, builder.bytes(), 1);
+    if (frame.size() == bytes) return frame;
+    REQUIRE(frame.size() < bytes);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a frame of exactly frame_bytes_max is taken; one of 16 bytes more is refused", "[limits]") {
+  LiveWorldOptions options;
+  options.limits.frame_bytes_max = 4096;
+  LiveWorld world(options);
+  RawClient client(world.address());
+  client.hello();
+  client.send(frame_of(4096));
+  REQUIRE(client.receive()->is<session::Ack>());
+  client.send(frame_of(4096 + 16));
+  const session::Fault fault = client.receive_fault();
+  CHECK(fault.reason == "oversized");
+  CHECK(client.closed());
+}
+
+TEST_CASE("a Hello of exactly hello_bytes_max is taken; one of 16 bytes more is refused", "[limits]") {
+  LiveWorldOptions options;
+  options.limits.hello_bytes_max = 1024;
+  LiveWorld world(options);
+  {
+    RawClient client(world.address());
+    client.send(hello_of(1024));
+    REQUIRE(client.receive()->is<session::Welcome>());
+  }
+  RawClient client(world.address());
+  client.send(hello_of(1024 + 16));
+  CHECK(client.receive_fault().reason == "oversized");
+}
+
+TEST_CASE("as many watches as a session may have; one more is refused, and taken when another has ended", "[limits]") {
+  LiveWorldOptions options;
+  options.limits.watches_max = 3;
+  LiveWorld world(options);
+  Client client = world.client();
+  CHECK(client.welcome().watches_max == 3);
+  session::Watch all;
+  all.values = true;
+  std::vector<std::uint64_t> watches;
+  for (int i = 0; i < 3; ++i) {
+    const auto watch = client.watch(all);
+    REQUIRE(watch.has_value());
+    watches.push_back(*watch);
+  }
+  const auto fourth = client.watch(all);
+  REQUIRE_FALSE(fourth.has_value());
+  CHECK(fourth.error().fault.code == session::FaultCode::bad_question);
+  Client other = world.client();
+  CHECK(other.watch(all).has_value());  // a session's own
+  REQUIRE(client.unwatch(watches[1]).has_value());
+  CHECK(client.watch(all).has_value());
+  CHECK_FALSE(client.watch(all).has_value());
+}
+
+TEST_CASE("a grant of exactly as many ids as allowed, one less than none left over, and none more", "[limits]") {
+  LiveWorldOptions options;
+  options.limits.grant_count_max = 100;
+  options.limits.unused_ids_max = 250;
+  LiveWorld world(options);
+  RawClient client(world.address());
+  client.hello();
+  const auto ask = [&](std::uint32_t count) {
+    client.send_message(session::RequestGrant{.count = count});
+    const auto answer = client.receive();
+    REQUIRE(answer.has_value());
+    return answer->is<session::Granted>();
+  };
+  CHECK_FALSE(ask(0));
+  CHECK_FALSE(ask(101));
+  CHECK(ask(100));
+  CHECK(ask(100));
+  CHECK_FALSE(ask(51));
+  CHECK(ask(49));
+  CHECK(ask(1));  // 250
+  CHECK_FALSE(ask(1));
+}
+
+TEST_CASE("a page holds exactly rows_max children; with one more there is another page", "[limits]") {
+  LiveWorldOptions options;
+  options.limits.rows_max = 5;
+  LiveWorld world(options);
+  Client client = world.client();
+  const Entity parent = world.run([](EntityRegistry& r) { return r.create("parent"); });
+  for (std::uint32_t count = 1; count <= 11; ++count) {
+    CAPTURE(count);
+    world.run([&](EntityRegistry& r) { return r.create_under(parent, "child " + std::to_string(count)); });
+    std::uint32_t seen = 0, pages = 0;
+    while (seen < count) {
+      const auto page = client.children(parent, seen);
+      REQUIRE(page.has_value());
+      CHECK(page->total == count);
+      CHECK(page->entities.size() == std::min<std::size_t>(5, count - seen));
+      REQUIRE_FALSE(page->entities.empty());
+      seen += static_cast<std::uint32_t>(page->entities.size());
+      ++pages;
+    }
+    CHECK(seen == count);
+    CHECK(pages == (count + 4) / 5);
+    CHECK(client.children(parent, 0, 6)->entities.size() == std::min(5u, count));  // more is not given
+  }
+}
+
+TEST_CASE("as many sessions as allowed; one more is told so", "[limits]") {
+  LiveWorldOptions options;
+  options.limits.sessions_max = 3;
+  LiveWorld world(options);
+  std::vector<Client> clients;
+  for (int i = 0; i < 3; ++i) clients.push_back(world.client());
+  const auto fourth = Client::connect(world.client_options());
+  REQUIRE_FALSE(fourth.has_value());
+  CHECK(fourth.error().fault.code == session::FaultCode::limit_exceeded);
+  for (Client& client : clients) CHECK(client.info().has_value());
+}
+
+TEST_CASE("a path of exactly path_bytes_max is looked for; one byte more is refused", "[limits]") {
+  LiveWorldOptions options;
+  options.limits.path_bytes_max = 64;
+  LiveWorld world(options);
+  Client client = world.client();
+  const std::string exact = "/" + std::string(63, 'x');
+  const Entity there = world.run([&](EntityRegistry& r) { return r.create(exact.substr(1)); });
+  const auto found = client.resolve(exact);
+  REQUIRE(found.has_value());
+  REQUIRE(found->entities.size() == 1);
+  CHECK(found->entities[0] == there);
+  CHECK(found->paths[0] == exact);
+  const auto longer = client.resolve(exact + "y");
+  REQUIRE_FALSE(longer.has_value());
+  CHECK(longer.error().text.find("64 are allowed") != std::string::npos);
+  session::Find by_name;
+  by_name.name = std::string(64, 'z');
+  CHECK(client.find(by_name).has_value());
+  by_name.name += "z";
+  CHECK_FALSE(client.find(by_name).has_value());
+}
