@@ -85,6 +85,15 @@ bool parse_number(std::string_view text, T& value) {
   }
 }
 
+/// A number for a field of this kind; a uint64 above 2^63 - 1 as the negative number of the same bits.
+bool parse_integer(FieldKind kind, std::string_view text, std::int64_t& value) {
+  std::uint64_t bits = 0;
+  if (kind != FieldKind::uint64) return parse_number(text, value);
+  if (!parse_number(text, bits)) return false;
+  value = static_cast<std::int64_t>(bits);
+  return true;
+}
+
 /// Reads one value for one place; knows what its errors need.
 class Reader {
  public:
@@ -202,7 +211,7 @@ class Reader {
       const auto named = std::ranges::find(type.values, part, &EnumValue::name);
       if (named != type.values.end())
         one = named->value;
-      else if (!parse_number(part, one) ||
+      else if (!parse_integer(field.kind, part, one) ||
                (type.bit_flags ? (one & ~known) != 0
                                : std::ranges::find(type.values, one, &EnumValue::value) == type.values.end()))
         return misfit(field, path, text);

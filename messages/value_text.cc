@@ -34,14 +34,14 @@ auto with_number(FieldKind kind, const std::byte* at, F&& f) {
 std::string enum_text(const EnumDescriptor& type, std::int64_t value) {
   for (const EnumValue& v : type.values)
     if (v.value == value) return v.name;
-  if (!type.bit_flags) return std::to_string(value);
+  if (!type.bit_flags) return integer_text(type.underlying, value);
   std::string text;
   for (const EnumValue& v : type.values)
     if (v.value != 0 && (value & v.value) == v.value) {
       text += (text.empty() ? "" : "|") + v.name;
       value &= ~v.value;
     }
-  if (value != 0 || text.empty()) text += (text.empty() ? "" : "|") + std::to_string(value);
+  if (value != 0 || text.empty()) text += (text.empty() ? "" : "|") + integer_text(type.underlying, value);
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "schema/descriptor.h"
@@ -27,6 +28,11 @@ constexpr std::uint32_t scalar_bytes(FieldKind kind) noexcept {
     case FieldKind::text: return 8;
     default: return 4;
   }
+}
+
+/// An integer of this kind in digits. Of a uint64 `value` holds the bits, so a negative one is above 2^63 - 1.
+inline std::string integer_text(FieldKind kind, std::int64_t value) {
+  return kind == FieldKind::uint64 ? std::to_string(static_cast<std::uint64_t>(value)) : std::to_string(value);
 }
 
 /// As schemas write them in the attribute `remote`, in ascending order.

@@ -162,7 +162,8 @@ class TableCheck {
       }
       if (!enumeration->bit_flags || (found & ~mask) != 0)
         return mend(at, kind, found, enumeration->bit_flags ? found & mask : default_of(field)) ||
-               fail(at, "is " + std::to_string(found) + ", which is no value of " + enumeration->name, Fault::bad_enum);
+               fail(at, "is " + integer_text(kind, found) + ", which is no value of " + enumeration->name,
+                    Fault::bad_enum);
     }
     return true;
   }
@@ -171,7 +172,8 @@ class TableCheck {
   bool mend(std::size_t at, FieldKind kind, std::int64_t found, std::int64_t put) {
     if (!mending_.mended) return false;
     std::memcpy(mending_.at(bytes_, at), &put, scalar_bytes(kind));
-    mending_.mended->add({static_cast<std::uint32_t>(at), *name_, path_, std::to_string(found), std::to_string(put)});
+    mending_.mended->add(
+        {static_cast<std::uint32_t>(at), *name_, path_, integer_text(kind, found), integer_text(kind, put)});
     return true;
   }
   /// Of an enum's field: the value that its default names, or else 0 where that is one, or else the first.
@@ -179,7 +181,8 @@ class TableCheck {
     const std::vector<EnumValue>& values = field.enumeration->values;
     const auto known = [&](auto&& is) { return std::ranges::find_if(values, is); };
     auto at = known([&](const EnumValue& value) {
-      return value.name == field.default_text || std::to_string(value.value) == field.default_text;
+      return value.name == field.default_text ||
+             integer_text(field.enumeration->underlying, value.value) == field.default_text;
     });
     if (at == values.end()) at = known([](const EnumValue& value) { return value.value == 0; });
     return at != values.end() ? at->value : values.empty() ? 0 : values.front().value;

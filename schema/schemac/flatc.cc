@@ -10,50 +10,33 @@
 #include <fstream>
 #include <iterator>
 
+#include "schema/schemac/high_defaults.h"
+
 extern char** environ;
 
 namespace muster::schemac {
-namespace {
+ScratchFolder::ScratchFolder() {
+  std::error_code error;
+  const std::filesystem::path base = std::filesystem::temp_directory_path(error);
+  std::string name = ((error ? std::filesystem::path("/tmp") : base) / "schemac-XXXXXX").string();
+  if (::mkdtemp(name.data()) != nullptr) path_ = name;
+}
 
-/// A folder of its own that goes away with it.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::error_code error;
-    const std::filesystem::path base = std::filesystem::temp_directory_path(error);
-    std::string name = ((error ? std::filesystem::path("/tmp") : base) / "schemac-XXXXXX").string();
-    if (::mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::string& path() const { return path_; }
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+}
 
- private:
-  std::string path_;
-};
-
-}  // namespace
-
-std::expected<std::vector<std::byte>, FlatcFailure> run_flatc(const std::string& flatc,
-                                                              const std::vector<std::string>& include_folders,
-                                                              const std::string& source) {
-  const ScratchFolder scratch;
-  if (scratch.path().empty())
-    return std::unexpected(FlatcFailure{false, std::string("cannot make a scratch folder: ") + std::strerror(errno)});
-  std::vector<std::string> words = {flatc, "-b", "--schema", "--bfbs-comments", "--bfbs-builtins"};
+std::expected<void, FlatcFailure> call_flatc(const std::string& flatc, const std::vector<std::string>& include_folders,
+                                             const std::vector<std::string>& words) {
+  std::vector<std::string> all = {flatc};
   for (const std::string& folder : include_folders) {
-    words.push_back("-I");
-    words.push_back(folder);
+    all.push_back("-I");
+    all.push_back(folder);
   }
-  // Without its folder's name flatc would not say which file declares what.
-  const std::string folder = std::filesystem::path(source).parent_path().string();
-  words.insert(words.end(), {"--bfbs-filenames", folder.empty() ? "." : folder, "-o", scratch.path(), source});
+  all.insert(all.end(), words.begin(), words.end());
   std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
+  for (std::string& word : all) arguments.push_back(word.data());
   arguments.push_back(nullptr);
 
   pid_t child = 0;
@@ -68,10 +51,28 @@ std::expected<std::vector<std::byte>, FlatcFailure> run_flatc(const std::string&
     return std::unexpected(FlatcFailure{true, "flatc was killed by signal " + std::to_string(WTERMSIG(status))});
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     return std::unexpected(FlatcFailure{true, "flatc refuses it, see above"});
+  return {};
+}
+
+std::expected<std::vector<std::byte>, FlatcFailure> run_flatc(const std::string& flatc,
+                                                              const std::vector<std::string>& include_folders,
+                                                              const std::string& source) {
+  const ScratchFolder scratch;
+  if (scratch.path().empty())
+    return std::unexpected(FlatcFailure{false, std::string("cannot make a scratch folder: ") + std::strerror(errno)});
+  // Without its folder's name flatc would not say which file declares what.
+  const std::string folder = std::filesystem::path(source).parent_path().string();
+  if (auto done = call_flatc(flatc, include_folders,
+                             {"-b", "--schema", "--bfbs-comments", "--bfbs-builtins", "--bfbs-filenames",
+                              folder.empty() ? "." : folder, "-o", scratch.path(), source});
+      !done)
+    return std::unexpected(std::move(done.error()));
   const std::filesystem::path result =
       std::filesystem::path(scratch.path()) / std::filesystem::path(source).filename().replace_extension(".bfbs");
   auto bytes = read_file(result.string());
   if (!bytes) return std::unexpected(FlatcFailure{false, "flatc wrote no " + result.filename().string()});
+  if (auto done = put_high_defaults(*bytes, flatc, include_folders, source); !done)
+    return std::unexpected(std::move(done.error()));
   return std::move(*bytes);
 }
 

@@ -13,7 +13,25 @@ struct FlatcFailure {
   std::string what;
 };
 
-/// Compiles a .fbs to a binary schema. What flatc prints goes where schemac's own output goes.
+/// A folder of its own that goes away with it; its path is empty where none could be made.
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// Calls the program flatc with `words`, after -I for each include folder. What it prints goes where schemac's own output goes.
+[[nodiscard]] std::expected<void, FlatcFailure> call_flatc(const std::string& flatc,
+                                                           const std::vector<std::string>& include_folders,
+                                                           const std::vector<std::string>& words);
+
+/// Compiles a .fbs to a binary schema, with the defaults that flatc leaves out of it (high_defaults.h).
 [[nodiscard]] std::expected<std::vector<std::byte>, FlatcFailure> run_flatc(
     const std::string& flatc, const std::vector<std::string>& include_folders, const std::string& source);
 

@@ -289,7 +289,10 @@ void write_encode(Output& out, const TypeDescriptor& type, const TableOrder& ord
     if (optional || m->field.kind == FieldKind::entity || m->field.kind == FieldKind::text)
       condition = value;
     else if (!m->absent.empty())
-      condition = value + " != " + (m->absent == "{}" ? m->element + "{}" : m->absent);
+      condition = value + " != " +
+                  (m->absent == "{}"                          ? m->element + "{}"
+                   : m->absent.find('|') != std::string::npos ? "(" + m->absent + ")"
+                                                              : m->absent);
     if (m->field.required) condition.clear();
     out << "  " << (condition.empty() ? "" : "if (" + condition + ") ") << "to.field<" << m->element << ">(" << slot
         << ", " << (optional ? "*" : "") << value << ");\n";
