@@ -8,7 +8,7 @@ A fenced block of a document follows a comment that says where it is from,
 and has the lines between `guide: a handler` and `guide: end` of that file, without their common indentation. Blocks that follow
 `<!-- run -->` and `<!-- output -->` are run by tests/guide/run.py.
 
-`snippets.py ROOT` checks, the last line is `N passed, N failed`; `snippets.py ROOT --write` fills the blocks in;
+`snippets.py [ROOT]` checks (without a root the tree that it lies in), the last line is `N passed, N failed`; `snippets.py ROOT --write` fills the blocks in;
 `snippets.py --self-test` shows that a difference is found."""
 import pathlib
 import re
@@ -86,11 +86,14 @@ def self_test():
 
 
 def main():
-    if sys.argv[1] == "--self-test":
+    arguments = sys.argv[1:]
+    if arguments == ["--self-test"]:
         return self_test()
+    roots = [each for each in arguments if each != "--write"]
+    root = pathlib.Path(roots[0]) if roots else pathlib.Path(__file__).resolve().parents[2]
     passed, failed = 0, []
     for document in DOCUMENTS:
-        good, wrong = check(pathlib.Path(sys.argv[1]), document, "--write" in sys.argv)
+        good, wrong = check(root, document, "--write" in arguments)
         passed += good
         failed += wrong
     print("\n".join(failed))

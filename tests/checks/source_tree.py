@@ -94,11 +94,15 @@ def self_tested(cases, failures):
     return 1 if failures or not cases else 0
 
 
+own_root = str(pathlib.Path(__file__).resolve().parents[2])
+
+
 def run_check(find, self_test):
-    """What `check.py ROOT` and `check.py --self-test` do: find(ROOT) gives the lines that say what is wrong."""
+    """What `check.py [ROOT]` and `check.py --self-test` do: find(ROOT) gives the lines that say what is wrong. Without a root it
+    is the tree that the check lies in."""
     if sys.argv[1:] == ["--self-test"]:
         sys.exit(self_test())
-    found = list(find(sys.argv[1]))
+    found = list(find(sys.argv[1] if len(sys.argv) > 1 else own_root))
     print("\n".join(found))
     sys.exit(bool(found))
 
