@@ -10,7 +10,6 @@
 #include "schema/schemac/output.h"
 
 namespace muster::schemac {
-namespace {
 
 const char* role_name(TypeRole role) {
   switch (role) {
@@ -21,6 +20,14 @@ const char* role_name(TypeRole role) {
   }
   return "";
 }
+
+std::string hex(std::uint64_t value, int digits) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%0*llx", digits, static_cast<unsigned long long>(value));
+  return text;
+}
+
+namespace {
 
 const char* kind_name(FieldKind kind) {
   switch (kind) {
@@ -43,12 +50,6 @@ const char* kind_name(FieldKind kind) {
     case FieldKind::table: return "table";
   }
   return "";
-}
-
-std::string hex(std::uint64_t value, int digits) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%0*llx", digits, static_cast<unsigned long long>(value));
-  return text;
 }
 
 /// Structs after those they hold, otherwise in the schema's order.
@@ -74,13 +75,15 @@ std::vector<std::string> field_names(const TypeDescriptor& type, std::initialize
   return names;
 }
 
-std::string field_doc(const FieldDescriptor& field) {
+std::string field_text(const FieldDescriptor& field) {
   std::string text = field.doc;
   std::string limits = field.unit;
   if (field.has_range) limits += (limits.empty() ? "" : ", ") + schema_detail::range_text(field);
   if (!limits.empty()) text += (text.empty() ? "[" : " [") + limits + "]";
-  return doc_comment(text, "  ");
+  return text;
 }
+
+std::string field_doc(const FieldDescriptor& field) { return doc_comment(field_text(field), "  "); }
 
 void write_traits(Output& out, const TypeDescriptor& type, std::string_view schema_array) {
   const std::string name = cpp_absolute_name(type.name);

@@ -1,4 +1,4 @@
-// schemac: a schema becomes a C++ header.
+// schemac: a schema becomes a C++ header, a TypeScript module, or both.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -9,20 +9,23 @@
 #include "schema/load.h"
 #include "schema/schemac/flatc.h"
 #include "schema/schemac/header.h"
+#include "schema/schemac/typescript.h"
 
 namespace {
 
 constexpr const char* usage =
-    "schemac [options] SCHEMA.fbs -o HEADER.h\n"
-    "schemac [options] SCHEMA.bfbs -o HEADER.h\n"
+    "schemac [options] SCHEMA.fbs -o HEADER.h --ts MODULE.ts\n"
+    "schemac [options] SCHEMA.bfbs -o HEADER.h --ts MODULE.ts\n"
     "\n"
-    "Writes plain C++ classes and traits for the types that SCHEMA declares.\n"
+    "Writes plain C++ classes and traits, TypeScript interfaces and ids, or both, for the\n"
+    "types that SCHEMA declares.\n"
     "A .fbs goes through flatc first; a .bfbs is what\n"
     "flatc -b --schema --bfbs-comments --bfbs-builtins --bfbs-filenames FOLDER makes.\n"
     "\n"
     "  -o FILE          the header to write\n"
+    "  --ts FILE        the TypeScript module to write\n"
     "  --bfbs FILE      also write the binary schema there\n"
-    "  --depfile FILE   also write the files the header depends on, as make and ninja read them\n"
+    "  --depfile FILE   also write the files they depend on, as make and ninja read them\n"
     "  --flatc PROGRAM  the flatc to run (default: flatc)\n"
     "  -I FOLDER        where included schemas are looked for; may be given several times\n"
     "  --check          write nothing, only say what is wrong\n"
@@ -33,7 +36,7 @@ constexpr const char* usage =
 enum ExitCode { good = 0, wrong_schema = 1, wrong_usage = 2 };
 
 struct Options {
-  std::string input, header, bfbs, depfile, flatc = "flatc";
+  std::string input, header, typescript, bfbs, depfile, flatc = "flatc";
   std::vector<std::string> include_folders;
   bool check = false, help = false;
 };
@@ -58,6 +61,8 @@ std::string read_options(int count, char** words, Options& options) {
       options.check = true;
     } else if (word == "-o") {
       value = &options.header;
+    } else if (word == "--ts") {
+      value = &options.typescript;
     } else if (word == "--bfbs") {
       value = &options.bfbs;
     } else if (word == "--depfile") {
@@ -82,7 +87,8 @@ std::string read_options(int count, char** words, Options& options) {
   if (options.input.empty()) return "no schema given; schemac --help says how";
   if (!options.input.ends_with(".fbs") && !options.input.ends_with(".bfbs"))
     return options.input + " is neither a .fbs nor a .bfbs";
-  if (options.header.empty() && !options.check) return "no header to write (-o), and no --check";
+  if (options.header.empty() && options.typescript.empty() && !options.check)
+    return "nothing to write (-o, --ts), and no --check";
   return "";
 }
 
@@ -98,7 +104,7 @@ std::string escaped(const std::string& path) {
 
 std::string dependencies(const Options& options, const std::vector<std::string>& files) {
   const std::filesystem::path folder = std::filesystem::path(options.input).parent_path();
-  std::string text = escaped(options.header) + ":";
+  std::string text = escaped(options.header.empty() ? options.typescript : options.header) + ":";
   for (const std::string& file : files)
     if (file.starts_with("//")) text += " \\\n  " + escaped((folder / file.substr(2)).lexically_normal().string());
   return text + "\n";
@@ -143,9 +149,14 @@ int main(int count, char** words) {
   HeaderInput input{*schema, bfbs, stem, {}};
   for (const std::string& file : files)
     if (file != "//" + stem + ".fbs") input.includes.push_back(header_of(file));
-  const std::string header = write_header(input);
-  if (auto done = write_file(options.header, header.data(), header.size()); !done)
-    return complain(options.header, done.error(), wrong_usage);
+  const auto write = [](const std::string& path, const std::string& text) {
+    const auto done = write_file(path, text.data(), text.size());
+    return done ? good : static_cast<ExitCode>(complain(path, done.error(), wrong_usage));
+  };
+  if (!options.header.empty())
+    if (const ExitCode code = write(options.header, write_header(input)); code != good) return code;
+  if (!options.typescript.empty())
+    if (const ExitCode code = write(options.typescript, write_typescript(input)); code != good) return code;
   if (!options.bfbs.empty())
     if (auto done = write_file(options.bfbs, bfbs.data(), bfbs.size()); !done)
       return complain(options.bfbs, done.error(), wrong_usage);

@@ -1,6 +1,7 @@
 // What the writers of structs and of tables share: the text so far, and the schema it is about.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -54,6 +55,12 @@ void write_traits(Output& out, const TypeDescriptor& type, std::string_view sche
 
 /// The name of each field in C++: unlike all others of the type.
 std::vector<std::string> field_names(const TypeDescriptor& type, std::initializer_list<std::string_view> taken = {});
+/// As descriptors call it: "table_message".
+const char* role_name(TypeRole role);
+/// "0x0000002a".
+std::string hex(std::uint64_t value, int digits);
+/// What a schema says of a field, with its unit and range.
+std::string field_text(const FieldDescriptor& field);
 /// The doc comment of a field, with its unit and range, indented by two.
 std::string field_doc(const FieldDescriptor& field);
 

@@ -17,6 +17,14 @@ std::string without_schema_bytes(std::string text) {
   return std::regex_replace(text, std::regex("HASH_and_zero, [0-9]+"), "HASH_and_zero, SIZE");
 }
 
+/// The module without the bytes of the binary schema.
+std::string without_schema_text(std::string text) {
+  const std::size_t begin = text.find("export const schema = '");
+  REQUIRE(begin != std::string::npos);
+  text.replace(begin, text.find(";\n", begin) - begin, "export const schema = '(the binary schema)'");
+  return text;
+}
+
 constexpr const char* everything = "'" SOURCE_ROOT "/tests/golden/everything.fbs'";
 
 }  // namespace
@@ -45,6 +53,52 @@ TEST_CASE("The same schema gives the same header, whether from the .fbs or from 
   CHECK(one == test::read_file(folder / "three.h"));
 }
 
+TEST_CASE("The TypeScript of a schema with everything is the golden one", "[golden]") {
+  const test::Folder folder;
+  const test::Said said = test::run_schemac(folder, std::string(everything) + " --ts everything.ts");
+  INFO(said.errors);
+  REQUIRE(said.code == 0);
+  const std::string module = without_schema_text(test::read_file(folder / "everything.ts"));
+  const std::filesystem::path golden = SOURCE_ROOT "/tests/golden/everything.ts.golden";
+  if (std::getenv("MUSTER_UPDATE_GOLDEN") != nullptr) test::write_file(golden, module);
+  CHECK(module == test::read_file(golden));
+}
+
+TEST_CASE("Header and module may be written at once, and depend on the same files", "[golden]") {
+  const test::Folder folder;
+  test::write_file(folder / "inner.fbs", "namespace a; struct In { x:int; }");
+  test::write_file(folder / "outer.fbs", "include \"inner.fbs\"; namespace a; struct Out { i:In; }");
+  REQUIRE(test::run_schemac(folder, "outer.fbs --ts outer.ts --depfile outer.d").code == 0);
+  CHECK(test::read_file(folder / "outer.d") == "outer.ts: \\\n  inner.fbs \\\n  outer.fbs\n");
+  REQUIRE(test::run_schemac(folder, "outer.fbs -o outer.h --ts both.ts").code == 0);
+  CHECK(test::read_file(folder / "both.ts") == test::read_file(folder / "outer.ts"));
+  CHECK(test::read_file(folder / "outer.h").find("struct Out ") != std::string::npos);
+}
+
+TEST_CASE("Names that collide in a TypeScript module are told apart", "[golden]") {
+  const test::Folder folder;
+  test::write_file(folder / "inner.fbs", "namespace a; struct In { x:int; }");
+  test::write_file(folder / "outer.fbs",
+                   "include \"inner.fbs\"; namespace a; struct inner { i:In; } struct string { x:int; }"
+                   "namespace a.b; struct Flash { x:int; } namespace c; struct Flash { f:a.b.Flash; s:a.string; }"
+                   "enum Wide : ulong { none = 0, all = 18446744073709551615 }");
+  const test::Said said = test::run_schemac(folder, "outer.fbs --ts outer.ts");
+  INFO(said.errors);
+  REQUIRE(said.code == 0);
+  const std::string module = test::read_file(folder / "outer.ts");
+  const auto has = [&](const char* text) {
+    INFO(text);
+    CHECK(module.find(text) != std::string::npos);
+  };
+  has("import type * as inner_ from './inner.js';\n");
+  has("export interface inner {\n  i: inner_.In;\n}\n");
+  has("export interface string_ {\n");
+  has("export interface a_b_Flash {\n");
+  has("export interface c_Flash {\n  f: a_b_Flash;\n  s: string_;\n}\n");
+  has("  all: 18446744073709551615n,\n");
+  CHECK(module.find("export interface In ") == std::string::npos);
+}
+
 TEST_CASE("The depfile names the schema and all that it includes", "[golden]") {
   const test::Folder folder;
   test::write_file(folder / "inner.fbs", "namespace a; struct In { x:int; }");
@@ -60,7 +114,7 @@ TEST_CASE("schemac says what is wrong with its command line and exits with 2", "
   const test::Folder folder;
   const auto [arguments, text] = GENERATE(table<std::string, std::string>({
       {"", "schemac: no schema given; schemac --help says how\n"},
-      {"a.fbs", "schemac: no header to write (-o), and no --check\n"},
+      {"a.fbs", "schemac: nothing to write (-o, --ts), and no --check\n"},
       {"a.txt --check", "schemac: a.txt is neither a .fbs nor a .bfbs\n"},
       {"a.fbs b.fbs", "schemac: one schema at a time, not a.fbs and b.fbs\n"},
       {"--frob", "schemac: unknown option --frob\n"},
