@@ -130,6 +130,11 @@ bool Structure::create_many(std::span<const Entity> ids, const std::byte* payloa
                             std::vector<Entity>& refused) {
   const auto message = read<Create>(payload);
   if (message.parent || message.before || message.name) return false;
+  // Archetypes are state: where nobody comes to be, none does. Nearly always the first id is fresh.
+  if (std::ranges::none_of(ids, [&](Entity e) {
+        return storage_.in_state(e, IdState::reserved) || storage_.in_state(e, IdState::granted);
+      }))
+    return false;
   const RowPlan& plan = this->plan(rows, false, nullptr, create_plan_);
   if (plan.refusal.code != RefusalCode::none || !plan.to->plain()) return false;
   storage_.create_many(ids, *plan.to, plan.values, payload, refused);

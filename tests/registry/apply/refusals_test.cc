@@ -44,6 +44,26 @@ TEST_CASE("a refused Set makes no archetype") {
   }
 }
 
+TEST_CASE("a Create of several entities makes no archetype where it is refused for all of them") {
+  for (const bool watched : {false, true}) {  // somebody who takes Create: then it goes entity by entity
+    EntityRegistry registry;
+    registry.add_type<game::Armor>();
+    const Entity orc = registry.create("orc", game::Health{});
+    const Subscription watcher = watched ? registry.subscribe("watcher", [](const Create&, Entity) {}) : Subscription();
+    const Seen before = look(registry);
+    const std::vector<Entity> strangers = {orc, Entity{900, 1}, Entity{0, 0}};
+    BatchBuilder builder;
+    builder.append_rows_shared(strangers, Create{}, game::Armor{});
+    for (const std::uint64_t author : {0, 7}) {
+      const Receipt receipt = registry.push_batch(builder.bytes(), author);
+      CHECK(receipt.refused == strangers.size());
+      CHECK(receipt.refusal.code == RefusalCode::id_not_granted);
+      CHECK(receipt.refusal.entity == orc);
+      CHECK(look(registry) == before);
+    }
+  }
+}
+
 TEST_CASE("a refused Create keeps no text of the suffix it would have taken") {
   EntityRegistry registry;
   const Entity first = registry.grant(1, 7);
