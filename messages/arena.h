@@ -42,6 +42,8 @@ class Arena final : public BatchWriter {
   bool last_is_open() const noexcept { return open_ != nullptr; }
   /// Their bytes, headers included. Takes a step per segment.
   std::size_t bytes() const noexcept;
+  /// Of one usual allocation.
+  std::size_t segment_bytes() const noexcept { return segment_bytes_; }
   /// Memory held, used or not.
   std::size_t capacity() const noexcept { return capacity_; }
 

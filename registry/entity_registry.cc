@@ -106,6 +106,10 @@ void EntityRegistry::remove_sink(InputSink& sink) noexcept {
 }
 
 EntityRegistry::EntityRegistry(RegistryOptions options) : impl_(std::make_unique<Impl>(*this, options)) {
+  for (Arena* arena : {&core_.input, &core_.cascade}) {
+    Arena sized(options.segment_bytes);
+    arena->swap(sized);
+  }
   core_.context = &impl_->delivery.context();
   impl_->self = std::make_shared<EntityRegistry*>(this);
   core_.storage.on_archetype_context = &core_;

@@ -40,9 +40,9 @@ Observer::Chain chain_of(const BatchView& batch, std::uint64_t first, std::uint6
 
 /// After a storm most memory of an arena is given back; what usual ticks use stays.
 void give_back(Arena& arena) noexcept {
-  constexpr std::size_t storm = 64u << 20, kept = 16u << 20;
-  if (arena.capacity() > storm) [[unlikely]]
-    arena.trim(kept);
+  constexpr std::size_t storm = 256, kept = 64;  // segments
+  if (arena.capacity() > storm * arena.segment_bytes()) [[unlikely]]
+    arena.trim(kept * arena.segment_bytes());
 }
 
 /// Payload bytes of messages [begin, end), the first of a table's at `offset` in the body; of a span the one payload. As a cascade's

@@ -35,6 +35,9 @@ struct RegistryOptions {
   /// A pass that is expected to take less, judging by its rows and by what they took lately, runs on one worker; 0: every
   /// pass is spread over them, for tests. No result depends on it.
   std::uint64_t pass_serial_below_ns = 40'000;
+  /// Memory of queued messages is allocated in segments of so many bytes: a multiple of 64, at least 1024. After a storm all but 64 of
+  /// them are given back, where a queue holds more than 256. No result depends on it.
+  std::size_t segment_bytes = Arena::segment_bytes_default;
 };
 struct RegistryCounters {
   std::uint64_t messages = 0;  ///< delivered, targets counted

@@ -72,6 +72,9 @@ class Program {
           }
           break;
         case 7: one_type(); break;
+        case 8:
+          if (!arena_.empty()) arena_.front();  // from here on it is neither extended nor moved
+          break;
         default: append_random(arena_, list_, random_);
       }
       check();
@@ -208,7 +211,7 @@ class Program {
       REQUIRE(i < places.size());
       // The open one moves where its segment ends before it does.
       if (i + 1 < places_.size() || !last_was_open_) REQUIRE(places_[i].at == places[i].at);
-      REQUIRE((i + 1 == places_.size() || places_[i].bytes == places[i].bytes));
+      REQUIRE(((i + 1 == places_.size() && last_was_open_) || places_[i].bytes == places[i].bytes));
       REQUIRE(places_[i].bytes <= places[i].bytes);
     }
     places_ = std::move(places);

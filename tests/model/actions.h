@@ -45,6 +45,11 @@ enum class Do : std::uint8_t {
   hand_over,
   forget,
   reload,
+  // Of wide programs.
+  push_several,
+  post_several,
+  put_several,
+  flood,
 };
 const char* name(Do what);
 
@@ -53,15 +58,16 @@ enum class DefineFrom : std::uint8_t { scratch, entity, base };
 
 struct Action {
   Do what = Do::flush;
-  Message message = {};  ///< push, post, post_later
-  Messages batch = {};   ///< push_batch, post_batch, put
+  Message message = {};                ///< push, post, post_later
+  Messages batch = {};                 ///< push_batch, post_batch, put
+  std::vector<Messages> batches = {};  ///< push_several, post_several, put_several: one span, none or several of them
   std::uint64_t author = 0, request = 0;
   std::size_t lane = 0;
   Entity target = {}, parent = {}, before = {};
   std::string text = {};
   RowValues rows = {};
   TypeId component = 0;
-  std::uint64_t number = 0;  ///< ns, count, timer, or the slot of a subscription
+  std::uint64_t number = 0;  ///< ns, count, timer, the slot of a subscription, or how often `message` is posted (flood)
   std::size_t kind = 0;      ///< of handler_kinds()
   muster::HandlerOptions options = {};
   // Templates: `text` is the name of the one that is spawned or merged, or of the base; `spec` what comes of it.

@@ -95,6 +95,18 @@ Action Decider::decide(Do what) {
       break;
     case Do::dismiss: a.number = random_.below(late_slots); break;
     case Do::sweep: a.number = random_.below(12); break;
+    case Do::push_several:
+      a.batches = several_batches();
+      a.author = random_.percent(70) ? 7 : 0;
+      a.request = random_.below(1000);
+      break;
+    case Do::post_several: a.batches = several_batches(); break;
+    case Do::put_several:
+      a.batches = several_batches();
+      a.lane = random_.below(lane_count);
+      a.request = random_.below(1000);
+      break;
+    case Do::flood: flood(a); break;
     case Do::hand_over:
     case Do::forget:
     case Do::reload: break;

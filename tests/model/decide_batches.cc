@@ -73,6 +73,30 @@ Messages Decider::foreign() {
   return made;
 }
 
+std::vector<Messages> Decider::several_batches() {
+  std::vector<Messages> made;
+  for (std::uint64_t i = random_.percent(10) ? 0 : 1 + random_.below(5); i > 0; --i) made.push_back(foreign());
+  return made;
+}
+
+void Decider::flood(Action& a) {
+  const Entity nobody{0xfffffff0u, 1};
+  const Broad broad{.low = random_.below(9), .high = random_.below(9)};
+  a.number = 1;
+  if (random_.percent(40)) {  // many of one type in a row: they fill more than one batch
+    a.message = one(random_.percent(80) ? nobody : somebody(), broad);
+    a.number = random_.one_of<std::uint64_t>({40, 700, 8800});
+    return;
+  }
+  std::vector<Entity> targets(random_.one_of<std::size_t>({70, 900, 9000, 36'000}), nobody);
+  for (std::uint64_t i = random_.below(4); i > 0; --i) {
+    const Entity e = somebody();
+    targets[random_.below(targets.size())] = e;
+  }
+  a.message = span(std::span<const Entity>(targets), broad);
+  if (random_.percent(30)) a.what = Do::push;
+}
+
 Message Decider::create_message(std::uint64_t kind) {
   muster::Create create{.parent = random_.percent(70) ? somebody() : Entity{}, .clash = clash()};
   if (random_.percent(25)) create.before = child_of(create.parent);

@@ -54,6 +54,9 @@ class Decider {
 
   // --- batches, as an editor or a client sends them: decide_batches.cc
   Messages foreign();
+  std::vector<Messages> several_batches();
+  /// Many messages at once, most of them to nobody, so that queues need memory of other sizes.
+  void flood(Action& a);
   Message foreign(std::uint64_t kind);
   Message create_message(std::uint64_t kind);
   Message say_message();

@@ -1,4 +1,6 @@
 // Actions in words.
+#include <algorithm>
+
 #include "tests/model/actions.h"
 #include "tests/model/trial_types.h"
 
@@ -87,7 +89,9 @@ std::string describe(const Message& message) {
     case Message::To::one: text += " to " + show(message.targets.empty() ? Entity{} : message.targets[0]); break;
     case Message::To::span:
       text += " to each of";
-      for (const Entity e : message.targets) text += " " + show(e);
+      for (std::size_t i = 0; i < std::min<std::size_t>(message.targets.size(), 12); ++i)
+        text += " " + show(message.targets[i]);
+      if (message.targets.size() > 12) text += " and others, " + std::to_string(message.targets.size()) + " in all";
       break;
     case Message::To::world: text += " to the world"; break;
     case Message::To::line:
@@ -131,7 +135,11 @@ const char* name(Do what) {
                                         "sweep",
                                         "hand a manager over",
                                         "forget a runtime component",
-                                        "save and load"};
+                                        "save and load",
+                                        "push_batch of several",
+                                        "post_batch of several",
+                                        "put several into a lane",
+                                        "post a flood"};
   return all[static_cast<std::size_t>(what)];
 }
 
@@ -147,6 +155,15 @@ std::string describe(const Action& a) {
       text += a.what == Do::put ? " " + std::to_string(a.lane) : " author " + std::to_string(a.author);
       for (const Message& message : a.batch) text += "\n        " + describe(message);
       return text;
+    case Do::push_several:
+    case Do::post_several:
+    case Do::put_several:
+      text += a.what == Do::put_several ? " " + std::to_string(a.lane) : " author " + std::to_string(a.author);
+      text += ", " + std::to_string(a.batches.size()) + " batches";
+      for (std::size_t i = 0; i < a.batches.size(); ++i)
+        for (const Message& message : a.batches[i]) text += "\n        " + std::to_string(i) + ": " + describe(message);
+      return text;
+    case Do::flood: return text + " of " + std::to_string(a.number) + ": " + describe(a.message);
     case Do::create: return text + " '" + a.text + "' under " + show(a.parent) + " " + show(a.rows);
     case Do::create_many: return text + " " + std::to_string(a.number) + " " + show(a.rows);
     case Do::set: return text + " " + show(a.target) + " " + show(a.rows);

@@ -13,14 +13,43 @@ constexpr std::pair<Do, unsigned> weights[] = {
     {Do::unsubscribe, 1}, {Do::spawn, 6},   {Do::merge, 2},      {Do::define, 4},       {Do::enable, 2},
     {Do::dismiss, 1},     {Do::sweep, 1},   {Do::hand_over, 1},  {Do::forget, 1}};
 
+constexpr std::pair<Do, unsigned> wide_kinds[] = {
+    {Do::push_several, 8}, {Do::post_several, 5}, {Do::put_several, 6}, {Do::flood, 2}};
+
 }  // namespace
 
-std::span<const std::pair<Do, unsigned>> step_weights() { return weights; }
+std::span<const std::pair<Do, unsigned>> step_weights(bool wide) {
+  static const std::vector<std::pair<Do, unsigned>> all = [] {
+    std::vector<std::pair<Do, unsigned>> made(std::begin(weights), std::end(weights));
+    made.insert(made.end(), std::begin(wide_kinds), std::end(wide_kinds));
+    return made;
+  }();
+  return wide ? std::span(all) : std::span(weights);
+}
+
+const std::vector<std::string>& wide_features() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> made;
+    for (const auto& [what, weight] : wide_kinds) made.push_back(std::string("step: ") + name(what));
+    for (const char* each :
+         {"span of several batches: pushed", "span of several batches: posted",
+          "span of several batches: put into a lane", "span of no batch: pushed", "span of no batch: posted",
+          "span of no batch: put into a lane", "a run of posts fills more than one batch",
+          "saved bytes compared while a cut cascade waits",
+          "saved and loaded with carried messages, causes recorded in one", "way: no shortcuts", "way: causes recorded",
+          "way: causes recorded now and then", "way: figures kept", "way: segments of 1024 bytes",
+          "way: segments of a megabyte", "way: disturbed by pushes that a sink refuses",
+          "memory of a storm given back"})
+      made.emplace_back(each);
+    return made;
+  }();
+  return all;
+}
 
 const std::vector<std::string>& features() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> made;
-    for (const auto& [what, weight] : step_weights()) made.push_back(std::string("step: ") + name(what));
+    for (const auto& [what, weight] : step_weights(false)) made.push_back(std::string("step: ") + name(what));
     for (const HandlerKind& kind : handler_kinds()) made.push_back(std::string("handler: ") + kind.name);
     for (const char* each : {"saved and loaded",
                              "saved and loaded with carried messages",

@@ -4,6 +4,7 @@
 
 #include "tests/model/naive_kinds.h"
 #include "tests/model/naive_model.h"
+#include "tests/model/trial.h"
 
 namespace naive {
 
@@ -17,6 +18,17 @@ void add(Receipt& sum, const Receipt& one) {
   sum.unhandled += one.unhandled;
   sum.dead += one.dead;
   sum.refused += one.refused;
+}
+
+// A run of posts is one input as long as its batch, which has a header, is within this bound.
+constexpr std::size_t run_bytes_max = (256u << 10) - 80, batch_header_bytes = 32;
+
+/// Of messages to one entity, which alone come in such numbers: the target, and the payload, each where its alignment wants it.
+std::size_t bytes_of_item(const Message& message) {
+  if (message.to != Message::To::one || message.is_table || message.has_rows) return 0;
+  const std::size_t align = message.type == id_of<trial::Broad> ? alignof(trial::Broad) : alignof(Entity);
+  const std::size_t target = (sizeof(Entity) + align - 1) / align * align;
+  return target + (message.payload.size() + align - 1) / align * align;
 }
 
 }  // namespace
@@ -121,8 +133,12 @@ void Model::wait_over() {
 
 void Model::post(Message message) {
   if (message.to == Message::To::span && message.targets.empty()) return;
-  if (!posts_open_ || posts_.empty() || posts_.back().own || !same_run(posts_.back().messages.back(), message))
-    posts_.emplace_back();
+  const std::size_t bytes = bytes_of_item(message);
+  const bool same =
+      posts_open_ && !posts_.empty() && !posts_.back().own && same_run(posts_.back().messages.back(), message);
+  if (same && posts_.back().bytes + bytes > run_bytes_max) ++covered["a run of posts fills more than one batch"];
+  if (!same || posts_.back().bytes + bytes > run_bytes_max) posts_.emplace_back().bytes = batch_header_bytes;
+  posts_.back().bytes += bytes;
   const bool own = message.to == Message::To::span || message.to == Message::To::later;
   posts_.back().messages.push_back(std::move(message));
   posts_.back().own = own;
@@ -160,6 +176,26 @@ void Model::post_foreign(const Messages& batch) {
 
 void Model::put(std::size_t lane, const Messages& batch, std::uint64_t request) {
   lanes[lane].second.emplace_back(batch, request);
+}
+
+Receipt Model::push_several(const std::vector<Messages>& batches, std::uint64_t author, std::uint64_t request) {
+  Receipt sum;
+  sum.sequence = sequence;
+  for (const Messages& batch : batches) {
+    const Receipt one = push_foreign(batch, author, request);
+    add(sum, one);
+    sum.sequence = one.sequence;
+    sum.cut_short = one.cut_short;
+  }
+  return sum;
+}
+
+void Model::post_several(const std::vector<Messages>& batches) {
+  for (const Messages& batch : batches) post_foreign(batch);
+}
+
+void Model::put_several(std::size_t lane, const std::vector<Messages>& batches, std::uint64_t request) {
+  for (const Messages& batch : batches) put(lane, batch, request);
 }
 
 Receipt Model::flush() {

@@ -1,8 +1,8 @@
 // The registry as one would write it to be sure: maps and vectors, one message after another. No batches, no chunks, no
 // arena, no bound columns. It is written from the rules, and slow on purpose; the tests drive it beside the real one.
 //
-// One notion of batches is left: consecutive posts of one type are one input, so they share a sequence number. A Run is
-// such a list of messages.
+// One notion of batches is left: consecutive posts of one type are one input, so they share a sequence number, up to a number
+// of bytes. A Run is such a list of messages.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +50,10 @@ class Model {
   Receipt push_foreign(const Messages& batch, std::uint64_t author, std::uint64_t request);
   void post_foreign(const Messages& batch);
   void put(std::size_t lane, const Messages& batch, std::uint64_t request);
+  /// The same for spans of several batches, or of none.
+  Receipt push_several(const std::vector<Messages>& batches, std::uint64_t author, std::uint64_t request);
+  void post_several(const std::vector<Messages>& batches);
+  void put_several(std::size_t lane, const std::vector<Messages>& batches, std::uint64_t request);
   Receipt flush();
   Receipt advance(std::uint64_t ns);
   std::uint64_t post_later(std::uint64_t due_ns, Message inner);
@@ -115,6 +119,7 @@ class Model {
   struct Run {
     Messages messages;
     bool own = false;  ///< nothing is added to it
+    std::size_t bytes = 0;
   };
 
   Receipt deliver_input(const Messages& run, muster::InputKind kind, std::uint64_t author, std::uint64_t request);

@@ -38,8 +38,10 @@ void with_rows(const RowValues& rows, F&& f) {
 
 class Participant::Sink final : public muster::InputSink {
  public:
+  struct Refused {};
   explicit Sink(Participant& owner) : owner_(owner) {}
   void on_input(const muster::Envelope& envelope, std::span<const std::byte> batch) override {
+    if (refuses) throw Refused{};
     owner_.inputs.push_back({envelope, {}});
     if (batch.empty()) return;
     if (const auto good = muster::verify_batch(batch, owner_.registry.types()); !good)
@@ -51,6 +53,8 @@ class Participant::Sink final : public muster::InputSink {
     else
       owner_.inputs.back().receipt = receipt;
   }
+
+  bool refuses = false;  ///< takes no input
 
  private:
   Participant& owner_;
@@ -119,6 +123,32 @@ void Participant::define(const Action& a) {
   }
 }
 
+void Participant::push_in_vain(std::size_t targets) {
+  const std::vector<Entity> nobody(targets, Entity{0xfffffff0u, 1});
+  sink_->refuses = true;
+  try {
+    registry.push(std::span<const Entity>(nobody), Poke{});
+    trouble = "a push that the sink refused has happened";
+  } catch (const Sink::Refused&) {
+  }
+  sink_->refuses = false;
+}
+
+/// A span of batches, one behind the other, each verified.
+std::vector<std::byte> Participant::span_of(const std::vector<Messages>& batches, std::string& error) {
+  std::vector<std::byte> bytes;  // operator new gives 16-byte alignment
+  for (const Messages& batch : batches) {
+    muster::BatchBuilder builder;
+    build(builder, batch, registry.types());
+    if (builder.batches() != 1) error = "not one batch";
+    const auto one = builder.bytes();
+    if (const auto good = muster::verify_batch(one, registry.types()); !good)
+      error = "the verifier refused it: " + good.error().text;
+    bytes.insert(bytes.end(), one.begin(), one.end());
+  }
+  return bytes;
+}
+
 Receipt Participant::push(const Message& message) {
   Receipt receipt;
   with_message(message.type, message.payload, [&](const auto& m) {
@@ -182,6 +212,23 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
       if (!taken) made.error = "the lane is full";
       break;
     }
+    case Do::push_several:
+      made.receipt = registry.push_batch(span_of(a.batches, made.error), a.author, a.request);
+      break;
+    case Do::post_several: registry.post_batch(span_of(a.batches, made.error)); break;
+    case Do::put_several: {
+      const std::vector<std::byte> bytes = span_of(a.batches, made.error);
+      bool taken = false;
+      std::thread([&] {
+        muster::InboxLane& lane = *lanes_[a.lane];
+        taken = lane.put({}, 1) && lane.put(bytes, a.request) && lane.put({}, 2);
+      }).join();
+      if (!taken) made.error = "the lane is full";
+      break;
+    }
+    case Do::flood:
+      for (std::uint64_t i = 0; i < a.number; ++i) post(a.message);
+      break;
     case Do::flush: made.receipt = registry.flush(); break;
     case Do::advance: made.receipt = registry.advance(a.number); break;
     case Do::cancel: made.receipt = registry.cancel(a.number); break;
@@ -273,6 +320,12 @@ Outcome perform(Model& model, const Action& a) {
     case Do::push_batch: made.receipt = model.push_foreign(a.batch, a.author, a.request); break;
     case Do::post_batch: model.post_foreign(a.batch); break;
     case Do::put: model.put(a.lane, a.batch, a.request); break;
+    case Do::push_several: made.receipt = model.push_several(a.batches, a.author, a.request); break;
+    case Do::post_several: model.post_several(a.batches); break;
+    case Do::put_several: model.put_several(a.lane, a.batches, a.request); break;
+    case Do::flood:
+      for (std::uint64_t i = 0; i < a.number; ++i) model.post(a.message);
+      break;
     case Do::flush: made.receipt = model.flush(); break;
     case Do::advance: made.receipt = model.advance(a.number); break;
     case Do::cancel: made.receipt = model.push(world(muster::CancelTimer{.timer = a.number})); break;

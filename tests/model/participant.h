@@ -31,6 +31,8 @@ class Participant {
   Participant(const Participant&) = delete;
   Participant& operator=(const Participant&) = delete;
 
+  /// A push to as many entities that are not alive, which the sink refuses: memory is used, and nothing has happened.
+  void push_in_vain(std::size_t targets);
   Outcome perform(const Action& action, std::uint64_t slot);
   void subscribe(const Subscribed& what);
   StateRows save() const;
@@ -48,6 +50,7 @@ class Participant {
   void add_managers();
   void hand_over();
   void define(const Action& action);
+  std::vector<std::byte> span_of(const std::vector<Messages>& batches, std::string& error);
   Receipt push(const Message& message);
   void post(const Message& message);
 

@@ -6,11 +6,11 @@ namespace naive {
 
 namespace {
 
-Do any_step(Random& random) {
+Do any_step(Random& random, bool wide) {
   unsigned sum = 0;
-  for (const auto& [what, weight] : step_weights()) sum += weight;
+  for (const auto& [what, weight] : step_weights(wide)) sum += weight;
   auto roll = random.below(sum);
-  for (const auto& [what, weight] : step_weights()) {
+  for (const auto& [what, weight] : step_weights(wide)) {
     if (roll < weight) return what;
     roll -= weight;
   }
@@ -25,6 +25,7 @@ Program make_program(std::uint64_t seed) {
   made.seed = seed;
   made.cascade_messages_max = random.percent(60) ? 10'000'000 : random.one_of<std::uint64_t>({3, 7, 40});
   made.crowd = seed % 20 == 0;
+  made.wide = seed > 200;
   const auto add = [&](Do what) { made.steps.push_back({what, random.next()}); };
   for (std::uint64_t i = 8 + random.below(40); i > 0; --i) add(Do::subscribe);
   for (std::uint64_t i = 6; i > 0; --i) add(random.percent(80) ? Do::create : Do::create_many);
@@ -32,7 +33,7 @@ Program make_program(std::uint64_t seed) {
   for (std::uint64_t i = made.crowd ? 4 : 0; i > 0; --i) add(i % 2 ? Do::destroy : Do::create_many);
   const std::size_t first = made.steps.size();
   const std::size_t count = 200 + random.below(60);
-  while (made.steps.size() < first + count) add(any_step(random));
+  while (made.steps.size() < first + count) add(any_step(random, made.wide));
   // Save and load at a random tick, or twice.
   for (std::uint64_t i = random.below(3); i > 0; --i) made.steps[first + random.below(count)].what = Do::reload;
   return made;

@@ -21,14 +21,27 @@ struct Program {
   std::uint64_t seed = 0;
   std::uint64_t cascade_messages_max = 10'000'000;
   bool crowd = false;  ///< few programs have thousands of entities: many chunks, ids used again
+  /// Spans of several batches and floods of messages too. Not in the first 200 programs, which stay what they were.
+  bool wide = false;
+  bool other_way = true;  ///< a second registry runs beside the first in another way
   std::vector<Step> steps;
   muster::Executor* executor = nullptr;  ///< of its registries; with several workers every pass is spread over them
 };
 Program make_program(std::uint64_t seed);
-/// How each registry of a program is made: the place to vary what must make no difference.
-muster::RegistryOptions registry_options(const Program& program);
-/// How often each kind of step comes, of the sum.
-std::span<const std::pair<Do, unsigned>> step_weights();
+/// What must make no difference to a registry: how it is made and what is recorded meanwhile.
+struct Way {
+  enum class Recorded : std::uint8_t { never, always, now_and_then };
+  muster::RegistryOptions options;
+  Recorded causes = Recorded::never, figures = Recorded::never;
+  /// Pushes that its sink refuses use memory before and between the steps.
+  bool disturbed = false;
+};
+/// The plain way.
+Way plain_way(const Program& program);
+/// Any other one; drawn from a generator of its own, so that the program stays the same.
+Way other_way(const Program& program, std::uint64_t number);
+/// How often each kind of step comes, of the sum; `wide` ones have more kinds.
+std::span<const std::pair<Do, unsigned>> step_weights(bool wide);
 
 struct Failure {
   std::size_t step = 0;
@@ -48,7 +61,9 @@ Program shrink(Program failing);
 /// The program in words, and why it fails.
 std::string explain(const Program& failing);
 
-/// What every suite of programs must have met at least once.
+/// What the first 200 programs must have met at least once.
 const std::vector<std::string>& features();
+/// What the first 100 wide programs must have met besides.
+const std::vector<std::string>& wide_features();
 
 }  // namespace naive

@@ -48,6 +48,11 @@ TEST_CASE("random programs do on the registry what they do on a naive model, ord
   if (seeds.first() == 1 && seeds.done() >= 200) {
     CHECK(text == hash_of_200);
   }
+  if (seeds.first() == 1 && seeds.done() >= 300)
+    for (const std::string& feature : wide_features()) {
+      INFO(feature);
+      CHECK(covered[feature] > 0);
+    }
   if (seeds.done() < 200) return;  // too few to meet everything
   for (const std::string& feature : features()) {
     INFO(feature);

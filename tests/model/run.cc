@@ -1,4 +1,5 @@
-// Runs a random program on the naive model, on a registry, and on the one that was loaded from what that one saved.
+// Runs a random program on the naive model, on a registry, on one that runs another way, and on the one that was loaded from
+// what the first one saved, which runs a third way.
 #include <algorithm>
 #include <functional>
 
@@ -11,12 +12,17 @@
 
 namespace naive {
 
-muster::RegistryOptions registry_options(const Program& program) {
-  return {
-      .cascade_messages_max = program.cascade_messages_max, .executor = program.executor, .pass_serial_below_ns = 0};
-}
-
 namespace {
+
+/// The first row that is another one, in words; empty where there is none.
+std::string compare(const StateRows& expected, const StateRows& found) {
+  for (const auto& [key, bytes] : expected)
+    if (const auto at = found.find(key); at == found.end() || at->second != bytes)
+      return muster::StateError{key, at == found.end() ? "lacking" : "other bytes"}.text();
+  for (const auto& [key, bytes] : found)
+    if (!expected.contains(key)) return muster::StateError{key, "a row too many"}.text();
+  return {};
+}
 
 /// Runs one program.
 class Run {
@@ -24,7 +30,8 @@ class Run {
   Run(const Program& program, bool trace) : program_(program), trace_(trace) {
     model_ = std::make_unique<Model>(trial_types(), program.cascade_messages_max);
     for (std::size_t lane = 0; lane < lane_count; ++lane) model_->lanes.push_back({lane_author(lane), {}});
-    registry_ = std::make_unique<Participant>(registry_options(program));
+    registry_ = std::make_unique<Participant>(plain_way(program).options);
+    if (program.other_way) other_ = begin(other_way(program, 0), other_way_);
   }
 
   Report run() {
@@ -37,6 +44,7 @@ class Run {
     }
     if (program_.executor) report_.covered["passes spread"] = registry_->registry.pass_counters().spread;
     registry_.reset();
+    other_.reset();
     loaded_.reset();
     if (!report_.failure && Voice::alive() + Spark::alive() != 0)
       fail(program_.steps.size() - 1, "runtime components outlive their registries");
@@ -47,6 +55,30 @@ class Run {
  private:
   void fail(std::size_t step, std::string what) {
     if (!report_.failure && !what.empty()) report_.failure = Failure{step, std::move(what)};
+  }
+
+  std::unique_ptr<Participant> begin(const Way& way, Way& kept) {
+    kept = way;
+    auto made = std::make_unique<Participant>(way.options);
+    made->registry.record_causes(way.causes == Way::Recorded::always);
+    made->registry.observe(way.figures == Way::Recorded::always);
+    if (!way.options.shortcuts) ++report_.covered["way: no shortcuts"];
+    if (way.causes == Way::Recorded::always) ++report_.covered["way: causes recorded"];
+    if (way.causes == Way::Recorded::now_and_then) ++report_.covered["way: causes recorded now and then"];
+    if (way.figures != Way::Recorded::never) ++report_.covered["way: figures kept"];
+    if (way.options.segment_bytes == 1024) ++report_.covered["way: segments of 1024 bytes"];
+    if (way.options.segment_bytes == 1u << 20) ++report_.covered["way: segments of a megabyte"];
+    if (way.disturbed) ++report_.covered["way: disturbed by pushes that a sink refuses"];
+    return made;
+  }
+  /// What a way does between two steps. All that waits would be delivered before a push in vain.
+  void vary(Participant& participant, const Way& way, Random& random) {
+    if (way.causes == Way::Recorded::now_and_then && random.percent(15))
+      participant.registry.record_causes(random.percent(50));
+    if (way.figures == Way::Recorded::now_and_then && random.percent(15))
+      participant.registry.observe(random.percent(50));
+    if (way.disturbed && !model_->waiting() && random.percent(5))
+      participant.push_in_vain(random.one_of<std::size_t>({1, 100, 1000, 40'000}));
   }
 
   void step(std::size_t i) {
@@ -66,6 +98,10 @@ class Run {
     count(action);
 
     if (what == Do::reload) return reload(i);
+    Random random(s.seed + 1);
+    if (other_) vary(*other_, other_way_, random);
+    if (loaded_) vary(*loaded_, loaded_way_, random);
+    const std::size_t memory = other_ ? other_->registry.memory_waiting() : 0;
     Outcome expected;
     active_recorder = &recorder_;
     if (what == Do::subscribe)
@@ -78,7 +114,8 @@ class Run {
       expected = perform(*model_, action);
     for (Participant* participant : participants()) {
       const Outcome found = participant->perform(action, i);
-      fail(i, compare(expected, found));
+      if (const std::string difference = compare(expected, found); !difference.empty())
+        fail(i, prefix(*participant) + difference);
       compare_records(i, *participant);
       if (const std::string unmarked = participant->marks.check(); !unmarked.empty()) fail(i, "marks: " + unmarked);
     }
@@ -88,23 +125,46 @@ class Run {
     model_->inputs.clear();
     model_->gone.clear();
     recorder_.log.clear();
+    if (other_ && other_->registry.memory_waiting() < memory) ++report_.covered["memory of a storm given back"];
     const std::uint64_t hash = registry_->registry.hash();
     report_.hash = (report_.hash ^ hash) * 0x100000001b3ull + 1;
-    if (loaded_ && loaded_->registry.hash() != hash) {
-      fail(i, "the loaded registry has another hash");
-      fail(i, "saved: " + compare(*model_, *registry_, false));
+    for (Participant* participant : participants()) {
+      if (participant->registry.sequence() != model_->sequence) fail(i, prefix(*participant) + "another sequence");
+      if (participant->registry.hash() != hash) {
+        if (const std::string difference = compare(*model_, *registry_, false); !difference.empty())
+          fail(i, difference);
+        fail(i, prefix(*participant) + "another hash");
+      }
     }
+    if (model_->carried() && s.seed % 4 == 0) {
+      compare_saved(i);
+      ++report_.covered["saved bytes compared while a cut cascade waits"];
+    }
+  }
+
+  /// All have saved what the first has.
+  void compare_saved(std::size_t i) {
+    const StateRows saved = registry_->save();
+    for (const Participant* participant : participants())
+      if (participant != registry_.get())
+        if (const std::string difference = compare(saved, participant->save()); !difference.empty())
+          fail(i, prefix(*participant) + "saved " + difference);
+  }
+  std::string prefix(const Participant& participant) const {
+    return &participant == loaded_.get()  ? "loaded registry: "
+           : &participant == other_.get() ? "registry in another way: "
+                                          : "";
   }
 
   std::vector<Participant*> participants() {
     std::vector<Participant*> all{registry_.get()};
+    if (other_) all.push_back(other_.get());
     if (loaded_) all.push_back(loaded_.get());
     return all;
   }
   void compare_records(std::size_t i, Participant& participant) {
-    const std::string prefix = &participant == loaded_.get() ? "loaded registry: " : "";
     const auto say = [&](const std::string& difference) {
-      if (!difference.empty()) fail(i, prefix + difference);
+      if (!difference.empty()) fail(i, prefix(participant) + difference);
     };
     if (!participant.recorder.quiet) say(compare(recorder_, participant.recorder, &participant == loaded_.get()));
     if (participant.recorder.ledger->told != model_->gone)
@@ -118,10 +178,10 @@ class Run {
 
   void check_state(std::size_t i) {
     for (Participant* participant : participants()) {
-      const bool loaded = participant == loaded_.get();
-      const std::string difference = compare(*model_, *participant, loaded);
-      if (!difference.empty()) fail(i, (loaded ? "loaded registry: " : "") + difference);
+      const std::string difference = compare(*model_, *participant, participant == loaded_.get());
+      if (!difference.empty()) fail(i, prefix(*participant) + difference);
     }
+    compare_saved(i);
     std::uint64_t voices = 0;
     for (const Entity e : model_->row_order())
       voices += model_->find(e)->components.count(id_of<Voice>) + model_->find(e)->components.count(id_of<Spark>);
@@ -179,7 +239,8 @@ class Run {
       std::erase_if(participant->recorder.late, [&](const auto& slot) { return !recorder_.late.contains(slot.first); });
     const StateRows saved = registry_->save();
     loaded_.reset();
-    auto loaded = std::make_unique<Participant>(registry_options(program_));
+    const Way way = program_.other_way ? other_way(program_, i + 1) : plain_way(program_);
+    std::unique_ptr<Participant> loaded = begin(way, loaded_way_);
     subscribe_again(*loaded);
     loaded->recorder.begins = registry_->recorder.begins;
     RowsSource source(saved);
@@ -190,19 +251,14 @@ class Run {
         loaded->perform(put, 0);
       }
     if (loaded->registry.hash() != registry_->registry.hash()) return fail(i, "loaded: another hash");
-    const StateRows again = loaded->save();
-    if (again != saved) {
-      for (const auto& [key, bytes] : saved)
-        if (const auto at = again.find(key); at == again.end() || at->second != bytes)
-          return fail(i, "saved again, it has other bytes: " + muster::StateError{key, ""}.text());
-      return fail(i, "saved again, it has more rows");
-    }
+    if (const std::string difference = compare(saved, loaded->save()); !difference.empty())
+      return fail(i, "saved again: " + difference);
     if (model_->timers.size() != static_cast<std::size_t>(std::ranges::count_if(saved, [](const auto& row) {
           return row.first.section == muster::StateSection::timers;
         })))
       return fail(i, "another number of timers was saved");
     loaded_ = std::move(loaded);
-    loaded_->marks.begin();
+    for (Participant* participant : participants()) participant->marks.begin();  // versions of changes go on alike
     std::vector<Entity> voices;
     for (const Entity e : model_->row_order())
       if (model_->find(e)->components.contains(id_of<Voice>)) voices.push_back(e);
@@ -215,6 +271,8 @@ class Run {
     if (!recorder_.late.empty()) ++report_.covered["saved and loaded with handlers begun inside handlers"];
     ++report_.covered["saved and loaded"];
     if (model_->carried()) ++report_.covered["saved and loaded with carried messages"];
+    if (model_->carried() && (way.causes == Way::Recorded::always || other_way_.causes == Way::Recorded::always))
+      ++report_.covered["saved and loaded with carried messages, causes recorded in one"];
     if (model_->posted()) ++report_.covered["saved and loaded with posts waiting"];
     if (!model_->timers.empty()) ++report_.covered["saved and loaded with timers waiting"];
   }
@@ -234,6 +292,14 @@ class Run {
     }
     if (a.what == Do::push || a.what == Do::post) message(a.message);
     for (const Message& m : a.batch) message(m);
+    for (const Messages& batch : a.batches)
+      for (const Message& m : batch) message(m);
+    const char* const way = a.what == Do::push_several   ? "pushed"
+                            : a.what == Do::post_several ? "posted"
+                            : a.what == Do::put_several  ? "put into a lane"
+                                                         : nullptr;
+    if (way && a.batches.empty()) ++report_.covered[std::string("span of no batch: ") + way];
+    if (way && a.batches.size() > 1) ++report_.covered[std::string("span of several batches: ") + way];
   }
 
   const Program& program_;
@@ -241,7 +307,8 @@ class Run {
   Report report_;
   Recorder recorder_;
   std::unique_ptr<Model> model_;
-  std::unique_ptr<Participant> registry_, loaded_;
+  std::unique_ptr<Participant> registry_, other_, loaded_;
+  Way other_way_, loaded_way_;
   std::vector<Subscribed> subscribed_;
   std::vector<Entity> granted_;
 };
