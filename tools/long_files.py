@@ -3,7 +3,7 @@
 import subprocess
 
 LINES_MAX = 450
-files = subprocess.run(["git", "ls-files", "*.h", "*.cc", "*.py", "*.fbs"], capture_output=True, text=True, check=True)
+files = subprocess.run(["git", "ls-files", "*.h", "*.cc", "*.py", "*.fbs", "*.ts"], capture_output=True, text=True, check=True)
 for name in files.stdout.split():
     try:
         with open(name, encoding="utf-8") as file:

@@ -1,0 +1,419 @@
+// Batches: runs of messages of one type and one target kind. docs/batches.md and messages/batch.h draw every kind.
+import { BadBytes, plain_bytes, round_up, view_of } from './bytes.js';
+import { mistaken } from './client_error.js';
+import { read_table, write_table } from './tables.js';
+import { nil } from './types.js';
+import type { Entity, TypeDescriptor } from './types.js';
+import type { TypeTable } from './type_table.js';
+import { read_entity, read_struct, write_entity, write_whole_struct } from './values.js';
+import type { StructValue, TextSink } from './values.js';
+
+export const BatchKind = { each: 1, shared: 2, table: 3, world: 4, subtree: 5, timed: 6 } as const;
+export type BatchKind = (typeof BatchKind)[keyof typeof BatchKind];
+/** Whom a subtree batch reaches: a mask. */
+export const SubtreeParts = { ancestors: 1, self: 2, descendants: 4 } as const;
+
+const flag_causes = 1;
+const flag_rows = 2;
+const header_bytes = 32;
+const row_set_components_max = 505;
+
+/** A component of a row set, and where its value lies in the payload. */
+export interface RowSetEntry {
+  type: TypeDescriptor;
+  offset: number;
+}
+
+function payload_offset_for(kind: number, causes: boolean, align: number): number {
+  switch (kind) {
+    case BatchKind.each:
+    case BatchKind.subtree:
+      return causes || align > 8 ? 16 : 8;
+    case BatchKind.world:
+      return !causes ? 0 : align > 8 ? 16 : 8;
+    case BatchKind.shared:
+      return causes ? 16 : 0;
+    case BatchKind.table:
+      return causes ? 32 : 16;
+    default:
+      return 16;
+  }
+}
+
+function item_bytes_for(payload_offset: number, payload_bytes: number, align: number): number {
+  return round_up(payload_offset + payload_bytes, Math.max(8, align));
+}
+
+/** Reads a batch in place. Its memory must stay as it is; the values that are read have memory of their own. */
+export class Batch {
+  /** Of a table: where each item begins. */
+  private readonly item_places: number[] = [];
+  private inner_batch: Batch | null = null;
+
+  private constructor(
+    readonly bytes: Uint8Array,
+    private readonly view: DataView,
+    readonly type: TypeDescriptor,
+    readonly kind: BatchKind,
+    readonly has_causes: boolean,
+    /** Messages; of a shared batch: targets. */
+    readonly count: number,
+    /** Components that follow the message's struct in each payload. */
+    readonly rows: readonly RowSetEntry[],
+    /** Of subtree and table: a mask of SubtreeParts. Of timed: when it is due, in ns of the world's clock. */
+    readonly argument: bigint,
+    private readonly body: number,
+    private readonly payload_offset: number,
+    private readonly payload_bytes: number,
+    private readonly item_bytes: number,
+  ) {}
+
+  /**
+   * Judges lengths, counts, types and row sets, so that every message can be read. Throws BadBytes, with the reasons of docs/protocol.md.
+   * Values are judged when they are read; padding is not looked at.
+   */
+  static read(bytes: Uint8Array, types: TypeTable): Batch {
+    return Batch.judge(plain_bytes(bytes), types, false);
+  }
+
+  private static judge(bytes: Uint8Array, types: TypeTable, inside_timed: boolean): Batch {
+    const fail = (reason: string, offset: number, text: string): never => {
+      throw new BadBytes(reason, text, offset);
+    };
+    const view = view_of(bytes);
+    if (bytes.length < header_bytes)
+      fail('truncated', bytes.length, `a batch has at least 32 bytes, the frame holds ${bytes.length}`);
+    const said = view.getUint32(0, true);
+    if (said !== bytes.length)
+      fail(
+        said > bytes.length ? 'truncated' : 'wrong_size',
+        0,
+        `batch says ${said} bytes, frame holds ${bytes.length}`,
+      );
+    if (said % 16 !== 0) fail('misaligned', 0, `batch says ${said} bytes, which is no multiple of 16`);
+    const type = types.find(view.getUint32(4, true));
+    const kind = view.getUint8(8) as BatchKind;
+    const flags = view.getUint8(9);
+    const header_units = view.getUint8(10);
+    const payload_offset = view.getUint8(11);
+    const count = view.getUint32(12, true);
+    const payload_bytes = view.getUint32(16, true);
+    const item_bytes = view.getUint32(20, true);
+    const argument = view.getBigUint64(24, true);
+    if (kind < 1 || kind > 6) fail('unknown_kind', 8, `batch kind ${kind} is unknown`);
+    if (inside_timed && kind === BatchKind.timed) fail('nested_timer', 8, 'a timed batch holds another timed batch');
+    const flags_known =
+      kind === BatchKind.timed
+        ? 0
+        : kind === BatchKind.each || kind === BatchKind.shared
+          ? flag_causes | flag_rows
+          : flag_causes;
+    if ((flags & ~flags_known) !== 0)
+      fail('unknown_flag', 9, `batch flags are ${flags}, this kind knows ${flags_known}`);
+    if (count === 0) fail('wrong_count', 12, 'batch says it holds no message');
+    if (!type) throw new BadBytes('unknown_type', `message type id ${view.getUint32(4, true)} is unknown`, 4);
+    const wanted = kind === BatchKind.table ? 'table_message' : 'message';
+    if (kind !== BatchKind.timed && type.role !== wanted)
+      fail('wrong_role', 4, `${type.name} is no ${wanted}, and cannot be sent in a batch of this kind`);
+
+    const sized = kind !== BatchKind.table && kind !== BatchKind.timed;
+    const rows: RowSetEntry[] = [];
+    let payload = sized ? type.size : 0;
+    let align = sized ? type.align : 16;
+    if ((flags & flag_rows) !== 0) {
+      if (bytes.length < 48) fail('bad_row_set', bytes.length, 'a batch with a row set has at least 48 bytes');
+      const components = view.getUint32(32, true);
+      const head = header_bytes + round_up(8 + 8 * Math.min(components, row_set_components_max), 16);
+      if (components > row_set_components_max || header_units * 16 !== head || bytes.length < head)
+        fail(
+          'bad_row_set',
+          32,
+          `row set says ${components} components, batch header ${header_units} units of 16 bytes`,
+        );
+      let previous = -1;
+      for (let i = 0; i < components; ++i) {
+        const at = 40 + 8 * i;
+        const id = view.getUint32(at, true);
+        const offset = view.getUint32(at + 4, true);
+        const component = types.find(id);
+        if (!component || component.role !== 'component')
+          throw new BadBytes('bad_row_set', `row set: ${id} is no component`, at);
+        if (id <= previous) fail('bad_row_set', at, `row set: ${component.name} is named twice or out of order`);
+        previous = id;
+        if (offset !== round_up(payload, component.align))
+          fail(
+            'bad_row_set',
+            at + 4,
+            `row set: ${component.name} is at ${offset}, expected ${round_up(payload, component.align)}`,
+          );
+        rows.push({ type: component, offset });
+        payload = offset + component.size;
+        align = Math.max(align, component.align);
+      }
+    } else if (header_units !== 2) {
+      fail('wrong_size', 10, `batch header says ${header_units} units of 16 bytes, without a row set it has 2`);
+    }
+    const causes = (flags & flag_causes) !== 0;
+    const expected_offset = payload_offset_for(kind, causes, align);
+    if (payload_offset !== expected_offset)
+      fail('wrong_offset', 11, `payload offset is ${payload_offset}, expected ${expected_offset}`);
+    if (payload_bytes !== payload)
+      fail('wrong_size', 16, `payload of ${type.name} says ${payload_bytes} bytes, expected ${payload}`);
+    const item = !sized ? 0 : kind === BatchKind.shared ? 8 : item_bytes_for(payload_offset, payload, align);
+    if (item_bytes !== item) fail('wrong_size', 20, `items say ${item_bytes} bytes, expected ${item}`);
+
+    const body = header_units * 16;
+    const batch = new Batch(
+      bytes,
+      view,
+      type,
+      kind,
+      causes,
+      count,
+      rows,
+      argument,
+      body,
+      payload_offset,
+      payload_bytes,
+      item_bytes,
+    );
+    const end =
+      kind === BatchKind.shared
+        ? body + payload_offset + round_up(payload, 16) + 8 * count
+        : kind === BatchKind.table
+          ? batch.walk_tables()
+          : kind === BatchKind.timed
+            ? batch.judge_timed(types)
+            : body + count * item_bytes;
+    if (round_up(end, 16) !== bytes.length)
+      fail(
+        'wrong_count',
+        12,
+        `${count} messages make a batch of ${round_up(end, 16)} bytes, batch says ${bytes.length}`,
+      );
+    return batch;
+  }
+
+  /** Where the last one ends. */
+  private walk_tables(): number {
+    let at = this.body;
+    for (let i = 0; i < this.count; ++i) {
+      const data = at + this.payload_offset;
+      if (data > this.bytes.length)
+        throw new BadBytes('truncated', `table ${i} begins behind the end of the batch`, at);
+      const length = this.view.getUint32(at + 8, true);
+      if (length > this.bytes.length - data)
+        throw new BadBytes(
+          'truncated',
+          `table ${i} says ${length} bytes, ${this.bytes.length - data} are left in the batch`,
+          at + 8,
+        );
+      this.item_places.push(at);
+      at = data + round_up(length, 16);
+    }
+    return at;
+  }
+
+  private judge_timed(types: TypeTable): number {
+    if (this.count !== 1) throw new BadBytes('wrong_count', `a timed batch holds 1 batch, this says ${this.count}`, 12);
+    if (this.bytes.length < header_bytes + 16 + header_bytes)
+      throw new BadBytes('truncated', `a timed batch has at least 80 bytes, this one has ${this.bytes.length}`);
+    const inner = Batch.judge(this.bytes.subarray(this.body + 16), types, true);
+    if (inner.type !== this.type)
+      throw new BadBytes('wrong_role', `a timed batch of ${this.type.name} holds one of ${inner.type.name}`, 4);
+    this.inner_batch = inner;
+    return this.bytes.length;
+  }
+
+  private item(i: number): number {
+    return this.kind === BatchKind.table ? this.item_places[i] : this.body + i * this.item_bytes;
+  }
+  private payload(i: number): number {
+    return (this.kind === BatchKind.shared ? this.body : this.item(i)) + this.payload_offset;
+  }
+
+  /** Whom message i goes to; nil: the world. Of a timed batch ask the one inside. */
+  target(i: number): Entity {
+    if (this.kind === BatchKind.world || this.kind === BatchKind.timed) return { ...nil };
+    if (this.kind === BatchKind.shared)
+      return read_entity(this.view, this.body + this.payload_offset + round_up(this.payload_bytes, 16) + 8 * i);
+    return read_entity(this.view, this.item(i));
+  }
+
+  /** The message: one object for all targets of a shared batch is made anew at each call. Throws BadBytes for a value that cannot be. */
+  message(i: number): StructValue {
+    if (this.kind === BatchKind.timed) return this.inner!.message(i);
+    if (this.kind !== BatchKind.table) return read_struct(this.type, this.view, this.payload(i));
+    const at = this.payload(i);
+    return read_table(this.type, this.bytes.subarray(at, at + this.view.getUint32(this.item(i) + 8, true)));
+  }
+
+  /** The value of the component `rows[row]` of message i. */
+  component(i: number, row: number): StructValue {
+    const { type, offset } = this.rows[row];
+    return read_struct(type, this.view, this.payload(i) + offset);
+  }
+
+  /** The number of what caused message i; 0n where that was not recorded. */
+  cause(i: number): bigint {
+    if (!this.has_causes) return 0n;
+    const at =
+      this.kind === BatchKind.shared
+        ? this.body
+        : this.kind === BatchKind.world
+          ? this.item(i)
+          : this.kind === BatchKind.table
+            ? this.item(i) + 16
+            : this.item(i) + 8;
+    return this.view.getBigUint64(at, true);
+  }
+
+  /** Of a timed batch. */
+  get timer(): bigint {
+    return this.kind === BatchKind.timed ? this.view.getBigUint64(this.body, true) : 0n;
+  }
+  /** Of a timed batch: the one inside. */
+  get inner(): Batch | null {
+    return this.inner_batch;
+  }
+}
+
+/** A component and its value, to follow a message. */
+export interface Row {
+  type: TypeDescriptor;
+  value: unknown;
+}
+
+/** What one batch is to say. Values are as in Init: what is left out has its default. */
+export type BatchPlan =
+  | {
+      kind: 'each';
+      type: TypeDescriptor;
+      messages: readonly { target: Entity; value: unknown; rows?: readonly Row[] }[];
+    }
+  | { kind: 'shared'; type: TypeDescriptor; targets: readonly Entity[]; value: unknown; rows?: readonly Row[] }
+  | { kind: 'world'; type: TypeDescriptor; values: readonly unknown[] }
+  | { kind: 'subtree'; type: TypeDescriptor; parts: number; messages: readonly { target: Entity; value: unknown }[] }
+  | { kind: 'table'; type: TypeDescriptor; parts?: number; messages: readonly { target: Entity; value: unknown }[] };
+
+/**
+ * The bytes of a batch. All messages of an `each` must have rows of the same components. Throws ClientError (mistaken), naming type and
+ * field, where something does not fit.
+ */
+export function encode_batch(plan: BatchPlan, texts: TextSink = () => {}): Uint8Array {
+  if (plan.kind === 'table') return encode_tables(plan, texts);
+  const { type } = plan;
+  if (type.role !== 'message') throw mistaken(`${type.name} is no message struct`);
+  const messages =
+    plan.kind === 'world'
+      ? plan.values.map((value) => ({ target: nil, value, rows: undefined }))
+      : plan.kind === 'shared'
+        ? [{ target: nil, value: plan.value, rows: plan.rows }]
+        : (plan.messages as readonly { target: Entity; value: unknown; rows?: readonly Row[] }[]);
+  const count = plan.kind === 'shared' ? plan.targets.length : messages.length;
+  if (count === 0) throw mistaken(`a batch of ${type.name} without messages`);
+
+  const kind = BatchKind[plan.kind];
+  const entries: RowSetEntry[] = [];
+  let payload = type.size;
+  let align = type.align;
+  const components = messages[0].rows?.map((row) => row.type);
+  for (const component of [...(components ?? [])].sort((a, b) => a.id - b.id)) {
+    if (component.role !== 'component') throw mistaken(`${component.name} is no component`);
+    if (entries.at(-1)?.type === component) throw mistaken(`${component.name} is named twice`);
+    const offset = round_up(payload, component.align);
+    entries.push({ type: component, offset });
+    payload = offset + component.size;
+    align = Math.max(align, component.align);
+  }
+  if (entries.length > row_set_components_max)
+    throw mistaken(`a message is followed by ${row_set_components_max} components at most`);
+  const body = header_bytes + (components ? round_up(8 + 8 * entries.length, 16) : 0);
+  const payload_offset = payload_offset_for(kind, false, align);
+  const item_bytes = plan.kind === 'shared' ? 8 : item_bytes_for(payload_offset, payload, align);
+  const targets_at = body + round_up(payload, 16);
+  const bytes = new Uint8Array(
+    round_up(plan.kind === 'shared' ? targets_at + 8 * count : body + count * item_bytes, 16),
+  );
+  const view = view_of(bytes);
+  write_header(view, type, kind, components ? flag_rows : 0, body / 16, payload_offset, count, payload, item_bytes);
+  if (plan.kind === 'subtree') view.setBigUint64(24, BigInt(plan.parts), true);
+  if (components) view.setUint32(32, entries.length, true);
+  entries.forEach((entry, i) => {
+    view.setUint32(40 + 8 * i, entry.type.id, true);
+    view.setUint32(44 + 8 * i, entry.offset, true);
+  });
+  messages.forEach((message, i) => {
+    const item = body + (plan.kind === 'shared' ? 0 : i * item_bytes);
+    if (plan.kind === 'each' || plan.kind === 'subtree') write_entity(view, item, message.target);
+    const write = (part: TypeDescriptor, offset: number, value: unknown) => {
+      write_whole_struct(part, view, item + payload_offset + offset, value, texts);
+    };
+    write(type, 0, message.value);
+    if ((message.rows?.length ?? 0) !== entries.length)
+      throw mistaken(`messages of one batch are followed by the same components`);
+    for (const row of message.rows ?? []) {
+      const entry = entries.find((each) => each.type === row.type);
+      if (!entry) throw mistaken(`messages of one batch are followed by the same components: not ${row.type.name}`);
+      write(row.type, entry.offset, row.value);
+    }
+  });
+  if (plan.kind === 'shared') plan.targets.forEach((target, i) => write_entity(view, targets_at + 8 * i, target));
+  return bytes;
+}
+
+function encode_tables(plan: BatchPlan & { kind: 'table' }, texts: TextSink): Uint8Array {
+  const { type, messages } = plan;
+  if (type.role !== 'table_message') throw mistaken(`${type.name} is no message table`);
+  if (messages.length === 0) throw mistaken(`a batch of ${type.name} without messages`);
+  const tables = messages.map((message) => write_table(type, message.value, texts));
+  const bytes = new Uint8Array(tables.reduce((sum, table) => sum + 16 + round_up(table.length, 16), header_bytes));
+  const view = view_of(bytes);
+  write_header(view, type, BatchKind.table, 0, 2, 16, messages.length, 0, 0);
+  view.setBigUint64(24, BigInt(plan.parts ?? 0), true);
+  let at = header_bytes;
+  tables.forEach((table, i) => {
+    write_entity(view, at, messages[i].target);
+    view.setUint32(at + 8, table.length, true);
+    bytes.set(table, at + 16);
+    at += 16 + round_up(table.length, 16);
+  });
+  return bytes;
+}
+
+/** `inner`, to be delivered when the world's clock shows `due_ns`. The server numbers the timer. */
+export function timed_batch(inner: Uint8Array, due_ns: bigint): Uint8Array {
+  const bytes = new Uint8Array(header_bytes + 16 + inner.length);
+  const view = view_of(bytes);
+  view.setUint32(0, bytes.length, true);
+  view.setUint32(4, view_of(inner).getUint32(4, true), true);
+  view.setUint8(8, BatchKind.timed);
+  view.setUint8(10, 2);
+  view.setUint8(11, 16);
+  view.setUint32(12, 1, true);
+  view.setBigUint64(24, due_ns, true);
+  bytes.set(inner, header_bytes + 16);
+  return bytes;
+}
+
+function write_header(
+  view: DataView,
+  type: TypeDescriptor,
+  kind: BatchKind,
+  flags: number,
+  units: number,
+  payload_offset: number,
+  count: number,
+  payload_bytes: number,
+  item_bytes: number,
+): void {
+  view.setUint32(0, view.byteLength, true);
+  view.setUint32(4, type.id, true);
+  view.setUint8(8, kind);
+  view.setUint8(9, flags);
+  view.setUint8(10, units);
+  view.setUint8(11, payload_offset);
+  view.setUint32(12, count, true);
+  view.setUint32(16, payload_bytes, true);
+  view.setUint32(20, item_bytes, true);
+}

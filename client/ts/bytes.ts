@@ -1,0 +1,98 @@
+// Hashes and texts as every peer of the protocol makes them, and the error for bytes that cannot be.
+
+/** Bytes that came from elsewhere and cannot be what they should. `reason` is short and stable, for programs. */
+export class BadBytes extends Error {
+  constructor(
+    readonly reason: string,
+    text: string,
+    /** Of the offending byte, from the beginning of what was read. */
+    readonly offset = 0,
+  ) {
+    super(text);
+    this.name = 'BadBytes';
+  }
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+export function utf8(text: string): Uint8Array {
+  return encoder.encode(text);
+}
+
+/** Bytes that are no UTF-8 become U+FFFD. */
+export function text_of(bytes: Uint8Array): string {
+  return decoder.decode(bytes);
+}
+
+/** 32-bit FNV-1a of the text's UTF-8: ids of types ("game.Health") and of fields ("position.x"). */
+export function hash32(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of utf8(text)) hash = Math.imul(hash ^ byte, 0x01000193);
+  return hash >>> 0;
+}
+
+/** 64-bit FNV-1a of the text's UTF-8: what a `text` field holds, and fingerprints of layouts. */
+export function hash64(text: string): bigint {
+  // In two halves of 32 bits: a multiplication by 2^40 + 0x1b3.
+  let high = 0xcbf29ce4;
+  let low = 0x84222325;
+  for (const byte of utf8(text)) {
+    low = (low ^ byte) >>> 0;
+    const product = low * 0x1b3;
+    const carried = Math.floor(product / 0x100000000);
+    high = (Math.imul(high, 0x1b3) + carried + (low << 8)) >>> 0;
+    low = product >>> 0;
+  }
+  return (BigInt(high) << 32n) | BigInt(low);
+}
+
+export function from_base64(text: string): Uint8Array {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; ++i) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+/** The same memory as a Uint8Array of no subclass: slice of Node's Buffer would not copy. */
+export function plain_bytes(bytes: Uint8Array): Uint8Array {
+  return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+export function view_of(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** Up to the next multiple of `alignment`. Exact for what a foreign count may come to, so not in 32 bits. */
+export function round_up(value: number, alignment: number): number {
+  return Math.ceil(value / alignment) * alignment;
+}
+
+/** Where many bytes are written one behind the other. */
+export class GrowingBytes {
+  bytes = new Uint8Array(256);
+  view = view_of(this.bytes);
+  length = 0;
+
+  /** Appends so many zeros; returns where they begin. */
+  add(count: number): number {
+    const at = this.length;
+    if (at + count > this.bytes.length) {
+      const larger = new Uint8Array(Math.max(this.bytes.length * 2, at + count));
+      larger.set(this.bytes.subarray(0, at));
+      this.bytes = larger;
+      this.view = view_of(larger);
+    }
+    this.length = at + count;
+    return at;
+  }
+
+  align(alignment: number): void {
+    this.add(round_up(this.length, alignment) - this.length);
+  }
+
+  /** What was written, with memory of its own. */
+  take(): Uint8Array {
+    return this.bytes.slice(0, this.length);
+  }
+}

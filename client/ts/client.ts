@@ -1,0 +1,497 @@
+// A session with a running world: the same notions and names as the client in C++ (client/cpp/client.h).
+import { encode_batch, timed_batch } from './batch.js';
+import type { BatchPlan, Row } from './batch.js';
+import { hash64, view_of } from './bytes.js';
+import { ClientError, mistaken } from './client_error.js';
+import { answer_of, Connection } from './connection.js';
+import type { Received } from './connection.js';
+import {
+  Create,
+  DefineTemplate,
+  Destroy,
+  InternText,
+  NameClash,
+  Remove,
+  Rename,
+  Reparent,
+  Set as SetMessage,
+  SetField,
+  SetFieldIf,
+  SetMode,
+  Spawn,
+} from './muster.js';
+import {
+  Ack,
+  AddSchema,
+  BeginTrace,
+  Children,
+  EndTrace,
+  Find,
+  Found,
+  GetInfo,
+  GetSchema,
+  GetTemplate,
+  GetText,
+  Granted,
+  Hello,
+  Info,
+  ListChildren,
+  ListTemplates,
+  Reload,
+  Reloaded,
+  ReadTemplates,
+  RequestGrant,
+  Resolve,
+  Save,
+  Saved,
+  Schema,
+  SchemaAdded,
+  Show,
+  Shown,
+  Templates,
+  TraceBegun,
+  TraceText,
+  Unwatch,
+  Unwatched,
+  Watch,
+  Watching,
+  Welcome,
+} from './session.js';
+import type { Fault } from './session.js';
+import type { ByteStream } from './stream.js';
+import { place_of } from './type_table.js';
+import type { TypeTable } from './type_table.js';
+import { id_text, nil } from './types.js';
+import type { Entity, Init, TypeDescriptor, TypeKey, TypeRef } from './types.js';
+import { default_bytes, read_place, write_place } from './values.js';
+import type { StructValue } from './values.js';
+
+const protocol_newest = 1;
+const protocol_oldest = 1;
+const grant_count = 256;
+const unsent_bytes_max = 1 << 20;
+const field_bytes_max = 64;
+
+export interface ClientOptions {
+  token?: string;
+  /** Shown to other users. */
+  name?: string;
+  /** What this program is: "editor". */
+  kind?: string;
+  /** For an answer to come: 10,000 without it. */
+  time_max_ms?: number;
+}
+
+/** Where a message goes: one entity, several (the message once, for all of them), or the world. */
+export type Target = Entity | readonly Entity[] | 'world';
+
+/** A component and its value: [Health, { value: 50 }]. */
+export type RowOf<T> = readonly [TypeRef<T>, Init<NoInfer<T>>];
+/** Any number of them, each of its own type. */
+export type RowsOf<Ts extends unknown[]> = { [K in keyof Ts]: RowOf<Ts[K]> };
+
+export interface ShownEntity {
+  about: Shown;
+  /** By full name: components['game.Health']. */
+  components: Record<string, StructValue>;
+}
+
+/** What a watch brings. `frame` is called as frames come, `ended` once where the watch ends without unwatch. */
+export interface WatchHandlers {
+  frame(received: Received): void;
+  ended?(error: ClientError): void;
+}
+export interface OpenWatch {
+  readonly id: bigint;
+  /** Resolves when nothing more comes. */
+  unwatch(): Promise<void>;
+}
+
+/**
+ * Every call fails with a ClientError: `lost` once the connection is gone, `refused` with the server's words. Calls may run side by side;
+ * what they send goes in the order of the calls. Heartbeats keep the session alive.
+ */
+export class Client {
+  private told = new Map<string, Promise<void>>();
+  private grant: Granted = { first: 0, count: 0 };
+  private granting: Promise<void> | null = null;
+
+  private constructor(
+    private readonly connection: Connection,
+    /** What the server said about itself, the world and this session. */
+    readonly welcome: Welcome,
+  ) {}
+
+  /**
+   * Says hello on a connected stream and learns the world's types. Fails lost where the server ends the session, as it does with a
+   * wrong token, and closes the stream.
+   */
+  static async open(stream: ByteStream, options: ClientOptions = {}): Promise<Client> {
+    const connection = new Connection(stream, options.time_max_ms ?? 10_000);
+    try {
+      const hello = connection.control(Hello, {
+        protocol: protocol_newest,
+        protocol_oldest,
+        token: options.token ?? '',
+        name: options.name ?? '',
+        kind: options.kind ?? 'client',
+      });
+      const welcome = answer_of((await connection.ask(hello))[0], Welcome);
+      connection.set_limits(welcome.frame_bytes_max, welcome.silence_ns_max);
+      for (const received of await connection.ask(connection.control(GetSchema, {})))
+        if (received.batch.type.id === Schema.id) connection.learn(received);
+      return new Client(connection, welcome);
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
+  /** All types of the world and of the session. Grows where the world learns types. */
+  get types(): TypeTable {
+    return this.connection.types;
+  }
+  /** Why the session is over, once it is. Never rejects. */
+  get closed(): Promise<ClientError> {
+    return this.connection.closed;
+  }
+  /** Null while the session lives. */
+  get ended(): ClientError | null {
+    return this.connection.ended;
+  }
+  /** Ends the session; calls that wait fail with `lost`. */
+  close(): void {
+    this.connection.close();
+  }
+
+  // --- texts and names
+
+  /** The text of a `text` field that came with a value; empty where it is unknown here. */
+  text(hash: bigint): string {
+    return this.connection.text(hash);
+  }
+  /** The same, asked of the server where it is unknown here. */
+  async fetch_text(hash: bigint): Promise<string> {
+    if (hash === 0n || this.connection.knows_text(hash)) return this.text(hash);
+    const answer = await this.ask(GetText, { hash }, InternText);
+    this.connection.remember_text(answer.text);
+    return answer.text;
+  }
+  /** Makes a text known to the world, once per session; returns what a `text` field holds for it. */
+  async intern(text: string): Promise<bigint> {
+    if (text !== '') await this.tell(text);
+    return text === '' ? 0n : hash64(text);
+  }
+  /** Sends the text now, so that what is sent next may mention it; resolves when the world knows it. */
+  private tell(text: string): Promise<void> {
+    const known = this.told.get(text);
+    if (known) return known;
+    const type = this.types.get(InternText);
+    const telling = this.push_batch(
+      encode_batch({ kind: 'table', type, messages: [{ target: nil, value: { text } }] }),
+    ).then(
+      () => this.connection.remember_text(text),
+      (error: unknown) => {
+        this.told.delete(text);
+        throw error;
+      },
+    );
+    telling.catch(() => {}); // told to whoever waits; a call that fails first waits for nothing
+    this.told.set(text, telling);
+    return telling;
+  }
+  /** The one entity that an id ("12:1", "#12:1"), a path ("/town/tower") or a name ("tower") means. Several are an error that lists them. */
+  async entity(text: string): Promise<Entity> {
+    const id = /^#?(\d+):(\d+)$/.exec(text);
+    if (id) return { index: Number(id[1]), generation: Number(id[2]) };
+    const found = await this.resolve(text, 20);
+    if (found.entities.length === 0) throw mistaken(`no entity is called '${text}'`);
+    if (found.entities.length === 1) return found.entities[0];
+    const lines = found.entities.map((each, i) => `\n  ${id_text(each)}  ${found.paths[i]}`);
+    throw mistaken(`'${text}' means several entities:${lines.join('')}${found.more ? '\n  ...' : ''}`);
+  }
+
+  // --- world messages. An Ack counts targets handled, unhandled and dead.
+
+  /**
+   * Sends one message; resolves when the world has applied it. What is left out of `value` has its default; a string for a text field
+   * is made known to the world before.
+   */
+  async push<T>(target: Target, type: TypeRef<T>, value: Init<NoInfer<T>>): Promise<Ack> {
+    return this.push_plan(this.plan(target, type, value));
+  }
+  /** The same without waiting, and nobody tells what became of it. Resolves when there is room to send more. */
+  async post<T>(target: Target, type: TypeRef<T>, value: Init<NoInfer<T>>): Promise<void> {
+    return this.post_batch(...this.prepared(this.plan(target, type, value)));
+  }
+  /** To be delivered when the world's clock shows `due_ns`. */
+  async push_at<T>(due_ns: bigint, target: Target, type: TypeRef<T>, value: Init<NoInfer<T>>): Promise<Ack> {
+    const [batch, ...told] = this.prepared(this.plan(target, type, value));
+    return (await Promise.all([this.push_batch(timed_batch(batch, due_ns)), ...told]))[0];
+  }
+  /** One batch of many messages, as `push` sends one. */
+  async push_plan(plan: BatchPlan): Promise<Ack> {
+    const [batch, ...told] = this.prepared(plan);
+    return (await Promise.all([this.push_batch(batch), ...told]))[0];
+  }
+  /** One whole batch of any kind: see encode_batch. */
+  async push_batch(batch: Uint8Array): Promise<Ack> {
+    return answer_of((await this.connection.ask(batch))[0], Ack);
+  }
+  /** The same without waiting, but for `before`. Resolves when there is room to send more. */
+  async post_batch(batch: Uint8Array, ...before: Promise<void>[]): Promise<void> {
+    this.connection.put(batch, 0n);
+    await Promise.all(before);
+    while (this.connection.unsent_bytes > unsent_bytes_max) {
+      if (this.ended) throw this.ended;
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  }
+  private plan(target: Target, ref: TypeRef<never> | TypeRef, value: unknown): BatchPlan {
+    const type = this.types.message(ref as TypeRef);
+    if (type.is_table) {
+      const targets = target === 'world' ? [nil] : Array.isArray(target) ? (target as Entity[]) : [target as Entity];
+      return { kind: 'table', type, messages: targets.map((each) => ({ target: each, value })) };
+    }
+    if (target === 'world') return { kind: 'world', type, values: [value] };
+    if (Array.isArray(target)) return { kind: 'shared', type, targets: target as Entity[], value };
+    return { kind: 'each', type, messages: [{ target: target as Entity, value }] };
+  }
+  /** The bytes of a batch, and the texts that it mentions: they are sent already, and it is to follow at once, in the order of calls. */
+  private prepared(plan: BatchPlan): [Uint8Array, ...Promise<void>[]] {
+    const texts = new Set<string>();
+    const batch = encode_batch(plan, (text) => texts.add(text));
+    return [batch, ...[...texts].map((text) => this.tell(text))];
+  }
+
+  // --- edits
+
+  /** The next of the ids granted to this session; asks for more where they are used up. */
+  async next_id(): Promise<Entity> {
+    while (this.grant.count === 0) {
+      this.granting ??= this.ask(RequestGrant, { count: grant_count }, Granted)
+        .then((granted) => void (this.grant = granted))
+        .finally(() => (this.granting = null));
+      await this.granting;
+    }
+    --this.grant.count;
+    return { index: this.grant.first++, generation: 1 };
+  }
+  /** A new entity as the last child of `parent` (nil: a root), with a name unless that is empty. */
+  create<Ts extends unknown[]>(parent: Entity, name: string, ...rows: RowsOf<Ts>): Promise<Entity> {
+    return this.create_before(parent, nil, name, ...rows);
+  }
+  /** The same, before a sibling; nil: as the last child. */
+  async create_before<Ts extends unknown[]>(
+    parent: Entity,
+    before: Entity,
+    name: string,
+    ...rows: RowsOf<Ts>
+  ): Promise<Entity> {
+    const target = await this.next_id();
+    await this.push_rows(Create, target, { parent, before, name }, rows as RowOf<unknown>[]);
+    return target;
+  }
+  /** A tree as a template has it; the root's id. The name of the root: empty for none; where a sibling has it, `clash` says what becomes. */
+  async spawn(template: string, parent: Entity, name = '', clash: NameClash = NameClash.suffix): Promise<Entity> {
+    const nodes = (await this.template_called(template)).nodes.length;
+    const targets: Entity[] = [];
+    while (targets.length < nodes) targets.push(await this.next_id());
+    await this.push(targets, Spawn, { what: template, parent, name, clash });
+    return targets[0];
+  }
+  destroy(entity: Entity): Promise<Ack> {
+    return this.push(entity, Destroy, {});
+  }
+  /** Adds or overwrites components: set(orc, [Health, { value: 50 }]). Fields that are left out have their defaults. */
+  async set<Ts extends unknown[]>(entity: Entity, ...rows: RowsOf<Ts>): Promise<Ack> {
+    return this.push_rows(SetMessage, entity, { mode: SetMode.add_or_replace }, rows as RowOf<unknown>[]);
+  }
+  remove(entity: Entity, component: TypeRef): Promise<Ack> {
+    return this.push(entity, Remove, { component: this.types.component(component).id });
+  }
+  /** Writes a part of one component: set_field(orc, Health, 'value', 50), 'position.x', 'slots[2].count', or a whole array or struct. */
+  async set_field(entity: Entity, component: TypeRef<never> | TypeRef, path: string, value: unknown): Promise<Ack> {
+    const [set, ...told] = this.field_message(component as TypeRef, path, value);
+    return (await Promise.all([this.push(entity, SetField, set), ...told]))[0];
+  }
+  /** The same, where the field holds `expected` now; else refused, and fault_value(error.fault) is what it holds. */
+  async set_field_if(
+    entity: Entity,
+    component: TypeRef<never> | TypeRef,
+    path: string,
+    value: unknown,
+    expected: unknown,
+  ): Promise<Ack> {
+    const [set, ...told] = this.field_message(component as TypeRef, path, value);
+    const [{ value: bytes }, ...others] = this.field_message(component as TypeRef, path, expected);
+    return (await Promise.all([this.push(entity, SetFieldIf, { set, expected: bytes }), ...told, ...others]))[0];
+  }
+  reparent(entity: Entity, parent: Entity, before: Entity = nil): Promise<Ack> {
+    return this.push(entity, Reparent, { parent, before });
+  }
+  /** An empty name takes the name away. */
+  async rename(entity: Entity, name: string): Promise<Ack> {
+    return this.push(entity, Rename, { name });
+  }
+  /** What a field holds now, where an edit was refused because of that; undefined where the fault does not say. */
+  fault_value(fault: Fault): unknown {
+    const type = this.types.find(fault.type);
+    if (!type || fault.value.length === 0) return undefined;
+    const place = place_of(type, fault.field);
+    if (fault.value.length !== place.size) return undefined;
+    return read_place(place, view_of(fault.value), -place.offset);
+  }
+
+  private push_rows<T>(
+    message: TypeKey<T>,
+    target: Entity,
+    value: Init<NoInfer<T>>,
+    given: readonly RowOf<unknown>[],
+  ): Promise<Ack> {
+    const rows: Row[] = given.map(([type, row]) => ({ type: this.types.component(type), value: row }));
+    const type = this.types.get(message as TypeKey<never>);
+    return this.push_plan({ kind: 'each', type, messages: [{ target, value, ...(rows.length > 0 && { rows }) }] });
+  }
+  /** And the texts that it mentions: they are sent already. */
+  private field_message(component: TypeRef, path: string, value: unknown): [SetField, ...Promise<void>[]] {
+    const type = this.types.component(component);
+    const place = place_of(type, path);
+    if (place.size > field_bytes_max)
+      throw mistaken(
+        `${type.name}.${path} has ${place.size} bytes; at most ${field_bytes_max} are set at once: name a part of it`,
+      );
+    // Inside the defaults of its component: a struct that is given in part keeps them, as it does in a whole component.
+    const whole = default_bytes(type).slice();
+    const texts = new Set<string>();
+    write_place(place, view_of(whole), 0, value, `${type.name}.${path}`, (text) => texts.add(text));
+    const bytes = new Array<number>(field_bytes_max).fill(0);
+    for (let i = 0; i < place.size; ++i) bytes[i] = whole[place.offset + i];
+    const set = { component: type.id, field: place.id, bytes: place.size, reserved: 0, value: bytes };
+    return [set, ...[...texts].map((text) => this.tell(text))];
+  }
+
+  // --- questions
+
+  /** The children of an entity in their order (nil: the roots, by id): one page. */
+  children(of: Entity, offset = 0, limit = 0): Promise<Children> {
+    return this.ask(ListChildren, { entity: of, offset, limit }, Children);
+  }
+  /** All entities that a path or a bare name means: one page. */
+  resolve(path: string, limit = 0): Promise<Found> {
+    return this.ask(Resolve, { path, limit }, Found);
+  }
+  /** Entities by name and by what they have: one page; ask again with `after` set to its last entity while `more`. */
+  find(what: Init<Find>): Promise<Found> {
+    return this.ask(Find, what, Found);
+  }
+  /** Page after page of the same, until there are no more. */
+  async *find_all(what: Init<Find>): AsyncGenerator<Found> {
+    for (let after = what.after; ;) {
+      const page = await this.find(after ? { ...what, after } : what);
+      yield page;
+      if (!page.more || page.entities.length === 0) return;
+      after = page.entities[page.entities.length - 1];
+    }
+  }
+  /** Page after page of the children, until there are no more. */
+  async *children_all(of: Entity): AsyncGenerator<Children> {
+    for (let offset = 0; ;) {
+      const page = await this.children(of, offset);
+      yield page;
+      offset += page.entities.length;
+      if (offset >= page.total || page.entities.length === 0) return;
+    }
+  }
+  async show(entity: Entity): Promise<ShownEntity> {
+    const frames = await this.ask_all(Show, { entity });
+    const shown: ShownEntity = { about: answer_of(frames[0], Shown), components: {} };
+    for (const { batch } of frames)
+      batch.rows.forEach((row, i) => (shown.components[row.type.name] = batch.component(0, i)));
+    return shown;
+  }
+  templates(): Promise<Templates> {
+    return this.templates_answer(this.ask_all(ListTemplates, {}));
+  }
+  /** As it was defined: its nodes are in the order in which a Spawn names their ids. */
+  template_called(name: string): Promise<DefineTemplate> {
+    return this.ask(GetTemplate, { name }, DefineTemplate);
+  }
+  /** Has the world define the templates of a file's text; nothing where something is wrong with it. */
+  read_templates(text: string, file: string): Promise<Templates> {
+    return this.templates_answer(this.ask_all(ReadTemplates, { text, file }));
+  }
+  info(with_hash = false): Promise<Info> {
+    return this.ask(GetInfo, { hash: with_hash ? 1 : 0 }, Info);
+  }
+  /** The sequence through which the state is in the file. */
+  async save(): Promise<bigint> {
+    return (await this.ask(Save, {}, Saved)).sequence;
+  }
+  /** Teaches the world the types of a binary schema (.bfbs); how many were new. */
+  async add_schema(bytes: Uint8Array): Promise<number> {
+    return (await this.ask(AddSchema, { bytes }, SchemaAdded)).types;
+  }
+  /** Has the server load a plugin again, by name or file; empty: all. */
+  reload(plugin = ''): Promise<Reloaded> {
+    return this.ask(Reload, { plugin }, Reloaded);
+  }
+  /** Has the server record what the world does, until end_trace or the end of this session. */
+  async begin_trace(): Promise<void> {
+    await this.ask(BeginTrace, {}, TraceBegun);
+  }
+  /** What was recorded, as a text in Chrome's trace-event format. */
+  async end_trace(): Promise<string> {
+    const pieces = (await this.ask_all(EndTrace, {})).map((frame) => answer_of(frame, TraceText).bytes);
+    const decoder = new TextDecoder();
+    return pieces.map((bytes) => decoder.decode(bytes, { stream: true })).join('') + decoder.decode();
+  }
+  /** Any question: the one answer. */
+  async ask<Q, A>(key: TypeKey<Q>, question: Init<NoInfer<Q>>, answer: TypeKey<A>): Promise<A> {
+    return answer_of((await this.ask_all(key, question))[0], answer);
+  }
+  /** Any question: all frames of its answer. */
+  async ask_all<Q>(key: TypeKey<Q>, question: Init<NoInfer<Q>>): Promise<Received[]> {
+    return this.connection.ask(this.connection.control(key, question));
+  }
+  private async templates_answer(frames: Promise<Received[]>): Promise<Templates> {
+    const pages = (await frames).map((frame) => answer_of(frame, Templates));
+    return {
+      sequence: pages[pages.length - 1].sequence,
+      names: pages.flatMap((page) => page.names),
+      nodes: pages.flatMap((page) => page.nodes),
+    };
+  }
+
+  // --- watches
+
+  /** Opens a watch; resolves when the server has opened it. Its frames go to `handlers`, Watching first. */
+  async watch(what: Init<Watch>, handlers: WatchHandlers): Promise<OpenWatch> {
+    const batch = this.connection.control(Watch, what);
+    return new Promise((resolve, reject) => {
+      let open = false;
+      const id = this.connection.listen(batch, {
+        frame: (received) => {
+          if (!open && received.batch.type.id === Watching.id) {
+            open = true;
+            resolve({ id, unwatch: () => this.unwatch(id) });
+          }
+          handlers.frame(received);
+        },
+        ended: (error) => {
+          if (open) handlers.ended?.(error);
+          else reject(error);
+        },
+      });
+    });
+  }
+  private async unwatch(watch: bigint): Promise<void> {
+    await this.ask(Unwatch, { watch }, Unwatched);
+    this.connection.forget(watch);
+  }
+}
+
+/** The components of message i by full name. Throws BadBytes where a value cannot be. */
+export function components_of(received: Received, i: number): [TypeDescriptor, StructValue][] {
+  return received.batch.rows.map((row, k) => [row.type, received.batch.component(i, k)]);
+}

@@ -1,0 +1,289 @@
+// One session's frames: questions that wait for their answers, watches, heartbeats, texts and types that come by themselves.
+// What is asked and what it means is client.ts.
+import { Batch, encode_batch } from './batch.js';
+import { BadBytes, from_base64, hash64 } from './bytes.js';
+import { ClientError, mistaken } from './client_error.js';
+import { encode_frame, frame_event, frame_more, FrameDecoder } from './frame.js';
+import type { Envelope, Frame } from './frame.js';
+import { Fault, Heartbeat, Schema, schema as session_schema } from './session.js';
+import { InternText } from './muster.js';
+import type { ByteStream } from './stream.js';
+import { TypeTable } from './type_table.js';
+import { nil } from './types.js';
+import type { Init, TypeKey } from './types.js';
+
+const frame_bytes_max_before_welcome = 1 << 20;
+
+/** One frame that came. */
+export interface Received {
+  batch: Batch;
+  envelope: Envelope | null;
+  /** The answer is whole; a watch's state is the world's as it was at envelope.sequence. */
+  is_last: boolean;
+  /** Of a watch: an input as it came (or a Gap in them), not a part of the state. */
+  is_event: boolean;
+}
+
+/** The first message of the batch. Throws ClientError (lost) where it is of another type. */
+export function answer_of<T>(received: Received, key: TypeKey<T>): T {
+  if (received.batch.type.id !== key.id)
+    throw new ClientError('lost', `the server answered with ${received.batch.type.name}, not with ${key.name}`);
+  try {
+    return received.batch.message(0) as T;
+  } catch (error) {
+    throw sent_badly(error);
+  }
+}
+
+function sent_badly(error: unknown): ClientError {
+  if (error instanceof BadBytes) return new ClientError('lost', 'the server sent a bad batch: ' + error.message);
+  return error instanceof ClientError ? error : new ClientError('lost', String(error));
+}
+
+export function error_of(fault: Fault): ClientError {
+  return new ClientError(fault.closes ? 'lost' : 'refused', fault.text, fault);
+}
+
+interface Waiting {
+  frames: Received[];
+  timer: ReturnType<typeof setTimeout>;
+  resolve(frames: Received[]): void;
+  reject(error: ClientError): void;
+}
+
+/** Who is told of a watch's frames, and of its end: by a Fault, or because the connection is lost. */
+export interface Listener {
+  frame(received: Received): void;
+  ended(error: ClientError): void;
+}
+
+export class Connection {
+  readonly types = new TypeTable();
+  /** Why the session is over. Never rejects. */
+  readonly closed: Promise<ClientError>;
+  private readonly decoder = new FrameDecoder(frame_bytes_max_before_welcome);
+  private readonly texts = new Map<bigint, string>();
+  private readonly waiting = new Map<bigint, Waiting>();
+  private readonly listeners = new Map<bigint, Listener>();
+  private last_request = 0n;
+  private error: ClientError | null = null;
+  private tell_closed: (error: ClientError) => void = () => {};
+  private heart: ReturnType<typeof setInterval> | undefined;
+  private sent_since_beat = false;
+  private frame_bytes_max = frame_bytes_max_before_welcome;
+
+  constructor(
+    private readonly stream: ByteStream,
+    private readonly time_max_ms: number,
+  ) {
+    this.closed = new Promise((resolve) => (this.tell_closed = resolve));
+    this.types.add_schema(from_base64(session_schema));
+    stream.start({
+      received: (bytes) => this.receive(bytes),
+      ended: (why) => {
+        try {
+          this.decoder.finish();
+          this.fail(new ClientError('lost', why));
+        } catch (error) {
+          this.fail(new ClientError('lost', `${why}: ${(error as Error).message}`));
+        }
+      },
+    });
+  }
+
+  /** Null while the session lives. */
+  get ended(): ClientError | null {
+    return this.error;
+  }
+
+  /** As Welcome names them. */
+  set_limits(frame_bytes_max: number, silence_ns_max: bigint): void {
+    this.frame_bytes_max = frame_bytes_max;
+    // A snapshot's batches come in any size the server likes.
+    this.decoder.frame_bytes_max = Math.max(frame_bytes_max, 64 << 20) + 48;
+    if (silence_ns_max === 0n) return;
+    // A third of what is allowed: two beats may be late.
+    const every_ms = Math.min(Number(silence_ns_max / 3_000_000n), 2 ** 31 - 1);
+    this.heart = setInterval(() => this.beat(), Math.max(every_ms, 1));
+    (this.heart as { unref?: () => void }).unref?.();
+  }
+
+  private beat(): void {
+    if (!this.sent_since_beat) this.send_heartbeat({});
+    this.sent_since_beat = false;
+  }
+  private send_heartbeat(value: Init<Heartbeat>, request = 0n): void {
+    this.put(encode_batch({ kind: 'world', type: this.types.get(Heartbeat), values: [value] }), request);
+  }
+
+  /** Ends the session; what waits fails. */
+  close(): void {
+    this.fail(new ClientError('lost', 'the session was closed'));
+  }
+
+  private fail(error: ClientError): void {
+    if (this.error) return;
+    this.error = error;
+    clearInterval(this.heart);
+    this.stream.close();
+    const waiting = [...this.waiting.values()];
+    this.waiting.clear();
+    for (const each of waiting) {
+      clearTimeout(each.timer);
+      each.reject(error);
+    }
+    const listeners = [...this.listeners.values()];
+    this.listeners.clear();
+    for (const listener of listeners) guarded(() => listener.ended(error));
+    this.tell_closed(error);
+  }
+
+  text(hash: bigint): string {
+    return this.texts.get(hash) ?? '';
+  }
+  knows_text(hash: bigint): boolean {
+    return this.texts.has(hash);
+  }
+  remember_text(text: string): void {
+    this.texts.set(hash64(text), text);
+  }
+
+  /** Sends a batch for which nobody waits, or to which the answer comes under `request`. */
+  put(batch: Uint8Array, request: bigint): void {
+    if (this.error) throw this.error;
+    if (batch.length + 16 > this.frame_bytes_max)
+      throw mistaken(`a batch of ${batch.length} bytes; the server takes frames of at most ${this.frame_bytes_max}`);
+    this.sent_since_beat = true;
+    this.stream.send(encode_frame(batch, request));
+  }
+
+  get unsent_bytes(): number {
+    return this.stream.unsent_bytes;
+  }
+
+  /** All frames of the answer. Rejects with refused where that is a Fault, late where none came in time. */
+  ask(batch: Uint8Array): Promise<Received[]> {
+    return new Promise((resolve, reject) => {
+      const request = ++this.last_request;
+      this.put(batch, request);
+      const timer = setTimeout(() => {
+        this.waiting.delete(request);
+        reject(new ClientError('late', `the server did not answer within ${this.time_max_ms} ms`));
+      }, this.time_max_ms);
+      this.waiting.set(request, { frames: [], timer, resolve, reject });
+    });
+  }
+
+  /** Sends the batch, whose answers go to the listener under the id that is returned. */
+  listen(batch: Uint8Array, listener: Listener): bigint {
+    const request = ++this.last_request;
+    this.put(batch, request);
+    this.listeners.set(request, listener);
+    return request;
+  }
+  forget(request: bigint): void {
+    this.listeners.delete(request);
+  }
+
+  /** A control message as a batch. */
+  control<T>(key: TypeKey<T>, value: Init<NoInfer<T>>): Uint8Array {
+    const type = this.types.get(key as TypeKey<never>);
+    return type.is_table
+      ? encode_batch({ kind: 'table', type, messages: [{ target: nil, value }] })
+      : encode_batch({ kind: 'world', type, values: [value] });
+  }
+
+  private receive(bytes: Uint8Array): void {
+    try {
+      this.decoder.receive(bytes, (frame) => {
+        if (!this.error) this.take(frame);
+      });
+    } catch (error) {
+      this.fail(
+        error instanceof ClientError ? error : new ClientError('lost', 'the server sent ' + (error as Error).message),
+      );
+    }
+  }
+
+  private take(frame: Frame): void {
+    let received: Received;
+    try {
+      received = {
+        batch: Batch.read(frame.batch, this.types),
+        envelope: frame.envelope,
+        is_last: (frame.flags & (frame_more | frame_event)) === 0,
+        is_event: (frame.flags & frame_event) !== 0,
+      };
+    } catch (error) {
+      throw sent_badly(error);
+    }
+    if (this.take_own(received, frame.request)) return;
+    const listener = this.listeners.get(frame.request);
+    if (listener) {
+      if (received.batch.type.id === Fault.id) {
+        this.listeners.delete(frame.request);
+        const error = error_of(answer_of(received, Fault));
+        guarded(() => listener.ended(error));
+      } else {
+        guarded(() => listener.frame(received));
+      }
+      return;
+    }
+    const waiting = this.waiting.get(frame.request);
+    if (!waiting) return; // said to nobody in particular, or too late
+    waiting.frames.push(received);
+    if (!received.is_last) return;
+    this.waiting.delete(frame.request);
+    clearTimeout(waiting.timer);
+    const first = waiting.frames[0];
+    if (first.batch.type.id === Fault.id) waiting.reject(error_of(answer_of(first, Fault)));
+    else waiting.resolve(waiting.frames);
+  }
+
+  /** What is for the session itself. False: for somebody else. */
+  private take_own(received: Received, request: bigint): boolean {
+    switch (received.batch.type.id) {
+      case InternText.id:
+        if (request !== 0n) return false;
+        this.remember_text(answer_of(received, InternText).text);
+        return true;
+      case Schema.id:
+        if (request !== 0n) return false;
+        this.learn(received);
+        return true;
+      case Heartbeat.id: {
+        const beat = answer_of(received, Heartbeat);
+        if (beat.answer !== 0) return false;
+        this.send_heartbeat({ ...beat, answer: 1 }, request);
+        return true;
+      }
+      case Fault.id: {
+        const fault = answer_of(received, Fault);
+        if (fault.closes) throw error_of(fault);
+        return false;
+      }
+      default:
+        return false;
+    }
+  }
+
+  /** Adds the types of a Schema. Throws ClientError (lost) where they do not fit those that are known. */
+  learn(received: Received): void {
+    try {
+      this.types.add_schema(answer_of(received, Schema).bytes);
+    } catch (error) {
+      throw new ClientError('lost', "the world's schema does not fit: " + (error as Error).message);
+    }
+  }
+}
+
+/** What goes wrong in a listener is the program's affair and not the session's. */
+export function guarded(call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}

@@ -1,0 +1,141 @@
+// FlatBuffers read in place. Nothing is believed: every offset is checked against the buffer before it is followed, and a
+// buffer that names its parts over and over is given up before it takes long.
+import { BadBytes, text_of } from './bytes.js';
+
+const depth_max = 64;
+
+/** One buffer, and how much of it may still be read. */
+export class FlatBuffer {
+  private left: number;
+
+  constructor(
+    readonly bytes: Uint8Array,
+    readonly view: DataView,
+  ) {
+    // An honest buffer is read once from end to end; sharing of some parts is allowed for.
+    this.left = 16 * bytes.length + 65536;
+  }
+
+  static of(bytes: Uint8Array): FlatBuffer {
+    return new FlatBuffer(bytes, new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  }
+
+  root(): FlatTable {
+    this.need(0, 4);
+    return this.table(this.view.getUint32(0, true), 0);
+  }
+
+  /** `at` is a place that was computed from offsets of the buffer. */
+  need(at: number, count: number): void {
+    if (!(at >= 0 && at + count <= this.bytes.length))
+      throw new BadBytes(
+        'bad_table',
+        `an offset leads to ${at}, outside the ${this.bytes.length} bytes of the table`,
+        at,
+      );
+    this.left -= count + 4;
+    if (this.left < 0) throw new BadBytes('bad_table', 'the parts of the table are named too often', at);
+  }
+
+  table(at: number, depth: number): FlatTable {
+    if (depth > depth_max) throw new BadBytes('bad_table', `tables are nested more than ${depth_max} deep`, at);
+    this.need(at, 4);
+    const vtable = at - this.view.getInt32(at, true);
+    this.need(vtable, 4);
+    const vtable_bytes = this.view.getUint16(vtable, true);
+    const bytes = this.view.getUint16(vtable + 2, true);
+    if (vtable_bytes < 4 || bytes < 4) throw new BadBytes('bad_table', 'a table says that it has no bytes', at);
+    this.need(vtable, vtable_bytes);
+    this.need(at, bytes);
+    return new FlatTable(this, at, bytes, vtable, vtable_bytes, depth);
+  }
+
+  /** What the offset at `at` points to. */
+  follow(at: number): number {
+    return at + this.view.getUint32(at, true);
+  }
+
+  string(at: number): string {
+    this.need(at, 4);
+    const length = this.view.getUint32(at, true);
+    this.need(at + 4, length);
+    return text_of(this.bytes.subarray(at + 4, at + 4 + length));
+  }
+
+  /** First element and count of the vector at `at`. */
+  vector(at: number, element_bytes: number): { first: number; count: number } {
+    this.need(at, 4);
+    const count = this.view.getUint32(at, true);
+    this.need(at + 4, count * element_bytes);
+    return { first: at + 4, count };
+  }
+}
+
+export class FlatTable {
+  constructor(
+    readonly buffer: FlatBuffer,
+    readonly at: number,
+    private readonly bytes: number,
+    private readonly vtable: number,
+    private readonly vtable_bytes: number,
+    readonly depth: number,
+  ) {}
+
+  /** Where the field of this slot lies; 0: it is absent. `size`: what is read there. */
+  place(slot: number, size: number): number {
+    if (slot + 2 > this.vtable_bytes) return 0;
+    const offset = this.buffer.view.getUint16(this.vtable + slot, true);
+    if (offset === 0) return 0;
+    if (offset < 4 || offset + size > this.bytes)
+      throw new BadBytes('bad_table', `a field lies at ${offset} of a table of ${this.bytes} bytes`, this.at);
+    return this.at + offset;
+  }
+
+  /** What the field of this slot points to; 0: it is absent. */
+  pointed(slot: number): number {
+    const place = this.place(slot, 4);
+    return place === 0 ? 0 : this.buffer.follow(place);
+  }
+  table(slot: number): FlatTable | null {
+    const at = this.pointed(slot);
+    return at === 0 ? null : this.buffer.table(at, this.depth + 1);
+  }
+  string(slot: number): string {
+    const at = this.pointed(slot);
+    return at === 0 ? '' : this.buffer.string(at);
+  }
+  strings(slot: number): string[] {
+    return this.vector(slot, 4, (at) => this.buffer.string(this.buffer.follow(at)));
+  }
+  tables(slot: number): FlatTable[] {
+    return this.vector(slot, 4, (at) => this.buffer.table(this.buffer.follow(at), this.depth + 1));
+  }
+  vector<T>(slot: number, element_bytes: number, read: (at: number) => T): T[] {
+    const at = this.pointed(slot);
+    if (at === 0) return [];
+    const { first, count } = this.buffer.vector(at, element_bytes);
+    const all: T[] = new Array(count);
+    for (let i = 0; i < count; ++i) all[i] = read(first + i * element_bytes);
+    return all;
+  }
+  int8(slot: number): number {
+    const at = this.place(slot, 1);
+    return at === 0 ? 0 : this.buffer.view.getInt8(at);
+  }
+  uint16(slot: number): number {
+    const at = this.place(slot, 2);
+    return at === 0 ? 0 : this.buffer.view.getUint16(at, true);
+  }
+  int32(slot: number, absent: number): number {
+    const at = this.place(slot, 4);
+    return at === 0 ? absent : this.buffer.view.getInt32(at, true);
+  }
+  int64(slot: number): bigint {
+    const at = this.place(slot, 8);
+    return at === 0 ? 0n : this.buffer.view.getBigInt64(at, true);
+  }
+  float64(slot: number): number {
+    const at = this.place(slot, 8);
+    return at === 0 ? 0 : this.buffer.view.getFloat64(at, true);
+  }
+}

@@ -1,0 +1,166 @@
+// How batches travel on a byte stream; docs/protocol.md draws it. No I/O here: bytes come in, frames go out.
+import { BadBytes, plain_bytes, view_of } from './bytes.js';
+
+export const frame_envelope = 1;
+/** The answer, or the state at this sequence, goes on in a later frame of the same request. */
+export const frame_more = 2;
+/** Of a watch: an input as it came, not a part of the state. */
+export const frame_event = 4;
+const flags_known = frame_envelope | frame_more | frame_event;
+const header_bytes = 16;
+const envelope_bytes = 32;
+const batch_header_bytes = 32;
+
+export interface Envelope {
+  /** Of the input, or as of which input the value is. */
+  sequence: bigint;
+  /** Who sent the input; 0n: the world itself. */
+  author: bigint;
+  /** Under which request. */
+  author_request: bigint;
+  clock_ns: bigint;
+}
+
+export interface Frame {
+  flags: number;
+  /** Of the question it answers, or of the watch; 0n: of none. */
+  request: bigint;
+  envelope: Envelope | null;
+  /** Not judged yet. Its memory is the receiver's. */
+  batch: Uint8Array;
+}
+
+export function encode_frame(
+  batch: Uint8Array,
+  request: bigint | number,
+  flags = 0,
+  envelope: Envelope | null = null,
+): Uint8Array {
+  const head = header_bytes + (envelope ? envelope_bytes : 0);
+  const bytes = new Uint8Array(head + batch.length);
+  const view = view_of(bytes);
+  view.setUint32(0, bytes.length, true);
+  view.setUint32(4, (flags & ~frame_envelope) | (envelope ? frame_envelope : 0), true);
+  view.setBigUint64(8, BigInt(request), true);
+  if (envelope) {
+    view.setBigUint64(16, envelope.sequence, true);
+    view.setBigUint64(24, envelope.author, true);
+    view.setBigUint64(32, envelope.author_request, true);
+    view.setBigUint64(40, envelope.clock_ns, true);
+  }
+  bytes.set(batch, head);
+  return bytes;
+}
+
+/** Cuts a byte stream into frames, however it was split. Holds at most one incomplete frame. */
+export class FrameDecoder {
+  private readonly header = new Uint8Array(header_bytes);
+  private header_held = 0;
+  /** The frame that is being put together, once its length is known. */
+  private pieces: Uint8Array[] = [];
+  private held = 0;
+  private wanted = 0;
+  private fault: BadBytes | null = null;
+
+  /** `envelopes`: whether frames may carry one, as those to a client do. */
+  constructor(
+    public frame_bytes_max: number,
+    private readonly envelopes = true,
+  ) {}
+
+  /**
+   * Calls `take` for every frame that these bytes complete. The bytes are the decoder's from here on: frames may point into them.
+   * Throws BadBytes, now and ever after, where a header cannot be; frames before it were taken.
+   */
+  receive(received: Uint8Array, take: (frame: Frame) => void): void {
+    if (this.fault) throw this.fault;
+    const bytes = plain_bytes(received);
+    let at = 0;
+    while (at < bytes.length) {
+      if (this.wanted === 0) {
+        const part = bytes.subarray(at, at + header_bytes - this.header_held);
+        this.header.set(part, this.header_held);
+        this.header_held += part.length;
+        at += part.length;
+        if (this.header_held < header_bytes) return;
+        this.wanted = this.judge_header();
+        // Where the whole frame lies in these bytes it stays there.
+        const begin = at - header_bytes;
+        if (begin >= 0 && begin + this.wanted <= bytes.length) {
+          const frame = bytes.subarray(begin, begin + this.wanted);
+          at = begin + this.wanted;
+          this.restart();
+          take(this.read(frame));
+          continue;
+        }
+        this.pieces = [this.header.slice()];
+        this.held = header_bytes;
+      }
+      const part = bytes.subarray(at, at + this.wanted - this.held);
+      if (part.length > 0) this.pieces.push(part);
+      this.held += part.length;
+      at += part.length;
+      if (this.held < this.wanted) return;
+      const frame = new Uint8Array(this.wanted);
+      let to = 0;
+      for (const piece of this.pieces) {
+        frame.set(piece, to);
+        to += piece.length;
+      }
+      this.restart();
+      take(this.read(frame));
+    }
+  }
+
+  /** To be asked when the stream ended. Throws BadBytes where it ended inside a frame. */
+  finish(): void {
+    if (this.fault) throw this.fault;
+    const held = this.wanted > 0 ? this.held : this.header_held;
+    if (held > 0) throw new BadBytes('ended_inside', `the stream ended ${held} bytes into a frame`);
+  }
+
+  private restart(): void {
+    this.header_held = this.held = this.wanted = 0;
+    this.pieces = [];
+  }
+
+  private fail(reason: string, text: string): never {
+    throw (this.fault = new BadBytes(reason, text));
+  }
+
+  private judge_header(): number {
+    const view = view_of(this.header);
+    const bytes = view.getUint32(0, true);
+    const flags = view.getUint32(4, true);
+    if (bytes % 16 !== 0) this.fail('misaligned', `a frame of ${bytes} bytes; frames are multiples of 16 bytes long`);
+    if ((flags & ~flags_known) !== 0)
+      this.fail('unknown_flag', `frame flags ${flags}; this version knows ${flags_known}`);
+    const enveloped = (flags & frame_envelope) !== 0;
+    if (enveloped && !this.envelopes)
+      this.fail('unexpected_envelope', 'an envelope in a frame to the server, which writes them itself');
+    const least = header_bytes + (enveloped ? envelope_bytes : 0) + batch_header_bytes;
+    if (bytes < least) this.fail('too_short', `a frame of ${bytes} bytes; the shortest has ${least}`);
+    if (bytes > this.frame_bytes_max)
+      this.fail('oversized', `a frame of ${bytes} bytes; ${this.frame_bytes_max} are allowed`);
+    return bytes;
+  }
+
+  private read(frame: Uint8Array): Frame {
+    const view = view_of(frame);
+    const flags = view.getUint32(4, true);
+    const enveloped = (flags & frame_envelope) !== 0;
+    return {
+      flags,
+      request: view.getBigUint64(8, true),
+      envelope: enveloped
+        ? {
+            sequence: view.getBigUint64(16, true),
+            author: view.getBigUint64(24, true),
+            author_request: view.getBigUint64(32, true),
+            clock_ns: view.getBigUint64(40, true),
+          }
+        : null,
+      batch: frame.subarray(header_bytes + (enveloped ? envelope_bytes : 0)),
+    };
+  }
+}

@@ -1,0 +1,36 @@
+// What a program imports: everything that runs in a browser as well. muster-client/node adds connect and read_address_file.
+export { Batch, BatchKind, encode_batch, SubtreeParts, timed_batch } from './batch.js';
+export type { BatchPlan, Row, RowSetEntry } from './batch.js';
+export { BadBytes, hash32, hash64 } from './bytes.js';
+export { Client, components_of } from './client.js';
+export type { ClientOptions, OpenWatch, RowOf, RowsOf, ShownEntity, Target, WatchHandlers } from './client.js';
+export { ClientError } from './client_error.js';
+export type { ErrorKind } from './client_error.js';
+export { answer_of } from './connection.js';
+export type { Received } from './connection.js';
+export { encode_frame, FrameDecoder } from './frame.js';
+export type { Envelope, Frame } from './frame.js';
+export * as muster from './muster.js';
+export { Replica } from './replica.js';
+export type { ReplicaListeners, ReplicaScope } from './replica.js';
+export type { ReplicaChanges, ReplicaEntity } from './replica_copy.js';
+export * as session from './session.js';
+export type { ByteStream } from './stream.js';
+export { place_of, TypeTable } from './type_table.js';
+export type { FieldPlace } from './type_table.js';
+export { id_text, is_nil, nil, rights, same_entity } from './types.js';
+export type {
+  Entity,
+  EnumDescriptor,
+  EnumValue,
+  FieldDescriptor,
+  FieldKind,
+  Init,
+  Right,
+  TypeDescriptor,
+  TypeKey,
+  TypeRef,
+  TypeRole,
+} from './types.js';
+export { default_bytes, read_struct } from './values.js';
+export type { StructValue } from './values.js';

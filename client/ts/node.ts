@@ -1,0 +1,56 @@
+// The client in Node: connects by address, or by the world's file.
+import { readFileSync, statSync } from 'node:fs';
+
+import { Client } from './client.js';
+import type { ClientOptions } from './client.js';
+import { ClientError, mistaken } from './client_error.js';
+import { connect_stream } from './node_stream.js';
+
+export * from './index.js';
+export { connect_stream } from './node_stream.js';
+
+export interface ConnectOptions extends ClientOptions {
+  /** "127.0.0.1:7717", "localhost:7717" or "unix:/path/of/socket". */
+  address: string;
+}
+
+/** Connects, says hello, and learns the world's types. Fails as Client.open does, and lost where nobody answers there. */
+export async function connect(options: ConnectOptions): Promise<Client> {
+  return Client.open(await connect_stream(options.address, options.time_max_ms ?? 10_000), options);
+}
+
+/** What muster-server keeps beside a world's file while it serves it. */
+export interface ServerAddress {
+  /** Absolute path of the world file. */
+  world: string;
+  /** "127.0.0.1:7717"; empty without TCP. */
+  address: string;
+  /** Path of the Unix socket; empty without. */
+  unix: string;
+  token: string;
+  pid: number;
+}
+
+/** Where a world is served: address and token for connect. Fails lost where nobody serves it, mistaken where its file cannot be used. */
+export function read_address_file(world_path: string): { address: string; token: string; server: ServerAddress } {
+  const path = world_path + '-server.json';
+  let server: ServerAddress;
+  try {
+    if ((statSync(path).mode & 0o077) !== 0)
+      throw mistaken(`${path} can be read by others: its token is no secret. Remove the file and restart the server`);
+    server = JSON.parse(readFileSync(path, 'utf8')) as ServerAddress;
+  } catch (error) {
+    if (error instanceof ClientError) throw error;
+    if ((error as { code?: string }).code === 'ENOENT') throw new ClientError('lost', `no server serves ${world_path}`);
+    throw mistaken(`cannot read ${path}: ${(error as Error).message}`);
+  }
+  if (typeof server?.token !== 'string' || server.token === '' || !(server.pid > 0))
+    throw mistaken(`${path} is no address file of a server`);
+  try {
+    process.kill(server.pid, 0);
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ESRCH')
+      throw new ClientError('lost', `no server serves ${world_path} any more (process ${server.pid} is gone)`);
+  }
+  return { address: server.unix ? 'unix:' + server.unix : server.address, token: server.token, server };
+}

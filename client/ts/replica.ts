@@ -1,0 +1,171 @@
+// A local copy of a world, or of a part of it, kept up to date by a watch.
+import type { Batch } from './batch.js';
+import type { Client, OpenWatch } from './client.js';
+import { ClientError } from './client_error.js';
+import { guarded } from './connection.js';
+import type { Received } from './connection.js';
+import { ReplicaCopy } from './replica_copy.js';
+import type { ReplicaChanges, ReplicaEntity, Words } from './replica_copy.js';
+import { Gap, Watching } from './session.js';
+import type { Watch } from './session.js';
+import { id_text } from './types.js';
+import type { Entity, Init, TypeKey, TypeRef } from './types.js';
+
+export interface ReplicaListeners {
+  /** The copy is another state of the world. */
+  change?(changes: ReplicaChanges): void;
+  /** An input as it came, where events were asked for: who sent it is in received.envelope. */
+  event?(batch: Batch, received: Received): void;
+  /** Events that this client was too slow to be sent. */
+  gap?(gap: Gap): void;
+  /** The copy is kept as it is and grows old; follow another client to go on. */
+  lost?(error: ClientError): void;
+}
+
+/** What to follow: nothing named is everything. Structure is always followed. */
+export interface ReplicaScope {
+  /** These entities, with `subtree` everything below them too; none: the whole world. */
+  entities?: readonly Entity[];
+  subtree?: boolean;
+  /** Whose values; none named: every component. */
+  components?: readonly TypeRef[];
+  /** Also tell inputs, of these types; none named: of every type. */
+  events?: boolean;
+  messages?: readonly TypeRef[];
+  /** At most so many times a second; 0: after every input. */
+  rate_max?: number;
+}
+
+/**
+ * Begins empty. Between two changes it is the world as it was at `sequence`; while a change of several frames comes in, a part of it
+ * may show already, but `change` is told of the whole. To follow a second time (another client, after the first was lost, or
+ * another scope) compares: the copy stays as it was until the new state is whole, and only what is different is told.
+ */
+export class Replica {
+  private readonly copy = new ReplicaCopy();
+  /** What comes in after follow, until it is a whole state. */
+  private coming: ReplicaCopy | null = null;
+  private client: Client | null = null;
+  private watch: OpenWatch | null = null;
+  /** Which call of follow is the present one. */
+  private turn = 0;
+  /** As of which input the copy is, and the world's clock then. */
+  sequence = 0n;
+  clock_ns = 0n;
+
+  constructor(private readonly listeners: ReplicaListeners = {}) {}
+
+  /**
+   * Opens a watch and resolves when the copy is whole. Fails as Client.watch does; the copy then stays as it was. What was followed
+   * before is not followed any more.
+   */
+  async follow(client: Client, scope: ReplicaScope = {}): Promise<void> {
+    await this.stop();
+    const turn = this.turn;
+    const question: Init<Watch> = {
+      entities: [...(scope.entities ?? [])],
+      subtree: scope.subtree ?? false,
+      values: true,
+      components: (scope.components ?? []).map((component) => client.types.component(component).id),
+      structure: true,
+      events: scope.events ?? false,
+      messages: (scope.messages ?? []).map((message) => client.types.message(message).id),
+      rate_max: scope.rate_max ?? 0,
+    };
+    const words: Words = { text: (hash) => client.text(hash), type: (id) => client.types.find(id) };
+    this.client = client;
+    this.coming = new ReplicaCopy();
+    await new Promise<void>((resolve, reject) => {
+      const ended = (error: ClientError): void => {
+        reject(error); // means nothing once the copy is whole
+        if (turn !== this.turn) return;
+        const was_whole = this.coming === null;
+        this.watch = null;
+        this.coming = null;
+        if (was_whole) guarded(() => this.listeners.lost?.(error));
+      };
+      const frame = (received: Received): void => {
+        if (turn !== this.turn) return reject(new ClientError('mistaken', 'the replica follows something else by now'));
+        try {
+          if (this.take(received, words)) resolve();
+        } catch (error) {
+          // What no server sends: nothing that comes after it can be believed.
+          ended(new ClientError('lost', 'the server sent a bad batch: ' + (error as Error).message));
+          client.close();
+        }
+      };
+      client.watch(question, { frame, ended }).then((watch) => {
+        if (turn === this.turn) this.watch = watch;
+        else watch.unwatch().catch(() => {});
+      }, ended);
+    });
+  }
+
+  /** Ends the watch; the copy stays as it is. */
+  async stop(): Promise<void> {
+    ++this.turn;
+    const watch = this.watch;
+    this.watch = null;
+    this.coming = null;
+    if (watch && !this.client?.ended) await watch.unwatch();
+  }
+
+  get size(): number {
+    return this.copy.records.size;
+  }
+  [Symbol.iterator](): IterableIterator<ReplicaEntity> {
+    return this.copy.records.values();
+  }
+  get(entity: Entity): ReplicaEntity | undefined {
+    return this.copy.get(entity);
+  }
+  /** The value of a component; undefined where the entity is not here or has none. */
+  component<T>(entity: Entity, key: TypeKey<T>): T | undefined {
+    return this.copy.get(entity)?.components[key.name] as T | undefined;
+  }
+  /** The entities here whose parent it is (nil: the roots), in no order that means something. */
+  children(of: Entity): ReplicaEntity[] {
+    return this.copy.children(of);
+  }
+  /** "/town/tower"; begins below the first parent that is not in the copy. Entities without a name show their ids, "#12:1". */
+  path(entity: Entity): string {
+    let path = '';
+    // The bound is for states that no server sends.
+    for (let at = this.get(entity), depth = 0; at && depth < 4096; at = this.get(at.parent), ++depth)
+      path = '/' + (at.name || '#' + id_text(at.entity)) + path;
+    return path;
+  }
+
+  /** True: with this frame the copy is whole for the first time since follow. */
+  private take(received: Received, words: Words): boolean {
+    const { batch } = received;
+    if (received.is_event) {
+      if (batch.type.id === Gap.id) {
+        const gap = batch.message(0) as unknown as Gap;
+        guarded(() => this.listeners.gap?.(gap));
+      } else {
+        guarded(() => this.listeners.event?.(batch, received));
+      }
+      return false;
+    }
+    if (batch.type.id !== Watching.id) {
+      const copy = this.coming ?? this.copy;
+      for (let i = 0; i < batch.count; ++i) copy.apply(batch, i, words);
+    }
+    if (!received.is_last) return false;
+    if (received.envelope) {
+      this.sequence = received.envelope.sequence;
+      this.clock_ns = received.envelope.clock_ns;
+    } else if (batch.type.id === Watching.id) {
+      const { sequence, clock_ns } = batch.message(0) as unknown as Watching;
+      this.sequence = sequence;
+      this.clock_ns = clock_ns;
+    }
+    const first = this.coming;
+    this.coming = null;
+    if (first) this.copy.become(first);
+    const changes = this.copy.take_changes(this.sequence, this.clock_ns);
+    guarded(() => this.listeners.change?.(changes));
+    return first !== null;
+  }
+}

@@ -1,0 +1,199 @@
+// The entities of a local copy, and what becomes of them: what a watch tells, applied; two copies, compared.
+import type { Batch } from './batch.js';
+import { Create, Destroy, Remove, Rename, Reparent, Set as SetMessage } from './muster.js';
+import { Left } from './session.js';
+import { nil, same_entity } from './types.js';
+import type { Entity, TypeDescriptor } from './types.js';
+import type { StructValue } from './values.js';
+
+/** One entity as it is known here. The object is the same one for as long as the entity is in the copy. */
+export interface ReplicaEntity {
+  readonly entity: Entity;
+  /** Empty: it has none. */
+  name: string;
+  /** Nil: a root. May lie outside the copy where that is of a part of the world. */
+  parent: Entity;
+  /** By full name: components['game.Health']. A component that changes gets another object. */
+  components: Record<string, StructValue>;
+}
+
+/** What became of a copy with one consistent state of the world. */
+export interface ReplicaChanges {
+  sequence: bigint;
+  clock_ns: bigint;
+  created: ReplicaEntity[];
+  destroyed: ReplicaEntity[];
+  /** They live on, but outside the copy. */
+  left: ReplicaEntity[];
+  moved: { entity: ReplicaEntity; from: Entity }[];
+  renamed: { entity: ReplicaEntity; from: string }[];
+  /** `before` is undefined where the component was added. Not told of entities that were created. */
+  values: { entity: ReplicaEntity; component: string; before: StructValue | undefined }[];
+  removed: { entity: ReplicaEntity; component: string; before: StructValue }[];
+}
+
+/** What texts and types a batch mentions. */
+export interface Words {
+  text(hash: bigint): string;
+  type(id: number): TypeDescriptor | undefined;
+}
+
+/** Name and parent of an entity say what these do. */
+const kept_elsewhere = new Set(['muster.Name', 'muster.ChildOf']);
+
+export class ReplicaCopy {
+  readonly records = new Map<number, ReplicaEntity>();
+  private readonly children_of = new Map<number, Set<ReplicaEntity>>();
+  private changes = no_changes();
+  /** Created since changes were taken: what else becomes of them is not told. */
+  private fresh = new Set<ReplicaEntity>();
+
+  get(entity: Entity): ReplicaEntity | undefined {
+    const record = this.records.get(entity.index);
+    return record && record.entity.generation === entity.generation ? record : undefined;
+  }
+
+  children(of: Entity): ReplicaEntity[] {
+    return [...(this.children_of.get(of.index) ?? [])].filter((child) => same_entity(child.parent, of));
+  }
+
+  /** What was changed since the last call. */
+  take_changes(sequence: bigint, clock_ns: bigint): ReplicaChanges {
+    const changes = { ...this.changes, sequence, clock_ns };
+    this.changes = no_changes();
+    this.fresh = new Set();
+    return changes;
+  }
+
+  /** Message i of a watch's batch. Throws BadBytes where a value cannot be. */
+  apply(batch: Batch, i: number, words: Words): void {
+    const entity = batch.target(i);
+    switch (batch.type.id) {
+      case Create.id: {
+        const { parent, name } = batch.message(i) as unknown as Create;
+        this.move(this.have(entity), parent);
+        this.rename(this.have(entity), words.text(name));
+        break;
+      }
+      case Reparent.id:
+        this.move(this.have(entity), (batch.message(i) as unknown as Reparent).parent);
+        break;
+      case Rename.id:
+        this.rename(this.have(entity), words.text((batch.message(i) as unknown as Rename).name));
+        break;
+      case SetMessage.id:
+        batch.rows.forEach((row, k) => {
+          if (!kept_elsewhere.has(row.type.name)) this.put(this.have(entity), row.type.name, batch.component(i, k));
+        });
+        break;
+      case Remove.id: {
+        const type = words.type((batch.message(i) as unknown as Remove).component);
+        const known = this.get(entity);
+        if (type && known) this.take_off(known, type.name);
+        break;
+      }
+      case Destroy.id:
+      case Left.id: {
+        const known = this.get(entity);
+        if (known) this.take_out(known, batch.type.id === Left.id);
+        break;
+      }
+    }
+  }
+
+  /** Becomes as `other` is, which is not used any more. */
+  become(other: ReplicaCopy): void {
+    for (const record of [...this.records.values()]) if (!other.get(record.entity)) this.take_out(record, false);
+    for (const record of other.records.values()) {
+      const mine = this.have(record.entity);
+      this.move(mine, record.parent);
+      this.rename(mine, record.name);
+      for (const name of Object.keys(mine.components)) if (!(name in record.components)) this.take_off(mine, name);
+      for (const [name, value] of Object.entries(record.components))
+        if (!same_value(mine.components[name], value)) this.put(mine, name, value);
+    }
+  }
+
+  private have(entity: Entity): ReplicaEntity {
+    const known = this.records.get(entity.index);
+    if (known && known.entity.generation === entity.generation) return known;
+    if (known) this.take_out(known, false); // the index is another entity's by now
+    const record: ReplicaEntity = { entity, name: '', parent: nil, components: {} };
+    this.records.set(entity.index, record);
+    this.hang(record);
+    this.fresh.add(record);
+    this.changes.created.push(record);
+    return record;
+  }
+
+  private take_out(record: ReplicaEntity, left: boolean): void {
+    this.records.delete(record.entity.index);
+    this.unhang(record);
+    if (this.fresh.delete(record)) this.changes.created.splice(this.changes.created.indexOf(record), 1);
+    else (left ? this.changes.left : this.changes.destroyed).push(record);
+  }
+
+  private move(record: ReplicaEntity, parent: Entity): void {
+    const from = record.parent;
+    if (same_entity(from, parent)) return;
+    this.unhang(record);
+    record.parent = parent;
+    this.hang(record);
+    if (!this.fresh.has(record)) this.changes.moved.push({ entity: record, from });
+  }
+
+  private rename(record: ReplicaEntity, name: string): void {
+    const from = record.name;
+    if (from === name) return;
+    record.name = name;
+    if (!this.fresh.has(record)) this.changes.renamed.push({ entity: record, from });
+  }
+
+  private put(record: ReplicaEntity, component: string, value: StructValue): void {
+    const before = record.components[component];
+    record.components[component] = value;
+    if (!this.fresh.has(record)) this.changes.values.push({ entity: record, component, before });
+  }
+
+  private take_off(record: ReplicaEntity, component: string): void {
+    const before = record.components[component];
+    if (!before) return;
+    delete record.components[component];
+    if (!this.fresh.has(record)) this.changes.removed.push({ entity: record, component, before });
+  }
+
+  private hang(record: ReplicaEntity): void {
+    const siblings = this.children_of.get(record.parent.index);
+    if (siblings) siblings.add(record);
+    else this.children_of.set(record.parent.index, new Set([record]));
+  }
+  private unhang(record: ReplicaEntity): void {
+    const siblings = this.children_of.get(record.parent.index);
+    if (siblings?.delete(record) && siblings.size === 0) this.children_of.delete(record.parent.index);
+  }
+}
+
+function no_changes(): ReplicaChanges {
+  return {
+    sequence: 0n,
+    clock_ns: 0n,
+    created: [],
+    destroyed: [],
+    left: [],
+    moved: [],
+    renamed: [],
+    values: [],
+    removed: [],
+  };
+}
+
+/** Of values that read_struct makes. NaN is the same as NaN. */
+export function same_value(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => key in b && same_value((a as StructValue)[key], (b as StructValue)[key]))
+  );
+}

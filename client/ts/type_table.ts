@@ -1,0 +1,126 @@
+// All types of a world, by id and by name.
+import { BadBytes, hash32 } from './bytes.js';
+import { ClientError, mistaken } from './client_error.js';
+import { load_schema } from './schema_loader.js';
+import type { FieldDescriptor, TypeDescriptor, TypeRef } from './types.js';
+
+/** A place inside a struct that a dotted path names: "position.x", "slots[2].count", or a whole array or nested struct. */
+export interface FieldPlace {
+  /** hash32 of the path: what SetField calls it. */
+  id: number;
+  path: string;
+  /** The last field of the path. */
+  field: FieldDescriptor;
+  offset: number;
+  /** Bytes of the whole place. */
+  size: number;
+  /** The path ends at an array, not at one of its elements. */
+  whole_array: boolean;
+}
+
+/** Grows only. */
+export class TypeTable {
+  private by_id = new Map<number, TypeDescriptor>();
+  private by_name = new Map<string, TypeDescriptor>();
+  private by_last_name = new Map<string, TypeDescriptor[]>();
+
+  /**
+   * Adds the types of a binary schema and returns those that were new. Throws BadBytes, and adds nothing, where the bytes are no
+   * schema, or where it has another layout for a type than is known.
+   */
+  add_schema(bytes: Uint8Array): TypeDescriptor[] {
+    const types = load_schema(bytes).types;
+    for (const type of types) {
+      const known = this.by_id.get(type.id);
+      if (known && (known.name !== type.name || known.fingerprint !== type.fingerprint))
+        throw new BadBytes('bad_schema', `${type.name} is known with another layout`);
+    }
+    const fresh = types.filter((type) => !this.by_id.has(type.id));
+    for (const type of fresh) {
+      this.by_id.set(type.id, type);
+      this.by_name.set(type.name, type);
+      const last = type.name.slice(type.name.lastIndexOf('.') + 1);
+      const same = this.by_last_name.get(last);
+      if (same) same.push(type);
+      else this.by_last_name.set(last, [type]);
+    }
+    return fresh;
+  }
+
+  [Symbol.iterator](): IterableIterator<TypeDescriptor> {
+    return this.by_id.values();
+  }
+  get size(): number {
+    return this.by_id.size;
+  }
+  find(id: number): TypeDescriptor | undefined {
+    return this.by_id.get(id);
+  }
+
+  /**
+   * The type that is meant. Throws ClientError (mistaken) where the world knows none, or several of that last name, or where a key of
+   * schemac --ts has another layout than the world's type.
+   */
+  get(ref: TypeRef<never> | TypeRef): TypeDescriptor {
+    if (typeof ref === 'string') {
+      const named = this.by_name.get(ref);
+      if (named) return named;
+      const several = this.by_last_name.get(ref) ?? [];
+      if (several.length === 1) return several[0];
+      throw several.length === 0
+        ? mistaken(`no type is called ${ref}`)
+        : mistaken(`${ref} means several types: ${several.map((type) => type.name).join(', ')}`);
+    }
+    const known = this.by_id.get(ref.id);
+    if (!known) throw mistaken(`the world does not know ${ref.name}`);
+    if (known.fingerprint !== ref.fingerprint)
+      throw mistaken(`${ref.name} has another layout in the world than in this program`);
+    return known;
+  }
+
+  /** The type, which must be a component. */
+  component(ref: TypeRef): TypeDescriptor {
+    const type = this.get(ref);
+    if (type.role !== 'component') throw mistaken(`${type.name} is no component`);
+    return type;
+  }
+  /** The type, which must be a message. */
+  message(ref: TypeRef): TypeDescriptor {
+    const type = this.get(ref);
+    if (type.role !== 'message' && type.role !== 'table_message') throw mistaken(`${type.name} is no message`);
+    return type;
+  }
+}
+
+/** The place a path names inside a struct. Throws ClientError (mistaken), naming the part that does not fit. */
+export function place_of(type: TypeDescriptor, path: string): FieldPlace {
+  let inside: TypeDescriptor | null = type;
+  let offset = 0;
+  let place: FieldPlace | null = null;
+  for (const part of path.split('.')) {
+    const match = /^(\w+)(?:\[(\d+)\])?$/.exec(part);
+    const field: FieldDescriptor | undefined = match
+      ? inside?.fields.find((each) => each.name === match[1])
+      : undefined;
+    if (!match || !inside || !field || (place && place.whole_array) || inside.is_table)
+      throw wrong_path(type, path, part, inside);
+    offset += field.offset;
+    if (match[2] !== undefined) {
+      const index = Number(match[2]);
+      if (!field.is_array || index >= field.count) throw wrong_path(type, path, part, inside);
+      offset += index * field.size;
+    }
+    const whole_array = field.is_array && match[2] === undefined;
+    place = { id: 0, path, field, offset, size: field.size * (whole_array ? field.count : 1), whole_array };
+    inside = field.kind === 'structure' ? field.type : null;
+  }
+  return { ...place!, id: hash32(path) };
+}
+
+function wrong_path(type: TypeDescriptor, path: string, part: string, inside: TypeDescriptor | null): ClientError {
+  const has =
+    inside && inside.fields.length > 0
+      ? `; ${inside.name} has ${inside.fields.map((field) => field.name).join(', ')}`
+      : '';
+  return mistaken(`${type.name} has no place ${path}: '${part}' does not fit${has}`);
+}

@@ -1,0 +1,364 @@
+import assert from 'node:assert/strict';
+
+import { Batch, Client, encode_batch, encode_frame, FrameDecoder, id_text, nil, Replica, session } from 'muster-client';
+import type { Entity, FieldDescriptor, ReplicaChanges, StructValue, TypeDescriptor } from 'muster-client';
+
+import * as game from './everything.js';
+import { built, Random, random_value, test, TestStream, types_of } from './support.js';
+import { until, World } from './world.js';
+
+/** A value as `muster show --json` writes it. JSON has no 64-bit numbers, and its floats are the shortest that mean the same. */
+function as_printed(client: Client, type: TypeDescriptor, value: StructValue): Record<string, unknown> {
+  if (type.tag) return {};
+  const one = (field: FieldDescriptor, value: unknown): unknown => {
+    if (field.enumeration?.bit_flags)
+      return (
+        field.enumeration.values
+          .filter((each) => (Number(value) & Number(each.value)) !== 0)
+          .map((each) => each.name)
+          .join('|') || '0'
+      );
+    if (field.enumeration) return field.enumeration.values.find((each) => each.value === value)?.name;
+    if (field.element === 'entity') return (value as Entity).index === 0 ? null : id_text(value as Entity);
+    if (field.element === 'text') return value === 0n ? null : client.text(value as bigint);
+    if (field.element === 'structure') return as_printed(client, field.type!, value as StructValue);
+    return typeof value === 'bigint' ? Number(value) : value;
+  };
+  return Object.fromEntries(
+    type.fields.map((field) => [
+      field.name,
+      field.is_array ? (value[field.name] as unknown[]).map((each) => one(field, each)) : one(field, value[field.name]),
+    ]),
+  );
+}
+
+/** Floats of 32 bits as such. */
+function rounded(value: unknown): unknown {
+  if (typeof value === 'number') return Math.fround(value);
+  if (Array.isArray(value)) return value.map(rounded);
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, rounded(each)]));
+  return value;
+}
+
+interface Node {
+  id: string;
+  name?: string;
+  children?: Node[];
+}
+
+/** The whole world as the `muster` command sees it: path and components by id. */
+function seen_by_others(world: World): Map<string, unknown> {
+  const seen = new Map<string, unknown>();
+  const walk = (node: Node): void => {
+    for (const child of node.children ?? []) {
+      const { path, components } = world.json<{ path: string; components: Record<string, unknown> }>('show', child.id);
+      seen.set(child.id, { path, components: rounded(components) });
+      walk(child);
+    }
+  };
+  walk(world.json<Node>('tree'));
+  return seen;
+}
+function seen_here(client: Client, replica: Replica): Map<string, unknown> {
+  const seen = new Map<string, unknown>();
+  for (const { entity, components } of replica) {
+    const printed = Object.entries(components).map(([name, value]) => [
+      name,
+      as_printed(client, client.types.get(name), value),
+    ]);
+    seen.set(id_text(entity), { path: replica.path(entity), components: rounded(Object.fromEntries(printed)) });
+  }
+  return seen;
+}
+const by_id = (map: Map<string, unknown>) => [...map].sort(([a], [b]) => (a < b ? -1 : 1));
+
+/** Edits by chance; what the world refuses is refused. */
+async function edit(client: Client, alive: Entity[], random: Random): Promise<void> {
+  const one = random.pick(alive);
+  const other = random.next(4) ? random.pick(alive) : nil;
+  const health = () => {
+    const value = random_value(client.types.get('Health'), random) as unknown as game.Health;
+    for (const slot of value.slots)
+      Object.assign(slot, { count: random.next(100), item: 0n, owner: random.pick(alive) });
+    return { ...value, value: random.next(101), mesh: `mesh ${random.next(5)}` as unknown as bigint, target: one };
+  };
+  const call = {
+    create: async () =>
+      void alive.push(
+        await client.create(other, random.next(3) ? `n${random.next(1000)}` : '', [game.Health, health()]),
+      ),
+    set: () => client.set(one, [game.Health, health()], [game.Dead, {}]),
+    field: () => client.set_field(one, game.Health, 'at.y', random.next(1000)),
+    config: () => client.set(one, [game.Config, { speed: random.next(50) }]),
+    remove: () => client.remove(one, random.pick([game.Health, game.Config, game.Dead])),
+    rename: () => client.rename(one, random.next(5) ? `n${random.next(1000)}` : ''),
+    move: () => client.reparent(one, other),
+    destroy: () => (random.next(4) || alive.length < 20 ? client.rename(one, 'spared') : client.destroy(one)),
+  };
+  try {
+    await random.pick([
+      call.create,
+      call.create,
+      call.set,
+      call.field,
+      call.config,
+      call.remove,
+      call.rename,
+      call.move,
+      call.destroy,
+    ])();
+  } catch (error) {
+    assert.equal((error as { kind?: string }).kind, 'refused', String(error));
+  }
+}
+
+test('copies by watches over both sockets become what others see, whatever is edited', async (t) => {
+  const world = await World.serve(t);
+  const editors = [await world.connect(), await world.connect('unix')];
+  const alive = [await editors[0].create(nil, 'first')];
+  const random = new Random(1);
+  for (let i = 0; i < 40; ++i) await edit(editors[i % 2], alive, random);
+
+  // One copy follows from the middle, and what it was told must add up to what it holds.
+  const told = new Map<string, Record<string, unknown>>();
+  const replica = new Replica({
+    change: (changes: ReplicaChanges) => {
+      for (const { entity, components } of changes.created) told.set(id_text(entity), { ...components });
+      for (const { entity } of changes.destroyed) assert.ok(told.delete(id_text(entity)));
+      for (const { entity, component, before } of changes.values) {
+        assert.deepEqual(told.get(id_text(entity.entity))![component], before);
+        told.get(id_text(entity.entity))![component] = entity.components[component];
+      }
+      for (const { entity, component } of changes.removed) delete told.get(id_text(entity.entity))![component];
+    },
+  });
+  await replica.follow(editors[0]);
+  const slow = new Replica();
+  await slow.follow(editors[1], { rate_max: 50 });
+  for (let round = 0; round < 4; ++round) {
+    await Promise.all(
+      editors.map(async (editor) => {
+        for (let i = 0; i < 30; ++i) await edit(editor, alive, random);
+      }),
+    );
+    const last = await editors[0]
+      .set_field_if(alive[0], 'Config', 'speed', 0, 0)
+      .catch(() => editors[0].set(alive[0], [game.Config, { speed: 100 + round }]));
+    const { sequence } = last ?? (await editors[0].info());
+    await until('the copies are of now', () => replica.sequence >= sequence && slow.sequence >= sequence);
+    const expected = by_id(seen_by_others(world));
+    assert.ok(expected.length > 10);
+    assert.deepEqual(by_id(seen_here(editors[0], replica)), expected, `round ${round}`);
+    assert.deepEqual(by_id(seen_here(editors[1], slow)), expected, `round ${round}, at a bounded rate`);
+    assert.deepEqual(new Map([...replica].map(({ entity, components }) => [id_text(entity), { ...components }])), told);
+  }
+  assert.deepEqual(
+    replica
+      .children(nil)
+      .map(({ entity }) => id_text(entity))
+      .sort(),
+    (await editors[0].children(nil)).entities.map(id_text).sort(),
+  );
+});
+
+test('a copy of a part says who left it, and who came', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const [town, field] = [await client.create(nil, 'town'), await client.create(nil, 'field')];
+  const orc = await client.create(town, 'orc', [game.Health, { value: 5 }], [game.Config, { speed: 1 }]);
+  const all: ReplicaChanges[] = [];
+  const replica = new Replica({ change: (changes) => void all.push(changes) });
+  await replica.follow(client, { entities: [town], subtree: true, components: [game.Health] });
+  assert.deepEqual([...replica].map((each) => each.name).sort(), ['orc', 'town']);
+  assert.deepEqual(Object.keys(replica.get(orc)!.components), ['golden.Health']);
+  assert.equal(replica.component(orc, game.Health)?.value, 5);
+  assert.equal(replica.path(orc), '/town/orc');
+  all.length = 0;
+  await client.reparent(orc, field);
+  await until('the orc left', () => replica.get(orc) === undefined);
+  assert.deepEqual(
+    all.flatMap((changes) => [...changes.left.map((each) => each.name), ...changes.destroyed]),
+    ['orc'],
+  );
+  await client.set_field(orc, game.Health, 'value', 6);
+  await client.reparent(orc, town);
+  await until('the orc is back', () => replica.component(orc, game.Health)?.value === 6);
+  await client.destroy(town);
+  await until('nobody is left', () => replica.size === 0);
+  await replica.stop();
+  await client.create(field, 'another');
+  assert.equal(replica.size, 0);
+});
+
+test('after a server was killed, following its successor tells only what is different', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const kept = await client.create(nil, 'kept', [game.Health, { value: 1 }]);
+  const same = await client.create(nil, 'same', [game.Health, { value: 2 }]);
+  await client.save();
+  const lost: string[] = [];
+  const all: ReplicaChanges[] = [];
+  const replica = new Replica({
+    change: (changes) => void all.push(changes),
+    lost: (error) => void lost.push(error.kind),
+  });
+  await replica.follow(client);
+  await client.set_field(kept, game.Health, 'value', 9);
+  await client.create(kept, 'unsaved');
+  await client.rename(kept, 'renamed');
+  await until('all came', () => replica.get(kept)?.name === 'renamed' && replica.size === 3);
+  const record = replica.get(kept);
+  await world.kill();
+  await client.closed;
+  assert.deepEqual(lost, ['lost']);
+  assert.equal(replica.size, 3); // kept as it was, for as long as there is no other
+  all.length = 0;
+
+  await world.start();
+  const again = await world.connect();
+  await replica.follow(again);
+  assert.equal(all.length, 1);
+  const [{ created, destroyed, moved, renamed, values, removed }] = all;
+  assert.deepEqual([created, moved, removed], [[], [], []]);
+  assert.deepEqual(
+    destroyed.map((each) => each.name),
+    ['unsaved'],
+  );
+  assert.deepEqual(
+    renamed.map(({ entity, from }) => [entity.name, from]),
+    [['kept', 'renamed']],
+  );
+  assert.deepEqual(
+    values.map(({ entity, component, before }) => [entity.name, component, before?.value]),
+    [['kept', 'golden.Health', 9]],
+  );
+  assert.equal(replica.get(kept), record);
+  assert.equal(replica.component(same, game.Health)?.value, 2);
+  await again.set_field(same, game.Health, 'value', 3);
+  await until('it goes on', () => replica.component(same, game.Health)?.value === 3);
+});
+
+test('a watch of nobody is refused, and the copy stays as it was', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  await client.create(nil, 'orc');
+  const replica = new Replica();
+  await replica.follow(client);
+  await assert.rejects(replica.follow(client, { entities: [{ index: 77, generation: 1 }] }), { kind: 'refused' });
+  assert.equal(replica.size, 1);
+  assert.equal(client.ended, null);
+  await replica.follow(client);
+  assert.equal(replica.size, 1);
+});
+
+/** A session with nobody behind it: the test says what the server says. */
+async function scripted(): Promise<{
+  client: Client;
+  tell(
+    key: { name: string },
+    value: unknown,
+    how: { request: bigint; flags?: number; sequence?: bigint; target?: Entity; rows?: [string, unknown][] },
+  ): void;
+  watch: () => bigint;
+}> {
+  const types = types_of('everything.bfbs');
+  types.add_schema(new Uint8Array(Buffer.from(session.schema, 'base64')));
+  const stream = new TestStream();
+  let watch = 0n;
+  const tell = (
+    key: { name: string },
+    value: unknown,
+    how: { request: bigint; flags?: number; sequence?: bigint; target?: Entity; rows?: [string, unknown][] },
+  ) => {
+    const type = types.get(key.name);
+    const rows = how.rows?.map(([name, row]) => ({ type: types.get(name), value: row }));
+    const batch = type.is_table
+      ? encode_batch({ kind: 'table', type, messages: [{ target: nil, value }] })
+      : how.target
+        ? encode_batch({ kind: 'each', type, messages: [{ target: how.target, value, ...(rows && { rows }) }] })
+        : encode_batch({ kind: 'world', type, values: [value] });
+    const envelope =
+      how.sequence === undefined
+        ? null
+        : { sequence: how.sequence, author: 0n, author_request: 0n, clock_ns: how.sequence * 10n };
+    stream.receive(encode_frame(batch, how.request, how.flags ?? 0, envelope));
+  };
+  stream.on_send = (bytes) =>
+    new FrameDecoder(1 << 24).receive(bytes.slice(), ({ request, batch }) => {
+      const { name } = Batch.read(batch, types).type;
+      queueMicrotask(() => {
+        if (name === session.Hello.name) tell(session.Welcome, { frame_bytes_max: 1 << 20 }, { request });
+        if (name === session.GetSchema.name) tell(session.Schema, { bytes: built('everything.bfbs') }, { request });
+        if (name === session.Unwatch.name) tell(session.Unwatched, {}, { request });
+        if (name === session.Watch.name) watch = request;
+      });
+    });
+  const client = await Client.open(stream);
+  return { client, tell, watch: () => watch };
+}
+
+test('a state of several frames shows when it is whole, events and gaps are told as they come', async () => {
+  const { client, tell, watch } = await scripted();
+  const heard: string[] = [];
+  const replica = new Replica({
+    change: ({ sequence, created }) => void heard.push(`change ${sequence}: ${created.length}`),
+    event: (batch, received) => void heard.push(`event ${batch.type.name} ${received.envelope?.sequence}`),
+    gap: ({ after, through, lost }) => void heard.push(`gap ${after}-${through}: ${lost}`),
+  });
+  let whole = false;
+  const following = replica.follow(client, { events: true }).then(() => (whole = true));
+  await until('the watch was sent', () => watch() !== 0n);
+  const request = watch();
+  const [a, b] = [
+    { index: 1, generation: 1 },
+    { index: 2, generation: 1 },
+  ];
+  tell(session.Watching, { sequence: 5n }, { request, flags: 2 });
+  tell({ name: 'muster.Create' }, {}, { request, flags: 2, sequence: 5n, target: a });
+  tell({ name: 'muster.Create' }, { parent: a }, { request, flags: 2, sequence: 5n, target: b });
+  tell(game.Damage, { amount: 1 }, { request, flags: 4, sequence: 6n, target: a });
+  assert.deepEqual([replica.size, whole], [0, false]);
+  tell({ name: 'muster.Set' }, {}, { request, sequence: 5n, target: b, rows: [['golden.Health', { value: 3 }]] });
+  await following;
+  assert.deepEqual([replica.size, replica.sequence, replica.clock_ns], [2, 5n, 50n]);
+  assert.equal(replica.component(b, game.Health)?.value, 3);
+  assert.equal(replica.path(b), '/#1:1/#2:1');
+  tell(session.Gap, { after: 6n, through: 9n, lost: 3n }, { request, flags: 4 });
+  tell({ name: 'muster.Destroy' }, {}, { request, flags: 2, sequence: 9n, target: b });
+  // The index is somebody else's at once.
+  tell({ name: 'muster.Create' }, {}, { request, sequence: 9n, target: { index: 2, generation: 2 } });
+  assert.deepEqual(heard, ['event golden.Damage 6', 'change 5: 2', 'gap 6-9: 3', 'change 9: 1']);
+  assert.equal(replica.get(b), undefined);
+  await replica.stop();
+  tell({ name: 'muster.Destroy' }, {}, { request, sequence: 10n, target: a });
+  assert.equal(replica.size, 2);
+  client.close();
+});
+
+test('a listener that throws does not disturb the session', async (t) => {
+  const { client, tell, watch } = await scripted();
+  const thrown: unknown[] = [];
+  const catch_one = (error: unknown): void => void thrown.push(error);
+  const before = process.listeners('uncaughtException');
+  process.removeAllListeners('uncaughtException');
+  process.on('uncaughtException', catch_one);
+  t.after(() => {
+    process.removeAllListeners('uncaughtException');
+    for (const each of before) process.on('uncaughtException', each);
+  });
+  const replica = new Replica({
+    change: () => {
+      throw new Error('of the program');
+    },
+  });
+  const following = replica.follow(client);
+  await until('the watch was sent', () => watch() !== 0n);
+  tell(session.Watching, { sequence: 5n }, { request: watch() });
+  await following;
+  tell({ name: 'muster.Create' }, {}, { request: watch(), sequence: 6n, target: { index: 1, generation: 1 } });
+  await until('both were thrown', () => thrown.length === 2);
+  assert.equal(replica.size, 1);
+  assert.equal(client.ended, null);
+  client.close();
+});

@@ -1,0 +1,309 @@
+import assert from 'node:assert/strict';
+
+import { ClientError, hash64, muster, nil, place_of, session } from 'muster-client';
+import type { Received } from 'muster-client';
+import { connect, read_address_file } from 'muster-client/node';
+
+import * as game from './everything.js';
+import { Random, random_value, test } from './support.js';
+import { pause, until, World } from './world.js';
+
+/** The ClientError that the call fails with. */
+async function error_of(call: Promise<unknown>): Promise<ClientError> {
+  try {
+    await call;
+  } catch (error) {
+    if (error instanceof ClientError) return error;
+    throw error;
+  }
+  return assert.fail('nothing went wrong');
+}
+
+for (const kind of ['tcp', 'unix'] as const) {
+  test(`over ${kind}: every field kind is set, got back the same, and shown so by others`, async (t) => {
+    const world = await World.serve(t);
+    const client = await world.connect(kind);
+    assert.equal(client.welcome.world, 'w.muster');
+    assert.equal(client.welcome.role, session.Role.admin);
+
+    const plain = await client.create(nil, 'plain', [game.Health, {}]);
+    const type = client.types.get('Health');
+    const shown = world.json<{ components: Record<string, Record<string, unknown>> }>('show', 'plain').components[
+      'golden.Health'
+    ];
+    assert.equal(shown.value, 100); // defaults are the same here and there
+    assert.equal(shown.team, 'blue');
+    assert.equal(shown.mesh, 'meshes/orc.glb');
+    assert.deepEqual((await client.show(plain)).about.name, 'plain');
+
+    for (let seed = 0; seed < 20; ++seed) {
+      const random = new Random(seed);
+      const value = { ...random_value(type, random), value: random.next(101), mesh: 0n } as unknown as game.Health;
+      for (const slot of value.slots) Object.assign(slot, { count: random.next(100), item: 0n });
+      value.target = plain;
+      await client.set(plain, [game.Health, value]);
+      assert.deepEqual((await client.show(plain)).components['golden.Health'], value, `seed ${seed}`);
+      // And each field alone, where a message takes it whole.
+      const single = await client.create(nil, `single${seed}`, [game.Health, {}]);
+      for (const field of type.fields) {
+        const { size } = place_of(type, field.name);
+        if (size <= 64) await client.set_field(single, game.Health, field.name, value[field.name as keyof game.Health]);
+        else
+          assert.match(
+            (await error_of(client.set_field(single, game.Health, field.name, []))).message,
+            /at most 64 are set at once/,
+          );
+      }
+      await client.set_field(single, game.Health, 'slots[1].count', 7);
+      const got = (await client.show(single)).components['golden.Health'] as unknown as game.Health;
+      assert.deepEqual({ ...got, slots: value.slots }, value, `seed ${seed}`);
+      assert.equal(got.slots[1].count, 7);
+    }
+  });
+}
+
+test('entities are created, renamed, hung elsewhere and destroyed', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const town = await client.create(nil, 'town');
+  // Calls side by side are sent in the order in which they were made, texts and all.
+  const [tower, gate] = await Promise.all([
+    client.create(town, 'tower', [game.Health, { value: 80 }]),
+    client.create(town, 'gate'),
+  ]);
+  const inn = await client.create_before(town, tower, 'inn', [game.Dead, {}], [game.Config, { speed: 2.5 }]);
+  assert.deepEqual((await client.children(town)).names, ['inn', 'tower', 'gate']);
+  assert.deepEqual((await client.show(inn)).components['golden.Config'], { speed: 2.5 });
+  assert.equal((await client.rename(inn, 'old inn')).handled, 1);
+  await client.reparent(gate, tower);
+  await client.reparent(tower, town, inn);
+  assert.equal((await client.show(gate)).about.path, '/town/tower/gate');
+  assert.deepEqual(world.json<{ path: string }>('show', '/town/tower/gate').path, '/town/tower/gate');
+  await client.remove(inn, game.Config);
+  assert.equal((await client.show(inn)).components['golden.Config'], undefined);
+  await client.destroy(tower);
+  assert.deepEqual((await client.children(town)).names, ['old inn']);
+  assert.equal((await error_of(client.show(gate))).fault?.code, session.FaultCode.dead_entity);
+  assert.deepEqual(await client.entity('old inn'), inn);
+  assert.match((await error_of(client.entity('nobody'))).message, /no entity is called 'nobody'/);
+  const other = await client.create(nil, 'old inn');
+  assert.deepEqual(await client.entity(`#${other.index}:${other.generation}`), other);
+  assert.match((await error_of(client.entity('old inn'))).message, /means several entities:\n.*\/old inn/s);
+});
+
+test('a field is set only where it holds what was expected, and the refusal says what it holds', async (t) => {
+  const world = await World.serve(t);
+  const [ann, bob] = [await world.connect(), await world.connect('unix')];
+  const orc = await ann.create(nil, 'orc', [game.Health, { value: 50 }]);
+  await bob.set_field_if(orc, 'Health', 'value', 40, 50);
+  const late = await error_of(ann.set_field_if(orc, game.Health, 'value', 60, 50));
+  assert.equal(late.kind, 'refused');
+  assert.match(late.message, /golden\.Health\.value of .*orc.* is not what was expected/);
+  assert.deepEqual(
+    [late.fault?.code, late.fault?.field, late.fault?.entity],
+    [session.FaultCode.refused, 'value', orc],
+  );
+  assert.equal(ann.fault_value(late.fault!), 40);
+  await ann.set_field(orc, game.Health, 'at.y', 9);
+  const place = await error_of(bob.set_field_if(orc, game.Health, 'at', { x: 1, y: 1, z: 1 }, { x: 1, y: 2, z: 3 }));
+  assert.deepEqual(bob.fault_value(place.fault!), { x: 1, y: 9, z: 3 });
+  assert.equal((await ann.show(orc)).components['golden.Health'].value, 40);
+});
+
+test('what the world refuses fails with its words, and the session goes on', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const orc = await client.create(nil, 'orc');
+  const taken = await error_of(client.create(nil, 'orc'));
+  assert.deepEqual([taken.kind, taken.fault?.reason], ['refused', 'name_taken']);
+  const nobody = { index: 99_999, generation: 1 };
+  assert.equal((await client.push(nobody, game.Damage, { amount: 1 })).dead, 1);
+  const range = await error_of(client.set_field(orc, game.Health, 'value', 50));
+  assert.equal(range.kind, 'refused'); // it has no Health
+  assert.equal((await error_of(client.push(orc, 'Nothing like it', {}))).kind, 'mistaken');
+  assert.equal((await error_of(client.push(orc, game.Health as never, {}))).kind, 'mistaken');
+  assert.match(
+    (await error_of(client.push(orc, game.Damage, { amunt: 1 } as never))).message,
+    /golden\.Damage has no field amunt/,
+  );
+  assert.equal((await client.info()).entities, 1);
+  assert.equal(client.ended, null);
+});
+
+test('messages go to one entity, to several, to the world, and at a time; tables as structs do', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const watcher = await world.connect('unix');
+  const came: Received[] = [];
+  await watcher.watch(
+    { events: true, messages: ['Damage', 'Chat'].map((name) => client.types.get(name).id) },
+    { frame: (received) => void came.push(received) },
+  );
+  const orcs = [];
+  for (let i = 0; i < 5; ++i) orcs.push(await client.create(nil, `orc${i}`));
+  await client.push(orcs[0], game.Damage, { amount: 1, from: orcs[1] });
+  await client.push(orcs, game.Damage, { amount: 2 });
+  await client.push('world', game.Damage, { amount: 3 });
+  const chat = {
+    text: 'Grüße',
+    home: { x: 1, y: 2, z: 3 },
+    last: { text: 'end' },
+    words: ['a', ''],
+    lines: [{ text: 'b', at: 2 }],
+    bytes: new Uint8Array([1, 2]),
+  };
+  await client.push(orcs[2], game.Chat, { ...chat, channel: 'all' });
+  await client.post('world', game.Chat, chat);
+  await client.push_at(5n, orcs[3], game.Damage, { amount: 4 });
+  const ack = await client.push('world', game.Damage, { amount: 5 });
+  await until('all events came', () => came.some((each) => each.envelope?.sequence === ack.sequence));
+  const events = came.filter((each) => each.is_event).map(({ batch }) => batch);
+  assert.deepEqual(
+    events.map((batch) => [batch.kind, batch.count]),
+    [
+      [1, 1],
+      [2, 5],
+      [4, 1],
+      [3, 1],
+      [3, 1],
+      [6, 1],
+      [4, 1],
+    ],
+  );
+  assert.deepEqual(events[0].message(0), { amount: 1, from: orcs[1] });
+  assert.deepEqual(
+    [0, 1, 2, 3, 4].map((i) => events[1].target(i)),
+    orcs,
+  );
+  const said = events[3].message(0) as unknown as game.Chat;
+  assert.deepEqual(
+    [said.text, said.last, said.lines, said.words, said.bytes],
+    ['Grüße', { text: 'end', at: 0.25 }, [{ text: 'b', at: 2 }], ['a', ''], new Uint8Array([1, 2])],
+  );
+  assert.equal(said.channel, hash64('all'));
+  assert.equal(await watcher.fetch_text(said.channel), 'all');
+  assert.deepEqual([events[5].argument, events[5].inner?.message(0)], [5n, { amount: 4, from: nil }]);
+  assert.equal(came.find((each) => each.is_event)?.envelope?.author, client.welcome.author);
+});
+
+test('answers with many rows come page by page', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const town = await client.create(nil, 'town');
+  // More children than one answer holds, two hundred to a batch.
+  const count = 10_300;
+  const create = client.types.get(muster.Create as never);
+  const sent: Promise<unknown>[] = [];
+  for (let made = 0; made < count;) {
+    const messages = [];
+    for (let i = 0; i < 200 && made < count; ++i, ++made)
+      messages.push({
+        target: await client.next_id(),
+        value: { parent: town, name: made % 1000 === 0 ? `milestone ${made}` : '' },
+      });
+    sent.push(client.push_plan({ kind: 'each', type: create, messages }));
+  }
+  await Promise.all(sent);
+  let rows = 0;
+  let pages = 0;
+  for await (const page of client.children_all(town)) {
+    rows += page.entities.length;
+    ++pages;
+    assert.equal(page.total, count);
+  }
+  assert.equal(rows, count);
+  assert.ok(pages > 1);
+  const found = [];
+  for await (const page of client.find_all({ name: 'milestone', under: town, limit: 4 })) {
+    assert.ok(page.entities.length <= 4);
+    found.push(...page.paths);
+  }
+  assert.deepEqual(found.sort(), Array.from({ length: 11 }, (_, i) => `/town/milestone ${i * 1000}`).sort());
+  const one = await client.find({ components: [client.types.get('Health').id] });
+  assert.deepEqual([one.entities, one.more], [[], false]);
+});
+
+test('templates are read, listed and spawned', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const read = await error_of(client.read_templates('{ nonsense', 'orcs.json'));
+  assert.equal(read.kind, 'refused');
+  assert.match(read.message, /orcs\.json/);
+  assert.deepEqual((await client.templates()).names, []);
+  await client.push('world', muster.DefineTemplate, {
+    name: 'orc',
+    nodes: [{ parent: 0 }, { parent: 0, name: 'axe' }],
+  });
+  assert.deepEqual(await client.templates().then(({ names, nodes }) => [names, nodes]), [['orc'], [2]]);
+  const orc = await client.spawn('orc', nil, 'grom');
+  assert.deepEqual((await client.children(orc)).names, ['axe']);
+  assert.equal((await client.show(await client.spawn('orc', nil, 'grom'))).about.name, 'grom~2');
+  assert.equal((await error_of(client.spawn('elf', nil))).fault?.code, session.FaultCode.not_found);
+});
+
+test('a wrong token, a wrong address and a server that is gone are told apart', async (t) => {
+  const world = await World.serve(t);
+  const where = world.where();
+  const token = await error_of(connect({ ...where, token: 'guess' }));
+  assert.deepEqual([token.kind, token.fault?.code], ['lost', session.FaultCode.bad_token]);
+  for (const address of ['nowhere', '127.0.0.1', '127.0.0.1:x', '127.0.0.1:0', 'unix:'])
+    assert.equal((await error_of(connect({ address }))).kind, 'mistaken', address);
+  await world.kill();
+  assert.match((await error_of(connect(where))).message, /^cannot connect to 127\.0\.0\.1:\d+: /);
+  assert.throws(() => read_address_file(world.path), /no server serves .* any more \(process \d+ is gone\)/);
+  assert.throws(() => read_address_file(world.path + 'x'), { kind: 'lost', message: /no server serves/ });
+});
+
+test('a server that is killed ends all that waits, and one that comes back is a new session with the saved world', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const orc = await client.create(nil, 'orc', [game.Health, { value: 70 }]);
+  await client.save();
+  await client.set_field(orc, game.Health, 'value', 10);
+  const ended: ClientError[] = [];
+  await client.watch({ values: true }, { frame: () => {}, ended: (error) => void ended.push(error) });
+  world.signal('SIGSTOP');
+  const waiting = [error_of(client.info()), error_of(client.show(orc))];
+  await pause(50);
+  await world.kill();
+  for (const error of await Promise.all(waiting)) assert.equal(error.kind, 'lost');
+  assert.equal((await client.closed).kind, 'lost');
+  assert.equal(ended.length, 1);
+  assert.equal((await error_of(client.info())).kind, 'lost');
+  await world.start();
+  const again = await world.connect();
+  assert.equal((await again.show(orc)).components['golden.Health'].value, 70);
+  assert.notEqual(again.welcome.server, client.welcome.server);
+});
+
+test('a server that stops in good order says so, and one that does not answer is late', async (t) => {
+  const world = await World.serve(t);
+  const hasty = await world.connect('tcp', { time_max_ms: 200 });
+  world.signal('SIGSTOP');
+  const late = await error_of(hasty.info());
+  assert.equal(late.kind, 'late');
+  assert.match(late.message, /the server did not answer within 200 ms/);
+  world.signal('SIGCONT');
+  const patient = await world.connect();
+  await until(
+    'it answers again',
+    async () =>
+      (await error_of(hasty.info().then(() => Promise.reject(new ClientError('late', 'fine'))))).message === 'fine',
+  );
+  await world.kill('SIGTERM');
+  const stopped = await patient.closed;
+  assert.equal(stopped.fault?.code, session.FaultCode.stopping);
+  assert.equal((await error_of(patient.info())).fault?.code, session.FaultCode.stopping);
+});
+
+test('types that the world learns later reach every session', async (t) => {
+  const world = await World.serve(t);
+  const [admin, other] = [await world.connect(), await world.connect('unix')];
+  const { built } = await import('./support.js');
+  assert.throws(() => other.types.get('test.Lamp'), /no type is called/);
+  assert.ok((await admin.add_schema(built('test_types.bfbs'))) > 5);
+  await other.info();
+  const lamp = await other.create(nil, 'lamp', ['test.Lamp', { lit: true, color: 'blue' }]);
+  assert.deepEqual((await admin.show(lamp)).components['test.Lamp'], { lit: true, color: 5 });
+  assert.equal((await error_of(admin.add_schema(new Uint8Array(64)))).kind, 'refused');
+});
