@@ -59,6 +59,7 @@ import {
 } from './session.js';
 import type { Fault } from './session.js';
 import type { ByteStream } from './stream.js';
+import { Texts } from './texts.js';
 import { place_of } from './type_table.js';
 import type { TypeTable } from './type_table.js';
 import { id_text, nil } from './types.js';
@@ -108,11 +109,12 @@ export interface OpenWatch {
 }
 
 /**
- * Every call fails with a ClientError: `lost` once the connection is gone, `refused` with the server's words. Calls may run side by side;
- * what they send goes in the order of the calls. Heartbeats keep the session alive.
+ * Every call fails with a ClientError: `lost` once the connection is gone, `refused` with the server's words. Calls may run side by side:
+ * creates keep their order among themselves, other edits too; await a call where another one depends on it. Heartbeats keep the
+ * session alive.
  */
 export class Client {
-  private told = new Map<string, Promise<void>>();
+  private readonly texts: Texts;
   private grant: Granted = { first: 0, count: 0 };
   private granting: Promise<void> | null = null;
 
@@ -120,7 +122,9 @@ export class Client {
     private readonly connection: Connection,
     /** What the server said about itself, the world and this session. */
     readonly welcome: Welcome,
-  ) {}
+  ) {
+    this.texts = new Texts(connection);
+  }
 
   /**
    * Says hello on a connected stream and learns the world's types. Fails lost where the server ends the session, as it does with a
@@ -174,31 +178,12 @@ export class Client {
   async fetch_text(hash: bigint): Promise<string> {
     if (hash === 0n || this.connection.knows_text(hash)) return this.text(hash);
     const answer = await this.ask(GetText, { hash }, InternText);
-    this.connection.remember_text(answer.text);
+    this.connection.remember_text(hash, answer.text);
     return answer.text;
   }
   /** Makes a text known to the world, once per session; returns what a `text` field holds for it. */
-  async intern(text: string): Promise<bigint> {
-    if (text !== '') await this.tell(text);
-    return text === '' ? 0n : hash64(text);
-  }
-  /** Sends the text now, so that what is sent next may mention it; resolves when the world knows it. */
-  private tell(text: string): Promise<void> {
-    const known = this.told.get(text);
-    if (known) return known;
-    const type = this.types.get(InternText);
-    const telling = this.push_batch(
-      encode_batch({ kind: 'table', type, messages: [{ target: nil, value: { text } }] }),
-    ).then(
-      () => this.connection.remember_text(text),
-      (error: unknown) => {
-        this.told.delete(text);
-        throw error;
-      },
-    );
-    telling.catch(() => {}); // told to whoever waits; a call that fails first waits for nothing
-    this.told.set(text, telling);
-    return telling;
+  intern(text: string): Promise<bigint> {
+    return this.texts.before([text], () => Promise.resolve(text === '' ? 0n : hash64(text)));
   }
   /** The one entity that an id ("12:1", "#12:1"), a path ("/town/tower") or a name ("tower") means. Several are an error that lists them. */
   async entity(text: string): Promise<Entity> {
@@ -222,30 +207,33 @@ export class Client {
   }
   /** The same without waiting, and nobody tells what became of it. Resolves when there is room to send more. */
   async post<T>(target: Target, type: TypeRef<T>, value: Init<NoInfer<T>>): Promise<void> {
-    return this.post_batch(...this.prepared(this.plan(target, type, value)));
+    return this.send(this.plan(target, type, value), (batch) => this.post_batch(batch));
   }
   /** To be delivered when the world's clock shows `due_ns`. */
   async push_at<T>(due_ns: bigint, target: Target, type: TypeRef<T>, value: Init<NoInfer<T>>): Promise<Ack> {
-    const [batch, ...told] = this.prepared(this.plan(target, type, value));
-    return (await Promise.all([this.push_batch(timed_batch(batch, due_ns)), ...told]))[0];
+    return this.send(this.plan(target, type, value), (batch) => this.push_batch(timed_batch(batch, due_ns)));
   }
   /** One batch of many messages, as `push` sends one. */
   async push_plan(plan: BatchPlan): Promise<Ack> {
-    const [batch, ...told] = this.prepared(plan);
-    return (await Promise.all([this.push_batch(batch), ...told]))[0];
+    return this.send(plan, (batch) => this.push_batch(batch));
   }
   /** One whole batch of any kind: see encode_batch. */
   async push_batch(batch: Uint8Array): Promise<Ack> {
     return answer_of((await this.connection.ask(batch))[0], Ack);
   }
-  /** The same without waiting, but for `before`. Resolves when there is room to send more. */
-  async post_batch(batch: Uint8Array, ...before: Promise<void>[]): Promise<void> {
+  /** The same without waiting. Resolves when there is room to send more. */
+  async post_batch(batch: Uint8Array): Promise<void> {
     this.connection.put(batch, 0n);
-    await Promise.all(before);
     while (this.connection.unsent_bytes > unsent_bytes_max) {
       if (this.ended) throw this.ended;
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
+  }
+  /** Once the world knows the texts that it mentions. */
+  private send<T>(plan: BatchPlan, send: (batch: Uint8Array) => Promise<T>): Promise<T> {
+    const texts = new Set<string>();
+    const batch = encode_batch(plan, (text) => texts.add(text));
+    return this.texts.before(texts, () => send(batch));
   }
   private plan(target: Target, ref: TypeRef<never> | TypeRef, value: unknown): BatchPlan {
     const type = this.types.message(ref as TypeRef);
@@ -257,13 +245,6 @@ export class Client {
     if (Array.isArray(target)) return { kind: 'shared', type, targets: target as Entity[], value };
     return { kind: 'each', type, messages: [{ target: target as Entity, value }] };
   }
-  /** The bytes of a batch, and the texts that it mentions: they are sent already, and it is to follow at once, in the order of calls. */
-  private prepared(plan: BatchPlan): [Uint8Array, ...Promise<void>[]] {
-    const texts = new Set<string>();
-    const batch = encode_batch(plan, (text) => texts.add(text));
-    return [batch, ...[...texts].map((text) => this.tell(text))];
-  }
-
   // --- edits
 
   /** The next of the ids granted to this session; asks for more where they are used up. */
@@ -312,8 +293,8 @@ export class Client {
   }
   /** Writes a part of one component: set_field(orc, Health, 'value', 50), 'position.x', 'slots[2].count', or a whole array or struct. */
   async set_field(entity: Entity, component: TypeRef<never> | TypeRef, path: string, value: unknown): Promise<Ack> {
-    const [set, ...told] = this.field_message(component as TypeRef, path, value);
-    return (await Promise.all([this.push(entity, SetField, set), ...told]))[0];
+    const texts = new Set<string>();
+    return this.push_field(texts, entity, SetField, this.field_message(component as TypeRef, path, value, texts));
   }
   /** The same, where the field holds `expected` now; else refused, and fault_value(error.fault) is what it holds. */
   async set_field_if(
@@ -323,9 +304,10 @@ export class Client {
     value: unknown,
     expected: unknown,
   ): Promise<Ack> {
-    const [set, ...told] = this.field_message(component as TypeRef, path, value);
-    const [{ value: bytes }, ...others] = this.field_message(component as TypeRef, path, expected);
-    return (await Promise.all([this.push(entity, SetFieldIf, { set, expected: bytes }), ...told, ...others]))[0];
+    const texts = new Set<string>();
+    const set = this.field_message(component as TypeRef, path, value, texts);
+    const { value: bytes } = this.field_message(component as TypeRef, path, expected, texts);
+    return this.push_field(texts, entity, SetFieldIf, { set, expected: bytes });
   }
   reparent(entity: Entity, parent: Entity, before: Entity = nil): Promise<Ack> {
     return this.push(entity, Reparent, { parent, before });
@@ -353,8 +335,12 @@ export class Client {
     const type = this.types.get(message as TypeKey<never>);
     return this.push_plan({ kind: 'each', type, messages: [{ target, value, ...(rows.length > 0 && { rows }) }] });
   }
-  /** And the texts that it mentions: they are sent already. */
-  private field_message(component: TypeRef, path: string, value: unknown): [SetField, ...Promise<void>[]] {
+  private push_field<T>(texts: Set<string>, target: Entity, key: TypeKey<T>, value: Init<NoInfer<T>>): Promise<Ack> {
+    const type = this.types.get(key as TypeKey<never>);
+    const batch = encode_batch({ kind: 'each', type, messages: [{ target, value }] });
+    return this.texts.before(texts, () => this.push_batch(batch));
+  }
+  private field_message(component: TypeRef, path: string, value: unknown, texts: Set<string>): SetField {
     const type = this.types.component(component);
     const place = place_of(type, path);
     if (place.size > field_bytes_max)
@@ -363,12 +349,10 @@ export class Client {
       );
     // Inside the defaults of its component: a struct that is given in part keeps them, as it does in a whole component.
     const whole = default_bytes(type).slice();
-    const texts = new Set<string>();
     write_place(place, view_of(whole), 0, value, `${type.name}.${path}`, (text) => texts.add(text));
     const bytes = new Array<number>(field_bytes_max).fill(0);
     for (let i = 0; i < place.size; ++i) bytes[i] = whole[place.offset + i];
-    const set = { component: type.id, field: place.id, bytes: place.size, reserved: 0, value: bytes };
-    return [set, ...[...texts].map((text) => this.tell(text))];
+    return { component: type.id, field: place.id, bytes: place.size, reserved: 0, value: bytes };
   }
 
   // --- questions

@@ -144,8 +144,11 @@ export class Connection {
   knows_text(hash: bigint): boolean {
     return this.texts.has(hash);
   }
-  remember_text(text: string): void {
-    this.texts.set(hash64(text), text);
+  private hear_text(text: string): void {
+    this.remember_text(hash64(text), text);
+  }
+  remember_text(hash: bigint, text: string): void {
+    this.texts.set(hash, text);
   }
 
   /** Sends a batch for which nobody waits, or to which the answer comes under `request`. */
@@ -245,7 +248,7 @@ export class Connection {
     switch (received.batch.type.id) {
       case InternText.id:
         if (request !== 0n) return false;
-        this.remember_text(answer_of(received, InternText).text);
+        this.hear_text(answer_of(received, InternText).text);
         return true;
       case Schema.id:
         if (request !== 0n) return false;

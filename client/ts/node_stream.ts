@@ -27,7 +27,12 @@ class SocketStream implements ByteStream {
   }
 
   send(bytes: Uint8Array): void {
-    if (!this.over) this.socket.write(bytes);
+    if (this.over) return;
+    this.socket.write(bytes);
+    if (this.socket.writableCorked > 0) return;
+    // What is sent by one turn of the program leaves as one.
+    this.socket.cork();
+    setImmediate(() => this.socket.uncork());
   }
   get unsent_bytes(): number {
     return this.socket.writableLength;

@@ -42,7 +42,7 @@ export interface ReplicaScope {
  * another scope) compares: the copy stays as it was until the new state is whole, and only what is different is told.
  */
 export class Replica {
-  private readonly copy = new ReplicaCopy();
+  private copy = new ReplicaCopy();
   /** What comes in after follow, until it is a whole state. */
   private coming: ReplicaCopy | null = null;
   private client: Client | null = null;
@@ -163,7 +163,8 @@ export class Replica {
     }
     const first = this.coming;
     this.coming = null;
-    if (first) this.copy.become(first);
+    if (first && this.copy.records.size === 0) this.copy = first;
+    else if (first) this.copy.become(first);
     const changes = this.copy.take_changes(this.sequence, this.clock_ns);
     guarded(() => this.listeners.change?.(changes));
     return first !== null;

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 
-import { Batch, Client, encode_batch, encode_frame, FrameDecoder, id_text, nil, Replica, session } from 'muster-client';
-import type { Entity, FieldDescriptor, ReplicaChanges, StructValue, TypeDescriptor } from 'muster-client';
+import { id_text, nil, Replica, session } from 'muster-client';
+import type { Client, Entity, FieldDescriptor, ReplicaChanges, StructValue, TypeDescriptor } from 'muster-client';
 
 import * as game from './everything.js';
-import { built, Random, random_value, test, TestStream, types_of } from './support.js';
+import { Scripted } from './scripted.js';
+import { Random, random_value, test } from './support.js';
 import { until, World } from './world.js';
 
 /** A value as `muster show --json` writes it. JSON has no 64-bit numbers, and its floats are the shortest that mean the same. */
@@ -252,54 +253,8 @@ test('a watch of nobody is refused, and the copy stays as it was', async (t) => 
   assert.equal(replica.size, 1);
 });
 
-/** A session with nobody behind it: the test says what the server says. */
-async function scripted(): Promise<{
-  client: Client;
-  tell(
-    key: { name: string },
-    value: unknown,
-    how: { request: bigint; flags?: number; sequence?: bigint; target?: Entity; rows?: [string, unknown][] },
-  ): void;
-  watch: () => bigint;
-}> {
-  const types = types_of('everything.bfbs');
-  types.add_schema(new Uint8Array(Buffer.from(session.schema, 'base64')));
-  const stream = new TestStream();
-  let watch = 0n;
-  const tell = (
-    key: { name: string },
-    value: unknown,
-    how: { request: bigint; flags?: number; sequence?: bigint; target?: Entity; rows?: [string, unknown][] },
-  ) => {
-    const type = types.get(key.name);
-    const rows = how.rows?.map(([name, row]) => ({ type: types.get(name), value: row }));
-    const batch = type.is_table
-      ? encode_batch({ kind: 'table', type, messages: [{ target: nil, value }] })
-      : how.target
-        ? encode_batch({ kind: 'each', type, messages: [{ target: how.target, value, ...(rows && { rows }) }] })
-        : encode_batch({ kind: 'world', type, values: [value] });
-    const envelope =
-      how.sequence === undefined
-        ? null
-        : { sequence: how.sequence, author: 0n, author_request: 0n, clock_ns: how.sequence * 10n };
-    stream.receive(encode_frame(batch, how.request, how.flags ?? 0, envelope));
-  };
-  stream.on_send = (bytes) =>
-    new FrameDecoder(1 << 24).receive(bytes.slice(), ({ request, batch }) => {
-      const { name } = Batch.read(batch, types).type;
-      queueMicrotask(() => {
-        if (name === session.Hello.name) tell(session.Welcome, { frame_bytes_max: 1 << 20 }, { request });
-        if (name === session.GetSchema.name) tell(session.Schema, { bytes: built('everything.bfbs') }, { request });
-        if (name === session.Unwatch.name) tell(session.Unwatched, {}, { request });
-        if (name === session.Watch.name) watch = request;
-      });
-    });
-  const client = await Client.open(stream);
-  return { client, tell, watch: () => watch };
-}
-
 test('a state of several frames shows when it is whole, events and gaps are told as they come', async () => {
-  const { client, tell, watch } = await scripted();
+  const { client, server } = await Scripted.open();
   const heard: string[] = [];
   const replica = new Replica({
     change: ({ sequence, created }) => void heard.push(`change ${sequence}: ${created.length}`),
@@ -308,36 +263,40 @@ test('a state of several frames shows when it is whole, events and gaps are told
   });
   let whole = false;
   const following = replica.follow(client, { events: true }).then(() => (whole = true));
-  await until('the watch was sent', () => watch() !== 0n);
-  const request = watch();
+  await until('the watch was sent', () => server.request_of(session.Watch) !== 0n);
+  const request = server.request_of(session.Watch);
   const [a, b] = [
     { index: 1, generation: 1 },
     { index: 2, generation: 1 },
   ];
-  tell(session.Watching, { sequence: 5n }, { request, flags: 2 });
-  tell({ name: 'muster.Create' }, {}, { request, flags: 2, sequence: 5n, target: a });
-  tell({ name: 'muster.Create' }, { parent: a }, { request, flags: 2, sequence: 5n, target: b });
-  tell(game.Damage, { amount: 1 }, { request, flags: 4, sequence: 6n, target: a });
+  server.tell(session.Watching, { sequence: 5n }, { request, flags: 2 });
+  server.tell({ name: 'muster.Create' }, {}, { request, flags: 2, sequence: 5n, target: a });
+  server.tell({ name: 'muster.Create' }, { parent: a }, { request, flags: 2, sequence: 5n, target: b });
+  server.tell(game.Damage, { amount: 1 }, { request, flags: 4, sequence: 6n, target: a });
   assert.deepEqual([replica.size, whole], [0, false]);
-  tell({ name: 'muster.Set' }, {}, { request, sequence: 5n, target: b, rows: [['golden.Health', { value: 3 }]] });
+  server.tell(
+    { name: 'muster.Set' },
+    {},
+    { request, sequence: 5n, target: b, rows: [['golden.Health', { value: 3 }]] },
+  );
   await following;
   assert.deepEqual([replica.size, replica.sequence, replica.clock_ns], [2, 5n, 50n]);
   assert.equal(replica.component(b, game.Health)?.value, 3);
   assert.equal(replica.path(b), '/#1:1/#2:1');
-  tell(session.Gap, { after: 6n, through: 9n, lost: 3n }, { request, flags: 4 });
-  tell({ name: 'muster.Destroy' }, {}, { request, flags: 2, sequence: 9n, target: b });
+  server.tell(session.Gap, { after: 6n, through: 9n, lost: 3n }, { request, flags: 4 });
+  server.tell({ name: 'muster.Destroy' }, {}, { request, flags: 2, sequence: 9n, target: b });
   // The index is somebody else's at once.
-  tell({ name: 'muster.Create' }, {}, { request, sequence: 9n, target: { index: 2, generation: 2 } });
+  server.tell({ name: 'muster.Create' }, {}, { request, sequence: 9n, target: { index: 2, generation: 2 } });
   assert.deepEqual(heard, ['event golden.Damage 6', 'change 5: 2', 'gap 6-9: 3', 'change 9: 1']);
   assert.equal(replica.get(b), undefined);
   await replica.stop();
-  tell({ name: 'muster.Destroy' }, {}, { request, sequence: 10n, target: a });
+  server.tell({ name: 'muster.Destroy' }, {}, { request, sequence: 10n, target: a });
   assert.equal(replica.size, 2);
   client.close();
 });
 
 test('a listener that throws does not disturb the session', async (t) => {
-  const { client, tell, watch } = await scripted();
+  const { client, server } = await Scripted.open();
   const thrown: unknown[] = [];
   const catch_one = (error: unknown): void => void thrown.push(error);
   const before = process.listeners('uncaughtException');
@@ -353,10 +312,14 @@ test('a listener that throws does not disturb the session', async (t) => {
     },
   });
   const following = replica.follow(client);
-  await until('the watch was sent', () => watch() !== 0n);
-  tell(session.Watching, { sequence: 5n }, { request: watch() });
+  await until('the watch was sent', () => server.request_of(session.Watch) !== 0n);
+  server.tell(session.Watching, { sequence: 5n }, { request: server.request_of(session.Watch) });
   await following;
-  tell({ name: 'muster.Create' }, {}, { request: watch(), sequence: 6n, target: { index: 1, generation: 1 } });
+  server.tell(
+    { name: 'muster.Create' },
+    {},
+    { request: server.request_of(session.Watch), sequence: 6n, target: { index: 1, generation: 1 } },
+  );
   await until('both were thrown', () => thrown.length === 2);
   assert.equal(replica.size, 1);
   assert.equal(client.ended, null);

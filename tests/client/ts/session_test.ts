@@ -23,7 +23,7 @@ for (const kind of ['tcp', 'unix'] as const) {
   test(`over ${kind}: every field kind is set, got back the same, and shown so by others`, async (t) => {
     const world = await World.serve(t);
     const client = await world.connect(kind);
-    assert.equal(client.welcome.world, 'w.muster');
+    assert.equal(client.welcome.world, 'town.muster');
     assert.equal(client.welcome.role, session.Role.admin);
 
     const plain = await client.create(nil, 'plain', [game.Health, {}]);
@@ -184,6 +184,42 @@ test('messages go to one entity, to several, to the world, and at a time; tables
   assert.equal(await watcher.fetch_text(said.channel), 'all');
   assert.deepEqual([events[5].argument, events[5].inner?.message(0)], [5n, { amount: 4, from: nil }]);
   assert.equal(came.find((each) => each.is_event)?.envelope?.author, client.welcome.author);
+});
+
+test('texts are told before what mentions them, many and long ones too, and once', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const health = client.types.get('Health');
+  const messages = [];
+  for (let i = 0; i < 300; ++i) {
+    const mesh = i < 30 ? `${i}`.padStart(60_000, 'm') : 'a short one';
+    const rows = [{ type: health, value: { mesh } }];
+    messages.push({ target: await client.next_id(), value: { name: `orc ${i}` }, rows });
+  }
+  const { sequence } = await client.info();
+  await client.push_plan({ kind: 'each', type: client.types.get('muster.Create'), messages });
+  assert.ok((await client.info()).sequence - sequence > 4n, 'texts of more than a frame came in one');
+  const page = await client.children(nil);
+  assert.deepEqual(
+    page.names,
+    messages.map((message) => message.value.name),
+  );
+  const other = await world.connect('unix');
+  const { mesh } = (await other.show(page.entities[29])).components['golden.Health'] as unknown as game.Health;
+  assert.equal(await other.fetch_text(mesh), '29'.padStart(60_000, 'm'));
+  const before = (await client.info()).sequence;
+  await client.set_field(page.entities[0], game.Health, 'mesh', 'a short one');
+  assert.equal((await client.info()).sequence, before + 1n);
+  // One that the world refuses is mentioned nowhere; who came behind is not held up.
+  const [long] = await Promise.all([
+    error_of(client.set_field(page.entities[0], game.Health, 'mesh', 'x'.repeat(70_000))),
+    client.rename(page.entities[0], 'behind'),
+  ]);
+  assert.deepEqual([long.kind, long.fault?.reason], ['refused', 'text_bytes_max']);
+  const { about, components } = await other.show(page.entities[0]);
+  assert.equal(about.name, 'behind');
+  assert.equal(components['golden.Health'].mesh, hash64('a short one'));
+  assert.equal(client.ended, null);
 });
 
 test('answers with many rows come page by page', async (t) => {

@@ -28,15 +28,15 @@ export async function until(what: string, is_so: () => boolean | Promise<boolean
 
 export class World {
   readonly folder = mkdtempSync(join(tmpdir(), 'muster-ts-'));
-  readonly path = join(this.folder, 'w.muster');
+  readonly path = join(this.folder, 'town.muster');
   private server: ChildProcess | null = null;
   private clients: Client[] = [];
 
-  /** Serves the types of tests/golden/everything.fbs; everything ends with the test. */
-  static async serve(test: TestContext, ...more: string[]): Promise<World> {
+  /** Serves the types of a schema, those of tests/golden/everything.fbs without a name; everything ends with the test. */
+  static async serve(test: TestContext, schema = 'everything.bfbs'): Promise<World> {
     const world = new World();
     test.after(() => world.end());
-    await world.start('--schema', schema_path('everything.bfbs'), ...more);
+    await world.start('--schema', schema_path(schema));
     return world;
   }
 

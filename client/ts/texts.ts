@@ -1,0 +1,84 @@
+// Texts travel as hashes, and the world must know a text before a message mentions it.
+import { encode_batch } from './batch.js';
+import { hash64 } from './bytes.js';
+import { answer_of } from './connection.js';
+import type { Connection } from './connection.js';
+import { InternText } from './muster.js';
+import { Ack } from './session.js';
+import { nil } from './types.js';
+
+/** Bytes of texts in one batch, about; a text has at most 65,536. */
+const told_at_once = 1 << 18;
+
+export class Texts {
+  private readonly known = new Set<string>();
+  private readonly telling = new Map<string, Promise<unknown>>();
+  /** Resolved when the latest call that waited has sent what it wanted to. */
+  private last: Promise<void> | null = null;
+
+  constructor(private readonly connection: Connection) {}
+
+  /**
+   * Makes the texts known to the world, those that are not yet, and calls `send` when it knows them. Rejects, and calls nobody, where
+   * it refuses one. Calls side by side send in the order in which they were made.
+   */
+  async before<T>(texts: Iterable<string>, send: () => Promise<T>): Promise<T> {
+    const told = this.tell(texts);
+    if (!told && !this.last) return send();
+    const earlier = this.last;
+    let sent = (): void => {};
+    const gate = new Promise<void>((resolve) => (sent = resolve));
+    this.last = gate;
+    try {
+      await earlier;
+      await told;
+      return send(); // not awaited here: others need not wait for its answer
+    } finally {
+      sent();
+      if (this.last === gate) this.last = null;
+    }
+  }
+
+  /** Null: the world knows them all. */
+  private tell(texts: Iterable<string>): Promise<unknown> | null {
+    const unknown = [...new Set(texts)].filter((text) => text !== '' && !this.known.has(text));
+    if (unknown.length === 0) return null;
+    let batch: string[] = [];
+    let bytes = 0;
+    for (const text of unknown) {
+      if (this.telling.has(text)) continue;
+      batch.push(text);
+      bytes += 64 + 3 * text.length;
+      if (bytes < told_at_once) continue;
+      this.send(batch);
+      batch = [];
+      bytes = 0;
+    }
+    if (batch.length > 0) this.send(batch);
+    const all = Promise.all(unknown.map((text) => this.telling.get(text)));
+    all.catch(() => {}); // whoever waits for it hears of it; a call that failed before does not wait
+    return all;
+  }
+
+  private send(texts: string[]): void {
+    const type = this.connection.types.get(InternText);
+    const messages = texts.map((text) => ({ target: nil, value: { text } }));
+    const telling = this.connection.ask(encode_batch({ kind: 'table', type, messages })).then(
+      ([answer]) => {
+        answer_of(answer, Ack);
+        for (const text of texts) {
+          this.known.add(text);
+          this.telling.delete(text);
+          this.connection.remember_text(hash64(text), text);
+        }
+      },
+      (error: unknown) => {
+        // Where several were told at once, those that the world took are told again when they are needed.
+        for (const text of texts) this.telling.delete(text);
+        throw error;
+      },
+    );
+    telling.catch(() => {});
+    for (const text of texts) this.telling.set(text, telling);
+  }
+}

@@ -1,0 +1,63 @@
+// A session with nobody behind it: the test says what the server says.
+import { Batch, Client, encode_batch, encode_frame, FrameDecoder, nil, session } from 'muster-client';
+import type { Entity } from 'muster-client';
+
+import { built, TestStream, types_of } from './support.js';
+
+export interface How {
+  request: bigint;
+  /** As in frame.ts: 2 more, 4 event. */
+  flags?: number;
+  /** With an envelope of this sequence; its clock is ten times that. */
+  sequence?: bigint;
+  /** The world without one. */
+  target?: Entity;
+  rows?: [string, unknown][];
+}
+
+export class Scripted {
+  readonly stream = new TestStream();
+  /** What the client sent, by name, with the requests. */
+  readonly sent: { name: string; request: bigint; value: unknown }[] = [];
+  private readonly types = types_of('everything.bfbs');
+
+  /** A client that was welcomed so. */
+  static async open(welcome: object = {}): Promise<{ client: Client; server: Scripted }> {
+    const server = new Scripted();
+    server.types.add_schema(new Uint8Array(Buffer.from(session.schema, 'base64')));
+    const decoder = new FrameDecoder(1 << 24);
+    server.stream.on_send = (bytes) => decoder.receive(bytes.slice(), (frame) => server.hear(frame, welcome));
+    return { client: await Client.open(server.stream), server };
+  }
+
+  tell(key: { name: string }, value: unknown, how: How): void {
+    const type = this.types.get(key.name);
+    const rows = how.rows?.map(([name, row]) => ({ type: this.types.get(name), value: row }));
+    const batch = type.is_table
+      ? encode_batch({ kind: 'table', type, messages: [{ target: nil, value }] })
+      : how.target
+        ? encode_batch({ kind: 'each', type, messages: [{ target: how.target, value, ...(rows && { rows }) }] })
+        : encode_batch({ kind: 'world', type, values: [value] });
+    const { sequence } = how;
+    const envelope =
+      sequence === undefined ? null : { sequence, author: 0n, author_request: 0n, clock_ns: sequence * 10n };
+    this.stream.receive(encode_frame(batch, how.request, how.flags ?? 0, envelope));
+  }
+
+  /** The request of the last message of that type; 0n: none came. */
+  request_of(key: { name: string }): bigint {
+    return this.sent.filter((each) => each.name === key.name).at(-1)?.request ?? 0n;
+  }
+
+  private hear({ request, batch }: { request: bigint; batch: Uint8Array }, welcome: object): void {
+    const read = Batch.read(batch, this.types);
+    const { name } = read.type;
+    this.sent.push({ name, request, value: read.message(0) });
+    queueMicrotask(() => {
+      if (name === session.Hello.name)
+        this.tell(session.Welcome, { frame_bytes_max: 1 << 20, ...welcome }, { request });
+      if (name === session.GetSchema.name) this.tell(session.Schema, { bytes: built('everything.bfbs') }, { request });
+      if (name === session.Unwatch.name) this.tell(session.Unwatched, {}, { request });
+    });
+  }
+}
