@@ -96,6 +96,9 @@ std::expected<std::optional<WireFrame>, FrameFault> FrameDecoder::next() {
   if (enveloped && !envelopes_)
     return fail(FrameFault::Code::unexpected_envelope,
                 "an envelope in a frame to the server, which writes them itself");
+  if (frame.header.flags != 0 && !envelopes_)
+    return fail(FrameFault::Code::unknown_flag,
+                "frame flags " + std::to_string(frame.header.flags) + "; a frame to the server has none");
   const std::uint32_t overhead = enveloped ? frame_overhead_max : std::uint32_t{sizeof(FrameHeader)};
   if (bytes < overhead + sizeof(BatchHeader))
     return fail(FrameFault::Code::too_short, "a frame of " + std::to_string(bytes) + " bytes; the shortest has " +

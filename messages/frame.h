@@ -26,7 +26,7 @@
 
 namespace muster {
 
-/// Bits of FrameHeader::flags. Others are refused.
+/// Bits of FrameHeader::flags, which servers set. Others are refused, and all of them in frames to a server.
 enum FrameFlags : std::uint32_t {
   frame_envelope = 1,  ///< an envelope stands between header and batch
   frame_more = 2,      ///< the answer, or the state at this sequence, goes on in a later frame of this request
@@ -74,7 +74,7 @@ const char* name(FrameFault::Code code) noexcept;
 ///                       while (auto frame = decoder.next()) { if (!*frame) break; use(**frame); } }
 class FrameDecoder {
  public:
-  /// `envelopes`: whether frames may carry one (true at the client's end).
+  /// `envelopes`: whether frames may carry one, and other flags (true at the client's end).
   explicit FrameDecoder(std::uint32_t frame_bytes_max, bool envelopes = false);
   ~FrameDecoder();
   FrameDecoder(FrameDecoder&&) noexcept;

@@ -40,6 +40,7 @@ ValueRule enum_rule(const FieldDescriptor& field) {
 /// The places of one type by the hash of their paths; made when first asked for.
 struct Places {
   std::vector<ValueRule> rules;
+  std::vector<ValueLimit> limits;
   std::once_flag made;
   std::unordered_map<FieldId, FieldPlace> by_id;
 };
@@ -71,6 +72,7 @@ struct TypeTable::Impl {
 
   void collect_rules(const TypeDescriptor& type, std::uint32_t base, const std::string& prefix,
                      std::vector<ValueRule>& out) const;
+  void collect_limits(const TypeDescriptor& type, std::uint32_t base, std::vector<ValueLimit>& out) const;
   void collect(const TypeDescriptor& type, std::uint32_t base, const std::string& prefix, Places& out) const {
     const auto add = [&](const std::string& path, const FieldPlace& place) {
       // Two paths with one hash: neither can be reached by it, and what holds them must be set as a whole.
@@ -125,6 +127,31 @@ void TypeTable::Impl::collect_rules(const TypeDescriptor& type, std::uint32_t ba
     }
   }
   padding(end, type.size, last);
+}
+
+/// Appends the limits of one value of `type` at `base`.
+void TypeTable::Impl::collect_limits(const TypeDescriptor& type, std::uint32_t base,
+                                     std::vector<ValueLimit>& out) const {
+  for (const FieldDescriptor& field : type.fields) {
+    const std::uint32_t offset = base + field.offset;
+    if (field.kind == FieldKind::structure) {
+      const TypeDescriptor* inner = by_id.find(field.type);
+      for (std::uint32_t i = 0; inner != nullptr && i < field.count; ++i)
+        collect_limits(*inner, offset + i * field.size, out);
+      continue;
+    }
+    const bool is_float = field.kind == FieldKind::float32 || field.kind == FieldKind::float64;
+    const bool reserved = field.name == "reserved" && type.name.starts_with("muster.");
+    if (!is_float && !reserved && !field.has_range) continue;
+    const bool joins = is_float && !reserved && !field.has_range && !out.empty() && out.back().kind == field.kind &&
+                       !out.back().reserved && !out.back().field->has_range &&
+                       out.back().offset + out.back().count * field.size == offset;
+    if (joins)
+      out.back().count += field.count;
+    else
+      out.push_back(
+          {.kind = field.kind, .reserved = reserved, .offset = offset, .count = field.count, .field = &field});
+  }
 }
 
 TypeTable::TypeTable() : impl_(std::make_unique<Impl>()) {}
@@ -185,7 +212,10 @@ std::expected<void, SchemaError> TypeTable::add_schema(std::span<const std::byte
   impl_->by_id.add(impl_->types, fresh.size());
   impl_->fingerprint.store(0, std::memory_order_relaxed);
   for (const TypeDescriptor* type : fresh)
-    if (!type->is_table) impl_->collect_rules(*type, 0, "", impl_->places[type->id].rules);
+    if (!type->is_table) {
+      impl_->collect_rules(*type, 0, "", impl_->places[type->id].rules);
+      impl_->collect_limits(*type, 0, impl_->places[type->id].limits);
+    }
   return {};
 }
 
@@ -267,6 +297,11 @@ const FieldPlace* TypeTable::place(const TypeDescriptor& type, FieldId field) co
 std::span<const ValueRule> TypeTable::rules(const TypeDescriptor& type) const noexcept {
   const auto at = impl_->places.find(type.id);
   return at == impl_->places.end() ? std::span<const ValueRule>() : at->second.rules;
+}
+
+std::span<const ValueLimit> TypeTable::limits(const TypeDescriptor& type) const noexcept {
+  const auto at = impl_->places.find(type.id);
+  return at == impl_->places.end() ? std::span<const ValueLimit>() : at->second.limits;
 }
 
 std::span<const TypeDescriptor* const> TypeTable::types() const noexcept { return impl_->types; }

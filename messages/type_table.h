@@ -39,6 +39,16 @@ struct ValueRule {
   std::string path;                             ///< "position.x"; of padding: of the field before it
 };
 
+/// Numbers of a struct value, side by side and of one kind, that somebody outside may send within bounds only.
+struct ValueLimit {
+  FieldKind kind = FieldKind::float32;
+  bool reserved =
+      false;  ///< they are zero; otherwise floats are finite, and all within the field's range if it has one
+  std::uint32_t offset = 0;
+  std::uint32_t count = 1;
+  const FieldDescriptor* field = nullptr;  ///< of all of them; of floats without a range, of the first
+};
+
 /// Not thread-safe while a schema is added; otherwise const and free to share. Descriptors never move or go away.
 class TypeTable {
  public:
@@ -74,6 +84,8 @@ class TypeTable {
 
   /// What a value of this struct must obey beyond its size, nested structs included; empty for many types, and for tables.
   std::span<const ValueRule> rules(const TypeDescriptor& type) const noexcept;
+  /// What a value of this struct from outside must obey besides, by offset; empty likewise.
+  std::span<const ValueLimit> limits(const TypeDescriptor& type) const noexcept;
 
   /// All types in the order they were added.
   std::span<const TypeDescriptor* const> types() const noexcept;

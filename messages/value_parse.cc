@@ -1,11 +1,11 @@
 // Values on their way in, from what a person wrote.
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstring>
 #include <optional>
 #include <type_traits>
 
+#include "messages/judge/value_limits.h"
 #include "messages/value_text.h"
 #include "schema/kinds.h"
 
@@ -81,7 +81,7 @@ bool parse_number(std::string_view text, T& value) {
     return error == std::errc() && end == last;
   } else {
     const auto [end, error] = std::from_chars(text.data(), last, value);
-    return error == std::errc() && end == last && std::isfinite(value);
+    return error == std::errc() && end == last;
   }
 }
 
@@ -130,6 +130,8 @@ class Reader {
       }
       case FieldKind::text: {
         const std::string plain = unquoted(text);
+        if (const std::string wrong = text_fault(plain); !wrong.empty())
+          return fail(Kind::malformed, path + " " + wrong);
         Text interned;
         if (!plain.empty()) {
           const auto made = references_.intern(plain);
@@ -188,14 +190,7 @@ class Reader {
                            std::byte* at) {
     T value{};
     if (!parse_number(text, value)) return misfit(field, path, text);
-    if (field.has_range) {
-      // Bounds are compared as the field's own type would hold them: 0.1 is in 0.1..1 as a float too.
-      const auto as_held = [](double bound) {
-        return std::is_same_v<T, float> ? static_cast<double>(static_cast<float>(bound)) : bound;
-      };
-      const auto held = static_cast<double>(value);
-      if (held < as_held(field.range_min) || held > as_held(field.range_max)) return misfit(field, path, text);
-    }
+    if (number_fault(field, field.kind, reinterpret_cast<const std::byte*>(&value))) return misfit(field, path, text);
     std::memcpy(at, &value, sizeof value);
     return {};
   }
@@ -345,13 +340,19 @@ ValueResult<std::vector<std::byte>> parse_table(const TypeTable& types, const Ty
   for (const auto& [field, place, text] : later) {
     const std::string path = type.name + '.' + field->name;
     if (field->kind == FieldKind::string) {
-      encoder.string(place, unquoted(text));
+      const std::string plain = unquoted(text);
+      if (const std::string wrong = text_fault(plain); !wrong.empty()) return fail(Kind::malformed, path + " " + wrong);
+      encoder.string(place, plain);
       continue;
     }
     const auto parts = trimmed(text).empty() ? std::vector<std::string_view>{} : split(text, ',');
     if (field->element == FieldKind::string) {
       std::vector<std::string> strings;
-      for (const std::string_view part : parts) strings.push_back(unquoted(part));
+      for (const std::string_view part : parts) {
+        strings.push_back(unquoted(part));
+        if (const std::string wrong = text_fault(strings.back()); !wrong.empty())
+          return fail(Kind::malformed, path + "[" + std::to_string(strings.size() - 1) + "] " + wrong);
+      }
       encoder.strings(place, strings);
       continue;
     }

@@ -120,6 +120,10 @@ Decomposed decompose(const Matrix& matrix) {
         scale[i] = -scale[i];
       }
   }
+  if (!std::ranges::all_of(scale, [](double factor) { return std::abs(factor) <= 3.4e38; })) {
+    result.finite = false;
+    return result;
+  }
   result.transform.position = vec3(column(matrix, 3));
   result.transform.rotation = quaternion(axis);
   result.transform.scale = vec3({scale[0], scale[1], scale[2]});

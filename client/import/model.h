@@ -51,7 +51,9 @@ struct ModelError {
 ///   - a light or camera is on its node's entity, or, where the file turns or moves it relative to the node, on a part
 ///     named "light" or "camera" that carries the difference, so that both look along -Z;
 ///   - a transform with shear, which position, rotation and scale cannot express, keeps its position, first axis and
-///     mirroring, is otherwise the nearest upright one, and is named in the warnings.
+///     mirroring, is otherwise the nearest upright one, and is named in the warnings;
+///   - numbers that no world takes from outside (not finite, or beyond the range of their field in scene.fbs) are brought
+///     within it, a transform that is not finite is the identity, bounds that no float holds are left out: the warnings say which.
 /// A file that is missing, broken, of an unknown format, or without anything in it is an error. A reader is asked only where it
 /// fits the file's suffix or its first bytes.
 [[nodiscard]] std::expected<ImportedModel, ModelError> read_model(const std::filesystem::path& file);

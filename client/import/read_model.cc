@@ -6,6 +6,7 @@
 #include <assimp/BaseImporter.h>
 #include <algorithm>
 #include <assimp/Importer.hpp>
+#include <charconv>
 #include <cmath>
 #include <exception>
 #include <memory>
@@ -38,11 +39,28 @@ Matrix matrix_of(const aiMatrix4x4& m) {
   return {{{m.a1, m.a2, m.a3, m.a4}, {m.b1, m.b2, m.b3, m.b4}, {m.c1, m.c2, m.c3, m.c4}, {m.d1, m.d2, m.d3, m.d4}}};
 }
 
-/// A number within 0..most; files hold negative, infinite and no numbers too.
-float within(double value, double most, double otherwise = 0) {
-  if (!std::isfinite(value)) value = otherwise;
-  return static_cast<float>(std::clamp(value, 0.0, most));
-}
+/// The numbers of one light, camera or mesh. Files hold negative, infinite and no numbers too, which no world takes from outside.
+class Numbers {
+ public:
+  /// `of`: whose, for what is told: "camera \"Eye\"".
+  Numbers(std::string of, std::vector<std::string>& warnings) : of_(std::move(of)), warnings_(warnings) {}
+
+  /// The number brought within 0..most; what is none is `otherwise`. Where that changes it, a warning says so.
+  float within(const char* what, double value, double most, double otherwise = 0) {
+    const double kept = std::clamp(std::isfinite(value) ? value : otherwise, 0.0, most);
+    if (!(kept == value)) tell(std::string("has ") + what + " " + shown(value) + "; it was made " + shown(kept) + ".");
+    return static_cast<float>(kept);
+  }
+  void tell(const std::string& what) { warnings_.push_back(of_ + " " + what); }
+
+ private:
+  static std::string shown(double value) {
+    char buffer[40];
+    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(value)).ptr};
+  }
+  std::string of_;
+  std::vector<std::string>& warnings_;
+};
 
 /// Where a light or camera sits and looks, in its node's space. `backward` need not be a unit vector; nothing is said
 /// where the file gives no direction.
@@ -60,7 +78,7 @@ bool is_identity(const scene::Transform& t) {
   return t.position.x == 0 && t.position.y == 0 && t.position.z == 0 && std::abs(t.rotation.w) > 0.9999999f;
 }
 
-scene::Light light_of(const aiLight& from, bool gltf) {
+scene::Light light_of(const aiLight& from, bool gltf, Numbers& numbers) {
   scene::Light light;
   switch (from.mType) {
     case aiLightSource_DIRECTIONAL: light.kind = scene::LightKind::directional; break;
@@ -70,45 +88,56 @@ scene::Light light_of(const aiLight& from, bool gltf) {
     default: light.kind = scene::LightKind::point;
   }
   const aiColor3D& color = light.kind == scene::LightKind::ambient ? from.mColorAmbient : from.mColorDiffuse;
-  const float r = within(color.r, 1e9), g = within(color.g, 1e9), b = within(color.b, 1e9);
+  const float r = numbers.within("red", color.r, 1e9), g = numbers.within("green", color.g, 1e9),
+              b = numbers.within("blue", color.b, 1e9);
   // Assimp multiplies colour and intensity; what is beyond 1 was intensity.
   light.intensity = std::max({1.f, r, g, b});
   light.color = {.r = r / light.intensity, .g = g / light.intensity, .b = b / light.intensity, .a = 1};
   if (light.kind == scene::LightKind::spot) {
     // Half angles in glTF, whole ones elsewhere.
     const double whole = gltf ? 2 * degrees : degrees;
-    light.inner_angle = within(from.mAngleInnerCone * whole, 360);
-    light.outer_angle = within(from.mAngleOuterCone * whole, 360, 90);
+    light.inner_angle = numbers.within("inner angle", from.mAngleInnerCone * whole, 360);
+    light.outer_angle = numbers.within("outer angle", from.mAngleOuterCone * whole, 360, 90);
   }
   return light;
 }
 
-scene::Camera camera_of(const aiCamera& from, bool gltf) {
+scene::Camera camera_of(const aiCamera& from, bool gltf, Numbers& numbers) {
   scene::Camera camera;
-  camera.near = within(from.mClipPlaneNear, 1e9, 0.1);
-  camera.far = within(from.mClipPlaneFar, 1e9, 1000);
-  camera.aspect = within(from.mAspect, 1000);
+  camera.near = numbers.within("near", from.mClipPlaneNear, 1e9, 0.1);
+  camera.far = numbers.within("far", from.mClipPlaneFar, 1e9, 1000);
+  camera.aspect = numbers.within("aspect", from.mAspect, 1000);
   const double aspect = camera.aspect > 0 ? camera.aspect : 1;
   const double angle = from.mHorizontalFOV;
   // glTF's vertical angle comes multiplied by the aspect; others are horizontal angles.
   const double vertical = gltf ? angle / aspect : 2 * std::atan(std::tan(angle / 2) / aspect);
-  if (angle > 0) camera.fov = within(vertical * degrees, 180, camera.fov);
-  if (from.mOrthographicWidth > 0) camera.height = within(2 * from.mOrthographicWidth / aspect, 1e9);
+  if (angle > 0) camera.fov = numbers.within("field of view", vertical * degrees, 180, camera.fov);
+  if (from.mOrthographicWidth > 0) camera.height = numbers.within("height", 2 * from.mOrthographicWidth / aspect, 1e9);
   return camera;
 }
 
-ImportedMesh mesh_of(const aiScene& scene, unsigned index) {
+ImportedMesh mesh_of(const aiScene& scene, unsigned index, std::vector<std::string>& warnings) {
   const aiMesh& from = *scene.mMeshes[index];
   ImportedMesh mesh{.name = text_of(from.mName), .index = index, .bounds = {}, .color = {}};
+  Numbers numbers("mesh \"" + mesh.name + "\" (" + std::to_string(index) + ")", warnings);
   aiVector3D low(INFINITY), high(-INFINITY);
+  unsigned left_out = 0;
   for (unsigned i = 0; i < from.mNumVertices && from.mVertices; ++i) {
     const aiVector3D& v = from.mVertices[i];
-    if (!std::isfinite(v.x) || !std::isfinite(v.y) || !std::isfinite(v.z)) continue;
+    if (!std::isfinite(v.x) || !std::isfinite(v.y) || !std::isfinite(v.z)) {
+      ++left_out;
+      continue;
+    }
     low = {std::min(low.x, v.x), std::min(low.y, v.y), std::min(low.z, v.z)};
     high = {std::max(high.x, v.x), std::max(high.y, v.y), std::max(high.z, v.z)};
   }
-  if (low.x <= high.x) {
-    const aiVector3D center = (low + high) * 0.5f, size = high - low;
+  if (left_out > 0)
+    numbers.tell("has " + std::to_string(left_out) + " vertices that are not finite; its bounds leave them out.");
+  if (const aiVector3D size = high - low;
+      low.x <= high.x && !(std::isfinite(size.x) && std::isfinite(size.y) && std::isfinite(size.z))) {
+    numbers.tell("is larger than a number can say; it has no bounds.");
+  } else if (low.x <= high.x) {
+    const aiVector3D center = low * 0.5f + high * 0.5f;
     mesh.bounds = scene::Shape{.center = {.x = center.x, .y = center.y, .z = center.z},
                                .size = {.x = size.x, .y = size.y, .z = size.z},
                                .kind = scene::ShapeKind::box};
@@ -117,9 +146,10 @@ ImportedMesh mesh_of(const aiScene& scene, unsigned index) {
     const aiMaterial& material = *scene.mMaterials[from.mMaterialIndex];
     aiColor4D c;
     if (material.Get(AI_MATKEY_BASE_COLOR, c) == AI_SUCCESS || material.Get(AI_MATKEY_COLOR_DIFFUSE, c) == AI_SUCCESS)
-      mesh.color = scene::Color{
-          .value = {
-              .r = within(c.r, 1e6, 1), .g = within(c.g, 1e6, 1), .b = within(c.b, 1e6, 1), .a = within(c.a, 1, 1)}};
+      mesh.color = scene::Color{.value = {.r = numbers.within("red", c.r, 1e6, 1),
+                                          .g = numbers.within("green", c.g, 1e6, 1),
+                                          .b = numbers.within("blue", c.b, 1e6, 1),
+                                          .a = numbers.within("alpha", c.a, 1, 1)}};
   }
   return mesh;
 }
@@ -188,7 +218,7 @@ class Reader {
                                   " of " + std::to_string(scene_.mNumMeshes) + "; it was left out.");
         continue;
       }
-      ImportedMesh mesh = mesh_of(scene_, index);
+      ImportedMesh mesh = mesh_of(scene_, index, model_.warnings);
       if (node.mNumMeshes == 1)
         model_.entities[place].mesh = std::move(mesh);
       else {
@@ -203,9 +233,10 @@ class Reader {
     if (found == lights_.end()) return;
     const aiLight& from = *found->second;
     lights_.erase(found);
-    scene::Light light = light_of(from, gltf_);
+    Numbers numbers("light \"" + text_of(from.mName) + "\"", model_.warnings);
+    scene::Light light = light_of(from, gltf_, numbers);
     if (float range = 0; node.mMetaData && node.mMetaData->Get("PBR_LightRange", range))
-      light.range = within(range, 1e9);
+      light.range = numbers.within("range", range, 1e9);
     const bool directed = light.kind != scene::LightKind::point && light.kind != scene::LightKind::ambient;
     const aiVector3D backward = directed ? from.mDirection * -1.f : aiVector3D(0, 0, 1);
     const aiVector3D position = light.kind == scene::LightKind::directional ? aiVector3D() : from.mPosition;
@@ -221,7 +252,9 @@ class Reader {
     // Assimp's glTF reader says a camera node's own position a second time here.
     const aiMatrix4x4& local = node.mTransformation;
     if (gltf_ && position == aiVector3D(local.a4, local.b4, local.c4)) position = {};
-    entity_for(place, "camera", frame_of(position, from.mLookAt * -1.f, from.mUp)).camera = camera_of(from, gltf_);
+    Numbers numbers("camera \"" + text_of(from.mName) + "\"", model_.warnings);
+    entity_for(place, "camera", frame_of(position, from.mLookAt * -1.f, from.mUp)).camera =
+        camera_of(from, gltf_, numbers);
   }
 
   /// The node's own entity, or a part of it where the frame differs from the node's.

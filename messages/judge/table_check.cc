@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <vector>
 
+#include "messages/judge/value_limits.h"
 #include "schema/kinds.h"
+
 namespace muster {
 namespace {
 
@@ -141,6 +144,8 @@ class TableCheck {
     const EnumDescriptor* const enumeration = field.enumeration;
     if (kind == FieldKind::structure) {
       auto good = verify_value(bytes_.subspan(at, type->size), *type, types_);
+      if (good && limits_.values)
+        good = check_limits(types_.limits(*type), bytes_.subspan(at, type->size), 0, 0, *type, types_);
       if (good) return true;
       if (mending_.mended) {
         mend_value({mending_.at(bytes_, at), type->size}, *type, types_, *mending_.mended);
@@ -164,8 +169,11 @@ class TableCheck {
         return mend(at, kind, found, enumeration->bit_flags ? found & mask : default_of(field)) ||
                fail(at, "is " + integer_text(kind, found) + ", which is no value of " + enumeration->name,
                     Fault::bad_enum);
+      return true;
     }
-    return true;
+    if (!limits_.values) return true;
+    const std::optional<Fault> beyond = number_fault(field, kind, bytes_.data() + at);
+    return !beyond || fail(at, number_fault_text(types_, field, kind, bytes_.data() + at), *beyond);
   }
 
   /// Puts another integer in place of what was found; false where nothing may be mended.
@@ -207,7 +215,15 @@ class TableCheck {
     if (!inside(at + 4, length + 1, "string")) return false;
     if (bytes_[at + 4 + length] != std::byte{})
       return fail(at + 4 + length, "the string does not end with a zero byte");
-    return true;
+    return !limits_.values || text(at, length);
+  }
+  /// Each text is read once, however often it is shared: texts that overlap hold each other's lengths, and so a zero byte.
+  bool text(std::size_t at, std::size_t length) {
+    if (read_texts_.empty()) read_texts_.resize(bytes_.size() / 4 + 1);
+    if (read_texts_[at / 4]) return true;
+    read_texts_[at / 4] = true;
+    const std::string wrong = text_fault({reinterpret_cast<const char*>(bytes_.data()) + at + 4, length});
+    return wrong.empty() || fail(at + 4, wrong, Fault::bad_text);
   }
 
   bool vector(std::size_t at, const FieldDescriptor& field, std::uint32_t depth) {
@@ -222,7 +238,14 @@ class TableCheck {
     if (!inside(begin, count * bytes, "vector") || !work(1, at)) return false;
     // An empty vector of 8-byte elements may end at a multiple of 4: no element is misaligned.
     if (count > 0 && !aligned(begin, structure ? type->align : bytes, "vector")) return false;
-    const bool judged = structure ? !types_.rules(*type).empty()
+    if (limits_.values && (field.element == FieldKind::float32 || field.element == FieldKind::float64)) {
+      if (!work(count * bytes, at)) return false;
+      const std::size_t i = first_not_finite(field.element, bytes_.data() + begin, count);
+      if (i == count) return true;
+      path_ += "[" + std::to_string(i) + "]";
+      return value(begin + i * bytes, field.element, field, type);
+    }
+    const bool judged = structure ? !types_.rules(*type).empty() || (limits_.values && !types_.limits(*type).empty())
                                   : field.element == FieldKind::boolean || field.enumeration != nullptr ||
                                         field.element == FieldKind::string || field.element == FieldKind::table;
     if (!judged) return true;
@@ -253,6 +276,7 @@ class TableCheck {
   std::uint32_t tables_ = 0;
   const std::string* name_ = nullptr;
   std::string path_;
+  std::vector<bool> read_texts_;  // by a quarter of where they are: strings are aligned to 4
   std::optional<BatchFault> fault_;
 };
 

@@ -4,7 +4,10 @@
 #include <array>
 #include <cstring>
 
+#include "messages/judge/carried_values.h"
 #include "messages/judge/table_check.h"
+#include "messages/judge/value_limits.h"
+#include "messages/judge/value_rules.h"
 #include "messages/row_set.h"
 
 namespace muster {
@@ -30,115 +33,12 @@ std::size_t first_nonzero(const std::byte* at) noexcept {
   return i;
 }
 
-std::int64_t read_integer(const std::byte* at, std::uint32_t size, bool is_signed) noexcept {
-  std::uint64_t value = 0;
-  std::memcpy(&value, at, size);
-  const unsigned unused = 64 - 8 * size;
-  return is_signed ? static_cast<std::int64_t>(value << unused) >> unused : static_cast<std::int64_t>(value);
-}
-
-bool is_value_of(const ValueRule& rule, std::int64_t value) noexcept {
-  if (rule.kind == ValueRule::Kind::flags) return (static_cast<std::uint64_t>(value) & ~rule.mask) == 0;
-  if (!rule.gaps) return value >= rule.min && value <= rule.max;
-  return std::ranges::find(rule.enumeration->values, value, &EnumValue::value) != rule.enumeration->values.end();
-}
-
-bool obeys(const ValueRule& rule, const std::byte* value) noexcept {
-  const std::byte* at = value + rule.offset;
-  switch (rule.kind) {
-    case ValueRule::Kind::zero: return all_zero(at, rule.count);
-    case ValueRule::Kind::boolean:
-      for (std::uint32_t i = 0; i < rule.count; ++i)
-        if (at[i] > std::byte{1}) return false;
-      return true;
-    case ValueRule::Kind::enumerated:
-    case ValueRule::Kind::flags:
-      for (std::uint32_t i = 0; i < rule.count; ++i)
-        if (!is_value_of(rule, read_integer(at + std::size_t{i} * rule.size, rule.size, rule.is_signed))) return false;
-      return true;
-  }
-  return false;
-}
-
-/// Says how `value`, at `offset` in the batch, breaks the rule.
-std::unexpected<BatchFault> broken(const ValueRule& rule, const std::byte* value, std::size_t offset,
-                                   const TypeDescriptor& type) {
-  const std::byte* const at = value + rule.offset;
-  offset += rule.offset;
-  if (rule.kind == ValueRule::Kind::zero) {
-    const std::size_t byte = first_nonzero(at);
-    return fault(Fault::nonzero_padding, offset + byte, type.id, rule.path,
-                 type.name + ": the padding behind " + rule.path + " is " +
-                     number(std::to_integer<unsigned>(at[byte])) + ", expected 0");
-  }
-  for (std::uint32_t i = 0;; ++i) {
-    const std::string path = rule.count > 1 ? rule.path + "[" + number(i) + "]" : rule.path;
-    if (rule.kind == ValueRule::Kind::boolean) {
-      if (at[i] > std::byte{1})
-        return fault(Fault::bad_bool, offset + i, type.id, path,
-                     type.name + "." + path + " is " + number(std::to_integer<unsigned>(at[i])) + ", a bool is 0 or 1");
-      continue;
-    }
-    const std::int64_t found = read_integer(at + std::size_t{i} * rule.size, rule.size, rule.is_signed);
-    if (is_value_of(rule, found)) continue;
-    const std::string text = rule.is_signed ? std::to_string(found) : number(static_cast<std::uint64_t>(found));
-    return fault(Fault::bad_enum, offset + std::size_t{i} * rule.size, type.id, path,
-                 type.name + "." + path + " is " + text +
-                     (rule.kind == ValueRule::Kind::flags ? ", which has bits that are no value of "
-                                                          : ", which is no value of ") +
-                     rule.enumeration->name);
-  }
-}
-
-std::string integer_text(std::int64_t value, bool is_signed) {
-  return is_signed ? std::to_string(value) : number(static_cast<std::uint64_t>(value));
-}
-
-/// What an enum's field gets in place of `found`: its default, unless that is no value either.
-std::int64_t good_value(const ValueRule& rule, std::int64_t found, std::int64_t wanted) noexcept {
-  if (rule.kind == ValueRule::Kind::flags)
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(found) & rule.mask);
-  return is_value_of(rule, wanted) || rule.enumeration->values.empty() ? wanted
-                                                                       : rule.enumeration->values.front().value;
-}
-
-/// Makes `value`, at `offset` in the batch, obey the rule.
-void mend(const ValueRule& rule, std::byte* value, std::size_t offset, const TypeDescriptor& type, Mended& mended) {
-  std::byte* const at = value + rule.offset;
-  const auto told = [&](std::size_t byte, std::string field, std::string found, std::string put) {
-    mended.add({static_cast<std::uint32_t>(offset + rule.offset + byte), type.name, std::move(field), std::move(found),
-                std::move(put)});
-  };
-  if (rule.kind == ValueRule::Kind::zero) {
-    if (all_zero(at, rule.count)) return;
-    const std::size_t byte = first_nonzero(at);
-    told(byte, rule.path, number(std::to_integer<unsigned>(at[byte])), "0");
-    std::memset(at, 0, rule.count);
-    return;
-  }
-  for (std::uint32_t i = 0; i < rule.count; ++i) {
-    const auto path = [&] { return rule.count > 1 ? rule.path + "[" + number(i) + "]" : rule.path; };
-    if (rule.kind == ValueRule::Kind::boolean) {
-      if (at[i] <= std::byte{1}) continue;
-      told(i, path(), number(std::to_integer<unsigned>(at[i])), "1");
-      at[i] = std::byte{1};
-      continue;
-    }
-    const std::size_t byte = std::size_t{i} * rule.size;
-    const std::int64_t found = read_integer(at + byte, rule.size, rule.is_signed);
-    if (is_value_of(rule, found)) continue;
-    const std::int64_t put = good_value(
-        rule, found, read_integer(type.default_bytes.data() + rule.offset + byte, rule.size, rule.is_signed));
-    told(byte, path(), integer_text(found, rule.is_signed), integer_text(put, rule.is_signed));
-    std::memcpy(at + byte, &put, rule.size);
-  }
-}
-
 /// A struct inside a payload.
 struct Part {
   const TypeDescriptor* type;
   std::uint32_t offset;
   std::span<const ValueRule> rules;
+  std::span<const ValueLimit> limits;
 };
 
 /// Judges one batch. Nothing is read before it is known to lie inside `bytes_`.
@@ -230,7 +130,7 @@ class Judge {
     const bool sized = h_.kind != BatchKind::table && h_.kind != BatchKind::timed;
     if (sized) {
       shape = PayloadShape::of(*type_);
-      parts_.push_back({type_, 0, types_.rules(*type_)});
+      add_part(*type_, 0);
     } else {
       shape.align = 16;
     }
@@ -255,6 +155,11 @@ class Judge {
     if (h_.item_bytes != item)
       return bad(Fault::wrong_size, 20, "items say " + number(h_.item_bytes) + " bytes, expected " + number(item));
     return {};
+  }
+
+  void add_part(const TypeDescriptor& type, std::uint32_t offset) {
+    parts_.push_back(
+        {&type, offset, types_.rules(type), limits_.values ? types_.limits(type) : std::span<const ValueLimit>()});
   }
 
   /// Checks the row set and makes `shape` that of the whole payload.
@@ -301,7 +206,7 @@ class Judge {
         return bad(Fault::bad_row_set, at + 4,
                    "row set: " + component->name + " is at " + number(entry.offset) + ", expected " + number(expected));
       if (expected > shape.bytes) gaps_.push_back({shape.bytes, expected});
-      parts_.push_back({component, expected, types_.rules(*component)});
+      add_part(*component, expected);
       shape.bytes = expected + component->size;
       shape.align = std::max(shape.align, component->align);
     }
@@ -329,12 +234,18 @@ class Judge {
     for (const auto& [from, to] : gaps_)
       if (!all_zero(bytes_.data() + at + from, to - from))
         return zero(at + from, at + to, "the padding between two components");
-    for (const Part& part : parts_)
-      for (const ValueRule& rule : part.rules)
-        if (const std::byte* value = bytes_.data() + at + part.offset; !obeys(rule, value)) [[unlikely]] {
-          if (!mending_.mended) return broken(rule, value, base_ + at + part.offset, *part.type);
-          mend(rule, mending_.at(bytes_, at + part.offset), base_ + at + part.offset, *part.type, *mending_.mended);
-        }
+    for (const Part& part : parts_) {
+      const std::byte* const value = bytes_.data() + at + part.offset;
+      const std::size_t offset = base_ + at + part.offset;
+      if (const ValueRule* rule = first_broken(part.rules, value)) [[unlikely]] {
+        if (!mending_.mended) return broken(*rule, value, offset, *part.type);
+        mend_value({mending_.at(bytes_, at + part.offset), part.type->size}, *part.type, types_, *mending_.mended,
+                   offset);
+      }
+      if (Result result = check_limits(part.limits, {value, part.type->size}, 0, offset, *part.type, types_); !result)
+        return result;
+    }
+    if (limits_.values && carries_field(h_.type)) return check_carried_field(bytes_.subspan(at), base_ + at, types_);
     return {};
   }
 
@@ -344,8 +255,8 @@ class Judge {
     if (Result result = body(used); !result) return result;
     const std::size_t head = (h_.kind == BatchKind::world ? 0u : 8u) + (causes() ? 8u : 0u);
     const std::size_t payload_end = std::size_t{h_.payload_offset} + h_.payload_bytes;
-    bool ruled = !gaps_.empty();
-    for (const Part& part : parts_) ruled = ruled || !part.rules.empty();
+    bool ruled = !gaps_.empty() || (limits_.values && carries_field(h_.type));
+    for (const Part& part : parts_) ruled = ruled || !part.rules.empty() || !part.limits.empty();
     if (ruled || head < h_.payload_offset || payload_end < h_.item_bytes)
       for (std::uint32_t i = 0; i < h_.count; ++i) {
         const std::size_t at = begin + std::size_t{i} * h_.item_bytes;
@@ -392,6 +303,10 @@ class Judge {
                        " are left in the batch");
       if (auto problem = check_table(bytes_.subspan(data, length), *type_, types_, limits_, mending_))
         return bad(problem->fault, data + problem->offset, std::move(problem->text), std::move(problem->field));
+      if (limits_.values && carries_template(h_.type))
+        if (Result result = check_carried_template(bytes_.subspan(data, length), base_ + data, types_, limits_);
+            !result)
+          return result;
       at = data + ((std::size_t{length} + 15) & ~std::size_t{15});
       if (Result result = zero(data + length, at, "the padding behind a table"); !result) return result;
     }
@@ -453,9 +368,15 @@ const char* name(Fault fault) noexcept {
     case Fault::bad_row_set: return "bad_row_set";
     case Fault::bad_argument: return "bad_argument";
     case Fault::nested_timer: return "nested_timer";
+    case Fault::out_of_range: return "out_of_range";
+    case Fault::not_finite: return "not_finite";
+    case Fault::bad_text: return "bad_text";
+    case Fault::not_zero: return "not_zero";
   }
   return "unknown";
 }
+
+bool is_about_a_value(Fault fault) noexcept { return fault >= Fault::out_of_range; }
 
 std::expected<BatchView, BatchFault> verify_batch(std::span<const std::byte> bytes, const TypeTable& types,
                                                   const VerifierLimits& limits) {
@@ -469,14 +390,17 @@ std::expected<void, BatchFault> verify_value(std::span<const std::byte> value, c
   if (value.size() != type.size)
     return fault(Fault::wrong_size, 0, type.id, {},
                  "a value of " + type.name + " has " + number(type.size) + " bytes, not " + number(value.size()));
-  for (const ValueRule& rule : types.rules(type))
-    if (!obeys(rule, value.data())) return broken(rule, value.data(), 0, type);
+  if (const ValueRule* rule = first_broken(types.rules(type), value.data()))
+    return broken(*rule, value.data(), 0, type);
   return {};
 }
 
-void mend_value(std::span<std::byte> value, const TypeDescriptor& type, const TypeTable& types, Mended& mended) {
-  for (const ValueRule& rule : types.rules(type))
-    if (!obeys(rule, value.data())) mend(rule, value.data(), 0, type, mended);
+void mend_value(std::span<std::byte> value, const TypeDescriptor& type, const TypeTable& types, Mended& mended,
+                std::size_t offset) {
+  const std::span<const ValueRule> rules = types.rules(type);
+  if (!first_broken(rules, value.data())) [[likely]]
+    return;
+  for (const ValueRule& rule : rules) mend(rule, value.data(), offset, type, mended);
 }
 
 std::expected<BatchView, BatchFault> mend_batch(std::span<std::byte> bytes, const TypeTable& types,

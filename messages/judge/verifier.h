@@ -33,6 +33,11 @@ enum class Fault : std::uint8_t {
   bad_row_set,
   bad_argument,
   nested_timer,
+  // Of values that an outsider may not send (VerifierLimits::values); the batch is well-formed.
+  out_of_range,  ///< a number outside its field's `range`
+  not_finite,    ///< a float that is infinite or no number
+  bad_text,      ///< bytes that are no UTF-8, or a zero byte
+  not_zero,      ///< a field `reserved`, or what follows a SetField's value
 };
 
 /// What is wrong with a batch: the first thing found. `type` and `field` name where, if it got that far.
@@ -44,18 +49,24 @@ struct BatchFault {
   std::string text;   ///< a whole sentence for people: what was found and what was expected
 };
 const char* name(Fault fault) noexcept;
+/// Whether it is one of those that only VerifierLimits::values finds.
+bool is_about_a_value(Fault fault) noexcept;
 
 struct VerifierLimits {
   std::uint32_t batch_bytes_max = 16u << 20;
   std::uint32_t count_max = 1u << 20;
   std::uint32_t table_depth_max = 32;
   std::uint32_t table_tables_max = 1u << 16;
+  /// Also what numbers and texts are: floats are finite, numbers within their field's `range`, texts UTF-8 without a zero byte,
+  /// fields `reserved` of Muster's own types zero; likewise the values that SetField, SetFieldIf and DefineTemplate carry. Servers ask for
+  /// this of clients. A client does not: handlers in C++ may make other values, and who looks at a world must see them.
+  bool values = false;
 };
 
 /// Judges one batch that occupies exactly `bytes`, which must be aligned to 16: header, counts and sizes against each other and
 /// against the types; bools, enums (bit_flags: only known bits) and padding of every payload; row sets; tables by FlatBuffers' own verifier
 /// against the schema; one level of `timed`. Padding that is not zero is refused, so that equal messages are equal bytes.
-/// Whether an entity lives or a sender may send is not asked here. Const, thread-safe while no schema is added to `types`.
+/// With `limits.values` what is said there, too. Whether an entity lives or a sender may send is not asked here. Const, thread-safe while no schema is added to `types`.
 [[nodiscard]] std::expected<BatchView, BatchFault> verify_batch(std::span<const std::byte> bytes,
                                                                 const TypeTable& types,
                                                                 const VerifierLimits& limits = {});
@@ -85,8 +96,10 @@ struct Mended {
 };
 
 /// Makes one struct value obey its rules: a bool that is not 0 becomes 1, an enum's unknown value the field's default (of bit_flags
-/// only the unknown bits go), padding 0. A good value stays as it is. `value` has the type's size.
-void mend_value(std::span<std::byte> value, const TypeDescriptor& type, const TypeTable& types, Mended& mended);
+/// only the unknown bits go), padding 0. A good value stays as it is. `value` has the type's size; `mended` is told its fields' places
+/// from `offset` on.
+void mend_value(std::span<std::byte> value, const TypeDescriptor& type, const TypeTable& types, Mended& mended,
+                std::size_t offset = 0);
 /// verify_batch() for such bytes: what mend_value() mends is mended in payloads, row sets and tables, and no fault; in a table an
 /// enum without a known default gets its first value. On a fault elsewhere some values may be mended already.
 [[nodiscard]] std::expected<BatchView, BatchFault> mend_batch(std::span<std::byte> bytes, const TypeTable& types,

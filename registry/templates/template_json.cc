@@ -208,6 +208,7 @@ class Reader {
       code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     }
     if (code >= 0xd800 && code < 0xe000) return fail("half of a surrogate pair");
+    if (code == 0) return fail("a zero byte in a text");
     if (code < 0x80) {
       out += static_cast<char>(code);
       return true;

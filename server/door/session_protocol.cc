@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "messages/utf8.h"
+
 namespace muster {
 namespace {
 
 /// What everybody may see of somebody's name: one line of moderate length.
 std::string presentable(std::string text) {
-  if (text.size() > 64) text.resize(64);
+  if (text.size() > 64) text.resize(utf8_prefix(std::string_view(text).substr(0, 64)));
   std::erase_if(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   return text;
 }
@@ -83,8 +85,13 @@ SessionProtocol::Outcome SessionProtocol::on_frame(const WireFrame& frame) {
   const std::shared_ptr<const TypeTable> types = desk_.types();
   VerifierLimits limits;
   limits.batch_bytes_max = desk_.limits().frame_bytes_max;
+  limits.values = true;
   auto judged = judge(frame.batch, *types, session_->role, limits);
-  if (!judged) return refuse(std::move(judged.error()), frame.header.request);
+  if (!judged) {
+    // Who waits for no answer gets none, as from the world.
+    if (!judged.error().closes && frame.header.request == 0) return Outcome::done;
+    return refuse(judged.error(), frame.header.request);
+  }
   if (!judged->for_world) return on_session_message(*judged, frame.header.request);
   return desk_.take_in(*session_, frame.header.request, judged->batch, true) ? Outcome::done : Outcome::wait;
 }
@@ -99,7 +106,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
     return refuse(closing(session::FaultCode::hello_expected, "hello_expected",
                           "the first frame must hold a muster.session.Hello"),
                   request);
-  auto judged = judge(frame.batch, *types, session::Role::view, {});
+  auto judged = judge(frame.batch, *types, session::Role::view, {.values = true});
   if (!judged) {
     judged.error().closes = true;
     return refuse(std::move(judged.error()), request);

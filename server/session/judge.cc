@@ -8,6 +8,9 @@
 #include "schema/muster.h"
 
 namespace muster {
+
+bool is_session_type(const TypeDescriptor& type) noexcept { return type.name.starts_with("muster.session."); }
+
 namespace {
 
 /// Calls f(offset) for every field of a structure message that holds a component's type id, nested structs included.
@@ -67,6 +70,35 @@ std::optional<session::Fault> right_fault(const TypeDescriptor& type, session::R
   return fault;
 }
 
+session::Fault direction_fault(const TypeDescriptor& type) {
+  session::Fault fault;
+  fault.type = type.id;
+  fault.code = session::FaultCode::wrong_direction;
+  fault.reason = "wrong_direction";
+  fault.closes = true;
+  fault.text = type.name + (is_session_type(type) ? " is sent by servers only" : " may not be sent from outside");
+  return fault;
+}
+
+/// A well-formed batch with a value in it that may not be sent. The session goes on: a person may have typed it.
+session::Fault value_fault(std::span<const std::byte> bytes, const BatchFault& found, const TypeTable& types,
+                           session::Role role) {
+  BatchView batch(bytes);
+  if (batch.kind() == BatchKind::timed) batch = batch.inner();
+  const TypeDescriptor& type = *types.find(batch.type());
+  if (type.remote == RemoteRight::none) return direction_fault(type);
+  if (auto lacking = right_fault(type, role)) return *std::move(lacking);
+  session::Fault fault;
+  fault.code = is_session_type(type) ? session::FaultCode::bad_question : session::FaultCode::refused;
+  fault.reason = name(found.fault);
+  fault.text = found.text;
+  fault.type = found.type;
+  fault.field = found.field;
+  fault.offset = found.offset;
+  if (!is_session_type(type)) fault.refused = batch.count();
+  return fault;
+}
+
 }  // namespace
 
 std::optional<session::Fault> template_right_fault(const DefineTemplate& definition, const TypeTable& types,
@@ -83,8 +115,6 @@ std::optional<session::Fault> template_right_fault(const DefineTemplate& definit
   return lacking;
 }
 
-bool is_session_type(const TypeDescriptor& type) noexcept { return type.name.starts_with("muster.session."); }
-
 session::Fault fault_for(const FrameFault& fault) {
   session::Fault made;
   made.code = session::FaultCode::bad_frame;
@@ -97,6 +127,8 @@ session::Fault fault_for(const FrameFault& fault) {
 std::expected<Judged, session::Fault> judge(std::span<const std::byte> bytes, const TypeTable& types,
                                             session::Role role, const VerifierLimits& limits) {
   auto verified = verify_batch(bytes, types, limits);
+  if (!verified && is_about_a_value(verified.error().fault))
+    return std::unexpected(value_fault(bytes, verified.error(), types, role));
   if (!verified) {
     const BatchFault& found = verified.error();
     session::Fault fault;
@@ -115,15 +147,9 @@ std::expected<Judged, session::Fault> judge(std::span<const std::byte> bytes, co
   judged.type = types.find(message.type());
   judged.for_world = !is_session_type(*judged.type);
 
+  if (judged.type->remote == RemoteRight::none) return std::unexpected(direction_fault(*judged.type));
   session::Fault fault;
   fault.type = judged.type->id;
-  if (judged.type->remote == RemoteRight::none) {
-    fault.code = session::FaultCode::wrong_direction;
-    fault.reason = "wrong_direction";
-    fault.closes = true;
-    fault.text = judged.type->name + (judged.for_world ? " may not be sent from outside" : " is sent by servers only");
-    return std::unexpected(std::move(fault));
-  }
   if (judged.batch.kind() == BatchKind::timed && judged.batch.timer() != 0) {
     // Numbers chosen outside would meet those that the world gives, now or later.
     fault.code = session::FaultCode::refused;

@@ -19,7 +19,7 @@ struct Judged {
 };
 
 /// `types` holds the world's types and those of the session. The fault is complete but for what only the caller knows: it
-/// closes the session where the bytes are wrong, and does not where a right is missing.
+/// closes the session where the bytes are wrong, and does not where a right is missing or a value may not be sent.
 [[nodiscard]] std::expected<Judged, session::Fault> judge(std::span<const std::byte> batch, const TypeTable& types,
                                                           session::Role role, const VerifierLimits& limits);
 

@@ -21,6 +21,8 @@ const muster::TypeTable& types() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const test::AlignedBytes bytes(std::as_bytes(std::span(data, size)));
   const auto verdict = muster::verify_batch(bytes.span(), types());
+  const auto strict = muster::verify_batch(bytes.span(), types(), {.values = true});
+  if (strict ? !verdict : verdict && !muster::is_about_a_value(strict.error().fault)) __builtin_trap();
   if (!verdict) {
     if (verdict.error().text.empty() || verdict.error().offset > size) __builtin_trap();
     return 0;

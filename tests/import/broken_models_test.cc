@@ -1,7 +1,11 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
 
 #include "client/import/model.h"
+#include "client/import/model_messages.h"
+#include "messages/batch_builder.h"
+#include "messages/judge/verifier.h"
 #include "tests/import/paths.h"
 #include "tests/support/folder.h"
 #include "tests/support/seeds.h"
@@ -111,4 +115,69 @@ TEST_CASE("the models that Assimp ships as invalid are refused with its reason")
     if (file.path().filename() != "OutOfMemory.off")  // is read, in eight seconds
       refused += read_model(file.path()).has_value() ? 0 : 1;
   CHECK(refused >= 12);
+}
+
+TEST_CASE("numbers that no world takes are brought within bounds, and each is told") {
+  const test::Folder folder;
+  const auto read = [&](const char* name, std::string_view text) {
+    auto model = read_model(folder.write(name, text));
+    if (!model) FAIL(model.error().text());
+    return std::move(*model);
+  };
+  const auto told = [](const ImportedModel& model, std::string_view part) {
+    for (const std::string& warning : model.warnings) {
+      CAPTURE(warning);
+      if (warning.find(part) != std::string::npos) return true;
+    }
+    return false;
+  };
+  const ImportedModel scene =
+      read("far.gltf", R"({"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0, 1]}],
+      "cameras": [{"name": "eye", "type": "perspective", "perspective": {"yfov": 0.7, "znear": -1, "zfar": 1e30}}],
+      "nodes": [{"name": "eye", "camera": 0}, {"name": "wide", "scale": [3e38, 3e38, 3e38], "rotation": [0.6, 0, 0, 0.8]}]})");
+  const auto& eye = *std::ranges::find(scene.entities, "eye", &ImportedEntity::name);
+  REQUIRE(eye.camera);
+  CHECK(eye.camera->near == 0);
+  CHECK(eye.camera->far == 1e9f);
+  CHECK(told(scene, "camera \"eye\" has near -1; it was made 0."));
+  CHECK(told(scene, "camera \"eye\" has far 1e+30; it was made 1e+09."));
+  const ImportedModel huge = read("huge.obj", "o huge\nv -3e38 0 0\nv 3e38 0 0\nv 0 1 0\nf 1 2 3\n");
+  CHECK(told(huge, "is larger than a number can say; it has no bounds."));
+}
+
+TEST_CASE("what broken models bring passes the rule for what comes from outside", "[random]") {
+  // A level in text form, whose numbers are changed at random into ones that no world takes.
+  const test::Folder folder;
+  TypeTable types;
+  REQUIRE(types.add<scene::Light>());
+  const char* numbers[] = {"1e39", "-1e39", "3e38", "-3e38", "1e-45", "-1", "1e12", "0"};
+  const std::string whole = test::read_file(test::data / "lights_and_names.gltf");
+  std::size_t read = 0, warned = 0;
+  for (const std::uint64_t seed : test::seeds("numbers of models", 1, 30))
+    for (unsigned round = 0; round < 60; ++round) {
+      INFO("seed " << seed << " round " << round);
+      std::mt19937 random(static_cast<std::uint32_t>(seed * 60 + round));
+      std::string text;
+      for (std::size_t i = 0; i < whole.size();) {
+        const std::size_t end = std::min(whole.find_first_not_of("0123456789.-e", i), whole.size());
+        const bool number = end > i && whole.substr(i, end - i).find('.') != std::string::npos;
+        text += number && random() % 4 == 0 ? std::string(numbers[random() % std::size(numbers)])
+                                            : whole.substr(i, std::max<std::size_t>(end - i, 1));
+        i = std::max(end, i + 1);
+      }
+      const auto model = read_model(folder.write("odd.gltf", text));
+      if (!model) continue;
+      ++read;
+      warned += model->warnings.empty() ? 0 : 1;
+      BatchBuilder builder;
+      std::vector<Entity> ids;
+      for (std::uint32_t i = 0; i < model->entities.size(); ++i) ids.push_back({1000 + i, 1});
+      append_model(builder, *model, {.parent = {}, .root_name = "", .asset = "odd.gltf"}, ids);
+      for_each_batch(builder.bytes(), [&](BatchView batch) {
+        const auto judged = verify_batch(batch.bytes(), types, {.values = true});
+        if (!judged) FAIL(judged.error().text);
+      });
+    }
+  CHECK(read > 10);
+  CHECK(warned > 5);
 }

@@ -167,7 +167,7 @@ TEST_CASE_METHOD(Fixture, "types are found by full or last name, and mistyped on
   CHECK(find_component(types, "health").error().text == "no component \"health\"; did you mean test.Health?");
   CHECK(find_component(types, "test.Damage").error().text == "no component \"test.Damage\": that type is no component");
   CHECK(find_component(types, "Rainfall").error().text ==
-        "no component \"Rainfall\" in this world; it has test.Health, test.Lamp, test.Matrix, test.Tag64, "
+        "no component \"Rainfall\" in this world; it has test.Health, test.Lamp, test.Level, test.Matrix, test.Tag64, "
         "muster.ChildOf, muster.Name");
 }
 

@@ -59,6 +59,9 @@ TEST_CASE("200,000 mutations are judged without a fault of ours; what is accepte
       }
     }
     const auto verdict = verify_batch(bytes.span(), types());
+    const auto strict = verify_batch(bytes.span(), types(), {.values = true});
+    REQUIRE((strict || !verdict || is_about_a_value(strict.error().fault)));
+    REQUIRE((verdict || !strict));
     if (!verdict) {
       REQUIRE(!verdict.error().text.empty());
       REQUIRE(verdict.error().offset <= bytes.span().size());

@@ -105,6 +105,13 @@ TEST_CASE("unknown frame flags, and an envelope from a client", "[bad]") {
   fault = last_word(scene, frame);
   CHECK(fault.reason == "unexpected_envelope");
   CHECK(fault.text == "an envelope in a frame to the server, which writes them itself" + at_second_frame());
+  for (const std::uint32_t flags : {std::uint32_t{frame_more}, std::uint32_t{frame_event}}) {
+    put(frame, 4, flags);
+    fault = last_word(scene, frame);
+    CHECK(fault.reason == "unknown_flag");
+    CHECK(fault.text ==
+          "frame flags " + std::to_string(flags) + "; a frame to the server has none" + at_second_frame());
+  }
 }
 
 TEST_CASE("a message of a type that nobody knows", "[bad]") {
