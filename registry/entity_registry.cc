@@ -145,6 +145,14 @@ const char* name(RefusalCode code) noexcept {
     case RefusalCode::text_collision: return "text_collision";
     case RefusalCode::bad_value: return "bad_value";
     case RefusalCode::unknown_template: return "unknown_template";
+    case RefusalCode::wrong_size: return "wrong_size";
+    case RefusalCode::component_there: return "component_there";
+    case RefusalCode::kept_by_registry: return "kept_by_registry";
+    case RefusalCode::before_is_no_child: return "before_is_no_child";
+    case RefusalCode::wrong_targets: return "wrong_targets";
+    case RefusalCode::other_layout: return "other_layout";
+    case RefusalCode::bad_template: return "bad_template";
+    case RefusalCode::timer_chosen: return "timer_chosen";
   }
   return "unknown";
 }

@@ -19,16 +19,30 @@ enum class RefusalCode : std::uint8_t {
   cycle,           ///< the new parent is the entity itself or below it
   value_mismatch,  ///< compare-and-set found other bytes than expected
   text_collision,  ///< two different texts with one hash
-  bad_value,       ///< a value outside what its type allows
+  bad_value,       ///< a value that is none of its type: a bool of 2, an unknown enum value, padding, another size
   unknown_template,
+  wrong_size,       ///< SetField says another number of bytes than the field has
+  component_there,  ///< Set with SetMode::add of a component that is there
+  kept_by_registry,  ///< Name and ChildOf are written by Create, Rename and Reparent; a template holds no messages of Muster's own
+  before_is_no_child,  ///< `before` is the entity itself, or no child of the new parent
+  wrong_targets,  ///< the message cannot go there: a pass or a line of entities; a template has another number of nodes
+  other_layout,   ///< DefineTemplate: a value was made for another layout of its type
+  bad_template,   ///< DefineTemplate: what `field` of muster.TemplateNode or TemplateValue says cannot be
+  timer_chosen,   ///< a timed message from outside that numbers itself, or whose number waits already
 };
 const char* name(RefusalCode code) noexcept;
 
 struct Refusal {
-  RefusalCode code = RefusalCode::none;
+  constexpr Refusal(RefusalCode what = RefusalCode::none, Entity on = {}, TypeId of = 0, FieldId in = 0,
+                    std::uint32_t node_number = no_node) noexcept
+      : code(what), node(node_number), entity(on), type(of), field(in) {}
+  static constexpr std::uint32_t no_node = ~0u;
+
+  RefusalCode code;
+  std::uint32_t node;  ///< DefineTemplate: number of the template's node concerned; otherwise no_node
   Entity entity;
-  TypeId type = 0;  ///< of the component or message concerned
-  FieldId field = 0;
+  TypeId type;  ///< of the component or message concerned
+  FieldId field;
 };
 
 /// Counts the targets of this input's own message, not of what handlers pushed in turn.

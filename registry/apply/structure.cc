@@ -39,7 +39,7 @@ M read(const std::byte* payload) noexcept {
     }
     case TypeTraits<Reparent>::id: return reparent(target, read<Reparent>(payload));
     case TypeTraits<Rename>::id: return rename(target, read<Rename>(payload));
-    default: return refuse(RefusalCode::bad_value, target, message);
+    default: return refuse(RefusalCode::wrong_targets, target, message);
   }
 }
 
@@ -75,7 +75,8 @@ Entity Structure::restore_names() {
 
 Refusal Structure::judge(const RowSetSpan& rows) {
   for (const RowSetEntry& entry : rows) {
-    if (entry.type == name_type || entry.type == child_of_type) return refuse(RefusalCode::bad_value, {}, entry.type);
+    if (entry.type == name_type || entry.type == child_of_type)
+      return refuse(RefusalCode::kept_by_registry, {}, entry.type);
     if (!types_.component(entry.type)) return refuse(RefusalCode::unknown_component, {}, entry.type);
   }
   return {};
@@ -160,7 +161,7 @@ Refusal Structure::create(Entity e, const Create& message, const std::byte* payl
     return refused({RefusalCode::dead_entity, e, TypeTraits<Create>::id, hash32("parent")});
   if (message.before &&
       (!message.parent || !storage_.alive(message.before) || hierarchy_.parent(message.before) != message.parent))
-    return refused({RefusalCode::bad_value, e, TypeTraits<Create>::id, hash32("before")});
+    return refused({RefusalCode::before_is_no_child, e, TypeTraits<Create>::id, hash32("before")});
   Text name = message.name;
   if (!texts_.knows(name)) return refused({RefusalCode::bad_name, e, TypeTraits<Create>::id, hash32("name")});
   const bool clash = name && names_.find(message.parent, name);
@@ -229,7 +230,7 @@ Refusal Structure::set(Entity e, const Set& message, const std::byte* payload, c
     for (const RowSetEntry& entry : rows) {
       const bool has = from.has(entry.type);
       if (message.mode == SetMode::replace && !has) return refuse(RefusalCode::missing_component, e, entry.type);
-      if (message.mode == SetMode::add && has) return refuse(RefusalCode::bad_value, e, entry.type);
+      if (message.mode == SetMode::add && has) return refuse(RefusalCode::component_there, e, entry.type);
     }
   const RowPlan& plan = known ? set_plan_ : this->plan(rows, false, &from, set_plan_);
   if (plan.to != &from)
@@ -241,7 +242,7 @@ Refusal Structure::set(Entity e, const Set& message, const std::byte* payload, c
 Refusal Structure::remove(Entity e, const Remove& message) {
   const Row row = storage_.find(e);
   Archetype& from = *row.chunk->archetype;
-  if (message.component == child_of_type) return refuse(RefusalCode::bad_value, e, message.component);
+  if (message.component == child_of_type) return refuse(RefusalCode::kept_by_registry, e, message.component);
   if (!from.has(message.component))
     return refuse(types_.component(message.component) ? RefusalCode::missing_component : RefusalCode::unknown_component,
                   e, message.component);
@@ -258,7 +259,7 @@ Refusal Structure::set_field(Entity e, const SetField& message, const std::uint8
   const StoredType* type = types_.component(message.component);
   if (!type) return refuse(RefusalCode::unknown_component, e, message.component);
   if (message.component == name_type || message.component == child_of_type)
-    return refuse(RefusalCode::bad_value, e, message.component, message.field);
+    return refuse(RefusalCode::kept_by_registry, e, message.component, message.field);
   const Row row = storage_.find(e);
   const Archetype& archetype = *row.chunk->archetype;
   const std::uint16_t column = archetype.column(message.component);
@@ -268,7 +269,7 @@ Refusal Structure::set_field(Entity e, const SetField& message, const std::uint8
   if (!place) return refuse(RefusalCode::unknown_field, e, message.component, message.field);
   const std::uint32_t bytes = place->size;  // of a whole array, where that was named
   if (bytes != message.bytes || bytes > message.value.size())
-    return refuse(RefusalCode::bad_value, e, message.component, message.field);
+    return refuse(RefusalCode::wrong_size, e, message.component, message.field);
   std::byte* value = row.at(column, type->size);
   if (expected && std::memcmp(value + place->offset, expected, bytes) != 0)
     return refuse(RefusalCode::value_mismatch, e, message.component, message.field);
@@ -289,7 +290,7 @@ Refusal Structure::reparent(Entity e, const Reparent& message) {
     return refuse(RefusalCode::cycle, e, TypeTraits<Reparent>::id, hash32("parent"));
   if (message.before && (message.before == e || !storage_.alive(message.before) || !message.parent ||
                          hierarchy_.parent(message.before) != message.parent))
-    return refuse(RefusalCode::bad_value, e, TypeTraits<Reparent>::id, hash32("before"));
+    return refuse(RefusalCode::before_is_no_child, e, TypeTraits<Reparent>::id, hash32("before"));
   const Entity old_parent = hierarchy_.parent(e);
   const Text name = name_of(e);
   if (name && message.parent != old_parent) {

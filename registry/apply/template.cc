@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <tuple>
 
 #include "messages/batch_builder.h"
 #include "messages/judge/verifier.h"
@@ -13,9 +15,17 @@ namespace {
 
 constexpr TypeId define_type = TypeTraits<DefineTemplate>::id;
 
-Refusal refuse(RefusalCode code, TypeId type = define_type, FieldId field = 0) noexcept {
-  return {code, {}, type, field};
+Refusal refuse(RefusalCode code, TypeId type = define_type, FieldId field = 0,
+               std::uint32_t node = Refusal::no_node) noexcept {
+  return {code, {}, type, field, node};
 }
+
+/// A name among the children of a node, and which child has it.
+struct Named {
+  std::uint32_t parent;
+  Text name;
+  std::uint32_t node;
+};
 
 }  // namespace
 
@@ -31,7 +41,7 @@ Refusal Template::read_nodes(DefineTemplateView defined, TypesKnown& types) {
   if (name_.empty()) return refuse(RefusalCode::bad_name, define_type, hash32("name"));
   const auto nodes = defined.nodes();
   const auto count = static_cast<std::uint32_t>(nodes.size());
-  std::vector<std::pair<std::uint32_t, Text>> names;
+  std::vector<Named> names;
   nodes_.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     const TemplateNodeView from = nodes[i];
@@ -39,47 +49,56 @@ Refusal Template::read_nodes(DefineTemplateView defined, TypesKnown& types) {
     node.parent = from.parent();
     node.name = text_of(from.name());
     if (i == 0) {
-      if (node.parent != 0 || node.name) return refuse(RefusalCode::bad_value, define_type, hash32("nodes"));
+      if (node.parent != 0) return refuse(RefusalCode::bad_template, define_type, hash32("parent"), i);
+      if (node.name) return refuse(RefusalCode::bad_template, define_type, hash32("name"), i);
     } else {
       // Pre-order: the parent is the node before, or one of its ancestors.
       std::uint32_t up = i - 1;
       while (up != node.parent && up != 0) up = nodes_[up].parent;
-      if (up != node.parent) return refuse(RefusalCode::bad_value, define_type, hash32("nodes"));
+      if (up != node.parent) return refuse(RefusalCode::bad_template, define_type, hash32("parent"), i);
       node.depth = nodes_[up].depth + 1;
-      if (node.name) names.emplace_back(up, node.name);
+      if (node.name) names.push_back({up, node.name, i});
     }
     node.first_component = static_cast<std::uint32_t>(values_.size());
     TypeId previous = 0;
     for (const TemplateValueView component : from.components()) {
-      if (const Refusal refusal = read_value(component, true, count, types); refusal.code != RefusalCode::none)
+      if (Refusal refusal = read_value(component, true, count, types); refusal.code != RefusalCode::none) {
+        refusal.node = i;
         return refusal;
-      if (component.type() <= previous) return refuse(RefusalCode::bad_value, component.type());
+      }
+      if (component.type() <= previous)
+        return refuse(RefusalCode::bad_template, component.type(), hash32("components"), i);
       previous = component.type();
     }
     node.components = static_cast<std::uint32_t>(values_.size()) - node.first_component;
     node.first_message = static_cast<std::uint32_t>(values_.size());
     for (const TemplateValueView message : from.messages())
-      if (const Refusal refusal = read_value(message, false, count, types); refusal.code != RefusalCode::none)
+      if (Refusal refusal = read_value(message, false, count, types); refusal.code != RefusalCode::none) {
+        refusal.node = i;
         return refusal;
+      }
     node.messages = static_cast<std::uint32_t>(values_.size()) - node.first_message;
     has_messages_ = has_messages_ || node.messages > 0;
     nodes_.push_back(node);
   }
-  std::ranges::sort(names);
-  if (std::ranges::adjacent_find(names) != names.end())
-    return refuse(RefusalCode::name_taken, define_type, hash32("nodes"));
+  std::ranges::sort(names, [](const Named& a, const Named& b) {
+    return std::tie(a.parent, a.name.hash, a.node) < std::tie(b.parent, b.name.hash, b.node);
+  });
+  const auto same = [](const Named& a, const Named& b) { return a.parent == b.parent && a.name == b.name; };
+  if (const auto twice = std::ranges::adjacent_find(names, same); twice != names.end())
+    return refuse(RefusalCode::name_taken, define_type, hash32("name"), std::next(twice)->node);
   return {};
 }
 
 Refusal Template::read_value(TemplateValueView from, bool component, std::uint32_t nodes, TypesKnown& types) {
   const TypeDescriptor* type = types.table().find(from.type());
-  if (!type) return refuse(RefusalCode::unknown_component, from.type());
+  if (!type || (component && type->role != TypeRole::component))
+    return refuse(RefusalCode::unknown_component, from.type());
   const bool message = type->role == TypeRole::message || type->role == TypeRole::table_message;
-  if (component
-          ? type->role != TypeRole::component || type->id == TypeTraits<Name>::id || type->id == TypeTraits<ChildOf>::id
-          : !message || is_builtin(type->id))
-    return refuse(RefusalCode::bad_value, from.type());
-  if (from.fingerprint() != type->fingerprint) return refuse(RefusalCode::bad_value, from.type());
+  if (!component && !message) return refuse(RefusalCode::bad_template, from.type(), hash32("type"));
+  if (component ? type->id == TypeTraits<Name>::id || type->id == TypeTraits<ChildOf>::id : is_builtin(type->id))
+    return refuse(RefusalCode::kept_by_registry, from.type());
+  if (from.fingerprint() != type->fingerprint) return refuse(RefusalCode::other_layout, from.type());
   if (component)
     types.component(type->id);
   else
@@ -105,7 +124,7 @@ Refusal Template::read_value(TemplateValueView from, bool component, std::uint32
   value.first_span = static_cast<std::uint32_t>(spans_.size());
   for (const TemplateSpan& span : from.given()) {
     if (span.offset > bytes.size() || span.bytes > bytes.size() - span.offset)
-      return refuse(RefusalCode::bad_value, type->id);
+      return refuse(RefusalCode::bad_template, type->id, hash32("given"));
     spans_.push_back(span);
   }
   value.spans = static_cast<std::uint32_t>(spans_.size()) - value.first_span;
@@ -114,7 +133,7 @@ Refusal Template::read_value(TemplateValueView from, bool component, std::uint32
     if (value.table || type->tag ||
         std::ranges::find(type->entity_offsets, reference.offset) == type->entity_offsets.end() ||
         reference.node >= nodes)
-      return refuse(RefusalCode::bad_value, type->id);
+      return refuse(RefusalCode::bad_template, type->id, hash32("references"));
     references_.push_back(reference);
   }
   value.references = static_cast<std::uint32_t>(references_.size()) - value.first_reference;

@@ -132,7 +132,7 @@ Refusal Structure::spawn(const Spawn& message, std::span<const Entity> ids, cons
   TemplateTable::Entry* const entry = templates_.find(message.what);
   if (!entry) return refused(RefusalCode::unknown_template, ids[0], hash32("what"));
   const std::uint32_t size = entry->what->size();
-  if (ids.size() % size != 0) return refused(RefusalCode::bad_value, ids[0]);
+  if (ids.size() % size != 0) return refused(RefusalCode::wrong_targets, ids[0]);
   bool ascending = true;
   std::uint32_t last = 0;
   for (const Entity e : ids) {
@@ -146,7 +146,7 @@ Refusal Structure::spawn(const Spawn& message, std::span<const Entity> ids, cons
   if (message.parent && !above) return refused(RefusalCode::dead_entity, ids[0], hash32("parent"));
   if (message.before &&
       (!message.parent || !storage_.alive(message.before) || hierarchy_.parent(message.before) != message.parent))
-    return refused(RefusalCode::bad_value, ids[0], hash32("before"));
+    return refused(RefusalCode::before_is_no_child, ids[0], hash32("before"));
   if (!texts_.knows(message.name)) return refused(RefusalCode::bad_name, ids[0], hash32("name"));
   if (message.name && message.clash == NameClash::refuse &&
       (ids.size() > size || names_.find(message.parent, message.name)))
@@ -233,9 +233,9 @@ Refusal Structure::merge(const MergeTemplate& message, std::span<const Entity> i
   TemplateTable::Entry* const entry = templates_.find(message.what);
   if (!entry) return refused(RefusalCode::unknown_template, ids[0], hash32("what"));
   const Template& what = *entry->what;
-  if (ids.size() != what.size()) return refused(RefusalCode::bad_value, ids[0]);
+  if (ids.size() != what.size()) return refused(RefusalCode::wrong_targets, ids[0]);
   if (!storage_.alive(ids[0])) return refused(RefusalCode::dead_entity, ids[0]);
-  if (const Entity twice = named_twice(ids)) return refused(RefusalCode::bad_value, twice);
+  if (const Entity twice = named_twice(ids)) return refused(RefusalCode::wrong_targets, twice);
   merged_.clear();
   previously_.assign(ids.size(), 0);
   previously_[0] = 1;

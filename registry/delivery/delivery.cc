@@ -35,7 +35,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
     if (header.argument <= now_ns_)
       cascade_.append_batch(batch.inner());
     else if (!timers_.add(id, batch)) {
-      note({RefusalCode::bad_value, {}, header.type}, receipt);
+      note({RefusalCode::timer_chosen, {}, header.type}, receipt);
       return true;
     }
     if (!batch.timer()) ++next_timer_;
@@ -70,7 +70,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
       for (std::uint32_t i = begin; i < end; ++i) {
         begin_message();
         if (is_structural(header.type)) {
-          note({RefusalCode::bad_value, batch.target(i), header.type}, receipt);
+          note({RefusalCode::wrong_targets, batch.target(i), header.type}, receipt);
           continue;
         }
         to_subtree(*route, batch.target(i), header.argument, batch.payload(i), header.payload_bytes, false, receipt);
@@ -214,7 +214,7 @@ void Delivery::to_subtree(MessageRoute& route, Entity target, std::uint64_t part
 
 bool Delivery::refused_as_pass(const MessageRoute& route, Receipt& receipt) const noexcept {
   if (!is_structural(route.type->id) && !route.writes_message) return false;
-  note({RefusalCode::bad_value, {}, route.type->id}, receipt);
+  note({RefusalCode::wrong_targets, {}, route.type->id}, receipt);
   return true;
 }
 

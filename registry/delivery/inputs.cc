@@ -113,7 +113,7 @@ void Inputs::deliver(const BatchView& batch, const Envelope& envelope, Receipt& 
   } else if ((envelope.kind == InputKind::inbox || envelope.author != 0) && batch.kind() == BatchKind::timed &&
              batch.timer() != 0) {
     receipt.refused = 1;  // ids of timers are the registry's to give
-    receipt.refusal = {RefusalCode::bad_value, {}, batch.type()};
+    receipt.refusal = {RefusalCode::timer_chosen, {}, batch.type()};
   } else {
     BatchCursor all;
     delivery_.deliver(batch, all, ~std::uint64_t{0}, receipt);

@@ -1,8 +1,41 @@
 #include "server/desk/refusal_text.h"
 
+#include "registry/handlers/builtin_messages.h"
 #include "server/desk/shown_text.h"
 
 namespace muster {
+namespace {
+
+/// What is wrong with a template, by the field of muster.TemplateNode or TemplateValue that says it.
+std::string template_text(const Refusal& refusal, const std::string& named) {
+  switch (refusal.field) {
+    case hash32("parent"):
+      return "its parent is neither the node before it nor above that one: nodes are in pre-order, the first has "
+             "parent 0";
+    case hash32("name"): return "the first node has a name, but Spawn names it";
+    case hash32("components"): return named + " is there twice or out of order: components ascend by type id";
+    case hash32("type"): return named + " is no message";
+    case hash32("given"): return "a part that is given of " + named + " lies outside its value";
+    case hash32("references"):
+      return "a reference of " + named + " is at no muster.Entity of it, or means a node that is not there";
+    default: return named + " cannot be there";
+  }
+}
+
+/// Where in the template; empty for other messages.
+std::string node_text(const Refusal& refusal) {
+  return refusal.node == Refusal::no_node ? std::string()
+                                          : "node " + std::to_string(refusal.node) + " of the template: ";
+}
+
+/// The name of the field of a table by its hash.
+std::string table_field(const TypeDescriptor* type, FieldId id) {
+  for (const FieldDescriptor& field : type ? std::span(type->fields) : std::span<const FieldDescriptor>())
+    if (hash32(field.name) == id) return field.name;
+  return {};
+}
+
+}  // namespace
 
 session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits& limits, const Receipt& receipt) {
   const Refusal& refusal = receipt.refusal;
@@ -32,25 +65,58 @@ session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits&
       fault.value.assign(bytes, bytes + place->size);
     }
   }
+  if (refusal.node != Refusal::no_node) fault.field = "nodes[" + std::to_string(refusal.node) + "]";
+  if (refusal.type == TypeTraits<DefineTemplate>::id && refusal.node == Refusal::no_node)
+    fault.field = table_field(type, refusal.field);
+  const std::string part = named + (fault.field.empty() ? "" : "." + fault.field) + " of " + on;
   switch (refusal.code) {
     case RefusalCode::dead_entity: fault.text = on + " is not alive"; break;
     case RefusalCode::id_not_granted: fault.text = on + " was never granted, or is used already"; break;
     case RefusalCode::unknown_component: fault.text = named + " is no component of this world"; break;
     case RefusalCode::missing_component: fault.text = on + " has no " + named; break;
     case RefusalCode::unknown_field: fault.text = named + " has no field of id " + std::to_string(refusal.field); break;
-    case RefusalCode::name_taken: fault.text = on + " would get a name that a sibling has"; break;
+    case RefusalCode::name_taken:
+      fault.text =
+          refusal.node == Refusal::no_node ? on + " would get a name that a sibling has" : "a sibling has its name";
+      break;
     case RefusalCode::bad_name: fault.text = on + " would get a name whose text the world was not told"; break;
     case RefusalCode::cycle: fault.text = on + " would come below itself"; break;
-    case RefusalCode::value_mismatch:
-      fault.text = named + (fault.field.empty() ? "" : "." + fault.field) + " of " + on + " is not what was expected";
-      break;
+    case RefusalCode::value_mismatch: fault.text = part + " is not what was expected"; break;
     case RefusalCode::text_collision: fault.text = "another text has the same hash"; break;
     case RefusalCode::bad_value:
-      fault.text = named + (fault.field.empty() ? "" : "." + fault.field) + " of " + on + " cannot have that value";
+      fault.text = (refusal.node == Refusal::no_node ? part : named) +
+                   " cannot have that value: a bool is 0 or 1, an " +
+                   "enum has one of its values, padding is zero, and it has the size of its type";
+      break;
+    case RefusalCode::wrong_size:
+      fault.text = part + " has " + (place ? std::to_string(place->size) : "another number of") +
+                   " bytes, the message says another number or it is more than a SetField holds";
+      break;
+    case RefusalCode::component_there: fault.text = on + " has a " + named + " already"; break;
+    case RefusalCode::kept_by_registry:
+      fault.text = is_builtin(refusal.type)
+                       ? named + " is a message of the registry itself: a template does not send it"
+                       : named + " is written by Create, Rename and Reparent only";
+      break;
+    case RefusalCode::before_is_no_child:
+      fault.text = "before is no child of the parent that " + on + " would get";
+      break;
+    case RefusalCode::wrong_targets:
+      fault.text = is_tree(refusal.type)
+                       ? named + " has another number of targets than the template has nodes, or one of them twice"
+                   : is_structural(refusal.type)
+                       ? named + " cannot be sent there: it says what becomes of entities that are named one by one"
+                       : named + " cannot be sent to the world: a handler changes it on its way";
+      break;
+    case RefusalCode::other_layout: fault.text = named + " has another layout in this world"; break;
+    case RefusalCode::bad_template: fault.text = template_text(refusal, named); break;
+    case RefusalCode::timer_chosen:
+      fault.text = "the world numbers its timers: this one has a number of its own, or one that waits already";
       break;
     case RefusalCode::unknown_template: fault.text = "the world has no template of that name"; break;
     case RefusalCode::none: fault.text = "refused"; break;
   }
+  fault.text.insert(0, node_text(refusal));
   if (fault.refused > 1)
     fault.text += "; " + std::to_string(fault.refused) + " targets were refused, this is the first";
   return fault;

@@ -151,6 +151,9 @@ const std::vector<std::string>& features() {
                              "refused: cycle",
                              "refused: value_mismatch",
                              "refused: bad_value",
+                             "refused: wrong_targets",
+                             "refused: kept_by_registry",
+                             "refused: before_is_no_child",
                              "refused: unknown_template",
                              "refused in a cascade: cycle"})
       made.emplace_back(each);

@@ -16,7 +16,7 @@ void Model::deliver(const Message& message, Receipt& receipt) {
       if (message.due_ns <= now_ns) {
         for (const Message& inner : message.inner) cascade_.push_back(inner);
       } else if (std::ranges::any_of(timers, [&](const auto& timer) { return timer.first.second == id; })) {
-        note(refuse(RefusalCode::bad_value, {}, message.type), receipt);
+        note(refuse(RefusalCode::timer_chosen, {}, message.type), receipt);
         return;
       } else {
         timers[{message.due_ns, id}] = message.inner;
@@ -28,7 +28,7 @@ void Model::deliver(const Message& message, Receipt& receipt) {
     case Message::To::line: {
       if (is_structural(message.type)) {
         // It says what becomes of one entity; who else is meant would be a guess.
-        note(refuse(RefusalCode::bad_value, message.targets[0], message.type), receipt);
+        note(refuse(RefusalCode::wrong_targets, message.targets[0], message.type), receipt);
         return;
       }
       const Entity self = message.targets[0];
@@ -130,12 +130,12 @@ Refusal Model::builtin_world(const Message& message) {
 
 void Model::to_world(const Message& message, Receipt& receipt) {
   if (is_structural(message.type)) {
-    note(refuse(RefusalCode::bad_value, {}, message.type), receipt);
+    note(refuse(RefusalCode::wrong_targets, {}, message.type), receipt);
     return;
   }
   for (const Handler* handler : handlers_of(message.type))
     if (handler->changes_message) {
-      note(refuse(RefusalCode::bad_value, {}, message.type), receipt);
+      note(refuse(RefusalCode::wrong_targets, {}, message.type), receipt);
       ++covered["pass of a message that a handler changes"];
       return;
     }

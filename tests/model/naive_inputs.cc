@@ -53,7 +53,7 @@ Receipt Model::deliver_input(const Messages& run, InputKind kind, std::uint64_t 
   for (const Message& message : run) {
     if (foreign && message.to == Message::To::later && message.timer != 0) {
       // Ids of timers are the registry's to give.
-      note(refuse(RefusalCode::bad_value, {}, message.type), receipt);
+      note(refuse(RefusalCode::timer_chosen, {}, message.type), receipt);
       continue;
     }
     deliver(message, receipt);

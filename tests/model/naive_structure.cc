@@ -20,12 +20,12 @@ Refusal Model::apply(const Message& message, Entity target) {
   }
   if (type == id_of<muster::Reparent>) return reparent(target, as<muster::Reparent>(message.payload));
   if (type == id_of<muster::Rename>) return rename(target, as<muster::Rename>(message.payload));
-  return refuse(RefusalCode::bad_value, target, type);
+  return refuse(RefusalCode::wrong_targets, target, type);
 }
 
 Refusal Model::check_rows(const RowValues& given) const {
   for (const auto& [type, value] : given) {
-    if (type == name_type || type == child_of_type) return refuse(RefusalCode::bad_value, {}, type);
+    if (type == name_type || type == child_of_type) return refuse(RefusalCode::kept_by_registry, {}, type);
     const auto known = types_.find(type);
     if (known == types_.end() || !known->second.component) return refuse(RefusalCode::unknown_component, {}, type);
   }
@@ -48,7 +48,7 @@ Refusal Model::create(Entity e, const Message& message) {
   if (create.parent && !alive(create.parent))
     return refused(refuse(RefusalCode::dead_entity, e, type, muster::hash32("parent")));
   if (create.before && (!create.parent || !alive(create.before) || find(create.before)->parent != create.parent))
-    return refused(refuse(RefusalCode::bad_value, e, type, muster::hash32("before")));
+    return refused(refuse(RefusalCode::before_is_no_child, e, type, muster::hash32("before")));
   Text name = create.name;
   if (name && !knows(name)) return refused(refuse(RefusalCode::bad_name, e, type, muster::hash32("name")));
   const bool clash = name && find_child(create.parent, name);
@@ -109,7 +109,7 @@ Refusal Model::set(Entity e, const Message& message) {
   for (const auto& [type, value] : message.rows) {
     const bool has = thing.components.contains(type);
     if (mode == muster::SetMode::replace && !has) return refuse(RefusalCode::missing_component, e, type);
-    if (mode == muster::SetMode::add && has) return refuse(RefusalCode::bad_value, e, type);
+    if (mode == muster::SetMode::add && has) return refuse(RefusalCode::component_there, e, type);
   }
   std::set<TypeId> types = archetypes[thing.archetype];
   for (const auto& [type, value] : message.rows) {
@@ -131,7 +131,7 @@ Refusal Model::set(Entity e, const Message& message) {
 
 Refusal Model::remove(Entity e, TypeId component) {
   Thing& thing = things_.at(e);
-  if (component == child_of_type) return refuse(RefusalCode::bad_value, e, component);
+  if (component == child_of_type) return refuse(RefusalCode::kept_by_registry, e, component);
   if (!thing.components.contains(component)) {
     const auto known = types_.find(component);
     return refuse(known != types_.end() && known->second.component ? RefusalCode::missing_component
@@ -153,7 +153,7 @@ Refusal Model::set_field(Entity e, const muster::SetField& message, const std::u
   if (known == types_.end() || !known->second.component)
     return refuse(RefusalCode::unknown_component, e, message.component);
   if (message.component == name_type || message.component == child_of_type)
-    return refuse(RefusalCode::bad_value, e, message.component, message.field);
+    return refuse(RefusalCode::kept_by_registry, e, message.component, message.field);
   const auto component = thing.components.find(message.component);
   if (component == thing.components.end() || known->second.tag)
     return refuse(RefusalCode::missing_component, e, message.component);
@@ -162,7 +162,7 @@ Refusal Model::set_field(Entity e, const muster::SetField& message, const std::u
     return refuse(RefusalCode::unknown_field, e, message.component, message.field);
   const auto [offset, bytes] = spot->second;
   if (bytes != message.bytes || bytes > message.value.size())
-    return refuse(RefusalCode::bad_value, e, message.component, message.field);
+    return refuse(RefusalCode::wrong_size, e, message.component, message.field);
   if (expected && std::memcmp(component->second.data() + offset, expected, bytes) != 0)
     return refuse(RefusalCode::value_mismatch, e, message.component, message.field);
   Bytes changed = component->second;
@@ -182,7 +182,7 @@ Refusal Model::reparent(Entity e, const muster::Reparent& message) {
     return refuse(RefusalCode::cycle, e, type, muster::hash32("parent"));
   if (message.before && (message.before == e || !message.parent || !alive(message.before) ||
                          find(message.before)->parent != message.parent))
-    return refuse(RefusalCode::bad_value, e, type, muster::hash32("before"));
+    return refuse(RefusalCode::before_is_no_child, e, type, muster::hash32("before"));
   Thing& thing = things_.at(e);
   if (const Text name = name_of(e); name && message.parent != thing.parent && find_child(message.parent, name))
     return refuse(RefusalCode::name_taken, e, type, muster::hash32("parent"));

@@ -82,24 +82,27 @@ muster::Refusal judge(const TemplateSpec& spec, const Types& types) {
   constexpr TypeId define = id_of<muster::DefineTemplate>;
   const Flat flat(spec);
   bool twice = false;
-  for (const TemplateNode* node : flat.nodes) {
+  for (std::uint32_t i = 0; i < flat.nodes.size(); ++i) {
+    const TemplateNode* const node = flat.nodes[i];
     for (const auto& [type, part] : node->components) {
       const auto known = types.find(type);
-      if (known == types.end()) return {RefusalCode::unknown_component, {}, type, 0};
+      if (known == types.end()) return {RefusalCode::unknown_component, {}, type, 0, i};
       const bool of_registry = type == id_of<muster::Name> || type == id_of<muster::ChildOf>;
-      if (!known->second.component || of_registry || (known->second.good && !known->second.good(part.bytes)))
-        return {RefusalCode::bad_value, {}, type, 0};
+      if (!known->second.component) return {RefusalCode::unknown_component, {}, type, 0, i};
+      if (of_registry) return {RefusalCode::kept_by_registry, {}, type, 0, i};
+      if (known->second.good && !known->second.good(part.bytes)) return {RefusalCode::bad_value, {}, type, 0, i};
     }
     for (const auto& [type, part] : node->messages) {
       const auto known = types.find(type);
-      if (known == types.end()) return {RefusalCode::unknown_component, {}, type, 0};
-      if (known->second.component || known->second.builtin) return {RefusalCode::bad_value, {}, type, 0};
+      if (known == types.end()) return {RefusalCode::unknown_component, {}, type, 0, i};
+      if (known->second.component) return {RefusalCode::bad_template, {}, type, muster::hash32("type"), i};
+      if (known->second.builtin) return {RefusalCode::kept_by_registry, {}, type, 0, i};
     }
     std::set<std::string> names;
     for (const TemplateNode& child : node->children)
       twice = twice || (!child.name.empty() && !names.insert(child.name).second);
   }
-  if (twice) return {RefusalCode::name_taken, {}, define, muster::hash32("nodes")};
+  if (twice) return {RefusalCode::name_taken, {}, define, muster::hash32("name")};
   return {};
 }
 

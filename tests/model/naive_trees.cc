@@ -62,7 +62,7 @@ Refusal Model::spawn_trees(const muster::Spawn& how, const std::vector<Entity>& 
   if (known == templates_.end()) return refused(RefusalCode::unknown_template, ids[0], muster::hash32("what"));
   const TemplateSpec& spec = known->second;
   const std::size_t size = Flat(spec).nodes.size();
-  if (ids.size() % size != 0) return refused(RefusalCode::bad_value, ids[0]);
+  if (ids.size() % size != 0) return refused(RefusalCode::wrong_targets, ids[0]);
   for (const Entity e : ids)
     if (!fresh(e)) return refused(RefusalCode::id_not_granted, e);
   std::set<Entity> seen;
@@ -72,7 +72,7 @@ Refusal Model::spawn_trees(const muster::Spawn& how, const std::vector<Entity>& 
   if (twice) return refused(RefusalCode::id_not_granted, twice);
   if (how.parent && !alive(how.parent)) return refused(RefusalCode::dead_entity, ids[0], muster::hash32("parent"));
   if (how.before && (!how.parent || !alive(how.before) || find(how.before)->parent != how.parent))
-    return refused(RefusalCode::bad_value, ids[0], muster::hash32("before"));
+    return refused(RefusalCode::before_is_no_child, ids[0], muster::hash32("before"));
   if (!knows(how.name)) return refused(RefusalCode::bad_name, ids[0], muster::hash32("name"));
   if (how.name && how.clash == muster::NameClash::refuse && (ids.size() > size || find_child(how.parent, how.name)))
     return refused(RefusalCode::name_taken, ids[0], muster::hash32("name"));
@@ -116,13 +116,13 @@ Refusal Model::merge_tree(const muster::MergeTemplate& how, const std::vector<En
   const auto known = templates_.find(Text{how.what});
   if (known == templates_.end()) return refused(RefusalCode::unknown_template, ids[0], muster::hash32("what"));
   const Flat flat(known->second);
-  if (ids.size() != flat.nodes.size()) return refused(RefusalCode::bad_value, ids[0]);
+  if (ids.size() != flat.nodes.size()) return refused(RefusalCode::wrong_targets, ids[0]);
   if (!alive(ids[0])) return refused(RefusalCode::dead_entity, ids[0]);
   std::set<Entity> seen;
   Entity twice;
   for (const Entity e : ids)
     if (!seen.insert(e).second && (!twice || e < twice)) twice = e;
-  if (twice) return refused(RefusalCode::bad_value, twice);
+  if (twice) return refused(RefusalCode::wrong_targets, twice);
   previously[0] = true;
   for (std::size_t i = 1; i < ids.size(); ++i) {
     const std::uint32_t up = flat.parents[i];

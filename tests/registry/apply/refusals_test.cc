@@ -73,7 +73,7 @@ TEST_CASE("a refused Create keeps no text of the suffix it would have taken") {
   builder.append_rows(first, Create{.name = text_of("orc"), .clash = NameClash::suffix}, Name{});
   const Receipt receipt = registry.push_batch(builder.front().bytes(), 7);
   CHECK(receipt.refused == 1);
-  CHECK(receipt.refusal.code == RefusalCode::bad_value);
+  CHECK(receipt.refusal.code == RefusalCode::kept_by_registry);
   CHECK(look(registry) == before);
 }
 
@@ -97,11 +97,11 @@ TEST_CASE("a structure message to the world or to a line of entities is refused"
   const Receipt world = registry.push(Destroy{});
   CHECK(world.refused == 1);
   CHECK(world.handled == 0);
-  CHECK(world.refusal.code == RefusalCode::bad_value);
+  CHECK(world.refusal.code == RefusalCode::wrong_targets);
   CHECK(world.refusal.type == TypeTraits<Destroy>::id);
   const Receipt line = registry.push_subtree(orc, subtree_self | subtree_descendants, Destroy{});
   CHECK(line.refused == 1);
-  CHECK(line.refusal.code == RefusalCode::bad_value);
+  CHECK(line.refusal.code == RefusalCode::wrong_targets);
   CHECK(registry.alive(orc));
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("a pass of a message that a handler changes or consumes is refused: an
   Receipt receipt = registry.push(game::Damage{});
   CHECK(receipt.refused == 1);
   CHECK(receipt.handled == 0);
-  CHECK(receipt.refusal.code == RefusalCode::bad_value);
+  CHECK(receipt.refusal.code == RefusalCode::wrong_targets);
   CHECK(receipt.refusal.type == TypeTraits<game::Damage>::id);
   CHECK(called == 0);
   s.end();
@@ -164,7 +164,7 @@ TEST_CASE("two timers never have one number") {
   builder.append_timed(50, timer, inner.front());
   const Receipt receipt = registry.push_batch(builder.front().bytes());
   CHECK(receipt.refused == 1);
-  CHECK(receipt.refusal.code == RefusalCode::bad_value);
+  CHECK(receipt.refusal.code == RefusalCode::timer_chosen);
   registry.cancel(timer);
   std::uint64_t due = 0;
   CHECK_FALSE(registry.next_due(due));

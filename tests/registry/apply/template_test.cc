@@ -135,9 +135,9 @@ TEST_CASE("a spawn is refused whole, and its ids come back") {
   for (std::uint32_t i = 0; i < 5; ++i) ids.push_back({first.index + i, 1});
   const Text name = text_of("squad");
   refused(ids, {.what = text_of("nobody")}, RefusalCode::unknown_template);
-  refused(std::span(ids).first(4), {.what = name}, RefusalCode::bad_value);
+  refused(std::span(ids).first(4), {.what = name}, RefusalCode::wrong_targets);
   refused(ids, {.what = name, .parent = dead}, RefusalCode::dead_entity);
-  refused(ids, {.what = name, .before = dead}, RefusalCode::bad_value);
+  refused(ids, {.what = name, .before = dead}, RefusalCode::before_is_no_child);
   refused(ids, {.what = name, .name = text_of("never heard")}, RefusalCode::bad_name);
   std::vector<Entity> wrong = ids;
   wrong[4] = {first.index + 100, 1};
@@ -437,11 +437,19 @@ TEST_CASE("a definition that cannot be is refused, and names the type") {
     return receipt.refusal;
   };
   CHECK(refusal([](DefineTemplate& t) { t.name = ""; }).code == RefusalCode::bad_name);
-  CHECK(refusal([](DefineTemplate& t) { t.nodes[0].parent = 1; }).code == RefusalCode::bad_value);
-  CHECK(refusal([](DefineTemplate& t) { t.nodes[2].parent = 2; }).code == RefusalCode::bad_value);
-  CHECK(refusal([](DefineTemplate& t) { t.nodes[4].parent = 2; }).code == RefusalCode::bad_value);
-  CHECK(refusal([](DefineTemplate& t) { t.nodes[0].name = "x"; }).code == RefusalCode::bad_value);
-  CHECK(refusal([](DefineTemplate& t) { t.nodes[4].name = "left"; }).code == RefusalCode::name_taken);
+  const auto at_node = [&](auto&& change, std::uint32_t node, const char* field) {
+    const Refusal found = refusal(change);
+    CHECK(found.code == RefusalCode::bad_template);
+    CHECK(found.node == node);
+    CHECK(found.field == hash32(field));
+  };
+  at_node([](DefineTemplate& t) { t.nodes[0].parent = 1; }, 0, "parent");
+  at_node([](DefineTemplate& t) { t.nodes[2].parent = 2; }, 2, "parent");
+  at_node([](DefineTemplate& t) { t.nodes[4].parent = 2; }, 4, "parent");
+  at_node([](DefineTemplate& t) { t.nodes[0].name = "x"; }, 0, "name");
+  const Refusal same_name = refusal([](DefineTemplate& t) { t.nodes[4].name = "left"; });
+  CHECK(same_name.code == RefusalCode::name_taken);
+  CHECK(same_name.node == 4);
   CHECK(refusal([](DefineTemplate& t) { t.nodes[0].components[0].type = 12345; }).code ==
         RefusalCode::unknown_component);
   const auto health = [](DefineTemplate& t) -> TemplateValue& {
@@ -450,7 +458,8 @@ TEST_CASE("a definition that cannot be is refused, and names the type") {
     return t.nodes[0].components[0];
   };
   const Refusal layout = refusal([&](DefineTemplate& t) { ++health(t).fingerprint; });
-  CHECK(layout.code == RefusalCode::bad_value);
+  CHECK(layout.code == RefusalCode::other_layout);
+  CHECK(layout.node == 0);
   CHECK(layout.type == TypeTraits<Health>::id);
   CHECK(refusal([&](DefineTemplate& t) { health(t).value.pop_back(); }).type == TypeTraits<Health>::id);
   CHECK(refusal([&](DefineTemplate& t) { health(t).given = {{.offset = 4, .bytes = 5}}; }).type ==

@@ -60,11 +60,11 @@ TEST_CASE("Create takes its place before a sibling") {
   // Not a sibling: refused, naming the field.
   for (const Entity wrong : {p, Entity{77, 1}}) {
     const Receipt receipt = create_before(p, wrong);
-    CHECK(receipt.refusal.code == RefusalCode::bad_value);
+    CHECK(receipt.refusal.code == RefusalCode::before_is_no_child);
     CHECK(receipt.refusal.field == hash32("before"));
   }
   // Roots have no order among each other.
-  CHECK(create_before({}, p).refusal.code == RefusalCode::bad_value);
+  CHECK(create_before({}, p).refusal.code == RefusalCode::before_is_no_child);
   CHECK(registry.child_count(p) == 2);
 }
 
@@ -89,9 +89,9 @@ TEST_CASE("a dead parent and a wrong place are refused") {
   const Entity dead = registry.create("dead");
   registry.destroy(dead);
   CHECK(registry.reparent(a, dead).refusal.code == RefusalCode::dead_entity);
-  CHECK(registry.reparent(a, b, a).refusal.code == RefusalCode::bad_value);
-  CHECK(registry.reparent(a, b, dead).refusal.code == RefusalCode::bad_value);
-  CHECK(registry.reparent(a, {}, b).refusal.code == RefusalCode::bad_value);
+  CHECK(registry.reparent(a, b, a).refusal.code == RefusalCode::before_is_no_child);
+  CHECK(registry.reparent(a, b, dead).refusal.code == RefusalCode::before_is_no_child);
+  CHECK(registry.reparent(a, {}, b).refusal.code == RefusalCode::before_is_no_child);
   CHECK_FALSE(registry.create_under(dead, "child"));
   CHECK(registry.reparent(dead, a).dead == 1);
   CHECK(registry.depth(a) == 0);
