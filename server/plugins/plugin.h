@@ -22,12 +22,13 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "server/plugins/plugin_digest.h"
 
 /// Grows with every change of what a plugin and a server call each other with. A plugin of another number is refused.
-constexpr std::uint32_t muster_plugin_abi = 2;
+constexpr std::uint32_t muster_plugin_abi = 3;
 
-/// Of the registry's classes whose insides compiled handlers see. A plugin that was compiled with other headers than the
-/// server is refused.
+/// Of the registry's classes whose insides compiled handlers see: what the compiler, its options and the standard library made of them.
+/// A plugin that has another one is refused, as is one whose muster_plugin_headers, the digest of the headers' text, is another.
 constexpr std::uint32_t muster_plugin_layout = [] {
   std::uint32_t hash = 2166136261u;
   for (const std::size_t size : {sizeof(muster::EntityRegistry),
@@ -60,7 +61,8 @@ constexpr std::uint32_t muster_plugin_layout = [] {
 extern "C" {
 struct MusterPlugin {
   std::uint32_t abi_version;  ///< first for ever, so that it can be read whatever follows
-  std::uint32_t layout;       ///< muster_plugin_layout of the headers it was compiled with
+  std::uint32_t layout;       ///< muster_plugin_layout, as its compiler sees it
+  std::uint64_t headers;      ///< muster_plugin_headers of the headers it was compiled with
   const char* name;           ///< two plugins of one server have different names; so do not two builds of one plugin
   const char* build;          ///< which code this is: kept with every save, so that a replay knows
   /// Subscribes the plugin's handlers to a registry and returns the instance; null, and a sentence in `error` (room for
@@ -103,6 +105,7 @@ constexpr MusterPlugin plugin_named(const char* name, const char* build) noexcep
   MusterPlugin plugin{};
   plugin.abi_version = muster_plugin_abi;
   plugin.layout = muster_plugin_layout;
+  plugin.headers = muster_plugin_headers;
   plugin.name = name;
   plugin.build = build;
   return plugin;

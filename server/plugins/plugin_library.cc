@@ -26,6 +26,12 @@ std::string loader_error(const std::string& copy) {
   return text;
 }
 
+std::string hex_digits(std::uint64_t number) {
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(number));
+  return digits;
+}
+
 }  // namespace
 
 PluginLibrary::PluginLibrary(std::string path) : path_(std::move(path)) {
@@ -47,8 +53,14 @@ PluginLibrary::PluginLibrary(std::string path) : path_(std::move(path)) {
   if (plugin_->abi_version != muster_plugin_abi)
     fail("was built for plugin interface " + std::to_string(plugin_->abi_version) + ", this server has " +
          std::to_string(muster_plugin_abi) + ": build it again");
+  if (plugin_->headers != muster_plugin_headers)
+    fail("was built with other muster headers (digest " + hex_digits(plugin_->headers) + ") than this server (" +
+         hex_digits(muster_plugin_headers) + "): build it again");
   if (plugin_->layout != muster_plugin_layout)
-    fail("was built with other muster headers than this server: build it again");
+    fail(
+        "was built with the muster headers of this server, but its compiler lays their classes out otherwise: build it "
+        "again with "
+        "the server's compiler, standard library and options");
   if (!plugin_->name || !plugin_->build || !plugin_->create || !plugin_->destroy)
     fail("its muster_plugin is incomplete");
 }
@@ -57,11 +69,7 @@ PluginLibrary::~PluginLibrary() {
   if (library_) ::dlclose(library_);
 }
 
-std::string PluginLibrary::identity() const {
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(digest()));
-  return std::string(name()) + " " + build() + " " + digits;
-}
+std::string PluginLibrary::identity() const { return std::string(name()) + " " + build() + " " + hex_digits(digest()); }
 
 bool PluginLibrary::owns(const void* address) const noexcept {
   Dl_info info;

@@ -26,7 +26,7 @@ class PluginError : public std::runtime_error {
 class PluginLibrary {
  public:
   /// Throws PluginError: no such file, no library, cut off, a symbol that nobody has, no entry point, another ABI version,
-  /// other headers.
+  /// other headers or another layout of their classes.
   explicit PluginLibrary(std::string path);
   ~PluginLibrary();
   PluginLibrary(const PluginLibrary&) = delete;

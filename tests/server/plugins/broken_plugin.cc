@@ -9,12 +9,12 @@ namespace game {
 int nobody_has_this(int);
 }
 
-struct MusterPlugin;  // whose first two words are the arrays
+struct MusterPlugin;  // whose beginning are the arrays
 
 extern "C" const MusterPlugin* muster_plugin() {
-  // | interface 4 | layout 4 | pointers, all null |
+  // | interface 4 | layout 4 | headers 8 | pointers, all null |
   [[maybe_unused]] alignas(8) static constexpr std::uint32_t old_interface[64] = {1};
-  [[maybe_unused]] alignas(8) static constexpr std::uint32_t other_headers[64] = {2, 1};
+  [[maybe_unused]] alignas(8) static constexpr std::uint32_t other_headers[64] = {3, 1, 0x89abcdef, 0x01234567};
 #if WRONG == 2
   return nullptr;
 #elif WRONG == 3

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <cstdio>
+
 #include "server/plugins/plugins.h"
 #include "tests/server/plugins/folder.h"
 
@@ -22,6 +24,13 @@ std::string refusal(const std::string& path) {
     return text.substr(path.size() + 2);
   }
   return "loaded";
+}
+
+/// The digest of the headers that this program was compiled with.
+std::string here() {
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(muster_plugin_headers));
+  return digits;
 }
 
 }  // namespace
@@ -52,10 +61,21 @@ TEST_CASE("a library that is no plugin of this server is refused", "[plugins]") 
   CHECK(refusal(folder.put("a", "no_entry")) == "is no plugin: it has no function muster_plugin");
   CHECK(refusal(folder.put("b", "nothing")) == "its muster_plugin returns nothing");
   CHECK(refusal(folder.put("c", "old_interface")) ==
-        "was built for plugin interface 1, this server has 2: build it again");
+        "was built for plugin interface 1, this server has 3: build it again");
   CHECK(refusal(folder.put("d", "other_headers")) ==
-        "was built with other muster headers than this server: build it again");
+        "was built with other muster headers (digest 0123456789abcdef) than this server (" + here() +
+            "): build it again");
   CHECK(refusal(folder.put("e", "missing_symbol")) == "cannot be loaded: undefined symbol: game::nobody_has_this(int)");
+}
+
+TEST_CASE("a plugin built against an altered header is refused, though every class has the size that it has here",
+          "[plugins]") {
+  const PluginFolder folder;
+  const std::string said = refusal(folder.put("a", "altered_header"));
+  CAPTURE(said);
+  CHECK(said.starts_with("was built with other muster headers (digest "));
+  CHECK(said.ends_with(") than this server (" + here() + "): build it again"));
+  CHECK(said.find("digest " + here()) == std::string::npos);
 }
 
 TEST_CASE("two plugins of one name are refused", "[plugins]") {

@@ -53,8 +53,8 @@ def a_server_says_what_is_wrong_with_its_plugin(folder):
 
     says(f"{folder.plugin}: cannot be read: No such file or directory")
     for build, what in {"no_entry": "is no plugin: it has no function muster_plugin",
-                        "old_interface": "was built for plugin interface 1, this server has 2: build it again",
-                        "other_headers": "was built with other muster headers than this server: build it again",
+                        "old_interface": "was built for plugin interface 1, this server has 3: build it again",
+                        "other_headers": "was built with other muster headers (digest 0123456789abcdef) than this server (",
                         "missing_symbol": "cannot be loaded: undefined symbol: game::nobody_has_this(int)"}.items():
         folder.put(build)
         says(f"{folder.plugin}: {what}")
