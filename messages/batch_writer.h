@@ -90,6 +90,13 @@ class BatchWriter {
   void append_shared(std::span<const Entity> targets, const M& message) {
     if (std::byte* at = append_shared(PayloadShape::of<M>(), targets)) std::memcpy(at, &message, sizeof(M));
   }
+  /// The same to `count` > 0 targets that the caller writes, to where it says, before the next call.
+  template <MessageType M>
+  std::span<Entity> append_shared(std::size_t count, const M& message) {
+    Entity* targets = nullptr;
+    std::memcpy(begin_shared(PayloadShape::of<M>(), count, {}, false, targets), &message, sizeof(M));
+    return {targets, count};
+  }
   /// Create or Set with components, to one entity.
   template <MessageType M, ComponentType... Cs>
   void append_rows(Entity target, const M& message, const Cs&... components) {

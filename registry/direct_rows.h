@@ -139,7 +139,7 @@ template <ComponentType... Cs>
   (known().need<Cs>(), ...);
   std::vector<Entity> made(count);
   if (count == 0) return made;
-  open<Create>().append_rows_shared(std::span<const Entity>(made), Create{}, components...);
+  open<Create>().append_rows_shared(made.size(), Create{}, components...);
   deliver_new(made);
   return made;
 }

@@ -66,8 +66,10 @@ template <MessageType M>
 template <MessageType M>
 [[gnu::noinline]] Receipt EntityRegistry::push_queued(Entity target, Passed<M> message) {
   open<M>().append(target, message);
-  if constexpr (!is_builtin(TypeTraits<M>::id))
-    known().remember_route(TypeTraits<M>::id, SingleBatch<M>(target, message).bytes());
+  if constexpr (!is_builtin(TypeTraits<M>::id)) {
+    if (!known().seen_route<M>()) [[unlikely]]
+      known().remember_route(TypeTraits<M>::id, SingleBatch<M>(target, message).bytes());
+  }
   return deliver_pushed();
 }
 /// Of a type that the registry acts on.
@@ -186,7 +188,10 @@ Entity EntityRegistry::spawn_with(std::string_view what, const SpawnOptions& opt
   Spawn message;
   const std::span<Entity> ids = prepare_spawn(what, options, message);
   if (ids.empty()) return {};
-  append_spawn(open<Spawn>(), std::span<const Entity>(ids), message, root...);
+  if constexpr (sizeof...(Cs) == 0)
+    open<Spawn>().append_shared(ids.size(), message);
+  else
+    open<Spawn>().append_rows_shared(ids.size(), message, root...);
   const bool spawned = deliver_new(ids, true).handled;
   if (options.ids) options.ids->assign(ids.begin(), ids.end());
   return spawned ? ids.front() : Entity{};

@@ -197,8 +197,7 @@ Receipt Inputs::push_sealed(std::span<const std::byte> bytes) {
     Receipt receipt = live({.kind = InputKind::push}, bytes, [&](Receipt& own) {
       delivery_.builtin(batch, *core_.types.route(batch.type()), batch.target(0), batch.payload(0), own);
     });
-    if (!core_.cascade.empty()) [[unlikely]]
-      receipt.cut_short = !deliver_cascade();
+    receipt.cut_short = !deliver_cascade();
     return receipt;
   });
 }
@@ -207,7 +206,7 @@ Receipt Inputs::end_push(Receipt receipt) {
   return inside("push", [&] {
     receipt.sequence = core_.sequence;
     settle(core_.pushed, receipt);
-    if (!core_.cascade.empty()) receipt.cut_short = !deliver_cascade();
+    receipt.cut_short = !deliver_cascade();
     return receipt;
   });
 }
@@ -270,8 +269,8 @@ void Inputs::claim_ids(const BatchView& batch) {
 // --- what waits ---
 
 Receipt Inputs::deliver_waiting() {
-  if (!core_.cascade.empty() && !deliver_cascade()) ++core_.counters.overtaken;
-  return deliver_posts();
+  if (!deliver_cascade()) ++core_.counters.overtaken;
+  return core_.input.empty() ? Receipt{} : deliver_posts();
 }
 
 Receipt Inputs::deliver_posts() {
@@ -280,13 +279,12 @@ Receipt Inputs::deliver_posts() {
   posts.seal();
   const bool plain =
       options_.shortcuts && !observer_ && !core_.cascade.causes() && core_.receipt_sinks_of(InputKind::post).empty();
-  const bool waited = !posts.empty();
   while (!posts.empty()) {
     if (plain && deliver_plain(sum) != 0) continue;
     add_to(sum, live(InputKind::post, posts.front()));
     posts.pop_front();
   }
-  if (waited) give_back(posts);
+  give_back(posts);
   return sum;
 }
 
@@ -348,7 +346,7 @@ std::size_t Inputs::deliver_plain(Receipt& sum) {
   return taken;
 }
 
-bool Inputs::deliver_cascade() {
+bool Inputs::deliver_caused() {
   Arena& cascade = core_.cascade;
   std::uint64_t left = options_.cascade_messages_max, bytes_left = options_.cascade_bytes_max;
   while (!cascade.empty() && left > 0 && bytes_left > 0) {

@@ -102,13 +102,14 @@ class Inputs {
   void deliver(const BatchView& batch, const Envelope& envelope, Receipt& receipt);
   void settle(const Envelope& envelope, const Receipt& receipt);
   Receipt deliver_waiting();
-  /// Everything that was posted, an input per batch.
+  /// Everything that was posted, an input per batch. Something was.
   Receipt deliver_posts();
   /// Equals live() for each batch, while nobody looks at receipts of posts, counts, or follows causes. Delivers the oldest posts as
   /// long as they are batches of kind each that the registry itself does not act on. Returns how many batches.
   std::size_t deliver_plain(Receipt& sum);
   /// What handlers pushed, up to the bound. True if all was delivered.
-  bool deliver_cascade();
+  bool deliver_cascade() { return core_.cascade.empty() || deliver_caused(); }
+  bool deliver_caused();
   /// Before a batch is delivered: the time, where that is observed.
   std::uint64_t begin_batch();
 

@@ -89,7 +89,7 @@ struct RegistryCore {
         sink_threw = true;
         throw;
       }
-    } else {
+    } else if (!sinks.empty()) {
       tell_several(envelope, batch);
     }
     sequence = envelope.sequence;

@@ -94,13 +94,16 @@ std::optional<std::size_t> HandlerOrder::add(Handler& handler) {
 
 std::optional<std::size_t> HandlerOrder::remove(Handler& handler) {
   forget(handler);
-  std::erase(sorted_, &handler);
+  const auto in_sorted =
+      std::ranges::partition_point(sorted_, [&](const Handler* other) { return comes_first(*other, handler); });
+  const auto sorted_place = in_sorted - sorted_.begin();
+  sorted_.erase(in_sorted);
   if (is_waited_for(handler)) {  // whom it kept apart may change places: the order is that of those who are there
     order_ = ordered(sorted_);
     is_sorted_ = order_ == sorted_;
     return std::nullopt;
   }
-  const auto at = std::ranges::find(order_, &handler);
+  const auto at = is_sorted_ ? order_.begin() + sorted_place : std::ranges::find(order_, &handler);
   const auto place = static_cast<std::size_t>(at - order_.begin());
   order_.erase(at);
   is_sorted_ = is_sorted_ || order_ == sorted_;

@@ -159,7 +159,10 @@ void HandlerTable::handler_left(MessageRoute& route, Handler& handler, std::opti
   if (!place) return refresh(route);
   if (!handler.enabled) return;
   const bool was_followed = is_followed(route);
-  std::erase(route.active, &handler);
+  if (route.active.size() == route.order.size() + 1)  // nobody is disabled
+    route.active.erase(route.active.begin() + static_cast<std::ptrdiff_t>(*place));
+  else
+    std::erase(route.active, &handler);
   route.rules.remove(handler);
   for (const Archetype* archetype : handler.matched) {
     ++steps_;

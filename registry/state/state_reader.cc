@@ -125,22 +125,22 @@ class StateReader {
     DirectoryEntry* const entries = slots_.extend(count);
     const std::byte* const generations = bytes.data() + 8;
     const std::byte* const states = generations + count * 4;
-    std::uint32_t wrong = 0, alive = 0, free = 0, retired = 0;
+    std::uint32_t stray = 0, alive = 0, large = 0, unused = 0, retired = 0;
     for (std::size_t i = 0; i < count; ++i) {  // without branches, so that it is done several at a time
       std::uint32_t generation;
       std::memcpy(&generation, generations + i * 4, 4);
       const auto state = static_cast<std::uint32_t>(states[i]);
       entries[i] = {Locator(static_cast<IdState>(state)), generation};
-      wrong |= static_cast<std::uint32_t>(state > 3) & static_cast<std::uint32_t>(state != state_alive);
-      wrong |= static_cast<std::uint32_t>(generation == 0) & static_cast<std::uint32_t>(state != 0);
+      stray |= static_cast<std::uint32_t>(generation == 0) & static_cast<std::uint32_t>(state != 0);
       alive += static_cast<std::uint32_t>(state == state_alive);
-      free += static_cast<std::uint32_t>(state == 0) & static_cast<std::uint32_t>(generation != 0);
+      large += static_cast<std::uint32_t>(state > 3);
+      unused += static_cast<std::uint32_t>(state == 0);
       retired += static_cast<std::uint32_t>(generation == 0);
     }
     alive_ += alive;
-    free_ids_ += free;
+    free_ids_ += unused - retired;  // where none is stray, who is retired is unused
     retired_ += retired;
-    if (wrong)
+    if (stray != 0 || large != alive)
       for (const DirectoryEntry& entry : std::span(entries, count)) {
         const auto state = static_cast<std::uint32_t>(entry.locator.state());
         if (!expect(state <= 3 || state == state_alive, "an id has an unknown state") ||

@@ -50,7 +50,7 @@ std::span<Entity> EntityRegistry::prepare_spawn(std::string_view what, const Spa
   impl_->inputs.wait_over();  // which may define templates
   const Template* known = impl_->structure.templates().known(message.what);
   if (!known) return {};
-  impl_->spawn_ids.assign(std::size_t{known->size()} * options.count, Entity{});
+  impl_->spawn_ids.resize(std::size_t{known->size()} * options.count);
   return impl_->spawn_ids;
 }
 
