@@ -301,7 +301,10 @@ Refusal Structure::reparent(Entity e, const Reparent& message) {
   }
   const std::uint32_t old_depth = hierarchy_.depth(e);
   const std::uint32_t depth = message.parent ? hierarchy_.depth(message.parent) + 1 : 0;
-  if (old_parent) unlink(e, old_parent);
+  if (old_parent && old_parent == message.parent)
+    hierarchy_.unlink(e, old_parent);  // it comes back: how its parent's names are found stays as it is
+  else if (old_parent)
+    unlink(e, old_parent);
   if (depth != old_depth) {
     subtree_.clear();
     hierarchy_.subtree(e, subtree_);

@@ -91,3 +91,18 @@ std::vector<std::uint64_t> answers(bool by_template, std::uint32_t seed) {
 TEST_CASE("names of a spawned tree are found, taken and freed as if it had been made one by one") {
   for (std::uint32_t seed = 1; seed < 20; ++seed) CHECK((answers(true, seed) == answers(false, seed)));
 }
+
+TEST_CASE("an only child of a spawned tree is found by its name after it was put before or behind nobody") {
+  EntityRegistry r;
+  TemplateTree made("pair");
+  made.set("", Health{1}).set("only", Health{2});
+  r.define(made);
+  std::vector<Entity> ids;
+  r.spawn("pair", {.count = 10, .ids = &ids});  // the first are made node by node
+  for (std::size_t i = 0; i < ids.size(); i += 2) {
+    REQUIRE(r.reparent(ids[i + 1], ids[i]).handled == 1);
+    CHECK(r.find_child(ids[i], "only") == ids[i + 1]);
+    CHECK_FALSE(r.create_under(ids[i], "only", Health{3}));  // the name is taken
+    CHECK(r.child_count(ids[i]) == 1);
+  }
+}
