@@ -23,12 +23,16 @@ class Timers {
     TimerId id;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
+  struct Waiting {
+    std::vector<std::byte> batch;
+    std::uint64_t version;  ///< Storage::version when it came: a later timer may have the id of one that is gone
+  };
   /// Keeps a copy of a whole timed batch under `id`. False, and nothing kept, where a timer with that id waits.
-  [[nodiscard]] bool add(TimerId id, const BatchView& timed) {
+  [[nodiscard]] bool add(TimerId id, const BatchView& timed, std::uint64_t version) {
     const Key key{timed.header().argument, id};
     if (!due_by_id_.emplace(id, key.due_ns).second) return false;
     const auto bytes = timed.bytes();
-    waiting_.emplace(key, std::vector<std::byte>(bytes.begin(), bytes.end()));
+    waiting_.emplace(key, Waiting{{bytes.begin(), bytes.end()}, version});
     return true;
   }
   bool cancel(TimerId id) {
@@ -47,12 +51,12 @@ class Timers {
   std::vector<std::byte> pop() {
     auto node = waiting_.extract(waiting_.begin());
     due_by_id_.erase(node.key().id);
-    return std::move(node.mapped());
+    return std::move(node.mapped().batch);
   }
-  const std::map<Key, std::vector<std::byte>>& waiting() const noexcept { return waiting_; }
+  const std::map<Key, Waiting>& waiting() const noexcept { return waiting_; }
 
  private:
-  std::map<Key, std::vector<std::byte>> waiting_;
+  std::map<Key, Waiting> waiting_;
   std::map<TimerId, std::uint64_t> due_by_id_;
 };
 

@@ -34,7 +34,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
     const TimerId id = batch.timer() ? batch.timer() : next_timer_;
     if (header.argument <= now_ns_)
       cascade_.append_batch(batch.inner());
-    else if (!timers_.add(id, batch)) {
+    else if (!timers_.add(id, batch, context_.storage.version())) {
       note({RefusalCode::timer_chosen, {}, header.type}, receipt);
       return true;
     }

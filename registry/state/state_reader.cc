@@ -412,7 +412,7 @@ class StateReader {
                     (timed->timer() == 0 || timed->timer() == key.key),
                 "a timer is not one, or has another's number"))
       return;
-    expect(r_.timers.add(key.key, *timed), "a timer is there twice");
+    expect(r_.timers.add(key.key, *timed, r_.storage.version()), "a timer is there twice");
   }
   void manager(const StateKey& key, std::span<const std::byte> bytes) {
     if (std::string wrong = r_.managers.load(key.key, bytes); !wrong.empty()) fail(std::move(wrong));

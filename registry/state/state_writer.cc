@@ -192,8 +192,9 @@ class StateWriter {
       const bool open = --left == 0 && r_.input.last_is_open();
       as_saved(batch, [&](std::span<const std::byte> bytes) { row(PendingQueue::input, open, bytes); });
     });
-    for (const auto& [key, timed] : r_.timers.waiting())
-      unless_kept({StateSection::timers, key.id, 0}, 1, [&] { return std::span<const std::byte>(timed); });
+    for (const auto& [key, timer] : r_.timers.waiting())
+      unless_kept({StateSection::timers, key.id, 0}, timer.version,
+                  [&] { return std::span<const std::byte>(timer.batch); });
   }
 
   const EntityRegistry::Impl& r_;

@@ -74,7 +74,7 @@ std::uint64_t EntityRegistry::hash() const {
   hasher.add(std::uint32_t{0});  // where the first carried message was, which is always the first
   CarriedOver(r.cascade, r.inputs.cursor().message, r.types.table()).for_each(add);
   r.input.for_each([&](const BatchView& batch) { as_saved(batch, add); });
-  for (const auto& [key, timed] : r.timers.waiting()) hasher.add(timed.data(), timed.size());
+  for (const auto& [key, timer] : r.timers.waiting()) hasher.add(timer.batch.data(), timer.batch.size());
   for (const Text name : r.types.handlers().disabled()) hasher.add(name);
   r.managers.save([&](std::uint64_t, std::span<const std::byte> row) { hasher.add(row.data(), row.size()); });
   return hasher.result();

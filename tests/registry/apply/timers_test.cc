@@ -4,6 +4,7 @@
 
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
+#include "tests/support/change_marks.h"
 
 using namespace muster;
 
@@ -129,4 +130,19 @@ TEST_CASE("a time behind the last there is, is the last there is") {
   CHECK(late == 1);
   registry.advance(5);
   CHECK(registry.now_ns() == last);
+}
+
+TEST_CASE("a timer that takes the number of one that is gone is saved as another") {
+  EntityRegistry registry;
+  const Entity orc = registry.create("orc", game::Health{});
+  const TimerId timer = registry.post_at(100, orc, game::Damage{.amount = 1});
+  registry.flush();
+  test::ChangeMarks marks{registry};
+  // As an input of the host that is given again brings the number it was given.
+  BatchBuilder inner, builder;
+  inner.append(orc, game::Damage{.amount = 2});
+  builder.append_timed(100, timer, inner.front());
+  registry.cancel(timer);
+  CHECK(registry.push_batch(builder.bytes()).handled == 1);
+  CHECK(marks.check() == "");
 }
