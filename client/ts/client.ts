@@ -63,7 +63,7 @@ import { Texts } from './texts.js';
 import { place_of } from './type_table.js';
 import type { TypeTable } from './type_table.js';
 import { id_text, nil } from './types.js';
-import type { Entity, Init, TypeDescriptor, TypeKey, TypeRef } from './types.js';
+import type { Entity, Init, TypeKey, TypeRef } from './types.js';
 import { default_bytes, read_place, write_place } from './values.js';
 import type { StructValue } from './values.js';
 
@@ -473,9 +473,4 @@ export class Client {
     await this.ask(Unwatch, { watch }, Unwatched);
     this.connection.forget(watch);
   }
-}
-
-/** The components of message i by full name. Throws BadBytes where a value cannot be. */
-export function components_of(received: Received, i: number): [TypeDescriptor, StructValue][] {
-  return received.batch.rows.map((row, k) => [row.type, received.batch.component(i, k)]);
 }

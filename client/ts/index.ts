@@ -2,7 +2,7 @@
 export { Batch, BatchKind, encode_batch, SubtreeParts, timed_batch } from './batch.js';
 export type { BatchPlan, Row, RowSetEntry } from './batch.js';
 export { BadBytes, hash32, hash64 } from './bytes.js';
-export { Client, components_of } from './client.js';
+export { Client } from './client.js';
 export type { ClientOptions, OpenWatch, RowOf, RowsOf, ShownEntity, Target, WatchHandlers } from './client.js';
 export { ClientError } from './client_error.js';
 export type { ErrorKind } from './client_error.js';

@@ -162,6 +162,33 @@ test('what is left out of a table has its default, and what says nothing is not 
   assert.throws(() => read({ text: '', home: {} }), /golden\.Chat\.last is required and was left out/);
 });
 
+test('a table that lacks what it must have is refused by the name of the field', () => {
+  const nothing = encode_batch({
+    kind: 'table',
+    type: types.get('golden.Nothing'),
+    messages: [{ target: { index: 0, generation: 0 }, value: {} }],
+  });
+  new DataView(nothing.buffer).setUint32(4, types.get('golden.Chat').id, true);
+  const batch = Batch.read(nothing, types);
+  assert.throws(() => batch.message(0), { reason: 'bad_table', message: /golden\.Chat\.text is required and absent/ });
+});
+
+test('a bool and an enum that have no such value are refused when they are read', () => {
+  const rows = [{ type: types.get('test.Lamp'), value: { lit: true, color: 'blue' } }];
+  const target = { index: 1, generation: 1 };
+  const good = encode_batch({ kind: 'each', type: types.get('muster.Set'), messages: [{ target, value: {}, rows }] });
+  const lamp = good.length - 16 + 9; // behind the target and Set's one byte
+  assert.deepEqual([good[lamp], good[lamp + 1]], [1, 5]);
+  good[lamp] = 2;
+  assert.throws(() => Batch.read(good, types).component(0, 0), { reason: 'bad_bool' });
+  good[lamp] = 0;
+  good[lamp + 1] = 3;
+  assert.throws(() => Batch.read(good, types).component(0, 0), {
+    reason: 'bad_enum',
+    message: /3 is no value of test\.Color/,
+  });
+});
+
 test('values that do not fit are refused by the name of their field', () => {
   const health = types.get('golden.Health');
   const write = (value: unknown) =>

@@ -289,7 +289,9 @@ test('a state of several frames shows when it is whole, events and gaps are told
   server.tell({ name: 'muster.Create' }, {}, { request, sequence: 9n, target: { index: 2, generation: 2 } });
   assert.deepEqual(heard, ['event golden.Damage 6', 'change 5: 2', 'gap 6-9: 3', 'change 9: 1']);
   assert.equal(replica.get(b), undefined);
-  await replica.stop();
+  const stopped = replica.stop();
+  server.tell({ name: 'muster.Destroy' }, {}, { request, sequence: 10n, target: a }); // it was on its way
+  await stopped;
   server.tell({ name: 'muster.Destroy' }, {}, { request, sequence: 10n, target: a });
   assert.equal(replica.size, 2);
   client.close();

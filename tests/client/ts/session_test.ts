@@ -67,12 +67,14 @@ test('entities are created, renamed, hung elsewhere and destroyed', async (t) =>
   const client = await world.connect();
   const town = await client.create(nil, 'town');
   // Calls side by side are sent in the order in which they were made, texts and all.
-  const [tower, gate] = await Promise.all([
+  const [tower, gate, nameless] = await Promise.all([
     client.create(town, 'tower', [game.Health, { value: 80 }]),
     client.create(town, 'gate'),
+    client.create(town, ''),
   ]);
   const inn = await client.create_before(town, tower, 'inn', [game.Dead, {}], [game.Config, { speed: 2.5 }]);
-  assert.deepEqual((await client.children(town)).names, ['inn', 'tower', 'gate']);
+  assert.deepEqual((await client.children(town)).names, ['inn', 'tower', 'gate', '']);
+  await client.destroy(nameless);
   assert.deepEqual((await client.show(inn)).components['golden.Config'], { speed: 2.5 });
   assert.equal((await client.rename(inn, 'old inn')).handled, 1);
   await client.reparent(gate, tower);
@@ -108,6 +110,18 @@ test('a field is set only where it holds what was expected, and the refusal says
   const place = await error_of(bob.set_field_if(orc, game.Health, 'at', { x: 1, y: 1, z: 1 }, { x: 1, y: 2, z: 3 }));
   assert.deepEqual(bob.fault_value(place.fault!), { x: 1, y: 9, z: 3 });
   assert.equal((await ann.show(orc)).components['golden.Health'].value, 40);
+});
+
+test('a struct that is given in part has the defaults of the schema for the rest, alone and in its component', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const orc = await client.create(nil, 'orc', [game.Health, { at: { y: 7 } }]);
+  const health = async () => (await client.show(orc)).components['golden.Health'] as unknown as game.Health;
+  assert.deepEqual((await health()).at, { x: 1, y: 7, z: 3 });
+  await client.set_field(orc, game.Health, 'at', { z: 9 });
+  assert.deepEqual((await health()).at, { x: 1, y: 2, z: 9 });
+  await client.set_field(orc, game.Health, 'slots[1]', { owner: orc });
+  assert.deepEqual((await health()).slots[1], { count: 2, item: 0n, owner: orc });
 });
 
 test('what the world refuses fails with its words, and the session goes on', async (t) => {
