@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "schema/kinds.h"
 #include "schema/muster.h"
 #include "server/plugins/plugins.h"
 #include "server/plugins/schema_file.h"
@@ -60,15 +61,34 @@ int complain(ExitCode code, const std::string& text) {
   return code;
 }
 
-/// Made fresh, or the first line of the file that was named.
-std::expected<std::string, std::string> read_token(const std::string& path) {
-  if (path.empty()) return std::string();
+struct Tokens {
+  std::string all;                                        // with every right; empty: to be drawn
+  std::vector<std::pair<std::string, std::string>> more;  // {token, right}
+};
+
+/// The first line of the file is the token with every right; each further one that is not empty is a right and a token.
+std::expected<Tokens, std::string> read_tokens(const std::string& path) {
+  Tokens tokens;
+  if (path.empty()) return tokens;
   std::ifstream file(path);
-  std::string token;
-  if (!file || !std::getline(file, token)) return std::unexpected(path + ": no token can be read from it");
-  while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
-  if (token.size() < 16) return std::unexpected(path + ": a token has at least 16 characters");
-  return token;
+  std::string line;
+  if (!file || !std::getline(file, line)) return std::unexpected(path + ": no token can be read from it");
+  for (int number = 1; number == 1 || std::getline(file, line); ++number) {
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+    if (line.empty() && number > 1) continue;
+    const std::size_t space = number == 1 ? 0 : line.find(' ') + 1;
+    const std::string right = line.substr(0, space == 0 ? 0 : space - 1), token = line.substr(space);
+    const std::string where = path + ", line " + std::to_string(number);
+    if (number > 1 && (!right_named(right) || *right_named(right) == RemoteRight::none))
+      return std::unexpected(where +
+                             ": a right and a token are expected; the rights are view, edit, control and admin");
+    if (token.size() < 16) return std::unexpected(where + ": a token has at least 16 characters");
+    if (number == 1)
+      tokens.all = token;
+    else
+      tokens.more.emplace_back(token, right);
+  }
+  return tokens;
 }
 
 /// A world is served all the same where its trace cannot be written.
@@ -112,8 +132,8 @@ int serve(const Arguments& arguments) {
     if (!schema) return complain(exit_schema, schema.error());
     schemas.push_back(std::move(*schema));
   }
-  auto token = read_token(arguments.token_file);
-  if (!token) return complain(exit_usage, token.error());
+  auto tokens = read_tokens(arguments.token_file);
+  if (!tokens) return complain(exit_usage, tokens.error());
 
   Plugins plugins;  // code goes after the world, whose registry ends the instances
   try {
@@ -152,7 +172,8 @@ int serve(const Arguments& arguments) {
   ServerOptions listening;
   listening.listen = arguments.listen;
   listening.unix_path = arguments.unix_path;
-  listening.token = *token;
+  listening.token = tokens->all;
+  listening.more_tokens = tokens->more;
   listening.address_file = arguments.world + "-server.json";
   listening.program = "muster-server " MUSTER_VERSION;
   listening.log = [](const std::string& line) { spdlog::info("session: {}", line); };
@@ -238,7 +259,10 @@ int main(int argc, char** argv) {
                  "threads that passes are spread over, with the results of one; 0: one per processor")
       ->check(CLI::Range(0u, 256u))
       ->capture_default_str();
-  app.add_option("--token-file", arguments.token_file, "a file whose first line is the token; otherwise one is drawn");
+  app.add_option(
+      "--token-file", arguments.token_file,
+      "a file whose first line is the token; otherwise one is drawn. Further lines allow less: a right and a "
+      "token, \"view 0123456789abcdef\"");
   app.add_option(
       "--trace", arguments.trace_file,
       "records what the world does and writes the newest 262,144 slices of time into this file when it stops, "

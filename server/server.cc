@@ -11,6 +11,7 @@
 #include "server/door/listener.h"
 #include "server/door/listening.h"
 #include "server/plugins/plugins.h"
+#include "server/world/work_time.h"
 #include "server/world/world.h"
 
 namespace muster {
@@ -67,6 +68,8 @@ struct Server::Impl {
         return all;
       };
     }
+    host.processor_ns = [clock = ProcessorClock::of_this_thread()] { return clock.now_ns(); };
+    host.tick_times = [this]() -> const TimeCounts& { return world.tick_times(); };
     host.durable_sequence = [this] { return world.durable_sequence(); };
     const std::size_t slash = world.path().rfind('/');
     host.world = slash == std::string::npos ? world.path() : world.path().substr(slash + 1);

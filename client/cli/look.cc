@@ -196,9 +196,21 @@ void show(const Common& common, const std::string& entity) {
   }
 }
 
+/// So many of all ticks took less.
+static std::uint64_t within_ns(const session::Load& load, double share) {
+  std::uint64_t all = 0, seen = 0;
+  for (const session::TimeCount& each : load.ticks) all += each.count;
+  for (const session::TimeCount& each : load.ticks) {
+    seen += each.count;
+    if (static_cast<double>(seen) >= share * static_cast<double>(all)) return std::min(each.below_ns, load.tick_ns_max);
+  }
+  return load.tick_ns_max;
+}
+
 void info(const Common& common, bool with_hash) {
   RemoteWorld world(connect(common.where));
   const session::Info info = must(world.client().info(with_hash));
+  const session::Load load = must(world.client().load());
   char hash[20];
   std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(info.hash));
   if (common.json) {
@@ -206,7 +218,12 @@ void info(const Common& common, bool with_hash) {
     out.open_object().member("world", info.world).member("server", info.server).member("entities", info.entities);
     out.member("types", info.types).member("sequence", info.sequence).member("clock_ns", info.clock_ns);
     out.member("hz", info.hz).member("sessions", info.sessions).member("watches", info.watches);
-    out.member("uptime_ns", info.uptime_ns);
+    out.member("uptime_ns", info.uptime_ns).member("processor_ns", load.processor_ns);
+    out.member("memory_bytes", load.memory_bytes);
+    if (!load.ticks.empty())
+      out.member("tick_ns_half", within_ns(load, 0.5))
+          .member("tick_ns_most", within_ns(load, 0.999))
+          .member("tick_ns_max", load.tick_ns_max);
     out.key("plugins").open_array();
     for (const std::string& plugin : info.plugins) out.value(plugin);
     out.close_array();
@@ -221,6 +238,13 @@ void info(const Common& common, bool with_hash) {
   columns.add({"sequence", std::to_string(info.sequence)});
   columns.add({"clock", seconds_text(info.clock_ns)});
   columns.add({"ticks", info.hz > 0 ? number_text(info.hz) + " per second" : "none: it moves when something arrives"});
+  if (!load.ticks.empty()) {
+    const auto ms = [](std::uint64_t ns) { return number_text(static_cast<double>(ns / 1000) / 1000); };
+    columns.add({"a tick takes", "half of them less than " + ms(within_ns(load, 0.5)) +
+                                     " ms of processor time, 99.9 % less than " + ms(within_ns(load, 0.999)) +
+                                     " ms, the longest " + ms(load.tick_ns_max) + " ms"});
+  }
+  columns.add({"memory", std::to_string(load.memory_bytes >> 20) + " MiB"});
   columns.add({"sessions", std::to_string(info.sessions) + ", with " + std::to_string(info.watches) + " watches"});
   for (const std::string& plugin : info.plugins) columns.add({"plugin", printable(plugin)});
   if (with_hash) columns.add({"hash", hash});

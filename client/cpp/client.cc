@@ -421,6 +421,8 @@ Result<session::Info> Client::info(bool with_hash) {
   return read_answer<session::Info>(ask(question));
 }
 
+Result<session::Load> Client::load() { return read_answer<session::Load>(ask(session::GetLoad{})); }
+
 Result<session::Reloaded> Client::reload(std::string_view plugin) {
   return read_answer<session::Reloaded>(ask(session::Reload{.plugin = std::string(plugin)}));
 }

@@ -181,6 +181,8 @@ class Client {
   /// Has the world define the templates of a file's text; nothing where something is wrong with it.
   Result<session::Templates> read_templates(std::string_view text, std::string_view file);
   Result<session::Info> info(bool with_hash = false);
+  /// What the server's work costs, and how long this session's edits waited.
+  Result<session::Load> load();
   /// The sequence through which the state is in the file.
   Result<std::uint64_t> save();
   /// Has the server load a plugin again, by name or file; empty: all. Refused: the running build goes on.

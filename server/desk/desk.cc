@@ -1,8 +1,12 @@
 #include "server/desk/desk.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <fstream>
 #include <random>
 
+#include "registry/apply/timers.h"
 #include "server/desk/questions.h"
 
 namespace muster {
@@ -15,6 +19,14 @@ std::uint64_t random_id() {
   return id;
 }
 
+/// Of this process, in real memory; 0 where the system does not tell.
+std::uint64_t resident_bytes() {
+  std::ifstream pages("/proc/self/statm");
+  std::uint64_t all = 0, resident = 0;
+  pages >> all >> resident;
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
 }  // namespace
 
 Desk::Desk(EntityRegistry& registry, DeskHost host, ServerLimits limits)
@@ -24,9 +36,10 @@ Desk::Desk(EntityRegistry& registry, DeskHost host, ServerLimits limits)
       instance_(random_id()),
       intake_(registry, limits_,
               {.durable_sequence = host_.durable_sequence,
+               .processor_ns = host_.processor_ns,
                .ask = [this](Question question) { questions_.add(std::move(question)); }}),
-      questions_([this](const Question& question) { return begin(question); }),
-      watches_(registry),
+      questions_([this](const Question& question) { return begin(question); }, host_.processor_ns),
+      watches_(registry, host_.processor_ns),
       trace_(registry) {
   registry_.add_type<Set>();
   learn_types();
@@ -73,7 +86,7 @@ void Desk::leave(std::shared_ptr<Session> session) {
 
 bool Desk::take_in(Session& session, std::uint64_t request, BatchView batch, bool for_world) {
   if (!for_world) session.open_questions.fetch_add(1, std::memory_order_relaxed);
-  if (!session.requests.put(batch.bytes(), request, for_world)) {
+  if (!session.requests.put(batch.bytes(), request, for_world, processor_ns())) {
     if (!for_world) session.open_questions.fetch_sub(1, std::memory_order_relaxed);
     return false;
   }
@@ -146,10 +159,10 @@ void Desk::after_flush(EntityRegistry& registry) {
   const auto since_epoch = std::chrono::steady_clock::now().time_since_epoch();
   const auto now =
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count());
-  std::uint64_t due_in = watches_.after_flush(now);
+  std::uint64_t due_in = watches_.after_flush(now, limits_.watch_ns);
   questions_.work(limits_.slice_steps);
   sequence_.store(registry.sequence(), std::memory_order_relaxed);
-  if (questions_.can_go_on() || intake_.can_go_on()) wake();
+  if (questions_.can_go_on() || intake_.can_go_on() || watches_.can_go_on()) wake();
   if (questions_.waits_for_time()) {
     const auto in = static_cast<std::uint64_t>(seldom_.due_in(Seldom::Clock::now()).count()) + 1;
     due_in = due_in == 0 ? in : std::min(due_in, in);
@@ -258,6 +271,32 @@ void Desk::reload(Session& to, std::uint64_t request, const std::string& plugin)
   answer(to, request, reloaded);
 }
 
+void Desk::load(Session& to, std::uint64_t request) const {
+  const auto told = [](const TimeCounts& times) {
+    std::vector<session::TimeCount> counts;
+    for (std::uint32_t i = 0; i < TimeCounts::classes; ++i)
+      if (times.count(i) > 0) counts.push_back({.below_ns = TimeCounts::end_of(i), .count = times.count(i)});
+    return counts;
+  };
+  session::Load load;
+  load.sequence = registry_.sequence();
+  load.processor_ns = processor_ns();
+  load.memory_bytes = resident_bytes();
+  if (host_.tick_times) {
+    load.ticks = told(host_.tick_times());
+    load.tick_ns_max = host_.tick_times().longest_ns();
+  }
+  load.edits = told(to.edit_waits);
+  load.edit_ns_max = to.edit_waits.longest_ns();
+  load.entities = static_cast<std::uint32_t>(registry_.entity_count());
+  for (const auto& archetype : registry_.storage().archetypes()) load.archetypes += archetype ? 1 : 0;
+  load.texts = static_cast<std::uint32_t>(registry_.text_count());
+  load.timers = static_cast<std::uint32_t>(registry_.timers().size());
+  load.templates = static_cast<std::uint32_t>(registry_.template_count());
+  load.questions = static_cast<std::uint32_t>(questions_.size());
+  answer(to, request, load);
+}
+
 void Desk::info(Session& to, std::uint64_t request, bool with_hash) {
   session::Info info;
   info.sequence = registry_.sequence();
@@ -360,6 +399,7 @@ std::unique_ptr<Inquiry> Desk::begin(const Question& question) {
       if (session::read<session::GetInfo>(batch).hash != 1)
         return once([&to, request, this](Steps&) { info(to, request, false); });
       return seldom(asked, [&to, request, this] { info(to, request, true); });
+    case TypeTraits<session::GetLoad>::id: return once([&to, request, this](Steps&) { load(to, request); });
     case TypeTraits<session::Watch>::id:
       return once([asked, this, what = session::read<session::Watch>(batch)](Steps& steps) {
         steps.spend(limits_.slice_steps);

@@ -44,6 +44,8 @@ struct DeskHost {
   /// Owner's thread, between inputs: loads a plugin again (empty: all); what stands in the way. Null: there are none.
   std::function<std::expected<std::vector<ReloadedPlugin>, std::string>(std::string_view)> reload;
   std::function<std::vector<std::string>()> plugins;  ///< owner's thread: name and build of each
+  std::function<std::uint64_t()> processor_ns;        ///< any thread: that the owner's thread has used; may be null
+  std::function<const TimeCounts&()> tick_times;      ///< owner's thread; may be null
   std::string world;                                  ///< its name
   std::string server;                                 ///< the program's name and version
   double hz = 0;
@@ -78,6 +80,8 @@ class Desk final : public FlushVisitor, private InputSink {
 
   const QuestionCounters& question_counters() const noexcept { return questions_.counters(); }
   const IntakeCounters& intake_counters() const noexcept { return intake_.counters(); }
+  /// How many watches had a turn after one flush, at most.
+  std::uint64_t watch_turns_max() const noexcept { return watches_.turns_max(); }
   std::size_t questions_waiting() const noexcept { return questions_.size(); }
   void before_flush() override;
   void after_flush(EntityRegistry& registry) override;
@@ -98,6 +102,8 @@ class Desk final : public FlushVisitor, private InputSink {
   void add_schema(Session& to, std::uint64_t request, std::span<const std::uint8_t> bfbs);
   void save(Session& to, std::uint64_t request);
   void reload(Session& to, std::uint64_t request, const std::string& plugin);
+  std::uint64_t processor_ns() const { return host_.processor_ns ? host_.processor_ns() : 0; }
+  void load(Session& to, std::uint64_t request) const;
   void info(Session& to, std::uint64_t request, bool with_hash);
 
   EntityRegistry& registry_;

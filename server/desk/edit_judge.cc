@@ -30,15 +30,18 @@ class EditWalk {
       : judge_(judge), registry_(judge.registry_), limits_(judge.limits_), from_(from) {}
 
   std::expected<EditCost, session::Fault> run(BatchView edit) {
-    if (edit.kind() == BatchKind::timed) {
-      if (!check_timers()) return std::unexpected(std::move(fault_));
+    const BatchView whole = edit;
+    const bool timed = edit.kind() == BatchKind::timed;
+    if (timed) {
+      if (!check_timers(whole)) return std::unexpected(std::move(fault_));
       cost_.steps += 10;
       edit = edit.inner();
     }
     type_ = edit.type();
     count_ = edit.count();
     spend_bytes(edit.bytes().size());
-    if (!look(edit) || !check_texts()) return std::unexpected(std::move(fault_));
+    if (!look(edit) || !check_texts() || (timed && !check_due(whole.header().argument)))
+      return std::unexpected(std::move(fault_));
     return cost_;
   }
   std::uint64_t steps() const noexcept { return cost_.steps; }
@@ -108,6 +111,13 @@ class EditWalk {
                       std::to_string(limits_.depth_max) + " are allowed",
                   e);
   }
+  bool check_entities(std::uint64_t more) {
+    const std::uint64_t would_be = registry_.entity_count() + more;
+    if (would_be <= limits_.world_entities_max) return true;
+    return refuse("world_entities_max", "the world would have " + std::to_string(would_be) +
+                                            " entities; sessions may make up to " +
+                                            std::to_string(limits_.world_entities_max));
+  }
   bool check_id(Entity e) {
     if (owns(from_, e)) return true;
     return refuse("id_not_granted", shown_id(e) + " was not granted to this session, or is used already", e);
@@ -118,7 +128,7 @@ class EditWalk {
   bool creates(BatchView edit) {
     if (edit.kind() != BatchKind::each && edit.kind() != BatchKind::shared)
       return spend(count_);  // the world refuses it
-    if (!spend(2ull * count_) || !rows(edit)) return false;
+    if (!check_entities(count_) || !spend(2ull * count_) || !rows(edit)) return false;
     std::unordered_map<Entity, std::uint32_t> made;  // depths, where parents are made by the same edit
     bool all_alive = true;
     for (std::uint32_t i = 0; i < payloads(edit) && all_alive; ++i) {
@@ -157,11 +167,14 @@ class EditWalk {
     const std::uint64_t trees = edit.count() / known->size() + 1;
     if (!spend(3ull * count_) || !spend(trees * registry_.template_batch(name).size() / 64) || !rows(edit))
       return false;
+    std::uint64_t made = 0;
     for (std::uint32_t i = 0; i < edit.count(); ++i) {
       const Entity e = edit.target(i);
       if (!spawns && registry_.alive(e)) continue;
+      ++made;
       if (!check_id(e)) return false;
     }
+    if (!check_entities(made)) return false;
     std::uint64_t height = 0;
     for (const Template::Node& node : known->nodes()) height = std::max<std::uint64_t>(height, node.depth);
     if (!spawns) {
@@ -332,7 +345,7 @@ class EditWalk {
   }
 
   /// Those of the session that are over were forgotten before.
-  bool check_timers() {
+  bool check_timers(BatchView timed) {
     if (from_.timers.size() >= limits_.timers_max)
       return refuse("timers_max", "this session has " + std::to_string(from_.timers.size()) + " timers waiting; " +
                                       std::to_string(limits_.timers_max) + " are allowed");
@@ -340,7 +353,23 @@ class EditWalk {
       return refuse("world_timers_max", "the world has " + std::to_string(registry_.timers().size()) +
                                             " timers waiting; " + std::to_string(limits_.world_timers_max) +
                                             " are allowed");
+    const std::uint64_t bytes = timed.bytes().size();
+    if (bytes > limits_.timer_bytes_max)
+      return refuse("timer_bytes_max", "a timed batch of " + std::to_string(bytes) + " bytes; " +
+                                           std::to_string(limits_.timer_bytes_max) + " are allowed");
+    if (judge_.timer_budget_.bytes() + bytes > limits_.world_timers_bytes_max)
+      return refuse("world_timers_bytes_max", "the timed batches that wait would have " +
+                                                  std::to_string(judge_.timer_budget_.bytes() + bytes) + " bytes; " +
+                                                  std::to_string(limits_.world_timers_bytes_max) + " are allowed");
     return true;
+  }
+  /// One alone is never too dear.
+  bool check_due(std::uint64_t due_ns) {
+    const std::uint64_t others = judge_.timer_budget_.due_with(due_ns).steps;
+    if (others == 0 || others + cost_.steps <= limits_.timer_steps_max) return true;
+    return refuse("timer_steps_max",
+                  "what sessions left for that time would cost " + std::to_string(others + cost_.steps) + " steps; " +
+                      std::to_string(limits_.timer_steps_max) + " are allowed within 16 ms of the world's clock");
   }
 
   // --- messages of the game

@@ -9,6 +9,7 @@
 
 #include "messages/batch.h"
 #include "registry/entity_registry.h"
+#include "server/desk/timer_budget.h"
 #include "server/session/server_limits.h"
 #include "server/session/session.h"
 
@@ -24,11 +25,16 @@ struct EditCost {
 /// Owner's thread, between inputs. Counting costs at most as much as the limit allows the edit to.
 class EditJudge {
  public:
-  EditJudge(const EntityRegistry& registry, const ServerLimits& limits) : registry_(registry), limits_(limits) {}
+  EditJudge(const EntityRegistry& registry, const ServerLimits& limits)
+      : registry_(registry), limits_(limits), timer_budget_(registry) {}
 
   /// The cost for the world as it is now, or the fault: the edit would cost too much, would make what is too deep, names
   /// ids that are not the session's, or brings more than the session or the world may hold.
   [[nodiscard]] std::expected<EditCost, session::Fault> judge(const Session& from, BatchView edit);
+  /// A timed batch of that cost waits now.
+  void waits(BatchView timed, const EditCost& cost) {
+    timer_budget_.add(timed.header().argument, {.steps = cost.steps, .bytes = timed.bytes().size()});
+  }
   /// That the last judging counted.
   std::uint64_t steps() const noexcept { return steps_; }
 
@@ -39,6 +45,7 @@ class EditJudge {
 
   const EntityRegistry& registry_;
   const ServerLimits& limits_;
+  TimerBudget timer_budget_;
   std::uint64_t steps_ = 0;
   std::size_t texts_seen_ = 0;
   std::uint64_t text_bytes_seen_ = 0;

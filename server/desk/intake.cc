@@ -82,6 +82,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   if (!cost) {
     turn.spend(judge_.steps());
     ++counters_.refused;
+    count_wait(from, *request);
     if (request->request != 0) from.outgoing->fault(cost.error(), request->request);
     from.requests.pop();
     return true;
@@ -94,10 +95,18 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
     return false;
   }
   put_off_ = nullptr;
-  turn.spend(cost->steps);
+  const std::uint64_t begun_ns = processor_ns();
   push(from, *request, *cost);
   from.requests.pop();
+  // What handlers do with it nobody can tell before: who sends what takes long waits as long for the next turn.
+  turn.spend(std::max(cost->steps, (processor_ns() - begun_ns) / step_ns));
   return true;
+}
+
+void Intake::count_wait(Session& from, const Request& edit) {
+  if (!host_.processor_ns) return;
+  const std::uint64_t now_ns = processor_ns();
+  from.edit_waits.add(now_ns > edit.came_ns ? now_ns - edit.came_ns : 0);
 }
 
 void Intake::push(Session& from, const Request& edit, const EditCost& cost) {
@@ -105,9 +114,13 @@ void Intake::push(Session& from, const Request& edit, const EditCost& cost) {
   const TimerId timer = registry_.next_timer();
   const Receipt receipt = registry_.push_batch(edit.batch, from.author, edit.request);
   ++counters_.edits;
+  count_wait(from, edit);
   from.texts += cost.texts;
   from.text_bytes += cost.text_bytes;
-  if (batch.kind() == BatchKind::timed && registry_.timers().waits(timer)) from.timers.push_back(timer);
+  if (batch.kind() == BatchKind::timed && registry_.timers().waits(timer)) {
+    from.timers.push_back(timer);
+    judge_.waits(batch, cost);
+  }
   if (edit.request == 0) return;
   if (receipt.refused > 0) return from.outgoing->fault(refusal_fault(registry_, limits_, receipt), edit.request);
   session::Ack ack;

@@ -1,6 +1,6 @@
 // Takes what sessions sent into the world: edits are costed and pushed one by one, so that each is judged against the world as it
-// finds it; questions go on to their queue. Sessions take turns, and a turn is bounded in steps: who sends little waits for one
-// edit of somebody else, not for all of them.
+// finds it; questions go on to their queue. Sessions take turns, and a turn is bounded in steps, or in the time that they should
+// take, where edits take longer: who sends little waits for one edit of somebody else, not for all of them.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@ class Intake {
  public:
   struct Host {
     std::function<std::uint64_t()> durable_sequence;  ///< may be null
+    std::function<std::uint64_t()> processor_ns;      ///< that this thread has used; may be null
     std::function<void(Question)> ask;
   };
   Intake(EntityRegistry& registry, const ServerLimits& limits, Host host)
@@ -48,9 +49,12 @@ class Intake {
     bool idle = true;
     bool stands = false;  // there is nothing more to take from it in this call
   };
+  std::uint64_t processor_ns() const { return host_.processor_ns ? host_.processor_ns() : 0; }
   Line* next();
   /// False: the next one would exceed what may be taken in this call.
   bool take_one(Line& line, Steps& turn, const Steps& all);
+  /// The edit is answered now.
+  void count_wait(Session& from, const Request& edit);
   void push(Session& from, const Request& edit, const EditCost& cost);
 
   EntityRegistry& registry_;

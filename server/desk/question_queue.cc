@@ -75,17 +75,21 @@ void QuestionQueue::work(std::uint64_t allowed) {
   can_go_on_ = waits_for_time_ = false;
   if (lines_.empty()) return;
   for (const auto& line : lines_) line->stands = false;
-  Steps slice(allowed);
-  while (slice.left()) {
+  Steps slice(allowed), time(allowed);
+  const auto now_ns = [&] { return processor_ns_ ? processor_ns_() : 0; };
+  while (slice.left() && time.left()) {
     Line* const line = next();
     if (!line) break;
     clock_ = line->taken;
     Steps turn(std::min(turn_steps, allowed - slice.spent()));
+    const std::uint64_t begun_ns = now_ns();
     while (turn.left() && !line->stands && !line->questions.empty()) {
       turn.spend(1);
       go_on(*line, turn);
     }
-    line->taken += turn.spent();
+    const std::uint64_t took = (now_ns() - begun_ns) / step_ns;
+    line->taken += std::max(turn.spent(), took);
+    time.spend(took);
     slice.spend(turn.spent());
     if (line->questions.empty()) std::erase_if(lines_, [&](const auto& each) { return each.get() == line; });
   }

@@ -35,13 +35,15 @@ class QuestionQueue {
  public:
   /// `begin` makes the inquiry of a question when its turn comes.
   using Begin = std::function<std::unique_ptr<Inquiry>(const Question&)>;
-  explicit QuestionQueue(Begin begin) : begin_(std::move(begin)) {}
+  /// `processor_ns`: that this thread has used; may be null.
+  explicit QuestionQueue(Begin begin, std::function<std::uint64_t()> processor_ns = {})
+      : begin_(std::move(begin)), processor_ns_(std::move(processor_ns)) {}
 
   void add(Question question);
   /// The session ended: its questions go unanswered.
   void drop(const Session& session);
 
-  /// Works on what there is, for about `steps` steps. Sessions take turns: the one that took the fewest steps since it has
+  /// Works on what there is, for about `steps` steps, or for the time that these should take. Sessions take turns: the one that took the fewest steps since it has
   /// questions comes first.
   void work(std::uint64_t steps);
   /// Whether there is something to go on with at once.
@@ -62,7 +64,8 @@ class QuestionQueue {
   Line* next();
   void go_on(Line& line, Steps& steps);
 
-  Begin begin_;
+  const Begin begin_;
+  const std::function<std::uint64_t()> processor_ns_;
   std::vector<std::unique_ptr<Line>> lines_;
   std::uint64_t clock_ = 0;  // `taken` of the line that was worked on last
   bool can_go_on_ = false, waits_for_time_ = false;

@@ -7,6 +7,9 @@
 
 namespace muster {
 
+/// What a step takes where the estimate is right. Work that takes longer (handlers of a game) is counted by its time.
+constexpr std::uint64_t step_ns = 100;
+
 /// What a slice of work may still cost. Work is never refused by it: whoever works asks `left` between two small pieces.
 class Steps {
  public:

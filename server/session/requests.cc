@@ -2,11 +2,11 @@
 
 namespace muster {
 
-bool Requests::put(std::span<const std::byte> batch, std::uint64_t request, bool for_world) {
+bool Requests::put(std::span<const std::byte> batch, std::uint64_t request, bool for_world, std::uint64_t came_ns) {
   // What is taken meanwhile makes it less only.
   const std::size_t waiting = bytes();
   if (waiting > 0 && waiting + batch.size() > bytes_max_) return false;
-  Request made{request, for_world, {batch.begin(), batch.end()}};
+  Request made{request, for_world, came_ns, {batch.begin(), batch.end()}};
   const std::lock_guard lock(mutex_);
   bytes_.fetch_add(batch.size(), std::memory_order_relaxed);
   came_.push_back(std::move(made));

@@ -15,6 +15,7 @@ namespace muster {
 struct Request {
   std::uint64_t request = 0;
   bool for_world = false;        ///< false: a question
+  std::uint64_t came_ns = 0;     ///< processor time of the owner's thread when it came
   std::vector<std::byte> batch;  ///< 16-aligned
 };
 
@@ -24,7 +25,8 @@ class Requests {
   explicit Requests(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
   /// The session's thread: copies the batch. False, and nothing taken, where others wait and it would exceed the bound.
-  [[nodiscard]] bool put(std::span<const std::byte> batch, std::uint64_t request, bool for_world);
+  [[nodiscard]] bool put(std::span<const std::byte> batch, std::uint64_t request, bool for_world,
+                         std::uint64_t came_ns = 0);
 
   /// The owner's thread: the oldest; null where there is none. Valid until pop.
   Request* front();

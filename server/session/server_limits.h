@@ -27,6 +27,7 @@ struct ServerLimits {
   std::uint32_t template_bytes_max = 4u << 20;  ///< of their values
   std::uint32_t slice_steps = 20'000;           ///< of work on questions between two inputs (server/desk/steps.h)
   std::uint32_t intake_steps = 50'000;          ///< of edits between two flushes; one that is dearer is taken alone
+  std::uint64_t watch_ns = 4'000'000;           ///< of processor time for watches between two flushes
   std::uint32_t edit_steps_max = 100'000;       ///< of one edit; a dearer one is refused
   std::uint32_t depth_max = 1024;               ///< levels below its root that an edit may bring an entity to
   std::uint32_t text_bytes_max = 1u << 16;      ///< of one text that a session makes known
@@ -36,6 +37,11 @@ struct ServerLimits {
   std::uint64_t world_texts_bytes_max = 256u << 20;
   std::uint32_t timers_max = 1000;           ///< that wait, of one session
   std::uint32_t world_timers_max = 100'000;  ///< of the world; sessions may set none where there are more
+  std::uint32_t timer_bytes_max = 1u << 16;  ///< of one batch that a session leaves for later
+  std::uint64_t world_timers_bytes_max = 64u << 20;
+  std::uint32_t timer_steps_max = 100'000;  ///< that sessions may leave for 16 ms of the world's clock
+  /// Of the world; sessions may make none where there are more. Handlers may.
+  std::uint32_t world_entities_max = 4'000'000;
   std::uint32_t templates_max = 10'000;      ///< of the world; sessions may define no more
   std::uint32_t grant_count_max = 1u << 16;  ///< ids in one grant
   std::uint32_t unused_ids_max = 1u << 20;   ///< granted to one session and not yet used

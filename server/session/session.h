@@ -12,6 +12,7 @@
 #include "messages/type_table.h"
 #include "server/session/outgoing.h"
 #include "server/session/requests.h"
+#include "server/world/work_time.h"
 
 namespace muster {
 
@@ -33,6 +34,7 @@ struct Session {
   std::unordered_set<std::uint64_t> texts_sent;   ///< owner's thread
   std::vector<session::Granted> grants;           ///< owner's thread; by index; some of these ids may not be used yet
   std::vector<std::uint64_t> timers;        ///< owner's thread; numbers of timers it set, some of which may be over
+  TimeCounts edit_waits;                    ///< owner's thread; its processor time from an edit's arrival to the answer
   std::uint64_t texts = 0, text_bytes = 0;  ///< owner's thread; that it made known to the world
 };
 

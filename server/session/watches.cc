@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t slice_entities = 256;           // between two looks at the queue's room
 constexpr std::size_t event_bytes_max = 64u << 20;    // kept between two flushes
 constexpr std::size_t watch_batch_bytes = 64u << 10;  // so that a slow line is shared fairly
+constexpr std::size_t dead_max = 1u << 18;            // remembered for watches that wait for room
 
 void sort_unique(std::vector<Entity>& entities) {
   std::ranges::sort(entities);
@@ -79,6 +80,8 @@ struct Watches::Watch {
   std::unordered_map<Entity, Told> told;
   bool owes_end = false;  // the last frame sent had flag more
   std::uint64_t due_ns = 0;
+  std::uint64_t number = 0;  // in the order they were opened
+  std::uint64_t seen = 0;    // look: what changed after it was not looked at yet
 
   std::uint64_t event_sequence = 0;  // of the last event sent, or not sent and reported
   std::uint64_t lost_through = 0, lost = 0;
@@ -91,7 +94,8 @@ struct Watches::Watch {
   void mark(TypeId component, Entity e) { values[component].push_back(e); }
 };
 
-Watches::Watches(EntityRegistry& registry) : registry_(registry), changes_(registry) {}
+Watches::Watches(EntityRegistry& registry, std::function<std::uint64_t()> processor_ns)
+    : registry_(registry), processor_ns_(std::move(processor_ns)), changes_(registry), recent_(registry) {}
 Watches::~Watches() = default;
 
 std::optional<session::Fault> Watches::open(std::shared_ptr<Session> session, std::uint64_t request,
@@ -158,6 +162,8 @@ std::optional<session::Fault> Watches::open(std::shared_ptr<Session> session, st
   if (asked.structure || !watch->whole) changes_.want_structure();
   if (asked.events) ++event_watches_;
   watch->event_sequence = registry_.sequence();
+  watch->number = ++opened_;
+  watch->seen = recent_.now();
   find_members(*watch);
   mark_all(*watch);
 
@@ -253,13 +259,18 @@ void Watches::on_input(const Envelope& envelope, std::span<const std::byte> byte
   events_.push_back(event);
 }
 
-std::uint64_t Watches::after_flush(std::uint64_t now_ns) {
+std::uint64_t Watches::after_flush(std::uint64_t now_ns, std::uint64_t ns_max) {
+  can_go_on_ = false;
   if (watches_.empty()) {
     changes_.look();
+    recent_.clear();
     types_known_ = registry_.types().types().size();
     return 0;
   }
-  note(changes_.look());
+  const auto processor_ns = [&] { return processor_ns_ ? processor_ns_() : 0; };
+  const std::uint64_t begun_ns = processor_ns();
+  const auto time_is_left = [&](std::uint64_t of_ns) { return processor_ns() - begun_ns < of_ns; };
+  if (const Changes::Found& found = changes_.look(); !found.empty()) recent_.note(found);
   const auto types = registry_.types().types();
   if (types.size() != types_known_) {
     types_known_ = types.size();
@@ -277,17 +288,39 @@ std::uint64_t Watches::after_flush(std::uint64_t now_ns) {
       }
     }
   }
+  if (event_watches_ > 0)
+    for (const auto& watch : watches_)
+      if (watch->asked.events) send_events(*watch, events_.empty() || time_is_left(ns_max / 2));
+
   std::uint64_t due_in = 0;
-  for (const auto& watch : watches_) {
-    if (watch->asked.events) send_events(*watch);
-    if (!watch->pending()) continue;
-    if (watch->due_ns > now_ns) {
-      const std::uint64_t in = watch->due_ns - now_ns;
+  std::uint64_t turns = 0;
+  const auto after_last = std::ranges::find_if(watches_, [&](const auto& watch) { return watch->number > last_turn_; });
+  const auto first = static_cast<std::size_t>(after_last - watches_.begin());
+  for (std::size_t i = 0; i < watches_.size(); ++i) {
+    Watch& watch = *watches_[(first + i) % watches_.size()];
+    if (!watch.pending() && watch.seen == recent_.now()) continue;
+    if (watch.due_ns > now_ns) {
+      const std::uint64_t in = watch.due_ns - now_ns;
       due_in = due_in == 0 ? in : std::min(due_in, in);
       continue;
     }
-    watch->due_ns = now_ns + watch->interval_ns();
-    send(*watch);
+    // What changes while there is no room is found later.
+    if (!watch.to->outgoing->has_room() && recent_.dead() < dead_max) continue;
+    if (turns > 0 && !time_is_left(ns_max)) {
+      can_go_on_ = true;
+      break;
+    }
+    turns_max_ = std::max(turns_max_, ++turns);
+    last_turn_ = watch.number;
+    catch_up(watch);
+    if (!watch.pending()) continue;
+    watch.due_ns = now_ns + watch.interval_ns();
+    send(watch);
+  }
+  if (recent_.dead() > 0) {
+    std::uint64_t seen = recent_.now();
+    for (const auto& watch : watches_) seen = std::min(seen, watch->seen);
+    recent_.forget(seen + 1);
   }
   events_.clear();
   event_bytes_.clear();
@@ -295,43 +328,43 @@ std::uint64_t Watches::after_flush(std::uint64_t now_ns) {
   return due_in;
 }
 
-void Watches::note(const Changes::Found& found) {
-  if (found.empty()) return;
-  for (const auto& holder : watches_) {
-    Watch& watch = *holder;
-    if (!watch.whole && !found.structure.empty()) {
-      std::unordered_set<Entity> before;
-      before.swap(watch.members);
-      find_members(watch);
-      for (const Entity e : before)
-        if (!watch.members.contains(e)) watch.gone.push_back(e);
-      for (const Entity e : watch.members) {
-        if (before.contains(e)) continue;
-        for (const TypeId component : watch.components)
-          if (holds(registry_, e, component)) watch.mark(component, e);
-        if (watch.asked.structure) watch.structure.push_back(e);
-      }
+/// Finds out what of the changes since its last turn concerns the watch.
+void Watches::catch_up(Watch& watch) {
+  const std::uint64_t since = std::exchange(watch.seen, recent_.now());
+  if (since == watch.seen) return;
+  if (!watch.whole && recent_.structure_changed() > since) {
+    std::unordered_set<Entity> before;
+    before.swap(watch.members);
+    find_members(watch);
+    for (const Entity e : before)
+      if (!watch.members.contains(e)) watch.gone.push_back(e);
+    for (const Entity e : watch.members) {
+      if (before.contains(e)) continue;
+      for (const TypeId component : watch.components)
+        if (holds(registry_, e, component)) watch.mark(component, e);
+      if (watch.asked.structure) watch.structure.push_back(e);
     }
-    if (watch.asked.structure)
-      for (const Entity e : found.structure)
-        if (watch.whole || watch.members.contains(e)) watch.structure.push_back(e);
-    for (const Changes::Values& values : found.values) {
-      if (watch.asked.structure && values.component == TypeTraits<Name>::id)
-        for (const Entity e : values.entities)
-          if (watch.concerns(e)) watch.structure.push_back(e);
-      if (std::ranges::find(watch.components, values.component) == watch.components.end()) continue;
-      std::vector<Entity>& pending = watch.values[values.component];
-      const bool behind = !pending.empty();
-      for (const Entity e : values.entities)
-        if (watch.concerns(e)) pending.push_back(e);
-      if (behind) sort_unique(pending);
-      if (pending.empty()) watch.values.erase(values.component);
-    }
+  }
+  if (watch.asked.structure) {
+    const auto note = [&](Entity e) {
+      if (watch.concerns(e)) watch.structure.push_back(e);
+    };
+    recent_.each_structure(since, note);
+    recent_.each(TypeTraits<Name>::id, since, note);
+  }
+  for (const TypeId component : watch.components) {
+    std::vector<Entity>& pending = watch.values[component];
+    const bool behind = !pending.empty();
+    recent_.each(component, since, [&](Entity e) {
+      if (watch.concerns(e)) pending.push_back(e);
+    });
+    if (behind) sort_unique(pending);
+    if (pending.empty()) watch.values.erase(component);
   }
 }
 
-/// False where the session's queue is full: the rest is counted, and told by a Gap when there is room.
-bool Watches::send_events(Watch& watch) {
+/// Where the session's queue is full, or the time for events is over, the rest is counted, and told by a Gap when there is room.
+void Watches::send_events(Watch& watch, bool time_is_left) {
   const auto tell_gap = [&] {
     session::Gap gap;
     gap.after = watch.event_sequence;
@@ -349,7 +382,7 @@ bool Watches::send_events(Watch& watch) {
       ++watch.lost;
       watch.lost_through = event.envelope.sequence;
     };
-    if (event.lost) {
+    if (event.lost || !time_is_left) {
       lose();
       continue;
     }
@@ -369,7 +402,6 @@ bool Watches::send_events(Watch& watch) {
     watch.event_sequence = event.envelope.sequence;
   }
   if (watch.lost > 0 && watch.to->outgoing->has_room()) tell_gap();
-  return watch.lost == 0;
 }
 
 void Watches::send(Watch& watch) {

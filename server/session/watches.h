@@ -1,6 +1,9 @@
 // What sessions watch, and what each watch has still to be told. A watch keeps no values: only which rows to look at again when
 // there is room in its session's queue. So a slow client costs a list of ids and gets the newest values when it is back,
 // and the simulation never waits.
+//
+// What changed is noted once for all watches, by entity (server/session/recent_changes.h). A watch finds out what of it concerns
+// it when its turn comes: as many have a turn after a flush as a stated time allows, the others come first after the next one.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +17,7 @@
 
 #include "registry/delivery/input_sink.h"
 #include "server/session/changes.h"
+#include "server/session/recent_changes.h"
 #include "server/session/session.h"
 
 namespace muster {
@@ -21,7 +25,8 @@ namespace muster {
 /// Owner's thread only.
 class Watches {
  public:
-  explicit Watches(EntityRegistry& registry);
+  /// `processor_ns`: that this thread has used; may be null: then every watch has a turn after each flush.
+  explicit Watches(EntityRegistry& registry, std::function<std::uint64_t()> processor_ns = {});
   ~Watches();
 
   /// Opens a watch and sends Watching and as much of the state as the session's queue takes. Null, or the fault.
@@ -35,8 +40,12 @@ class Watches {
   /// Before delivery of an input: keeps it if somebody watches such.
   void on_input(const Envelope& envelope, std::span<const std::byte> batch, std::uint64_t clock_ns);
   /// After a flush: finds what changed, and sends what there is room for. Returns in how many ns a watch that was held
-  /// back by its rate is due; 0: none is.
-  std::uint64_t after_flush(std::uint64_t steady_now_ns);
+  /// back by its rate is due; 0: none is. Takes about `ns_max` of processor time, or one watch's turn where that is longer.
+  std::uint64_t after_flush(std::uint64_t steady_now_ns, std::uint64_t ns_max = ~std::uint64_t{0});
+  /// Whether watches wait for their turn.
+  bool can_go_on() const noexcept { return can_go_on_; }
+  /// How many had a turn after one flush, at most: for tests and figures.
+  std::uint64_t turns_max() const noexcept { return turns_max_; }
 
  private:
   struct Watch;
@@ -46,20 +55,26 @@ class Watches {
     bool lost = false;  ///< the bytes were too many to keep
   };
 
-  void note(const Changes::Found& found);
+  void catch_up(Watch& watch);
   void find_members(Watch& watch);
-  bool send_events(Watch& watch);
+  void send_events(Watch& watch, bool time_is_left);
   void send(Watch& watch);
   void mark_all(Watch& watch);
   void forget(Watch& watch);
 
   EntityRegistry& registry_;
+  const std::function<std::uint64_t()> processor_ns_;
   Changes changes_;
+  RecentChanges recent_;
   std::vector<std::unique_ptr<Watch>> watches_;  // in the order they were opened
   std::size_t event_watches_ = 0;
   std::vector<Event> events_;
   std::vector<std::byte> event_bytes_;
   std::size_t types_known_ = 0;
+  std::uint64_t opened_ = 0;     // watches, for their numbers
+  std::uint64_t last_turn_ = 0;  // number of the watch that had the last turn
+  std::uint64_t turns_max_ = 0;
+  bool can_go_on_ = false;
 };
 
 }  // namespace muster

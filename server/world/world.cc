@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "server/world/wake.h"
+#include "server/world/work_time.h"
 #include "server/world/world_file.h"
 
 namespace muster {
@@ -65,8 +66,10 @@ struct World::Impl {
   double period_ns = 0;  // of a tick; 0 without hz
   double carry_ns = 0;   // the part of a tick below one ns, so that 60 ticks are a second
   std::optional<Clock::time_point> next_tick;
-  Clock::time_point followed{};  // without hz: when the registry's clock was last set by the wall clock
-  bool timers_wait = false;      // and whether it was left running
+  TimeCounts tick_times;
+  std::uint64_t tick_begun_ns = 0;  // processor time
+  Clock::time_point followed{};     // without hz: when the registry's clock was last set by the wall clock
+  bool timers_wait = false;         // and whether it was left running
 
   Impl(const std::string& path, WorldOptions given)
       : file(open_file(path, given)), options(std::move(given)), pool(make_pool(options)), registry(options.registry) {
@@ -121,6 +124,7 @@ const std::string& World::path() const noexcept { return impl_->file.path(); }
 bool World::is_new() const noexcept { return impl_->file.is_new(); }
 std::uint64_t World::tick() const noexcept { return impl_->tick; }
 double World::hz() const noexcept { return impl_->options.hz; }
+const TimeCounts& World::tick_times() const noexcept { return impl_->tick_times; }
 const LoadReport& World::load_report() const noexcept { return impl_->load_report; }
 void World::set_code(std::string code) { impl_->options.code = std::move(code); }
 std::uint64_t World::durable_sequence() const noexcept { return impl_->durable.load(std::memory_order_acquire); }
@@ -153,7 +157,11 @@ Frame World::next_frame() {
 
 Frame World::Impl::next_tick_frame() {
   const nanoseconds period(static_cast<std::int64_t>(period_ns));
-  if (!next_tick) next_tick = Clock::now() + period;
+  const auto processor_ns = [clock = ProcessorClock::of_this_thread()] { return clock.now_ns(); };
+  if (!next_tick) {
+    next_tick = Clock::now() + period;
+    tick_begun_ns = processor_ns();
+  }
   const Clock::time_point due = *next_tick;
   for (;;) {
     flush();
@@ -172,6 +180,9 @@ Frame World::Impl::next_tick_frame() {
   registry.advance(static_cast<std::uint64_t>(whole));
   frame.tick = ++tick;
   frame.now_ns = registry.now_ns();
+  const std::uint64_t used_ns = processor_ns();
+  tick_times.add(used_ns - tick_begun_ns);
+  tick_begun_ns = used_ns;
   return frame;
 }
 

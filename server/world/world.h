@@ -15,6 +15,7 @@
 #include "registry/state/state.h"
 #include "server/world/checkpoint_report.h"
 #include "server/world/flush_visitor.h"
+#include "server/world/work_time.h"
 #include "server/world/world_error.h"
 
 namespace muster {
@@ -61,6 +62,9 @@ class World {
   /// Of the last frame, or of the checkpoint that was read.
   std::uint64_t tick() const noexcept;
   double hz() const noexcept;
+  /// How much processor time the owner's thread used from one frame of a world with hz to the next: the host's own work, what
+  /// arrived meanwhile, and what visitors did. Workers' time is not in it. Owner's thread.
+  const TimeCounts& tick_times() const noexcept;
   /// What was put right while the file was read; kept until the world ends. The file has it after the next commit.
   const LoadReport& load_report() const noexcept;
   /// Another build runs the handlers from now on: see WorldOptions::code. Kept with the next commit.

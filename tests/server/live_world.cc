@@ -1,20 +1,10 @@
 #include "tests/server/live_world.h"
 
-#include <time.h>
-
 #include <catch2/catch.hpp>
 
+#include "server/world/work_time.h"
+
 namespace muster::testing {
-
-namespace {
-
-std::int64_t thread_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
-}  // namespace
 
 Subscription subscribe_damage(EntityRegistry& registry) {
   return registry.subscribe("arena.damage",
@@ -44,7 +34,8 @@ LiveWorld::~LiveWorld() {
 LiveWorld::DeskCounters LiveWorld::desk_counters() {
   return run([this](EntityRegistry&) {
     const QuestionCounters& counters = desk_->question_counters();
-    return DeskCounters{counters.answered, counters.slices, counters.slice_steps_max, desk_->questions_waiting()};
+    return DeskCounters{counters.answered, counters.slices, counters.slice_steps_max, desk_->questions_waiting(),
+                        desk_->watch_turns_max()};
   });
 }
 
@@ -65,6 +56,9 @@ void LiveWorld::own() {
   registry_ = std::make_unique<EntityRegistry>();
   registry_->add_type<arena::Health>();
   Subscription damage = subscribe_damage(*registry_);
+  Subscription tell;
+  if (options_.on_damage)
+    tell = registry_->subscribe("arena.tell", [this](const arena::Damage&) { options_.on_damage(); });
   registry_->inbox().on_arrival([this] { wake(); });
   DeskHost host;
   host.wake = [this] { wake(); };
@@ -75,6 +69,8 @@ void LiveWorld::own() {
     if (fail_saves_) return std::unexpected("the disk is full");
     return {};
   };
+  host.processor_ns = options_.processor_ns;
+  if (!host.processor_ns) host.processor_ns = [clock = ProcessorClock::of_this_thread()] { return clock.now_ns(); };
   host.world = "arena";
   host.server = "test 1";
   desk_ = std::make_unique<Desk>(*registry_, std::move(host), options_.limits);
@@ -91,6 +87,8 @@ void LiveWorld::own() {
     return;
   }
   ready_.set_value();
+  const ProcessorClock clock = ProcessorClock::of_this_thread();
+  const auto thread_ns = [&] { return static_cast<std::int64_t>(clock.now_ns()); };
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     changed_.wait(lock, [&] { return (awake_ && !held_) || stopping_; });

@@ -36,6 +36,8 @@ struct LiveWorldOptions {
   ServerLimits limits = {};
   bool tcp = true;
   std::string unix_path = {};
+  std::function<std::uint64_t()> processor_ns = {};  ///< any thread; empty: what the owner's thread really used
+  std::function<void()> on_damage = {};              ///< owner's thread: each Damage that is handled
 };
 
 class LiveWorld {
@@ -85,7 +87,8 @@ class LiveWorld {
   std::chrono::nanoseconds longest_turn() { return std::chrono::nanoseconds(longest_turn_ns_.exchange(0)); }
   struct DeskCounters {
     std::uint64_t answered = 0, slices = 0, slice_steps_max = 0;
-    std::uint64_t waiting = 0;  // questions
+    std::uint64_t waiting = 0;          // questions
+    std::uint64_t watch_turns_max = 0;  // after one flush
   };
   DeskCounters desk_counters();
   Listener& listener() { return *listener_; }

@@ -1,0 +1,48 @@
+#include "server/session/recent_changes.h"
+
+#include <algorithm>
+
+namespace muster {
+
+void RecentChanges::note(const Changes::Found& found) {
+  ++now_;
+  for (const Changes::Values& values : found.values) note(by_component_[values.component], values.entities);
+  if (!found.structure.empty()) note(structure_, found.structure);
+}
+
+void RecentChanges::note(Column& column, const std::vector<Entity>& entities) {
+  column.last = now_;
+  column.last_changed.clear();
+  for (const Entity e : entities) {
+    if (!registry_.alive(e)) {
+      column.dead.push_back({now_, e});
+      ++dead_;
+      continue;
+    }
+    column.last_changed.push_back(e);
+    if (e.index >= column.looks.size())
+      column.looks.resize(std::max<std::size_t>(e.index + 1, column.looks.size() * 2));
+    column.looks[e.index] = now_;
+  }
+}
+
+void RecentChanges::forget(Column& column, std::uint64_t before) {
+  while (!column.dead.empty() && column.dead.front().look < before) {
+    column.dead.pop_front();
+    --dead_;
+  }
+}
+
+void RecentChanges::forget(std::uint64_t before) {
+  if (dead_ == 0) return;
+  for (auto& [component, column] : by_component_) forget(column, before);
+  forget(structure_, before);
+}
+
+void RecentChanges::clear() {
+  by_component_.clear();
+  structure_ = {};
+  dead_ = 0;
+}
+
+}  // namespace muster

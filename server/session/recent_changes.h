@@ -1,0 +1,79 @@
+// Which entities changed lately, and when: noted once, for all who watch. Time is counted in looks at the world.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "server/session/changes.h"
+
+namespace muster {
+
+/// Owner's thread only. Memory: 8 bytes for each index and component that changed, and who died until it is forgotten.
+class RecentChanges {
+ public:
+  explicit RecentChanges(const EntityRegistry& registry) : registry_(registry) {}
+
+  /// A new look found this.
+  void note(const Changes::Found& found);
+  /// The number of the last look that found something.
+  std::uint64_t now() const noexcept { return now_; }
+  /// Of the last one that found something in the hierarchy.
+  std::uint64_t structure_changed() const noexcept { return structure_.last; }
+
+  /// Calls f(entity) for everyone whose component changed after look `since`, those that died included. To be called after the
+  /// last look, before the world changes again.
+  template <class F>
+  void each(TypeId component, std::uint64_t since, F&& f) const {
+    const auto at = by_component_.find(component);
+    if (at != by_component_.end()) each_of(at->second, since, f);
+  }
+  /// The same for who was created, destroyed or put under another parent.
+  template <class F>
+  void each_structure(std::uint64_t since, F&& f) const {
+    each_of(structure_, since, f);
+  }
+  /// Nobody will ask for what died before this look.
+  void forget(std::uint64_t before);
+  /// How many died that are not forgotten.
+  std::size_t dead() const noexcept { return dead_; }
+  void clear();
+
+ private:
+  struct Dead {
+    std::uint64_t look;
+    Entity entity;
+  };
+  struct Column {
+    std::vector<std::uint64_t> looks;  // by index: when it changed last
+    std::uint64_t last = 0;            // when anything did
+    std::vector<Entity> last_changed;  // then, and lives
+    std::deque<Dead> dead;
+  };
+  template <class F>
+  void each_of(const Column& column, std::uint64_t since, F& f) const {
+    if (column.last <= since) return;
+    for (auto at = column.dead.rbegin(); at != column.dead.rend() && at->look > since; ++at) f(at->entity);
+    if (since + 1 == now_) {
+      for (const Entity e : column.last_changed) f(e);
+      return;
+    }
+    const auto& ids = registry_.storage().ids();
+    for (std::uint32_t index = 0; index < column.looks.size(); ++index) {
+      if (column.looks[index] <= since) continue;
+      const Entity e{index, ids.slot(index).generation};
+      if (registry_.alive(e)) f(e);
+    }
+  }
+  void note(Column& column, const std::vector<Entity>& entities);
+  void forget(Column& column, std::uint64_t before);
+
+  const EntityRegistry& registry_;
+  std::uint64_t now_ = 0;
+  std::size_t dead_ = 0;
+  std::unordered_map<TypeId, Column> by_component_;
+  Column structure_;
+};
+
+}  // namespace muster

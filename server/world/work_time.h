@@ -1,0 +1,68 @@
+// What work takes, in processor time: that does not depend on what else the machine does, as the time of day does.
+#pragma once
+
+#include <pthread.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+
+namespace muster {
+
+/// The processor time that one thread has used. Copied freely; read on any thread.
+class ProcessorClock {
+ public:
+  /// Of the thread that calls it.
+  static ProcessorClock of_this_thread() noexcept {
+    clockid_t clock = CLOCK_THREAD_CPUTIME_ID;
+    ::pthread_getcpuclockid(::pthread_self(), &clock);
+    return ProcessorClock(clock);
+  }
+  /// In ns; 0 where the thread has ended.
+  std::uint64_t now_ns() const noexcept {
+    timespec now{};
+    if (::clock_gettime(clock_, &now) != 0) return 0;
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+  }
+
+ private:
+  explicit ProcessorClock(clockid_t clock) noexcept : clock_(clock) {}
+  clockid_t clock_;
+};
+
+/// How often something took how long, counted by classes of time, each an eighth wider than the one before: two kilobytes, however
+/// much is counted.
+/// Not thread-safe.
+class TimeCounts {
+ public:
+  static constexpr std::uint32_t classes = 256;
+
+  void add(std::uint64_t ns) noexcept {
+    ++counts_[class_of(ns)];
+    ++all_;
+    longest_ns_ = std::max(longest_ns_, ns);
+  }
+  std::uint64_t all() const noexcept { return all_; }
+  std::uint64_t longest_ns() const noexcept { return longest_ns_; }
+  std::uint64_t count(std::uint32_t number) const noexcept { return counts_[number]; }
+
+  /// What is shorter than 1024 ns is in class 0, what takes longer than an hour in the last one.
+  static constexpr std::uint32_t class_of(std::uint64_t ns) noexcept {
+    if (ns < 1024) return 0;
+    const auto octave = static_cast<std::uint32_t>(std::bit_width(ns)) - 11;
+    const auto eighth = static_cast<std::uint32_t>(ns >> (octave + 7)) & 7;
+    return std::min(octave * 8 + eighth + 1, classes - 1);
+  }
+  /// All times of the class are shorter than this. ns.
+  static constexpr std::uint64_t end_of(std::uint32_t number) noexcept {
+    return number + 1 >= classes ? ~std::uint64_t{0} : (8 + std::uint64_t{number % 8}) << (number / 8 + 7);
+  }
+
+ private:
+  std::array<std::uint64_t, classes> counts_{};
+  std::uint64_t all_ = 0, longest_ns_ = 0;
+};
+
+}  // namespace muster

@@ -1,0 +1,194 @@
+// What a server says of its own work.
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <unordered_map>
+#include <vector>
+
+#include "server/world/work_time.h"
+#include "tests/server/live_world.h"
+
+using namespace muster;
+using namespace muster::testing;
+
+TEST_CASE(
+    "times are counted in classes that are an eighth wide, none is lost, and each is shorter than its class's end") {
+  TimeCounts counts;
+  std::uint64_t before = 0;
+  for (std::uint32_t i = 0; i + 1 < TimeCounts::classes; ++i) {
+    const std::uint64_t end = TimeCounts::end_of(i);
+    CHECK(end > before);
+    CHECK(TimeCounts::class_of(end - 1) == i);
+    CHECK(TimeCounts::class_of(end) == i + 1);
+    if (i > 0) CHECK(end - before <= before / 8);
+    before = end;
+  }
+  for (const std::uint64_t ns : {std::uint64_t{0}, std::uint64_t{5'000'000}, ~std::uint64_t{0}}) counts.add(ns);
+  CHECK(counts.all() == 3);
+  CHECK(counts.longest_ns() == ~std::uint64_t{0});
+  CHECK(counts.count(0) == 1);
+  CHECK(counts.count(TimeCounts::class_of(5'000'000)) == 1);
+  CHECK(counts.count(TimeCounts::classes - 1) == 1);
+}
+
+TEST_CASE("each edit of a session is counted with what it waited for, in the processor time of the world's thread") {
+  LiveWorld world;
+  Client client = world.client();
+  Client other = world.client();
+  REQUIRE(client.load()->edits.empty());
+  // The thread is busy with something else when the edit comes.
+  const Entity e = world.run([](EntityRegistry& r) { return r.create("e"); });
+  const auto edit = [&] {
+    BatchBuilder builder;
+    builder.append(e, Rename{});
+    const auto request = client.post_batch(builder.bytes());
+    REQUIRE(request.has_value());
+    return *request;
+  };
+  REQUIRE(client.wait_ack(edit()).has_value());
+  const auto once = client.load();
+  REQUIRE(once.has_value());
+  std::uint64_t edits = 0;
+  for (const session::TimeCount& each : once->edits) edits += each.count;
+  CHECK(edits == 1);
+  CHECK(once->processor_ns > 0);
+  CHECK(once->memory_bytes > 1u << 20);
+  CHECK(once->entities == 1);
+  CHECK(once->ticks.empty());  // nobody ticks
+  CHECK(other.load()->edits.empty());
+  CHECK(once->edit_ns_max <= once->processor_ns);
+}
+
+TEST_CASE("edits that handlers take long for count by their time: another session waits for one of them, not for all") {
+  std::atomic<std::uint64_t> time_ns = 0;
+  LiveWorldOptions options;
+  options.processor_ns = [&] { return time_ns.load(); };
+  options.on_damage = [&] { time_ns += 5'000'000; };
+  LiveWorld world(options);
+  Client mean = world.client();
+  Client honest = world.client();
+  const Entity e = world.run([](EntityRegistry& r) { return r.create("e", arena::Health{}); });
+  BatchBuilder hit, rename;
+  hit.append(e, arena::Damage{});
+  rename.append(e, Rename{});
+  REQUIRE(honest.push_batch(rename.bytes()).has_value());
+  world.hold(true);
+  std::vector<std::uint64_t> hits;
+  for (int i = 0; i < 100; ++i) hits.push_back(mean.post_batch(hit.bytes()).value());
+  const auto edit = honest.post_batch(rename.bytes());
+  REQUIRE(edit.has_value());
+  // Both have arrived when the owner goes on: what is asked last is answered by the sessions' thread.
+  REQUIRE(mean.ask(session::Heartbeat{}).has_value());
+  REQUIRE(honest.ask(session::Heartbeat{}).has_value());
+  world.hold(false);
+  REQUIRE(honest.wait_ack(*edit).has_value());
+  for (const std::uint64_t each : hits) REQUIRE(mean.wait_ack(each).has_value());
+  CHECK(time_ns == 500'000'000);
+  CHECK(honest.load()->edit_ns_max <= 10'000'000);
+  CHECK(mean.load()->edit_ns_max >= 490'000'000);
+}
+
+TEST_CASE("watches that there is no time for have their turns after later flushes, and are told all the same") {
+  LiveWorldOptions options;
+  options.limits.watch_ns = 0;
+  LiveWorld world(options);
+  std::vector<Entity> entities;
+  for (int i = 0; i < 300; ++i)
+    entities.push_back(world.run([](EntityRegistry& r) { return r.create({}, arena::Health{.value = 100}); }));
+  std::vector<Client> clients;
+  std::vector<std::uint64_t> watches;
+  for (std::size_t i = 0; i < 8; ++i) {
+    clients.push_back(world.client());
+    session::Watch what;
+    what.values = what.structure = true;
+    if (i % 2 == 1) what.entities = entities;
+    const auto watch = clients.back().watch(what);
+    REQUIRE(watch.has_value());
+    watches.push_back(*watch);
+  }
+  std::vector<std::unordered_map<Entity, float>> told(clients.size());
+  const auto hear = [&](std::size_t i, auto&& done) {
+    while (!done(told[i])) {
+      const auto frame = clients[i].next(watches[i], std::chrono::seconds(10));
+      REQUIRE(frame.has_value());
+      REQUIRE(frame->has_value());
+      const BatchView batch = (*frame)->batch();
+      for (std::uint32_t n = 0; n < batch.count(); ++n) {
+        if (batch.type() == TypeTraits<Destroy>::id) told[i].erase(batch.target(n));
+        if (batch.type() != TypeTraits<Set>::id || batch.row_set()[0].type != TypeTraits<arena::Health>::id) continue;
+        arena::Health health;
+        std::memcpy(&health, batch.payload(n) + batch.row_set()[0].offset, sizeof health);
+        told[i][batch.target(n)] = health.value;
+      }
+    }
+  };
+  for (std::size_t i = 0; i < clients.size(); ++i)
+    hear(i, [&](const auto& values) { return values.size() == entities.size(); });
+  // Some die, the last ones change again and again while others are told.
+  Client editor = world.client();
+  for (std::size_t i = 0; i < 20; ++i) REQUIRE(editor.destroy(entities[i]).has_value());
+  for (int round = 1; round <= 5; ++round)
+    for (std::size_t i = 290; i < entities.size(); ++i)
+      REQUIRE(editor.set(entities[i], arena::Health{.value = static_cast<float>(round)}).has_value());
+  for (std::size_t i = 0; i < clients.size(); ++i)
+    hear(i, [&](const auto& values) {
+      if (values.size() != entities.size() - 20) return false;
+      for (std::size_t n = 290; n < entities.size(); ++n)
+        if (values.at(entities[n]) != 5) return false;
+      return true;
+    });
+  CHECK(world.desk_counters().watch_turns_max == 1);
+}
+
+namespace {
+
+std::vector<std::byte> timed(Entity e, std::uint64_t due_ns, std::size_t targets) {
+  BatchBuilder inner, outer;
+  inner.append_shared(std::vector<Entity>(targets, e), arena::Damage{});
+  outer.append_timed(due_ns, 0, inner.front());
+  return {outer.bytes().begin(), outer.bytes().end()};
+}
+std::string reason(const Result<session::Ack>& ack) { return ack ? "" : ack.error().fault.reason; }
+
+}  // namespace
+
+TEST_CASE(
+    "what sessions leave for one moment costs no more than a tick bears, and what waits holds no more than is stated") {
+  LiveWorldOptions options;
+  options.limits.timer_steps_max = 1000;
+  options.limits.timer_bytes_max = 8192;
+  options.limits.world_timers_bytes_max = 20'000;
+  LiveWorld world(options);
+  Client one = world.client();
+  Client other = world.client();
+  const Entity e = world.run([](EntityRegistry& r) { return r.create("e", arena::Health{}); });
+  constexpr std::uint64_t second = 1'000'000'000;
+  REQUIRE(one.push_batch(timed(e, second, 600)).has_value());
+  CHECK(reason(other.push_batch(timed(e, second + 1000, 600))) == "timer_steps_max");  // whoever it is
+  CHECK(other.push_batch(timed(e, second, 100)).has_value());                          // it has room for some
+  CHECK(other.push_batch(timed(e, 2 * second, 600)).has_value());                      // another moment
+  CHECK(reason(one.push_batch(timed(e, 3 * second, 1100))) == "timer_bytes_max");
+  CHECK(one.push_batch(timed(e, 4 * second, 800)).has_value());
+  CHECK(reason(one.push_batch(timed(e, 5 * second, 800))) == "world_timers_bytes_max");
+  // When they are over there is room again.
+  world.run([](EntityRegistry& r) {
+    r.advance(3 * second);
+    return 0;
+  });
+  CHECK(one.push_batch(timed(e, 5 * second, 800)).has_value());
+  CHECK(reason(one.push_batch(timed(e, 0, 800))) == "");  // due already: now
+}
+
+TEST_CASE("sessions make no more entities where the world has as many as they may make, handlers and hosts do") {
+  LiveWorldOptions options;
+  options.limits.world_entities_max = 10;
+  LiveWorld world(options);
+  Client client = world.client();
+  for (int i = 0; i < 10; ++i) REQUIRE(client.create({}, "").has_value());
+  const auto eleventh = client.create({}, "");
+  REQUIRE_FALSE(eleventh.has_value());
+  CHECK(eleventh.error().fault.reason == "world_entities_max");
+  const Entity e = world.run([](EntityRegistry& r) { return r.create("e"); });
+  REQUIRE(client.destroy(e).has_value());
+  CHECK_FALSE(client.create({}, "").has_value());
+}
