@@ -1,0 +1,69 @@
+#include "tests/abuse/checks.h"
+
+#include <catch2/catch.hpp>
+#include <cstdio>
+
+#include "tests/support/folder.h"
+#include "tests/support/seeds.h"
+
+namespace muster::abuse {
+
+namespace {
+
+AbuseOptions options_for(std::chrono::nanoseconds time, std::uint64_t seed, const std::string& folder) {
+  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  std::fflush(stdout);
+  AbuseOptions options;
+  options.seed = seed;
+  options.time = time;
+  options.server = MUSTER_SERVER;
+  options.plugin = SKIRMISH_PLUGIN;
+  options.folder = folder;
+  return options;
+}
+
+}  // namespace
+
+AbuseReport abused_for(std::chrono::nanoseconds time, std::uint64_t seed) {
+  time = std::chrono::seconds(
+      test::number_in("MUSTER_ABUSE_SECONDS", std::chrono::duration_cast<std::chrono::seconds>(time).count()));
+  const test::Folder folder;
+  const AbuseReport report = abuse(options_for(time, seed, folder.path()));
+  std::printf("%s", report.text().c_str());
+  return report;
+}
+
+Reopened abused_and_reopened(std::chrono::nanoseconds time, std::uint64_t seed) {
+  const test::Folder folder;
+  AbuseOptions options = options_for(time, seed, folder.path());
+  options.entities = 2000;
+  return abuse_and_reopen(options);
+}
+
+void check_that_it_lives(const AbuseReport& report) {
+  CHECK(report.exit_code == 0);
+  CHECK(report.honest_edits > 0);
+  CHECK(report.honest_questions > 0);
+  CHECK(report.acks > 0);
+  CHECK(report.malformed == 0);
+  CHECK(report.ticks.all() > 0);
+}
+
+void check_memory(const AbuseReport& report) {
+  CHECK(report.memory_max > 0);
+  CHECK(report.memory_max < 1500u << 20);
+}
+
+void check_times(const AbuseReport& report) {
+  CHECK(report.ticks.within_ns(0.999) <= 50'000'000);
+  CHECK(report.honest_waits.within_ns(0.999) <= 20'000'000);
+}
+
+void check_reopened(const Reopened& reopened) {
+  CHECK(reopened.exit_code == 0);
+  CHECK(reopened.entities > 0);
+  CHECK(reopened.hash_after == reopened.hash_before);
+  CHECK(reopened.sequence_after == reopened.sequence_before);
+}
+
+}  // namespace muster::abuse

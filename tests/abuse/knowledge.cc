@@ -1,0 +1,30 @@
+#include "tests/abuse/knowledge.h"
+
+#include <algorithm>
+
+namespace muster::abuse {
+
+void Knowledge::learn(const TypeTable& table, Random& random) {
+  types = &table;
+  for (const TypeDescriptor* type : table.types()) {
+    if (type->name.starts_with("muster.") || type->remote == RemoteRight::none) continue;
+    // What its own handlers do is the game's to bound: Deploy and Reinforce make armies, bodies and squads in one place meet
+    // each other.
+    const auto& left_out = {"skirmish.Deploy", "skirmish.Reinforce", "skirmish.Army", "skirmish.Squad"};
+    if (type->name.starts_with("collision.") || std::ranges::find(left_out, type->name) != left_out.end()) continue;
+    if (type->role == TypeRole::component) components.push_back(type);
+    if (type->role == TypeRole::message) messages.push_back(type);
+  }
+  // Few enough that the kinds of entities stay bounded: each makes an archetype.
+  for (std::size_t i = 0; i < std::min<std::size_t>(4, components.size()); ++i)
+    changing.push_back(components[random.below(components.size())]);
+  for (int i = 0; i < 48; ++i) {
+    std::vector<const TypeDescriptor*> set;
+    for (const TypeDescriptor* component : components)
+      if (random.percent(i < 2 ? 100 : 20)) set.push_back(component);
+    sets.push_back(std::move(set));
+  }
+  sets.emplace_back();
+}
+
+}  // namespace muster::abuse

@@ -1,0 +1,252 @@
+// How often what is drawn, and the questions.
+#include "tests/abuse/requests.h"
+
+#include <algorithm>
+
+namespace muster::abuse {
+
+struct Requests::Kind {
+  const char* name;
+  session::Role right;
+  std::uint32_t weight;
+  void (Requests::*draw)(BatchBuilder&, Belongings&);
+};
+
+const std::vector<Requests::Kind>& Requests::kinds() {
+  using enum session::Role;
+  static const std::vector<Kind> all = {
+      {"Heartbeat", view, 5, &Requests::heartbeat},
+      {"GetSchema", view, 1, &Requests::get_schema},
+      {"GetText", view, 5, &Requests::get_text},
+      {"ListChildren", view, 10, &Requests::list_children},
+      {"Resolve", view, 8, &Requests::resolve},
+      {"Find", view, 12, &Requests::find},
+      {"Show", view, 10, &Requests::show},
+      {"ListTemplates", view, 2, &Requests::list_templates},
+      {"GetTemplate", view, 4, &Requests::get_template},
+      {"Watch", view, 5, &Requests::watch},
+      {"Unwatch", view, 3, &Requests::unwatch},
+      {"GetInfo", view, 3, &Requests::get_info},
+      {"GetLoad", view, 3, &Requests::get_load},
+      {"RequestGrant", edit, 6, &Requests::request_grant},
+      {"ReadTemplates", edit, 1, &Requests::read_templates},
+      {"Create", edit, 12, &Requests::create},
+      {"Create, a chain", edit, 3, &Requests::chain},
+      {"Create, a crowd", edit, 2, &Requests::crowd},
+      {"Destroy", edit, 5, &Requests::destroy},
+      {"Set", edit, 12, &Requests::set},
+      {"Remove", edit, 5, &Requests::remove},
+      {"SetField", edit, 15, &Requests::set_field},
+      {"SetFieldIf", edit, 4, &Requests::set_field_if},
+      {"Reparent", edit, 8, &Requests::reparent},
+      {"Rename", edit, 8, &Requests::rename},
+      {"InternText", edit, 4, &Requests::intern},
+      {"DefineTemplate", edit, 2, &Requests::define_template},
+      {"Spawn", edit, 6, &Requests::spawn},
+      {"MergeTemplate", edit, 3, &Requests::merge},
+      {"message of the game", control, 15, &Requests::message},
+      {"CancelTimer", control, 3, &Requests::cancel_timer},
+      {"EnableHandler", control, 1, &Requests::enable_handler},
+      {"Save", control, 1, &Requests::save},
+      {"BeginTrace", control, 1, &Requests::begin_trace},
+      {"EndTrace", control, 1, &Requests::end_trace},
+      {"AddSchema", admin, 2, &Requests::add_schema},
+      {"Reload", admin, 1, &Requests::reload},
+  };
+  return all;
+}
+
+void Requests::draw(BatchBuilder& out, Belongings& has, std::uint64_t request) {
+  request_ = request;
+  while (true) {
+    std::uint32_t all = 0;
+    for (const Kind& kind : kinds()) all += kind.weight;
+    std::uint32_t at = random_.small(all);
+    const Kind* drawn = nullptr;
+    for (const Kind& kind : kinds()) {
+      if (at < kind.weight) {
+        drawn = &kind;
+        break;
+      }
+      at -= kind.weight;
+    }
+    // What the right does not allow is asked now and then all the same.
+    if (drawn->right > has.role && !random_.percent(2)) continue;
+    // Now and then the whole of it happens later.
+    const bool edits = drawn->right >= session::Role::edit;
+    BatchBuilder made(15u << 20);
+    (this->*drawn->draw)(made, has);
+    if (made.empty()) continue;
+    const BatchView batch = made.front();
+    const TypeDescriptor* const type = known_.types->find(batch.type());
+    if (edits && type && !type->name.starts_with("muster.session.") && random_.percent(6)) {
+      // Many at one moment, some far away, some at once.
+      const std::uint64_t second = 1'000'000'000;
+      const std::uint64_t now = known_.clock_ns;
+      const std::uint64_t due = random_.percent(50)   ? (now / (2 * second) + 1) * 2 * second
+                                : random_.percent(10) ? ~std::uint64_t{0} - random_.below(1000)
+                                : random_.percent(10) ? 0
+                                                      : now + random_.below(20 * second);
+      out.append_timed(due, 0, batch);
+      ++counts_[std::string(drawn->name) + ", timed"];
+    } else {
+      out.append_batch(batch);
+      ++counts_[drawn->name];
+    }
+    out.seal();
+    return;
+  }
+}
+
+Entity Belongings::own(Random& random, const Knowledge& known) const {
+  if (!entities.empty() && !random.percent(3)) return entities[random.below(entities.size())];
+  return any(random, known);
+}
+
+Entity Belongings::any(Random& random, const Knowledge& known) const {
+  if (random.percent(5)) return {};
+  if (random.percent(5)) return {random.small(1u << 20), 1 + random.small(3)};
+  if (!entities.empty() && random.percent(50)) return entities[random.below(entities.size())];
+  return known.entities.empty() ? Entity{} : known.entities[random.below(known.entities.size())];
+}
+
+std::string Requests::word(std::uint32_t bytes_max) {
+  std::string made;
+  const std::uint32_t bytes = random_.size(bytes_max);
+  const std::uint64_t bits = random_.next();
+  made.reserve(bytes + 4);
+  for (std::uint64_t i = 0; made.size() + 2 < bytes; ++i) {
+    static constexpr const char* letters[] = {"a",  "b",        "town", "/", "\\",    " ",
+                                              "~2", "\xc3\xa4", "\"",   "x", "Squad", "."};
+    made += letters[(bits >> (i % 60)) % std::size(letters)];
+  }
+  return made.empty() ? "x" : made;
+}
+
+// --- questions
+
+void Requests::heartbeat(BatchBuilder& out, Belongings&) {
+  session::append(out,
+                  session::Heartbeat{.number = random_.next(), .time_ns = random_.next(), .answer = random_.small(2)});
+}
+void Requests::get_schema(BatchBuilder& out, Belongings&) { session::append(out, session::GetSchema{}); }
+void Requests::get_text(BatchBuilder& out, Belongings&) {
+  session::append(out, session::GetText{.hash = random_.percent(10) ? random_.next() : name().hash});
+}
+void Requests::request_grant(BatchBuilder& out, Belongings& has) {
+  // Ids of sessions that are gone are few enough.
+  const std::uint32_t most = has.large ? 65'536 : 500;
+  if (has.ids.size() + has.ids_asked > 2 * most && !random_.percent(5)) return;
+  session::RequestGrant ask{.count = random_.percent(80) ? most : random_.size(most)};
+  if (random_.percent(3)) ask.count = random_.percent(50) ? 0 : 65'537 + random_.small(1u << 30);
+  has.ids_asked += ask.count <= 65'536 ? ask.count : 0;
+  session::append(out, ask);
+}
+void Requests::list_children(BatchBuilder& out, Belongings& has) {
+  session::ListChildren ask;
+  ask.entity = random_.percent(30) ? Entity{} : has.any(random_, known_);
+  ask.offset = random_.percent(70) ? 0 : random_.small(1u << 20);
+  ask.limit = random_.percent(30) ? 0 : random_.size(20'000);
+  session::append(out, ask);
+}
+void Requests::resolve(BatchBuilder& out, Belongings&) {
+  session::Resolve ask;
+  ask.path = random_.percent(30) ? std::string("/red/squad-") + std::to_string(random_.small(600)) : word(5000);
+  if (random_.percent(10)) ask.path = std::string("unit-") + std::to_string(random_.small(8));
+  if (random_.percent(5)) {
+    ask.path.clear();
+    for (std::uint32_t i = 0, names = random_.size(2000); i < names; ++i) ask.path += "/x";
+  }
+  ask.limit = random_.size(20'000);
+  session::append(out, ask);
+}
+void Requests::find(BatchBuilder& out, Belongings& has) {
+  session::Find ask;
+  if (random_.percent(60)) ask.name = random_.percent(50) ? "unit" : word(random_.percent(5) ? 5000 : 8);
+  if (random_.percent(50))
+    for (std::uint32_t i = 0, types = random_.size(random_.percent(5) ? 200'000 : 5); i < types; ++i)
+      ask.components.push_back(random_.one_of(known_.components)->id);
+  if (random_.percent(40)) ask.under = has.any(random_, known_);
+  if (random_.percent(20)) ask.after = has.any(random_, known_);
+  ask.limit = random_.percent(40) ? 20'000 : random_.size(20'000);
+  session::append(out, ask);
+}
+void Requests::show(BatchBuilder& out, Belongings& has) {
+  session::append(out, session::Show{.entity = has.any(random_, known_)});
+}
+void Requests::list_templates(BatchBuilder& out, Belongings&) { session::append(out, session::ListTemplates{}); }
+void Requests::get_template(BatchBuilder& out, Belongings&) {
+  session::GetTemplate ask;
+  ask.name = known_.templates.empty() || random_.percent(20) ? word(300) : random_.one_of(known_.templates).name;
+  session::append(out, ask);
+}
+void Requests::read_templates(BatchBuilder& out, Belongings&) {
+  // Each of them has the one before twice.
+  session::ReadTemplates ask;
+  ask.file = word(20);
+  const std::uint32_t levels = 1 + random_.small(24), series = random_.small(4);
+  const auto called = [&](std::uint32_t level) {
+    return "double-" + std::to_string(series) + "-" + std::to_string(level);
+  };
+  ask.text = "{templates: [{name: \"" + called(0) + "\", components: {\"scene.Transform\": {}}}";
+  for (std::uint32_t i = 1; i < levels; ++i)
+    ask.text += ",\n{name: \"" + called(i) + "\", children: [{name: \"a\", bases: [\"" + called(i - 1) +
+                "\"]}, {name: \"b\", bases: [\"" + called(i - 1) + "\"]}]}";
+  ask.text += random_.percent(5) ? "" : "]}";
+  if (random_.percent(5)) ask.text.append(random_.size(900'000), ' ');
+  session::append(out, ask);
+}
+void Requests::watch(BatchBuilder& out, Belongings& has) {
+  session::Watch ask;
+  const bool whole = random_.percent(25);
+  if (!whole)
+    for (std::uint32_t i = 0, count = random_.size(random_.percent(10) ? 10'000 : 20); i < count; ++i) {
+      const Entity e = has.any(random_, known_);
+      if (e) ask.entities.push_back(e);
+    }
+  ask.subtree = random_.percent(50);
+  ask.values = random_.percent(80);
+  if (random_.percent(50))
+    for (std::uint32_t i = 0, count = random_.size(20); i < count; ++i)
+      ask.components.push_back(random_.one_of(known_.components)->id);
+  ask.structure = random_.percent(50);
+  ask.events = random_.percent(50);
+  if (random_.percent(50))
+    for (std::uint32_t i = 0, count = random_.size(20); i < count; ++i)
+      ask.messages.push_back(random_.one_of(known_.messages)->id);
+  ask.rate_max = random_.percent(50) ? 0.0f : static_cast<float>(random_.size(60));
+  has.watches.push_back(request_);
+  session::append(out, ask);
+}
+void Requests::unwatch(BatchBuilder& out, Belongings& has) {
+  std::uint64_t watch = random_.below(1000);
+  if (!has.watches.empty()) {
+    const auto at = has.watches.begin() + static_cast<std::ptrdiff_t>(random_.below(has.watches.size()));
+    watch = *at;
+    has.watches.erase(at);
+  }
+  session::append(out, session::Unwatch{.watch = watch});
+}
+void Requests::save(BatchBuilder& out, Belongings&) { session::append(out, session::Save{}); }
+void Requests::begin_trace(BatchBuilder& out, Belongings&) { session::append(out, session::BeginTrace{}); }
+void Requests::end_trace(BatchBuilder& out, Belongings&) { session::append(out, session::EndTrace{}); }
+void Requests::get_info(BatchBuilder& out, Belongings&) {
+  session::append(out, session::GetInfo{.hash = random_.small(2)});
+}
+void Requests::get_load(BatchBuilder& out, Belongings&) { session::append(out, session::GetLoad{}); }
+void Requests::add_schema(BatchBuilder& out, Belongings&) {
+  // Such as it knows, or parts of them.
+  session::AddSchema ask;
+  const auto schemas = known_.types->schemas();
+  const auto& bytes = schemas[random_.below(schemas.size())];
+  const auto* first = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  ask.bytes.assign(first, first + (random_.percent(50) ? bytes.size() : random_.below(bytes.size())));
+  session::append(out, ask);
+}
+void Requests::reload(BatchBuilder& out, Belongings&) {
+  session::Reload ask;
+  ask.plugin = random_.percent(50) ? "" : random_.percent(50) ? "skirmish" : word(100);
+  session::append(out, ask);
+}
+
+}  // namespace muster::abuse
