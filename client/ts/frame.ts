@@ -62,7 +62,7 @@ export class FrameDecoder {
   private wanted = 0;
   private fault: BadBytes | null = null;
 
-  /** `envelopes`: whether frames may carry one, as those to a client do. */
+  /** `envelopes`: whether frames may carry one, and other flags, as those to a client do. */
   constructor(
     public frame_bytes_max: number,
     private readonly envelopes = true,
@@ -138,6 +138,8 @@ export class FrameDecoder {
     const enveloped = (flags & frame_envelope) !== 0;
     if (enveloped && !this.envelopes)
       this.fail('unexpected_envelope', 'an envelope in a frame to the server, which writes them itself');
+    if (flags !== 0 && !this.envelopes)
+      this.fail('unknown_flag', `frame flags ${flags}; a frame to the server has none`);
     const least = header_bytes + (enveloped ? envelope_bytes : 0) + batch_header_bytes;
     if (bytes < least) this.fail('too_short', `a frame of ${bytes} bytes; the shortest has ${least}`);
     if (bytes > this.frame_bytes_max)

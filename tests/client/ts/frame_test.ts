@@ -109,6 +109,7 @@ test('a frame header that cannot be is named, and nothing is read after it', () 
     [header(4096, 0), 'oversized', true],
     [header(96, 8), 'unknown_flag', true],
     [header(96, 1), 'unexpected_envelope', false],
+    [header(96, 2), 'unknown_flag', false],
   ];
   for (const [bytes, reason, envelopes] of cases) {
     const decoder = new FrameDecoder(1024, envelopes);
