@@ -8,7 +8,8 @@ namespace muster {
 
 TimerBudget::TimerBudget(const EntityRegistry& registry) : registry_(registry) {
   // Of those that were saved the cost is not known.
-  for (const auto& [key, batch] : registry.timers().waiting()) add(key.due_ns, {.steps = 0, .bytes = batch.size()});
+  for (const auto& [key, waiting] : registry.timers().waiting())
+    add(key.due_ns, {.steps = 0, .bytes = waiting.batch.size()});
 }
 
 std::uint64_t TimerBudget::span_of(std::uint64_t due_ns) const {
