@@ -62,7 +62,7 @@ Entity EntityRegistry::grant(std::uint32_t count, std::uint64_t author) {
   known().need<Grant>();
   Entity first;
   impl_->inputs.push([&](Arena& pushing) {  // what waits may take ids: only then is known which are unused
-    first = {static_cast<std::uint32_t>(core_.storage.ids().indices()), 1};
+    first = {core_.storage.next_grant(count), 1};
     pushing.append_world(Grant{.first = first.index, .count = count, .author = author});
   });
   return first;

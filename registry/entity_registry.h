@@ -23,6 +23,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "registry/apply/manager.h"
@@ -203,10 +204,18 @@ class EntityRegistry {
   /// An empty name takes the name away. Refused where a sibling has it.
   Receipt rename(Entity e, std::string_view name);
   /// Never-used ids for another thread or a session, which may create with them without asking: `count` indices from the
-  /// returned entity's on, all of generation 1. Always granted. Indices end at 2^32: who draws more stops the program.
+  /// returned entity's on, all of generation 1. Always granted, from what was returned before where a range there is long
+  /// enough. Indices end at 2^32: who draws more stops the program.
   Entity grant(std::uint32_t count, std::uint64_t author);
-  /// Those of them that were not used go back; used ones, and others' ids, are ignored.
+  /// Those of them that were not used go back: 64 and more in a row wait for later grants, shorter runs are ids that the registry
+  /// gives out itself. Used ones, and ids that were never granted, are ignored; whoever had them may not create with them any more.
   void return_grant(Entity first, std::uint32_t count);
+  /// How many ids a grant can have at most that costs no memory: the longest range that was returned.
+  std::uint32_t returned_ids() const noexcept { return core_.storage.returned_ids().longest(); }
+  /// Whose owners are gone after a load, in ranges: ids that were granted, not used, and are not among those that a Create,
+  /// Spawn or MergeTemplate names that waits (as a timer, posted or carried over). Ascending. For a host that has loaded state
+  /// and gives them back, before it grants others.
+  std::vector<std::pair<Entity, std::uint32_t>> left_grants() const;
 
   // --- templates ---
 

@@ -5,6 +5,28 @@
 
 namespace muster {
 
+std::vector<std::pair<Entity, std::uint32_t>> EntityRegistry::left_grants() const {
+  check_outside();
+  std::vector<Entity> named;
+  for (const auto& [key, timer] : impl_->timers.waiting()) add_made(BatchView(timer.batch), named);
+  for (const Arena* arena : {&core_.input, &core_.cascade})
+    arena->for_each([&](const BatchView& batch) { add_made(batch, named); });
+  std::vector<bool> kept(storage().ids().indices());
+  for (const Entity e : named)
+    if (storage().in_state(e, IdState::granted)) kept[e.index] = true;
+  std::vector<std::pair<Entity, std::uint32_t>> left;
+  const auto goes = [&](std::uint32_t i) { return !kept[i] && storage().in_state({i, 1}, IdState::granted); };
+  for (std::uint32_t i = 1; i < kept.size(); ++i) {
+    if (!goes(i)) continue;
+    const std::uint32_t first = i;
+    std::uint32_t end = i + 1;  // behind the last one that goes; what is used in between does not end the range
+    for (; i < kept.size() && !kept[i]; ++i)
+      if (goes(i)) end = i + 1;
+    left.emplace_back(Entity{first, 1}, end - first);
+  }
+  return left;
+}
+
 std::string_view EntityRegistry::text(Text text) const noexcept { return impl_->texts.find(text); }
 std::size_t EntityRegistry::text_count() const noexcept { return impl_->texts.size(); }
 std::string_view EntityRegistry::text_at(std::size_t i) const noexcept { return impl_->texts[i]; }

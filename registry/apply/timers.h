@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "messages/batch.h"
@@ -43,6 +44,11 @@ class Timers {
     return true;
   }
   bool waits(TimerId id) const { return due_by_id_.contains(id); }
+  /// The whole timed batch; empty where no timer with that id waits. Valid until timers change.
+  std::span<const std::byte> find(TimerId id) const {
+    const auto at = due_by_id_.find(id);
+    return at == due_by_id_.end() ? std::span<const std::byte>() : waiting_.find({at->second, id})->second.batch;
+  }
   bool empty() const noexcept { return waiting_.empty(); }
   std::size_t size() const noexcept { return waiting_.size(); }
   /// When the first timer is due, in ns; there must be one.

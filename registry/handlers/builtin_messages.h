@@ -1,6 +1,9 @@
 // Which messages the registry itself acts on.
 #pragma once
 
+#include <vector>
+
+#include "messages/batch.h"
 #include "schema/descriptor.h"
 #include "schema/muster.h"
 
@@ -42,6 +45,15 @@ constexpr bool is_builtin(TypeId message) noexcept {
     case TypeTraits<Advance>::id: return true;
     default: return is_structural(message);
   }
+}
+
+/// Appends the ids that the batch, or the one that a timed batch holds, brings to life: those that its Create, Spawn or MergeTemplate
+/// messages name.
+inline void add_made(BatchView batch, std::vector<Entity>& ids) {
+  if (batch.kind() == BatchKind::timed) return add_made(batch.inner(), ids);
+  if (batch.type() != TypeTraits<Create>::id && !is_tree(batch.type())) return;
+  if (batch.kind() != BatchKind::each && batch.kind() != BatchKind::shared) return;
+  for (std::uint32_t i = 0; i < batch.count(); ++i) ids.push_back(batch.target(i));
 }
 
 }  // namespace muster

@@ -143,7 +143,8 @@ class StateReader {
     if (stray != 0 || large != alive)
       for (const DirectoryEntry& entry : std::span(entries, count)) {
         const auto state = static_cast<std::uint32_t>(entry.locator.state());
-        if (!expect(state <= 3 || state == state_alive, "an id has an unknown state") ||
+        if (!expect(state <= 4 || state == state_alive, "an id has an unknown state") ||
+            !expect(entry.generation == 1 || state != 4, "an id that was used is one of those that grants gave back") ||
             !expect(entry.generation != 0 || state == 0, "an id without generation is in use"))
           return;
       }

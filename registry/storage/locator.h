@@ -15,6 +15,7 @@ enum class IdState : std::uint32_t {
   reserved = 1,  ///< given out by this registry, its Create is on the way
   granted = 2,   ///< given to another thread or a session
   parked = 3,    ///< reserved for undo: destroyed, and not to be given out again while history can reach it
+  returned = 4,  ///< never used, of a grant that came back: for the next grant, and in no FIFO
 };
 
 /// A value of 4 bytes, which is not set by default. Locators of rows are ordered by chunk, then by row, and all are

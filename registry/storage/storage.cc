@@ -115,19 +115,44 @@ void Storage::give_up(Entity e) {
   ids_.release(e);
 }
 
-void Storage::grant(std::uint32_t first, std::uint32_t count) {
-  require(first == ids_.indices(), "Storage::grant: not the first unused index");
-  ids_.extend(count);
+std::uint32_t Storage::next_grant(std::uint32_t count) const noexcept {
+  const std::uint32_t returned = returned_.find(count);
+  return returned ? returned : static_cast<std::uint32_t>(ids_.indices());
+}
+
+bool Storage::grant(std::uint32_t first, std::uint32_t count) {
+  if (first != next_grant(count)) return false;
+  if (first == ids_.indices()) {
+    ids_.extend(count);
+  } else {
+    const std::uint32_t all = returned_.take(first);
+    keep_returned(first + count, all - count);
+  }
   for (std::uint32_t i = 0; i < count; ++i) set_state({first + i, 1}, IdState::granted);
+  return true;
 }
 
 void Storage::return_grant(std::uint32_t first, std::uint32_t count) {
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const Entity e{first + i, 1};
-    if (!in_state(e, IdState::granted)) continue;
-    set_state(e, IdState::free);
-    ids_.give_back(e.index);
+  const std::uint64_t end = std::min<std::uint64_t>(std::uint64_t{first} + count, ids_.indices());
+  std::uint32_t run = 0;
+  for (std::uint64_t index = first; index < end; ++index) {
+    if (in_state({static_cast<std::uint32_t>(index), 1}, IdState::granted)) {
+      ++run;
+    } else {
+      keep_returned(static_cast<std::uint32_t>(index - run), run);
+      run = 0;
+    }
   }
+  keep_returned(static_cast<std::uint32_t>(end - run), run);
+}
+
+void Storage::keep_returned(std::uint32_t first, std::uint32_t count) {
+  const bool waits = count >= ReturnedIds::run_min;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    set_state({first + i, 1}, waits ? IdState::returned : IdState::free);
+    if (!waits) ids_.give_back(first + i);
+  }
+  if (waits) returned_.add(first, count);
 }
 
 // --- rows ---

@@ -13,6 +13,7 @@
 #include "registry/storage/archetype.h"
 #include "registry/storage/directory.h"
 #include "registry/storage/flat_map.h"
+#include "registry/storage/returned_ids.h"
 
 namespace muster {
 
@@ -102,10 +103,15 @@ class Storage {
   void set_state(Entity e, IdState state);
   /// Takes back a reserved id that will never be created.
   void give_up(Entity e);
-  /// Brings the never-used indices [first, first + count) into state `granted`. `first` must be ids().indices().
-  void grant(std::uint32_t first, std::uint32_t count);
-  /// Puts those of the indices [first, first + count) that were granted and not used into the FIFO.
+  /// Where a grant of so many ids begins: in a range that came back, else at ids().indices().
+  std::uint32_t next_grant(std::uint32_t count) const noexcept;
+  /// Brings the never-used indices [first, first + count) into state `granted`. False, and nothing done, where `first` is not
+  /// next_grant(count).
+  bool grant(std::uint32_t first, std::uint32_t count);
+  /// Takes back those of the indices [first, first + count) that were granted and not used: runs of ReturnedIds::run_min or more
+  /// wait for the next grants, shorter ones go into the FIFO.
   void return_grant(std::uint32_t first, std::uint32_t count);
+  const ReturnedIds& returned_ids() const noexcept { return returned_; }
   std::uint64_t id_page_version(std::uint32_t page) const noexcept {
     return page < id_page_versions_.size() ? id_page_versions_[page] : 0;
   }
@@ -261,6 +267,7 @@ class Storage {
   }
   static constexpr std::uint64_t next_generation = std::uint64_t{1} << 32;
   void retire_id(Entity e);
+  void keep_returned(std::uint32_t first, std::uint32_t count);
   Entity reserve_fresh();
   void first_touch(Chunk& chunk, std::uint32_t slot);
   void mark_id(std::uint32_t index) {
@@ -353,6 +360,7 @@ class Storage {
   void first_touch_all(Chunk& chunk);
 
   Ids ids_;
+  ReturnedIds returned_;  // as the directory's states say
   std::vector<std::uint64_t> id_page_versions_;
   std::vector<std::unique_ptr<StoredType>> components_;
   FlatMap<TypeId, std::uint32_t> component_by_id_;

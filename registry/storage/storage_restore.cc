@@ -11,6 +11,15 @@ namespace muster {
 void Storage::restore_ids(GrowingArray<DirectoryEntry> slots, RingQueue<std::uint32_t> free, std::uint64_t retired) {
   id_page_versions_.assign((slots.size() >> id_page_bits) + 1, version_);
   ids_.restore(std::move(slots), std::move(free), retired);
+  const auto indices = static_cast<std::uint32_t>(ids_.indices());
+  const auto returned = [&](std::uint32_t index) { return ids_.slot(index).locator == Locator(IdState::returned); };
+  for (std::uint32_t index = 0; index < indices; ++index) {
+    if (!returned(index)) [[likely]]
+      continue;
+    const std::uint32_t first = index;
+    while (index < indices && returned(index)) ++index;
+    returned_.add(first, index - first);
+  }
 }
 
 Archetype& Storage::restore_archetype(std::uint32_t number, std::span<const TypeId> types) {

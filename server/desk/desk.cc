@@ -202,13 +202,15 @@ void Desk::grant(Session& to, std::uint64_t request, std::uint32_t count) {
     fault.field = "count";
     return to.outgoing->fault(fault, request);
   }
+  // What came back is used up first, however short: else ids that nobody uses would become ever more.
+  if (const std::uint32_t returned = registry_.returned_ids()) count = std::min(count, returned);
   const Entity first = registry_.grant(count, to.author);
   if (!first)
     return to.outgoing->fault(fault_of(session::FaultCode::failed, "no_ids", "the world has no ids left"), request);
   session::Granted granted;
   granted.first = first.index;
   granted.count = count;
-  to.grants.push_back(granted);
+  to.grants.insert(std::ranges::upper_bound(to.grants, granted.first, {}, &session::Granted::first), granted);
   answer(to, request, granted);
 }
 
@@ -231,8 +233,26 @@ std::uint64_t Desk::keep_unused(std::vector<session::Granted>& grants) const {
 }
 
 void Desk::return_unused(Session& from) {
+  // Timers outlive their session: what they will create keeps its ids.
+  std::vector<Entity> named;
+  for (const TimerId timer : from.timers)
+    if (const auto timed = registry_.timers().find(timer); !timed.empty()) add_made(BatchView(timed), named);
+  std::ranges::sort(named);
   keep_unused(from.grants);
-  for (const session::Granted& grant : from.grants) registry_.return_grant(Entity{grant.first, 1}, grant.count);
+  auto kept = named.begin();
+  for (const session::Granted& grant : from.grants) {
+    std::uint32_t first = grant.first;
+    const std::uint32_t end = grant.first + grant.count;
+    const auto give_back = [&](std::uint32_t until) {
+      if (until > first) registry_.return_grant(Entity{first, 1}, until - first);
+    };
+    while (kept != named.end() && kept->index < first) ++kept;
+    for (; kept != named.end() && kept->index < end; ++kept) {
+      give_back(kept->index);
+      first = kept->index + 1;
+    }
+    give_back(end);
+  }
   from.grants.clear();
 }
 

@@ -57,6 +57,7 @@ struct World::Impl {
   std::shared_ptr<Wake> wake = std::make_shared<Wake>();  // shared with arrivals on other threads
   std::vector<FlushVisitor*> visitors;
   LoadReport load_report;
+  std::vector<std::pair<Entity, std::uint32_t>> left_grants;  // of sessions and threads before the load
 
   std::atomic<bool> stopped{false};
   std::atomic<std::uint64_t> durable{0};
@@ -77,6 +78,8 @@ struct World::Impl {
   }
 
   void flush() {
+    // Not while loading: an input is for sinks to see, which the host adds when the world is there.
+    for (const auto& [first, count] : std::exchange(left_grants, {})) registry.return_grant(first, count);
     for (FlushVisitor* visitor : visitors) visitor->before_flush();
     registry.flush();
     for (FlushVisitor* visitor : visitors) visitor->after_flush(registry);
@@ -106,6 +109,7 @@ World::World(std::string path, const Install& install, WorldOptions options) {
     auto read = impl_->registry.load(source);
     if (!read) return std::unexpected(std::move(read.error()));
     impl_->load_report = std::move(*read);
+    impl_->left_grants = impl_->registry.left_grants();
     return {};
   });
   if (!loaded) throw WorldError(std::move(loaded.error()));

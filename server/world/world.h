@@ -83,6 +83,8 @@ class World {
   /// a quarter of a second behind, the ticks in between are left out, so that the world is slower than the wall clock.
   /// Without hz it returns only after stop(): it handles what arrives, and timers when they are due. While timers wait, the
   /// registry's clock follows the wall clock; while none does, it stands still.
+  /// The first one after a load gives back, as inputs of its own, the ids that were granted before and not used: sessions and
+  /// threads of an earlier start are gone, however it ended. What waits and creates with such ids keeps them.
   /// After stop() it takes the inbox once more and returns an empty frame.
   Frame next_frame();
 

@@ -1,7 +1,12 @@
 #include <catch2/catch.hpp>
+#include <map>
+#include <memory>
+#include <random>
 #include <set>
 
+#include "messages/batch_builder.h"
 #include "registry/entity_registry.h"
+#include "tests/model/state_rows.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -57,11 +62,11 @@ TEST_CASE("leftovers of a grant go back and are refused afterwards") {
   EntityRegistry registry;
   registry.add_type<game::Health>();
   const Entity first = registry.grant(2000, 5);
-  REQUIRE(create_as(registry, {first.index + 1, 1}, 5).handled == 1);
+  for (std::uint32_t i = 1; i < 2000; i += 50) REQUIRE(create_as(registry, {first.index + i, 1}, 5).handled == 1);
   registry.return_grant(first, 2000);
   CHECK(create_as(registry, first, 5).refusal.code == RefusalCode::id_not_granted);
   CHECK(registry.alive({first.index + 1, 1}));
-  // 1999 free indices: those beyond the 1024 that rest are given out again, and none twice.
+  // 1960 free indices in short runs: those beyond the 1024 that rest are given out again, and none twice.
   std::set<Entity> made;
   for (int i = 0; i < 3000; ++i) {
     const Entity e = registry.create(game::Health{});
@@ -70,7 +75,108 @@ TEST_CASE("leftovers of a grant go back and are refused afterwards") {
   }
   CHECK(made.contains(first));
   CHECK_FALSE(made.contains({first.index + 1, 1}));
-  CHECK(registry.entity_count() == 3001);
+  CHECK(registry.entity_count() == 3040);
+}
+
+TEST_CASE("grants that come back, in whatever order, are granted again before an index that was never used") {
+  EntityRegistry registry;
+  registry.add_type<game::Health>();
+  std::size_t indices = 0;
+  for (int round = 0; round < 30; ++round) {
+    std::vector<Entity> grants;
+    for (std::uint64_t author = 1; author <= 16; ++author) grants.push_back(registry.grant(65'536, author));
+    if (round == 0) indices = registry.storage().ids().indices();
+    CHECK(registry.storage().ids().indices() == indices);
+    CHECK(std::set<Entity>(grants.begin(), grants.end()).size() == 16);
+    for (std::size_t i = 0; i < grants.size(); ++i) registry.return_grant(grants[(i * 7 + 3) % 16], 65'536);
+    CHECK(create_as(registry, grants[round % 16], 5).refusal.code == RefusalCode::id_not_granted);
+  }
+}
+
+TEST_CASE("grants never overlap, and loaded state grants the same ids, whatever was used and returned") {
+  for (std::uint32_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
+    auto registry = std::make_unique<EntityRegistry>();
+    registry->add_type<game::Health>();
+    std::map<std::uint32_t, std::uint32_t> held;  // index -> author
+    std::set<std::uint32_t> used;
+    for (int step = 0; step < 300; ++step) {
+      switch (below(10)) {
+        case 0:
+        case 1:
+        case 2: {
+          const std::uint32_t count = below(400), author = 1 + below(9);
+          const Entity first = registry->grant(count, author);
+          for (std::uint32_t i = 0; i < count; ++i) {
+            REQUIRE(held.emplace(first.index + i, author).second);
+            REQUIRE_FALSE(used.contains(first.index + i));
+            REQUIRE(registry->storage().in_state({first.index + i, 1}, IdState::granted));
+          }
+          break;
+        }
+        case 3:
+        case 4: {
+          if (held.empty()) break;
+          const std::uint32_t first = std::next(held.begin(), below(static_cast<std::uint32_t>(held.size())))->first;
+          const std::uint32_t count = below(600);
+          registry->return_grant({first, 1}, count);
+          held.erase(held.lower_bound(first), held.lower_bound(first + count));
+          break;
+        }
+        case 5: {
+          naive::StateRows rows;
+          naive::RowsSink sink(rows);
+          registry->save(sink);
+          naive::RowsSource source(rows);
+          auto loaded = std::make_unique<EntityRegistry>();
+          loaded->add_type<game::Health>();
+          REQUIRE(loaded->load(source).has_value());
+          REQUIRE(loaded->hash() == registry->hash());
+          for (const std::uint32_t count : {1u, 64u, 100u, 1000u})
+            REQUIRE(loaded->storage().next_grant(count) == registry->storage().next_grant(count));
+          REQUIRE(loaded->returned_ids() == registry->returned_ids());
+          registry = std::move(loaded);
+          break;
+        }
+        default: {
+          if (held.empty()) break;
+          const std::uint32_t index = std::next(held.begin(), below(static_cast<std::uint32_t>(held.size())))->first;
+          REQUIRE(create_as(*registry, {index, 1}, held[index]).handled == 1);
+          held.erase(index);
+          used.insert(index);
+          if (below(2)) registry->destroy({index, 1});
+          break;
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("what is left of grants after a load is all that nothing names that waits") {
+  EntityRegistry registry;
+  registry.add_type<game::Health>();
+  const Entity first = registry.grant(500, 5);
+  REQUIRE(create_as(registry, {first.index + 10, 1}, 5).handled == 1);
+  BatchBuilder builder;
+  builder.append_rows({first.index + 100, 1}, Create{}, game::Health{});
+  BatchBuilder timed;
+  timed.append_timed(1000, 0, builder.front());
+  REQUIRE(registry.push_batch(timed.bytes(), 5).refused == 0);
+  BatchBuilder posted;
+  posted.append(Entity{first.index + 200, 1}, Create{});
+  registry.post_batch(posted.bytes());
+  const auto left = registry.left_grants();
+  REQUIRE(left.size() == 3);
+  CHECK(left[0] == std::pair(first, 100u));
+  CHECK(left[1] == std::pair(Entity{first.index + 101, 1}, 99u));
+  CHECK(left[2] == std::pair(Entity{first.index + 201, 1}, 299u));
+  for (const auto& [from, count] : left) registry.return_grant(from, count);
+  CHECK(registry.alive({first.index + 200, 1}));
+  registry.advance(1000);
+  CHECK(registry.alive({first.index + 100, 1}));
+  CHECK(registry.left_grants().empty());
 }
 
 TEST_CASE("grants to several authors do not overlap") {

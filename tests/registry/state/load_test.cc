@@ -140,7 +140,7 @@ TEST_CASE("ids are refused that have an impossible state, no generation, no row,
     Entity e;
     std::memcpy(&e, id_column->second.data() + row * sizeof e, sizeof e);
     naive::StateRows changed = crowd.rows;
-    changed.at(directory)[state_at(crowd.rows, e.index)] = std::byte{4};
+    changed.at(directory)[state_at(crowd.rows, e.index)] = std::byte{5};
     CHECK(load_error(changed) == "directory 0: an id has an unknown state");
     changed.at(directory)[state_at(crowd.rows, e.index)] = std::byte{3};
     CHECK(load_error(changed).ends_with("a row's entity is not alive, or has two rows"));

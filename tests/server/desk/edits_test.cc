@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "registry/templates/template_tree.h"
@@ -19,7 +20,8 @@ session::Fault refused(const Result<session::Ack>& result) {
 std::vector<Entity> granted(Client& client, std::uint32_t count) {
   std::vector<Entity> ids;
   while (ids.size() < count) {
-    const auto answer = client.ask(session::RequestGrant{.count = std::min<std::uint32_t>(count, 1u << 16)});
+    const auto answer =
+        client.ask(session::RequestGrant{.count = std::min(count - static_cast<std::uint32_t>(ids.size()), 1u << 16)});
     REQUIRE(answer.has_value());
     const auto grant = session::read<session::Granted>(answer->batch());
     for (std::uint32_t i = 0; i < grant.count && ids.size() < count; ++i) ids.push_back({grant.first + i, 1});
@@ -184,6 +186,49 @@ TEST_CASE("a session creates with its own ids only", "[abuse]") {
   const Entity next =
       world.run([](EntityRegistry& r) { return Entity{static_cast<std::uint32_t>(r.storage().ids().indices()), 1}; });
   CHECK(refused(create(thief, next)).reason == "id_not_granted");
+}
+
+TEST_CASE("ids granted to sessions that ended are granted again, and the world does not grow", "[abuse]") {
+  LiveWorld world;
+  const auto indices = [&] { return world.run([](EntityRegistry& r) { return r.storage().ids().indices(); }); };
+  std::size_t after_first = 0;
+  for (int round = 0; round < 5; ++round) {
+    std::vector<Client> clients;
+    for (int i = 0; i < 4; ++i) {
+      clients.push_back(world.client());
+      const auto ids = granted(clients.back(), 65'536);
+      // One in the middle is used: what is left of each grant are two parts.
+      BatchBuilder builder;
+      builder.append(ids[30'000], Create{});
+      REQUIRE(clients.back().push_batch(builder.bytes()).has_value());
+    }
+    if (round == 0) after_first = indices();
+    // At most a grant's worth for what was used, and for who had not quite left when others asked.
+    CHECK(indices() <= after_first + 65'536);
+    Client watcher = world.client();
+    clients.clear();
+    while (watcher.info()->sessions > 1) std::this_thread::sleep_for(1ms);
+  }
+}
+
+TEST_CASE("an id that a timer of a session will create stays that timer's when the session ends") {
+  LiveWorld world;
+  std::vector<Entity> ids;
+  {
+    Client client = world.client();
+    ids = granted(client, 200);
+    BatchBuilder create, timed;
+    create.append(ids[100], Create{});
+    timed.append_timed(1'000'000, 0, create.front());
+    REQUIRE(client.push_batch(timed.bytes()).has_value());
+  }
+  Client other = world.client();
+  while (other.info()->sessions > 1) std::this_thread::sleep_for(1ms);
+  const auto own = granted(other, 500);
+  CHECK(std::ranges::count(own, ids[99]) == 1);
+  CHECK(std::ranges::count(own, ids[100]) == 0);
+  world.run([](EntityRegistry& r) { return r.advance(1'000'000); });
+  CHECK(world.run([&](EntityRegistry& r) { return r.alive(ids[100]); }));
 }
 
 TEST_CASE("names and texts of a session have a stated length and number", "[abuse]") {

@@ -110,6 +110,45 @@ TEST_CASE("a world is filled and committed, and comes back with the same ids, na
   CHECK_FALSE(registry.alive(child));
 }
 
+TEST_CASE(
+    "ids that were granted before a stop and not used come back by an input, but those that a timer will create") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  Entity first;
+  std::uint64_t hash = 0;
+  {
+    World world(path, install);
+    first = world.registry().grant(1000, 77);
+    BatchBuilder used, create, timed;
+    used.append(Entity{first.index + 1, 1}, Create{});
+    world.registry().push_batch(used.bytes(), 77);
+    create.append(Entity{first.index + 500, 1}, Create{});
+    timed.append_timed(1000, 0, create.front());
+    world.registry().push_batch(timed.bytes(), 77);
+    world.commit();
+    hash = world.registry().hash();
+  }
+  struct Told final : InputSink {
+    void on_input(const Envelope&, std::span<const std::byte> batch) override {
+      if (!batch.empty()) inputs.emplace_back(batch.begin(), batch.end());
+    }
+    std::vector<std::vector<std::byte>> inputs;
+  } told;
+  World world(path, install);
+  EntityRegistry& registry = world.registry();
+  CHECK(registry.hash() == hash);
+  registry.add_sink(told);
+  world.stop();
+  world.next_frame();
+  registry.remove_sink(told);
+  REQUIRE(told.inputs.size() == 2);
+  CHECK(BatchView(told.inputs[0]).type() == TypeTraits<ReturnGrant>::id);
+  CHECK(registry.grant(499, 78).index == first.index + 501);
+  CHECK(registry.grant(498, 78).index == first.index + 2);
+  registry.advance(1000);
+  CHECK(registry.alive({first.index + 500, 1}));
+}
+
 TEST_CASE("what was not committed is gone") {
   const Directory directory;
   const std::string path = directory / "w.muster";
