@@ -30,6 +30,8 @@ void tree(const Common& common, const Tree& tree);
 void show(const Common& common, const std::string& entity);
 void info(const Common& common, bool with_hash);
 void types(const Common& common, const std::string& name);
+/// The timed messages that wait.
+void timers(const Common& common);
 
 // --- edit.cc
 struct SetOne {

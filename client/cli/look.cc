@@ -1,4 +1,4 @@
-// Commands that only read: ls, tree, show, info, types.
+// Commands that only read: ls, tree, show, info, timers, types.
 #include <algorithm>
 #include <cstdio>
 
@@ -249,6 +249,32 @@ void info(const Common& common, bool with_hash) {
   for (const std::string& plugin : info.plugins) columns.add({"plugin", printable(plugin)});
   if (with_hash) columns.add({"hash", hash});
   columns.print();
+}
+
+void timers(const Common& common) {
+  RemoteWorld world(connect(common.where));
+  JsonWriter out;
+  out.open_array();
+  Columns columns({"TIMER", "DUE IN", "MESSAGE", "TO", "COUNT"});
+  session::PendingTimers page;
+  do {
+    page = must(world.client().timers(page));
+    for (std::size_t i = 0; i < page.timers.size(); ++i) {
+      const TypeDescriptor* type = world.types().find(page.types[i]);
+      const std::string message = type ? type->name : "#" + std::to_string(page.types[i]);
+      const Entity to = page.targets[i];
+      const std::uint64_t due = page.due_ns[i];
+      columns.add({std::to_string(page.timers[i]), seconds_text(due > page.clock_ns ? due - page.clock_ns : 0), message,
+                   to ? id_text(to) : "the world", std::to_string(page.counts[i])});
+      out.open_object().member("timer", page.timers[i]).member("due_ns", due).member("message", message);
+      if (to)
+        out.member("to", id_text(to));
+      else
+        out.key("to").null();
+      out.member("count", page.counts[i]).close_object();
+    }
+  } while (page.more && !page.timers.empty());
+  common.json ? print_line(out.close_array().text()) : columns.print();
 }
 
 void types(const Common& common, const std::string& name) {

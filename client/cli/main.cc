@@ -101,6 +101,7 @@ int main(int argc, char** argv) {
       "info", "Say what the world and its server are",
       [&](CLI::App& sub) { sub.add_flag("--hash", with_hash, "With the hash of the whole state"); },
       [&] { info(common, with_hash); });
+  command("timers", "List the timed messages that wait, with their numbers", [](CLI::App&) {}, [&] { timers(common); });
   std::string type;
   command(
       "types", "List the components and messages of the world, or describe one",

@@ -415,6 +415,16 @@ Result<session::Templates> Client::read_templates(std::string_view text, std::st
   return read_templates_answer(ask_all(session::ReadTemplates{.text = std::string(text), .file = std::string(file)}));
 }
 
+Result<session::PendingTimers> Client::timers(const session::PendingTimers& after, std::uint32_t limit) {
+  session::ListTimers question;
+  if (!after.timers.empty()) {
+    question.after_due_ns = after.due_ns.back();
+    question.after_timer = after.timers.back();
+  }
+  question.limit = limit;
+  return read_answer<session::PendingTimers>(ask(question));
+}
+
 Result<session::Info> Client::info(bool with_hash) {
   session::GetInfo question;
   question.hash = with_hash ? 1 : 0;

@@ -180,6 +180,8 @@ class Client {
   Result<DefineTemplate> template_called(std::string_view name);
   /// Has the world define the templates of a file's text; nothing where something is wrong with it.
   Result<session::Templates> read_templates(std::string_view text, std::string_view file);
+  /// Timed messages that wait, one page, in the order in which they are due: those behind the last of `after`, a page before this one.
+  Result<session::PendingTimers> timers(const session::PendingTimers& after = {}, std::uint32_t limit = 0);
   Result<session::Info> info(bool with_hash = false);
   /// What the server's work costs, and how long this session's edits waited.
   Result<session::Load> load();

@@ -8,6 +8,7 @@
 #include "server/desk/child_list.h"
 #include "server/desk/entity_search.h"
 #include "server/desk/template_questions.h"
+#include "server/desk/timer_list.h"
 
 namespace muster {
 namespace {
@@ -112,6 +113,8 @@ std::unique_ptr<Inquiry> begin_question(const Asked& asked, BatchView question) 
       return std::make_unique<Showing>(asked, session::read<session::Show>(question).entity);
     case TypeTraits<session::GetText>::id:
       return begin_text(asked, Text{session::read<session::GetText>(question).hash});
+    case TypeTraits<session::ListTimers>::id:
+      return begin_timer_list(asked, session::read<session::ListTimers>(question));
     default: return begin_template_question(asked, question);
   }
 }

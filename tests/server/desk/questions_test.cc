@@ -284,3 +284,77 @@ TEST_CASE("a file of templates with very many names side by side is refused befo
   CHECK_FALSE(client.read_templates(wide + "]}]}", "wide.json").has_value());
   CHECK(world.longest_turn() < 4 * turn_max);
 }
+
+TEST_CASE("timers that wait are listed page by page with their numbers, and taken back by them") {
+  LiveWorld world;
+  const Entity orc = world.run([](EntityRegistry& r) { return r.create("orc", arena::Health{}); });
+  Client client = world.client(), other = world.client();
+  CHECK(client.timers()->timers.empty());
+  const auto set = [&](Client& by, std::uint64_t due_ns, std::uint32_t count) {
+    BatchBuilder later, timed;
+    for (std::uint32_t i = 0; i < count; ++i) later.append(orc, arena::Damage{});
+    timed.append_timed(due_ns, 0, later.front());
+    REQUIRE(by.push_batch(timed.bytes()).has_value());
+  };
+  set(client, 500, 1);
+  set(client, 100, 2);
+  set(other, 300, 3);
+  set(client, 300, 4);
+  world.run([](EntityRegistry& r) {
+    BatchBuilder later, timed;
+    later.append_world(Update{});
+    timed.append_timed(200, 0, later.front());
+    return r.push_batch(timed.bytes());
+  });
+  session::PendingTimers page, all;
+  int pages = 0;
+  do {
+    page = *client.timers(page, 2);
+    CHECK(page.total == 5);
+    all.timers.insert(all.timers.end(), page.timers.begin(), page.timers.end());
+    all.due_ns.insert(all.due_ns.end(), page.due_ns.begin(), page.due_ns.end());
+    all.types.insert(all.types.end(), page.types.begin(), page.types.end());
+    all.targets.insert(all.targets.end(), page.targets.begin(), page.targets.end());
+    all.counts.insert(all.counts.end(), page.counts.begin(), page.counts.end());
+    all.own.insert(all.own.end(), page.own.begin(), page.own.end());
+    ++pages;
+  } while (page.more);
+  CHECK(pages == 3);
+  const TypeId damage = TypeTraits<arena::Damage>::id;
+  CHECK(all.due_ns == std::vector<std::uint64_t>{100, 200, 300, 300, 500});
+  CHECK(all.types == std::vector<TypeId>{damage, TypeTraits<Update>::id, damage, damage, damage});
+  CHECK(all.targets == std::vector<Entity>{orc, {}, orc, orc, orc});
+  CHECK(all.counts == std::vector<std::uint32_t>{2, 1, 3, 4, 1});
+  CHECK(all.own == std::vector<std::uint8_t>{1, 0, 0, 1, 1});
+  REQUIRE(client.push(CancelTimer{.timer = all.timers[2]}).has_value());
+  CHECK(client.timers()->due_ns == std::vector<std::uint64_t>{100, 200, 300, 500});
+  CHECK(client.timers()->own == std::vector<std::uint8_t>{1, 0, 1, 1});
+}
+
+TEST_CASE("a hundred thousand timers are listed in slices", "[abuse]") {
+  LiveWorld world;
+  world.run([](EntityRegistry& r) {
+    BatchBuilder later;
+    later.append_world(Update{});
+    for (std::uint64_t i = 0; i < 100'000; ++i) {
+      BatchBuilder timed;
+      timed.append_timed(1000 + i % 7, 0, later.front());
+      r.push_batch(timed.bytes());
+    }
+    return 0;
+  });
+  auto client = Client::connect(patient(world, viewer_token));
+  REQUIRE(client.has_value());
+  session::PendingTimers page;
+  std::size_t seen = 0;
+  do {
+    const session::PendingTimers next = *client->timers(page, 10'000);
+    CHECK(next.timers.size() == 10'000);
+    seen += next.timers.size();
+    if (!page.timers.empty())
+      CHECK(std::pair(page.due_ns.back(), page.timers.back()) < std::pair(next.due_ns.front(), next.timers.front()));
+    page = next;
+  } while (page.more);
+  CHECK(seen == 100'000);
+  CHECK(world.desk_counters().slice_steps_max < 3 * ServerLimits{}.slice_steps);
+}

@@ -1,0 +1,72 @@
+#include "server/desk/timer_list.h"
+
+#include <algorithm>
+
+#include "registry/apply/timers.h"
+#include "registry/entity_registry.h"
+#include "server/desk/answers.h"
+
+namespace muster {
+namespace {
+
+Entity first_target(BatchView batch) {
+  if (batch.kind() == BatchKind::world || batch.count() == 0) return {};
+  if (batch.kind() == BatchKind::table) return table_item(batch, batch.body()).target;
+  return batch.target(0);
+}
+
+/// Between two slices timers may come and go: what is due behind the last row is looked for anew.
+class TimerList final : public Inquiry {
+ public:
+  TimerList(Asked asked, const session::ListTimers& what)
+      : asked_(std::move(asked)),
+        rows_max_(rows_allowed(what.limit, asked_.limits)),
+        last_{what.after_due_ns, what.after_timer} {}
+
+  Progress go_on(Steps& steps) override {
+    const auto& waiting = asked_.registry.timers().waiting();
+    auto next = waiting.upper_bound(last_);
+    steps.spend(5);
+    for (; next != waiting.end() && !is_full(); ++next) {
+      if (!steps.left()) return Progress::again;
+      steps.spend(3);
+      add(next->first, BatchView(next->second.batch).inner());
+    }
+    if (!asked_.has_room(bytes())) return Progress::room;
+    page_.sequence = asked_.registry.sequence();
+    page_.clock_ns = asked_.registry.now_ns();
+    page_.total = waiting.size();
+    page_.more = next != waiting.end();
+    steps.spend_bytes(bytes());
+    answer(asked_.to(), asked_.request, page_);
+    return Progress::done;
+  }
+
+ private:
+  static constexpr std::size_t row_bytes = 8 + 8 + 4 + 8 + 4 + 1;
+  std::size_t bytes() const noexcept { return 256 + page_.timers.size() * row_bytes; }
+  bool is_full() const noexcept { return page_.timers.size() >= rows_max_ || bytes() >= asked_.limits.page_bytes_max; }
+  void add(const Timers::Key& key, BatchView batch) {
+    last_ = key;
+    page_.timers.push_back(key.id);
+    page_.due_ns.push_back(key.due_ns);
+    page_.types.push_back(batch.type());
+    page_.targets.push_back(first_target(batch));
+    page_.counts.push_back(batch.count());
+    // Its own were numbered in the order in which they came.
+    page_.own.push_back(std::ranges::binary_search(asked_.to().timers, key.id) ? 1 : 0);
+  }
+
+  const Asked asked_;
+  const std::uint32_t rows_max_;
+  Timers::Key last_;
+  session::PendingTimers page_;
+};
+
+}  // namespace
+
+std::unique_ptr<Inquiry> begin_timer_list(Asked asked, const session::ListTimers& what) {
+  return std::make_unique<TimerList>(std::move(asked), what);
+}
+
+}  // namespace muster
