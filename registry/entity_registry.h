@@ -61,6 +61,9 @@ class EntityRegistry {
   EntityRegistry(const EntityRegistry&) = delete;
   EntityRegistry& operator=(const EntityRegistry&) = delete;
 
+  /// As given, but for bounds that came with loaded state.
+  const RegistryOptions& options() const noexcept;
+
   // --- reading: pointers and references last until the next push, flush or advance ---
 
   /// One array read; false of nil, stale and never issued ids.

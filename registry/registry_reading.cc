@@ -27,6 +27,8 @@ std::vector<std::pair<Entity, std::uint32_t>> EntityRegistry::left_grants() cons
   return left;
 }
 
+const RegistryOptions& EntityRegistry::options() const noexcept { return impl_->options; }
+
 std::string_view EntityRegistry::text(Text text) const noexcept { return impl_->texts.find(text); }
 std::size_t EntityRegistry::text_count() const noexcept { return impl_->texts.size(); }
 std::string_view EntityRegistry::text_at(std::size_t i) const noexcept { return impl_->texts[i]; }

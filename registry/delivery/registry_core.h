@@ -25,9 +25,12 @@ class Executor;
 
 /// Bounds and counters of one registry.
 struct RegistryOptions {
-  // What handlers of one input may cause, in messages and in bytes of their payloads; the rest is carried over.
+  // What handlers of one input may cause, in messages and in bytes of their payloads; the rest is carried over. Of a new registry:
+  // they decide state, are saved with it, and one that is loaded has those it was saved with.
   std::uint64_t cascade_messages_max = 10'000'000;
   std::uint64_t cascade_bytes_max = 128u << 20;
+  /// True: state that was saved with other bounds is not loaded; the error names both.
+  bool insist_on_bounds = false;
   /// False: every input goes the general way (registry/delivery/inputs.h), which the shortcuts must equal. For tests; no result
   /// depends on it.
   bool shortcuts = true;

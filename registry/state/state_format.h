@@ -1,6 +1,7 @@
 // The bytes of the rows of saved state, shared by their writer and their reader. All numbers little-endian, as in memory.
 //
-//   registry    one RegistryRow; the counts at its end may be missing, and are then not checked
+//   registry    one RegistryRow; the counts at its end may be missing, and are then not checked; so may the bounds behind them,
+//               and then the reader's own hold
 //   schema      a binary schema (.bfbs), key: its ordinal
 //   directory   page of 4096 ids: | count 4 | zero 4 | generation 4 x count | state 1 x count |   (state 255: alive)
 //   free_queue  | index 4 ... | front first
@@ -44,9 +45,11 @@ struct RegistryRow {
   std::uint64_t texts = 0, pending = 0, timers = 0;  ///< how many there are: nothing else would miss a lost one
   // Behind those, since rows were found that could be lost unnoticed; a row of registry_row_first bytes ends here.
   std::uint64_t templates = 0, disabled = 0, archetypes = 0, schemas = 0;
+  // Since bounds were found to decide what is carried over; a row of registry_row_counted bytes ends here.
+  std::uint64_t cascade_messages_max = 0, cascade_bytes_max = 0;
 };
-static_assert(sizeof(RegistryRow) == 22 * 8);
-constexpr std::size_t registry_row_first = 18 * 8;
+static_assert(sizeof(RegistryRow) == 24 * 8);
+constexpr std::size_t registry_row_first = 18 * 8, registry_row_counted = 22 * 8;
 
 /// Numbers of archetypes that nobody has: each costs memory, so a damaged row may not ask for more.
 constexpr std::uint64_t unused_archetypes_max = 1u << 16;

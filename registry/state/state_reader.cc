@@ -97,17 +97,30 @@ class StateReader {
   }
 
   void registry(const StateKey&, std::span<const std::byte> bytes) {
-    if (!expect(bytes.size() == sizeof(RegistryRow) || bytes.size() == registry_row_first,
+    if (!expect(bytes.size() == sizeof(RegistryRow) || bytes.size() == registry_row_counted ||
+                    bytes.size() == registry_row_first,
                 "the registry's row has a wrong length"))
       return;
     std::memcpy(&row_, bytes.data(), bytes.size());
     found_ = true;
-    counted_ = bytes.size() == sizeof(RegistryRow);
+    counted_ = bytes.size() >= registry_row_counted;
+    if (bytes.size() == sizeof(RegistryRow)) bounds();
     if (row_.format != 1)
       return fail("format " + std::to_string(row_.format) +
                   " of the saved registry is not known to this version, which reads 1");
     expect(row_.indices >= 1 && row_.indices < 0xffffffffull, "the number of ids is out of range");
     expect(row_.next_archetype < 1u << 24, "the number of archetypes is out of range");
+  }
+  /// They decide what a cascade carries over, so state goes on under those it was saved with.
+  void bounds() {
+    RegistryOptions& own = r_.options;
+    if (own.insist_on_bounds &&
+        (own.cascade_messages_max != row_.cascade_messages_max || own.cascade_bytes_max != row_.cascade_bytes_max))
+      return fail("saved with cascades of at most " + std::to_string(row_.cascade_messages_max) + " messages and " +
+                  std::to_string(row_.cascade_bytes_max) + " bytes; the host insists on " +
+                  std::to_string(own.cascade_messages_max) + " and " + std::to_string(own.cascade_bytes_max));
+    own.cascade_messages_max = row_.cascade_messages_max;
+    own.cascade_bytes_max = row_.cascade_bytes_max;
   }
   void schema(const StateKey&, std::span<const std::byte> bytes) {
     if (const auto added = r_.types.table().add_schema(bytes); !added) fail(added.error().text());

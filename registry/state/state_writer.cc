@@ -54,7 +54,9 @@ class StateWriter {
                           .disabled = r_.types.handlers().disabled().size(),
                           .archetypes = static_cast<std::uint64_t>(std::ranges::count_if(
                               r_.storage.archetypes(), [](const auto& archetype) { return archetype != nullptr; })),
-                          .schemas = r_.types.table().schemas().size()};
+                          .schemas = r_.types.table().schemas().size(),
+                          .cascade_messages_max = r_.options.cascade_messages_max,
+                          .cascade_bytes_max = r_.options.cascade_bytes_max};
     always(StateSection::registry, 0, bytes_of(row));
     std::uint64_t ordinal = 0;
     for (const auto& schema : r_.types.table().schemas())

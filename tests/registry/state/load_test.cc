@@ -240,6 +240,53 @@ TEST_CASE("the number of archetypes that a damaged row asks for is bounded") {
     CHECK(with(now | std::uint64_t{1} << bit) == "registry 0: the number of archetypes is out of range");
 }
 
+TEST_CASE("state goes on under the bounds of cascades it was saved with") {
+  const auto chain = [](EntityRegistry& world) {
+    return world.subscribe("chain", [](const game::Damage& hit, Entity self, Outbox& out) {
+      for (int i = 0; i < 4; ++i)
+        if (hit.amount > 0) out.push(self, game::Damage{.amount = hit.amount - 1});
+    });
+  };
+  EntityRegistry world({.cascade_messages_max = 7, .cascade_bytes_max = 1 << 20});
+  const Subscription here = chain(world);
+  const Entity e = world.create("e");
+  const naive::StateRows rows = saved(world);
+  EntityRegistry loaded;
+  const Subscription there = chain(loaded);
+  naive::RowsSource source(rows);
+  REQUIRE(loaded.load(source));
+  CHECK(loaded.options().cascade_messages_max == 7);
+  CHECK(loaded.options().cascade_bytes_max == 1 << 20);
+  for (EntityRegistry* each : {&world, &loaded}) CHECK(each->push(e, game::Damage{.amount = 3}).cut_short);
+  CHECK(loaded.hash() == world.hash());
+  CHECK(saved(loaded) == saved(world));
+}
+
+TEST_CASE("state with other bounds of cascades is refused to a host that insists on its own, with both named") {
+  EntityRegistry world({.cascade_messages_max = 7});
+  const naive::StateRows rows = saved(world);
+  EntityRegistry other({.cascade_messages_max = 8, .insist_on_bounds = true});
+  naive::RowsSource source(rows);
+  const auto refused = other.load(source);
+  REQUIRE_FALSE(refused);
+  CHECK(
+      refused.error().text() ==
+      "registry 0: saved with cascades of at most 7 messages and 134217728 bytes; the host insists on 8 and 134217728");
+  EntityRegistry same({.cascade_messages_max = 7, .insist_on_bounds = true});
+  CHECK(same.load(source));
+}
+
+TEST_CASE("a registry's row without bounds of cascades is read, and the reader's own hold") {
+  EntityRegistry world({.cascade_messages_max = 7});
+  naive::StateRows rows = saved(world);
+  rows.at({StateSection::registry, 0, 0}).resize(registry_row_counted);
+  EntityRegistry loaded({.cascade_messages_max = 9, .insist_on_bounds = true});
+  naive::RowsSource source(rows);
+  REQUIRE(loaded.load(source));
+  CHECK(loaded.options().cascade_messages_max == 9);
+  CHECK(loaded.hash() == world.hash());
+}
+
 TEST_CASE("a registry's row without the counts at its end is read, and what they count is not missed") {
   EntityRegistry world;
   TemplateTree tree("camp");
