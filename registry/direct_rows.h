@@ -189,8 +189,9 @@ template <ComponentType... Cs>
   const Entity e = row.chunk->ids()[row.row];
   Archetype& from = *row.chunk->archetype;
   (known().need<Cs>(), ...);
+  const std::uint64_t drops = core_.storage.archetype_drops();
   const Receipt receipt = push_rows(e, Set{}, components...);
-  if (receipt.handled)
+  if (receipt.handled && drops == core_.storage.archetype_drops())
     core_.sites.learn_move(site_key<Cs...>(detail::set_list), from, *core_.storage.find(e).chunk->archetype,
                            detail::list_types<Cs...>, SingleRows<Set, Cs...>(e, Set{}, components...).bytes());
   return receipt;
@@ -230,8 +231,9 @@ template <ComponentType C>
   const Entity e = row.chunk->ids()[row.row];
   Archetype& from = *row.chunk->archetype;
   known().need<C>();
+  const std::uint64_t drops = core_.storage.archetype_drops();
   const Receipt receipt = push(e, Remove{.component = TypeTraits<C>::id});
-  if (receipt.handled)
+  if (receipt.handled && drops == core_.storage.archetype_drops())
     core_.sites.learn_move(site_key<C>(detail::remove_list), from, *core_.storage.find(e).chunk->archetype,
                            detail::list_types<C>, SingleBatch<Remove>(e, {.component = TypeTraits<C>::id}).bytes());
   return receipt;

@@ -117,6 +117,10 @@ EntityRegistry::EntityRegistry(RegistryOptions options) : impl_(std::make_unique
     static_cast<RegistryCore*>(core)->types.handlers().bind_again(archetype);
     static_cast<RegistryCore*>(core)->sites.forget();
   };
+  core_.storage.on_drop = [](void* core, std::span<Archetype* const> leaving) {
+    static_cast<RegistryCore*>(core)->types.handlers().forget(leaving);
+    static_cast<RegistryCore*>(core)->sites.forget();
+  };
   core_.storage.on_archetype = [](void* core, Archetype& archetype) {
     static_cast<RegistryCore*>(core)->types.handlers().bind(archetype);
   };

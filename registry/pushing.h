@@ -32,7 +32,7 @@ Arena& EntityRegistry::open() {
   const Row row = core.storage.find(target);
   if (!row) [[unlikely]]
     return end_push({.dead = 1});
-  const CallSite& site = route.calls[row.chunk->archetype_number];
+  const CallSite& site = route.calls[row.chunk->archetype_index];
   if (!site.run) [[unlikely]]
     return end_push({.unhandled = 1});
   RunContext& context = *core.context;

@@ -126,6 +126,11 @@ void Structure::write(Row row, const RowPlan& plan, const std::byte* payload, bo
   }
 }
 
+void Structure::forget_plans() {
+  create_plan_ = set_plan_ = {};
+  templates_.forget_plans();
+}
+
 bool Structure::create_many(std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows,
                             std::vector<Entity>& refused) {
   const auto message = read<Create>(payload);

@@ -73,6 +73,8 @@ class Structure {
 
   /// The name of an entity, nil if it has none.
   Text name_of(Entity e) const noexcept { return hierarchy_.name(e); }
+  /// Forgets how rows are made: archetypes are dropped.
+  void forget_plans();
   /// Rebuilds the index of names after the rows were read back. Returns the first entity found that has a sibling's
   /// name, and stops there; nil where all names are good.
   Entity restore_names();

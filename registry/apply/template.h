@@ -142,6 +142,16 @@ class TemplateTable {
   }
   Entry& put(Text name) { return entries_[name]; }
   void forget(Text name) { entries_.erase(name); }
+  /// What is remembered of all templates from one spawn to the next.
+  void forget_plans() {
+    for (auto& [name, entry] : entries_) {
+      Entry fresh;
+      fresh.what = std::move(entry.what);
+      fresh.batch = std::move(entry.batch);
+      fresh.version = entry.version;
+      entry = std::move(fresh);
+    }
+  }
   /// By the hash of the name.
   const std::map<Text, Entry>& entries() const noexcept { return entries_; }
 

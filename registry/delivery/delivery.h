@@ -116,6 +116,9 @@ class Delivery {
   /// Counts and times calls; null: nobody does. Call sites must agree: HandlerTable::observe_calls.
   void set_observer(Observer* observer) noexcept { observer_ = observer; }
 
+  /// Archetypes were dropped.
+  void forget_plans() { structure_.forget_plans(); }
+
  private:
   void long_run(MessageRoute& route, const ItemRun& run, Receipt& receipt);
   void one(MessageRoute& route, Row row, void* message);
@@ -125,7 +128,7 @@ class Delivery {
       ++receipt.dead;
       return;
     }
-    const CallSite& site = route.calls[row.chunk->archetype_number];
+    const CallSite& site = route.calls[row.chunk->archetype_index];
     if (!site.run) {
       ++receipt.unhandled;
       return;

@@ -152,6 +152,10 @@ void Inputs::delivery_failed() noexcept {
   std::terminate();
 }
 
+void Inputs::drop_archetypes() {
+  if (core_.storage.drop_idle_archetypes()) delivery_.forget_plans();
+}
+
 // --- the ways in ---
 
 void Inputs::wait_over() {

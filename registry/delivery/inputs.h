@@ -5,6 +5,7 @@
 //   deliver      its own messages, by all their handlers                                        Delivery
 //   settle       counters, receipts, managers hear who was destroyed                            settle()
 //   cascade      what handlers pushed, and what that pushes, up to the bounds                   deliver_cascade()
+//   clean up     where archetypes came: those that nobody has are dropped, if they are many     Cleaning
 //
 // Shortcuts take the same steps with fewer instructions: deliver_plain() here; a push to one entity
 // (EntityRegistry::push_direct) and create, set, remove and destroy of one (registry/direct_rows.h). Each says which general
@@ -94,6 +95,10 @@ class Inputs {
 
  private:
   class Observed;
+  class Cleaning;
+  /// Archetypes came: where too many are without rows, these are dropped. When that is asked is decided by the state and the calls
+  /// from outside alone, because numbers of archetypes are state.
+  void drop_archetypes();
   /// Tells, delivers (by `deliver(receipt)`) and settles one input.
   template <class Deliver>
   Receipt live(Envelope envelope, std::span<const std::byte> bytes, Deliver&& deliver);
@@ -147,10 +152,26 @@ class Inputs::Observed {
   std::uint64_t sequence_, begin_ns_ = 0;
 };
 
+/// At the end of a call from outside, however it ends.
+class Inputs::Cleaning {
+ public:
+  explicit Cleaning(Inputs& inputs) noexcept : inputs_(inputs) {}
+  ~Cleaning() {
+    if (inputs_.core_.storage.archetypes_came()) [[unlikely]]
+      inputs_.drop_archetypes();
+  }
+  Cleaning(const Cleaning&) = delete;
+  Cleaning& operator=(const Cleaning&) = delete;
+
+ private:
+  Inputs& inputs_;
+};
+
 template <class Work>
 auto Inputs::inside(std::string_view what, Work&& work, Inside who) {
   const InInput mark(core_, who);
   const Observed observed(*this, what);
+  const Cleaning cleaning(*this);
   core_.sink_threw = false;
   try {
     return work();

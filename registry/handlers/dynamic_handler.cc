@@ -93,7 +93,7 @@ ItemCounts run_items(RunContext& context, const Handler& handler, const ItemRun&
       ++counts.dead;
       continue;
     }
-    const std::uint16_t* columns = handler.bound[row.chunk->archetype->number];
+    const std::uint16_t* columns = handler.bound[row.chunk->archetype->index];
     if (!columns) continue;
     ++counts.handled;
     run_rows(context, handler, const_cast<std::byte*>(at + items.offset), *row.chunk, row.row, row.row + 1, columns);

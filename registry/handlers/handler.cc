@@ -10,7 +10,7 @@ Chunk& no_chunk() noexcept {
 }
 
 void Handler::bind(Archetype& archetype) {
-  if (bound.size() <= archetype.number) bound.resize(archetype.number + 1, nullptr);
+  if (bound.size() <= archetype.index) bound.resize(archetype.index + 1, nullptr);
   std::uint32_t count = 0;
   for (const Term& term : terms) {
     if (term.source != Source::self) continue;
@@ -25,7 +25,7 @@ void Handler::bind(Archetype& archetype) {
   std::size_t at = 0;
   for (const Term& term : terms)
     if (term.source == Source::self && term.value) columns[at++] = archetype.column(term.type);
-  bound[archetype.number] = columns.get();
+  bound[archetype.index] = columns.get();
   column_lists.push_back(std::move(columns));
   matched.push_back(&archetype);
 }

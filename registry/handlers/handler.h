@@ -140,12 +140,12 @@ struct Handler {
   double row_ns = 0;  ///< what a row of a pass has taken lately; measured only where there are several workers
 
   std::uint32_t values = 0;  ///< value terms with source self: entries of a list of columns
-  /// By archetype number: columns of the value terms with source self, or null where the handler does not match.
+  /// By archetype index: columns of the value terms with source self, or null where the handler does not match.
   std::vector<const std::uint16_t*> bound;
   std::vector<Archetype*> matched;  ///< ascending by number
   std::vector<std::unique_ptr<std::uint16_t[]>> column_lists;
 
-  const std::uint16_t* columns(const Archetype& archetype) const noexcept { return bound[archetype.number]; }
+  const std::uint16_t* columns(const Archetype& archetype) const noexcept { return bound[archetype.index]; }
   /// Looks at a new archetype.
   void bind(Archetype& archetype);
 };

@@ -36,7 +36,7 @@ Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std
   }
   handler->enabled = !std::ranges::binary_search(disabled_, text_of(handler->name));
   // First, because a filter may throw.
-  handler->bound.resize(archetypes.size(), nullptr);
+  handler->bound.resize(archetypes_, nullptr);
   for (const auto& archetype : archetypes) {
     if (!archetype) continue;
     if (filter_stops)
@@ -148,9 +148,9 @@ void HandlerTable::handler_came(MessageRoute& route, Handler& handler, std::opti
   route.rules.add(handler);
   for (const Archetype* archetype : handler.matched) {
     ++steps_;
-    const std::uint32_t number = archetype->number;
-    if (++route.receivers[number] <= 2)
-      route.calls[number] = route.receivers[number] == 1 ? site_of(route, handler, number) : site_of_several(route);
+    const std::uint32_t index = archetype->index;
+    if (++route.receivers[index] <= 2)
+      route.calls[index] = route.receivers[index] == 1 ? site_of(route, handler, index) : site_of_several(route);
   }
   active_changed(route, was_followed);
 }
@@ -166,9 +166,9 @@ void HandlerTable::handler_left(MessageRoute& route, Handler& handler, std::opti
   route.rules.remove(handler);
   for (const Archetype* archetype : handler.matched) {
     ++steps_;
-    const std::uint32_t left = --route.receivers[archetype->number];
-    if (left == 0) route.calls[archetype->number] = {};
-    if (left == 1) find_site(route, archetype->number);
+    const std::uint32_t left = --route.receivers[archetype->index];
+    if (left == 0) route.calls[archetype->index] = {};
+    if (left == 1) find_site(route, archetype->index);
   }
   active_changed(route, was_followed);
 }
@@ -237,8 +237,8 @@ void HandlerTable::find_sites(MessageRoute& route) const {
   for (const Handler* handler : route.active)
     for (const Archetype* archetype : handler->matched) {
       ++steps_;
-      const std::uint32_t number = archetype->number;
-      route.calls[number] = ++route.receivers[number] == 1 ? site_of(route, *handler, number) : site_of_several(route);
+      const std::uint32_t index = archetype->index;
+      route.calls[index] = ++route.receivers[index] == 1 ? site_of(route, *handler, index) : site_of_several(route);
     }
 }
 
@@ -278,25 +278,49 @@ void HandlerTable::bind_or_stop(Handler& handler, Archetype& archetype) const no
 }
 
 void HandlerTable::bind(Archetype& archetype) {
-  archetypes_ = std::max<std::size_t>(archetypes_, archetype.number + 1);
+  archetypes_ = std::max<std::size_t>(archetypes_, archetype.index + 1);
   for (const auto& handler : handlers_) bind_or_stop(*handler, archetype);
   for (const auto& route : routes_) {
     route->calls.resize(archetypes_);
     route->receivers.resize(archetypes_);
-    find_site(*route, archetype.number);
+    find_site(*route, archetype.index);
   }
 }
 
 void HandlerTable::bind_again(Archetype& archetype) {
   for (const auto& handler : handlers_) {
-    if (!handler->bound[archetype.number]) continue;
+    if (!handler->bound[archetype.index]) continue;
     const std::vector<const std::uint16_t*>& bound = handler->bound;
     const auto columns = std::ranges::find_if(handler->column_lists,
-                                              [&](const auto& list) { return list.get() == bound[archetype.number]; });
+                                              [&](const auto& list) { return list.get() == bound[archetype.index]; });
     std::size_t at = 0;
     for (const Term& term : handler->terms)
       if (term.source == Source::self && term.value) (*columns)[at++] = archetype.column(term.type);
   }
+}
+
+void HandlerTable::forget(std::span<Archetype* const> leaving) {
+  std::vector<std::uint8_t> leaves(archetypes_);
+  for (const Archetype* archetype : leaving) leaves[archetype->index] = 1;
+  for (const auto& handler : handlers_) {
+    std::size_t stay = 0;
+    for (std::size_t i = 0; i < handler->matched.size(); ++i) {
+      const std::uint32_t index = handler->matched[i]->index;
+      if (leaves[index]) {
+        handler->bound[index] = nullptr;
+        continue;
+      }
+      handler->matched[stay] = handler->matched[i];
+      handler->column_lists[stay++] = std::move(handler->column_lists[i]);
+    }
+    handler->matched.resize(stay);
+    handler->column_lists.resize(stay);
+  }
+  for (const auto& route : routes_)
+    for (const Archetype* archetype : leaving) {
+      route->calls[archetype->index] = {};
+      route->receivers[archetype->index] = 0;
+    }
 }
 
 Handler* HandlerTable::find(std::string_view name) noexcept {

@@ -29,14 +29,14 @@ struct MessageRoute {
   ChangeKind change = ChangeKind::none;  ///< of a component, where this is no message's route
   TypeId component = 0;
   bool builtin = false;         ///< the registry itself acts on it
-  std::vector<CallSite> calls;  ///< by archetype number
+  std::vector<CallSite> calls;  ///< by archetype index
   /// The one handler's own `few`, where there is one handler and nothing has to be done around its calls; null
   /// otherwise.
   RunFew few = nullptr;
   const Handler* few_handler = nullptr;
   std::uint32_t few_bytes = 0;  ///< of the items that `few` takes; 0 where it is null
   /// Whether a handler is called for an entity in this chunk.
-  bool somebody(const Chunk& chunk) const noexcept { return calls[chunk.archetype_number].run != nullptr; }
+  bool somebody(const Chunk& chunk) const noexcept { return calls[chunk.archetype_index].run != nullptr; }
   struct alignas(16) Unit {
     std::byte bytes[16];
   };
@@ -45,7 +45,7 @@ struct MessageRoute {
   std::shared_ptr<PassSchedule> schedule;  ///< of the active handlers, once a pass was spread over workers
   HandlerOrder order;
   RunRules rules;                        ///< of the active handlers
-  std::vector<std::uint32_t> receivers;  ///< by archetype number: how many of the active handlers match it
+  std::vector<std::uint32_t> receivers;  ///< by archetype index: how many of the active handlers match it
 };
 
 class HandlerTable {
@@ -85,6 +85,8 @@ class HandlerTable {
   void bind(Archetype& archetype);
   /// To be called with an archetype whose slots were given out anew.
   void bind_again(Archetype& archetype);
+  /// To be called with archetypes that are about to be dropped, none of which has rows.
+  void forget(std::span<Archetype* const> leaving);
 
   /// The route of a change that a handler follows; null where none does.
   MessageRoute* follower(ChangeKind kind, TypeId component) noexcept {

@@ -78,7 +78,7 @@ struct ItemLoops {
     do {
       if (const Row found = storage.find(target_of(at)); !found) [[unlikely]] {
         counts += one_dead;
-      } else if (const std::uint16_t* columns = handler.bound[found.chunk->archetype_number]) [[likely]] {
+      } else if (const std::uint16_t* columns = handler.bound[found.chunk->archetype_index]) [[likely]] {
         if (!Call::all_touched(storage, *found.chunk, columns, Call::every)) [[unlikely]]
           return few_untouched(context, handler, at, count, counts);
         Call::touched_row(context, handler, columns, const_cast<std::byte*>(at + offset), *found.chunk, found.row);
@@ -95,7 +95,7 @@ struct ItemLoops {
   [[gnu::noinline]] static ItemCounts few_untouched(RunContext& context, const Handler& handler, const std::byte* at,
                                                     std::uint32_t count, std::uint64_t counts) {
     const Row found = context.storage.find(target_of(at));
-    Call::first_row(context, handler, handler.bound[found.chunk->archetype_number], const_cast<std::byte*>(at + offset),
+    Call::first_row(context, handler, handler.bound[found.chunk->archetype_index], const_cast<std::byte*>(at + offset),
                     *found.chunk, found.row);
     ++counts;
     if (count != 1) counts += std::bit_cast<std::uint64_t>(few(context, handler, at + bytes, count - 1));
@@ -114,7 +114,7 @@ struct ItemLoops {
     std::uint32_t left = items.count;
     while (left != 0) {
       const Row found = storage.find(target_of(at));
-      const std::uint16_t* columns = found ? handler.bound[found.chunk->archetype_number] : nullptr;
+      const std::uint16_t* columns = found ? handler.bound[found.chunk->archetype_index] : nullptr;
       if (!columns) {
         if (!found) ++counts.dead;
         at += step;
@@ -264,7 +264,7 @@ struct ItemLoops {
   [[gnu::noinline]] static bool learn(RunContext& context, const Handler& handler, std::uint32_t number, Bases& bases,
                                       std::index_sequence<I...>) {
     Chunk& chunk = *context.storage.chunk(number);
-    const std::uint16_t* columns = handler.bound[chunk.archetype_number];
+    const std::uint16_t* columns = handler.bound[chunk.archetype_index];
     if (!columns) return false;
     const auto found = Call::bases_of(ChunkRows{context, chunk, columns, 0, 0}, Call::every);
     ((bases[I] = const_cast<void*>(static_cast<const void*>(std::get<I>(found)))), ...);

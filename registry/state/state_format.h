@@ -51,9 +51,6 @@ struct RegistryRow {
 static_assert(sizeof(RegistryRow) == 24 * 8);
 constexpr std::size_t registry_row_first = 18 * 8, registry_row_counted = 22 * 8;
 
-/// Numbers of archetypes that nobody has: each costs memory, so a damaged row may not ask for more.
-constexpr std::uint64_t unused_archetypes_max = 1u << 16;
-
 struct ChunkRow {
   std::uint32_t archetype = 0, depth = 0, place = 0, rows = 0;
 };

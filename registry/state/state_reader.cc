@@ -109,7 +109,7 @@ class StateReader {
       return fail("format " + std::to_string(row_.format) +
                   " of the saved registry is not known to this version, which reads 1");
     expect(row_.indices >= 1 && row_.indices < 0xffffffffull, "the number of ids is out of range");
-    expect(row_.next_archetype < 1u << 24, "the number of archetypes is out of range");
+    expect(row_.next_archetype < 0xffffffffull, "the number of archetypes is out of range");
   }
   /// They decide what a cascade carries over, so state goes on under those it was saved with.
   void bounds() {
@@ -200,14 +200,13 @@ class StateReader {
   void chunk(const StateKey& key, std::span<const std::byte> bytes) {
     if (!expect(bytes.size() >= sizeof(ChunkRow), "the chunk is cut off")) return;
     Pending chunk{.row = get<ChunkRow>(bytes, 0)};
-    const auto archetypes = r_.storage.archetypes();
-    if (!expect(chunk.row.archetype < archetypes.size() && archetypes[chunk.row.archetype],
-                "the chunk's archetype is unknown") ||
+    const Archetype* const archetype = r_.storage.archetype_numbered(chunk.row.archetype);
+    if (!expect(archetype != nullptr, "the chunk's archetype is unknown") ||
         !expect(chunk.row.rows > 0 && chunk.row.rows <= chunk_rows_max, "the chunk's number of rows is out of range") ||
         !expect(chunk.row.depth < 1u << 20, "the chunk's depth is out of range") ||
         !expect(key.key < row_.next_chunk_uid, "the chunk's number is out of range"))
       return;
-    const std::size_t slots = archetypes[chunk.row.archetype]->pod_slots;
+    const std::size_t slots = archetype->pod_slots;
     if (!expect(bytes.size() == sizeof(ChunkRow) + slots * 8, "the chunk is cut off")) return;
     for (std::size_t i = 0; i < slots; ++i) {
       chunk.versions.push_back(get<std::uint64_t>(bytes, sizeof(ChunkRow) + i * 8));
@@ -220,7 +219,7 @@ class StateReader {
     const auto found = waiting_.find(key.key);
     if (!expect(found != waiting_.end(), "the column's chunk is missing")) return;
     Pending& chunk = found->second;
-    const Archetype& archetype = *r_.storage.archetypes()[chunk.row.archetype];
+    const Archetype& archetype = *r_.storage.archetype_numbered(chunk.row.archetype);
     const std::uint16_t slot =
         key.column < column_first ? static_cast<std::uint16_t>(key.column) : archetype.column(key.column);
     if (!expect(slot < archetype.pod_slots, "the column's component is not in its archetype")) return;
@@ -259,7 +258,7 @@ class StateReader {
   }
   /// Makes room for a chunk when the first of its columns comes: not for what a damaged row only says is there.
   bool place(std::uint64_t uid, Pending& chunk) {
-    Archetype& archetype = *r_.storage.archetypes()[chunk.row.archetype];
+    Archetype& archetype = *r_.storage.archetype_numbered(chunk.row.archetype);
     const std::size_t place =
         chunk.row.depth < archetype.groups.size() ? archetype.groups[chunk.row.depth].chunks.size() : 0;
     if (!expect(chunk.row.place == place, "a chunk before this one is missing")) return false;
@@ -445,9 +444,6 @@ class StateReader {
              "another number of ids is retired than the registry's row says");  // and index 0
     }
     if (section == StateSection::free_queue) expect(free_.size() == free_ids_, "free indices are not in the queue");
-    if (section == StateSection::archetypes)
-      expect(row_.next_archetype - r_.storage.next_archetype() <= unused_archetypes_max,
-             "the number of archetypes is out of range");
     if (counted_) {
       if (section == StateSection::schema) expect(schemas_ == row_.schemas, "schemas are missing");
       if (section == StateSection::archetypes) expect(archetypes_.size() == row_.archetypes, "archetypes are missing");

@@ -40,7 +40,7 @@ Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t 
 
   auto* chunk = new (blocks_.take(header)) Chunk;
   chunk->archetype = &archetype;
-  chunk->archetype_number = archetype.number;
+  chunk->archetype_index = archetype.index;
   chunk->depth = depth;
   chunk->capacity = capacity;
   chunk->block_bytes = bytes;

@@ -51,7 +51,7 @@ struct Chunk {
   std::uint32_t place = 0;  ///< in its group
   std::uint32_t count = 0, capacity = 0;
   std::uint32_t block_bytes = 0;  ///< of its rows
-  std::uint32_t archetype_number = 0;
+  std::uint32_t archetype_index = 0;
   std::uint16_t header_lines = 0;  ///< cache lines of this and the slots behind it
   bool lone = false;               ///< its rows have no parents and no names, and their values are bytes
 
@@ -74,6 +74,8 @@ struct Group {
 
 struct Archetype {
   std::uint32_t number = 0;                   ///< in order of creation, saved, never reused
+  std::uint32_t index = 0;                    ///< in tables of this process; that of one that was dropped is reused
+  std::uint32_t chunks = 0;                   ///< in all groups; 0: nobody has just these components
   std::vector<TypeId> types;                  ///< ascending, tags included
   std::vector<const StoredType*> components;  ///< beside `types`
   std::vector<std::uint16_t> columns;         ///< beside `types`: slot in a chunk, no_column for tags

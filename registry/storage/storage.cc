@@ -169,6 +169,7 @@ void Storage::first_touch_all(Chunk& chunk) {
 
 Chunk& Storage::new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::uint64_t uid) {
   depths_ = std::max(depths_, depth + 1);
+  if (archetype.chunks++ == 0) ++used_archetypes_;
   Group& group = archetype.need_group(depth);
   Chunk* chunk = pool_.make(archetype, depth, capacity);
   chunk->group = &group;
@@ -268,6 +269,7 @@ void Storage::fill_large_values_of_hole(const Archetype& archetype, Row hole, co
 }
 
 void Storage::leave_last_chunk(Group& group) {
+  if (--group.last->archetype->chunks == 0) --used_archetypes_;
   group.chunks.pop_back();
   group.last = group.chunks.empty() ? nullptr : group.chunks.back();
   if (group.last) group.rows_before -= group.last->count;

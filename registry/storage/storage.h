@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "registry/storage/ancestors.h"
@@ -128,8 +129,17 @@ class Storage {
   Archetype& archetype(std::span<const TypeId> types);
   Archetype& with(Archetype& archetype, TypeId type);
   Archetype& without(Archetype& archetype, TypeId type);
-  /// By number; null where a number is not in use.
+  /// Ascending by number.
   std::span<const std::unique_ptr<Archetype>> archetypes() const noexcept { return archetypes_; }
+  /// By its number; null where there is none of it (any more).
+  Archetype* archetype_numbered(std::uint64_t number) const noexcept;
+  /// Whether archetypes came since this was answered last; for whoever ends a call from outside.
+  bool archetypes_came() noexcept { return std::exchange(archetypes_came_, false); }
+  /// Drops all archetypes without rows, where there are more than 1024 of them and more than twice as many as those with rows; their
+  /// numbers are not given again. Nobody may hold one: what remembers some is told by on_drop. True: some were dropped.
+  bool drop_idle_archetypes();
+  /// Changes whenever archetypes were dropped.
+  std::uint64_t archetype_drops() const noexcept { return archetype_drops_; }
   std::uint32_t depths() const noexcept { return depths_; }
 
   // --- rows ---
@@ -246,7 +256,7 @@ class Storage {
   /// at the first id that is not in the directory with that state; the rows before it have their entries.
   bool place_ids(const Chunk& chunk, IdState state) noexcept;
   std::uint64_t next_chunk_uid() const noexcept { return next_chunk_uid_; }
-  std::uint32_t next_archetype() const noexcept { return static_cast<std::uint32_t>(archetypes_.size()); }
+  std::uint32_t next_archetype() const noexcept { return next_archetype_; }
   void restore_counters(std::uint64_t next_chunk_uid, std::uint32_t next_archetype, std::uint64_t version);
 
   /// Storage calls it with every new archetype, so that handlers can bind their columns.
@@ -254,6 +264,8 @@ class Storage {
   void* on_archetype_context = nullptr;
   /// Storage calls it with on_archetype_context and an archetype whose slots were given out anew.
   void (*on_layout)(void* context, Archetype&) = nullptr;
+  /// Storage calls it with on_archetype_context and archetypes that are about to be dropped.
+  void (*on_drop)(void* context, std::span<Archetype* const>) = nullptr;
 
  private:
   friend class BulkRows;
@@ -364,10 +376,18 @@ class Storage {
   std::vector<std::uint64_t> id_page_versions_;
   std::vector<std::unique_ptr<StoredType>> components_;
   FlatMap<TypeId, std::uint32_t> component_by_id_;
-  std::vector<std::unique_ptr<Archetype>> archetypes_;
-  FlatMap<std::uint64_t, std::uint32_t> archetype_by_hash_;  // hash of types -> number; verified
+  void know_archetype(Archetype& archetype);
+  static constexpr std::size_t idle_archetypes_max = 1024;
+  std::vector<std::unique_ptr<Archetype>> archetypes_;  // ascending by number
+  std::vector<Archetype*> archetype_by_index_;          // null: free
+  std::vector<std::uint32_t> free_archetype_indices_;
+  std::uint32_t next_archetype_ = 0;
+  std::size_t used_archetypes_ = 0;  // that have rows
+  std::uint64_t archetype_drops_ = 0;
+  bool archetypes_came_ = false;
+  FlatMap<std::uint64_t, std::uint32_t> archetype_by_hash_;  // hash of types -> index; verified
   std::vector<Archetype*> archetypes_colliding_;
-  FlatMap<std::uint64_t, std::uint32_t> edges_;  // number << 33 | type << 1 | (1: with, 0: without) -> number
+  FlatMap<std::uint64_t, std::uint32_t> edges_;  // index << 33 | type << 1 | (1: with, 0: without) -> index
   ChunkPool pool_;
   std::vector<Chunk*> chunks_;  // by number
   std::vector<std::uint32_t> free_chunk_numbers_;

@@ -12,6 +12,8 @@ namespace muster {
 
 namespace {
 
+constexpr std::uint32_t archetypes_end = 0xffffffffu;
+
 std::uint64_t hash_of(std::span<const TypeId> types) noexcept {
   return hash64({reinterpret_cast<const char*>(types.data()), types.size_bytes()});
 }
@@ -34,7 +36,7 @@ const StoredType* Storage::component(TypeId type) const noexcept {
 Archetype& Storage::archetype(std::span<const TypeId> types) {
   const std::uint64_t hash = hash_of(types);
   if (const std::uint32_t* known = archetype_by_hash_.find(hash)) {
-    if (std::ranges::equal(archetypes_[*known]->types, types)) return *archetypes_[*known];
+    if (std::ranges::equal(archetype_by_index_[*known]->types, types)) return *archetype_by_index_[*known];
     for (Archetype* other : archetypes_colliding_)
       if (std::ranges::equal(other->types, types)) return *other;
   }
@@ -51,15 +53,57 @@ Archetype& Storage::add_archetype(std::uint32_t number, std::span<const TypeId> 
     made->components.push_back(known);
   }
   lay_out(*made);
-  archetypes_.resize(number + 1);
-  archetypes_[number] = std::move(made);
-  Archetype& archetype = *archetypes_[number];
-  if (const std::uint64_t hash = hash_of(types); archetype_by_hash_.find(hash))
-    archetypes_colliding_.push_back(&archetype);
-  else
-    archetype_by_hash_.put(hash, number);
+  require(number < archetypes_end, "storage: all numbers of archetypes are used up");
+  if (free_archetype_indices_.empty()) {
+    made->index = static_cast<std::uint32_t>(archetype_by_index_.size());
+    archetype_by_index_.push_back(made.get());
+  } else {
+    made->index = free_archetype_indices_.back();
+    free_archetype_indices_.pop_back();
+    archetype_by_index_[made->index] = made.get();
+  }
+  next_archetype_ = number + 1;
+  archetypes_came_ = true;
+  archetypes_.push_back(std::move(made));
+  Archetype& archetype = *archetypes_.back();
+  know_archetype(archetype);
   if (on_archetype) on_archetype(on_archetype_context, archetype);
   return archetype;
+}
+
+void Storage::know_archetype(Archetype& archetype) {
+  if (const std::uint64_t hash = hash_of(archetype.types); archetype_by_hash_.find(hash))
+    archetypes_colliding_.push_back(&archetype);
+  else
+    archetype_by_hash_.put(hash, archetype.index);
+}
+
+Archetype* Storage::archetype_numbered(std::uint64_t number) const noexcept {
+  const auto at = std::ranges::lower_bound(archetypes_, number, {}, [](const auto& known) { return known->number; });
+  return at != archetypes_.end() && (*at)->number == number ? at->get() : nullptr;
+}
+
+bool Storage::drop_idle_archetypes() {
+  const std::size_t idle = archetypes_.size() - used_archetypes_;
+  if (idle <= idle_archetypes_max || idle <= 2 * used_archetypes_) return false;
+  std::vector<Archetype*> leaving;
+  for (const auto& archetype : archetypes_)
+    if (archetype->chunks == 0) leaving.push_back(archetype.get());
+  if (on_drop) on_drop(on_archetype_context, leaving);
+  for (const Archetype* archetype : leaving) {
+    archetype_by_index_[archetype->index] = nullptr;
+    free_archetype_indices_.push_back(archetype->index);
+  }
+  std::erase_if(archetypes_, [](const auto& archetype) { return archetype->chunks == 0; });
+  archetypes_.shrink_to_fit();
+  archetype_by_hash_.clear();
+  archetypes_colliding_.clear();
+  edges_.clear();
+  move_plan_ = {};
+  for (const auto& archetype : archetypes_) know_archetype(*archetype);
+  ++archetype_drops_;
+  ++chunk_changes_;
+  return true;
 }
 
 void Storage::lay_out(Archetype& archetype) {
@@ -142,23 +186,23 @@ void Storage::lay_out_again(Archetype& archetype) {
 
 Archetype& Storage::with(Archetype& archetype, TypeId type) {
   if (archetype.has(type)) return archetype;
-  const std::uint64_t edge = std::uint64_t{archetype.number} << 33 | std::uint64_t{type} << 1 | 1;
-  if (const std::uint32_t* known = edges_.find(edge)) return *archetypes_[*known];
+  const std::uint64_t edge = std::uint64_t{archetype.index} << 33 | std::uint64_t{type} << 1 | 1;
+  if (const std::uint32_t* known = edges_.find(edge)) return *archetype_by_index_[*known];
   std::vector<TypeId> types = archetype.types;
   types.insert(std::ranges::lower_bound(types, type), type);
   Archetype& to = this->archetype(types);
-  edges_.put(edge, to.number);
+  edges_.put(edge, to.index);
   return to;
 }
 
 Archetype& Storage::without(Archetype& archetype, TypeId type) {
   if (!archetype.has(type)) return archetype;
-  const std::uint64_t edge = std::uint64_t{archetype.number} << 33 | std::uint64_t{type} << 1;
-  if (const std::uint32_t* known = edges_.find(edge)) return *archetypes_[*known];
+  const std::uint64_t edge = std::uint64_t{archetype.index} << 33 | std::uint64_t{type} << 1;
+  if (const std::uint32_t* known = edges_.find(edge)) return *archetype_by_index_[*known];
   std::vector<TypeId> types = archetype.types;
   std::erase(types, type);
   Archetype& to = this->archetype(types);
-  edges_.put(edge, to.number);
+  edges_.put(edge, to.index);
   return to;
 }
 

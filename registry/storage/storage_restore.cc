@@ -23,7 +23,7 @@ void Storage::restore_ids(GrowingArray<DirectoryEntry> slots, RingQueue<std::uin
 }
 
 Archetype& Storage::restore_archetype(std::uint32_t number, std::span<const TypeId> types) {
-  require(number >= archetypes_.size(), "Storage::restore_archetype: numbers must ascend");
+  require(number >= next_archetype_, "Storage::restore_archetype: numbers must ascend");
   return add_archetype(number, types);
 }
 
@@ -68,7 +68,8 @@ bool Storage::place_ids(const Chunk& chunk, IdState state) noexcept {
 
 void Storage::restore_counters(std::uint64_t next_chunk_uid, std::uint32_t next_archetype, std::uint64_t version) {
   next_chunk_uid_ = next_chunk_uid;
-  if (next_archetype > archetypes_.size()) archetypes_.resize(next_archetype);
+  next_archetype_ = std::max(next_archetype_, next_archetype);
+  archetypes_came_ = false;
   version_ = version;
 }
 
