@@ -73,6 +73,24 @@ void EntityRegistry::return_grant(Entity first, std::uint32_t count) {
 }
 
 Text EntityRegistry::intern(std::string_view text) {
+  const Text interned = intern_name(text);
+  if (interned) impl_->host_texts.insert(interned.hash);
+  return interned;
+}
+
+bool EntityRegistry::is_host_text(Text text) const noexcept { return impl_->host_texts.contains(text.hash); }
+
+Receipt EntityRegistry::drop_texts(std::span<const Text> texts) {
+  check_outside();
+  known().need<DropTexts>();
+  DropTexts message;
+  message.texts.reserve(texts.size());
+  for (const Text text : texts) message.texts.push_back(text.hash);
+  core_.pushing.append_table(TypeTraits<DropTexts>::id, Entity{}, encode(message));
+  return deliver_pushed();
+}
+
+Text EntityRegistry::intern_name(std::string_view text) {
   if (text.empty()) return {};
   const Text hash = text_of(text);
   if (impl_->texts.find(hash) == text) return hash;

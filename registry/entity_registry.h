@@ -269,13 +269,23 @@ class EntityRegistry {
   /// code. Handlers that take such a type must be gone before the next message.
   void remove_runtime_types(const std::function<bool(const RuntimeOps&)>& whose);
   /// Makes the text known to the world (a message, if it is new) and returns its hash. A hash collision with another
-  /// text is refused: the result is the empty text.
+  /// text is refused: the result is the empty text. Servers do not have a text dropped that was interned so in this process:
+  /// who keeps a Text where the registry does not see it (a handler, a manager, a runtime component) interns it at each start.
   Text intern(std::string_view text);
-  /// The bytes of a text; empty where unknown. Valid as long as the registry.
+  /// The bytes of a text; empty where unknown. Valid until the next push.
   std::string_view text(Text text) const noexcept;
-  /// Texts in the order they came, for whoever sends them on.
+  /// Texts in the order they came, for whoever sends them on. A place is another text's where text_drops() has changed.
   std::size_t text_count() const noexcept;
   std::string_view text_at(std::size_t i) const noexcept;
+  Text text_id(std::size_t i) const noexcept;
+  std::uint64_t text_bytes() const noexcept;  ///< of all of them
+  std::uint64_t text_drops() const noexcept;
+  /// Whether intern() was given it in this process.
+  bool is_host_text(Text text) const noexcept;
+  /// Forgets those of these texts that nothing of the world mentions: no component, name or template, no message that waits (posted,
+  /// carried over, as a timer), no name of a handler that is off. A message, so that a replay forgets the same. What others may
+  /// still mention (sessions, the host itself) the caller leaves out. What stays keeps its order.
+  Receipt drop_texts(std::span<const Text> texts);
 
   // --- handlers ---
 
@@ -388,6 +398,8 @@ class EntityRegistry {
   void record_causes(bool on);
 
  private:
+  /// intern() of a name that the registry keeps itself.
+  Text intern_name(std::string_view text);
   friend class Subscription;
   friend class StateWriter;
   friend class StateReader;

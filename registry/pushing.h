@@ -177,7 +177,7 @@ TimerId EntityRegistry::post_at(std::uint64_t due_ns, const M& message) {
 template <ComponentType... Cs>
 Entity EntityRegistry::create_named(Entity parent, std::string_view name, Cs... components) {
   (known().need<Cs>(), ...);
-  const Text text = name.empty() ? Text{} : intern(name);
+  const Text text = name.empty() ? Text{} : intern_name(name);
   open<Create>().append_rows(Entity{}, Create{.parent = parent, .name = text}, components...);
   Entity made;
   return deliver_new({&made, 1}).handled ? made : Entity{};
@@ -197,11 +197,11 @@ Entity EntityRegistry::spawn_with(std::string_view what, const SpawnOptions& opt
   return spawned ? ids.front() : Entity{};
 }
 inline Receipt EntityRegistry::rename(Entity e, std::string_view name) {
-  const Text text = intern(name);
+  const Text text = intern_name(name);
   return push(e, Rename{.name = text});
 }
 inline Receipt EntityRegistry::enable_handler(std::string_view name, bool enabled) {
-  const Text text = intern(name);
+  const Text text = intern_name(name);
   return push(EnableHandler{.name = text, .enabled = enabled});
 }
 

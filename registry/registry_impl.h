@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <unordered_set>
 
 #include "registry/apply/managers.h"
 #include "registry/apply/structure.h"
@@ -49,6 +50,7 @@ struct EntityRegistry::Impl {
   bool counting = false;  // into `observer`
   Inputs inputs;
   std::vector<Entity> spawn_ids;
+  std::unordered_set<std::uint64_t> host_texts;  // that intern() was given in this process
   std::shared_ptr<EntityRegistry*> self;
 
   /// Null unless the registry is observed.

@@ -32,6 +32,9 @@ const RegistryOptions& EntityRegistry::options() const noexcept { return impl_->
 std::string_view EntityRegistry::text(Text text) const noexcept { return impl_->texts.find(text); }
 std::size_t EntityRegistry::text_count() const noexcept { return impl_->texts.size(); }
 std::string_view EntityRegistry::text_at(std::size_t i) const noexcept { return impl_->texts[i]; }
+Text EntityRegistry::text_id(std::size_t i) const noexcept { return impl_->texts.at(i); }
+std::uint64_t EntityRegistry::text_bytes() const noexcept { return impl_->texts.bytes(); }
+std::uint64_t EntityRegistry::text_drops() const noexcept { return impl_->texts.drops(); }
 TypeTable& EntityRegistry::types() noexcept { return impl_->types.table(); }
 const TypeTable& EntityRegistry::types() const noexcept { return impl_->types.table(); }
 

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 /// Messages that come with every tick or stand behind others; shown only where they are named.
 bool is_background(TypeId type) {
   return type == TypeTraits<Update>::id || type == TypeTraits<Advance>::id || type == TypeTraits<InternText>::id ||
-         type == TypeTraits<Grant>::id || type == TypeTraits<ReturnGrant>::id;
+         type == TypeTraits<Grant>::id || type == TypeTraits<ReturnGrant>::id || type == TypeTraits<DropTexts>::id;
 }
 
 /// Who is where, kept up to date by what the watch tells, so that lines name entities by their paths.

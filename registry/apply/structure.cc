@@ -55,6 +55,16 @@ Refusal Structure::intern(std::string_view text) {
   return collision ? refuse(RefusalCode::text_collision, {}) : Refusal{};
 }
 
+void Structure::drop_texts(TextMentions& texts) {
+  texts.in(storage_);
+  for (const auto& [name, entry] : templates_.entries())
+    texts.in(*entry.what,
+             DefineTemplateView::from(table_item(BatchView(entry.batch), BatchView(entry.batch).body()).table),
+             types_.table());
+  for (const Text name : types_.handlers().disabled()) texts.in(name);
+  if (!texts.empty()) texts_.drop([&](Text text) { return texts.left(text); });
+}
+
 Entity Structure::restore_names() {
   names_.clear();
   for (const auto& archetype : storage_.archetypes()) {

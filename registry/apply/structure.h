@@ -9,6 +9,7 @@
 #include "messages/batch.h"
 #include "registry/apply/receipt.h"
 #include "registry/apply/template.h"
+#include "registry/apply/text_mentions.h"
 #include "registry/handlers/builtin_messages.h"
 #include "registry/handlers/types_known.h"
 #include "registry/storage/bulk_rows.h"
@@ -73,6 +74,8 @@ class Structure {
 
   /// The name of an entity, nil if it has none.
   Text name_of(Entity e) const noexcept { return hierarchy_.name(e); }
+  /// Drops those of these texts that nothing mentions: what waits was looked at, state is looked at here.
+  void drop_texts(TextMentions& texts);
   /// Forgets how rows are made: archetypes are dropped.
   void forget_plans();
   /// Rebuilds the index of names after the rows were read back. Returns the first entity found that has a sibling's

@@ -495,6 +495,14 @@ bool Delivery::builtin_world(MessageRoute& route, const std::byte* payload, std:
       timers_.cancel(cancel.timer);
       return true;
     }
+    case TypeTraits<DropTexts>::id: {
+      const auto hashes = DropTextsView::from(table).texts();
+      TextMentions texts(std::vector<std::uint64_t>(hashes.begin(), hashes.end()));
+      if (waiting_) waiting_(texts);
+      for (const auto& [key, timer] : timers_.waiting()) texts.in(BatchView(timer.batch));
+      structure_.drop_texts(texts);
+      return true;
+    }
     case TypeTraits<InternText>::id:
     case TypeTraits<DefineTemplate>::id: {
       const Refusal refusal =

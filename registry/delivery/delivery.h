@@ -116,6 +116,8 @@ class Delivery {
   /// Counts and times calls; null: nobody does. Call sites must agree: HandlerTable::observe_calls.
   void set_observer(Observer* observer) noexcept { observer_ = observer; }
 
+  /// Who looks for texts in what waits in the queues.
+  void set_waiting(std::function<void(TextMentions&)> waiting) { waiting_ = std::move(waiting); }
   /// Archetypes were dropped.
   void forget_plans() { structure_.forget_plans(); }
 
@@ -228,6 +230,7 @@ class Delivery {
   std::uint64_t& next_timer_;
   const std::uint64_t& now_ns_;
   BatchWriter& cascade_;
+  std::function<void(TextMentions&)> waiting_;
   ParallelPass* parallel_ = nullptr;
   Observer* observer_ = nullptr;
   std::uint64_t number_ = 0;  // of the next message: as in messages/causes.h

@@ -156,6 +156,15 @@ void Inputs::drop_archetypes() {
   if (core_.storage.drop_idle_archetypes()) delivery_.forget_plans();
 }
 
+void Inputs::find_waiting(TextMentions& texts) const {
+  core_.input.for_each([&](const BatchView& batch) { texts.in(batch); });
+  BatchCursor delivered = cursor_;
+  core_.cascade.for_each([&](const BatchView& batch) {
+    texts.in(batch, delivered.message, delivered.offset);
+    delivered = {};
+  });
+}
+
 // --- the ways in ---
 
 void Inputs::wait_over() {

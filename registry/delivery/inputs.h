@@ -46,7 +46,9 @@ class Inputs {
         managers_(parts.managers),
         next_timer_(parts.next_timer),
         now_ns_(parts.now_ns),
-        options_(options) {}
+        options_(options) {
+    delivery_.set_waiting([this](TextMentions& texts) { find_waiting(texts); });
+  }
 
   // --- the ways in ---
 
@@ -99,6 +101,8 @@ class Inputs {
   /// Archetypes came: where too many are without rows, these are dropped. When that is asked is decided by the state and the calls
   /// from outside alone, because numbers of archetypes are state.
   void drop_archetypes();
+  /// Which of the texts what waits mentions. Of the front batch of the cascade only what was not delivered: that is all of it that is saved.
+  void find_waiting(TextMentions& texts) const;
   /// Tells, delivers (by `deliver(receipt)`) and settles one input.
   template <class Deliver>
   Receipt live(Envelope envelope, std::span<const std::byte> bytes, Deliver&& deliver);

@@ -36,6 +36,7 @@ constexpr bool is_structural(TypeId message) noexcept {
 constexpr bool is_builtin(TypeId message) noexcept {
   switch (message) {
     case TypeTraits<InternText>::id:
+    case TypeTraits<DropTexts>::id:
     case TypeTraits<Grant>::id:
     case TypeTraits<ReturnGrant>::id:
     case TypeTraits<CancelTimer>::id:

@@ -170,7 +170,9 @@ class StateWriter {
     const auto count = static_cast<std::uint32_t>(r_.texts.size());
     for (std::uint32_t first = 0; first < count; first += texts_per_page) {
       const std::uint32_t last = std::min(first + texts_per_page, count);
-      unless_kept({StateSection::texts, first / texts_per_page, 0}, last - first, [&] {
+      // It only grows, until texts are dropped; then every page may be another.
+      const std::uint64_t version = r_.texts.drops() * (texts_per_page + 1) + (last - first);
+      unless_kept({StateSection::texts, first / texts_per_page, 0}, version, [&] {
         buffer_.clear();
         for (std::uint32_t i = first; i < last; ++i) {
           put(buffer_, static_cast<std::uint32_t>(r_.texts[i].size()));

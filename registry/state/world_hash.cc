@@ -62,7 +62,7 @@ std::uint64_t EntityRegistry::hash() const {
     hasher.add(entry);
   }
   for (std::size_t i = 0; i < ids.free_queue().size(); ++i) hasher.add(ids.free_queue()[i]);
-  for (std::size_t i = 0; i < r.texts.size(); ++i) hasher.add(text_of(r.texts[i]));
+  for (std::size_t i = 0; i < r.texts.size(); ++i) hasher.add(r.texts.at(i));
   for (const auto& [name, entry] : r.structure.templates().entries()) {
     hasher.add(name);
     hasher.add(entry.batch.data(), entry.batch.size());

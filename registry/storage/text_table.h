@@ -16,7 +16,7 @@ namespace muster {
 /// The hash of a text; 0 only for the empty one.
 constexpr Text text_of(std::string_view bytes) noexcept { return bytes.empty() ? Text{} : Text{hash64(bytes)}; }
 
-/// Keeps texts in the order they came. Views stay valid as long as the table.
+/// Keeps texts in the order they came. Views stay valid until texts are dropped.
 class TextTable {
  public:
   /// Keeps a text and gives its hash. Where another text has that hash nothing is kept, and `collision` is set to true.
@@ -28,7 +28,9 @@ class TextTable {
       return text;
     }
     by_hash_.put(text.hash, static_cast<std::uint32_t>(texts_.size()));
+    hashes_.push_back(text.hash);
     texts_.emplace_back(bytes);
+    bytes_ += bytes.size();
     return text;
   }
   bool knows(Text text) const noexcept { return !text || by_hash_.find(text.hash); }
@@ -40,13 +42,35 @@ class TextTable {
   std::size_t size() const noexcept { return texts_.size(); }
   /// The i-th text that came.
   std::string_view operator[](std::size_t i) const noexcept { return texts_[i]; }
-  void clear() {
-    texts_.clear();
+  /// Its hash.
+  Text at(std::size_t i) const noexcept { return Text{hashes_[i]}; }
+  /// Of all of them.
+  std::uint64_t bytes() const noexcept { return bytes_; }
+  /// Forgets the texts that `goes(Text)` names. Those that stay keep their order, and the next that comes is behind them.
+  template <class F>
+  void drop(F goes) {
+    std::deque<std::string> texts;
+    std::vector<std::uint64_t> hashes;
     by_hash_.clear();
+    bytes_ = 0;
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      if (goes(Text{hashes_[i]})) continue;
+      by_hash_.put(hashes_[i], static_cast<std::uint32_t>(texts.size()));
+      hashes.push_back(hashes_[i]);
+      bytes_ += texts_[i].size();
+      texts.push_back(std::move(texts_[i]));
+    }
+    texts_ = std::move(texts);
+    hashes_ = std::move(hashes);
+    ++drops_;
   }
+  /// How often texts were dropped: what is at a place may be another text since.
+  std::uint64_t drops() const noexcept { return drops_; }
 
  private:
   std::deque<std::string> texts_;
+  std::vector<std::uint64_t> hashes_;  // beside them
+  std::uint64_t bytes_ = 0, drops_ = 0;
   FlatMap<std::uint64_t, std::uint32_t> by_hash_;
 };
 

@@ -45,7 +45,7 @@ std::span<Entity> EntityRegistry::prepare_spawn(std::string_view what, const Spa
   message = {.what = text_of(what),
              .parent = options.parent,
              .before = options.before,
-             .name = intern(options.name),
+             .name = intern_name(options.name),
              .clash = options.clash};
   impl_->inputs.wait_over();  // which may define templates
   const Template* known = impl_->structure.templates().known(message.what);

@@ -39,6 +39,7 @@ Desk::Desk(EntityRegistry& registry, DeskHost host, ServerLimits limits)
                .processor_ns = host_.processor_ns,
                .ask = [this](Question question) { questions_.add(std::move(question)); }}),
       questions_([this](const Question& question) { return begin(question); }, host_.processor_ns),
+      texts_(registry, limits_),
       watches_(registry, host_.processor_ns),
       trace_(registry) {
   registry_.add_type<Set>();
@@ -160,10 +161,12 @@ void Desk::after_flush(EntityRegistry& registry) {
   const auto now =
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count());
   std::uint64_t due_in = watches_.after_flush(now, limits_.watch_ns);
+  const bool sweep = texts_.wanted();
+  if (sweep && seldom_.due(Seldom::Clock::now())) seldom_.run([&] { texts_.go_on(present()); });
   questions_.work(limits_.slice_steps);
   sequence_.store(registry.sequence(), std::memory_order_relaxed);
   if (questions_.can_go_on() || intake_.can_go_on() || watches_.can_go_on()) wake();
-  if (questions_.waits_for_time()) {
+  if (questions_.waits_for_time() || sweep) {
     const auto in = static_cast<std::uint64_t>(seldom_.due_in(Seldom::Clock::now()).count()) + 1;
     due_in = due_in == 0 ? in : std::min(due_in, in);
   }
@@ -391,6 +394,41 @@ std::unique_ptr<Inquiry> Desk::end_trace(const Asked& asked) {
   return std::make_unique<Pieces>(asked, trace_);
 }
 
+std::vector<std::shared_ptr<Session>> Desk::present() const {
+  std::vector<std::shared_ptr<Session>> present;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [author, session] : sessions_) present.push_back(session);
+  return present;
+}
+
+std::unique_ptr<Inquiry> Desk::drop_texts(const Asked& asked) {
+  class Sweeping final : public Inquiry {
+   public:
+    Sweeping(const Asked& asked, const Desk& desk, Seldom& seldom)
+        : asked_(asked), desk_(desk), seldom_(seldom), sweep_(asked.registry) {}
+    Progress go_on(Steps& steps) override {
+      if (!asked_.has_room(256)) return Progress::room;
+      if (!seldom_.due(Seldom::Clock::now())) return Progress::later;
+      bool more = false;
+      seldom_.run([&] { more = sweep_.go_on(desk_.present()); });
+      steps.spend(asked_.limits.slice_steps);
+      if (more) return Progress::later;
+      const EntityRegistry& registry = asked_.registry;
+      answer(asked_.to(), asked_.request,
+             session::TextsDropped{
+                 .sequence = registry.sequence(), .dropped = sweep_.dropped(), .left = registry.text_count()});
+      return Progress::done;
+    }
+
+   private:
+    const Asked asked_;
+    const Desk& desk_;
+    Seldom& seldom_;
+    TextSweep sweep_;
+  };
+  return std::make_unique<Sweeping>(asked, *this, seldom_);
+}
+
 std::unique_ptr<Inquiry> Desk::begin(const Question& question) {
   const Asked asked{registry_, limits_, question.from, question.request};
   const BatchView batch{std::span<const std::byte>(question.batch)};
@@ -415,6 +453,7 @@ std::unique_ptr<Inquiry> Desk::begin(const Question& question) {
       });
     case TypeTraits<session::BeginTrace>::id: return once([&to, request, this](Steps&) { trace_.begin(to, request); });
     case TypeTraits<session::EndTrace>::id: return end_trace(asked);
+    case TypeTraits<session::DropTexts>::id: return drop_texts(asked);
     case TypeTraits<session::GetInfo>::id:
       if (session::read<session::GetInfo>(batch).hash != 1)
         return once([&to, request, this](Steps&) { info(to, request, false); });

@@ -26,6 +26,7 @@
 #include "server/desk/intake.h"
 #include "server/desk/question_queue.h"
 #include "server/desk/seldom.h"
+#include "server/desk/text_sweep.h"
 #include "server/plugins/reloaded_plugin.h"
 #include "server/session/server_limits.h"
 #include "server/session/session.h"
@@ -95,6 +96,8 @@ class Desk final : public FlushVisitor, private InputSink {
   void end_session(const std::shared_ptr<Session>& session);
   std::unique_ptr<Inquiry> begin(const Question& question);
   std::unique_ptr<Inquiry> end_trace(const Asked& asked);
+  std::unique_ptr<Inquiry> drop_texts(const Asked& asked);
+  std::vector<std::shared_ptr<Session>> present() const;
   std::unique_ptr<Inquiry> seldom(const Asked& asked, std::function<void()> work);
   void grant(Session& to, std::uint64_t request, std::uint32_t count);
   std::uint64_t keep_unused(std::vector<session::Granted>& grants) const;
@@ -126,6 +129,7 @@ class Desk final : public FlushVisitor, private InputSink {
   Intake intake_;
   QuestionQueue questions_;
   Seldom seldom_;
+  TextKeeper texts_;
   Watches watches_;
   SessionTrace trace_;
   std::size_t schemas_known_ = 0;

@@ -17,12 +17,6 @@ bool owns(const Session& session, Entity e) noexcept {
   return e.index - grant.first < grant.count;
 }
 
-std::uint64_t EditJudge::world_text_bytes() {
-  if (registry_.text_count() < texts_seen_) texts_seen_ = text_bytes_seen_ = 0;  // some were dropped
-  for (; texts_seen_ < registry_.text_count(); ++texts_seen_) text_bytes_seen_ += registry_.text_at(texts_seen_).size();
-  return text_bytes_seen_;
-}
-
 /// Judges one edit.
 class EditWalk {
  public:
@@ -282,7 +276,9 @@ class EditWalk {
     if (text.size() > limits_.text_bytes_max)
       return refuse("text_bytes_max", "a text of " + std::to_string(text.size()) + " bytes; " +
                                           std::to_string(limits_.text_bytes_max) + " are allowed");
-    if (registry_.text(text_of(text)).empty() && !text.empty()) {
+    if (text.empty()) return spend(3);
+    cost_.told.push_back(text_of(text).hash);
+    if (registry_.text(text_of(text)).empty()) {
       ++cost_.texts;
       cost_.text_bytes += text.size();
     }
@@ -300,7 +296,7 @@ class EditWalk {
                  " bytes of texts of its own") &&
            bound("world_texts_max", "the world", registry_.text_count() + cost_.texts, limits_.world_texts_max,
                  " texts") &&
-           bound("world_texts_max", "the world", judge_.world_text_bytes() + cost_.text_bytes,
+           bound("world_texts_max", "the world", registry_.text_bytes() + cost_.text_bytes,
                  limits_.world_texts_bytes_max, " bytes of texts");
   }
 

@@ -20,6 +20,7 @@ struct EditCost {
   std::uint64_t steps = 0;  ///< server/desk/steps.h
   std::uint64_t texts = 0;  ///< that the world does not know
   std::uint64_t text_bytes = 0;
+  std::vector<std::uint64_t> told = {};  ///< hashes of all that it names by their bytes
 };
 
 /// Owner's thread, between inputs. Counting costs at most as much as the limit allows the edit to.
@@ -40,15 +41,10 @@ class EditJudge {
 
  private:
   friend class EditWalk;
-  /// Of all texts of the world.
-  std::uint64_t world_text_bytes();
-
   const EntityRegistry& registry_;
   const ServerLimits& limits_;
   TimerBudget timer_budget_;
   std::uint64_t steps_ = 0;
-  std::size_t texts_seen_ = 0;
-  std::uint64_t text_bytes_seen_ = 0;
   std::vector<std::uint32_t> marks_;  // by index: the walk that last passed the entity
   std::uint32_t walk_ = 0;
 };

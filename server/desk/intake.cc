@@ -117,6 +117,7 @@ void Intake::push(Session& from, const Request& edit, const EditCost& cost) {
   count_wait(from, edit);
   from.texts += cost.texts;
   from.text_bytes += cost.text_bytes;
+  from.texts_told.insert(cost.told.begin(), cost.told.end());
   if (batch.kind() == BatchKind::timed && registry_.timers().waits(timer)) {
     from.timers.push_back(timer);
     judge_.waits(batch, cost);

@@ -32,6 +32,7 @@ struct Session {
 
   std::atomic<std::uint32_t> open_questions = 0;  ///< any thread
   std::unordered_set<std::uint64_t> texts_sent;   ///< owner's thread
+  std::unordered_set<std::uint64_t> texts_told;   ///< owner's thread; that it told the world, which may have known them
   std::vector<session::Granted> grants;           ///< owner's thread; by index; some of these ids may not be used yet
   std::vector<std::uint64_t> timers;        ///< owner's thread; numbers of timers it set, some of which may be over
   TimeCounts edit_waits;                    ///< owner's thread; its processor time from an edit's arrival to the answer

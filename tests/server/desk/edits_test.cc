@@ -231,6 +231,58 @@ TEST_CASE("an id that a timer of a session will create stays that timer's when t
   CHECK(world.run([&](EntityRegistry& r) { return r.alive(ids[100]); }));
 }
 
+TEST_CASE("texts of sessions that ended are dropped where they are many, those of sessions that are there are not",
+          "[abuse]") {
+  LiveWorldOptions options;
+  options.limits.world_texts_max = 1000;
+  LiveWorld world(options);
+  const auto count = [&] { return world.run([](EntityRegistry& r) { return r.text_count(); }); };
+  const auto knows = [&](std::string_view text) {
+    return world.run([&](EntityRegistry& r) { return !r.text(text_of(text)).empty(); });
+  };
+  Client stays = world.client();
+  REQUIRE(stays.intern("mine").has_value());
+  world.run([](EntityRegistry& r) { return r.intern("the host's"); });
+  for (int round = 0; round < 20; ++round) {
+    Client client = world.client();
+    for (int i = 0; i < 100; ++i)
+      REQUIRE(client.intern("text " + std::to_string(round) + " " + std::to_string(i)).has_value());
+    REQUIRE(client.create({}, "entity " + std::to_string(round)).has_value());
+  }
+  while (stays.info()->sessions > 1) std::this_thread::sleep_for(1ms);
+  for (int i = 0; i < 500 && count() > 700; ++i) std::this_thread::sleep_for(10ms);
+  CHECK(count() <= 700);
+  CHECK(knows("mine"));
+  CHECK(knows("the host's"));
+  for (int round = 0; round < 20; ++round) CHECK(knows("entity " + std::to_string(round)));
+  // All that nobody needs go where an admin asks for it.
+  const auto answer = stays.ask(session::DropTexts{});
+  REQUIRE(answer.has_value());
+  REQUIRE(answer->is<session::TextsDropped>());
+  const auto dropped = session::read<session::TextsDropped>(answer->batch());
+  CHECK(dropped.left == count());
+  CHECK(count() == 22);
+  CHECK(knows("mine"));
+  // Who was sent a text may mention it.
+  Client reader = world.client();
+  REQUIRE(reader.ask(session::GetText{.hash = text_of("mine").hash}).has_value());
+  {
+    const Client gone = std::move(stays);
+  }
+  Client admin = world.client();
+  while (admin.info()->sessions > 2) std::this_thread::sleep_for(1ms);
+  REQUIRE(admin.ask(session::DropTexts{}).has_value());
+  CHECK(knows("mine"));
+  {
+    const Client gone = std::move(reader);
+  }
+  while (admin.info()->sessions > 1) std::this_thread::sleep_for(1ms);
+  REQUIRE(admin.ask(session::DropTexts{}).has_value());
+  CHECK_FALSE(knows("mine"));
+  Client viewer = world.client(viewer_token);
+  CHECK_FALSE(viewer.ask(session::DropTexts{}).has_value());
+}
+
 TEST_CASE("names and texts of a session have a stated length and number", "[abuse]") {
   LiveWorldOptions options;
   options.limits.texts_max = 5;

@@ -1,0 +1,48 @@
+#include "server/desk/text_sweep.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <vector>
+
+namespace muster {
+
+bool TextSweep::go_on(std::span<const std::shared_ptr<Session>> sessions) {
+  std::unordered_set<std::uint64_t> kept;
+  for (const auto& session : sessions) {
+    kept.insert(session->texts_sent.begin(), session->texts_sent.end());
+    kept.insert(session->texts_told.begin(), session->texts_told.end());
+  }
+  const std::size_t before = registry_.text_count();
+  const std::size_t end = std::min(before, next_ + at_once_);
+  std::vector<Text> unneeded;
+  for (std::size_t i = next_; i < end; ++i)
+    if (const Text text = registry_.text_id(i); !kept.contains(text.hash) && !registry_.is_host_text(text))
+      unneeded.push_back(text);
+  if (!unneeded.empty()) registry_.drop_texts(unneeded);
+  const std::size_t after = registry_.text_count();
+  const std::size_t gone = before > after ? before - after : 0;
+  dropped_ += gone;
+  next_ = end - std::min(end, gone);
+  return next_ < after;
+}
+
+TextKeeper::TextKeeper(EntityRegistry& registry, const ServerLimits& limits)
+    : registry_(registry),
+      limits_(limits),
+      count_due_(limits.world_texts_max / 2),
+      bytes_due_(limits.world_texts_bytes_max / 2) {}
+
+bool TextKeeper::wanted() noexcept {
+  return sweep_ || registry_.text_count() > count_due_ || registry_.text_bytes() > bytes_due_;
+}
+
+void TextKeeper::go_on(std::span<const std::shared_ptr<Session>> sessions) {
+  if (!sweep_) sweep_ = std::make_unique<TextSweep>(registry_);
+  if (sweep_->go_on(sessions)) return;
+  sweep_.reset();
+  const auto due = [](std::uint64_t now, std::uint64_t max) { return std::max(max / 2, now + max / 8); };
+  count_due_ = due(registry_.text_count(), limits_.world_texts_max);
+  bytes_due_ = due(registry_.text_bytes(), limits_.world_texts_bytes_max);
+}
+
+}  // namespace muster
