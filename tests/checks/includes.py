@@ -73,11 +73,10 @@ def sizes(root, files):
     """Folders and files in which a reader loses the way."""
     count = {}
     for path in files:
-        if not path.startswith(EVERYTHING):
-            count[os.path.dirname(path)] = count.get(os.path.dirname(path), 0) + 1
-            lines = read(root, path).count("\n")
-            if lines > LINES_MAX:
-                yield f"{path}: has {lines} lines, more than {LINES_MAX}: it is several subjects"
+        count[os.path.dirname(path)] = count.get(os.path.dirname(path), 0) + 1
+        lines = read(root, path).count("\n")
+        if lines > LINES_MAX:
+            yield f"{path}: has {lines} lines, more than {LINES_MAX}: it is several subjects"
         room = room_of(path)
         if room and room[1] < 0:
             yield f"{path}: {os.path.dirname(path)} is no room of {room[0]}; the rooms are in tests/checks/includes.py"

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <map>
 
-#include "tests/model/actions.h"
+#include "tests/model/steps/actions.h"
 #include "tests/model/trial_types.h"
 
 namespace naive {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
-#include "tests/model/actions.h"
 #include "tests/model/state_rows.h"
+#include "tests/model/steps/actions.h"
 #include "tests/support/change_marks.h"
 
 namespace naive {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/model/actions.h"
+#include "tests/model/steps/actions.h"
 
 namespace naive {
 

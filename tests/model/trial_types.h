@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tests/model/foreign.h"
-#include "tests/model/naive_messages.h"
+#include "tests/model/naive/naive_messages.h"
 #include "tests/model/trial.h"
 #include "tests/model/voice.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "registry/apply/receipt.h"
-#include "tests/model/naive_messages.h"
+#include "tests/model/naive/naive_messages.h"
 
 namespace naive {
 

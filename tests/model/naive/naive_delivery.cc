@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "tests/model/naive_kinds.h"
-#include "tests/model/naive_model.h"
+#include "tests/model/naive/naive_kinds.h"
+#include "tests/model/naive/naive_model.h"
 
 namespace naive {
 

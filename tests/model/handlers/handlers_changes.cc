@@ -1,6 +1,6 @@
 // Handlers that follow what comes, goes and changes.
 #include "registry/handlers/dynamic_handler.h"
-#include "tests/model/handler_kit.h"
+#include "tests/model/handlers/handler_kit.h"
 
 namespace naive {
 

@@ -11,7 +11,7 @@
 
 #include "registry/apply/template.h"
 #include "registry/handlers/handler.h"
-#include "tests/model/naive_messages.h"
+#include "tests/model/naive/naive_messages.h"
 
 namespace naive {
 

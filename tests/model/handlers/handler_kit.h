@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "tests/model/handlers.h"
-#include "tests/model/naive_model.h"
+#include "tests/model/handlers/handlers.h"
+#include "tests/model/naive/naive_model.h"
 #include "tests/model/trial_types.h"
 
 namespace naive {

@@ -1,6 +1,6 @@
 // Messages to one entity: handlers that change and end them, write, read from ancestors, run over whole batches.
 #include "registry/handlers/dynamic_handler.h"
-#include "tests/model/handler_kit.h"
+#include "tests/model/handlers/handler_kit.h"
 
 namespace naive {
 

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "tests/model/naive_messages.h"
+#include "tests/model/naive/naive_messages.h"
 
 namespace naive {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "tests/model/decider.h"
+#include "tests/model/steps/decider.h"
 
 namespace naive {
 

@@ -1,7 +1,7 @@
 // Templates, good and bad, and what is spawned from them.
 #include <algorithm>
 
-#include "tests/model/decider.h"
+#include "tests/model/steps/decider.h"
 
 namespace naive {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tests/model/decider.h"
+#include "tests/model/steps/decider.h"
 
 namespace naive {
 

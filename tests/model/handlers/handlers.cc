@@ -1,4 +1,4 @@
-#include "tests/model/handlers.h"
+#include "tests/model/handlers/handlers.h"
 
 namespace naive {
 

@@ -1,7 +1,7 @@
 // Values of components and messages, and whom messages go to.
 #include <algorithm>
 
-#include "tests/model/decider.h"
+#include "tests/model/steps/decider.h"
 
 namespace naive {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/model/actions.h"
+#include "tests/model/steps/actions.h"
 #include "tests/model/trial_types.h"
 
 namespace naive {

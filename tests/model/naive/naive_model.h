@@ -15,9 +15,9 @@
 
 #include "registry/delivery/input_sink.h"
 #include "registry/handlers/changes.h"
-#include "tests/model/naive_handler.h"
-#include "tests/model/naive_messages.h"
-#include "tests/model/naive_template.h"
+#include "tests/model/naive/naive_handler.h"
+#include "tests/model/naive/naive_messages.h"
+#include "tests/model/naive/naive_template.h"
 
 namespace naive {
 

@@ -1,6 +1,6 @@
 // Handlers that push, create and set timers; and of a message that is a table.
 #include "registry/handlers/dynamic_handler.h"
-#include "tests/model/handler_kit.h"
+#include "tests/model/handlers/handler_kit.h"
 
 namespace naive {
 

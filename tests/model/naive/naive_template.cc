@@ -1,4 +1,4 @@
-#include "tests/model/naive_template.h"
+#include "tests/model/naive/naive_template.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // A handler that subscribes, ends, enables and disables others, and those others.
-#include "tests/model/handler_kit.h"
+#include "tests/model/handlers/handler_kit.h"
 
 namespace naive {
 

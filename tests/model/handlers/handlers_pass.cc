@@ -1,6 +1,6 @@
 // Handlers of passes, and of a message and a component that the program was not compiled with.
 #include "registry/handlers/dynamic_handler.h"
-#include "tests/model/handler_kit.h"
+#include "tests/model/handlers/handler_kit.h"
 
 namespace naive {
 

@@ -1,5 +1,5 @@
 // Handlers of messages that change structure.
-#include "tests/model/handler_kit.h"
+#include "tests/model/handlers/handler_kit.h"
 
 namespace naive {
 

@@ -1,5 +1,5 @@
 // Handlers of an entity's life, of templates, and one that a manager's data belongs to.
-#include "tests/model/handler_kit.h"
+#include "tests/model/handlers/handler_kit.h"
 
 namespace naive {
 

@@ -8,8 +8,8 @@
 
 #include "messages/batch_builder.h"
 #include "registry/templates/template_tree.h"
-#include "tests/model/handlers.h"
-#include "tests/model/naive_model.h"
+#include "tests/model/handlers/handlers.h"
+#include "tests/model/naive/naive_model.h"
 #include "tests/model/random.h"
 
 namespace naive {

@@ -1,7 +1,7 @@
 // Actions in words.
 #include <algorithm>
 
-#include "tests/model/actions.h"
+#include "tests/model/steps/actions.h"
 #include "tests/model/trial_types.h"
 
 namespace naive {

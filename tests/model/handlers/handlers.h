@@ -10,7 +10,7 @@
 
 #include "registry/entity_registry.h"
 #include "tests/model/ledger.h"
-#include "tests/model/naive_handler.h"
+#include "tests/model/naive/naive_handler.h"
 
 namespace naive {
 

@@ -1,7 +1,7 @@
 // Handlers that read from the entity that a message names, that are kept away by ancestors or by archetype, and that take
 // runtime components.
 #include "registry/handlers/dynamic_handler.h"
-#include "tests/model/handler_kit.h"
+#include "tests/model/handlers/handler_kit.h"
 
 namespace naive {
 
