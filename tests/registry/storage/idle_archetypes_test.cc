@@ -95,7 +95,7 @@ TEST_CASE("archetypes that nobody has any more are dropped, whatever way entitie
   // Those with rows stayed, with their handlers.
   std::uint32_t sum = 0, sum_after = 0;
   r.each<const many::B>([&](Entity, const many::B& b) { sum += b.value; });
-  CHECK(r.push(many::Tick{.by = 1}).handled >= 38);
+  CHECK(r.push(many::Tick{.by = 1}).handled == 1);
   r.each<const many::B>([&](Entity, const many::B& b) { sum_after += b.value; });
   CHECK(sum_after >= sum + 38);
   // One archetype each, many of them: more than a thousand without rows are kept where they are no more than twice those.

@@ -202,7 +202,7 @@ TEST_CASE("a build that cannot be used leaves the old one running", "[reload]") 
   }
   SECTION("another interface") {
     game.folder.put("counter", "old_interface");
-    CHECK(game.refusal("counter") == path + "was built for plugin interface 1, this server has 2: build it again");
+    CHECK(game.refusal("counter") == path + "was built for plugin interface 1, this server has 3: build it again");
     unchanged();
   }
   SECTION("another plugin's file") {

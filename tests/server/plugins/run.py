@@ -104,7 +104,7 @@ def a_reload_that_fails_leaves_the_running_build(folder):
     equal(folder.step(), 1)
     before = folder.json("info", "--hash")["hash"]
     for build, what in {"missing_symbol": "cannot be loaded: undefined symbol: game::nobody_has_this(int)",
-                        "old_interface": "was built for plugin interface 1, this server has 2: build it again",
+                        "old_interface": "was built for plugin interface 1, this server has 3: build it again",
                         "no_entry": "is no plugin: it has no function muster_plugin",
                         "other": 'is called "other" now; "counter" runs',
                         "counter_changed": "counter.Ask",
