@@ -84,7 +84,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
       for (std::uint32_t i = begin; i < end; ++i) {
         begin_message();
         if (refused_as_pass(*route, receipt)) continue;
-        if (is_builtin(header.type) && !builtin_world(*route, batch.payload(i), {}, receipt)) continue;
+        if (route->builtin && !builtin_world(*route, batch.payload(i), {}, receipt)) continue;
         to_world(*route, const_cast<std::byte*>(batch.payload(i)), receipt);
       }
       cursor.message = end;
@@ -102,7 +102,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
         else if (item.target)
           to_entity(*route, item.target, &item.table, receipt);
         else if (!refused_as_pass(*route, receipt) &&
-                 (!is_builtin(header.type) || builtin_world(*route, nullptr, item.table, receipt)))
+                 (!route->builtin || builtin_world(*route, nullptr, item.table, receipt)))
           to_world(*route, &item.table, receipt);
       }
       cursor.offset = static_cast<std::size_t>(at - batch.body());
@@ -252,7 +252,7 @@ bool Delivery::call_counted(const Handler& handler, void* message, Chunk& chunk,
 }
 
 void Delivery::to_world(MessageRoute& route, void* message, Receipt& receipt) {
-  bool called = is_builtin(route.type->id);
+  bool called = route.builtin;
   if (observer_) [[unlikely]]
     observer_->next_call();
   if (!parallel_) {

@@ -126,6 +126,24 @@ class StateReader {
     if (const auto added = r_.types.table().add_schema(bytes); !added) fail(added.error().text());
     ++schemas_;
   }
+  struct States {
+    std::uint32_t unused = 0, alive = 0, large = 0;  // 0; alive; above parked
+  };
+  static States count_states(std::span<const std::byte> states) noexcept {
+    States all;
+    while (!states.empty()) {  // so few at a time that bytes can count them, sixteen side by side
+      const auto some = states.first(std::min<std::size_t>(states.size(), 240));
+      std::uint8_t unused = 0, alive = 0, large = 0;
+      for (const std::byte state : some) {
+        unused = static_cast<std::uint8_t>(unused + (state == std::byte{0}));
+        alive = static_cast<std::uint8_t>(alive + (state == std::byte{state_alive}));
+        large = static_cast<std::uint8_t>(large + (state > std::byte{3}));
+      }
+      all = {all.unused + unused, all.alive + alive, all.large + large};
+      states = states.subspan(some.size());
+    }
+    return all;
+  }
   void directory(const StateKey& key, std::span<const std::byte> bytes) {
     constexpr std::uint64_t per_page = 1u << id_page_bits;
     if (!expect(bytes.size() >= 8, "the page is cut off")) return;
@@ -138,18 +156,16 @@ class StateReader {
     DirectoryEntry* const entries = slots_.extend(count);
     const std::byte* const generations = bytes.data() + 8;
     const std::byte* const states = generations + count * 4;
-    std::uint32_t stray = 0, alive = 0, large = 0, unused = 0, retired = 0;
+    std::uint32_t stray = 0, retired = 0;
     for (std::size_t i = 0; i < count; ++i) {  // without branches, so that it is done several at a time
       std::uint32_t generation;
       std::memcpy(&generation, generations + i * 4, 4);
       const auto state = static_cast<std::uint32_t>(states[i]);
       entries[i] = {Locator(static_cast<IdState>(state)), generation};
       stray |= static_cast<std::uint32_t>(generation == 0) & static_cast<std::uint32_t>(state != 0);
-      alive += static_cast<std::uint32_t>(state == state_alive);
-      large += static_cast<std::uint32_t>(state > 3);
-      unused += static_cast<std::uint32_t>(state == 0);
       retired += static_cast<std::uint32_t>(generation == 0);
     }
+    const auto [unused, alive, large] = count_states({states, count});
     alive_ += alive;
     free_ids_ += unused - retired;  // where none is stray, who is retired is unused
     retired_ += retired;

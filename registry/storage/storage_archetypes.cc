@@ -79,6 +79,8 @@ void Storage::know_archetype(Archetype& archetype) {
 }
 
 Archetype* Storage::archetype_numbered(std::uint64_t number) const noexcept {
+  if (number < archetypes_.size() && archetypes_[number]->number == number) [[likely]]  // none before it was dropped
+    return archetypes_[number].get();
   const auto at = std::ranges::lower_bound(archetypes_, number, {}, [](const auto& known) { return known->number; });
   return at != archetypes_.end() && (*at)->number == number ? at->get() : nullptr;
 }

@@ -13,7 +13,9 @@ void Storage::restore_ids(GrowingArray<DirectoryEntry> slots, RingQueue<std::uin
   ids_.restore(std::move(slots), std::move(free), retired);
   const auto indices = static_cast<std::uint32_t>(ids_.indices());
   const auto returned = [&](std::uint32_t index) { return ids_.slot(index).locator == Locator(IdState::returned); };
-  for (std::uint32_t index = 0; index < indices; ++index) {
+  std::uint32_t some = 0;
+  for (std::uint32_t index = 0; index < indices; ++index) some |= static_cast<std::uint32_t>(returned(index));
+  for (std::uint32_t index = 0; some != 0 && index < indices; ++index) {
     if (!returned(index)) [[likely]]
       continue;
     const std::uint32_t first = index;
