@@ -83,7 +83,7 @@ TEST_CASE("a schedule's edges, over however many, say of each pair what comparin
   std::mt19937 random(21);
   std::size_t left_out = 0;
   for (int program = 0; program < 1500; ++program) {
-    const unsigned types = 1 + random() % 6;
+    const auto types = static_cast<unsigned>(1 + random() % 6);
     std::vector<Handler> handlers(2 + random() % 14);
     std::vector<Handler*> active;
     for (Handler& handler : handlers) {

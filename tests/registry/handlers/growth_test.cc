@@ -73,7 +73,7 @@ TEST_CASE("handlers that come and go are in the order that their description giv
   for (int program = 0; program < 300; ++program) {
     HandlerOrder order;
     std::vector<std::unique_ptr<Handler>> handlers;
-    const unsigned names = 3 + random() % 12;
+    const auto names = static_cast<unsigned>(3 + random() % 12);
     for (std::uint64_t step = 1; step < 60; ++step) {
       if (!handlers.empty() && random() % 3 == 0) {
         const auto at = handlers.begin() + static_cast<std::ptrdiff_t>(random() % handlers.size());
@@ -130,7 +130,7 @@ TEST_CASE("whether whole runs go through one handler after another is what compa
   for (int program = 0; program < 400; ++program) {
     RunRules rules;
     std::vector<std::unique_ptr<Handler>> handlers;
-    const unsigned types = 8 + random() % 40;
+    const auto types = static_cast<unsigned>(8 + random() % 40);
     for (int step = 0; step < 20; ++step) {
       if (!handlers.empty() && random() % 3 == 0) {
         const auto at = handlers.begin() + static_cast<std::ptrdiff_t>(random() % handlers.size());

@@ -120,7 +120,8 @@ TEST_CASE("a keeper that asks for what changed alone has what a whole save gives
       switch (random() % 14) {
         case 0:
         case 1: {
-          const auto made = registry.create_many(1 + random() % 300, game::Health{.value = float(step)});
+          const auto made =
+              registry.create_many(static_cast<std::uint32_t>(1 + random() % 300), game::Health{.value = float(step)});
           alive.insert(alive.end(), made.begin(), made.end());
           break;
         }
@@ -132,7 +133,7 @@ TEST_CASE("a keeper that asks for what changed alone has what a whole save gives
         case 4: registry.destroy(some()); break;
         case 5: {
           std::vector<Entity> doomed;
-          for (unsigned i = random() % 200; i > 0 && !alive.empty(); --i) doomed.push_back(some());
+          for (auto i = random() % 200; i > 0 && !alive.empty(); --i) doomed.push_back(some());
           std::ranges::sort(doomed);
           const auto doubles = std::ranges::unique(doomed);
           doomed.erase(doubles.begin(), doubles.end());

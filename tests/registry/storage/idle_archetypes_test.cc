@@ -127,7 +127,7 @@ TEST_CASE("dropped archetypes make no difference between ways of running: shortc
   std::uint64_t drops = 0;
   for (std::uint32_t step = 1; step < 9000; ++step) {
     const auto a = static_cast<std::uint32_t>(random()), b = static_cast<std::uint32_t>(random());
-    const std::uint32_t kind = random() % 100u;
+    const auto kind = static_cast<std::uint32_t>(random() % 100);
     if (step % 1777 == 0) {
       drops += worlds[3].r->storage().archetype_drops();
       const naive::StateRows rows = saved(*worlds[3].r);

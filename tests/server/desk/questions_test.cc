@@ -10,13 +10,16 @@ namespace {
 
 /// Processor time that a turn of the world's thread may take: a slice is about 2 ms. Slow builds are given more.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr auto turn_max = 400ms;
-#else
+#define MUSTER_SLOW_BUILD
+#elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define MUSTER_SLOW_BUILD
+#endif
+#endif
+#ifdef MUSTER_SLOW_BUILD
 constexpr auto turn_max = 400ms;
 #else
 constexpr auto turn_max = 40ms;
-#endif
 #endif
 
 /// A chain of entities, root first.
