@@ -210,3 +210,32 @@ TEST_CASE("a push to nobody is no input: what is posted waits on, in one batch")
   registry.flush();
   CHECK(registry.sequence() == before + 2);  // one batch of two posts, and the flush
 }
+
+TEST_CASE("an entity is not put before itself") {
+  EntityRegistry registry;
+  const Entity hall = registry.create(), orc = registry.create_under(hall, "orc");
+  registry.create_under(hall, "elf");
+  CHECK(registry.push(orc, Reparent{.parent = hall, .before = orc}).refused == 1);
+  CHECK(registry.child_count(hall) == 2);
+}
+
+TEST_CASE("a refused Create gives its id back") {
+  EntityRegistry registry;
+  const Entity gone = registry.create();
+  registry.destroy(gone);
+  const std::size_t free = registry.storage().ids().free_queue().size();
+  const std::size_t indices = registry.storage().ids().indices();
+  CHECK_FALSE(registry.create_under(gone, "orc"));
+  CHECK(registry.storage().ids().free_queue().size() + registry.storage().ids().indices() >= free + indices);
+  CHECK(registry.storage().ids().free_queue().size() == free + registry.storage().ids().indices() - indices);
+}
+
+TEST_CASE("the hash tells which handlers are off") {
+  EntityRegistry one, other;
+  for (EntityRegistry* registry : {&one, &other})
+    for (const char* name : {"first", "second"}) registry->intern(name);
+  REQUIRE(one.hash() == other.hash());
+  one.enable_handler("first", false);
+  other.enable_handler("second", false);
+  CHECK(one.hash() != other.hash());
+}

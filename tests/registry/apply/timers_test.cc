@@ -146,3 +146,13 @@ TEST_CASE("a timer that takes the number of one that is gone is saved as another
   CHECK(registry.push_batch(builder.bytes()).handled == 1);
   CHECK(marks.check() == "");
 }
+
+TEST_CASE("advance says that what its timers caused was cut short") {
+  EntityRegistry registry({.cascade_messages_max = 2});
+  const Entity orc = registry.create("orc", game::Health{});
+  const auto s = registry.subscribe(
+      "again", [](const game::Ping&, const game::Health&, Entity self, Outbox& out) { out.push(self, game::Ping{}); });
+  registry.post_at(100, orc, game::Ping{});
+  CHECK_FALSE(registry.advance(99).cut_short);
+  CHECK(registry.advance(1).cut_short);
+}

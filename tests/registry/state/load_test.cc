@@ -272,6 +272,8 @@ TEST_CASE("state with other bounds of cascades is refused to a host that insists
   CHECK(
       refused.error().text() ==
       "registry 0: saved with cascades of at most 7 messages and 134217728 bytes; the host insists on 8 and 134217728");
+  EntityRegistry fewer_bytes({.cascade_messages_max = 7, .cascade_bytes_max = 1 << 20, .insist_on_bounds = true});
+  CHECK_FALSE(fewer_bytes.load(source));
   EntityRegistry same({.cascade_messages_max = 7, .insist_on_bounds = true});
   CHECK(same.load(source));
 }
