@@ -2,32 +2,20 @@
 #include <charconv>
 #include <cstring>
 
+#include "messages/number_kinds.h"
 #include "messages/value_text.h"
 #include "schema/kinds.h"
 
 namespace muster {
 namespace {
 
-/// Calls f with the leaf's number in its own C++ type.
+/// Calls f with the leaf's number in its own C++ type, or with the bool; with what has neither as with its 64 bits.
 template <class F>
-auto with_number(FieldKind kind, const std::byte* at, F&& f) {
-  const auto read = [at]<class T>(T value) {
-    std::memcpy(&value, at, sizeof value);
-    return value;
+auto with_leaf(FieldKind kind, const std::byte* at, F&& f) {
+  const auto otherwise = [&] {
+    return kind == FieldKind::boolean ? f(*at != std::byte{0}) : f(read_number<std::uint64_t>(at));
   };
-  switch (kind) {
-    case FieldKind::boolean: return f(*at != std::byte{0});
-    case FieldKind::int8: return f(read(std::int8_t{}));
-    case FieldKind::uint8: return f(read(std::uint8_t{}));
-    case FieldKind::int16: return f(read(std::int16_t{}));
-    case FieldKind::uint16: return f(read(std::uint16_t{}));
-    case FieldKind::int32: return f(read(std::int32_t{}));
-    case FieldKind::uint32: return f(read(std::uint32_t{}));
-    case FieldKind::int64: return f(read(std::int64_t{}));
-    case FieldKind::float32: return f(read(float{}));
-    case FieldKind::float64: return f(read(double{}));
-    default: return f(read(std::uint64_t{}));
-  }
+  return with_number(kind, at, otherwise, f);
 }
 
 /// An enum's value by name, flags joined by "|"; a number where the schema has no name for it.
@@ -46,7 +34,7 @@ std::string enum_text(const EnumDescriptor& type, std::int64_t value) {
 }
 
 std::int64_t integer(const Leaf& leaf, const std::byte* at) {
-  return with_number(leaf.field->kind, at, [](auto number) { return static_cast<std::int64_t>(number); });
+  return with_leaf(leaf.field->kind, at, [](auto number) { return static_cast<std::int64_t>(number); });
 }
 
 void collect(const TypeTable& types, const FieldDescriptor& field, std::uint32_t offset, std::uint32_t count,
@@ -124,7 +112,7 @@ void write_leaf(JsonWriter& out, const Leaf& leaf, const std::byte* at, ValueRef
     else
       out.null();
   } else {
-    with_number(field.kind, at, [&](auto number) { out.value(number); });
+    with_leaf(field.kind, at, [&](auto number) { out.value(number); });
   }
 }
 
@@ -178,7 +166,7 @@ std::string leaf_text(const Leaf& leaf, const std::byte* value, ValueReferences&
     return text ? out.value(references.text(text)).text() : "\"\"";
   }
   if (field.kind == FieldKind::float32 || field.kind == FieldKind::float64) {
-    return with_number(field.kind, at, [](auto number) {
+    return with_leaf(field.kind, at, [](auto number) {
       if constexpr (std::is_floating_point_v<decltype(number)>) {
         char buffer[40];
         return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, number).ptr);
@@ -187,7 +175,7 @@ std::string leaf_text(const Leaf& leaf, const std::byte* value, ValueReferences&
       }
     });
   }
-  return with_number(field.kind, at, [&](auto number) { return out.value(number).text(); });
+  return with_leaf(field.kind, at, [&](auto number) { return out.value(number).text(); });
 }
 
 std::vector<FieldLine> field_lines(const TypeTable& types, const TypeDescriptor& type, const std::byte* value,

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "messages/judge/fault_parts.h"
+#include "messages/number_kinds.h"
 #include "messages/utf8.h"
 #include "messages/value_text.h"
 #include "schema/kinds.h"
@@ -13,27 +15,7 @@
 namespace muster {
 namespace {
 
-/// Calls f with the number of `kind` at `at`; returns `otherwise` where it is none.
-template <class Result, class F>
-Result with_number(FieldKind kind, const std::byte* at, Result otherwise, F&& f) {
-  const auto read = [at]<class T>(T value) {
-    std::memcpy(&value, at, sizeof value);
-    return value;
-  };
-  switch (kind) {
-    case FieldKind::int8: return f(read(std::int8_t{}));
-    case FieldKind::uint8: return f(read(std::uint8_t{}));
-    case FieldKind::int16: return f(read(std::int16_t{}));
-    case FieldKind::uint16: return f(read(std::uint16_t{}));
-    case FieldKind::int32: return f(read(std::int32_t{}));
-    case FieldKind::uint32: return f(read(std::uint32_t{}));
-    case FieldKind::int64: return f(read(std::int64_t{}));
-    case FieldKind::uint64: return f(read(std::uint64_t{}));
-    case FieldKind::float32: return f(read(float{}));
-    case FieldKind::float64: return f(read(double{}));
-    default: return otherwise;
-  }
-}
+using detail::all_zero;
 
 /// All bits of the exponent are set: an infinity, or no number.
 template <class Bits, Bits exponent>
@@ -48,14 +30,12 @@ std::size_t first_with_exponent(const std::byte* at, std::size_t count) noexcept
 }
 
 std::string number_text(FieldKind kind, const std::byte* at) {
-  return with_number(kind, at, std::string(), [](auto value) {
-    char buffer[40];
-    return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
-  });
-}
-
-bool all_zero(const std::byte* at, std::size_t bytes) noexcept {
-  return std::all_of(at, at + bytes, [](std::byte byte) { return byte == std::byte{}; });
+  return with_number(
+      kind, at, [] { return std::string(); },
+      [](auto value) {
+        char buffer[40];
+        return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+      });
 }
 
 /// The first element of the limit, of `count` at `at`, that is beyond it.
@@ -85,17 +65,19 @@ BatchFault beyond(const ValueLimit& limit, const std::byte* at, std::size_t plac
 }  // namespace
 
 std::optional<Fault> number_fault(const FieldDescriptor& field, FieldKind kind, const std::byte* at) noexcept {
-  return with_number(kind, at, std::optional<Fault>(), [&]<class T>(T value) -> std::optional<Fault> {
-    if constexpr (std::is_floating_point_v<T>)
-      if (!std::isfinite(value)) return Fault::not_finite;
-    if (!field.has_range) return std::nullopt;
-    const auto as_held = [](double bound) {
-      return std::is_same_v<T, float> ? static_cast<double>(static_cast<float>(bound)) : bound;
-    };
-    const auto held = static_cast<double>(value);
-    if (held < as_held(field.range_min) || held > as_held(field.range_max)) return Fault::out_of_range;
-    return std::nullopt;
-  });
+  return with_number(
+      kind, at, [] { return std::optional<Fault>(); },
+      [&]<class T>(T value) -> std::optional<Fault> {
+        if constexpr (std::is_floating_point_v<T>)
+          if (!std::isfinite(value)) return Fault::not_finite;
+        if (!field.has_range) return std::nullopt;
+        const auto as_held = [](double bound) {
+          return std::is_same_v<T, float> ? static_cast<double>(static_cast<float>(bound)) : bound;
+        };
+        const auto held = static_cast<double>(value);
+        if (held < as_held(field.range_min) || held > as_held(field.range_max)) return Fault::out_of_range;
+        return std::nullopt;
+      });
 }
 
 std::string number_fault_text(const TypeTable& types, const FieldDescriptor& field, FieldKind kind,

@@ -3,26 +3,15 @@
 #include <algorithm>
 #include <cstring>
 
+#include "messages/judge/fault_parts.h"
+
 namespace muster {
 namespace {
 
-std::unexpected<BatchFault> fault(Fault what, std::size_t offset, TypeId type, std::string field, std::string text) {
-  return std::unexpected(BatchFault{what, static_cast<std::uint32_t>(offset), type, std::move(field), std::move(text)});
-}
-
-std::string number(std::uint64_t value) { return std::to_string(value); }
-
-bool all_zero(const std::byte* at, std::size_t bytes) noexcept {
-  std::byte any{};
-  for (std::size_t i = 0; i < bytes; ++i) any |= at[i];
-  return any == std::byte{};
-}
-
-std::size_t first_nonzero(const std::byte* at) noexcept {
-  std::size_t i = 0;
-  while (at[i] == std::byte{}) ++i;
-  return i;
-}
+using detail::all_zero;
+using detail::fault;
+using detail::first_nonzero;
+using detail::number;
 
 std::int64_t read_integer(const std::byte* at, std::uint32_t size, bool is_signed) noexcept {
   std::uint64_t value = 0;

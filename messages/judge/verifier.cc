@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "messages/judge/carried_values.h"
+#include "messages/judge/fault_parts.h"
 #include "messages/judge/table_check.h"
 #include "messages/judge/value_limits.h"
 #include "messages/judge/value_rules.h"
@@ -15,23 +16,10 @@ namespace {
 
 using Result = std::expected<void, BatchFault>;
 
-std::unexpected<BatchFault> fault(Fault what, std::size_t offset, TypeId type, std::string field, std::string text) {
-  return std::unexpected(BatchFault{what, static_cast<std::uint32_t>(offset), type, std::move(field), std::move(text)});
-}
-
-std::string number(std::uint64_t value) { return std::to_string(value); }
-
-bool all_zero(const std::byte* at, std::size_t bytes) noexcept {
-  std::byte any{};
-  for (std::size_t i = 0; i < bytes; ++i) any |= at[i];
-  return any == std::byte{};
-}
-
-std::size_t first_nonzero(const std::byte* at) noexcept {
-  std::size_t i = 0;
-  while (at[i] == std::byte{}) ++i;
-  return i;
-}
+using detail::all_zero;
+using detail::fault;
+using detail::first_nonzero;
+using detail::number;
 
 /// A struct inside a payload.
 struct Part {

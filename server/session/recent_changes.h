@@ -29,7 +29,7 @@ class RecentChanges {
     const auto at = by_component_.find(component);
     if (at != by_component_.end()) each_of(at->second, since, f);
   }
-  /// The same for who was created, destroyed or put under another parent.
+  /// Calls f(entity) for everyone who was created, destroyed or put under another parent after look `since`; when, as for each().
   template <class F>
   void each_structure(std::uint64_t since, F&& f) const {
     each_of(structure_, since, f);

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "tests/model/participant.h"
-#include "tests/model/random.h"
 #include "tests/model/trial_types.h"
+#include "tests/support/random.h"
 
 namespace naive {
 

@@ -7,10 +7,10 @@
 
 #include "tests/model/participant.h"
 #include "tests/model/program.h"
-#include "tests/model/random.h"
 #include "tests/model/settings.h"
 #include "tests/model/state_life.h"
 #include "tests/model/trial_types.h"
+#include "tests/support/random.h"
 
 using namespace naive;
 using muster::EntityRegistry;

@@ -50,7 +50,7 @@ class Model {
   Receipt push_foreign(const Messages& batch, std::uint64_t author, std::uint64_t request);
   void post_foreign(const Messages& batch);
   void put(std::size_t lane, const Messages& batch, std::uint64_t request);
-  /// The same for spans of several batches, or of none.
+  /// These take spans of several batches, or of none; each batch as its namesake above takes one.
   Receipt push_several(const std::vector<Messages>& batches, std::uint64_t author, std::uint64_t request);
   void post_several(const std::vector<Messages>& batches);
   void put_several(std::size_t lane, const std::vector<Messages>& batches, std::uint64_t request);

@@ -10,9 +10,11 @@
 #include "registry/templates/template_tree.h"
 #include "tests/model/handlers/handlers.h"
 #include "tests/model/naive/naive_model.h"
-#include "tests/model/random.h"
+#include "tests/support/random.h"
 
 namespace naive {
+
+using muster::test::Random;
 
 enum class Do : std::uint8_t {
   push,

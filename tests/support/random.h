@@ -3,8 +3,9 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <vector>
 
-namespace naive {
+namespace muster::test {
 
 class Random {
  public:
@@ -23,9 +24,13 @@ class Random {
   T one_of(std::initializer_list<T> choices) {
     return choices.begin()[below(choices.size())];
   }
+  template <class T>
+  const T& one_of(const std::vector<T>& choices) {
+    return choices[below(choices.size())];
+  }
 
  private:
   std::uint64_t state_;
 };
 
-}  // namespace naive
+}  // namespace muster::test
