@@ -1,5 +1,6 @@
 // What a client may not send although it is well-formed: numbers beyond their fields, bytes that are no text.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -128,6 +129,25 @@ TEST_CASE("a number from outside is within its field's range, both ends included
   const BatchFault row = judge(made({}, {.value = 101}));
   check(row, Fault::out_of_range, "value", "test.Health.value is 101, it takes a number from 0 to 100");
   CHECK(row.type == TypeTraits<Health>::id);
+}
+
+TEST_CASE("a bound that no float has is the float next to it, for floats") {
+  FieldDescriptor field;
+  field.has_range = true;
+  field.range_min = 0.7;  // a float makes less of it
+  field.range_max = 1.1;  // and of this more
+  const auto fault = [&]<class T>(T value, FieldKind kind) {
+    return number_fault(field, kind, reinterpret_cast<const std::byte*>(&value));
+  };
+  REQUIRE(static_cast<double>(0.7f) < 0.7);
+  REQUIRE(static_cast<double>(1.1f) > 1.1);
+  CHECK(fault(0.7f, FieldKind::float32) == std::nullopt);
+  CHECK(fault(1.1f, FieldKind::float32) == std::nullopt);
+  CHECK(fault(std::nextafter(0.7f, 0.f), FieldKind::float32) == Fault::out_of_range);
+  CHECK(fault(std::nextafter(1.1f, 2.f), FieldKind::float32) == Fault::out_of_range);
+  CHECK(fault(0.7, FieldKind::float64) == std::nullopt);
+  CHECK(fault(static_cast<double>(0.7f), FieldKind::float64) == Fault::out_of_range);
+  CHECK(fault(static_cast<double>(1.1f), FieldKind::float64) == Fault::out_of_range);
 }
 
 TEST_CASE("what SetField and SetFieldIf carry is judged as the field that it is written to") {

@@ -196,3 +196,16 @@ TEST_CASE("an id granted once stays dead after its entity is destroyed") {
   CHECK_FALSE(registry.alive(id));
   CHECK(create_as(registry, id, 5).refusal.code == RefusalCode::id_not_granted);
 }
+
+TEST_CASE("a run of 64 returned ids waits for a grant, one of 63 is for whoever needs an id") {
+  EntityRegistry registry;
+  const Entity first = registry.grant(64, 5), second = registry.grant(63, 5), last = registry.grant(1, 5);
+  registry.return_grant(first, 64);
+  registry.return_grant(second, 63);
+  for (const Entity one : {first, Entity{first.index + 63, 1}})
+    CHECK(registry.storage().in_state(one, IdState::returned));
+  for (const Entity one : {second, Entity{second.index + 62, 1}})
+    CHECK(registry.storage().in_state(one, IdState::free));
+  CHECK(registry.grant(63, 6) == first);
+  CHECK(registry.grant(63, 6).index > last.index);
+}

@@ -91,6 +91,10 @@ TEST_CASE("names of spawned roots clash as names of created entities do") {
   const auto before = registry.entity_count();
   CHECK_FALSE(registry.spawn("squad", {.name = "alpha", .clash = NameClash::refuse}));
   CHECK(registry.entity_count() == before);
+  // Of several trees the second would clash with the first.
+  CHECK_FALSE(registry.spawn("squad", {.name = "beta", .clash = NameClash::refuse, .count = 2}));
+  CHECK(registry.entity_count() == before);
+  CHECK(registry.spawn("squad", {.name = "beta", .clash = NameClash::refuse}));
   std::vector<Entity> ids;
   registry.spawn("squad", {.name = "alpha", .count = 3, .ids = &ids});
   REQUIRE(ids.size() == 15);
@@ -356,6 +360,29 @@ TEST_CASE("usagi 24: a template is merged into a living tree by the names of chi
   CHECK(refused.refusal.code == RefusalCode::name_taken);
   CHECK(registry.entity_count() == version);
   CHECK(registry.merge(root, "nobody").refusal.code == RefusalCode::unknown_template);
+}
+
+TEST_CASE("a merge leaves a reference alone that the template does not give, though it gives the field before it") {
+  EntityRegistry registry;
+  const Entity other = registry.create("other");
+  const Entity has = registry.create(Holder{.slots = {other, other, other}, .weights = {1, 2, 3}});
+  const Entity has_not = registry.create();
+  TemplateTree tree("hold");
+  const std::uint32_t child = tree.at("child").key();
+  tree.set("", Holder{});
+  TemplateTree::Value& value = *tree.root().component(TypeTraits<Holder>::id);
+  std::ranges::fill(value.given, std::uint8_t{0});
+  std::fill_n(value.given.begin(), sizeof(Entity), std::uint8_t{1});  // slots[0]
+  value.references.push_back({sizeof(Entity), child});                // slots[1]
+  registry.define(tree);
+  REQUIRE(registry.merge(has, "hold").refused == 0);
+  REQUIRE(registry.merge(has_not, "hold").refused == 0);
+  const auto kept = registry.get<Holder>(has);
+  CHECK(kept.slots[0] == Entity{});
+  CHECK(kept.slots[1] == other);
+  CHECK(kept.slots[2] == other);
+  CHECK(kept.weights[2] == 3);
+  CHECK(registry.get<Holder>(has_not).slots[1] == registry.find_child(has_not, "child"));
 }
 
 TEST_CASE("bubel 8: templates come from components, from an entity, and from a base plus and minus components") {

@@ -55,6 +55,9 @@ struct World {
     TemplateTree tree("barrack");
     tree.set("", Health{.value = 9});
     registry.define(tree);
+    TemplateTree yard("yard");
+    yard.set("gate", Health{.value = 9}).set("gate/bolt", Count{}).set("well", Count{});
+    registry.define(yard);
     // Some ids come from the queue of used ones, some are fresh.
     for (const Entity e : registry.create_many(1030, Count{})) registry.destroy(e);
     registry.create(Health{});  // learned by the direct ways
@@ -98,6 +101,7 @@ std::vector<WayIn> ways_in() {
       {"reparent", [](World& w) { w.registry.reparent(w.b, w.a); }},
       {"spawn", [](World& w) { w.registry.spawn("barrack", {.parent = w.a, .name = "a"}, Health{.value = 2}); }},
       {"merge", [](World& w) { w.registry.merge(w.a, "barrack"); }},
+      {"merge that makes entities", [](World& w) { w.registry.merge(w.a, "yard"); }},
       {"define",
        [](World& w) {
          TemplateTree tree("tower");

@@ -157,3 +157,41 @@ TEST_CASE("a tag is asked for by run-time ids wherever it may be, and its value 
   registry.push(bare, game::Damage{.from = bare});
   CHECK(calls == 6);
 }
+
+TEST_CASE("what a handler by run-time ids may write counts as changed, what it reads does not") {
+  EntityRegistry registry;
+  add_types(registry);
+  const auto s =
+      registry.subscribe("script",
+                         DynamicShape{.message = damage_type,
+                                      .terms = {{.type = health_type, .access = Access::write}, {.type = armor_type}}},
+                         [](const DynamicCall&) {});
+  const Entity orc = registry.create(game::Health{}, game::Armor{});
+  const Row row = registry.storage().find(orc);
+  const auto version = [&](TypeId type) { return row.chunk->slots()[row.chunk->archetype->column(type)].version; };
+  const std::uint64_t then = registry.begin_version();
+  registry.push(orc, game::Damage{});
+  CHECK(version(health_type) > then);
+  CHECK(version(armor_type) <= then);
+  const std::uint64_t later = registry.begin_version();
+  for (int i = 0; i < 3; ++i) registry.post(orc, game::Damage{});
+  registry.flush();
+  CHECK(version(health_type) > later);
+}
+
+TEST_CASE("of a run of messages to a handler by run-time ids each is counted: handled, unhandled or dead") {
+  EntityRegistry registry;
+  add_types(registry);
+  int calls = 0;
+  const auto s = registry.subscribe("script", DynamicShape{.message = damage_type, .terms = {{.type = health_type}}},
+                                    [&](const DynamicCall&) { ++calls; });
+  const Entity orc = registry.create(game::Health{}), rock = registry.create(game::Armor{}),
+               gone = registry.create(game::Health{});
+  registry.destroy(gone);
+  for (const Entity e : {orc, gone, rock, gone, orc, orc, gone, rock, gone}) registry.post(e, game::Damage{});
+  const Receipt receipt = registry.flush();
+  CHECK(calls == 3);
+  CHECK(receipt.handled == 3);
+  CHECK(receipt.unhandled == 2);
+  CHECK(receipt.dead == 4);
+}

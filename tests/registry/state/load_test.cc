@@ -94,6 +94,9 @@ TEST_CASE("links that do not fit one another are refused, each by what is wrong 
   CHECK(family.with(Entity{family.alone.index + 1, 1}, offsetof(Links, children), 1) ==
         "hierarchy 0: something dead has children");
   CHECK(family.with(first, offsetof(Links, next), 1000) == "hierarchy 0: a link leads nowhere");
+  const auto indices = static_cast<std::uint32_t>(family.world.storage().ids().indices());
+  CHECK(family.with(first, offsetof(Links, next), indices) == "hierarchy 0: a link leads nowhere");
+  CHECK(family.with(first, offsetof(Links, next), indices - 1) != "hierarchy 0: a link leads nowhere");
 }
 
 TEST_CASE("a child whose parent is not alive, or that is in no list, is refused") {
@@ -221,6 +224,21 @@ TEST_CASE("a free index that is not in the queue, one too many and a wrong numbe
   changed = rows;
   put(changed.at({StateSection::registry, 0, 0}), 8 * sizeof(std::uint64_t), std::uint64_t{1});
   CHECK(load_error(changed) == "directory 0: another number of ids is retired than the registry's row says");
+}
+
+TEST_CASE("a column that is newer than its world is refused, one as new as the world is not") {
+  const Crowd crowd;
+  std::uint64_t newest;
+  std::memcpy(&newest, crowd.rows.at({StateSection::registry, 0, 0}).data() + offsetof(RegistryRow, version), 8);
+  const auto chunk = crowd.rows.lower_bound({StateSection::chunks, 0, 0});
+  REQUIRE(chunk->first.section == StateSection::chunks);
+  for (std::size_t at = sizeof(ChunkRow); at < chunk->second.size(); at += 8) {
+    naive::StateRows changed = crowd.rows;
+    put(changed.at(chunk->first), at, newest);
+    CHECK(load_error(changed) == "");
+    put(changed.at(chunk->first), at, newest + 1);
+    CHECK(load_error(changed).ends_with(": a column is newer than its world"));
+  }
 }
 
 TEST_CASE("numbers of archetypes that were dropped cost nothing, and a damaged row's are bounded") {

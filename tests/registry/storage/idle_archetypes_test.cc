@@ -201,3 +201,26 @@ TEST_CASE("a handler that is subscribed after archetypes were dropped is called 
   r.push(other, many::Tick{.by = 100});
   CHECK(sum == 5);
 }
+
+TEST_CASE(
+    "archetypes without rows are dropped where they are more than twice those with rows, not where they are twice") {
+  World world;
+  EntityRegistry& r = *world.r;
+  // One entity stays in each of 600 sets; the last one goes on through sets that nobody had.
+  Entity walker;
+  for (std::uint32_t stays = 0; stays < 600; ++stays) {
+    walker = r.create(many::A{});
+    storm(r, walker, 1, stays + 1);
+  }
+  REQUIRE(r.storage().archetype_drops() == 0);
+  std::size_t idle = 0, used = 0;
+  for (std::uint32_t i = 600; i < 4096 && r.storage().archetype_drops() == 0; ++i) {
+    used = static_cast<std::size_t>(
+        std::ranges::count_if(r.storage().archetypes(), [](const auto& a) { return a->rows() > 0; }));
+    idle = r.storage().archetypes().size() - used;
+    flip(r, walker, static_cast<std::size_t>(std::countr_zero(i)), i);
+  }
+  CHECK(r.storage().archetype_drops() == 1);
+  CHECK(idle > 1024);
+  CHECK(idle == 2 * used);  // one more was too many
+}

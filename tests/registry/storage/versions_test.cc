@@ -169,6 +169,27 @@ TEST_CASE("an old column is handed over once, before its first change") {
   CHECK(was == 50);
 }
 
+TEST_CASE(
+    "SetField changes its component's column, Reparent to another parent of the same depth the column of parents") {
+  EntityRegistry registry;
+  const Entity one = registry.create("one"), other = registry.create("other");
+  const Entity child = registry.create_under(one, "child", game::Health{}, game::Armor{});
+  const TypeId health = TypeTraits<game::Health>::id, armor = TypeTraits<game::Armor>::id;
+  const std::uint64_t then = registry.begin_version();
+  SetField field{.component = health, .field = hash32("value"), .bytes = sizeof(float)};
+  const float value = 7;
+  std::memcpy(field.value.data(), &value, sizeof value);
+  REQUIRE(registry.push(child, field).handled == 1);
+  CHECK(registry.get<game::Health>(child).value == 7);
+  CHECK(column_version(registry, child, health) > then);
+  CHECK(column_version(registry, child, armor) <= then);
+  const auto parents_version = [&] { return registry.storage().find(child).chunk->slots()[column_parents].version; };
+  CHECK(parents_version() <= then);
+  REQUIRE(registry.push(child, Reparent{.parent = other}).handled == 1);
+  CHECK(registry.parent(child) == other);
+  CHECK(parents_version() > then);
+}
+
 TEST_CASE("a reader sees the past whole while the registry runs on", "[random]") {
   for (const std::uint64_t seed : test::seeds("readers of the past", 1, 100)) {
     CAPTURE(seed);
