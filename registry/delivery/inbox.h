@@ -45,7 +45,7 @@ class Inbox {
   std::shared_ptr<InboxLane> open_lane(std::uint64_t author, std::size_t bytes_max = 64u << 20);
   /// Called (on the writer's thread, no lock held) when something was put into an inbox that was empty. Empty: nobody.
   void on_arrival(std::function<void()> wake);
-  bool empty() const noexcept;
+  bool empty() const noexcept;  ///< the registry's thread: what was taken and waits on is its own
 
   /// For the registry: calls take(author, request, batch) for everything that had arrived when it was called, and returns how many
   /// batches these were. Where `take` throws, that batch and those behind it wait, and are first the next time.
