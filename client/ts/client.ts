@@ -97,6 +97,16 @@ export interface ShownEntity {
   components: Record<string, StructValue>;
 }
 
+/** One part of one component of one entity, as set_field names it. */
+export interface FieldEdit {
+  entity: Entity;
+  component: TypeRef<never> | TypeRef;
+  path: string;
+  value: unknown;
+  /** Refused where the field holds something else. */
+  expected?: unknown;
+}
+
 /** What a watch brings. `frame` is called as frames come, `ended` once where the watch ends without unwatch. */
 export interface WatchHandlers {
   frame(received: Received): void;
@@ -308,6 +318,23 @@ export class Client {
     const set = this.field_message(component as TypeRef, path, value, texts);
     const { value: bytes } = this.field_message(component as TypeRef, path, expected, texts);
     return this.push_field(texts, entity, SetFieldIf, { set, expected: bytes });
+  }
+  /** Many of them in one batch, in this order. All have `expected`, or none has; those that are refused do not hinder the others. */
+  async set_fields(edits: readonly FieldEdit[]): Promise<Ack> {
+    const texts = new Set<string>();
+    const is_conditional = edits.some((edit) => edit.expected !== undefined);
+    const messages = edits.map(({ entity, component, path, value, expected }) => {
+      const set = this.field_message(component as TypeRef, path, value, texts);
+      if (!is_conditional) return { target: entity, value: set };
+      if (expected === undefined) throw mistaken(`${path}: all of these edits have an expected value, or none has`);
+      return {
+        target: entity,
+        value: { set, expected: this.field_message(component as TypeRef, path, expected, texts).value },
+      };
+    });
+    const type = this.types.get((is_conditional ? SetFieldIf : SetField) as TypeKey<never>);
+    const batch = encode_batch({ kind: 'each', type, messages });
+    return this.texts.before(texts, () => this.push_batch(batch));
   }
   reparent(entity: Entity, parent: Entity, before: Entity = nil): Promise<Ack> {
     return this.push(entity, Reparent, { parent, before });

@@ -3,7 +3,7 @@ export { Batch, BatchKind, encode_batch, SubtreeParts, timed_batch } from './bat
 export type { BatchPlan, Row, RowSetEntry } from './batch.js';
 export { BadBytes, hash32, hash64 } from './bytes.js';
 export { Client } from './client.js';
-export type { ClientOptions, OpenWatch, RowOf, RowsOf, ShownEntity, Target, WatchHandlers } from './client.js';
+export type { ClientOptions, FieldEdit, OpenWatch, RowOf, RowsOf, ShownEntity, Target, WatchHandlers } from './client.js';
 export { ClientError } from './client_error.js';
 export type { ErrorKind } from './client_error.js';
 export { answer_of } from './connection.js';
@@ -34,3 +34,4 @@ export type {
 } from './types.js';
 export { default_bytes, read_struct } from './values.js';
 export type { StructValue } from './values.js';
+export { connect_web_stream } from './web_stream.js';

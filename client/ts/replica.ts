@@ -27,6 +27,8 @@ export interface ReplicaScope {
   /** These entities, with `subtree` everything below them too; none: the whole world. */
   entities?: readonly Entity[];
   subtree?: boolean;
+  /** False: entities, names and parents only. */
+  values?: boolean;
   /** Whose values; none named: every component. */
   components?: readonly TypeRef[];
   /** Also tell inputs, of these types; none named: of every type. */
@@ -65,7 +67,7 @@ export class Replica {
     const question: Init<Watch> = {
       entities: [...(scope.entities ?? [])],
       subtree: scope.subtree ?? false,
-      values: true,
+      values: scope.values ?? true,
       components: (scope.components ?? []).map((component) => client.types.component(component).id),
       structure: true,
       events: scope.events ?? false,
@@ -126,6 +128,10 @@ export class Replica {
   /** The entities here whose parent it is (nil: the roots), in no order that means something. */
   children(of: Entity): ReplicaEntity[] {
     return this.copy.children(of);
+  }
+  /** How many there are. */
+  child_count(of: Entity): number {
+    return this.copy.child_count(of);
   }
   /** "/town/tower"; begins below the first parent that is not in the copy. Entities without a name show their ids, "#12:1". */
   path(entity: Entity): string {

@@ -2,7 +2,7 @@
 import type { Batch } from './batch.js';
 import { Create, Destroy, Remove, Rename, Reparent, Set as SetMessage } from './muster.js';
 import { Left } from './session.js';
-import { nil, same_entity } from './types.js';
+import { is_nil, nil, same_entity } from './types.js';
 import type { Entity, TypeDescriptor } from './types.js';
 import type { StructValue } from './values.js';
 
@@ -55,6 +55,11 @@ export class ReplicaCopy {
 
   children(of: Entity): ReplicaEntity[] {
     return [...(this.children_of.get(of.index) ?? [])].filter((child) => same_entity(child.parent, of));
+  }
+
+  /** In constant time: all children hang under the parent's index, and an index is one entity's at a time. */
+  child_count(of: Entity): number {
+    return is_nil(of) || this.get(of) ? (this.children_of.get(of.index)?.size ?? 0) : this.children(of).length;
   }
 
   /** What was changed since the last call. */

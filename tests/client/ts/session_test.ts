@@ -112,6 +112,43 @@ test('a field is set only where it holds what was expected, and the refusal says
   assert.equal((await ann.show(orc)).components['golden.Health'].value, 40);
 });
 
+test('many fields of many entities are set by one batch, and those that are refused do not hinder the others', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const orcs = [1, 2, 3].map((value) => client.create(nil, `orc ${value}`, [game.Health, { value }]));
+  const [first, second, third] = await Promise.all(orcs);
+  const values = async () =>
+    Promise.all([first, second, third].map(async (orc) => (await client.show(orc)).components['golden.Health'].value));
+  await client.intern('a shield'); // an input of its own
+  const before = (await client.info()).sequence;
+  const ack = await client.set_fields([
+    { entity: first, component: game.Health, path: 'value', value: 10 },
+    { entity: second, component: 'Health', path: 'at.x', value: 4 },
+    { entity: second, component: 'Health', path: 'value', value: 20 },
+    { entity: third, component: game.Health, path: 'slots[1].item', value: 'a shield' },
+  ]);
+  assert.equal(ack.handled, 4);
+  assert.equal(ack.sequence, before + 1n);
+  assert.deepEqual(await values(), [10, 20, 3]);
+  assert.equal(((await client.show(second)).components['golden.Health'] as unknown as game.Health).at.x, 4);
+
+  const late = await error_of(
+    client.set_fields([
+      { entity: first, component: game.Health, path: 'value', value: 11, expected: 10 },
+      { entity: second, component: game.Health, path: 'value', value: 21, expected: 19 },
+      { entity: third, component: game.Health, path: 'value', value: 13, expected: 3 },
+    ]),
+  );
+  assert.deepEqual([late.fault?.entity, late.fault?.refused, client.fault_value(late.fault!)], [second, 1, 20]);
+  assert.deepEqual(await values(), [11, 20, 13]);
+  const half = [
+    { entity: first, component: 'Health', path: 'value', value: 1, expected: 11 },
+    { entity: second, component: 'Health', path: 'value', value: 2 },
+  ];
+  assert.equal((await error_of(client.set_fields(half))).kind, 'mistaken');
+  assert.deepEqual(await values(), [11, 20, 13]);
+});
+
 test('a struct that is given in part has the defaults of the schema for the rest, alone and in its component', async (t) => {
   const world = await World.serve(t);
   const client = await world.connect();

@@ -1,0 +1,381 @@
+// Edits of the world by this page: sent, acknowledged or refused, taken back.
+import { signal } from '@preact/signals';
+import type { ReadonlySignal } from '@preact/signals';
+import { ClientError } from 'muster-client';
+import type { Client, Entity, StructValue, TypeDescriptor } from 'muster-client';
+
+import { Drag } from './drag.js';
+import { History } from './history.js';
+import type { Step } from './history.js';
+import type { Log } from './log.js';
+import type { Notices } from './notices.js';
+import { Aliases, apply, nil, placeholder } from './operations.js';
+import type { FieldChange, Made, Operation } from './operations.js';
+import { at_path, default_value, id_text, same_value, with_texts, words, last_name } from './values.js';
+
+/** An edit that was sent, and that nothing is known of yet. */
+export interface Pending {
+  number: number;
+  label: string;
+  operations: readonly Operation[];
+}
+
+/** Why a field is red. */
+export interface Refusal {
+  sentence: string;
+  /** What was tried. */
+  mine: unknown;
+  /** What the field holds instead of what was expected; undefined: it was refused for another reason. */
+  theirs: unknown;
+  /** Writes mine all the same. */
+  overwrite?: () => void;
+}
+
+/** What edits need to know of the world. */
+export interface EditedWorld {
+  client(): Client | null;
+  may_edit(): boolean;
+  why_not(): string;
+  /** The newest known value of a component; undefined: not known here. */
+  component(entity: Entity, component: string): StructValue | undefined;
+  name(entity: Entity): string;
+  parent(entity: Entity): Entity;
+  /** Nil: it is the last child. */
+  next_sibling(entity: Entity): Promise<Entity>;
+  /** Handlers write it all the time: what was expected means nothing. */
+  is_driven(component: string): boolean;
+}
+
+export const refusal_key = (component: string, path: string): string => `${component}|${path}`;
+
+export class Edits {
+  readonly history = new History();
+  private readonly aliases = new Aliases();
+  private readonly waiting = signal<readonly Pending[]>([]);
+  private readonly unsure = signal<readonly Pending[]>([]);
+  private readonly refused = signal<ReadonlyMap<string, Refusal>>(new Map());
+  private last = 0;
+  private going: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly world: EditedWorld,
+    private readonly log: Log,
+    private readonly notices: Notices,
+  ) {}
+
+  /** Sent and not acknowledged yet. */
+  get pending(): ReadonlySignal<readonly Pending[]> {
+    return this.waiting;
+  }
+  /** Those that were not acknowledged when the connection was lost: the world may have them or not. */
+  get unacknowledged(): ReadonlySignal<readonly Pending[]> {
+    return this.unsure;
+  }
+  /** By refusal_key. */
+  get refusals(): ReadonlySignal<ReadonlyMap<string, Refusal>> {
+    return this.refused;
+  }
+  forget_refusal(key?: string): void {
+    if (this.refused.peek().size === 0) return;
+    const left = new Map(this.refused.peek());
+    if (key === undefined) left.clear();
+    else left.delete(key);
+    this.refused.value = left;
+  }
+  /** What was typed is no value of that field; nothing is sent. */
+  show_wrong(component: string, path: string, sentence: string): void {
+    const refusal = { sentence, mine: undefined, theirs: undefined };
+    this.refused.value = new Map([...this.refused.peek(), [refusal_key(component, path), refusal]]);
+  }
+  forget_unacknowledged(): void {
+    this.unsure.value = [];
+  }
+  /** Steps and ids of another run of the server mean nothing in this one. */
+  forget_history(): void {
+    this.history.clear();
+  }
+  async send_unacknowledged(): Promise<void> {
+    const list = this.unsure.peek();
+    this.unsure.value = [];
+    for (const { label, operations } of list) await this.send(label, operations);
+  }
+
+  // --- what people do. All resolve with false where it was not done; why is shown then.
+
+  /** The same part of one component of all of them. `was`: what was there when editing began; then a conflict is refused. */
+  async set_field(
+    entities: readonly Entity[],
+    component: string,
+    path: string,
+    value: unknown | ((entity: Entity) => unknown),
+    was?: unknown,
+  ): Promise<boolean> {
+    const client = this.ready();
+    if (!client) return false;
+    const key = refusal_key(component, path);
+    this.forget_refusal(key);
+    const of = (entity: Entity): unknown =>
+      typeof value === 'function' ? (value as (entity: Entity) => unknown)(entity) : value;
+    const conditional = was !== undefined && entities.length === 1 && !this.world.is_driven(component);
+    const before = await this.field_changes(entities, component, path);
+    const does: FieldChange[] = entities.map((entity) => ({
+      entity,
+      component,
+      path,
+      value: of(entity),
+      ...(conditional && { expected: was }),
+    }));
+    if (!conditional && before.every((change, i) => same_value(change.value, does[i].value))) return true;
+    const label = `${words(path)} of ${this.of_whom(entities)}`;
+    try {
+      await this.run(label, [{ kind: 'fields', changes: does }]);
+    } catch (error) {
+      const fault = (error as ClientError).fault;
+      const theirs = fault?.reason === 'value_mismatch' ? client.fault_value(fault) : undefined;
+      const mine = of(entities[0]);
+      const overwrite =
+        theirs === undefined ? undefined : (): void => void this.set_field(entities, component, path, value);
+      this.refuse(key, { sentence: (error as Error).message, mine, theirs, overwrite }, label, error);
+      return false;
+    }
+    const plain = does.map(({ expected: _, ...change }) => change);
+    this.history.add({
+      label,
+      does: [{ kind: 'fields', changes: plain }],
+      undoes: [{ kind: 'fields', changes: before }],
+    });
+    return true;
+  }
+  add_component(entities: readonly Entity[], type: TypeDescriptor): Promise<boolean> {
+    const lacking = entities.filter((entity) => !this.world.component(entity, type.name));
+    const value = default_value(type);
+    return this.do({
+      label: `add ${last_name(type.name)} to ${this.of_whom(lacking)}`,
+      does: [{ kind: 'set', component: type.name, values: lacking.map((entity) => ({ entity, value })) }],
+      undoes: [{ kind: 'remove', component: type.name, entities: [...lacking] }],
+    });
+  }
+  /** A whole component: paste, reset. */
+  async set_component(entities: readonly Entity[], component: string, value: StructValue): Promise<boolean> {
+    return this.do({
+      label: `${last_name(component)} of ${this.of_whom(entities)}`,
+      does: [{ kind: 'set', component, values: entities.map((entity) => ({ entity, value })) }],
+      undoes: [{ kind: 'set', component, values: await this.component_values(entities, component) }],
+    });
+  }
+  async remove_component(entities: readonly Entity[], component: string): Promise<boolean> {
+    const having = entities.filter((entity) => this.world.component(entity, component));
+    return this.do({
+      label: `remove ${last_name(component)} from ${this.of_whom(having)}`,
+      does: [{ kind: 'remove', component, entities: having }],
+      undoes: [{ kind: 'set', component, values: await this.component_values(having, component) }],
+    });
+  }
+  rename(entity: Entity, name: string): Promise<boolean> {
+    const before = this.world.name(entity);
+    if (before === name) return Promise.resolve(true);
+    return this.do({
+      label: `rename ${before || '#' + id_text(entity)}`,
+      does: [{ kind: 'rename', names: [{ entity, name }] }],
+      undoes: [{ kind: 'rename', names: [{ entity, name: before }] }],
+    });
+  }
+  async reparent(entities: readonly Entity[], parent: Entity, before: Entity = nil): Promise<boolean> {
+    const back: { entity: Entity; parent: Entity; before: Entity }[] = [];
+    for (const entity of entities)
+      back.push({ entity, parent: this.world.parent(entity), before: await this.world.next_sibling(entity) });
+    return this.do({
+      label: `move ${this.of_whom(entities)} in the tree`,
+      does: [{ kind: 'reparent', places: entities.map((entity) => ({ entity, parent, before })) }],
+      // The other way round: the sibling before which one stood may be one of them.
+      undoes: [{ kind: 'reparent', places: back.reverse() }],
+    });
+  }
+  /** Several trees at once; the ids of the roots, none where it was refused. */
+  async create(label: string, made: readonly Omit<Made, 'before'>[], roots: readonly Entity[]): Promise<Entity[]> {
+    const all = made.map((each) => ({ ...each, before: nil }));
+    const is_done = await this.do({
+      label,
+      does: [{ kind: 'create', made: all }],
+      undoes: [{ kind: 'destroy', entities: [...roots] }],
+    });
+    return is_done ? roots.map((root) => this.aliases.of(root)) : [];
+  }
+  async spawn(template: string, parent: Entity, name: string): Promise<Entity | null> {
+    const entity = placeholder();
+    const is_done = await this.do({
+      label: `spawn ${template}`,
+      does: [{ kind: 'spawn', entity, template, parent, name }],
+      undoes: [{ kind: 'destroy', entities: [entity] }],
+    });
+    return is_done ? this.aliases.of(entity) : null;
+  }
+  /** Cannot be taken back. */
+  async destroy(entities: readonly Entity[]): Promise<boolean> {
+    if (!this.ready()) return false;
+    const label = `delete ${this.of_whom(entities)}`;
+    try {
+      await this.run(label, [{ kind: 'destroy', entities: [...entities] }]);
+      return true;
+    } catch (error) {
+      this.complain(label, error);
+      return false;
+    }
+  }
+  drag(label: string): Drag {
+    return new Drag(label, {
+      send: (changes) => this.run(label, [{ kind: 'fields', changes }]),
+      ready: () => this.ready() !== null,
+      before: (entity, component, path) => {
+        const whole = this.world.component(entity, component);
+        return whole && at_path(whole, path);
+      },
+      failed: (error) => this.complain(label, error),
+      done: (does, undoes) =>
+        this.history.add({
+          label,
+          does: [{ kind: 'fields', changes: does }],
+          undoes: [{ kind: 'fields', changes: undoes }],
+        }),
+    });
+  }
+
+  // --- taken back
+
+  undo(): void {
+    void this.turn(async () => {
+      const step = this.history.take_undo();
+      if (!step) return;
+      if (await this.replay(step, 'undoes', 'does', `undo: ${step.label}`)) this.history.was_undone(step);
+      else this.history.was_done(step);
+    });
+  }
+  redo(): void {
+    void this.turn(async () => {
+      const step = this.history.take_redo();
+      if (!step) return;
+      if (await this.replay(step, 'does', 'undoes', `redo: ${step.label}`)) this.history.was_done(step);
+      else this.history.was_undone(step);
+    });
+  }
+  /** One after the other. */
+  private turn(what: () => Promise<void>): Promise<void> {
+    const next = this.going.then(what);
+    this.going = next.catch(() => {});
+    return next;
+  }
+  private async replay(step: Step, way: 'does' | 'undoes', other: 'does' | 'undoes', label: string): Promise<boolean> {
+    if (!this.ready()) return false;
+    // Somebody else's value is not overwritten without asking.
+    const guarded = step[way].map((operation, i): Operation => {
+      const opposite = step[other][i];
+      if (operation.kind !== 'fields' || opposite?.kind !== 'fields') return operation;
+      const changes = operation.changes.map((change, k) => ({ ...change, expected: opposite.changes[k].value }));
+      return changes.some((change) => this.world.is_driven(change.component)) ? operation : { ...operation, changes };
+    });
+    try {
+      await this.run(label, guarded);
+      return true;
+    } catch (error) {
+      const fault = (error as ClientError).fault;
+      if (fault?.reason === 'value_mismatch') {
+        const sentence = `${label}: somebody else has changed it since. ${(error as Error).message}`;
+        const overwrite = (): void => void this.turn(() => this.replay_over(step, way, label));
+        this.notices.say('problem', sentence, [{ title: 'Overwrite', run: overwrite }]);
+        this.log.problem(sentence);
+      } else {
+        this.complain(label, error);
+      }
+      return false;
+    }
+  }
+  private async replay_over(step: Step, way: 'does' | 'undoes', label: string): Promise<void> {
+    const again = way === 'undoes' ? this.history.take_undo() : this.history.take_redo();
+    if (again !== step) return; // something else was done meanwhile
+    try {
+      await this.run(label, step[way]);
+      if (way === 'undoes') this.history.was_undone(step);
+      else this.history.was_done(step);
+    } catch (error) {
+      if (way === 'undoes') this.history.was_done(step);
+      else this.history.was_undone(step);
+      this.complain(label, error);
+    }
+  }
+
+  // --- how it is sent
+
+  private ready(): Client | null {
+    const client = this.world.client();
+    if (client && this.world.may_edit()) return client;
+    this.notices.say('problem', this.world.why_not());
+    return null;
+  }
+  private async do(step: Step): Promise<boolean> {
+    if (!this.ready()) return false;
+    try {
+      await this.run(step.label, step.does);
+    } catch (error) {
+      this.complain(step.label, error);
+      return false;
+    }
+    this.history.add(step);
+    return true;
+  }
+  private async send(label: string, operations: readonly Operation[]): Promise<void> {
+    try {
+      await this.run(label, operations);
+    } catch (error) {
+      this.complain(label, error);
+    }
+  }
+  private async run(label: string, operations: readonly Operation[]): Promise<void> {
+    const client = this.world.client();
+    if (!client) throw new ClientError('lost', this.world.why_not());
+    const entry: Pending = { number: ++this.last, label, operations };
+    this.waiting.value = [...this.waiting.peek(), entry];
+    try {
+      for (const operation of operations) await apply(client, operation, this.aliases);
+    } catch (error) {
+      if (error instanceof ClientError && (error.kind === 'lost' || error.kind === 'late'))
+        this.unsure.value = [...this.unsure.peek(), entry];
+      throw error;
+    } finally {
+      this.waiting.value = this.waiting.peek().filter((each) => each !== entry);
+    }
+  }
+  private complain(label: string, error: unknown): void {
+    const text = `${label}: ${error instanceof Error ? error.message : String(error)}`;
+    this.log.problem(text);
+    if (!(error instanceof ClientError && error.kind === 'lost')) this.notices.say('problem', text);
+  }
+  private refuse(key: string, refusal: Refusal, label: string, error: unknown): void {
+    if (error instanceof ClientError && error.kind === 'lost') return;
+    this.refused.value = new Map([...this.refused.peek(), [key, refusal]]);
+    this.log.problem(`${label}: ${refusal.sentence}`);
+  }
+  private async field_changes(entities: readonly Entity[], component: string, path: string): Promise<FieldChange[]> {
+    const values = await this.component_values(entities, component);
+    return values.map(({ entity, value }) => ({ entity, component, path, value: at_path(value, path) }));
+  }
+  private async component_values(
+    entities: readonly Entity[],
+    component: string,
+  ): Promise<{ entity: Entity; value: StructValue }[]> {
+    const client = this.world.client();
+    const values: { entity: Entity; value: StructValue }[] = [];
+    for (const entity of entities) {
+      const known = this.world.component(entity, component) ?? (await client?.show(entity))?.components[component];
+      if (known && client)
+        values.push({
+          entity,
+          value: with_texts(client.types.component(component), known, (hash) => client.text(hash)),
+        });
+    }
+    return values;
+  }
+  private of_whom(entities: readonly Entity[]): string {
+    if (entities.length !== 1) return `${entities.length} entities`;
+    return this.world.name(entities[0]) || '#' + id_text(entities[0]);
+  }
+}

@@ -1,0 +1,167 @@
+// The connection, and the truth about it: it is made, watched, and made again.
+import { signal } from '@preact/signals';
+import type { ReadonlySignal } from '@preact/signals';
+import { Client, ClientError, connect_web_stream } from 'muster-client';
+import type { ByteStream, session } from 'muster-client';
+
+export type Link =
+  | { kind: 'connecting' }
+  /** What is shown is what the server said less than two seconds ago. */
+  | { kind: 'live' }
+  /** Connected, but the server has not answered since then (performance.now()). */
+  | { kind: 'behind'; since: number }
+  /** Not connected. `next`: when it is tried again, by performance.now(). */
+  | { kind: 'offline'; why: string; next: number; since: Date }
+  | { kind: 'reconnecting'; why: string; since: Date }
+  /** The server does not want this page: trying again makes no sense. */
+  | { kind: 'refused'; why: string };
+
+export interface Status extends session.Info {
+  latency_ms: number;
+  /** Ticks in a second of the last seconds. */
+  ticks_per_second: number;
+  /** performance.now() of the answer. */
+  at: number;
+}
+
+export interface LinkOptions {
+  open_stream(): Promise<ByteStream>;
+  token: string;
+  name: string;
+  /** Called for each new session, before `link` says live. Where it fails, the session ends. */
+  opened(client: Client): Promise<void>;
+  /** The session is over. */
+  lost(error: ClientError): void;
+}
+
+const ask_every_ms = 1000;
+const behind_after_ms = 2000;
+const waits_ms = [500, 1000, 2000, 4000, 8000];
+/** Faults after which trying again says the same. */
+const final_reasons = new Set(['bad_token', 'bad_protocol']);
+
+export class LinkKeeper {
+  private readonly state = signal<Link>({ kind: 'connecting' });
+  private readonly newest = signal<Status | null>(null);
+  private readonly session = signal<Client | null>(null);
+  private attempt = 0;
+  private lost_at = new Date();
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private ticks: { at: number; clock_ns: bigint }[] = [];
+
+  constructor(private readonly options: LinkOptions) {}
+
+  get link(): ReadonlySignal<Link> {
+    return this.state;
+  }
+  /** Null until the first answer of a session. */
+  get status(): ReadonlySignal<Status | null> {
+    return this.newest;
+  }
+  /** Null while there is no session. */
+  get client(): ReadonlySignal<Client | null> {
+    return this.session;
+  }
+
+  start(): void {
+    void this.connect();
+    const wake = (): void => {
+      if (this.state.peek().kind === 'offline' && document.visibilityState === 'visible') this.try_now();
+    };
+    addEventListener('online', wake);
+    document.addEventListener('visibilitychange', wake);
+  }
+  try_now(): void {
+    if (this.state.peek().kind !== 'offline') return;
+    clearTimeout(this.timer);
+    void this.connect();
+  }
+
+  private async connect(): Promise<void> {
+    const before = this.state.peek();
+    if (before.kind === 'offline') this.state.value = { kind: 'reconnecting', why: before.why, since: before.since };
+    let client: Client;
+    try {
+      const stream = await this.options.open_stream();
+      client = await Client.open(stream, { token: this.options.token, name: this.options.name, kind: 'editor' });
+    } catch (error) {
+      return this.fail(error as ClientError);
+    }
+    try {
+      await this.options.opened(client);
+      if (client.ended) throw client.ended;
+    } catch (error) {
+      client.close();
+      return this.fail(error as ClientError);
+    }
+    this.attempt = 0;
+    this.ticks = [];
+    this.session.value = client;
+    this.state.value = { kind: 'live' };
+    const asking = this.ask(client);
+    void client.closed.then((error) => {
+      clearInterval(asking);
+      this.session.value = null;
+      this.lost_at = new Date();
+      this.options.lost(error);
+      this.fail(error);
+    });
+  }
+
+  private fail(error: ClientError): void {
+    const reason = error instanceof ClientError ? (error.fault?.reason ?? '') : '';
+    if (final_reasons.has(reason)) {
+      this.state.value = { kind: 'refused', why: error.message };
+      return;
+    }
+    const wait = waits_ms[Math.min(this.attempt++, waits_ms.length - 1)];
+    this.state.value = { kind: 'offline', why: error.message, next: performance.now() + wait, since: this.lost_at };
+    this.timer = setTimeout(() => void this.connect(), wait);
+  }
+
+  /** Asks again and again how the world is: what the status bar shows, and whether the server still answers. */
+  private ask(client: Client): ReturnType<typeof setInterval> {
+    let asked_at = 0;
+    const once = async (): Promise<void> => {
+      if (asked_at !== 0) {
+        if (performance.now() - asked_at > behind_after_ms && this.state.peek().kind === 'live')
+          this.state.value = { kind: 'behind', since: asked_at };
+        return;
+      }
+      asked_at = performance.now();
+      try {
+        const info = await client.info();
+        const now = performance.now();
+        this.newest.value = {
+          ...info,
+          latency_ms: now - asked_at,
+          ticks_per_second: this.rate(now, info),
+          at: now,
+        };
+        if (this.state.peek().kind === 'behind') this.state.value = { kind: 'live' };
+      } catch {
+        // Late: the next one tells. Lost: `closed` tells.
+      }
+      asked_at = 0;
+    };
+    void once();
+    return setInterval(() => void once(), ask_every_ms);
+  }
+  private rate(now: number, info: session.Info): number {
+    this.ticks = [...this.ticks.slice(-4), { at: now, clock_ns: info.clock_ns }];
+    const first = this.ticks[0];
+    const seconds = (now - first.at) / 1000;
+    return seconds > 0.5 ? (Number(info.clock_ns - first.clock_ns) / 1e9 / seconds) * info.hz : 0;
+  }
+}
+
+/** Where this page came from, as WebSocket. */
+export function open_stream_here(): Promise<ByteStream> {
+  const url = new URL('/session', location.href);
+  url.protocol = location.protocol === 'https:' ? 'wss:' : 'ws:';
+  url.hash = '';
+  return connect_web_stream(url.href, 10_000);
+}
+export function token_here(): string {
+  return new URLSearchParams(location.hash.slice(1)).get('token') ?? '';
+}

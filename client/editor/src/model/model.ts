@@ -1,0 +1,257 @@
+// What the page knows of the world, and what it can do to it. Panels and viewport read this and nothing else.
+import { computed, effect, signal } from '@preact/signals';
+import type { ReadonlySignal, Signal } from '@preact/signals';
+import { id_text, is_nil, nil, Replica, rights } from 'muster-client';
+import type {
+  Client,
+  ClientError,
+  Entity,
+  ReplicaChanges,
+  ReplicaEntity,
+  StructValue,
+  TypeDescriptor,
+} from 'muster-client';
+
+import { Clock } from './clock.js';
+import { Commands } from './commands.js';
+import { Edits } from './edits.js';
+import { Handlers } from './handlers.js';
+import { LinkKeeper, open_stream_here, token_here } from './link.js';
+import type { Link } from './link.js';
+import { Log } from './log.js';
+import { Messages } from './messages.js';
+import { Notices } from './notices.js';
+import { Selection } from './selection.js';
+import { SiblingOrder } from './sibling_order.js';
+
+/** Whose values are known of every entity: what the viewport draws. */
+const drawn_components = ['Transform', 'Shape', 'Color', 'MeshReference', 'Light', 'Camera'].map(
+  (each) => 'scene.' + each,
+);
+const world_rate = 20;
+const inspected_rate = 20;
+/** Of a larger selection the inspector shows so many. */
+export const inspected_max = 2000;
+
+export class Model {
+  readonly selection = new Selection();
+  readonly hovered: Signal<Entity | null> = signal(null);
+  readonly commands = new Commands();
+  readonly log = new Log();
+  readonly notices = new Notices();
+  readonly clock = new Clock();
+  readonly handlers = new Handlers();
+  readonly messages = new Messages();
+  readonly edits: Edits;
+  readonly keeper: LinkKeeper;
+  readonly order: SiblingOrder;
+  /** The whole world: entities, names, parents, and the values of what is drawn. The same object in every session. */
+  readonly world: Replica;
+  /** All components of what is selected. */
+  readonly inspected: Replica;
+  /** Another number: the inspected values are others. */
+  readonly inspected_version = signal(0);
+  /** The copy of the selection is not whole yet. */
+  readonly is_inspecting = signal(false);
+  /** Another number: entities, names or parents are others. */
+  readonly structure_version = signal(0);
+  /** True once the world was seen whole. */
+  readonly is_there = signal(false);
+  /** Those of the selection that are gone, and when: shown until something else is selected. */
+  readonly gone = signal<readonly { entity: Entity; name: string; at: Date }[]>([]);
+  /** All types of the world; grows where it learns some. */
+  readonly types = signal<ReadonlyMap<string, TypeDescriptor>>(new Map());
+  private readonly listeners = new Set<(changes: ReplicaChanges) => void>();
+
+  readonly link: ReadonlySignal<Link>;
+  readonly client: ReadonlySignal<Client | null>;
+  readonly may_edit = computed(
+    () => this.role.value >= 2 && (this.link.value.kind === 'live' || this.link.value.kind === 'behind'),
+  );
+  readonly may_control = computed(() => this.role.value >= 3 && this.client.value !== null);
+  /** 0 while nothing is known. */
+  readonly role = computed(() => this.client.value?.welcome.role ?? 0);
+
+  constructor() {
+    this.world = new Replica({ change: (changes) => this.take_world(changes), gap: () => {} });
+    this.inspected = new Replica({ change: (changes) => this.take_inspected(changes) });
+    this.order = new SiblingOrder(this.world);
+    this.keeper = new LinkKeeper({
+      open_stream: open_stream_here,
+      token: token_here(),
+      name: 'the page',
+      opened: (client) => this.opened(client),
+      lost: (error) => this.lost(error),
+    });
+    this.link = this.keeper.link;
+    this.client = this.keeper.client;
+    this.edits = new Edits(
+      {
+        client: () => this.client.peek(),
+        may_edit: () => this.may_edit.peek(),
+        why_not: () => this.why_not_edit(),
+        component: (entity, component) => this.component(entity, component),
+        name: (entity) => this.world.get(entity)?.name ?? '',
+        parent: (entity) => this.world.get(entity)?.parent ?? nil,
+        next_sibling: (entity) => this.next_sibling(entity),
+        is_driven: (component) => this.is_driven(component),
+      },
+      this.log,
+      this.notices,
+    );
+    effect(() => {
+      const entities = this.selection.entities.value;
+      if (entities.length > 0) this.gone.value = [];
+      this.edits.forget_refusal();
+      void this.inspect(entities);
+    });
+  }
+
+  start(): void {
+    this.order.open(nil);
+    this.keeper.start();
+  }
+  /** Calls after each whole state of the world, with what became another; the first one has created everything. */
+  on_change(listener: (changes: ReplicaChanges) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+  /** The world's schema has this component: 'scene.Transform'. */
+  knows(component: string): boolean {
+    return this.types.value.get(component)?.role === 'component';
+  }
+  /** The newest value that is known here. */
+  component(entity: Entity, component: string): StructValue | undefined {
+    return this.inspected.get(entity)?.components[component] ?? this.world.get(entity)?.components[component];
+  }
+  /** A handler that is switched on writes it. */
+  is_driven(component: string): boolean {
+    return (this.handlers.writers.value.get(component) ?? []).some((writer) => writer.enabled);
+  }
+  label(entity: Entity): string {
+    return this.world.get(entity)?.name || '#' + id_text(entity);
+  }
+  /** What a `text` field holds; empty where it is not known here. */
+  text(hash: bigint): string {
+    return this.newest_client?.text(hash) ?? '';
+  }
+  type_named(id: number): TypeDescriptor | undefined {
+    return this.newest_client?.types.find(id);
+  }
+  /** "/town/tower" */
+  path(entity: Entity): string {
+    return this.world.path(entity);
+  }
+  why_not_edit(): string {
+    const link = this.link.peek();
+    if (link.kind === 'live' || link.kind === 'behind')
+      return `this session may ${rights[this.role.peek()]} only: it cannot edit`;
+    if (link.kind === 'refused') return link.why;
+    return 'not connected: edits are not taken until the server is back';
+  }
+  /** A file of the world's folder. Rejects with an Error that says why. */
+  async fetch_file(path: string): Promise<ArrayBuffer> {
+    const url = '/world/' + path.split('/').map(encodeURIComponent).join('/');
+    const answer = await fetch(url, { headers: { Authorization: 'Bearer ' + token_here() } });
+    if (!answer.ok) {
+      const why = (await answer.text().catch(() => '')).trim().slice(0, 200);
+      throw new Error(`${path}: ${why || answer.statusText || `the server answered ${answer.status}`}`);
+    }
+    return answer.arrayBuffer();
+  }
+  /** Opens every node above it. */
+  reveal(entity: Entity): void {
+    for (let at = this.world.get(entity); at && !is_nil(at.parent); at = this.world.get(at.parent))
+      this.order.open(at.parent);
+  }
+
+  /** Of the last session: texts and types are still known when it is over. */
+  private newest_client: Client | null = null;
+  private async opened(client: Client): Promise<void> {
+    this.newest_client = client;
+    if (this.server !== client.welcome.server) this.edits.forget_history();
+    this.server = client.welcome.server;
+    this.tell_types(client);
+    const components = drawn_components.filter((name) => this.knows(name));
+    this.order.follow(client);
+    await this.world.follow(client, { components, values: components.length > 0, rate_max: world_rate });
+    this.is_there.value = true;
+    this.clock.follow(client);
+    await Promise.all([this.messages.follow(client), this.handlers.read(client)]);
+    void this.inspect(this.selection.entities.peek(), client);
+  }
+  private server = 0n;
+  private tell_types(client: Client): void {
+    if (client.types.size === this.types.peek().size) return;
+    this.types.value = new Map([...client.types].map((type) => [type.name, type]));
+  }
+  private lost(error: ClientError): void {
+    this.clock.lost();
+    this.log.problem(error.message);
+  }
+
+  private take_world(changes: ReplicaChanges): void {
+    if (this.newest_client) this.tell_types(this.newest_client);
+    const gone = [...changes.destroyed, ...changes.left].filter(({ entity }) => this.selection.has(entity));
+    if (gone.length > 0) {
+      const before = this.selection.entities.peek().length;
+      this.selection.drop(gone.map(({ entity }) => entity));
+      if (gone.length === before) this.gone.value = gone.map(({ entity, name }) => ({ entity, name, at: new Date() }));
+    }
+    const hovered = this.hovered.peek();
+    if (hovered && !this.world.get(hovered)) this.hovered.value = null;
+    this.order.take(changes);
+    if (
+      changes.created.length +
+        changes.destroyed.length +
+        changes.left.length +
+        changes.moved.length +
+        changes.renamed.length >
+      0
+    )
+      ++this.structure_version.value;
+    for (const listener of this.listeners) listener(changes);
+  }
+  private take_inspected(changes: ReplicaChanges): void {
+    if (
+      changes.created.length +
+        changes.destroyed.length +
+        changes.values.length +
+        changes.removed.length +
+        changes.renamed.length >
+      0
+    )
+      ++this.inspected_version.value;
+  }
+  private turn = 0;
+  private async inspect(entities: readonly Entity[], client = this.client.peek()): Promise<void> {
+    const turn = ++this.turn;
+    if (!client || client.ended) return;
+    if (entities.length === 0) {
+      await this.inspected.stop().catch(() => {});
+      return;
+    }
+    this.is_inspecting.value = true;
+    const scope = { entities: entities.slice(-inspected_max), rate_max: inspected_rate };
+    await this.inspected.follow(client, scope).catch((error: ClientError) => {
+      if (turn === this.turn && error.kind !== 'lost') this.log.problem(error.message);
+    });
+    if (turn !== this.turn) return;
+    this.is_inspecting.value = false;
+    ++this.inspected_version.value;
+  }
+  private async next_sibling(entity: Entity): Promise<Entity> {
+    const parent = this.world.get(entity)?.parent ?? nil;
+    if (is_nil(parent)) return nil;
+    let siblings: readonly Entity[] | undefined = this.order.children(parent);
+    const client = this.client.peek();
+    if (!siblings && client) {
+      const all: Entity[] = [];
+      for await (const page of client.children_all(parent)) all.push(...page.entities);
+      siblings = all;
+    }
+    const at = siblings?.findIndex((each) => each.index === entity.index) ?? -1;
+    return at < 0 ? nil : (siblings?.[at + 1] ?? nil);
+  }
+}
+export type { ReplicaEntity };

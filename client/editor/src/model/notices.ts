@@ -1,0 +1,32 @@
+// What is said to the person at once, over the page, in a sentence.
+import { signal } from '@preact/signals';
+import type { ReadonlySignal } from '@preact/signals';
+
+export interface Notice {
+  number: number;
+  kind: 'problem' | 'done';
+  text: string;
+  actions: readonly { title: string; run(): void }[];
+}
+
+const shown_ms = 6000;
+const notices_max = 3;
+
+export class Notices {
+  private readonly shown = signal<readonly Notice[]>([]);
+  private last = 0;
+
+  get list(): ReadonlySignal<readonly Notice[]> {
+    return this.shown;
+  }
+  /** Goes by itself after some seconds, unless it has actions. */
+  say(kind: Notice['kind'], text: string, actions: Notice['actions'] = []): void {
+    const number = ++this.last;
+    const others = this.shown.peek().filter((notice) => notice.text !== text);
+    this.shown.value = [...others.slice(1 - notices_max), { number, kind, text, actions }];
+    if (actions.length === 0) setTimeout(() => this.close(number), shown_ms);
+  }
+  close(number: number): void {
+    this.shown.value = this.shown.peek().filter((notice) => notice.number !== number);
+  }
+}

@@ -1,0 +1,101 @@
+// Numbers as they are shown and typed.
+import type { FieldDescriptor } from 'muster-client';
+
+/** The shortest text that is this number again. */
+export function exact_text(value: number | bigint, is_float32: boolean): string {
+  if (typeof value === 'bigint' || !is_float32) return String(value);
+  for (let digits = 6; digits < 10; ++digits) {
+    const text = value.toPrecision(digits);
+    if (Math.fround(Number(text)) === value) return String(Number(text));
+  }
+  return String(value);
+}
+
+/** For looking at: four decimals at most. */
+export function short_text(value: number | bigint): string {
+  if (typeof value === 'bigint' || Number.isInteger(value)) return String(value);
+  if (!Number.isFinite(value)) return String(value);
+  const size = Math.abs(value);
+  if (size >= 1e7 || size < 1e-4) return String(Number(value.toPrecision(4)));
+  return String(Math.round(value * 1e4) / 1e4);
+}
+
+/** "12,345" */
+export function counted(value: number | bigint): string {
+  return value.toLocaleString('en-US');
+}
+
+export function is_wide(field: FieldDescriptor): boolean {
+  return field.element === 'int64' || field.element === 'uint64';
+}
+export function is_float(field: FieldDescriptor): boolean {
+  return field.element === 'float32' || field.element === 'float64';
+}
+
+const integer_bits: Record<string, number> = {
+  int8: 8,
+  uint8: 8,
+  int16: 16,
+  uint16: 16,
+  int32: 32,
+  uint32: 32,
+  int64: 64,
+  uint64: 64,
+};
+
+/** The least and the greatest that the field takes: of its type, and of its range. */
+export function limits_of(field: FieldDescriptor): { min: number; max: number } {
+  const bits = integer_bits[field.element];
+  let [min, max] = [-Infinity, Infinity];
+  if (bits) [min, max] = field.element.startsWith('u') ? [0, 2 ** bits - 1] : [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1];
+  return { min: Math.max(min, field.range?.min ?? min), max: Math.min(max, field.range?.max ?? max) };
+}
+
+/** What was typed: a number or a sum ("2*3+1"); a sentence where it is none, or none that the field takes. */
+export function parse_number(field: FieldDescriptor, text: string): number | bigint | { sentence: string } {
+  const plain = text.trim().replace(/,(?=\d{3}(\D|$))/g, '');
+  if (is_wide(field)) {
+    if (!/^[-+]?\d+$|^0x[0-9a-f]+$/i.test(plain)) return { sentence: `'${text.trim()}' is no whole number` };
+    const value = BigInt(plain.replace(/^\+/, ''));
+    const signed = field.element === 'int64';
+    const [min, max] = signed ? [-(2n ** 63n), 2n ** 63n - 1n] : [0n, 2n ** 64n - 1n];
+    return value < min || value > max ? { sentence: `${value} does not fit: it takes ${min} to ${max}` } : value;
+  }
+  const value = sum_of(plain);
+  if (value === null || !Number.isFinite(value)) return { sentence: `'${text.trim()}' is no number` };
+  if (!is_float(field) && !Number.isInteger(value)) return { sentence: `${value} is no whole number` };
+  const { min, max } = limits_of(field);
+  if (value < min || value > max)
+    return { sentence: `${value} is out of range: ${short_text(min)} to ${short_text(max)}` };
+  return value;
+}
+
+/** Numbers, + - * / and brackets; null: it is no such thing. */
+function sum_of(text: string): number | null {
+  const tokens = text.match(/\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|[-+*/()]/gi) ?? [];
+  if (tokens.join('') !== text.replace(/\s+/g, '') || tokens.length === 0 || tokens.length > 100) return null;
+  let at = 0;
+  const factor = (): number => {
+    const token = tokens[at++];
+    if (token === '-') return -factor();
+    if (token === '+') return factor();
+    if (token === '(') {
+      const value = terms();
+      return tokens[at++] === ')' ? value : NaN;
+    }
+    return token === undefined || /[*/)]/.test(token) ? NaN : Number(token);
+  };
+  const product = (): number => {
+    let value = factor();
+    while (tokens[at] === '*' || tokens[at] === '/') value = tokens[at++] === '*' ? value * factor() : value / factor();
+    return value;
+  };
+  const terms = (): number => {
+    let value = product();
+    while (tokens[at] === '+' || tokens[at] === '-')
+      value = tokens[at++] === '+' ? value + product() : value - product();
+    return value;
+  };
+  const value = terms();
+  return at === tokens.length && !Number.isNaN(value) ? value : null;
+}

@@ -1,0 +1,150 @@
+// Edits as data: what one step does to the world, and how it is sent.
+import { id_text, muster, nil } from 'muster-client';
+import type { BatchPlan, Client, Entity, Row, StructValue } from 'muster-client';
+
+import { with_references } from './values.js';
+
+export interface FieldChange {
+  entity: Entity;
+  component: string;
+  path: string;
+  value: unknown;
+  /** Refused where the field holds something else. */
+  expected?: unknown;
+}
+export interface Made {
+  entity: Entity;
+  parent: Entity;
+  before: Entity;
+  name: string;
+  components: Record<string, StructValue>;
+}
+
+export type Operation =
+  | { kind: 'fields'; changes: FieldChange[] }
+  | { kind: 'set'; component: string; values: { entity: Entity; value: StructValue }[] }
+  | { kind: 'remove'; component: string; entities: Entity[] }
+  | { kind: 'rename'; names: { entity: Entity; name: string }[] }
+  | { kind: 'reparent'; places: { entity: Entity; parent: Entity; before: Entity }[] }
+  /** Parents before children. Done again, they get other ids: see Aliases. */
+  | { kind: 'create'; made: Made[] }
+  | { kind: 'spawn'; entity: Entity; template: string; parent: Entity; name: string }
+  | { kind: 'destroy'; entities: Entity[] };
+
+/** Whom ids of steps mean now: what was destroyed by undo and created again by redo is another entity. */
+export class Aliases {
+  private readonly now = new Map<string, Entity>();
+
+  of(entity: Entity): Entity {
+    let at = entity;
+    for (let next; (next = this.now.get(id_text(at)));) at = next;
+    return at;
+  }
+  set(entity: Entity, now: Entity): void {
+    const at = this.of(entity);
+    if (id_text(at) !== id_text(now)) this.now.set(id_text(at), now);
+  }
+}
+
+const messages_max = 2000;
+
+type Message = { target: Entity; value: unknown; rows?: Row[] };
+
+async function push_all(client: Client, type_name: string, messages: Message[]): Promise<void> {
+  const type = client.types.get(type_name);
+  for (let i = 0; i < messages.length; i += messages_max) {
+    const plan: BatchPlan = { kind: 'each', type, messages: messages.slice(i, i + messages_max) };
+    await client.push_plan(plan);
+  }
+}
+
+/** Sends it; resolves when the world has applied all of it. Fails with the ClientError of the first batch that was refused. */
+export async function apply(client: Client, operation: Operation, aliases: Aliases): Promise<void> {
+  const row = (component: string, value: StructValue): Row => ({ type: client.types.component(component), value });
+  switch (operation.kind) {
+    case 'fields': {
+      const changes = operation.changes.map((change) => ({ ...change, entity: aliases.of(change.entity) }));
+      for (let i = 0; i < changes.length; i += messages_max)
+        await client.set_fields(changes.slice(i, i + messages_max));
+      return;
+    }
+    case 'set':
+      return push_all(
+        client,
+        'muster.Set',
+        operation.values.map(({ entity, value }) => ({
+          target: aliases.of(entity),
+          value: { mode: muster.SetMode.add_or_replace },
+          rows: [row(operation.component, value)],
+        })),
+      );
+    case 'remove': {
+      const component = client.types.component(operation.component).id;
+      const messages = operation.entities.map((entity) => ({ target: aliases.of(entity), value: { component } }));
+      return push_all(client, 'muster.Remove', messages);
+    }
+    case 'rename':
+      return push_all(
+        client,
+        'muster.Rename',
+        operation.names.map(({ entity, name }) => ({ target: aliases.of(entity), value: { name } })),
+      );
+    case 'reparent':
+      return push_all(
+        client,
+        'muster.Reparent',
+        operation.places.map(({ entity, parent, before }) => ({
+          target: aliases.of(entity),
+          value: { parent: aliases.of(parent), before: aliases.of(before) },
+        })),
+      );
+    case 'create':
+      return create_all(client, operation.made, aliases);
+    case 'spawn': {
+      const root = await client.spawn(operation.template, aliases.of(operation.parent), operation.name);
+      aliases.set(operation.entity, root);
+      return;
+    }
+    case 'destroy':
+      return push_all(
+        client,
+        'muster.Destroy',
+        operation.entities.map((entity) => ({ target: aliases.of(entity), value: {} })),
+      );
+  }
+}
+
+async function create_all(client: Client, made: Made[], aliases: Aliases): Promise<void> {
+  // A batch has one set of components; runs of entities that have the same go together.
+  let run: Message[] = [];
+  let run_has = '';
+  const flush = async (): Promise<void> => {
+    if (run.length > 0) await push_all(client, 'muster.Create', run);
+    run = [];
+  };
+  // All ids first: values may refer to entities that come later.
+  for (const { entity } of made) aliases.set(entity, await client.next_id());
+  for (const { entity, parent, before, name, components } of made) {
+    const target = aliases.of(entity);
+    const rows = Object.entries(components).map(([component, value]) => {
+      const type = client.types.component(component);
+      return { type, value: with_references(type, value, (other) => aliases.of(other)) };
+    });
+    const has = rows.map(({ type }) => type.id).join();
+    if (has !== run_has || run.length >= messages_max) await flush();
+    run_has = has;
+    run.push({
+      target,
+      value: { parent: aliases.of(parent), before: aliases.of(before), name, clash: muster.NameClash.suffix },
+      ...(rows.length > 0 && { rows }),
+    });
+  }
+  await flush();
+}
+
+let placeholders = 0;
+/** An id that no world has: the name of an entity that an operation will create. */
+export function placeholder(): Entity {
+  return { index: ++placeholders, generation: 0xffffffff };
+}
+export { nil };

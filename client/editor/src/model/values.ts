@@ -1,0 +1,81 @@
+// Values of components as objects: parts of them by path, copies that can be sent again in another session.
+import { default_bytes, id_text, is_nil, read_struct, same_entity } from 'muster-client';
+import type { Entity, FieldDescriptor, StructValue, TypeDescriptor } from 'muster-client';
+
+/** What lies at "position.x" or "slots[2].count"; undefined where there is nothing of the kind. */
+export function at_path(value: unknown, path: string): unknown {
+  let at = value;
+  for (const part of path.split(/[.[\]]+/)) {
+    if (part === '') continue;
+    if (typeof at !== 'object' || at === null) return undefined;
+    at = (at as StructValue)[part];
+  }
+  return at;
+}
+
+/** A copy in which that part is another one. */
+export function with_path(value: unknown, path: string, part: unknown): unknown {
+  const [first, ...rest] = path.split(/[.[\]]+/).filter((each) => each !== '');
+  if (first === undefined) return part;
+  const inner = with_path((value as StructValue | undefined)?.[first], rest.join('.'), part);
+  if (Array.isArray(value)) return value.map((each: unknown, i) => (i === Number(first) ? inner : each));
+  return { ...(value as StructValue), [first]: inner };
+}
+
+/** NaN is the same as NaN; 0 and -0 differ. */
+export function same_value(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  return keys.every((key) => key in b && same_value((a as StructValue)[key], (b as StructValue)[key]));
+}
+
+export function default_value(type: TypeDescriptor): StructValue {
+  const bytes = default_bytes(type);
+  return read_struct(type, new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), 0);
+}
+
+/** With other leaves where `leaf` returns some. */
+function mapped(
+  type: TypeDescriptor,
+  value: StructValue,
+  leaf: (field: FieldDescriptor, value: unknown) => unknown,
+): StructValue {
+  const one = (field: FieldDescriptor, each: unknown): unknown =>
+    field.element === 'structure' ? mapped(field.type!, each as StructValue, leaf) : leaf(field, each);
+  return Object.fromEntries(
+    type.fields.map((field) => {
+      const part = value[field.name];
+      return [field.name, field.is_array ? (part as unknown[]).map((each) => one(field, each)) : one(field, part)];
+    }),
+  );
+}
+
+/** Texts themselves instead of their hashes, which mean something in one session only. */
+export function with_texts(type: TypeDescriptor, value: StructValue, text: (hash: bigint) => string): StructValue {
+  return mapped(type, value, (field, each) =>
+    field.element === 'text' && typeof each === 'bigint' ? (each === 0n ? '' : text(each) || each) : each,
+  );
+}
+
+/** References to some entities become references to others. */
+export function with_references(
+  type: TypeDescriptor,
+  value: StructValue,
+  other: (entity: Entity) => Entity | undefined,
+): StructValue {
+  return mapped(type, value, (field, each) => (field.element === 'entity' ? (other(each as Entity) ?? each) : each));
+}
+
+export function last_name(name: string): string {
+  return name.slice(name.lastIndexOf('.') + 1);
+}
+/** "ready_in" as a person would write it: "ready in". */
+export function words(name: string): string {
+  return name.replace(/_/g, ' ');
+}
+export function entity_label(name: string | undefined, entity: Entity): string {
+  return name || '#' + id_text(entity);
+}
+export { id_text, is_nil, same_entity };

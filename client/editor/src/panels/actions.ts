@@ -1,0 +1,316 @@
+// The commands of the page: what keys, menus and buttons call.
+import { is_nil, nil, Replica } from 'muster-client';
+import type { Entity, StructValue } from 'muster-client';
+
+import type { Command } from '../model/commands.js';
+import { copy_trees, topmost } from '../model/copies.js';
+import type { Model } from '../model/model.js';
+import { placeholder } from '../model/operations.js';
+import { counted } from '../model/numbers.js';
+import { default_value } from '../model/values.js';
+import type { Ui } from './ui.js';
+
+function chosen(model: Model): Entity[] {
+  return topmost(model.world, model.selection.entities.peek());
+}
+
+/** How many lie below them, as far as it is worth counting. */
+function count_below(world: Replica, entities: readonly Entity[]): number {
+  let count = 0;
+  const open = [...entities];
+  for (let next = open.pop(); next && count < 100_000; next = open.pop())
+    for (const child of world.child_count(next) > 0 ? world.children(next) : []) {
+      ++count;
+      open.push(child.entity);
+    }
+  return count;
+}
+
+export async function delete_selected(model: Model, ui: Ui): Promise<void> {
+  const entities = chosen(model);
+  if (entities.length === 0) return;
+  const below = count_below(model.world, entities);
+  const who = entities.length === 1 ? `'${model.label(entities[0])}'` : `${counted(entities.length)} entities`;
+  const with_below = below === 0 ? '' : ` and ${counted(below)} below ${entities.length === 1 ? 'it' : 'them'}`;
+  const is_yes = await ui.ask({
+    title: `Delete ${who}${with_below}?`,
+    text: 'This cannot be undone yet. What refers to them will refer to nothing.',
+    yes: 'Delete',
+    danger: true,
+  });
+  if (is_yes) await model.edits.destroy(entities);
+}
+
+export async function duplicate_selected(model: Model): Promise<void> {
+  const client = model.client.peek();
+  const entities = chosen(model);
+  if (!client || entities.length === 0) return;
+  try {
+    const { made, roots, left_out } = await copy_trees(client, entities);
+    const label =
+      entities.length === 1 ? `duplicate ${model.label(entities[0])}` : `duplicate ${entities.length} entities`;
+    const now = await model.edits.create(label, made, roots);
+    if (left_out.length > 0)
+      model.log.note(`duplicated without ${left_out.join(', ')}: this session may not write them`);
+    if (now.length > 0) select_when_there(model, now);
+  } catch (error) {
+    model.notices.say('problem', (error as Error).message);
+  }
+}
+
+/** As soon as the copy of the world knows them. */
+export function select_when_there(model: Model, entities: readonly Entity[]): void {
+  const is_there = (): boolean => entities.every((entity) => model.world.get(entity));
+  const select = (): void => {
+    model.selection.set(entities);
+    model.reveal(entities[entities.length - 1]);
+  };
+  if (is_there()) return select();
+  const end = model.on_change(() => {
+    if (!is_there()) return;
+    end();
+    select();
+  });
+  setTimeout(end, 5000);
+}
+
+export interface NewThing {
+  id: string;
+  title: string;
+  icon: string;
+  name: string;
+  /** Full names and values that are not defaults. */
+  components: Record<string, (model: Model) => StructValue>;
+}
+
+const shapes = ['box', 'sphere', 'cylinder', 'capsule', 'cone'];
+
+/** What can be created in a world of this schema. */
+export function new_things(model: Model): NewThing[] {
+  const plain =
+    (name: string, change: StructValue = {}) =>
+    (of: Model): StructValue => ({
+      ...default_value(of.types.peek().get(name)!),
+      ...change,
+    });
+  const things: NewThing[] = [{ id: 'empty', title: 'Empty', icon: 'circle', name: 'entity', components: {} }];
+  const transform = 'scene.Transform';
+  if (!model.knows(transform)) return things;
+  things[0].components = { [transform]: plain(transform) };
+  if (model.knows('scene.Shape'))
+    shapes.forEach((shape, kind) => {
+      const components: NewThing['components'] = {
+        [transform]: plain(transform),
+        'scene.Shape': plain('scene.Shape', { kind }),
+      };
+      if (model.knows('scene.Color'))
+        components['scene.Color'] = plain('scene.Color', { value: { r: 0.6, g: 0.6, b: 0.6, a: 1 } });
+      things.push({ id: shape, title: shape[0].toUpperCase() + shape.slice(1), icon: shape, name: shape, components });
+    });
+  for (const [name, title, icon] of [
+    ['scene.Light', 'Light', 'light'],
+    ['scene.Camera', 'Camera', 'camera'],
+  ])
+    if (model.knows(name))
+      things.push({
+        id: title.toLowerCase(),
+        title,
+        icon,
+        name: title.toLowerCase(),
+        components: { [transform]: plain(transform), [name]: plain(name) },
+      });
+  return things;
+}
+
+export async function create_thing(model: Model, thing: NewThing, parent: Entity): Promise<void> {
+  const entity = placeholder();
+  const components = Object.fromEntries(Object.entries(thing.components).map(([name, make]) => [name, make(model)]));
+  const now = await model.edits.create(
+    `create ${thing.name}`,
+    [{ entity, parent, name: thing.name, components }],
+    [entity],
+  );
+  if (now.length > 0) select_when_there(model, now);
+}
+
+export async function spawn_template(model: Model, template: string, parent: Entity): Promise<void> {
+  const root = await model.edits.spawn(template, parent, template.replace(/^.*\./, ''));
+  if (root) select_when_there(model, [root]);
+}
+
+/** Where what is created goes: below the active entity, or beside it where that is a root. */
+export function parent_for_new(model: Model): Entity {
+  return model.selection.active ?? nil;
+}
+
+export async function save(model: Model): Promise<void> {
+  try {
+    await model.clock.save();
+    model.notices.say('done', `The running state is in ${world_file(model)}.`);
+  } catch (error) {
+    model.log.problem(`save: ${(error as Error).message}`);
+    model.notices.say('problem', `Not saved: ${(error as Error).message}`);
+  }
+}
+export function world_file(model: Model): string {
+  const path = model.client.value?.welcome.world ?? '';
+  return path.replace(/^.*\//, '') || 'the world file';
+}
+
+function center(): { x: number; y: number; width: number; height: number } {
+  return { x: innerWidth / 2 - 130, y: 120, width: 0, height: 0 };
+}
+
+export function page_commands(model: Model, ui: Ui): Command[] {
+  const has_selection = (): boolean => model.selection.entities.value.length > 0 && model.may_edit.value;
+  const complain = (what: Promise<void>): void =>
+    void what.catch((error: Error) => {
+      model.log.problem(error.message);
+      model.notices.say('problem', error.message);
+    });
+  const has_clock = (): boolean => model.clock.state.value !== null && model.may_control.value;
+  const no_clock = (): string | undefined => {
+    if (model.clock.state.value === null) return 'this server does not let its clock be changed';
+    return model.may_control.value ? undefined : 'this session may not control the clock';
+  };
+  return [
+    {
+      id: 'edit.undo',
+      title: 'Undo',
+      icon: 'undo',
+      keys: ['$mod+z'],
+      enabled: () => model.edits.history.next.value.undo !== null && model.may_edit.value,
+      run: () => model.edits.undo(),
+    },
+    {
+      id: 'edit.redo',
+      title: 'Redo',
+      icon: 'redo',
+      keys: ['$mod+y', '$mod+Shift+z'],
+      enabled: () => model.edits.history.next.value.redo !== null && model.may_edit.value,
+      run: () => model.edits.redo(),
+    },
+    {
+      id: 'entity.create',
+      title: 'Create…',
+      icon: 'plus',
+      keys: ['Shift+a'],
+      group: 'make',
+      enabled: () => model.may_edit.value,
+      run: () => (ui.create_at.value = model.commands.menu.peek() ?? center()),
+    },
+    {
+      id: 'entity.spawn',
+      title: 'Spawn a template…',
+      icon: 'template',
+      group: 'make',
+      enabled: () => model.may_edit.value,
+      run: () => (ui.spawn_at.value = model.commands.menu.peek() ?? center()),
+    },
+    {
+      id: 'entity.rename',
+      title: 'Rename',
+      icon: 'pencil',
+      keys: ['F2'],
+      group: 'entity',
+      enabled: () => has_selection() && model.selection.entities.value.length === 1,
+      run: () => {
+        const entity = model.selection.active!;
+        model.reveal(entity);
+        ui.renaming.value = entity;
+      },
+    },
+    {
+      id: 'entity.duplicate',
+      title: 'Duplicate',
+      icon: 'duplicate',
+      keys: ['$mod+d'],
+      group: 'entity',
+      enabled: has_selection,
+      run: () => void duplicate_selected(model),
+    },
+    {
+      id: 'entity.unparent',
+      title: 'Move to the top of the tree',
+      icon: 'tree',
+      group: 'entity',
+      enabled: () =>
+        has_selection() &&
+        model.selection.entities.value.some((entity) => !is_nil(model.world.get(entity)?.parent ?? nil)),
+      run: () => void model.edits.reparent(chosen(model), nil),
+    },
+    {
+      id: 'entity.send',
+      title: 'Send a message…',
+      icon: 'send',
+      group: 'message',
+      enabled: () => model.client.value !== null,
+      run: () => (ui.tab.value = 'send'),
+    },
+    {
+      id: 'entity.copy_path',
+      title: 'Copy path',
+      icon: 'clipboard',
+      group: 'message',
+      enabled: () => model.selection.entities.value.length > 0,
+      run: () =>
+        void navigator.clipboard
+          ?.writeText(
+            model.selection.entities
+              .peek()
+              .map((entity) => model.path(entity))
+              .join('\n'),
+          )
+          .catch(() => {}),
+    },
+    {
+      id: 'entity.delete',
+      title: 'Delete…',
+      icon: 'trash',
+      keys: ['Delete', '$mod+Backspace'],
+      group: 'delete',
+      enabled: has_selection,
+      run: () => void delete_selected(model, ui),
+    },
+    {
+      id: 'clock.toggle',
+      title: model.clock.paused.value ? 'Play' : 'Pause',
+      icon: 'play',
+      keys: ['Space'],
+      enabled: has_clock,
+      hint: no_clock,
+      run: () => complain(model.clock.paused.peek() ? model.clock.play() : model.clock.pause()),
+    },
+    {
+      id: 'clock.step',
+      title: 'Step one tick',
+      icon: 'step',
+      keys: ['.'],
+      enabled: () => has_clock() && model.clock.paused.value,
+      hint: () => no_clock() ?? (model.clock.paused.value ? undefined : 'pause first'),
+      run: () => complain(model.clock.step(1)),
+    },
+    {
+      id: 'world.save',
+      title: 'Save',
+      icon: 'save',
+      keys: ['$mod+s'],
+      enabled: () => model.may_control.value && !model.clock.is_saving.value,
+      run: () => void save(model),
+    },
+    {
+      id: 'find',
+      title: 'Search',
+      icon: 'search',
+      keys: ['/'],
+      run: () => document.querySelector<HTMLInputElement>('#tree-search')?.focus(),
+    },
+    {
+      id: 'select.none',
+      title: 'Select nothing',
+      keys: ['Escape'],
+      enabled: () => model.selection.entities.value.length > 0,
+      run: () => model.selection.clear(),
+    },
+  ];
+}

@@ -1,0 +1,259 @@
+// What lies over the page: the connection is lost, something is said, something is asked or chosen.
+import { id_text, nil } from 'muster-client';
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+
+import { Icon } from '../parts/icon.js';
+import { key_text, Menu } from '../parts/menu.js';
+import type { MenuItem } from '../parts/popover.js';
+import { Question } from '../parts/popover.js';
+import { create_thing, new_things, parent_for_new, spawn_template } from './actions.js';
+import { Chooser } from './chooser.js';
+import type { Choice } from './chooser.js';
+import { usePage } from './context.js';
+
+/** Across the top while there is no connection, and for edits of which nobody knows what became. */
+export function LinkBand(): JSX.Element | null {
+  const { model } = usePage();
+  const link = model.link.value;
+  const [, turn] = useState(0);
+  const is_off = link.kind === 'offline';
+  useEffect(() => {
+    if (!is_off) return undefined;
+    const timer = setInterval(() => turn((before) => before + 1), 500);
+    return () => clearInterval(timer);
+  }, [is_off]);
+  const unsure = model.edits.unacknowledged.value;
+  const list = unsure.length > 0 && (
+    <div class="band-edits">
+      <p>
+        {link.kind === 'live' || link.kind === 'behind'
+          ? 'These edits were not acknowledged before the connection was lost. The world may have them or not:'
+          : 'Not acknowledged; the world may have them or not:'}
+      </p>
+      <ul>
+        {unsure.map(({ number, label }) => (
+          <li key={number}>{label}</li>
+        ))}
+      </ul>
+      <span class="band-hands">
+        <button
+          class="button is-small"
+          disabled={!model.may_edit.value}
+          onClick={() => void model.edits.send_unacknowledged()}
+        >
+          Send again
+        </button>
+        <button class="button is-small" onClick={() => model.edits.forget_unacknowledged()}>
+          Forget
+        </button>
+      </span>
+    </div>
+  );
+  if (link.kind === 'live' || (link.kind === 'connecting' && !list))
+    return list ? (
+      <div class="band is-note" role="alert">
+        {list}
+      </div>
+    ) : null;
+  if (link.kind === 'behind')
+    return (
+      <div class="band is-note" role="status">
+        <p class="band-text">The server has not answered for more than two seconds. What you see may be old.</p>
+        {list}
+      </div>
+    );
+  if (link.kind === 'connecting') return null;
+  return (
+    <div class={`band ${link.kind === 'refused' ? 'is-error' : ''}`} role="alert">
+      <Icon name="unplug" />
+      <p class="band-text">
+        {link.kind === 'refused' ? (
+          <>
+            <b>The server does not let this page in:</b> {link.why}. Open the address that muster-server prints when it
+            starts.
+          </>
+        ) : (
+          <>
+            <b>Not connected.</b> {sentence(link.why)}{' '}
+            {model.is_there.value
+              ? `What you see is as it was at ${link.since.toLocaleTimeString('en-GB')}; it cannot be edited.`
+              : ''}{' '}
+            {link.kind === 'offline'
+              ? `Next try in ${Math.max(1, Math.ceil((link.next - performance.now()) / 1000))} s.`
+              : 'Trying now.'}
+          </>
+        )}
+      </p>
+      {link.kind === 'offline' && (
+        <button class="button is-small" onClick={() => model.keeper.try_now()}>
+          Try now
+        </button>
+      )}
+      {list}
+    </div>
+  );
+}
+function sentence(text: string): string {
+  return text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
+}
+
+export function NoticeList(): JSX.Element {
+  const { model } = usePage();
+  return (
+    <div class="notices" aria-live="polite">
+      {model.notices.list.value.map((notice) => (
+        <div key={notice.number} class={`notice is-${notice.kind}`}>
+          <Icon name={notice.kind === 'problem' ? 'alert' : 'check'} />
+          <p>{notice.text}</p>
+          {notice.actions.map((action) => (
+            <button
+              key={action.title}
+              class="button is-small"
+              onClick={() => {
+                model.notices.close(notice.number);
+                action.run();
+              }}
+            >
+              {action.title}
+            </button>
+          ))}
+          <button class="in-field" aria-label="Close" onClick={() => model.notices.close(notice.number)}>
+            <Icon name="close" size={14} />
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+const menu_order = ['make', 'entity', 'view', 'message', 'delete'];
+
+/** Menus and pickers that commands open. */
+export function Overlays(): JSX.Element {
+  const { model, ui } = usePage();
+  const menu = model.commands.menu.value;
+  const question = ui.question.value;
+  const pick = ui.pick.value;
+  const commands = [...model.commands.all.value.values()];
+  const groups = menu_order.map((group) =>
+    commands
+      .filter((command) => command.group === group)
+      .map((command): MenuItem => ({
+        title: command.title,
+        icon: command.icon,
+        keys: command.keys?.[0] && key_text(command.keys[0]),
+        disabled: command.enabled?.() === false,
+        checked: command.checked?.(),
+        danger: group === 'delete',
+        run: () => model.commands.run(command.id),
+      })),
+  );
+  return (
+    <>
+      {menu && (
+        <Menu
+          at={menu}
+          label="Selection"
+          groups={groups}
+          close={() => setTimeout(() => (model.commands.menu.value = null))}
+        />
+      )}
+      {ui.create_at.value && <CreateMenu />}
+      {ui.spawn_at.value && <SpawnChooser />}
+      {pick && (
+        <Chooser
+          at={pick.at}
+          label={pick.title}
+          choices={(text) => entities_named(text)}
+          close={() => (ui.pick.value = null)}
+          chosen={(key) => {
+            const [index, generation] = key.split(':').map(Number);
+            pick.chosen({ index, generation });
+          }}
+        />
+      )}
+      {question && <Question {...question} />}
+    </>
+  );
+  function entities_named(text: string): Choice[] {
+    const low = text.toLowerCase().trim();
+    const found: Choice[] = [];
+    for (const { entity, name } of model.world) {
+      if (low !== '' && !name.toLowerCase().includes(low) && id_text(entity) !== low) continue;
+      const path = model.path(entity);
+      found.push({
+        key: id_text(entity),
+        title: model.label(entity),
+        about: path.slice(0, path.lastIndexOf('/')) || '/',
+      });
+      if (found.length === 200) break;
+    }
+    return found;
+  }
+}
+
+function CreateMenu(): JSX.Element {
+  const { model, ui } = usePage();
+  const parent = parent_for_new(model);
+  const where = model.selection.active ? `below ${model.label(parent)}` : 'at the top of the tree';
+  const make = (is_root: boolean): MenuItem[] =>
+    new_things(model).map((thing) => ({
+      title: thing.title,
+      icon: thing.icon,
+      run: () => void create_thing(model, thing, is_root ? nil : parent),
+    }));
+  return (
+    <Menu
+      at={ui.create_at.value!}
+      label={`Create ${where}`}
+      close={() => (ui.create_at.value = null)}
+      groups={[
+        make(false),
+        [
+          {
+            title: 'Spawn a template…',
+            icon: 'template',
+            run: () => (ui.spawn_at.value = ui.create_at.peek() ?? { x: 200, y: 120 }),
+          },
+        ],
+      ]}
+    />
+  );
+}
+
+function SpawnChooser(): JSX.Element {
+  const { model, ui } = usePage();
+  const choices = useSignal<Choice[] | null>(null);
+  useEffect(() => {
+    model.client
+      .peek()
+      ?.templates()
+      .then(
+        ({ names, nodes }) =>
+          (choices.value = names.map((name, i) => ({
+            key: name,
+            title: name,
+            about: nodes[i] === 1 ? '1 entity' : `${nodes[i]} entities`,
+          }))),
+        (error: Error) => model.notices.say('problem', error.message),
+      );
+  }, []);
+  return (
+    <Chooser
+      at={ui.spawn_at.value!}
+      label="Spawn a template"
+      choices={choices.value ?? []}
+      empty={
+        choices.value === null
+          ? 'Asking the server'
+          : choices.value.length === 0
+            ? 'This world has no templates.'
+            : 'Nothing of that name.'
+      }
+      close={() => (ui.spawn_at.value = null)}
+      chosen={(name) => void spawn_template(model, name, parent_for_new(model))}
+    />
+  );
+}

@@ -1,0 +1,90 @@
+// One of many, found by typing.
+import type { JSX } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+
+import { Popover } from '../parts/popover.js';
+import type { Anchor } from '../parts/popover.js';
+
+export interface Choice {
+  key: string;
+  title: string;
+  about?: string;
+  hint?: string;
+}
+const shown_max = 200;
+
+export function Chooser(props: {
+  at: Anchor;
+  label: string;
+  /** All of them, or what fits the typed text. */
+  choices: readonly Choice[] | ((text: string) => readonly Choice[]);
+  empty?: string;
+  close(): void;
+  chosen(key: string): void;
+}): JSX.Element {
+  const [text, set_text] = useState('');
+  const [at, set_at] = useState(0);
+  const list = useRef<HTMLDivElement>(null);
+  const low = text.toLowerCase().trim();
+  const fits = (
+    typeof props.choices === 'function'
+      ? props.choices(text)
+      : props.choices.filter(({ key, title }) => title.toLowerCase().includes(low) || key.toLowerCase().includes(low))
+  ).slice(0, shown_max);
+  const active = Math.min(at, fits.length - 1);
+  const choose = (key: string): void => {
+    props.close();
+    props.chosen(key);
+  };
+  return (
+    <Popover at={props.at} label={props.label} class="chooser" close={props.close}>
+      <input
+        class="chooser-text"
+        type="text"
+        role="combobox"
+        aria-expanded="true"
+        aria-controls="chooser-list"
+        aria-activedescendant={fits[active] ? `choice-${active}` : undefined}
+        aria-label={props.label}
+        placeholder={props.label}
+        spellcheck={false}
+        autocomplete="off"
+        value={text}
+        onInput={(event) => {
+          set_text(event.currentTarget.value);
+          set_at(0);
+        }}
+        onKeyDown={(event) => {
+          const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+          if (by !== undefined) {
+            event.preventDefault();
+            const next = Math.max(0, Math.min(fits.length - 1, active + by));
+            set_at(next);
+            list.current?.children[next]?.scrollIntoView({ block: 'nearest' });
+          } else if (event.key === 'Enter' && fits[active]) {
+            event.preventDefault();
+            choose(fits[active].key);
+          }
+        }}
+      />
+      <div ref={list} id="chooser-list" class="chooser-list" role="listbox" aria-label={props.label}>
+        {fits.map((choice, i) => (
+          <div
+            id={`choice-${i}`}
+            key={choice.key}
+            class={`choice ${i === active ? 'is-active' : ''}`}
+            role="option"
+            aria-selected={i === active}
+            title={choice.hint || undefined}
+            onPointerMove={() => set_at(i)}
+            onClick={() => choose(choice.key)}
+          >
+            <span class="choice-title">{choice.title}</span>
+            {choice.about && <span class="choice-about">{choice.about}</span>}
+          </div>
+        ))}
+      </div>
+      {fits.length === 0 && <p class="empty">{props.empty ?? 'Nothing of that name.'}</p>}
+    </Popover>
+  );
+}

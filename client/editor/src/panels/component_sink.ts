@@ -1,0 +1,56 @@
+// Edits of one component of what is selected.
+import type { Entity, TypeDescriptor } from 'muster-client';
+
+import { refusal_key } from '../model/edits.js';
+import type { Model } from '../model/model.js';
+import { words } from '../model/values.js';
+import { Wrong } from '../parts/field_row.js';
+import { anchor_of } from '../parts/popover.js';
+import type { NewValue, ValueSink } from '../parts/sink.js';
+import type { Ui } from './ui.js';
+
+const right_order = ['none', 'view', 'edit', 'control', 'admin'];
+
+export function component_sink(model: Model, ui: Ui, type: TypeDescriptor, entities: readonly Entity[]): ValueSink {
+  const component = type.name;
+  const places = new Map(entities.map((entity, i) => [entity.index, i]));
+  const for_entity = (value: NewValue) =>
+    typeof value === 'function'
+      ? (entity: Entity): unknown => (value as (i: number) => unknown)(places.get(entity.index) ?? 0)
+      : value;
+  const read_only = ((): string | null => {
+    if (type.remote === 'none') return 'only the world itself writes this';
+    if (!model.may_edit.value) return model.why_not_edit();
+    if (right_order.indexOf(type.remote) > model.role.value) return `this needs the right to ${type.remote}`;
+    return null;
+  })();
+  return {
+    read_only,
+    is_live: true,
+    commit: (path, value, was) => {
+      if (value instanceof Wrong) model.edits.show_wrong(component, path, value.sentence);
+      else void model.edits.set_field(entities, component, path, for_entity(value), was);
+    },
+    drag: (path) => {
+      const whom = entities.length === 1 ? model.label(entities[0]) : `${entities.length} entities`;
+      const drag = model.edits.drag(`${words(path)} of ${whom}`);
+      return {
+        set: (at, value) => {
+          const of = for_entity(value);
+          for (const entity of entities) drag.set(entity, component, at, typeof of === 'function' ? of(entity) : of);
+        },
+        commit: () => drag.commit(),
+        cancel: () => drag.cancel(),
+      };
+    },
+    refusal: (path) => model.edits.refusals.value.get(refusal_key(component, path)),
+    forget: (path) => model.edits.forget_refusal(refusal_key(component, path)),
+    text: (hash) => model.text(hash),
+    label: (entity) => (model.world.get(entity) ? model.label(entity) : undefined),
+    pick_entity: (at, chosen) => (ui.pick.value = { at: anchor_of(at), title: 'Choose an entity', chosen }),
+    show_entity: (entity) => {
+      model.selection.set([entity]);
+      model.reveal(entity);
+    },
+  };
+}

@@ -1,0 +1,250 @@
+// What the world is told, as it comes; a form for any message; what went wrong here.
+import { useSignal } from '@preact/signals';
+import { id_text } from 'muster-client';
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+import type { MessageLine } from '../model/messages.js';
+import { counted } from '../model/numbers.js';
+import { last_name } from '../model/values.js';
+import { Icon } from '../parts/icon.js';
+import { usePage } from './context.js';
+import { preview } from './preview.js';
+import { SendForm } from './send_form.js';
+import type { ConsoleTab } from './ui.js';
+
+const line_height = 22;
+
+export function Console(): JSX.Element {
+  const { model, ui } = usePage();
+  const filter = useSignal('');
+  const tabs: [ConsoleTab, string][] = [
+    ['messages', 'Messages'],
+    ['send', 'Send'],
+    ['log', 'Log'],
+  ];
+  const unread = model.log.unread.value;
+  return (
+    <section class="panel console" aria-label="Console">
+      <header class="panel-head console-head">
+        <div class="tabs" role="tablist" aria-label="Console">
+          {tabs.map(([tab, title]) => (
+            <button
+              key={tab}
+              id={`tab-${tab}`}
+              class="tab"
+              role="tab"
+              aria-selected={ui.tab.value === tab}
+              aria-controls="console-panel"
+              tabIndex={ui.tab.value === tab ? 0 : -1}
+              onClick={() => (ui.tab.value = tab)}
+              onKeyDown={(event) => {
+                const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+                if (!by) return;
+                const next = tabs[(tabs.findIndex(([each]) => each === tab) + by + tabs.length) % tabs.length][0];
+                ui.tab.value = next;
+                document.getElementById(`tab-${next}`)?.focus();
+              }}
+            >
+              {title}
+              {tab === 'log' && unread > 0 && ui.tab.value !== 'log' && <span class="badge">{unread}</span>}
+            </button>
+          ))}
+        </div>
+        {ui.tab.value === 'messages' && (
+          <>
+            <label class="search console-filter">
+              <Icon name="search" size={14} />
+              <input
+                type="text"
+                role="searchbox"
+                aria-label="Filter messages"
+                placeholder="Filter: type, entity, author"
+                spellcheck={false}
+                value={filter.value}
+                onInput={(event) => (filter.value = event.currentTarget.value)}
+                onKeyDown={(event) => {
+                  if (event.key === 'Escape') filter.value = '';
+                }}
+              />
+            </label>
+            <button
+              class="tool"
+              aria-pressed={model.messages.held.value}
+              title="Hold the list still"
+              aria-label="Hold the list still"
+              onClick={() => (model.messages.held.value = !model.messages.held.peek())}
+            >
+              <Icon name={model.messages.held.value ? 'play' : 'pause'} />
+            </button>
+            <button class="tool" title="Clear" aria-label="Clear messages" onClick={() => model.messages.clear()}>
+              <Icon name="eraser" />
+            </button>
+          </>
+        )}
+        {ui.tab.value === 'log' && (
+          <button class="tool console-clear" title="Clear" aria-label="Clear the log" onClick={() => model.log.clear()}>
+            <Icon name="eraser" />
+          </button>
+        )}
+      </header>
+      <div id="console-panel" class="console-body" role="tabpanel" aria-labelledby={`tab-${ui.tab.value}`}>
+        {ui.tab.value === 'messages' && <MessageList filter={filter.value} />}
+        {ui.tab.value === 'send' && <SendForm />}
+        {ui.tab.value === 'log' && <LogList />}
+      </div>
+    </section>
+  );
+}
+
+function MessageList({ filter }: { filter: string }): JSX.Element {
+  const { model, ui } = usePage();
+  const list = useRef<HTMLDivElement>(null);
+  const is_at_end = useRef(true);
+  const [top, set_top] = useState(0);
+  const [height, set_height] = useState(160);
+  const [open, set_open] = useState<number | null>(null);
+  const low = filter.toLowerCase().trim();
+  const all = model.messages.lines.value;
+  const lines = low === '' ? all : all.filter((line) => text_of(line).includes(low));
+  useEffect(() => {
+    const element = list.current!;
+    const size = new ResizeObserver(() => set_height(element.clientHeight));
+    size.observe(element);
+    return () => size.disconnect();
+  }, []);
+  useEffect(() => {
+    const element = list.current!;
+    if (is_at_end.current) element.scrollTop = element.scrollHeight;
+  }, [lines.length, lines[lines.length - 1]?.number]);
+  function text_of(line: MessageLine): string {
+    const target = line.target ? `${model.world.get(line.target)?.name ?? ''} ${id_text(line.target)}` : 'world';
+    return `${line.type} ${target} ${author_text(line.author)}`.toLowerCase();
+  }
+  function author_text(author: bigint): string {
+    if (author === 0n) return 'world';
+    return author === model.client.value?.welcome.author ? 'you' : `session ${author}`;
+  }
+  const first = Math.max(0, Math.floor(top / line_height) - 2);
+  const last = Math.min(lines.length, Math.ceil((top + height) / line_height) + 2);
+  const hz = model.client.value?.welcome.hz ?? 0;
+  const opened = open === null ? undefined : lines.find((line) => line.number === open);
+  return (
+    <div class="messages">
+      <div
+        ref={list}
+        class="message-list"
+        role="log"
+        aria-label="Messages"
+        aria-live="off"
+        tabIndex={0}
+        onScroll={(event) => {
+          const element = event.currentTarget;
+          is_at_end.current = element.scrollTop + element.clientHeight > element.scrollHeight - 8;
+          set_top(element.scrollTop);
+        }}
+      >
+        {lines.length === 0 && (
+          <p class="empty">
+            {all.length > 0
+              ? 'No message fits the filter.'
+              : 'No messages yet. Edits and messages of everybody appear here; ticks do not.'}
+          </p>
+        )}
+        <div class="tree-space" style={{ height: `${lines.length * line_height}px` }}>
+          {lines.slice(first, last).map((line, i) => (
+            <div
+              key={line.number}
+              class={`message ${line.type === '' ? 'is-gap' : ''} ${line.number === open ? 'is-selected' : ''}`}
+              style={{ top: `${(first + i) * line_height}px` }}
+              onClick={() => set_open(line.number === open ? null : line.number)}
+            >
+              <span class="message-sequence">{line.sequence.toString()}</span>
+              <span class="message-tick" title="Tick">
+                {hz > 0 ? Math.round((Number(line.clock_ns) / 1e9) * hz) : ''}
+              </span>
+              <span class="message-author">{line.type === '' ? '' : author_text(line.author)}</span>
+              <span class="message-type" title={line.type}>
+                {line.type === '' ? 'gap' : last_name(line.type)}
+              </span>
+              {line.target ? (
+                <button
+                  class="link message-target"
+                  onClick={(event) => {
+                    event.stopPropagation();
+                    if (line.target && model.world.get(line.target)) {
+                      model.selection.set([line.target]);
+                      model.reveal(line.target);
+                    }
+                  }}
+                >
+                  {model.label(line.target)}
+                  {line.more > 0 && ` and ${counted(line.more)} more`}
+                </button>
+              ) : (
+                <span class="message-target is-faint">{line.type === '' ? '' : 'world'}</span>
+              )}
+              <span class="message-value">
+                {line.type === ''
+                  ? `${String(line.value.lost)} messages were not sent: this page was too slow`
+                  : preview(model, line.type, line.value)}
+              </span>
+            </div>
+          ))}
+        </div>
+      </div>
+      {opened && opened.type !== '' && (
+        <aside class="message-detail" aria-label="Message">
+          <header>
+            <b>{opened.type}</b>
+            <button class="in-field" aria-label="Close" onClick={() => set_open(null)}>
+              <Icon name="close" size={14} />
+            </button>
+          </header>
+          <dl>
+            {Object.entries(opened.value).map(([name, value]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{preview(model, opened.type, { [name]: value }, true)}</dd>
+              </div>
+            ))}
+          </dl>
+          {!opened.type.startsWith('muster.') && (
+            <button
+              class="button is-small"
+              onClick={() => {
+                ui.message_type.value = opened.type;
+                ui.tab.value = 'send';
+                if (opened.target) model.selection.set([opened.target]);
+              }}
+            >
+              Send one like it
+            </button>
+          )}
+        </aside>
+      )}
+    </div>
+  );
+}
+
+function LogList(): JSX.Element {
+  const { model } = usePage();
+  const end = useRef<HTMLDivElement>(null);
+  const lines = model.log.lines.value;
+  useEffect(() => {
+    model.log.unread.value = 0;
+    end.current?.scrollIntoView({ block: 'end' });
+  }, [lines.length]);
+  return (
+    <div class="log" role="log" aria-label="Log" tabIndex={0}>
+      {lines.length === 0 && <p class="empty">Nothing went wrong.</p>}
+      {lines.map((line) => (
+        <div key={line.number} class={`log-line is-${line.kind}`}>
+          <span class="log-time">{line.at.toLocaleTimeString('en-GB')}</span>
+          <span>{line.text}</span>
+        </div>
+      ))}
+      <div ref={end} />
+    </div>
+  );
+}

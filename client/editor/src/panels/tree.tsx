@@ -1,0 +1,421 @@
+// The entities as a tree: only the rows on the screen are drawn.
+import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
+import { id_text, is_nil, nil, same_entity } from 'muster-client';
+import type { Entity } from 'muster-client';
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+
+import type { Model } from '../model/model.js';
+import { counted } from '../model/numbers.js';
+import { topmost } from '../model/copies.js';
+import { Icon } from '../parts/icon.js';
+import { anchor_of } from '../parts/popover.js';
+import { usePage } from './context.js';
+import { find } from './find.js';
+import { begin_row_drag } from './tree_drag.js';
+import type { DropPlace } from './tree_drag.js';
+
+export interface TreeLine {
+  entity: Entity;
+  depth: number;
+  name: string;
+  children: number;
+  is_open: boolean;
+  /** Of search results. */
+  path?: string;
+}
+export const row_height = 24;
+
+/** The rows of open nodes, top to bottom. */
+export function open_lines(model: Model): TreeLine[] {
+  const { order, world } = model;
+  const lines: TreeLine[] = [];
+  const add = (of: Entity, depth: number): void => {
+    for (const entity of order.children(of) ?? []) {
+      const record = world.get(entity);
+      if (!record || !same_entity(record.parent, of)) continue;
+      const children = world.child_count(entity);
+      const is_open = children > 0 && order.is_open(entity);
+      lines.push({ entity, depth, name: record.name, children, is_open });
+      if (is_open) add(entity, depth + 1);
+    }
+  };
+  add(nil, 0);
+  return lines;
+}
+
+/** Of what it draws. */
+export function icon_of(model: Model, entity: Entity, children: number): string {
+  const components = model.world.get(entity)?.components ?? {};
+  if (components['scene.Light']) return 'light';
+  if (components['scene.Camera']) return 'camera';
+  if (components['scene.MeshReference']) return 'boxes';
+  const shape = components['scene.Shape'];
+  if (shape) return ['box', 'circle', 'cylinder', 'capsule', 'cone'][Number(shape.kind)] ?? 'box';
+  return children > 0 ? 'folder' : 'circle';
+}
+
+export function TreePanel(): JSX.Element {
+  const { model, ui } = usePage();
+  const list = useRef<HTMLDivElement>(null);
+  const top = useSignal(0);
+  const height = useSignal(600);
+  const drop = useSignal<DropPlace | null>(null);
+  const cursor = useSignal<Entity | null>(null);
+  const lines = useComputed(() => {
+    void model.structure_version.value;
+    void model.order.version.value;
+    const query = ui.search.value.trim();
+    return query ? find(model, query) : { lines: open_lines(model), total: -1 };
+  });
+  useEffect(() => {
+    const element = list.current!;
+    const size = new ResizeObserver(() => (height.value = element.clientHeight));
+    size.observe(element);
+    return () => size.disconnect();
+  }, []);
+  // What was selected elsewhere comes into view; a row that is in view does not move.
+  const shown_for = useRef<Entity | null>(null);
+  useSignalEffect(() => {
+    const active = model.selection.entities.value[model.selection.entities.value.length - 1];
+    const rows = lines.value.lines;
+    if (!active) {
+      shown_for.current = null;
+      return;
+    }
+    if (shown_for.current && same_entity(shown_for.current, active)) return;
+    const at = rows.findIndex((row) => same_entity(row.entity, active));
+    if (at < 0) return;
+    shown_for.current = active;
+    cursor.value = active;
+    show_row(list.current, at);
+  });
+
+  const rows = lines.value.lines;
+  const first = Math.max(0, Math.floor(top.value / row_height) - 4);
+  const last = Math.min(rows.length, Math.ceil((top.value + height.value) / row_height) + 4);
+  const selected = model.selection.entities.value;
+
+  const choose = (at: number, event: { shiftKey: boolean; ctrlKey: boolean; metaKey: boolean }): void => {
+    const { entity } = rows[at];
+    if (event.shiftKey && cursor.peek()) {
+      const from = rows.findIndex((row) => same_entity(row.entity, cursor.peek()!));
+      const [low, high] = from < 0 ? [at, at] : [Math.min(from, at), Math.max(from, at)];
+      const range = rows.slice(low, high + 1).map((row) => row.entity);
+      model.selection.set(at >= from ? range : range.reverse());
+      shown_for.current = entity;
+      return;
+    }
+    shown_for.current = entity;
+    cursor.value = entity;
+    if (event.ctrlKey || event.metaKey) model.selection.toggle(entity);
+    else model.selection.set([entity]);
+  };
+  const key = (event: KeyboardEvent): void => {
+    if (rows.length === 0 || ui.renaming.peek()) return;
+    const at = rows.findIndex((row) => cursor.peek() && same_entity(row.entity, cursor.peek()!));
+    const row = rows[at];
+    const go = (to: number): void => {
+      const bounded = Math.max(0, Math.min(rows.length - 1, to));
+      if (event.shiftKey) {
+        model.selection.add([rows[bounded].entity]);
+        shown_for.current = cursor.value = rows[bounded].entity;
+      } else {
+        choose(bounded, { shiftKey: false, ctrlKey: false, metaKey: false });
+      }
+      show_row(list.current, bounded);
+    };
+    const page = Math.max(1, Math.floor(height.peek() / row_height) - 1);
+    switch (event.key) {
+      case 'ArrowDown':
+        go(at + 1);
+        break;
+      case 'ArrowUp':
+        go(at < 0 ? rows.length - 1 : at - 1);
+        break;
+      case 'PageDown':
+        go(at + page);
+        break;
+      case 'PageUp':
+        go(at - page);
+        break;
+      case 'Home':
+        go(0);
+        break;
+      case 'End':
+        go(rows.length - 1);
+        break;
+      case 'ArrowRight':
+        if (!row) return;
+        if (row.children > 0 && !row.is_open) model.order.open(row.entity);
+        else if (row.is_open) go(at + 1);
+        break;
+      case 'ArrowLeft': {
+        if (!row) return;
+        const parent = model.world.get(row.entity)?.parent;
+        if (row.is_open) model.order.close(row.entity);
+        else if (parent && !is_nil(parent)) go(rows.findIndex((each) => same_entity(each.entity, parent)));
+        break;
+      }
+      case 'a':
+        if (!event.ctrlKey && !event.metaKey) return;
+        model.selection.set(rows.map((each) => each.entity));
+        break;
+      case 'Enter':
+        model.commands.run('view.frame');
+        break;
+      default:
+        return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  return (
+    <section class="panel tree" aria-label="Entities">
+      <header class="panel-head">
+        <SearchField />
+        <button
+          class="tool"
+          aria-label="Create an entity"
+          title="Create (Shift+A)"
+          disabled={!model.may_edit.value}
+          onClick={(event) => (ui.create_at.value = anchor_of(event.currentTarget))}
+        >
+          <Icon name="plus" />
+        </button>
+      </header>
+      {lines.value.total >= 0 && (
+        <div class="tree-found" role="status">
+          {rows.length === lines.value.total
+            ? counted(rows.length)
+            : `${counted(rows.length)} of ${counted(lines.value.total)}`}{' '}
+          found
+        </div>
+      )}
+      <div
+        ref={list}
+        class="tree-list"
+        role="tree"
+        aria-label="Entities"
+        aria-multiselectable="true"
+        aria-activedescendant={
+          cursor.value && rows.some((row) => same_entity(row.entity, cursor.value!)) ? row_id(cursor.value) : undefined
+        }
+        tabIndex={0}
+        onScroll={(event) => (top.value = event.currentTarget.scrollTop)}
+        onKeyDown={key}
+        onPointerLeave={() => (model.hovered.value = null)}
+        onContextMenu={(event) => {
+          event.preventDefault();
+          const at = Math.floor((event.clientY - list.current!.getBoundingClientRect().top + top.peek()) / row_height);
+          const row = rows[at];
+          if (row && !model.selection.has(row.entity)) choose(at, { shiftKey: false, ctrlKey: false, metaKey: false });
+          if (!row) model.selection.clear();
+          model.commands.menu_at(event.clientX, event.clientY);
+        }}
+      >
+        <div class="tree-space" style={{ height: `${rows.length * row_height}px` }} role="presentation">
+          {rows.slice(first, last).map((row, i) => (
+            <Row
+              key={id_text(row.entity)}
+              row={row}
+              at={first + i}
+              is_selected={model.selection.has(row.entity)}
+              is_active={selected.length > 0 && same_entity(selected[selected.length - 1], row.entity)}
+              choose={choose}
+              press={(event) => {
+                if (event.button !== 0 || ui.search.peek() !== '') return;
+                begin_row_drag(event, {
+                  model,
+                  rows: () => lines.peek().lines,
+                  list: list.current!,
+                  of: row.entity,
+                  drop,
+                  done: (place) => {
+                    const moved = topmost(
+                      model.world,
+                      model.selection.has(row.entity) ? model.selection.entities.peek() : [row.entity],
+                    );
+                    if (!is_nil(place.parent)) model.order.open(place.parent);
+                    void model.edits
+                      .reparent(moved, place.parent, place.before)
+                      .then(() => model.order.reordered(place.parent));
+                  },
+                });
+              }}
+            />
+          ))}
+          {drop.value && (
+            <div
+              class={`drop ${drop.value.is_inside ? 'drop-inside' : 'drop-between'}`}
+              style={{ top: `${drop.value.y}px`, left: `${8 + drop.value.depth * 14}px` }}
+            />
+          )}
+        </div>
+        {rows.length === 0 && <TreeEmpty />}
+      </div>
+    </section>
+  );
+}
+
+function show_row(list: HTMLElement | null, at: number): void {
+  if (!list) return;
+  const y = at * row_height;
+  if (y < list.scrollTop) list.scrollTop = y - row_height;
+  else if (y + row_height > list.scrollTop + list.clientHeight) list.scrollTop = y + 2 * row_height - list.clientHeight;
+}
+function row_id(entity: Entity): string {
+  return `row-${entity.index}-${entity.generation}`;
+}
+
+function TreeEmpty(): JSX.Element {
+  const { model, ui } = usePage();
+  if (ui.search.value.trim()) return <p class="empty">Nothing of that name.</p>;
+  if (!model.is_there.value)
+    return (
+      <div class="skeleton" aria-label="Loading">
+        {[70, 54, 82, 46, 62, 74, 50].map((width, i) => (
+          <i key={i} style={{ width: `${width}%` }} />
+        ))}
+      </div>
+    );
+  if (model.world.size > 0) return <></>;
+  return <p class="empty">This world has no entities yet. Create one with Shift+A.</p>;
+}
+
+function SearchField(): JSX.Element {
+  const { ui } = usePage();
+  return (
+    <label class="search">
+      <Icon name="search" size={14} />
+      <input
+        id="tree-search"
+        type="text"
+        role="searchbox"
+        aria-label="Search entities"
+        placeholder="Search"
+        title="Part of a name; has:Component; an id such as 12:1"
+        spellcheck={false}
+        autocomplete="off"
+        value={ui.search.value}
+        onInput={(event) => (ui.search.value = event.currentTarget.value)}
+        onKeyDown={(event) => {
+          const list = document.querySelector<HTMLElement>('.tree-list');
+          if (event.key === 'Escape') {
+            ui.search.value = '';
+            list?.focus();
+          } else if (event.key === 'ArrowDown' || event.key === 'Enter') {
+            event.preventDefault();
+            list?.focus();
+            list?.dispatchEvent(new KeyboardEvent('keydown', { key: 'Home', bubbles: true }));
+          }
+        }}
+      />
+      {ui.search.value ? (
+        <button class="in-field" aria-label="Clear the search" onClick={() => (ui.search.value = '')}>
+          <Icon name="close" size={14} />
+        </button>
+      ) : (
+        <kbd>/</kbd>
+      )}
+    </label>
+  );
+}
+
+function Row(props: {
+  row: TreeLine;
+  at: number;
+  is_selected: boolean;
+  is_active: boolean;
+  choose(at: number, event: PointerEvent | MouseEvent): void;
+  press(event: PointerEvent): void;
+}): JSX.Element {
+  const { model, ui } = usePage();
+  const { row, at } = props;
+  const { entity } = row;
+  const is_renamed = ui.renaming.value !== null && same_entity(ui.renaming.value, entity);
+  const hovered = model.hovered.value;
+  const classes = ['tree-row'];
+  if (props.is_selected) classes.push('is-selected');
+  if (props.is_active) classes.push('is-active');
+  if (hovered && same_entity(hovered, entity)) classes.push('is-hovered');
+  return (
+    <div
+      id={row_id(entity)}
+      class={classes.join(' ')}
+      role="treeitem"
+      aria-level={row.depth + 1}
+      aria-selected={props.is_selected}
+      aria-expanded={row.children > 0 ? row.is_open : undefined}
+      aria-label={row.name || `#${id_text(entity)}`}
+      style={{ top: `${at * row_height}px`, paddingLeft: `${4 + row.depth * 14}px` }}
+      onPointerDown={(event) => {
+        if (is_renamed || (event.target as Element).closest('.twist')) return;
+        props.press(event);
+      }}
+      onClick={(event) => {
+        if (!is_renamed && !(event.target as Element).closest('.twist')) props.choose(at, event);
+      }}
+      onDblClick={() => {
+        if (!is_renamed) model.commands.run('view.frame');
+      }}
+      onPointerEnter={() => (model.hovered.value = entity)}
+    >
+      <span
+        class="twist"
+        aria-hidden="true"
+        onClick={() => (row.is_open ? model.order.close(entity) : model.order.open(entity))}
+      >
+        {row.children > 0 && <Icon name={row.is_open ? 'chevron-down' : 'chevron-right'} size={14} />}
+      </span>
+      <Icon name={icon_of(model, entity, row.children)} size={14} />
+      {is_renamed ? (
+        <RenameField entity={entity} name={row.name} />
+      ) : (
+        <span
+          class={`tree-name ${row.name ? '' : 'is-faint'}`}
+          title={row.path ?? (row.name.length > 24 ? row.name : undefined)}
+        >
+          {row.name || `#${id_text(entity)}`}
+        </span>
+      )}
+      {row.path !== undefined && <span class="tree-path">{row.path}</span>}
+      {row.children > 0 && !is_renamed && <span class="tree-count">{counted(row.children)}</span>}
+    </div>
+  );
+}
+
+export function RenameField({ entity, name }: { entity: Entity; name: string }): JSX.Element {
+  const { model, ui } = usePage();
+  const input = useRef<HTMLInputElement>(null);
+  const is_over = useRef(false);
+  useEffect(() => {
+    input.current!.focus();
+    input.current!.select();
+  }, []);
+  const end = (is_kept: boolean): void => {
+    if (is_over.current) return;
+    is_over.current = true;
+    const typed = input.current!.value;
+    ui.renaming.value = null;
+    if (is_kept) void model.edits.rename(entity, typed);
+    document.querySelector<HTMLElement>('.tree-list')?.focus();
+  };
+  return (
+    <input
+      ref={input}
+      class="rename"
+      type="text"
+      aria-label="New name"
+      spellcheck={false}
+      defaultValue={name}
+      onBlur={() => end(true)}
+      onKeyDown={(event) => {
+        event.stopPropagation();
+        if (event.key === 'Enter') end(true);
+        if (event.key === 'Escape') end(false);
+      }}
+    />
+  );
+}

@@ -1,0 +1,128 @@
+// Rows dragged to another parent, or to another place among their siblings.
+import type { Signal } from '@preact/signals';
+import { id_text, nil, same_entity } from 'muster-client';
+import type { Entity } from 'muster-client';
+
+import type { Model } from '../model/model.js';
+import type { TreeLine } from './tree.js';
+
+const row_height = 24;
+const begins_px = 4;
+const scroll_zone_px = 24;
+
+export interface DropPlace {
+  parent: Entity;
+  /** Nil: as the last child. */
+  before: Entity;
+  /** Onto a row, not between two. */
+  is_inside: boolean;
+  y: number;
+  depth: number;
+}
+
+export interface RowDrag {
+  model: Model;
+  rows(): readonly TreeLine[];
+  list: HTMLElement;
+  of: Entity;
+  drop: Signal<DropPlace | null>;
+  done(place: DropPlace): void;
+}
+
+/** Where it would land; null: nowhere. `y` is in the list's own pixels. */
+export function drop_place(
+  model: Model,
+  rows: readonly TreeLine[],
+  y: number,
+  moved: readonly Entity[],
+): DropPlace | null {
+  if (y > rows.length * row_height)
+    return { parent: nil, before: nil, is_inside: false, y: rows.length * row_height, depth: 0 };
+  const at = Math.floor(y / row_height);
+  const row = rows[at];
+  if (!row) return null;
+  const inside = (y - at * row_height) / row_height;
+  const parent = model.world.get(row.entity)?.parent ?? nil;
+  let place: DropPlace;
+  if (inside > 0.25 && inside < 0.75) {
+    place = { parent: row.entity, before: nil, is_inside: true, y: at * row_height, depth: row.depth };
+  } else if (inside <= 0.25) {
+    place = { parent, before: row.entity, is_inside: false, y: at * row_height, depth: row.depth };
+  } else if (row.is_open) {
+    const first = model.order.children(row.entity)?.[0] ?? nil;
+    place = { parent: row.entity, before: first, is_inside: false, y: (at + 1) * row_height, depth: row.depth + 1 };
+  } else {
+    const siblings = model.order.children(parent) ?? [];
+    const next = siblings[siblings.findIndex((each) => same_entity(each, row.entity)) + 1] ?? nil;
+    place = { parent, before: next, is_inside: false, y: (at + 1) * row_height, depth: row.depth };
+  }
+  const ids = new Set(moved.map(id_text));
+  if (ids.has(id_text(place.before))) return null;
+  // Not below itself.
+  for (let above: Entity | undefined = place.parent; above && above.index !== 0; above = model.world.get(above)?.parent)
+    if (ids.has(id_text(above))) return null;
+  return place;
+}
+
+export function begin_row_drag(event: PointerEvent, drag: RowDrag): void {
+  const { model, list, drop } = drag;
+  const start = { x: event.clientX, y: event.clientY };
+  let is_on = false;
+  let scroll: ReturnType<typeof setInterval> | undefined;
+  let last_y = start.y;
+  const moved = (): readonly Entity[] => (model.selection.has(drag.of) ? model.selection.entities.peek() : [drag.of]);
+  const show = (): void => {
+    const y = last_y - list.getBoundingClientRect().top + list.scrollTop;
+    drop.value = drop_place(model, drag.rows(), y, moved());
+    list.classList.toggle('drops-nowhere', drop.value === null);
+  };
+  const move = (now: PointerEvent): void => {
+    if (!is_on && Math.hypot(now.clientX - start.x, now.clientY - start.y) < begins_px) return;
+    if (!is_on && !model.may_edit.peek()) return end();
+    if (!is_on) document.body.classList.add('is-dragging-rows');
+    is_on = true;
+    last_y = now.clientY;
+    show();
+    const box = list.getBoundingClientRect();
+    const by = last_y < box.top + scroll_zone_px ? -8 : last_y > box.bottom - scroll_zone_px ? 8 : 0;
+    clearInterval(scroll);
+    if (by !== 0)
+      scroll = setInterval(() => {
+        list.scrollTop += by;
+        show();
+      }, 16);
+  };
+  const swallow = (click: MouseEvent): void => {
+    click.stopPropagation();
+    click.preventDefault();
+  };
+  const end = (): void => {
+    removeEventListener('pointermove', move);
+    removeEventListener('pointerup', up);
+    removeEventListener('pointercancel', end);
+    removeEventListener('keydown', key, true);
+    clearInterval(scroll);
+    document.body.classList.remove('is-dragging-rows');
+    list.classList.remove('drops-nowhere');
+    drop.value = null;
+  };
+  const up = (): void => {
+    const place = drop.peek();
+    if (is_on) {
+      // The click that follows is no choice of a row.
+      addEventListener('click', swallow, { capture: true, once: true });
+      setTimeout(() => removeEventListener('click', swallow, true), 0);
+    }
+    end();
+    if (place) drag.done(place);
+  };
+  const key = (pressed: KeyboardEvent): void => {
+    if (pressed.key !== 'Escape' || !is_on) return;
+    pressed.stopPropagation();
+    end();
+  };
+  addEventListener('pointermove', move);
+  addEventListener('pointerup', up);
+  addEventListener('pointercancel', end);
+  addEventListener('keydown', key, true);
+}

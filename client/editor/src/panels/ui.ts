@@ -1,0 +1,69 @@
+// What the page itself keeps: sizes of panels, what is open, what is asked.
+import { signal } from '@preact/signals';
+import type { Signal } from '@preact/signals';
+import type { Entity } from 'muster-client';
+
+import type { Anchor } from '../parts/popover.js';
+
+export interface Asked {
+  title: string;
+  text: string;
+  yes: string;
+  danger: boolean;
+  answer(is_yes: boolean): void;
+}
+
+export interface PickRequest {
+  at: Anchor;
+  title: string;
+  chosen(entity: Entity): void;
+}
+
+export type ConsoleTab = 'messages' | 'send' | 'log';
+
+export class Ui {
+  readonly question: Signal<Asked | null> = signal(null);
+  readonly pick: Signal<PickRequest | null> = signal(null);
+  readonly renaming: Signal<Entity | null> = signal(null);
+  readonly search = signal('');
+  readonly tab: Signal<ConsoleTab> = signal('messages');
+  /** Full name of the type whose form is open. */
+  readonly message_type = signal('');
+  readonly spawn_at: Signal<Anchor | null> = signal(null);
+  readonly create_at: Signal<Anchor | null> = signal(null);
+  readonly sizes = signal({ tree: 260, inspector: 336, console: 200 });
+  /** Under which the browser keeps it. */
+  private place = '';
+
+  ask(what: Omit<Asked, 'answer'>): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.question.value = {
+        ...what,
+        answer: (is_yes) => {
+          this.question.value = null;
+          resolve(is_yes);
+        },
+      };
+    });
+  }
+
+  /** Sizes are kept per world. */
+  remember(world: string): void {
+    this.place = `muster.page.${world}`;
+    try {
+      const kept = JSON.parse(localStorage.getItem(this.place) ?? 'null') as Record<string, unknown> | null;
+      if (kept) this.sizes.value = { ...this.sizes.peek(), ...(kept.sizes as object) };
+    } catch {
+      // A browser that keeps nothing, or something else under that name.
+    }
+  }
+  resize(which: 'tree' | 'inspector' | 'console', size: number): void {
+    const [min, max] = which === 'console' ? [64, innerHeight - 240] : [180, Math.min(640, innerWidth - 480)];
+    this.sizes.value = { ...this.sizes.peek(), [which]: Math.round(Math.max(min, Math.min(max, size))) };
+    try {
+      if (this.place) localStorage.setItem(this.place, JSON.stringify({ sizes: this.sizes.peek() }));
+    } catch {
+      // Not kept, then.
+    }
+  }
+}

@@ -1,0 +1,95 @@
+// A colour: a patch that opens the browser's own picker, its hexadecimal digits, and how opaque it is.
+import type { FieldDescriptor } from 'muster-client';
+import type { JSX } from 'preact';
+import { useRef } from 'preact/hooks';
+
+import { hex_of, parse_hex, to_linear, to_screen } from './color.js';
+import type { LineProps } from './line_fields.js';
+import { mixed } from './line_fields.js';
+import type { Gesture } from './sink.js';
+import { useDraft } from './use_draft.js';
+
+/** Channels between 0 and 1 as screens show them; more for light that is brighter than white. */
+function channels(field: FieldDescriptor, value: unknown): number[] {
+  const all = Array.isArray(value) ? (value as number[]) : Object.values(value as Record<string, number>);
+  if (field.element === 'uint8') return all.map((each) => each / 255);
+  const brightest = Math.max(1, ...all.slice(0, 3));
+  return all.map((each, i) => (i < 3 ? to_screen(each / brightest) : each));
+}
+/** The same value in another colour; brightness beyond white and opacity stay. */
+function painted(field: FieldDescriptor, value: unknown, rgb: readonly number[]): unknown {
+  const all = Array.isArray(value) ? (value as number[]) : Object.values(value as Record<string, number>);
+  const brightest = field.element === 'uint8' ? 1 : Math.max(1, ...all.slice(0, 3));
+  const next = all.map((each, i) => {
+    if (i >= 3) return each;
+    return field.element === 'uint8' ? Math.round(rgb[i] * 255) : Math.fround(to_linear(rgb[i]) * brightest);
+  });
+  if (Array.isArray(value)) return next;
+  return Object.fromEntries(Object.keys(value as object).map((key, i) => [key, next[i]]));
+}
+
+export function ColorField({ field, path, label, values, sink, is_wrong }: LineProps): JSX.Element {
+  const draft = useDraft();
+  const gesture = useRef<Gesture | null>(null);
+  const text = useRef<HTMLInputElement>(null);
+  const is_mixed = mixed(values);
+  const [r, g, b] = channels(field, values[0]);
+  const hex = hex_of(r, g, b);
+  const paint = (given: string): ((i: number) => unknown) | null => {
+    const rgb = parse_hex(given);
+    return rgb && ((i) => painted(field, values[i], rgb));
+  };
+  const commit = (): void => {
+    const typed = draft.text;
+    draft.end();
+    if (typed === null || typed === hex) return;
+    const value = paint(typed);
+    if (value) sink.commit(path, value, is_mixed ? undefined : values[0]);
+  };
+  return (
+    <span
+      class={`field color ${is_wrong ? 'is-wrong' : ''} ${sink.read_only ? 'is-fixed' : ''}`}
+      title={sink.read_only ?? undefined}
+    >
+      <input
+        class={`swatch ${is_mixed ? 'is-mixed' : ''}`}
+        type="color"
+        aria-label={`${label}: choose a colour`}
+        value={hex}
+        disabled={sink.read_only !== null}
+        onInput={(event) => {
+          const value = paint(event.currentTarget.value);
+          gesture.current ??= sink.drag(path);
+          if (value) gesture.current.set(path, value);
+        }}
+        onChange={() => {
+          gesture.current?.commit();
+          gesture.current = null;
+        }}
+      />
+      <input
+        ref={text}
+        type="text"
+        class="hex"
+        spellcheck={false}
+        aria-label={`${label} as #rrggbb`}
+        value={draft.text ?? (is_mixed ? '' : hex)}
+        placeholder={is_mixed ? 'mixed' : ''}
+        readOnly={sink.read_only !== null}
+        onFocus={() => {
+          draft.begin(is_mixed ? '' : hex);
+          requestAnimationFrame(() => text.current?.select());
+        }}
+        onInput={(event) => draft.type(event.currentTarget.value)}
+        onBlur={commit}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') text.current?.blur();
+          if (event.key === 'Escape') {
+            draft.end();
+            requestAnimationFrame(() => text.current?.blur());
+          }
+        }}
+      />
+    </span>
+  );
+}

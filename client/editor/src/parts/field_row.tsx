@@ -1,0 +1,461 @@
+// One field of a struct or table with its label, whatever it holds; all of it follows from the schema.
+import type { FieldDescriptor, StructValue, TypeDescriptor } from 'muster-client';
+
+import type { ComponentChildren, JSX } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+
+import { steady_euler, quat_of } from '../model/euler.js';
+import type { Quat, Vec3 } from '../model/euler.js';
+import { short_text } from '../model/numbers.js';
+import { default_value, same_value, words } from '../model/values.js';
+import { ColorField } from './color_field.js';
+import { Icon } from './icon.js';
+import { look_of } from './kinds.js';
+import type { FieldLook } from './kinds.js';
+import { BoolField, EntityField, EnumField, FlagsField, TextField } from './line_fields.js';
+import { NumberInput } from './number_input.js';
+import type { ValueSink } from './sink.js';
+
+export interface RowProps {
+  field: FieldDescriptor;
+  /** Dotted path in the component or message. */
+  path: string;
+  label: string;
+  /** One of each entity. */
+  values: readonly unknown[];
+  sink: ValueSink;
+  /** How many rows it lies inside of. */
+  depth: number;
+  as_element?: boolean;
+  unit?: string;
+}
+
+/** All fields of a struct or table. */
+export function FieldRows(props: {
+  type: TypeDescriptor;
+  path: string;
+  values: readonly unknown[];
+  sink: ValueSink;
+  depth: number;
+}): JSX.Element {
+  const { type, path, values, sink, depth } = props;
+  return (
+    <>
+      {type.fields.map((field) => (
+        <FieldRow
+          key={field.name}
+          field={field}
+          path={path ? `${path}.${field.name}` : field.name}
+          label={words(field.name)}
+          values={values.map((value) => (value as StructValue | undefined)?.[field.name])}
+          sink={sink}
+          depth={depth}
+        />
+      ))}
+    </>
+  );
+}
+
+export function FieldRow(props: RowProps): JSX.Element {
+  const { field, path, label, values, sink, depth } = props;
+  const look = look_of(field, props.as_element);
+  const unit = props.unit || field.unit;
+  if (look === 'struct' || look === 'array' || look === 'list' || look === 'table' || look === 'bytes')
+    return <BlockRow {...props} look={look} unit={unit} />;
+  const refusal = sink.refusal(path);
+  const line = { field, path, label, values, sink, is_wrong: refusal !== undefined };
+  let inside: ComponentChildren;
+  let suffix = unit;
+  switch (look) {
+    case 'boolean':
+      inside = <BoolField {...line} />;
+      break;
+    case 'enum':
+      inside = <EnumField {...line} />;
+      break;
+    case 'flags':
+      inside = <FlagsField {...line} />;
+      break;
+    case 'text':
+      inside = <TextField {...line} />;
+      break;
+    case 'entity':
+      inside = <EntityField {...line} />;
+      break;
+    case 'color':
+      inside = <ColorRowFields {...props} is_wrong={refusal !== undefined} />;
+      break;
+    case 'vector':
+      inside = <VectorFields {...props} unit={unit} />;
+      break;
+    case 'rotation':
+      inside = <RotationFields {...props} />;
+      suffix = '°';
+      break;
+    default:
+      inside = <NumberCell {...props} unit={unit} />;
+      suffix = '';
+  }
+  return (
+    <div class="row" data-depth={depth} data-path={path}>
+      <span class="row-label" title={field.doc ? `${label}: ${field.doc}` : label}>
+        <span class="label-text">{label}</span>
+        {suffix && look !== 'text' && <span class="row-unit">{suffix}</span>}
+      </span>
+      <span class="row-value">{inside}</span>
+      <Refused path={path} sink={sink} field={field} />
+    </div>
+  );
+}
+
+/** The server's sentence below a field that it refused, and what else the field holds. */
+export function Refused({
+  path,
+  sink,
+  field,
+}: {
+  path: string;
+  sink: ValueSink;
+  field: FieldDescriptor;
+}): JSX.Element | null {
+  const refusal = sink.refusal(path);
+  if (!refusal) return null;
+  return (
+    <div class="refused" role="alert">
+      <span class="refused-text">{refusal.sentence}</span>
+      {refusal.theirs !== undefined && (
+        <span class="refused-choices">
+          <span class="refused-values">
+            theirs <b>{value_text(field, refusal.theirs)}</b>, mine <b>{value_text(field, refusal.mine)}</b>
+          </span>
+          <button class="button is-small" onClick={() => sink.forget(path)}>
+            Keep theirs
+          </button>
+          <button
+            class="button is-small"
+            onClick={() => {
+              sink.forget(path);
+              refusal.overwrite?.();
+            }}
+          >
+            Write mine
+          </button>
+        </span>
+      )}
+      {refusal.theirs === undefined && (
+        <button class="in-field" aria-label="Close" onClick={() => sink.forget(path)}>
+          <Icon name="close" size={14} />
+        </button>
+      )}
+    </div>
+  );
+}
+
+export function value_text(field: FieldDescriptor, value: unknown): string {
+  if (typeof value === 'number' || typeof value === 'bigint') {
+    const named = field.enumeration?.values.find((each) => each.value === value);
+    return named ? words(named.name) : short_text(value);
+  }
+  if (typeof value === 'object' && value !== null)
+    return Object.values(value)
+      .map((each) => value_text(field, each))
+      .join(', ');
+  return String(value);
+}
+
+function NumberCell(props: RowProps & { axis?: string }): JSX.Element {
+  const { field, path, values, sink } = props;
+  const numbers = values as (number | bigint | undefined)[];
+  return (
+    <NumberInput
+      field={field}
+      label={props.label}
+      values={numbers}
+      unit={props.unit}
+      axis={props.axis}
+      is_live={sink.is_live}
+      read_only={sink.read_only}
+      is_wrong={sink.refusal(path) !== undefined}
+      commit={(value, was) => sink.commit(path, value, was)}
+      drag={() => {
+        const gesture = sink.drag(path);
+        const bases = numbers.map((value) => Number(value ?? 0));
+        const clamp = (value: number): number => {
+          const { min, max } = field.range ?? { min: -Infinity, max: Infinity };
+          const low = field.element.startsWith('u') ? Math.max(0, min) : min;
+          return Math.min(max, Math.max(low, value));
+        };
+        return {
+          to: (by) => gesture.set(path, (i: number) => tidy(clamp((bases[i] ?? bases[0]) + by))),
+          commit: () => gesture.commit(),
+          cancel: () => gesture.cancel(),
+        };
+      }}
+      complain={(sentence) => sink.commit(path, new Wrong(sentence))}
+      cleared={() => sink.forget(path)}
+    />
+  );
+}
+function tidy(value: number): number {
+  return Math.round(value * 1e6) / 1e6;
+}
+
+/** What was typed is no value of the field: the sink shows why and sends nothing. */
+export class Wrong {
+  constructor(readonly sentence: string) {}
+}
+
+function VectorFields(props: RowProps): JSX.Element {
+  const { field, path, values, sink } = props;
+  return (
+    <span class="vector">
+      {field.type!.fields.map((part) => (
+        <NumberCell
+          key={part.name}
+          field={{ ...part, range: part.range ?? field.range }}
+          path={`${path}.${part.name}`}
+          label={`${props.label} ${part.name}`}
+          axis={part.name}
+          values={values.map((value) => (value as StructValue | undefined)?.[part.name])}
+          sink={sink}
+          depth={0}
+        />
+      ))}
+    </span>
+  );
+}
+
+/** Quaternions as degrees about the axes, which stay as they were typed while they are the same rotation. */
+function RotationFields(props: RowProps): JSX.Element {
+  const { field, path, values, sink } = props;
+  const shown = useRef<Vec3[]>([]);
+  const eulers = values.map((value, i) =>
+    steady_euler((value ?? { x: 0, y: 0, z: 0, w: 1 }) as Quat, shown.current[i]),
+  );
+  shown.current = eulers;
+  const degrees: FieldDescriptor = { ...field.type!.fields[0], range: null, unit: 'deg', default_text: '' };
+  const rotation = (euler: Vec3): Quat => {
+    const { x, y, z, w } = quat_of(euler);
+    return { x: Math.fround(x), y: Math.fround(y), z: Math.fround(z), w: Math.fround(w) };
+  };
+  const is_mixed = values.some((value) => !same_value(value, values[0]));
+  return (
+    <span class="vector">
+      {(['x', 'y', 'z'] as const).map((axis) => (
+        <NumberInput
+          key={axis}
+          field={degrees}
+          label={`${props.label} ${axis}`}
+          axis={axis}
+          values={eulers.map((euler) => euler[axis])}
+          is_live={sink.is_live}
+          read_only={sink.read_only}
+          is_wrong={sink.refusal(path) !== undefined}
+          commit={(value) => {
+            shown.current = eulers.map((euler) => ({ ...euler, [axis]: Number(value) }));
+            const next = shown.current.map(rotation);
+            sink.commit(path, (i: number) => next[i] ?? next[0], is_mixed ? undefined : values[0]);
+          }}
+          drag={() => {
+            const gesture = sink.drag(path);
+            const bases = eulers;
+            return {
+              to: (by) => {
+                shown.current = bases.map((euler) => ({ ...euler, [axis]: tidy(euler[axis] + by * 5) }));
+                const next = shown.current.map(rotation);
+                gesture.set(path, (i: number) => next[i] ?? next[0]);
+              },
+              commit: () => gesture.commit(),
+              cancel: () => gesture.cancel(),
+            };
+          }}
+          complain={(sentence) => sink.commit(path, new Wrong(sentence))}
+          cleared={() => sink.forget(path)}
+        />
+      ))}
+    </span>
+  );
+}
+
+/** The patch, and the opacity beside it where there is one. */
+function ColorRowFields(props: RowProps & { is_wrong: boolean }): JSX.Element {
+  const { field, path, values, sink } = props;
+  const alpha = field.is_array ? undefined : field.type?.fields.find((each) => each.name === 'a');
+  return (
+    <span class="color-row">
+      <ColorField
+        field={colour_field(field)}
+        path={path}
+        label={props.label}
+        values={values}
+        sink={sink}
+        is_wrong={props.is_wrong}
+      />
+      {alpha && (
+        <NumberCell
+          field={alpha}
+          path={`${path}.a`}
+          label={`${props.label} opacity`}
+          values={values.map((value) => (value as StructValue | undefined)?.a)}
+          sink={sink}
+          depth={0}
+          axis="a"
+        />
+      )}
+    </span>
+  );
+}
+function colour_field(field: FieldDescriptor): FieldDescriptor {
+  return field.is_array ? field : { ...field, element: field.type!.fields[0].element };
+}
+
+const open_rows_max = 4;
+
+/** What has rows of its own below its label. */
+function BlockRow(props: RowProps & { look: FieldLook }): JSX.Element {
+  const { field, path, label, values, sink, depth, look } = props;
+  const count =
+    look === 'array' ? field.count : look === 'list' ? ((values[0] as unknown[] | undefined)?.length ?? 0) : 0;
+  const [is_open, set_open] = useState(look !== 'array' || count <= open_rows_max || is_grid(field));
+  const is_absent = look === 'table' && (values[0] === null || values[0] === undefined);
+  const about =
+    look === 'array' || look === 'list'
+      ? String(count)
+      : look === 'bytes'
+        ? `${(values[0] as Uint8Array | undefined)?.length ?? 0} bytes`
+        : '';
+  return (
+    <div class="block" data-depth={depth} data-path={path}>
+      <div class="block-head">
+        <button
+          class="block-title"
+          aria-expanded={is_open}
+          onClick={() => set_open(!is_open)}
+          title={field.doc || undefined}
+        >
+          <Icon name={is_open ? 'chevron-down' : 'chevron-right'} size={14} />
+          <span class="block-name">{label}</span>
+          {props.unit && <span class="row-unit">{props.unit}</span>}
+          <span class="block-about">{about}</span>
+        </button>
+        {look === 'list' && !sink.read_only && (
+          <span class="block-hands">
+            <button
+              class="in-field"
+              aria-label={`Add to ${label}`}
+              onClick={() => sink.commit(path, [...((values[0] as unknown[]) ?? []), fresh(field)])}
+            >
+              <Icon name="plus" size={14} />
+            </button>
+            {count > 0 && (
+              <button
+                class="in-field"
+                aria-label={`Remove the last of ${label}`}
+                onClick={() => sink.commit(path, (values[0] as unknown[]).slice(0, -1))}
+              >
+                <Icon name="close" size={14} />
+              </button>
+            )}
+          </span>
+        )}
+        {look === 'table' && !sink.read_only && (
+          <button class="button is-small" onClick={() => sink.commit(path, is_absent ? fresh(field) : null)}>
+            {is_absent ? 'Give' : 'Leave out'}
+          </button>
+        )}
+      </div>
+      {is_open && (
+        <div class="block-body">
+          {(look === 'struct' || (look === 'table' && !is_absent)) && (
+            <FieldRows type={field.type!} path={path} values={values} sink={sink} depth={depth + 1} />
+          )}
+          {look === 'array' && is_grid(field) && <NumberGrid {...props} />}
+          {((look === 'array' && !is_grid(field)) || look === 'list') &&
+            Array.from({ length: count }, (_, i) => (
+              <FieldRow
+                key={i}
+                field={field}
+                path={`${path}[${i}]`}
+                label={String(i)}
+                values={values.map((value) => (value as unknown[] | undefined)?.[i])}
+                sink={sink}
+                depth={depth + 1}
+                unit={props.unit}
+                as_element
+              />
+            ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** A matrix, and other numbers that stand better in columns. */
+function is_grid(field: FieldDescriptor): boolean {
+  return field.is_array && look_of(field, true) === 'number' && (field.count === 9 || field.count === 16);
+}
+function NumberGrid(props: RowProps): JSX.Element {
+  const { field, path, values, sink } = props;
+  return (
+    <div class={`grid grid-${Math.sqrt(field.count)}`}>
+      {Array.from({ length: field.count }, (_, i) => (
+        <NumberCell
+          key={i}
+          field={field}
+          path={`${path}[${i}]`}
+          label={`${props.label} ${i}`}
+          values={values.map((value) => (value as unknown[] | undefined)?.[i])}
+          sink={sink}
+          depth={0}
+        />
+      ))}
+    </div>
+  );
+}
+
+/** A value to begin with for one element of a list, or a table. */
+export function fresh(field: FieldDescriptor): unknown {
+  switch (look_of(field, true)) {
+    case 'boolean':
+      return false;
+    case 'entity':
+      return { index: 0, generation: 0 };
+    case 'text':
+      return '';
+    case 'table':
+      return fresh_table(field.type!);
+    case 'struct':
+    case 'vector':
+    case 'rotation':
+    case 'color':
+      return default_value(field.type!);
+    case 'enum':
+      return field.enumeration!.values[0]?.value ?? 0;
+    default:
+      return field.element === 'int64' || field.element === 'uint64' ? 0n : 0;
+  }
+}
+
+/** A message to begin with: what is required is there, the rest has its default. */
+export function fresh_table(type: TypeDescriptor): StructValue {
+  if (!type.is_table) return default_value(type);
+  return Object.fromEntries(
+    type.fields.map((field) => {
+      const look = look_of(field);
+      if (look === 'list') return [field.name, []];
+      if (look === 'bytes') return [field.name, new Uint8Array()];
+      if (look === 'table') return [field.name, field.required ? fresh_table(field.type!) : null];
+      if (field.element === 'structure') return [field.name, field.required ? default_value(field.type!) : null];
+      if (field.element === 'string') return [field.name, ''];
+      if (field.optional) return [field.name, null];
+      return [field.name, default_scalar(field)];
+    }),
+  );
+}
+function default_scalar(field: FieldDescriptor): unknown {
+  const text = field.default_text;
+  if (text === '') return fresh(field);
+  if (field.enumeration) return field.enumeration.values.find((each) => each.name === text)?.value ?? Number(text);
+  if (field.element === 'boolean') return text === 'true' || text === '1';
+  return field.element === 'int64' || field.element === 'uint64' ? BigInt(text) : Number(text);
+}

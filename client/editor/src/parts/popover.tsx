@@ -1,0 +1,116 @@
+// Things that open over the page: menus, pickers, questions.
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+
+export interface Anchor {
+  x: number;
+  y: number;
+  width?: number;
+  height?: number;
+}
+
+export function anchor_of(element: Element): Anchor {
+  const { left, top, width, height } = element.getBoundingClientRect();
+  return { x: left, y: top, width, height };
+}
+
+/** Below its anchor, or wherever it is whole on the screen. Closed by Escape and by a press outside. */
+export function Popover(props: {
+  at: Anchor;
+  label: string;
+  role?: 'menu' | 'dialog';
+  class?: string;
+  close(): void;
+  children: ComponentChildren;
+}): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const { at, close } = props;
+  useLayoutEffect(() => {
+    const element = box.current!;
+    const place = (): void => {
+      const { offsetWidth: width, offsetHeight: height } = element;
+      const below = at.y + (at.height ?? 0) + 2;
+      const above = at.y - height - 2;
+      const y = below + height <= innerHeight - 4 || above < 4 ? Math.min(below, innerHeight - height - 4) : above;
+      element.style.left = `${Math.max(4, Math.min(at.x, innerWidth - width - 4))}px`;
+      element.style.top = `${Math.max(4, y)}px`;
+    };
+    place();
+    const size = new ResizeObserver(place);
+    size.observe(element);
+    return () => size.disconnect();
+  }, [at.x, at.y]);
+  useEffect(() => {
+    const before = document.activeElement as HTMLElement | null;
+    const element = box.current!;
+    if (!element.contains(before))
+      (element.querySelector<HTMLElement>('[autofocus], input, [role^=menuitem], button') ?? element).focus();
+    const outside = (event: PointerEvent): void => {
+      if (!element.contains(event.target as Node)) close();
+    };
+    const key = (event: KeyboardEvent): void => {
+      if (event.key !== 'Escape') return;
+      event.stopPropagation();
+      event.preventDefault();
+      close();
+    };
+    addEventListener('pointerdown', outside, true);
+    addEventListener('keydown', key, true);
+    return () => {
+      removeEventListener('pointerdown', outside, true);
+      removeEventListener('keydown', key, true);
+      if (element.contains(document.activeElement) || document.activeElement === document.body) before?.focus?.();
+    };
+  }, []);
+  return (
+    <div
+      ref={box}
+      class={`popover ${props.class ?? ''}`}
+      role={props.role ?? 'dialog'}
+      aria-label={props.label}
+      tabIndex={-1}
+    >
+      {props.children}
+    </div>
+  );
+}
+
+export interface MenuItem {
+  title: string;
+  icon?: string;
+  keys?: string;
+  checked?: boolean;
+  disabled?: boolean;
+  hint?: string;
+  danger?: boolean;
+  run(): void;
+}
+
+export function Question(props: {
+  title: string;
+  text: ComponentChildren;
+  yes: string;
+  danger?: boolean;
+  answer(is_yes: boolean): void;
+}): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current!.showModal(), []);
+  return (
+    <dialog ref={dialog} class="question" aria-labelledby="question-title" onCancel={() => props.answer(false)}>
+      <h2 id="question-title">{props.title}</h2>
+      <div class="question-text">{props.text}</div>
+      <div class="question-answers">
+        <button class="button" onClick={() => props.answer(false)}>
+          Cancel
+        </button>
+        <button
+          class={`button ${props.danger ? 'is-danger' : 'is-primary'}`}
+          autofocus
+          onClick={() => props.answer(true)}
+        >
+          {props.yes}
+        </button>
+      </div>
+    </dialog>
+  );
+}

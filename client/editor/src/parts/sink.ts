@@ -1,0 +1,30 @@
+// Between a field on the screen and what it edits: one component of several entities, or a message that is being written.
+import type { Entity } from 'muster-client';
+
+import type { Refusal } from '../model/edits.js';
+
+/** The same value for all, or each its own by its place among the values shown. */
+export type NewValue = unknown | ((i: number) => unknown);
+
+export interface Gesture {
+  set(path: string, value: NewValue): void;
+  commit(): void;
+  cancel(): void;
+}
+
+export interface ValueSink {
+  /** Why nothing can be written; null: it can. */
+  readonly read_only: string | null;
+  /** Its values change by themselves. */
+  readonly is_live: boolean;
+  /** `was`: what was there when it was begun to be edited. */
+  commit(path: string, value: NewValue, was?: unknown): void;
+  drag(path: string): Gesture;
+  refusal(path: string): Refusal | undefined;
+  forget(path: string): void;
+  text(hash: bigint): string;
+  label(entity: Entity): string | undefined;
+  /** Has the person choose an entity, beside the element. */
+  pick_entity(at: HTMLElement, chosen: (entity: Entity) => void): void;
+  show_entity(entity: Entity): void;
+}

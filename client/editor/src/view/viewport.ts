@@ -1,0 +1,5 @@
+import type { Model } from '../model/model.js';
+
+export function mount_viewport(_host: HTMLElement, _model: Model): { dispose(): void } {
+  return { dispose: () => {} };
+}
