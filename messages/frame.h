@@ -31,8 +31,9 @@ enum FrameFlags : std::uint32_t {
   frame_envelope = 1,  ///< an envelope stands between header and batch
   frame_more = 2,      ///< the answer, or the state at this sequence, goes on in a later frame of this request
   frame_event = 4,     ///< of a watch: an input as it came, not a part of the state
+  frame_pushed = 8,    ///< beside event: no input, but what handlers pushed or a timer delivered
 };
-constexpr std::uint32_t frame_flags_known = frame_envelope | frame_more | frame_event;
+constexpr std::uint32_t frame_flags_known = frame_envelope | frame_more | frame_event | frame_pushed;
 
 struct FrameHeader {
   std::uint32_t bytes = 0;

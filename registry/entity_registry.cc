@@ -122,6 +122,7 @@ void EntityRegistry::remove_sink(InputSink& sink) noexcept {
   for (auto& sinks : core_.receipt_sinks) std::erase(sinks, &sink);
   core_.note_sinks();
 }
+void EntityRegistry::set_pushed_sink(PushedSink* sink) noexcept { impl_->inputs.set_pushed_sink(sink); }
 
 EntityRegistry::EntityRegistry(RegistryOptions options) : impl_(std::make_unique<Impl>(*this, options)) {
   for (Arena* arena : {&core_.input, &core_.cascade}) {

@@ -53,6 +53,7 @@ struct StateError;      //
 struct LoadReport;      //
 class TemplateTree;     // registry/templates/template_tree.h
 class Timers;           // registry/apply/timers.h
+class PushedSink;       // registry/delivery/pushed_sink.h
 
 class EntityRegistry {
  public:
@@ -357,6 +358,9 @@ class EntityRegistry {
   /// Sinks are called in the order they were added. A sink must be removed before it goes.
   void add_sink(InputSink& sink);
   void remove_sink(InputSink& sink) noexcept;
+  /// Who sees what handlers push and timers deliver, when its turn has come; null: nobody, and then it costs nothing. The sink must
+  /// outlive the registry or the next call.
+  void set_pushed_sink(PushedSink* sink) noexcept;
   /// Where other threads put batches, which flush() takes.
   Inbox& inbox() noexcept;
   /// Of the last input that was told.
@@ -379,6 +383,7 @@ class EntityRegistry {
   void describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const;
   /// For readers inside Muster (state, replication); not a way to write.
   const Storage& storage() const noexcept { return core_.storage; }
+  const Hierarchy& hierarchy() const noexcept { return core_.hierarchy; }
 
   // --- where time goes (docs/observability.md); nothing of it is state, and no result depends on it ---
 

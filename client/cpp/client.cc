@@ -495,9 +495,29 @@ Result<ShownEntity> Client::show(Entity e) {
 Result<std::uint64_t> Client::watch(const session::Watch& what) {
   BatchBuilder builder;
   session::append(builder, what);
+  return open_watch(builder.bytes());
+}
+
+Result<std::uint64_t> Client::follow(session::Follow what) {
+  what.watch = 0;
+  BatchBuilder builder;
+  session::append(builder, what);
+  return open_watch(builder.bytes());
+}
+
+Result<session::Followed> Client::follow(std::uint64_t watch, session::Follow what) {
+  what.watch = watch;
+  return read_answer<session::Followed>(ask(what));
+}
+
+Result<session::Followed> Client::follow_more(const session::FollowMore& what) {
+  return read_answer<session::Followed>(ask(what));
+}
+
+Result<std::uint64_t> Client::open_watch(std::span<const std::byte> question) {
   const std::uint64_t id = ++impl_->last_request;
   Impl::Watch& queue = impl_->watches[id];
-  auto sent = impl_->put(builder.bytes(), id);
+  auto sent = impl_->put(question, id);
   if (sent) sent = impl_->pump(impl_->deadline(), [&] { return !queue.frames.empty(); });
   if (!sent) {
     impl_->watches.erase(id);

@@ -50,8 +50,9 @@ struct Received {
   BatchView batch() const noexcept { return BatchView(std::span<const std::byte>(bytes)); }
   /// The answer is whole; a watch's state is the world's as it was at envelope.sequence.
   bool is_last() const noexcept { return (header.flags & (frame_more | frame_event)) == 0; }
-  /// Of a watch: an input as it came (or a Gap in them), not a part of the state.
+  /// Of a watch: an input as it came, or what handlers pushed (or a Gap in them), not a part of the state.
   bool is_event() const noexcept { return (header.flags & frame_event) != 0; }
+  bool is_pushed() const noexcept { return (header.flags & frame_pushed) != 0; }
   template <GeneratedType M>
   bool is() const noexcept {
     return batch().type() == TypeTraits<M>::id;
@@ -199,6 +200,12 @@ class Client {
 
   /// Opens a watch; returns its id. Its frames come by next: Watching first.
   Result<std::uint64_t> watch(const session::Watch& what);
+  /// Opens one that can be changed, and may tell the children of entities in their order; likewise.
+  Result<std::uint64_t> follow(session::Follow what);
+  /// The watch that follow opened becomes this; returns when all that is different has come, for next().
+  Result<session::Followed> follow(std::uint64_t watch, session::Follow what);
+  /// The same, a little more or less.
+  Result<session::Followed> follow_more(const session::FollowMore& what);
   Result<void> unwatch(std::uint64_t watch);
   /// The next frame of one watch, or of any (0); nothing where none came within `time`.
   Result<std::optional<Received>> next(std::uint64_t watch, std::chrono::nanoseconds time);
@@ -240,6 +247,7 @@ class Client {
            ...);
     return fits;
   }
+  Result<std::uint64_t> open_watch(std::span<const std::byte> question);
   Result<std::pair<Entity, Create>> prepare_create(Entity parent, std::string_view name);
   Result<Entity> created(Entity e, std::span<const std::byte> batch);
   std::unique_ptr<Impl> impl_;

@@ -6,7 +6,8 @@ export const frame_envelope = 1;
 export const frame_more = 2;
 /** Of a watch: an input as it came, not a part of the state. */
 export const frame_event = 4;
-const flags_known = frame_envelope | frame_more | frame_event;
+export const frame_pushed = 8;
+const flags_known = frame_envelope | frame_more | frame_event | frame_pushed;
 const header_bytes = 16;
 const envelope_bytes = 32;
 const batch_header_bytes = 32;

@@ -374,9 +374,12 @@ bool Inputs::deliver_caused() {
     const std::uint64_t delivered = counts_once(batch) ? 1 : (done ? batch.count() : cursor_.message) - before;
     left -= std::min(left, delivered);
     bytes_left -= std::min(bytes_left, payload_bytes(batch, before, before + delivered, offset));
-    if (observer_) [[unlikely]]
-      observer_->add_batch(batch, delivered, receipt, false, begin_ns,
-                           chain_of(batch, first, before, before + delivered, offset));
+    if (attended_) [[unlikely]] {
+      if (observer_)
+        observer_->add_batch(batch, delivered, receipt, false, begin_ns,
+                             chain_of(batch, first, before, before + delivered, offset));
+      if (pushed_sink_ && before == 0 && offset == 0) pushed_sink_->on_pushed(batch);
+    }
     core_.count(receipt);
     managers_.tell_destroyed();
     if (done) {

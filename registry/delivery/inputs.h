@@ -21,6 +21,7 @@
 #include "registry/apply/timers.h"
 #include "registry/delivery/delivery.h"
 #include "registry/delivery/inbox.h"
+#include "registry/delivery/pushed_sink.h"
 #include "registry/delivery/registry_core.h"
 #include "registry/observe/clock.h"
 #include "registry/observe/observer.h"
@@ -88,7 +89,15 @@ class Inputs {
   /// Ids that a replayed Create or timer of the host names are taken as the host took them.
   void claim_ids(const BatchView& batch);
   /// Counts and times what is delivered; null: nobody does.
-  void set_observer(Observer* observer) noexcept { observer_ = observer; }
+  void set_observer(Observer* observer) noexcept {
+    observer_ = observer;
+    attended_ = observer_ || pushed_sink_;
+  }
+  /// Sees what the cascade delivers; null: nobody does.
+  void set_pushed_sink(PushedSink* sink) noexcept {
+    pushed_sink_ = sink;
+    attended_ = observer_ || pushed_sink_;
+  }
   Observer* observer() const noexcept { return observer_; }
   Inbox& inbox() noexcept { return inbox_; }
   /// Into the front batch of the cascade.
@@ -132,6 +141,8 @@ class Inputs {
   Inbox inbox_;
   BatchCursor cursor_;
   Observer* observer_ = nullptr;
+  PushedSink* pushed_sink_ = nullptr;
+  bool attended_ = false;  // somebody is told of batches of the cascade: one test for both
 };
 
 /// Tells the observer, if there is one, of an input with all it caused.

@@ -433,6 +433,7 @@ std::unique_ptr<Inquiry> Desk::begin(const Question& question) {
   const Asked asked{registry_, limits_, question.from, question.request};
   const BatchView batch{std::span<const std::byte>(question.batch)};
   if (auto inquiry = begin_question(asked, batch)) return inquiry;
+  if (auto inquiry = begin_watch_question(asked, batch, watches_)) return inquiry;
   const auto once = [&](std::function<void(Steps&)> f) { return std::make_unique<Once>(asked, std::move(f)); };
   Session& to = *question.from;
   const std::uint64_t request = question.request;
@@ -459,21 +460,6 @@ std::unique_ptr<Inquiry> Desk::begin(const Question& question) {
         return once([&to, request, this](Steps&) { info(to, request, false); });
       return seldom(asked, [&to, request, this] { info(to, request, true); });
     case TypeTraits<session::GetLoad>::id: return once([&to, request, this](Steps&) { load(to, request); });
-    case TypeTraits<session::Watch>::id:
-      return once([asked, this, what = session::read<session::Watch>(batch)](Steps& steps) {
-        steps.spend(limits_.slice_steps);
-        auto fault = watches_.open(asked.from, asked.request, what, limits_.watches_max);
-        if (fault) asked.fault(*fault);
-      });
-    case TypeTraits<session::Unwatch>::id:
-      return once([asked, this, watch = session::read<session::Unwatch>(batch).watch](Steps&) {
-        if (watches_.close(asked.to(), watch))
-          return answer(asked.to(), asked.request, session::Unwatched{.watch = watch});
-        session::Fault fault = fault_of(session::FaultCode::not_found, "unknown_watch",
-                                        "this session has no watch " + std::to_string(watch));
-        fault.field = "watch";
-        asked.fault(fault);
-      });
     default: break;
   }
   return once([asked](Steps&) {

@@ -9,6 +9,7 @@
 #include "server/desk/entity_search.h"
 #include "server/desk/template_questions.h"
 #include "server/desk/timer_list.h"
+#include "server/session/watches.h"
 
 namespace muster {
 namespace {
@@ -116,6 +117,40 @@ std::unique_ptr<Inquiry> begin_question(const Asked& asked, BatchView question) 
     case TypeTraits<session::ListTimers>::id:
       return begin_timer_list(asked, session::read<session::ListTimers>(question));
     default: return begin_template_question(asked, question);
+  }
+}
+
+std::unique_ptr<Inquiry> begin_watch_question(const Asked& asked, BatchView question, Watches& watches) {
+  const auto once = [&](std::function<void(Steps&)> f) { return std::make_unique<Once>(asked, std::move(f)); };
+  switch (question.type()) {
+    case TypeTraits<session::Watch>::id:
+      return once([asked, &watches, what = session::read<session::Watch>(question)](Steps& steps) {
+        steps.spend(asked.limits.slice_steps);
+        if (auto fault = watches.open(asked.from, asked.request, what, asked.limits.watches_max)) asked.fault(*fault);
+      });
+    case TypeTraits<session::Follow>::id:
+      return once([asked, &watches, what = session::read<session::Follow>(question)](Steps& steps) {
+        steps.spend(asked.limits.slice_steps);
+        const auto done = watches.follow(asked.from, asked.request, what, asked.limits.watches_max);
+        if (!done) asked.fault(done.error());
+      });
+    case TypeTraits<session::FollowMore>::id:
+      return once([asked, &watches, what = session::read<session::FollowMore>(question)](Steps& steps) {
+        const auto done = watches.follow_more(asked.to(), asked.request, what);
+        // What is told costs more than what is looked at, and a turn costs something even where that is nothing.
+        steps.spend(100 + 8 * done.value_or(0));
+        if (!done) asked.fault(done.error());
+      });
+    case TypeTraits<session::Unwatch>::id:
+      return once([asked, &watches, watch = session::read<session::Unwatch>(question).watch](Steps&) {
+        if (watches.close(asked.to(), watch))
+          return answer(asked.to(), asked.request, session::Unwatched{.watch = watch});
+        session::Fault fault = fault_of(session::FaultCode::not_found, "unknown_watch",
+                                        "this session has no watch " + std::to_string(watch));
+        fault.field = "watch";
+        asked.fault(fault);
+      });
+    default: return nullptr;
   }
 }
 

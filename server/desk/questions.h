@@ -8,8 +8,12 @@
 
 namespace muster {
 
+class Watches;
+
 /// The inquiry of ListChildren, Resolve, Find, Show, GetText, or of what is asked about templates; the question was judged. Null:
 /// it is none of these. Owner's thread, between inputs.
 std::unique_ptr<Inquiry> begin_question(const Asked& asked, BatchView question);
+/// The same of Watch, Follow, FollowMore, Unwatch.
+std::unique_ptr<Inquiry> begin_watch_question(const Asked& asked, BatchView question, Watches& watches);
 
 }  // namespace muster

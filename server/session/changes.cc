@@ -48,10 +48,21 @@ void Changes::want_structure() {
           remember(*chunk);
         }
   structure_changed_.clear();
+  kinds_changed_.clear();
 }
 
 void Changes::drop_structure() {
   if (--structure_users_ == 0) std::vector<Place>().swap(places_);
+}
+
+void Changes::want_links() {
+  if (++link_users_ > 1) return;
+  for (std::uint32_t number = 0; number < registry_.hierarchy().pages(); ++number) compare_page(number);
+  links_changed_.clear();
+}
+
+void Changes::drop_links() {
+  if (--link_users_ == 0) std::vector<Linked>().swap(links_);
 }
 
 bool Changes::concerns(const Archetype& archetype) const {
@@ -62,6 +73,8 @@ bool Changes::concerns(const Archetype& archetype) const {
 const Changes::Found& Changes::look() {
   found_.values.clear();
   found_.structure.clear();
+  found_.kinds.clear();
+  found_.links.clear();
   if (!wanted()) {
     seen_.clear();
     return found_;
@@ -72,6 +85,8 @@ const Changes::Found& Changes::look() {
   for (const auto& shadow : shadows_)
     if (!shadow->changed.empty()) found_.values.push_back({shadow->type, std::exchange(shadow->changed, {})});
   found_.structure = std::exchange(structure_changed_, {});
+  found_.kinds = std::exchange(kinds_changed_, {});
+  found_.links = std::exchange(links_changed_, {});
   const auto unique = [](std::vector<Entity>& entities) {
     std::ranges::sort(entities);
     const auto doubles = std::ranges::unique(entities);
@@ -79,11 +94,16 @@ const Changes::Found& Changes::look() {
   };
   for (Values& values : found_.values) unique(values.entities);
   unique(found_.structure);
+  unique(found_.kinds);
   return found_;
 }
 
 void Changes::look_at(std::uint64_t since) {
   find_departed(since);
+  if (link_users_ > 0)
+    for (std::uint32_t number = 0; number < registry_.hierarchy().pages(); ++number)
+      if (const Hierarchy::Page* page = registry_.hierarchy().page(number); page && page->version > since)
+        compare_page(number);
   const Storage& storage = registry_.storage();
   for (const auto& archetype : storage.archetypes()) {
     if (!archetype || archetype->rows() == 0 || !concerns(*archetype)) continue;
@@ -165,16 +185,40 @@ void Changes::compare(Shadow& shadow, const Chunk& chunk, std::uint16_t column) 
 }
 
 void Changes::compare_places(const Chunk& chunk) {
+  const std::uint32_t archetype = chunk.archetype->number;
   for (std::uint32_t row = 0; row < chunk.count; ++row) {
     const Entity e = chunk.ids()[row];
     const Entity parent = chunk.depth > 0 ? chunk.parents()[row] : Entity{};
     if (e.index >= places_.size()) places_.resize(std::max<std::size_t>(e.index + 1, places_.size() * 2));
     Place& place = places_[e.index];
-    if (place.generation == e.generation && place.parent == parent) continue;
-    if (place.generation != 0 && place.generation != e.generation)
-      structure_changed_.push_back({e.index, place.generation});
-    place = {e.generation, parent};
+    const bool same = place.generation == e.generation;
+    if (kind_users_ > 0 && !(same && place.archetype == archetype)) kinds_changed_.push_back(e);
+    place.archetype = archetype;
+    if (same && place.parent == parent) continue;
+    if (place.generation != 0 && !same) structure_changed_.push_back({e.index, place.generation});
+    place.generation = e.generation;
+    place.parent = parent;
     structure_changed_.push_back(e);
+  }
+}
+
+/// Of those who live. Who does not is told of as structure is.
+void Changes::compare_page(std::uint32_t number) {
+  const Hierarchy::Page* page = registry_.hierarchy().page(number);
+  if (!page) return;
+  constexpr std::uint32_t entities = 1u << Hierarchy::page_bits;
+  const std::uint32_t first = number * entities;
+  if (links_.size() < first + entities)
+    links_.resize(std::max<std::size_t>(first + entities, links_.size() + links_.size() / 2));
+  const auto& ids = registry_.storage().ids();
+  for (std::uint32_t i = 0; i < entities; ++i) {
+    const Linked now{page->links[i].previous, page->links[i].children};
+    Linked& known = links_[first + i];
+    if (known.previous == now.previous && known.children == now.children) continue;
+    known = now;
+    if (first + i >= ids.indices()) continue;
+    const Entity e{first + i, ids.slot(first + i).generation};
+    if (registry_.alive(e)) links_changed_.push_back(e);
   }
 }
 

@@ -24,6 +24,12 @@ class Changes {
   /// From now on it is found which entities live, under which parent and with which name; counted.
   void want_structure();
   void drop_structure();
+  /// From now on it is found which entities have other components than before; counted. Structure must be wanted as long.
+  void want_kinds() noexcept { ++kind_users_; }
+  void drop_kinds() noexcept { --kind_users_; }
+  /// From now on it is found which entities stand behind another sibling than before, or have more or fewer children; counted.
+  void want_links();
+  void drop_links();
   bool wanted() const noexcept { return !shadows_.empty() || structure_users_ > 0; }
 
   struct Values {
@@ -33,7 +39,9 @@ class Changes {
   struct Found {
     std::vector<Values> values;
     std::vector<Entity> structure;  ///< created, destroyed, or put under another parent
-    bool empty() const noexcept { return values.empty() && structure.empty(); }
+    std::vector<Entity> kinds;      ///< created, or with other components
+    std::vector<Entity> links;      ///< living, behind another sibling, or with another number of children
+    bool empty() const noexcept { return values.empty() && structure.empty() && kinds.empty() && links.empty(); }
   };
   /// Since the last look, or since the type was wanted. Valid until the next call. No entity is named twice in a list.
   const Found& look();
@@ -49,7 +57,11 @@ class Changes {
   };
   struct Place {
     std::uint32_t generation = 0;
+    std::uint32_t archetype = 0;  // its number
     Entity parent;
+  };
+  struct Linked {
+    std::uint32_t previous = 0, children = 0;
   };
   struct SeenChunk {
     std::uint64_t uid = 0;
@@ -61,15 +73,17 @@ class Changes {
   void remember(const Chunk& chunk);
   void compare(Shadow& shadow, const Chunk& chunk, std::uint16_t column);
   void compare_places(const Chunk& chunk);
+  void compare_page(std::uint32_t number);
   bool concerns(const Archetype& archetype) const;
 
   EntityRegistry& registry_;
   std::vector<std::unique_ptr<Shadow>> shadows_;
   std::vector<Place> places_;
-  std::uint32_t structure_users_ = 0;
+  std::vector<Linked> links_;  // by entity index
+  std::uint32_t structure_users_ = 0, kind_users_ = 0, link_users_ = 0;
   std::vector<SeenChunk> seen_;   // by chunk number
   std::vector<Entity> departed_;  // whose row is no longer where it was
-  std::vector<Entity> structure_changed_;
+  std::vector<Entity> structure_changed_, kinds_changed_, links_changed_;
   std::uint64_t looked_ = 0;  // storage version of the last look
   Found found_;
 };

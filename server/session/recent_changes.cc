@@ -8,6 +8,8 @@ void RecentChanges::note(const Changes::Found& found) {
   ++now_;
   for (const Changes::Values& values : found.values) note(by_component_[values.component], values.entities);
   if (!found.structure.empty()) note(structure_, found.structure);
+  if (!found.kinds.empty()) note(kinds_, found.kinds);
+  if (!found.links.empty()) note(links_, found.links);
 }
 
 void RecentChanges::note(Column& column, const std::vector<Entity>& entities) {
@@ -37,11 +39,13 @@ void RecentChanges::forget(std::uint64_t before) {
   if (dead_ == 0) return;
   for (auto& [component, column] : by_component_) forget(column, before);
   forget(structure_, before);
+  forget(kinds_, before);
+  forget(links_, before);
 }
 
 void RecentChanges::clear() {
   by_component_.clear();
-  structure_ = {};
+  structure_ = kinds_ = links_ = {};
   dead_ = 0;
 }
 

@@ -34,6 +34,16 @@ class RecentChanges {
   void each_structure(std::uint64_t since, F&& f) const {
     each_of(structure_, since, f);
   }
+  /// The same for everyone who was created or has other components, and lives.
+  template <class F>
+  void each_kind(std::uint64_t since, F&& f) const {
+    each_of(kinds_, since, f);
+  }
+  /// The same for everyone who stands behind another sibling, or has another number of children, and lives.
+  template <class F>
+  void each_link(std::uint64_t since, F&& f) const {
+    each_of(links_, since, f);
+  }
   /// Nobody will ask for what died before this look.
   void forget(std::uint64_t before);
   /// How many died that are not forgotten.
@@ -73,7 +83,7 @@ class RecentChanges {
   std::uint64_t now_ = 0;
   std::size_t dead_ = 0;
   std::unordered_map<TypeId, Column> by_component_;
-  Column structure_;
+  Column structure_, kinds_, links_;
 };
 
 }  // namespace muster

@@ -1,24 +1,21 @@
-// What sessions watch, and what each watch has still to be told. A watch keeps no values: only which rows to look at again when
-// there is room in its session's queue. So a slow client costs a list of ids and gets the newest values when it is back,
-// and the simulation never waits.
+// What sessions watch (server/session/watch.h), and whose turn it is to be told.
 //
 // What changed is noted once for all watches, by entity (server/session/recent_changes.h). A watch finds out what of it concerns
 // it when its turn comes: as many have a turn after a flush as a stated time allows, the others come first after the next one.
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
-#include "registry/delivery/input_sink.h"
 #include "server/session/changes.h"
 #include "server/session/recent_changes.h"
 #include "server/session/session.h"
+#include "server/session/watch.h"
+#include "server/session/watch_events.h"
 
 namespace muster {
 
@@ -32,44 +29,48 @@ class Watches {
   /// Opens a watch and sends Watching and as much of the state as the session's queue takes. Null, or the fault.
   [[nodiscard]] std::optional<session::Fault> open(std::shared_ptr<Session> session, std::uint64_t request,
                                                    const session::Watch& asked, std::size_t watches_max);
+  /// The same; or changes a watch, and sends as much of what is different as the queue takes, then Followed. Returns about how many
+  /// entities were looked at for it.
+  [[nodiscard]] std::expected<std::size_t, session::Fault> follow(std::shared_ptr<Session> session,
+                                                                  std::uint64_t request, const session::Follow& asked,
+                                                                  std::size_t watches_max);
+  /// Changes a watch a little, likewise.
+  [[nodiscard]] std::expected<std::size_t, session::Fault> follow_more(const Session& session, std::uint64_t request,
+                                                                       const session::FollowMore& asked);
   /// False: there is no such watch.
   bool close(const Session& session, std::uint64_t watch);
   void close_all(const Session& session);
   std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(watches_.size()); }
 
   /// Before delivery of an input: keeps it if somebody watches such.
-  void on_input(const Envelope& envelope, std::span<const std::byte> batch, std::uint64_t clock_ns);
+  void on_input(const Envelope& envelope, std::span<const std::byte> batch, std::uint64_t clock_ns) {
+    events_.on_input(envelope, batch, clock_ns);
+  }
   /// After a flush: finds what changed, and sends what there is room for. Returns in how many ns a watch that was held
   /// back by its rate is due; 0: none is. Takes about `ns_max` of processor time, or one watch's turn where that is longer.
   std::uint64_t after_flush(std::uint64_t steady_now_ns, std::uint64_t ns_max = ~std::uint64_t{0});
+  /// Whether somebody watches what handlers push: it costs the registry something only then.
+  bool hears_pushed() const noexcept { return events_.hears_pushed(); }
   /// Whether watches wait for their turn.
   bool can_go_on() const noexcept { return can_go_on_; }
   /// How many had a turn after one flush, at most: for tests and figures.
   std::uint64_t turns_max() const noexcept { return turns_max_; }
 
  private:
-  struct Watch;
-  struct Event {
-    FrameEnvelope envelope;
-    std::size_t offset = 0, bytes = 0;
-    bool lost = false;  ///< the bytes were too many to keep
-  };
-
-  void catch_up(Watch& watch);
-  void find_members(Watch& watch);
-  void send_events(Watch& watch, bool time_is_left);
-  void send(Watch& watch);
-  void mark_all(Watch& watch);
-  void forget(Watch& watch);
+  std::optional<session::Fault> may_open(const Session& session, std::uint64_t request, std::size_t watches_max) const;
+  Watch* find(const Session& session, std::uint64_t request) const;
+  /// That can be changed now.
+  std::expected<Watch*, session::Fault> find_changeable(const Session& session, std::uint64_t watch,
+                                                        std::uint64_t request) const;
+  std::size_t add(std::shared_ptr<Session> session, std::uint64_t request, WatchAsked asked);
+  void end_change(Watch& watch, std::uint64_t request);
 
   EntityRegistry& registry_;
   const std::function<std::uint64_t()> processor_ns_;
   Changes changes_;
   RecentChanges recent_;
+  WatchEvents events_;
   std::vector<std::unique_ptr<Watch>> watches_;  // in the order they were opened
-  std::size_t event_watches_ = 0;
-  std::vector<Event> events_;
-  std::vector<std::byte> event_bytes_;
   std::size_t types_known_ = 0;
   std::uint64_t opened_ = 0;     // watches, for their numbers
   std::uint64_t last_turn_ = 0;  // number of the watch that had the last turn

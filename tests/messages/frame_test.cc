@@ -125,7 +125,7 @@ TEST_CASE("a frame header that is wrong is named, and stays wrong", "[frame]") {
   REQUIRE(fault_of(1040, 0).code == FrameFault::Code::oversized);
   REQUIRE(fault_of(1040, 0).text == "a frame of 1040 bytes; 1024 are allowed");
   REQUIRE(fault_of(0xfffffff0u, 0, 16u << 20).code == FrameFault::Code::oversized);
-  REQUIRE(fault_of(64, 8).code == FrameFault::Code::unknown_flag);
+  REQUIRE(fault_of(64, 16).code == FrameFault::Code::unknown_flag);
   REQUIRE(fault_of(96, frame_envelope).code == FrameFault::Code::unexpected_envelope);
 }
 

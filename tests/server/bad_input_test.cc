@@ -97,10 +97,10 @@ TEST_CASE("a frame whose length is no multiple of 16, and one too short for a ba
 TEST_CASE("unknown frame flags, and an envelope from a client", "[bad]") {
   Scene scene;
   auto frame = hit_frame();
-  put(frame, 4, 8);
+  put(frame, 4, 16);
   session::Fault fault = last_word(scene, frame);
   CHECK(fault.reason == "unknown_flag");
-  CHECK(fault.text == "frame flags 8; this version knows 7" + at_second_frame());
+  CHECK(fault.text == "frame flags 16; this version knows 15" + at_second_frame());
   put(frame, 4, frame_envelope);
   fault = last_word(scene, frame);
   CHECK(fault.reason == "unexpected_envelope");

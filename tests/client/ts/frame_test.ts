@@ -107,7 +107,7 @@ test('a frame header that cannot be is named, and nothing is read after it', () 
     [header(64, 1), 'too_short', true],
     [header(0, 0), 'too_short', true],
     [header(4096, 0), 'oversized', true],
-    [header(96, 8), 'unknown_flag', true],
+    [header(96, 16), 'unknown_flag', true],
     [header(96, 1), 'unexpected_envelope', false],
     [header(96, 2), 'unknown_flag', false],
   ];

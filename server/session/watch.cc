@@ -1,0 +1,361 @@
+#include "server/session/watch.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "registry/storage/hierarchy.h"
+#include "schema/muster.h"
+
+namespace muster {
+void sort_unique(std::vector<Entity>& entities) {
+  std::ranges::sort(entities);
+  const auto doubles = std::ranges::unique(entities);
+  entities.erase(doubles.begin(), doubles.end());
+}
+
+namespace {
+
+/// Of sorted lists.
+std::vector<TypeId> without(const std::vector<TypeId>& types, const std::vector<TypeId>& others) {
+  std::vector<TypeId> left;
+  std::ranges::set_difference(types, others, std::back_inserter(left));
+  return left;
+}
+
+}  // namespace
+
+Watch::Watch(EntityRegistry& registry, Changes& changes, const RecentChanges& recent, std::shared_ptr<Session> to,
+             std::uint64_t request, std::uint64_t number)
+    : registry_(registry),
+      changes_(changes),
+      recent_(recent),
+      to_(std::move(to)),
+      request_(request),
+      number_(number),
+      seen_(recent.now()) {}
+
+Watch::~Watch() {
+  for (const TypeId component : asked_.components) changes_.drop(component);
+  asked_ = {};
+  filtered_ = false;
+  asked_.world = true;
+  open_.clear();
+  note_wants();
+}
+
+std::size_t Watch::entities() const {
+  if (is_of_everyone()) return registry_.entity_count();
+  return members().size();
+}
+
+/// What changes are to be found for it.
+void Watch::note_wants() {
+  const bool listing = !open_.empty();
+  const auto set = [&](bool& wanted, bool wants, auto want, auto drop) {
+    if (wanted == wants) return;
+    wanted = wants;
+    wants ? want() : drop();
+  };
+  const bool structure = asked_.structure || !is_of_everyone() || listing;
+  const auto set_structure = [&] {
+    set(wants_structure_, structure, [&] { changes_.want_structure(); }, [&] { changes_.drop_structure(); });
+  };
+  if (structure) set_structure();
+  set(wants_kinds_, filtered_ || listing, [&] { changes_.want_kinds(); }, [&] { changes_.drop_kinds(); });
+  set(wants_links_, listing, [&] { changes_.want_links(); }, [&] { changes_.drop_links(); });
+  set(
+      wants_names_, asked_.structure || listing, [&] { changes_.want(TypeTraits<Name>::id); },
+      [&] { changes_.drop(TypeTraits<Name>::id); });
+  if (!structure) set_structure();
+}
+
+// --- what it is of
+
+std::size_t Watch::become(WatchAsked next) {
+  const std::vector<TypeId> added = without(next.components, asked_.components);
+  const std::vector<TypeId> dropped = without(asked_.components, next.components);
+  for (const TypeId component : added) changes_.want(component);
+  for (const TypeId component : dropped) {
+    changes_.drop(component);
+    values_.erase(component);
+  }
+  const bool structure_new = next.structure && !asked_.structure;
+  if (!next.structure) {
+    structure_.clear();
+    told_.clear();
+  }
+  std::unordered_set<Entity> named;
+  for (const Entity e : std::exchange(next.entities, {}))
+    if (registry_.alive(e))
+      named.insert(e);
+    else
+      gone_.push_back(e);
+  std::vector<Entity> opened = std::exchange(next.open, {}), closed;
+  const bool other_members = next.world != asked_.world || next.subtree != asked_.subtree || next.with != asked_.with ||
+                             next.without != asked_.without || named != named_;
+  const bool was_everyone = is_of_everyone();
+  asked_ = std::move(next);
+  std::size_t work = 1;
+  if (other_members) {
+    named_ = std::move(named);
+    std::unordered_set<Entity> before = std::exchange(filtered_ ? shown_ : scope_, {});
+    filtered_ = !asked_.with.empty() || !asked_.without.empty();
+    note_wants();
+    work += find_members(std::move(before), was_everyone, added, structure_new);
+  } else {
+    note_wants();
+    if (is_of_everyone())
+      mark_everyone(added, structure_new);
+    else if (!added.empty() || structure_new)
+      for (const Entity e : members()) mark(e, added, structure_new);
+    work += !added.empty() || structure_new ? entities() : 0;
+  }
+  if (!open_.empty()) {
+    const std::unordered_set<Entity> kept(opened.begin(), opened.end());
+    for (const Entity node : open_)
+      if (!kept.contains(node)) closed.push_back(node);
+  }
+  return work + change_nodes(opened, closed);
+}
+
+std::size_t Watch::find_members(std::unordered_set<Entity> before, bool was_everyone, std::span<const TypeId> added,
+                                bool structure_new) {
+  scope_.clear();
+  shown_.clear();
+  if (!asked_.world)
+    for (const Entity e : named_) add_scope(e);
+  if (filtered_) {
+    if (asked_.world)
+      registry_.each_entity([&](Entity e) {
+        if (passes(e)) shown_.insert(e);
+      });
+    else
+      for (const Entity e : scope_)
+        if (passes(e)) shown_.insert(e);
+  }
+  const auto mark_member = [&](Entity e) {
+    if (was_everyone || before.contains(e))
+      mark(e, added, structure_new);
+    else
+      mark(e, asked_.components, asked_.structure);
+  };
+  if (is_of_everyone() && before.empty())
+    mark_everyone(asked_.components, asked_.structure);
+  else if (is_of_everyone())
+    registry_.each_entity(mark_member);
+  else
+    for (const Entity e : members()) mark_member(e);
+  const auto tell_gone = [&](Entity e) {
+    if (!concerns(e)) leave(e);
+  };
+  if (was_everyone)
+    registry_.each_entity(tell_gone);
+  else
+    for (const Entity e : before) tell_gone(e);
+  for (auto& [component, entities] : values_) sort_unique(entities);
+  return (asked_.world || was_everyone ? registry_.entity_count() : scope_.size()) + before.size();
+}
+
+void Watch::add_scope(Entity e) {
+  std::vector<Entity> open{e};
+  while (!open.empty()) {
+    const Entity at = open.back();
+    open.pop_back();
+    if (!scope_.insert(at).second || !asked_.subtree) continue;
+    each_child(at, [&](Entity child) { open.push_back(child); });
+  }
+}
+
+std::size_t Watch::change_entities(std::span<const Entity> add, std::span<const Entity> drop) {
+  const std::size_t before = scope_.size();
+  for (const Entity e : drop) named_.erase(e);
+  for (const Entity e : add)
+    if (registry_.alive(e))
+      named_.insert(e);
+    else
+      gone_.push_back(e);
+  const auto is_inside = [&](Entity e) {
+    return named_.contains(e) || (asked_.subtree && scope_.contains(registry_.parent(e)));
+  };
+  for (const Entity e : drop)
+    if (registry_.alive(e)) flip(e, is_inside(e));
+  for (const Entity e : add)
+    if (registry_.alive(e)) flip(e, is_inside(e));
+  const std::size_t after = scope_.size();
+  return add.size() + drop.size() + (after > before ? after - before : before - after);
+}
+
+std::size_t Watch::change_nodes(std::span<const Entity> open, std::span<const Entity> close) {
+  std::size_t work = open.size() + close.size();
+  for (const Entity node : close) {
+    if (open_.erase(node) == 0) continue;
+    const auto forget = [&](Entity child) {
+      const auto known = listed_.find(child);
+      if (known != listed_.end() && known->second == node) listed_.erase(known);
+      ++work;
+    };
+    each_child(node, forget);
+  }
+  std::vector<Entity> opened;
+  for (const Entity node : open) {
+    if (node && !registry_.alive(node))
+      gone_.push_back(node);
+    else if (open_.insert(node).second)
+      opened.push_back(node);
+  }
+  note_wants();
+  const bool waiting = !rows_.empty();  // else nobody is marked twice: each is a child of one node
+  for (const Entity node : opened)
+    each_child(node, [&](Entity child) {
+      rows_.push_back(child);
+      ++work;
+    });
+  if (waiting && !opened.empty()) sort_unique(rows_);
+  return work;
+}
+
+void Watch::learn(TypeId component) {
+  if (!asked_.every_component || std::ranges::binary_search(asked_.components, component)) return;
+  asked_.components.insert(std::ranges::upper_bound(asked_.components, component), component);
+  changes_.want(component);
+  const std::span<const TypeId> added(&component, 1);
+  if (is_of_everyone())
+    mark_everyone(added, false);
+  else
+    for (const Entity e : members()) mark(e, added, false);
+}
+
+/// Nil: the roots.
+template <class F>
+void Watch::each_child(Entity node, F&& f) const {
+  if (node) {
+    for (Entity child = registry_.first_child(node); child; child = registry_.next_sibling(child)) f(child);
+    return;
+  }
+  for (const auto& archetype : registry_.storage().archetypes()) {
+    if (!archetype || archetype->groups.empty()) continue;
+    for (const Chunk* chunk : archetype->groups.front().chunks)
+      for (std::uint32_t row = 0; row < chunk->count; ++row) f(chunk->ids()[row]);
+  }
+}
+
+bool Watch::passes(Entity e) const {
+  const Row row = registry_.storage().find(e);
+  if (!row) return false;
+  const auto has = [&](TypeId component) { return row.chunk->archetype->has(component); };
+  return std::ranges::all_of(asked_.with, has) && std::ranges::none_of(asked_.without, has);
+}
+
+void Watch::mark(Entity e, std::span<const TypeId> components, bool structure) {
+  for (const TypeId component : components)
+    if (registry_.find(e, component)) values_[component].push_back(e);
+  if (structure) structure_.push_back(e);
+}
+
+void Watch::mark_everyone(std::span<const TypeId> components, bool structure) {
+  for (const auto& archetype : registry_.storage().archetypes()) {
+    if (!archetype || archetype->rows() == 0) continue;
+    const auto add_to = [&](std::vector<Entity>& list) {
+      for (const Group& group : archetype->groups)
+        for (const Chunk* chunk : group.chunks) list.insert(list.end(), chunk->ids(), chunk->ids() + chunk->count);
+    };
+    for (const TypeId component : components)
+      if (archetype->has(component)) add_to(values_[component]);
+    if (structure) add_to(structure_);
+  }
+}
+
+void Watch::leave(Entity e) { gone_.push_back(e); }
+
+// --- what changed
+
+void Watch::catch_up() {
+  const std::uint64_t since = std::exchange(seen_, recent_.now());
+  if (since == seen_) return;
+  catch_up_members(since);
+  if (asked_.structure) {
+    const auto note = [&](Entity e) {
+      if (concerns(e)) structure_.push_back(e);
+    };
+    recent_.each_structure(since, note);
+    recent_.each(TypeTraits<Name>::id, since, note);
+  }
+  if (!open_.empty()) catch_up_rows(since);
+  for (const TypeId component : asked_.components) {
+    std::vector<Entity>& pending = values_[component];
+    const bool behind = !pending.empty();
+    recent_.each(component, since, [&](Entity e) {
+      if (concerns(e)) pending.push_back(e);
+    });
+    if (behind) sort_unique(pending);
+    if (pending.empty()) values_.erase(component);
+  }
+}
+
+void Watch::catch_up_members(std::uint64_t since) {
+  if (is_of_everyone()) return;
+  if (recent_.structure_changed() > since) {
+    std::vector<std::pair<std::uint32_t, Entity>> living;  // parents first: a member's children are members by it
+    recent_.each_structure(since, [&](Entity e) {
+      if (registry_.alive(e)) {
+        if (!asked_.world) living.emplace_back(registry_.depth(e), e);
+        return;
+      }
+      named_.erase(e);
+      const bool was_inside = scope_.erase(e) > 0;
+      if (filtered_ ? shown_.erase(e) > 0 : was_inside) leave(e);
+    });
+    std::ranges::sort(living);
+    for (const auto& [depth, e] : living)
+      flip(e, named_.contains(e) || (asked_.subtree && scope_.contains(registry_.parent(e))));
+  }
+  if (filtered_) recent_.each_kind(since, [&](Entity e) { reconsider(e); });
+}
+
+/// With everyone below, as far as that makes a difference to them.
+void Watch::flip(Entity e, bool inside) {
+  if (scope_.contains(e) == inside) return;
+  std::vector<Entity> open{e};
+  while (!open.empty()) {
+    const Entity at = open.back();
+    open.pop_back();
+    const bool is_inside =
+        at == e ? inside : named_.contains(at) || (asked_.subtree && scope_.contains(registry_.parent(at)));
+    if (is_inside ? !scope_.insert(at).second : scope_.erase(at) == 0) continue;
+    if (filtered_)
+      reconsider(at);
+    else if (is_inside)
+      mark(at, asked_.components, asked_.structure);
+    else
+      leave(at);
+    if (asked_.subtree) each_child(at, [&](Entity child) { open.push_back(child); });
+  }
+}
+
+void Watch::reconsider(Entity e) {
+  const bool shows = (asked_.world || scope_.contains(e)) && passes(e);
+  if (shows && shown_.insert(e).second)
+    mark(e, asked_.components, asked_.structure);
+  else if (!shows && shown_.erase(e) > 0)
+    leave(e);
+}
+
+void Watch::catch_up_rows(std::uint64_t since) {
+  const std::size_t before = rows_.size();
+  const auto note = [&](Entity e) {
+    if (registry_.alive(e)) {
+      if (open_.contains(registry_.parent(e)) || listed_.contains(e)) rows_.push_back(e);
+      return;
+    }
+    if (open_.erase(e) > 0) gone_.push_back(e);
+    if (listed_.contains(e)) rows_.push_back(e);
+  };
+  recent_.each_structure(since, note);
+  recent_.each_kind(since, note);
+  recent_.each_link(since, note);
+  recent_.each(TypeTraits<Name>::id, since, note);
+  if (rows_.size() > before) sort_unique(rows_);
+}
+
+}  // namespace muster

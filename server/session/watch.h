@@ -1,0 +1,146 @@
+// One watch: what it is of, and what it has still to tell. It keeps no values: only which rows to look at again when there is room
+// in its session's queue. So a slow client costs lists of ids and gets the newest values when it is back, and the simulation
+// never waits.
+//
+//   become, add ...   what it is of is another: whom that concerns is marked        server/session/watch.cc
+//   catch_up          what changed since its last turn: whom it concerns is marked  server/session/watch.cc
+//   send              the marked ones are told, as they are now                     server/session/watch_sending.cc
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "server/session/changes.h"
+#include "server/session/recent_changes.h"
+#include "server/session/session.h"
+#include "server/session/watch_asked.h"
+
+namespace muster {
+
+/// Owner's thread only. Memory: at most some hundred bytes for each entity that it is of, lists in open nodes included.
+class Watch {
+ public:
+  /// Of nothing, until become().
+  Watch(EntityRegistry& registry, Changes& changes, const RecentChanges& recent, std::shared_ptr<Session> to,
+        std::uint64_t request, std::uint64_t number);
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  Session& to() const noexcept { return *to_; }
+  std::uint64_t request() const noexcept { return request_; }
+  /// In the order they were opened.
+  std::uint64_t number() const noexcept { return number_; }
+  const WatchAsked& asked() const noexcept { return asked_; }
+
+  // --- what it is of. Each returns about how many entities were looked at for it.
+
+  /// From now on it is of this; what is different is marked.
+  std::size_t become(WatchAsked asked);
+  /// Not for the whole world.
+  std::size_t change_entities(std::span<const Entity> add, std::span<const Entity> drop);
+  std::size_t change_nodes(std::span<const Entity> open, std::span<const Entity> close);
+  /// A type that the registry has learned: watches of every component are of it too.
+  void learn(TypeId component);
+  /// Sends Following; when all that is marked then was told, Followed is sent under this request.
+  void promise(std::uint64_t request);
+  std::size_t promises() const noexcept { return promised_.size(); }
+
+  /// Whether it is of this entity.
+  bool concerns(Entity e) const { return filtered_ ? shown_.contains(e) : asked_.world || scope_.contains(e); }
+  /// Of the whole world without exception.
+  bool is_of_everyone() const noexcept { return asked_.world && !filtered_; }
+  /// How many that are.
+  std::size_t entities() const;
+
+  // --- what it tells
+
+  /// The look up to which it knows what changed.
+  std::uint64_t seen() const noexcept { return seen_; }
+  /// Marks whom changes since its last turn concern. As for RecentChanges::each.
+  void catch_up();
+  /// Whether somebody is marked, or the client waits for the end of a state.
+  bool pending() const { return marked() || owes_end_ || !promised_.empty(); }
+  /// As much as the session's queue takes.
+  void send();
+  /// Sends Watching; the state follows with send().
+  void begin();
+
+  // Of the turns and events of Watches.
+  std::uint64_t due_ns = 0;
+  std::uint64_t event_sequence = 0;  ///< of the last event sent, or not sent and reported
+  std::uint64_t lost_through = 0, lost = 0;
+  std::size_t first_event = 0;  ///< those before it were there before the watch was of such
+  std::uint64_t interval_ns() const {
+    return asked_.rate_max > 0 ? static_cast<std::uint64_t>(1e9 / static_cast<double>(asked_.rate_max)) : 0;
+  }
+
+ private:
+  struct Told {
+    Entity parent;
+    Text name;
+  };
+  class Frames;
+
+  bool marked() const { return !values_.empty() || !structure_.empty() || !gone_.empty() || !rows_.empty(); }
+  const std::unordered_set<Entity>& members() const { return filtered_ ? shown_ : scope_; }
+  bool passes(Entity e) const;
+  void mark(Entity e, std::span<const TypeId> components, bool structure);
+  void mark_everyone(std::span<const TypeId> components, bool structure);
+  void leave(Entity e);
+  void note_wants();
+  /// Which entities are named is new, or how they are chosen: who is a member is found anew, and marked where that is different.
+  /// Those who were members before have been told all but `added` components, and structure but where it is `structure_new`.
+  std::size_t find_members(std::unordered_set<Entity> before, bool was_everyone, std::span<const TypeId> added,
+                           bool structure_new);
+  void add_scope(Entity e);
+  void catch_up_members(std::uint64_t since);
+  void catch_up_rows(std::uint64_t since);
+  /// Scope, then what is shown of it: e came into it, or went.
+  void flip(Entity e, bool inside);
+  void reconsider(Entity e);
+  template <class F>
+  void each_child(Entity node, F&& f) const;
+
+  template <class Tell>
+  bool tell_all(Frames& frames, std::vector<Entity>& list, std::size_t slice, Tell&& tell);
+  bool send_gone(Frames& frames);
+  bool send_structure(Frames& frames);
+  bool send_rows(Frames& frames);
+  bool send_values(Frames& frames);
+  void send_name(Text name);
+  void tell_structure(Frames& frames, Entity e);
+  bool tell_values(Frames& frames, TypeId component, std::vector<Entity>& entities);
+
+  EntityRegistry& registry_;
+  Changes& changes_;
+  const RecentChanges& recent_;
+  const std::shared_ptr<Session> to_;
+  const std::uint64_t request_, number_;
+  WatchAsked asked_;  // its lists of entities are empty: they are the sets here
+  bool filtered_ = false;
+  std::unordered_set<Entity> named_, open_;
+  std::unordered_set<Entity> scope_;  // where not the whole world: whom it names, and those below
+  std::unordered_set<Entity> shown_;  // where filtered: who of these, or of the world, has the right components
+  bool wants_structure_ = false, wants_kinds_ = false, wants_links_ = false, wants_names_ = false;
+
+  // Still to be told. Every list may name entities that died or changed again meanwhile: what is sent is what is true then.
+  std::map<TypeId, std::vector<Entity>> values_;
+  std::vector<Entity> structure_;
+  std::vector<Entity> rows_;
+  std::vector<Entity> gone_;  // are no members any more, or died
+  std::unordered_map<Entity, Told> told_;
+  std::unordered_map<Entity, Entity> listed_;  // who was told as a child, and of whom
+  std::vector<std::uint64_t> promised_;
+  bool owes_end_ = false;   // the last frame sent had flag more
+  std::uint64_t seen_ = 0;  // look: what changed after it was not looked at yet
+};
+
+void sort_unique(std::vector<Entity>& entities);
+
+}  // namespace muster

@@ -1,0 +1,128 @@
+#include "server/session/watch_asked.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "registry/entity_registry.h"
+#include "server/session/session.h"
+
+namespace muster {
+namespace {
+
+std::vector<TypeId> sorted(std::vector<TypeId> types) {
+  std::ranges::sort(types);
+  const auto doubles = std::ranges::unique(types);
+  types.erase(doubles.begin(), doubles.end());
+  return types;
+}
+
+/// The first of these ids that is of no component (or of no message), or of no type.
+std::optional<session::Fault> wrong_types(const TypeTable& types, const std::vector<TypeId>& ids, bool components,
+                                          const char* field) {
+  for (const TypeId id : ids) {
+    const TypeDescriptor* type = types.find(id);
+    if (type && (components ? type->role == TypeRole::component
+                            : type->role == TypeRole::message || type->role == TypeRole::table_message))
+      continue;
+    session::Fault fault = fault_of(session::FaultCode::unknown_type, "unknown_type",
+                                    type ? type->name + (components ? " is no component" : " is no message")
+                                         : "no type has the id " + std::to_string(id));
+    fault.field = field;
+    fault.type = id;
+    return fault;
+  }
+  return std::nullopt;
+}
+
+std::vector<TypeId> values_of(const std::vector<TypeId>& named, const TypeTable& types) {
+  if (!named.empty()) return sorted(named);
+  std::vector<TypeId> all;
+  for (const TypeDescriptor* type : types.types())
+    if (type->role == TypeRole::component) all.push_back(type->id);
+  return sorted(std::move(all));
+}
+
+bool is_rate(float rate) { return rate >= 0 && rate <= 1e6f; }
+session::Fault wrong_rate() { return bad_watch("rate_max", "a rate is between 0 and 1000000 per second"); }
+
+}  // namespace
+
+session::Fault bad_watch(const char* field, std::string text) {
+  session::Fault fault = fault_of(session::FaultCode::bad_question, "bad_question", std::move(text));
+  fault.field = field;
+  return fault;
+}
+
+bool WatchAsked::wants_input(TypeId type) const noexcept {
+  return inputs && (input_types.empty() || std::ranges::binary_search(input_types, type)) &&
+         !std::ranges::binary_search(inputs_except, type);
+}
+
+bool WatchAsked::wants_pushed(TypeId type) const noexcept { return std::ranges::binary_search(pushed, type); }
+
+std::expected<WatchAsked, session::Fault> asked_of(const session::Watch& watch, const EntityRegistry& registry) {
+  if (!watch.values && !watch.structure && !watch.events)
+    return std::unexpected(
+        bad_watch("values", "a watch of nothing: at least one of values, structure and events is needed"));
+  if (!is_rate(watch.rate_max)) return std::unexpected(wrong_rate());
+  const TypeTable& types = registry.types();
+  if (auto wrong = wrong_types(types, watch.components, true, "components")) return std::unexpected(*wrong);
+  for (const Entity e : watch.entities)
+    if (!registry.alive(e)) {
+      session::Fault fault =
+          fault_of(session::FaultCode::dead_entity, "dead_entity", "an entity to be watched is not alive");
+      fault.field = "entities";
+      fault.entity = e;
+      return std::unexpected(fault);
+    }
+  WatchAsked asked;
+  asked.world = watch.entities.empty();
+  asked.entities = watch.entities;
+  asked.subtree = watch.subtree;
+  asked.structure = watch.structure;
+  if (watch.values) {
+    asked.every_component = watch.components.empty();
+    asked.components = values_of(watch.components, types);
+  }
+  asked.inputs = watch.events;
+  asked.input_types = sorted(watch.messages);
+  asked.rate_max = watch.rate_max;
+  return asked;
+}
+
+std::expected<WatchAsked, session::Fault> asked_of(const session::Follow& follow, const EntityRegistry& registry) {
+  if (!is_rate(follow.rate_max)) return std::unexpected(wrong_rate());
+  if (follow.world && !follow.entities.empty())
+    return std::unexpected(bad_watch("entities", "a watch of the whole world names no entities beside it"));
+  const TypeTable& types = registry.types();
+  const std::pair<const std::vector<TypeId>*, const char*> components[] = {
+      {&follow.components, "components"}, {&follow.with, "with"}, {&follow.without, "without"}};
+  for (const auto& [ids, field] : components)
+    if (auto wrong = wrong_types(types, *ids, true, field)) return std::unexpected(*wrong);
+  const std::pair<const std::vector<TypeId>*, const char*> messages[] = {
+      {&follow.input_types, "input_types"}, {&follow.inputs_except, "inputs_except"}, {&follow.pushed, "pushed"}};
+  for (const auto& [ids, field] : messages)
+    if (auto wrong = wrong_types(types, *ids, false, field)) return std::unexpected(*wrong);
+  WatchAsked asked;
+  asked.changeable = true;
+  asked.world = follow.world;
+  asked.entities = follow.entities;
+  asked.subtree = follow.subtree;
+  asked.with = sorted(follow.with);
+  asked.without = sorted(follow.without);
+  asked.structure = follow.structure;
+  if (follow.values) {
+    asked.every_component = follow.components.empty();
+    asked.components = values_of(follow.components, types);
+  }
+  asked.open = follow.open;
+  asked.inputs = follow.inputs;
+  asked.input_types = sorted(follow.input_types);
+  asked.inputs_except = sorted(follow.inputs_except);
+  asked.pushed = sorted(follow.pushed);
+  asked.rate_max = follow.rate_max;
+  return asked;
+}
+
+}  // namespace muster

@@ -1,0 +1,273 @@
+// What a watch tells: as much of what is marked as the session's queue takes, as it is now.
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "messages/row_set.h"
+#include "messages/utf8.h"
+#include "registry/storage/hierarchy.h"
+#include "schema/muster.h"
+#include "server/session/watch.h"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t slice_entities = 256;           // between two looks at the queue's room
+constexpr std::size_t watch_batch_bytes = 64u << 10;  // so that a slow line is shared fairly
+constexpr std::size_t row_name_bytes_max = 4096;      // of a child's name
+
+std::string_view shown_name(std::string_view name) {
+  return name.size() <= row_name_bytes_max ? name : name.substr(0, utf8_prefix(name.substr(0, row_name_bytes_max)));
+}
+
+}  // namespace
+
+/// The frames of one turn. One slice is held back, so that the very last frame can go without the flag.
+class Watch::Frames {
+ public:
+  Frames(Watch& watch) : watch_(watch), envelope_{watch.registry_.sequence(), 0, 0, watch.registry_.now_ns()} {}
+
+  BatchBuilder& building() noexcept { return *building_; }
+  /// Ends a slice. False: there is no room for another.
+  bool room() {
+    end_slice();
+    return watch_.to_->outgoing->has_room();
+  }
+  void destroy(Entity e) {
+    watch_.told_.erase(e);
+    if (destroyed_.insert(e).second) building_->append(e, Destroy{});
+  }
+  /// `complete`: nothing is left to be told.
+  void finish(bool complete) {
+    end_slice();
+    flush(complete);
+    if (!complete || !watch_.owes_end_) return;
+    // Everything still owed had become untrue meanwhile; the client waits for the end of the state.
+    session::Watching end;
+    end.sequence = envelope_.sequence;
+    end.clock_ns = envelope_.clock_ns;
+    BatchBuilder builder;
+    builder.append_world(end);
+    watch_.to_->outgoing->data(builder.bytes(), watch_.request_, 0, &envelope_);
+    watch_.owes_end_ = false;
+  }
+
+ private:
+  void end_slice() {
+    if (building_->empty()) return;
+    flush(false);
+    std::swap(building_, ready_);
+  }
+  void flush(bool last) {
+    std::size_t left = ready_->batches();
+    ready_->for_each([&](BatchView batch) {
+      --left;
+      const std::uint32_t flags = left > 0 || !last ? std::uint32_t{frame_more} : 0;
+      watch_.to_->outgoing->data(batch.bytes(), watch_.request_, flags, &envelope_);
+    });
+    if (!ready_->empty()) watch_.owes_end_ = !last;
+    ready_->clear();
+  }
+
+  Watch& watch_;
+  const FrameEnvelope envelope_;
+  BatchBuilder builders_[2] = {BatchBuilder(watch_batch_bytes), BatchBuilder(watch_batch_bytes)};
+  BatchBuilder* building_ = &builders_[0];
+  BatchBuilder* ready_ = &builders_[1];
+  std::unordered_set<Entity> destroyed_;  // told in this turn
+};
+
+void Watch::begin() {
+  session::Watching watching;
+  watching.sequence = registry_.sequence();
+  watching.clock_ns = registry_.now_ns();
+  watching.entities = static_cast<std::uint32_t>(entities());
+  owes_end_ = marked();
+  answer(*to_, request_, watching, owes_end_ ? std::uint32_t{frame_more} : 0);
+}
+
+void Watch::promise(std::uint64_t request) {
+  answer(*to_, request_, session::Following{.change = request}, frame_more);
+  owes_end_ = true;
+  promised_.push_back(request);
+}
+
+void Watch::send() {
+  Frames frames(*this);
+  const bool complete = send_gone(frames) && send_structure(frames) && send_rows(frames) && send_values(frames);
+  frames.finish(complete);
+  if (!complete) return;
+  for (const std::uint64_t request : promised_)
+    answer(*to_, request,
+           session::Followed{.sequence = registry_.sequence(), .clock_ns = registry_.now_ns(), .watch = request_});
+  promised_.clear();
+}
+
+/// Calls tell(entities) for the list, slice by slice. False: there was no room for the rest, which stays in it.
+template <class Tell>
+bool Watch::tell_all(Frames& frames, std::vector<Entity>& list, std::size_t slice, Tell&& tell) {
+  std::size_t done = 0;
+  bool room = true;
+  while (done < list.size() && (room = frames.room())) {
+    const std::size_t count = std::min(slice, list.size() - done);
+    tell(std::span<const Entity>(list).subspan(done, count));
+    done += count;
+  }
+  list.erase(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(done));
+  return room;
+}
+
+bool Watch::send_gone(Frames& frames) {
+  sort_unique(gone_);
+  return tell_all(frames, gone_, slice_entities, [&](std::span<const Entity> slice) {
+    for (const Entity e : slice) {
+      if (!registry_.alive(e)) {
+        frames.destroy(e);
+      } else if (!concerns(e)) {  // else it came back
+        told_.erase(e);
+        frames.building().append(e, session::Left{});
+      }
+    }
+  });
+}
+
+void Watch::send_name(Text name) {
+  if (!name) return;
+  const TypeDescriptor& type = *registry_.types().find(TypeTraits<Name>::id);
+  send_texts(*to_, registry_, type, reinterpret_cast<const std::byte*>(&name));
+}
+
+/// Parents come before their children.
+bool Watch::send_structure(Frames& frames) {
+  if (structure_.empty()) return true;
+  std::vector<std::pair<std::uint32_t, Entity>> by_depth;
+  by_depth.reserve(structure_.size());
+  for (const Entity e : structure_) by_depth.emplace_back(registry_.alive(e) ? registry_.depth(e) + 1 : 0, e);
+  std::ranges::sort(by_depth);
+  const auto doubles = std::ranges::unique(by_depth);
+  by_depth.erase(doubles.begin(), doubles.end());
+  structure_.resize(by_depth.size());
+  for (std::size_t i = 0; i < by_depth.size(); ++i) structure_[i] = by_depth[i].second;
+  return tell_all(frames, structure_, slice_entities, [&](std::span<const Entity> slice) {
+    for (const Entity e : slice) tell_structure(frames, e);
+  });
+}
+
+void Watch::tell_structure(Frames& frames, Entity e) {
+  const auto known = told_.find(e);
+  if (!registry_.alive(e)) {
+    if (known != told_.end()) frames.destroy(e);
+    return;
+  }
+  if (!concerns(e)) return;
+  const Told now{registry_.parent(e), registry_.hierarchy().name(e)};
+  Entity before = registry_.next_sibling(e);
+  if (before && !told_.contains(before)) before = {};
+  if (known == told_.end()) {
+    send_name(now.name);
+    Create create;
+    create.parent = now.parent;
+    create.before = before;
+    create.name = now.name;
+    frames.building().append(e, create);
+    told_.emplace(e, now);
+    return;
+  }
+  if (known->second.parent != now.parent) {
+    Reparent reparent;
+    reparent.parent = now.parent;
+    reparent.before = before;
+    frames.building().append(e, reparent);
+  }
+  if (known->second.name != now.name) {
+    send_name(now.name);
+    Rename rename;
+    rename.name = now.name;
+    frames.building().append(e, rename);
+  }
+  known->second = now;
+}
+
+bool Watch::send_rows(Frames& frames) {
+  return tell_all(frames, rows_, slice_entities, [&](std::span<const Entity> slice) {
+    session::ChildRows rows;
+    for (const Entity e : slice) {
+      const bool lives = registry_.alive(e);
+      const Entity parent = lives ? registry_.parent(e) : Entity{};
+      if (!lives || !open_.contains(parent)) {
+        if (listed_.erase(e) == 0) continue;
+        if (lives)
+          frames.building().append(e, session::Unlisted{});
+        else
+          frames.destroy(e);
+        continue;
+      }
+      listed_.insert_or_assign(e, parent);
+      const std::uint32_t previous = registry_.hierarchy().previous(e);
+      const auto components = registry_.components(e);
+      rows.entities.push_back(e);
+      rows.parents.push_back(parent);
+      rows.after.push_back(previous ? Entity{previous, registry_.storage().ids().slot(previous).generation} : Entity{});
+      rows.names.emplace_back(shown_name(registry_.name(e)));
+      rows.child_counts.push_back(registry_.child_count(e));
+      rows.component_counts.push_back(static_cast<std::uint32_t>(components.size()));
+      rows.components.insert(rows.components.end(), components.begin(), components.end());
+    }
+    if (!rows.entities.empty()) session::append(frames.building(), rows);
+  });
+}
+
+bool Watch::send_values(Frames& frames) {
+  for (auto at = values_.begin(); at != values_.end();) {
+    if (!tell_values(frames, at->first, at->second)) return false;
+    at = values_.erase(at);
+  }
+  return true;
+}
+
+bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& entities) {
+  const TypeDescriptor& type = *registry_.types().find(component);
+  const auto* stored = registry_.storage().component(component);
+  const std::uint32_t size = stored ? stored->saved_size() : 0;  // of a tag or a runtime component 0
+  const PayloadShape shape = PayloadShape::of(type);
+  const RowSet set_rows(PayloadShape::of<Set>(), std::span(&shape, 1));
+  const std::uint32_t offset = set_rows.offset(component);
+  session::Values rows;
+  rows.component = component;
+  rows.value_bytes = size;
+  const auto tell = [&](Entity e) {
+    if (!registry_.alive(e)) return frames.destroy(e);
+    if (!concerns(e)) return;
+    const std::byte* value = registry_.find(e, component);
+    if (!value) {
+      Remove remove;
+      remove.component = component;
+      frames.building().append(e, remove);
+      return;
+    }
+    if (size > 0 && !type.text_offsets.empty()) send_texts(*to_, registry_, type, value);
+    if (asked_.changeable) {
+      rows.entities.push_back(e);
+      if (size == 0) return;
+      const auto bytes = reinterpret_cast<const std::uint8_t*>(value);
+      rows.values.insert(rows.values.end(), bytes, bytes + size);
+      return;
+    }
+    std::byte* payload = frames.building().append_rows(set_rows, e);
+    const Set set{};
+    std::memcpy(payload, &set, sizeof set);
+    if (size > 0) std::memcpy(payload + offset, value, size);
+  };
+  const std::size_t slice = asked_.changeable
+                                ? std::clamp<std::size_t>(watch_batch_bytes / (sizeof(Entity) + size), 1, 2048)
+                                : slice_entities;
+  return tell_all(frames, entities, slice, [&](std::span<const Entity> part) {
+    for (const Entity e : part) tell(e);
+    if (rows.entities.empty()) return;
+    session::append(frames.building(), rows);
+    rows.entities.clear();
+    rows.values.clear();
+  });
+}
+
+}  // namespace muster
