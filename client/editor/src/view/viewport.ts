@@ -1,5 +1,80 @@
+// The viewport in the page: what it needs of a world, from the page's Model.
+import { effect } from '@preact/signals';
 import type { Model } from '../model/model.js';
+import { Stage } from './stage.js';
+import './viewport.css';
+import type { Entity, TransformEdit, ViewWorld } from './world.js';
 
-export function mount_viewport(_host: HTMLElement, _model: Model): { dispose(): void } {
-  return { dispose: () => {} };
+const transform = 'scene.Transform';
+
+/** Fills `host`, which has a place and a size, until it is disposed of. */
+export function mount_viewport(host: HTMLElement, model: Model): { stage: Stage; dispose(): void } {
+  const stage = new Stage(host, world_of(model));
+  const unregister = model.commands.register(stage.commands);
+  return {
+    stage,
+    dispose(): void {
+      unregister();
+      stage.dispose();
+    },
+  };
+}
+
+function world_of(model: Model): ViewWorld {
+  return {
+    entities: () => model.world,
+    get: (entity) => model.world.get(entity),
+    text: (hash) => model.client.peek()?.text(hash) ?? '',
+    has_transforms: () => model.knows(transform),
+    follow: (changes) => model.on_change(changes),
+    selection: () => model.selection.entities.peek(),
+    select(entities, how) {
+      if (how === 'only') model.selection.set(entities);
+      else if (how === 'add') model.selection.add(entities);
+      else toggle(model, entities);
+    },
+    on_selection: (changed) => later(() => void model.selection.entities.value, changed),
+    may_edit: () => model.may_edit.peek(),
+    on_may_edit: (changed) => later(() => void model.may_edit.value, changed),
+    begin_edit(title): TransformEdit {
+      const drag = model.edits.drag(title);
+      return {
+        put(values) {
+          for (const { entity, position, rotation, scale } of values) {
+            if (position) drag.set(entity, transform, 'position', position);
+            if (rotation) drag.set(entity, transform, 'rotation', rotation);
+            if (scale) drag.set(entity, transform, 'scale', scale);
+          }
+        },
+        end: () => drag.commit(),
+        cancel: () => drag.cancel(),
+      };
+    },
+    fetch_file: (path) => model.fetch_file(path),
+    log: (level, text) => (level === 'problem' ? model.log.problem(text) : model.log.note(text)),
+    menu: (x, y) => model.commands.menu_at(x, y),
+    hovered: () => model.hovered.peek(),
+    hover(entity) {
+      model.hovered.value = entity;
+    },
+    on_hovered: (changed) => later(() => void model.hovered.value, changed),
+  };
+}
+
+/** One by one would tell everybody as often. */
+function toggle(model: Model, entities: readonly Entity[]): void {
+  const out = entities.filter((entity) => model.selection.has(entity));
+  const gone = new Set(out.map(({ index }) => index));
+  const kept = model.selection.entities.peek().filter(({ index }) => !gone.has(index));
+  model.selection.set([...kept, ...entities.filter(({ index }) => !gone.has(index))]);
+}
+
+/** Calls when what `read` reads is another, not for what it is now. */
+function later(read: () => void, changed: () => void): () => void {
+  let is_first = true;
+  return effect(() => {
+    read();
+    if (!is_first) changed();
+    is_first = false;
+  });
 }

@@ -1,0 +1,293 @@
+// What entities are drawn as: the mesh of a model, or a simple shape, or a striped box where a model is not there.
+import { DoubleSide } from 'three';
+import type { BufferGeometry, InstancedMesh, Material, Object3D } from 'three';
+import { body_material, shadow_material, sign_material } from './materials.js';
+import { Models } from './models.js';
+import type { Model, ModelPart } from './models.js';
+import { Pool } from './pool.js';
+import { shape_geometry, shape_kinds } from './shapes.js';
+import type { ShapeKind } from './shapes.js';
+import type { Vec3 } from './world.js';
+
+interface Shape {
+  center: Vec3;
+  size: Vec3;
+  kind: number;
+}
+interface Rgba {
+  r: number;
+  g: number;
+  b: number;
+  a: number;
+}
+
+/** What an entity says of how it looks; all as the components have it. */
+export interface Looks {
+  shape: Shape | null;
+  color: Rgba | null;
+  mesh: { path: string; name: string; index: number } | null;
+}
+
+interface Body {
+  pool: Pool;
+  row: number;
+  /** In the entity's own space. */
+  center: Vec3;
+  sx: number;
+  sy: number;
+  sz: number;
+  stretched: number;
+  color: Rgba | null;
+  look: Look;
+}
+
+interface Look {
+  key: string;
+  geometry: BufferGeometry;
+  material: Material;
+  has_color: boolean;
+  has_extra: boolean;
+}
+
+const plain: Rgba = { r: 0.42, g: 0.44, b: 0.47, a: 1 };
+const middle: Vec3 = { x: 0, y: 0, z: 0 };
+const thinnest = 1e-4;
+
+export class Bodies {
+  readonly pools: Pool[] = [];
+  private readonly by_key = new Map<string, Pool>();
+  private readonly bodies: (Body | undefined)[] = [];
+  private readonly looks = new Map<string, Look>();
+  private readonly parts = new Map<ModelPart, number>();
+  /** Slots that wait for a model. */
+  private readonly waiting = new Map<string, Map<number, Looks>>();
+
+  /** `changed` is told when a model came and bodies are others. */
+  constructor(
+    private readonly models: Models,
+    private readonly parent: Object3D,
+    private readonly changed: () => void,
+  ) {}
+
+  get(slot: number): Body | undefined {
+    return this.bodies[slot];
+  }
+
+  /** Draws a slot like this, where it was placed last; null where there is nothing to be drawn. */
+  set(slot: number, looks: Looks, world: Float32Array): void {
+    this.forget_model(slot);
+    let model: Model | null = null;
+    if (looks.mesh) {
+      model = this.models.get(looks.mesh.path);
+      if (model.state === 'loading' || model.state === 'failed') {
+        let slots = this.waiting.get(model.path);
+        if (!slots) this.waiting.set(model.path, (slots = new Map()));
+        slots.set(slot, looks);
+      }
+    }
+    const part = model?.state === 'ready' ? Models.part(model, looks.mesh!.index, looks.mesh!.name) : null;
+    if (part) this.show(slot, this.part_look(part), middle, 1, 1, 1, 0, null, world);
+    else if (model && model.state !== 'foreign') {
+      const { center, size } = looks.shape ?? { center: middle, size: { x: 1, y: 1, z: 1 } };
+      this.show(slot, this.sign_look(model.state !== 'loading'), center, size.x, size.y, size.z, 0, null, world);
+    } else if (looks.shape) this.show_shape(slot, looks.shape, looks.color ?? plain, world);
+    else this.remove(slot);
+  }
+
+  /** A model is ready, or has failed: those who wait for it are drawn anew. */
+  model_changed(model: Model, world: () => Float32Array): void {
+    const slots = this.waiting.get(model.path);
+    this.waiting.delete(model.path);
+    for (const [slot, looks] of slots ?? []) this.set(slot, looks, world());
+    this.changed();
+  }
+
+  /** Its matrix is another. */
+  move(slot: number, world: Float32Array): void {
+    const body = this.bodies[slot];
+    if (!body) return;
+    if (is_mirrored(world, slot * 16) !== body.pool.is_mirrored) this.enter(slot, body, world);
+    else this.write(slot, body, world);
+  }
+
+  /** Nothing is drawn of the slot any more. */
+  remove(slot: number): void {
+    this.forget_model(slot);
+    const body = this.bodies[slot];
+    if (!body) return;
+    this.bodies[slot] = undefined;
+    this.leave(body);
+  }
+
+  /** Why a slot is drawn as a striped box; empty: it is not. */
+  sign(slot: number): string {
+    for (const [path, slots] of this.waiting)
+      if (slots.has(slot)) {
+        const model = this.models.get(path);
+        return model.state === 'failed' ? `${path}: ${model.why}` : `loading ${path}`;
+      }
+    return '';
+  }
+
+  flush(): void {
+    for (const pool of this.pools) pool.flush();
+  }
+
+  dispose(): void {
+    for (const pool of this.pools) pool.dispose();
+  }
+
+  private show_shape(slot: number, shape: Shape, color: Rgba, world: Float32Array): void {
+    const kind: ShapeKind = shape_kinds[shape.kind] ?? 'box';
+    const { x, y, z } = shape.size;
+    const look = this.shape_look(kind, color.a < 1);
+    if (kind === 'capsule') {
+      const stretched = Math.abs(x) > thinnest ? Math.max((Math.abs(y) / Math.abs(x) - 1) / 2, 0) : 0;
+      this.show(slot, look, shape.center, x, x, x, stretched, color, world);
+    } else if (kind === 'cylinder' || kind === 'cone') this.show(slot, look, shape.center, x, y, x, 0, color, world);
+    else this.show(slot, look, shape.center, x, y, z, 0, color, world);
+  }
+
+  private show(
+    slot: number,
+    look: Look,
+    center: Vec3,
+    sx: number,
+    sy: number,
+    sz: number,
+    stretched: number,
+    color: Rgba | null,
+    world: Float32Array,
+  ): void {
+    const before = this.bodies[slot];
+    const body: Body = {
+      pool: before?.pool ?? (null as unknown as Pool),
+      row: before?.row ?? -1,
+      center,
+      sx: thick(sx),
+      sy: thick(sy),
+      sz: thick(sz),
+      stretched,
+      color,
+      look,
+    };
+    if (before && before.look === look) {
+      this.bodies[slot] = body;
+      this.move(slot, world);
+      if (color) body.pool.color(body.row, color.r, color.g, color.b, color.a);
+    } else {
+      if (before) this.leave(before);
+      body.row = -1;
+      this.bodies[slot] = body;
+      this.enter(slot, body, world);
+    }
+  }
+
+  private enter(slot: number, body: Body, world: Float32Array): void {
+    if (body.row >= 0) this.leave(body);
+    body.pool = this.pool(body.look, is_mirrored(world, slot * 16));
+    body.row = body.pool.add(slot);
+    this.write(slot, body, world);
+    const color = body.color;
+    if (color) body.pool.color(body.row, color.r, color.g, color.b, color.a);
+  }
+
+  private leave(body: Body): void {
+    const moved = body.pool.remove(body.row);
+    if (moved >= 0) this.bodies[moved]!.row = body.row;
+  }
+
+  private write(slot: number, body: Body, world: Float32Array): void {
+    body.pool.place(body.row, world, slot * 16, body.center, body.sx, body.sy, body.sz, body.stretched);
+  }
+
+  private forget_model(slot: number): void {
+    if (this.waiting.size > 0) for (const slots of this.waiting.values()) slots.delete(slot);
+  }
+
+  private shape_look(kind: ShapeKind, clear: boolean): Look {
+    const key = clear ? kind + ' clear' : kind;
+    let look = this.looks.get(key);
+    if (!look) {
+      const stretched = kind === 'capsule';
+      look = {
+        key,
+        geometry: shape_geometry(kind),
+        material: body_material(stretched, clear),
+        has_color: true,
+        has_extra: stretched || clear,
+      };
+      this.looks.set(key, look);
+    }
+    return look;
+  }
+
+  private sign_look(failed: boolean): Look {
+    const key = failed ? 'failed' : 'loading';
+    let look = this.looks.get(key);
+    if (!look) {
+      look = {
+        key,
+        geometry: shape_geometry('box'),
+        material: sign_material(failed),
+        has_color: false,
+        has_extra: false,
+      };
+      this.looks.set(key, look);
+    }
+    return look;
+  }
+
+  private part_look(part: ModelPart): Look {
+    let number = this.parts.get(part);
+    if (number === undefined) this.parts.set(part, (number = this.parts.size));
+    const key = `part ${number}`;
+    let look = this.looks.get(key);
+    if (!look) {
+      look = { key, geometry: part.geometry, material: part.material, has_color: false, has_extra: false };
+      this.looks.set(key, look);
+    }
+    return look;
+  }
+
+  private pool(look: Look, mirrored: boolean): Pool {
+    const key = mirrored ? look.key + ' mirrored' : look.key;
+    let pool = this.by_key.get(key);
+    if (!pool) {
+      pool = new Pool(
+        {
+          geometry: look.geometry,
+          material: look.material,
+          is_mirrored: mirrored,
+          has_color: look.has_color,
+          has_extra: look.has_extra,
+          both_sides: look.material.side === DoubleSide,
+        },
+        (mesh: InstancedMesh) => {
+          const shadow = shadow_material(look.key.startsWith('capsule'));
+          if (shadow) mesh.customDepthMaterial = shadow;
+          if (look.material.transparent) mesh.castShadow = false;
+          this.parent.add(mesh);
+        },
+        (mesh: InstancedMesh) => this.parent.remove(mesh),
+      );
+      this.by_key.set(key, pool);
+      this.pools.push(pool);
+    }
+    return pool;
+  }
+}
+
+/** Nothing is thinner than can be drawn. */
+function thick(size: number): number {
+  return Math.abs(size) < thinnest ? thinnest : size;
+}
+
+function is_mirrored(m: Float32Array, at: number): boolean {
+  return (
+    m[at] * (m[at + 5] * m[at + 10] - m[at + 6] * m[at + 9]) -
+      m[at + 4] * (m[at + 1] * m[at + 10] - m[at + 2] * m[at + 9]) +
+      m[at + 8] * (m[at + 1] * m[at + 6] - m[at + 2] * m[at + 5]) <
+    0
+  );
+}

@@ -1,0 +1,182 @@
+// Where one looks from: around a point, at a distance. Orbit, pan, zoom to the pointer, fly, frame, look along an axis.
+import { MathUtils, PerspectiveCamera, Vector3 } from 'three';
+
+const pitch_max = Math.PI / 2;
+const distance_min = 0.02;
+const distance_max = 50_000;
+
+/** In radians and metres. */
+export interface View {
+  target: Vector3;
+  distance: number;
+  /** 0 looks along -Z; grows to the left. */
+  yaw: number;
+  /** Positive looks down. */
+  pitch: number;
+}
+
+interface Flight {
+  from: View;
+  to: View;
+  began_ms: number;
+  lasts_ms: number;
+}
+
+export class CameraRig {
+  readonly camera = new PerspectiveCamera(50, 1, 0.1, 2000);
+  view: View = { target: new Vector3(), distance: 16, yaw: MathUtils.degToRad(38), pitch: MathUtils.degToRad(28) };
+  /** Metres a second of flying, at an ordinary pace. */
+  speed = 8;
+  private flight: Flight | null = null;
+
+  constructor() {
+    this.place();
+  }
+
+  get is_moving(): boolean {
+    return this.flight !== null;
+  }
+
+  /** Metres that a pixel covers at a point. */
+  metres_per_pixel(at: Vector3, height: number): number {
+    const depth = Math.max(this.forward().dot(scratch.copy(at).sub(this.camera.position)), 1e-4);
+    return (2 * depth * Math.tan(MathUtils.degToRad(this.camera.fov) / 2)) / height;
+  }
+
+  forward(out = new Vector3()): Vector3 {
+    return this.camera.getWorldDirection(out);
+  }
+
+  resize(width: number, height: number): void {
+    this.camera.aspect = width / Math.max(height, 1);
+    this.camera.updateProjectionMatrix();
+  }
+
+  /** Pixels. */
+  orbit(dx: number, dy: number): void {
+    this.stop();
+    this.view.yaw -= dx * 0.0055;
+    this.view.pitch = clamp(this.view.pitch + dy * 0.0055, -pitch_max, pitch_max);
+    this.place();
+  }
+
+  /** What is at the target stays under the pointer. */
+  pan(dx: number, dy: number, height: number): void {
+    this.stop();
+    const scale = (2 * this.view.distance * Math.tan(MathUtils.degToRad(this.camera.fov) / 2)) / height;
+    const e = this.camera.matrixWorld.elements;
+    this.view.target.x += (-dx * e[0] + dy * e[4]) * scale;
+    this.view.target.y += (-dx * e[1] + dy * e[5]) * scale;
+    this.view.target.z += (-dx * e[2] + dy * e[6]) * scale;
+    this.place();
+  }
+
+  /** Below 1 comes nearer; `to` stays where it is in the picture. */
+  zoom(factor: number, to: Vector3): void {
+    this.stop();
+    const distance = clamp(this.view.distance * factor, distance_min, distance_max);
+    this.view.target
+      .sub(to)
+      .multiplyScalar(distance / this.view.distance)
+      .add(to);
+    this.view.distance = distance;
+    this.place();
+  }
+
+  /** Turns the head. Pixels. */
+  look(dx: number, dy: number): void {
+    this.stop();
+    const eye = this.camera.position.clone();
+    this.view.yaw -= dx * 0.0035;
+    this.view.pitch = clamp(this.view.pitch + dy * 0.0035, -pitch_max, pitch_max);
+    this.view.target.copy(eye).addScaledVector(looking(this.view), this.view.distance);
+    this.place();
+  }
+
+  /** `way` in the camera's own axes (x right, y up in the world, z back), in metres. */
+  fly(way: Vector3): void {
+    this.stop();
+    const e = this.camera.matrixWorld.elements;
+    this.view.target.x += e[0] * way.x + e[8] * way.z;
+    this.view.target.y += e[1] * way.x + e[9] * way.z + way.y;
+    this.view.target.z += e[2] * way.x + e[10] * way.z;
+    this.place();
+  }
+
+  /** The distance from which a sphere fills the picture with some air around it. */
+  distance_for(radius: number): number {
+    const half = MathUtils.degToRad(this.camera.fov) / 2;
+    const narrow = Math.min(half, Math.atan(Math.tan(half) * this.camera.aspect));
+    return clamp((Math.max(radius, 0.05) / Math.sin(narrow)) * 1.1, distance_min, distance_max);
+  }
+
+  /** Goes there, in so many milliseconds; 0: at once. */
+  go(to: Partial<View>, lasts_ms: number, now_ms: number): void {
+    const full: View = {
+      target: (to.target ?? this.view.target).clone(),
+      distance: clamp(to.distance ?? this.view.distance, distance_min, distance_max),
+      yaw: nearest_turn(to.yaw ?? this.view.yaw, this.view.yaw),
+      pitch: to.pitch ?? this.view.pitch,
+    };
+    this.flight = null;
+    if (lasts_ms > 0) {
+      this.flight = { from: { ...this.view, target: this.view.target.clone() }, to: full, began_ms: now_ms, lasts_ms };
+    } else {
+      this.view = full;
+      this.place();
+    }
+  }
+
+  /** Moves on; true while it is on its way. */
+  step(now_ms: number): boolean {
+    if (!this.flight) return false;
+    const { from, to, began_ms, lasts_ms } = this.flight;
+    const passed = clamp((now_ms - began_ms) / lasts_ms, 0, 1);
+    const part = 1 - (1 - passed) ** 3;
+    this.view.target.lerpVectors(from.target, to.target, part);
+    this.view.distance = Math.exp(MathUtils.lerp(Math.log(from.distance), Math.log(to.distance), part));
+    this.view.yaw = MathUtils.lerp(from.yaw, to.yaw, part);
+    this.view.pitch = MathUtils.lerp(from.pitch, to.pitch, part);
+    if (passed >= 1) this.flight = null;
+    this.place();
+    return this.flight !== null;
+  }
+
+  stop(): void {
+    this.flight = null;
+  }
+
+  /** Near and far planes fit what there is to see: everything within `radius` of `center`. */
+  fit_depth(center: Vector3, radius: number): void {
+    const { camera, view } = this;
+    const reach = camera.position.distanceTo(center) + radius;
+    const near = clamp(view.distance / 200, 0.01, 5);
+    const far = Math.max(reach * 1.2, view.distance * 40, 500);
+    if (camera.near === near && camera.far === far) return;
+    camera.near = near;
+    camera.far = far;
+    camera.updateProjectionMatrix();
+  }
+
+  private place(): void {
+    const { camera, view } = this;
+    camera.position.copy(view.target).addScaledVector(looking(view), -view.distance);
+    camera.rotation.set(-view.pitch, view.yaw, 0, 'YXZ');
+    camera.updateMatrixWorld();
+  }
+}
+
+const scratch = new Vector3();
+
+/** The direction of a view, of length 1. */
+export function looking(view: View): Vector3 {
+  const flat = Math.cos(view.pitch);
+  return new Vector3(-Math.sin(view.yaw) * flat, -Math.sin(view.pitch), -Math.cos(view.yaw) * flat);
+}
+
+function clamp(value: number, least: number, most: number): number {
+  return Math.min(Math.max(value, least), most);
+}
+function nearest_turn(angle: number, near: number): number {
+  return angle - 2 * Math.PI * Math.round((angle - near) / (2 * Math.PI));
+}

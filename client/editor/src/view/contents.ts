@@ -1,0 +1,307 @@
+// The world as the viewport holds it: a slot for each entity, where it is, and what is drawn of it.
+import { Box3, Matrix4, Sphere, Vector3 } from 'three';
+import type { Object3D } from 'three';
+import { Bodies } from './bodies.js';
+import type { Looks } from './bodies.js';
+import { Markers } from './markers.js';
+import type { MarkerKind } from './markers.js';
+import { Models } from './models.js';
+import { TransformTree } from './transform_tree.js';
+import type { Entity, Quat, ReplicaChanges, ReplicaEntity, Vec3, ViewWorld } from './world.js';
+
+export interface TransformValue {
+  position: Vec3;
+  rotation: Quat;
+  scale: Vec3;
+}
+
+const transform = 'scene.Transform';
+const looks_of = new Set(['scene.Shape', 'scene.Color', 'scene.MeshReference', 'scene.Light', 'scene.Camera']);
+
+export class Contents {
+  readonly tree = new TransformTree();
+  readonly bodies: Bodies;
+  readonly markers: Markers;
+  /** By slot. */
+  readonly records: (ReplicaEntity | undefined)[] = [];
+  private readonly slots = new Map<number, number>();
+  /** What a hand holds is where the hand says, whatever the world says meanwhile. */
+  private readonly held = new Map<number, TransformValue>();
+
+  /** `changed` is told when something is to be drawn that was not asked for: a model came. */
+  constructor(
+    private readonly world: ViewWorld,
+    parent: Object3D,
+    changed: () => void,
+  ) {
+    const models = new Models(world, (model) => {
+      this.settle();
+      this.bodies.model_changed(model, () => this.tree.world);
+    });
+    this.bodies = new Bodies(models, parent, changed);
+    this.markers = new Markers(parent);
+  }
+
+  get size(): number {
+    return this.slots.size;
+  }
+
+  slot(entity: Entity): number | undefined {
+    const slot = this.slots.get(entity.index);
+    return slot !== undefined && this.records[slot]?.entity.generation === entity.generation ? slot : undefined;
+  }
+
+  /** Everything is read again. */
+  reset(): void {
+    for (const slot of [...this.slots.values()]) this.drop(slot);
+    this.slots.clear();
+    const all = [...this.world.entities()];
+    for (const record of all) this.add(record);
+    for (const record of all) this.hang(record);
+    this.settle();
+    for (const record of all) this.look(record);
+  }
+
+  take(changes: ReplicaChanges): void {
+    for (const gone of [changes.destroyed, changes.left])
+      for (const record of gone) {
+        const slot = this.slot(record.entity);
+        if (slot === undefined) continue;
+        this.drop(slot);
+        this.slots.delete(record.entity.index);
+      }
+    for (const record of changes.created) this.add(record);
+    for (const record of changes.created) this.hang(record);
+    for (const { entity } of changes.moved) this.hang(entity);
+    const others = new Set<ReplicaEntity>(changes.created);
+    for (const { entity, component } of [...changes.values, ...changes.removed])
+      if (component === transform) this.place(entity);
+      else if (looks_of.has(component)) others.add(entity);
+    // What is only a mark becomes another one with its Transform.
+    for (const { entity, component, before } of changes.values)
+      if (component === transform && before === undefined) others.add(entity);
+    for (const { entity, component } of changes.removed) if (component === transform) others.add(entity);
+    this.settle();
+    for (const record of others) this.look(record);
+  }
+
+  /** Where an entity is said to be, by the world or by the hand that holds it; null: it has no Transform. */
+  local(entity: Entity): TransformValue | null {
+    const slot = this.slot(entity);
+    if (slot === undefined) return null;
+    return this.held.get(slot) ?? ((this.records[slot]!.components[transform] as unknown as TransformValue) || null);
+  }
+
+  /** Shows an entity there until it is let go. */
+  hold(entity: Entity, value: TransformValue): void {
+    const slot = this.slot(entity);
+    if (slot === undefined) return;
+    this.held.set(slot, value);
+    this.tree.place(slot, value.position, value.rotation, value.scale);
+  }
+  /** Everything held is where the world says again. */
+  let_go(): void {
+    for (const slot of [...this.held.keys()]) this.release(slot);
+  }
+  /** The same, of what the world says to be where it is held: nothing jumps back while the world is on its way. */
+  let_go_of_told(): void {
+    if (this.held.size === 0) return;
+    for (const [slot, value] of [...this.held]) {
+      const told = this.records[slot]?.components[transform] as unknown as TransformValue | undefined;
+      if (!told || same_transform(told, value)) this.release(slot);
+    }
+  }
+  /** Computes what moved since the last time. True: something did. */
+  settle(): boolean {
+    let any = false;
+    this.tree.update((slot) => {
+      any = true;
+      this.bodies.move(slot, this.tree.world);
+      this.markers.move(slot, this.tree.world);
+    });
+    return any;
+  }
+
+  matrix(slot: number, out = new Matrix4()): Matrix4 {
+    return out.fromArray(this.tree.world, slot * 16);
+  }
+  /** Of the parent's space; null: the world's own. */
+  parent_matrix(slot: number): Matrix4 | null {
+    const parent = this.tree.parent[slot];
+    return parent < 0 ? null : this.matrix(parent);
+  }
+  place_of(slot: number, out = new Vector3()): Vector3 {
+    return out.fromArray(this.tree.world, slot * 16 + 12);
+  }
+
+  /** Around entities and everything below them; null: there is nothing of them in space. */
+  bounds(entities: Iterable<Entity>): Sphere | null {
+    const box = new Box3();
+    for (const entity of entities) {
+      const slot = this.slot(entity);
+      if (slot !== undefined) this.tree.below(slot, (each) => this.extend(box, each));
+    }
+    return box.isEmpty() ? null : box.getBoundingSphere(new Sphere());
+  }
+  bounds_of_all(): Sphere | null {
+    const box = new Box3();
+    for (const slot of this.slots.values()) this.extend(box, slot);
+    return box.isEmpty() ? null : box.getBoundingSphere(new Sphere());
+  }
+
+  /** Around everything, roughly and fast: what the camera has to reach. Null: there is nothing. */
+  reach(): Sphere | null {
+    const low = [Infinity, Infinity, Infinity];
+    const high = [-Infinity, -Infinity, -Infinity];
+    const extend = (of: ArrayLike<number>, at: number, radius: number): void => {
+      for (let i = 0; i < 3; ++i) {
+        if (of[at + i] - radius < low[i]) low[i] = of[at + i] - radius;
+        if (of[at + i] + radius > high[i]) high[i] = of[at + i] + radius;
+      }
+    };
+    for (const { spheres, count } of this.bodies.pools)
+      for (let at = 0; at < count * 4; at += 4) extend(spheres, at, spheres[at + 3]);
+    for (let row = 0; row < this.markers.count; ++row) extend(this.markers.positions, row * 3, 0);
+    return low[0] <= high[0]
+      ? new Box3(new Vector3(...low), new Vector3(...high)).getBoundingSphere(new Sphere())
+      : null;
+  }
+
+  /** Around most of what there is: neither a far-off thing nor an endless ground makes all else small. Null: there is nothing. */
+  bounds_of_most(): Sphere | null {
+    const total = this.bodies.pools.reduce((sum, { count }) => sum + count, 0);
+    if (total < 8) return this.bounds_of_all();
+    // Of very many, some thousands tell as much.
+    const step = Math.ceil(total / 4000);
+    const places: { at: Vector3; radius: number }[] = [];
+    for (const { spheres, count } of this.bodies.pools)
+      for (let row = 0; row < count; row += step)
+        places.push({ at: new Vector3().fromArray(spheres, row * 4), radius: spheres[row * 4 + 3] });
+    const part = (numbers: number[], of = 0.5): number =>
+      numbers.sort((a, b) => a - b)[Math.floor((numbers.length - 1) * of)];
+    const axis = (i: number): number => part(places.map(({ at }) => at.getComponent(i)));
+    const center = new Vector3(axis(0), axis(1), axis(2));
+    const usual = part(places.map(({ radius }) => radius));
+    const reach = part(
+      places.map(({ at, radius }) => at.distanceTo(center) + Math.min(radius, usual * 4)),
+      0.95,
+    );
+    return new Sphere(center, reach);
+  }
+
+  /** Slots of entities and all below them, each once, up to `most`. */
+  slots_below(entities: Iterable<Entity>, most: number): ReadonlySet<number> {
+    const found = new Set<number>();
+    for (const entity of entities) {
+      const slot = this.slot(entity);
+      if (slot === undefined || found.has(slot)) continue;
+      if (found.size >= most) found.add(slot);
+      else this.tree.below(slot, (each) => found.add(each));
+    }
+    return found;
+  }
+
+  private extend(box: Box3, slot: number): void {
+    const body = this.bodies.get(slot);
+    if (body) {
+      const s = body.pool.spheres;
+      const at = body.row * 4;
+      sphere.center.set(s[at], s[at + 1], s[at + 2]);
+      sphere.radius = s[at + 3];
+      // Its own corners are nearer to what one sees than its sphere.
+      box.union(
+        body_box(body.pool.matrices, body.row * 16, body.pool.is_mirrored, body.pool.kind.geometry.boundingBox, sphere),
+      );
+    } else if (this.markers.has(slot)) box.expandByPoint(this.place_of(slot, corner));
+  }
+
+  private add(record: ReplicaEntity): void {
+    const before = this.slots.get(record.entity.index);
+    if (before !== undefined) this.drop(before);
+    const slot = this.tree.add();
+    this.slots.set(record.entity.index, slot);
+    this.records[slot] = record;
+    this.place(record);
+  }
+
+  private hang(record: ReplicaEntity): void {
+    const slot = this.slot(record.entity);
+    if (slot !== undefined) this.tree.hang(slot, this.slot(record.parent) ?? -1);
+  }
+
+  private place(record: ReplicaEntity): void {
+    const slot = this.slot(record.entity);
+    if (slot === undefined || this.held.has(slot)) return;
+    const value = record.components[transform] as unknown as TransformValue | undefined;
+    if (value) this.tree.place(slot, value.position, value.rotation, value.scale);
+    else this.tree.unplace(slot);
+  }
+
+  private look(record: ReplicaEntity): void {
+    const slot = this.slot(record.entity);
+    if (slot === undefined) return;
+    const { components } = record;
+    const reference = components['scene.MeshReference'];
+    const looks: Looks = {
+      shape: (components['scene.Shape'] as unknown as Looks['shape']) ?? null,
+      color: (components['scene.Color'] as unknown as { value: Looks['color'] } | undefined)?.value ?? null,
+      mesh: reference
+        ? {
+            path: this.world.text(reference.asset as bigint),
+            name: this.world.text(reference.mesh as bigint),
+            index: reference.index as number,
+          }
+        : null,
+    };
+    if (looks.mesh?.path === '') looks.mesh = null;
+    this.bodies.set(slot, looks, this.tree.world);
+    const kind = mark_of(record, looks);
+    if (kind) this.markers.set(slot, kind, this.tree.world);
+    else this.markers.remove(slot);
+  }
+
+  private release(slot: number): void {
+    this.held.delete(slot);
+    const record = this.records[slot];
+    if (record) this.place(record);
+  }
+
+  private drop(slot: number): void {
+    this.bodies.remove(slot);
+    this.markers.remove(slot);
+    this.held.delete(slot);
+    this.records[slot] = undefined;
+    this.tree.remove(slot);
+  }
+}
+
+const sphere = new Sphere();
+const corner = new Vector3();
+const scratch = new Matrix4();
+
+function body_box(matrices: Float32Array, at: number, mirrored: boolean, box: Box3 | null, around: Sphere): Box3 {
+  if (!box) return around.getBoundingBox(new Box3());
+  scratch.fromArray(matrices, at);
+  if (mirrored) scratch.premultiply(new Matrix4().makeScale(-1, 1, 1));
+  return box.clone().applyMatrix4(scratch);
+}
+
+/** As far as floats of 32 bits tell. */
+function same_transform(a: TransformValue, b: TransformValue): boolean {
+  const near = (p: number, q: number): boolean => Math.abs(p - q) <= 1e-5 * Math.max(1, Math.abs(p));
+  const same = (p: Vec3, q: Vec3): boolean => near(p.x, q.x) && near(p.y, q.y) && near(p.z, q.z);
+  return (
+    same(a.position, b.position) &&
+    same(a.scale, b.scale) &&
+    same(a.rotation, b.rotation) &&
+    near(a.rotation.w, b.rotation.w)
+  );
+}
+
+/** What shows the place of an entity that has no body. */
+function mark_of(record: ReplicaEntity, looks: Looks): MarkerKind | null {
+  const light = record.components['scene.Light'] as { kind: number } | undefined;
+  if (light) return light.kind === 2 ? 'sun' : 'light';
+  if (record.components['scene.Camera']) return 'camera';
+  return record.components[transform] && !looks.shape && !looks.mesh ? 'place' : null;
+}

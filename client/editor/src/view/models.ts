@@ -1,0 +1,210 @@
+// Models of the world's folder: each file is fetched and read once, and each of its meshes is one form for all who show it.
+import { BoxGeometry, LoadingManager, Mesh } from 'three';
+import type { BufferGeometry, Material, Object3D } from 'three';
+import { GLTFLoader } from 'three/examples/jsm/loaders/GLTFLoader.js';
+import type { GLTF, GLTFParser } from 'three/examples/jsm/loaders/GLTFLoader.js';
+import type { ViewWorld } from './world.js';
+
+export interface ModelPart {
+  /** As Assimp names it. */
+  name: string;
+  geometry: BufferGeometry;
+  material: Material;
+}
+
+export interface Model {
+  path: string;
+  state: 'loading' | 'ready' | 'failed' | 'foreign';
+  /** In the order that Assimp lists them. */
+  parts: ModelPart[];
+  /** Why it failed. */
+  why: string;
+}
+
+export class Models {
+  private readonly known = new Map<string, Model>();
+
+  /** `changed` is told when a model is ready or has failed. */
+  constructor(
+    private readonly world: ViewWorld,
+    private readonly changed: (model: Model) => void,
+  ) {}
+
+  get(path: string): Model {
+    let model = this.known.get(path);
+    if (!model) {
+      model = { path, state: 'loading', parts: [], why: '' };
+      this.known.set(path, model);
+      if (/\.(gltf|glb)$/i.test(path)) void this.load(model);
+      else {
+        model.state = 'foreign';
+        this.world.log(
+          'note',
+          `${path}: only glTF is drawn here (.gltf, .glb); its entities are shown by their Shape.`,
+        );
+      }
+    }
+    return model;
+  }
+
+  /** The mesh that a MeshReference names: by its place if the name is that place's, else by name. */
+  static part(model: Model, index: number, name: string): ModelPart | null {
+    const at = model.parts[index];
+    if (at && (at.name === name || name === '')) return at;
+    return model.parts.find((part) => part.name === name) ?? at ?? null;
+  }
+
+  private async load(model: Model): Promise<void> {
+    const blobs = new Map<string, string>();
+    try {
+      const bytes = await this.world.fetch_file(model.path);
+      const json = json_of(bytes);
+      const missing: string[] = [];
+      const wanted = [...(json.buffers ?? []), ...(json.images ?? [])].flatMap(({ uri }) => (uri ? [uri] : []));
+      await Promise.all(
+        [...new Set(wanted)].map(async (uri) => {
+          const blob = await this.part_file(model.path, uri).catch(() => null);
+          if (blob) blobs.set(uri, URL.createObjectURL(blob));
+          else missing.push(uri);
+        }),
+      );
+      // A texture can be done without, the corners of triangles cannot.
+      const lost = (json.buffers ?? []).find(({ uri }) => uri && missing.includes(uri));
+      if (lost) throw new Error(`its file ${lost.uri} could not be fetched`);
+      const manager = new LoadingManager();
+      manager.setURLModifier((url) => blobs.get(url) ?? url);
+      for (const texture of json.textures ?? []) {
+        const uri = texture.source === undefined ? undefined : json.images?.[texture.source]?.uri;
+        if (uri && missing.includes(uri)) delete texture.source;
+      }
+      drop_textures(json);
+      const gltf = await new GLTFLoader(manager).parseAsync(with_json(bytes, json), '');
+      model.parts = await parts_of(gltf);
+      model.state = 'ready';
+      if (missing.length > 0)
+        this.world.log('problem', `${model.path} is drawn without ${list(missing)}: no such file can be fetched.`);
+    } catch (error) {
+      model.state = 'failed';
+      model.why = (error instanceof Error ? error.message : String(error)).replace(/^THREE\.GLTFLoader:\s*/, '');
+      this.world.log('problem', `${model.path} cannot be drawn: ${model.why}`);
+    } finally {
+      for (const url of blobs.values()) URL.revokeObjectURL(url);
+    }
+    this.changed(model);
+  }
+
+  /** A file that a model names: beside it, or within it. Nothing comes from other places. */
+  private async part_file(model: string, uri: string): Promise<Blob> {
+    const within = /^data:([^;,]*)[^,]*;base64,(.*)$/s.exec(uri);
+    if (within) return new Blob([Uint8Array.from(atob(within[2]), (each) => each.charCodeAt(0))], { type: within[1] });
+    if (/^[a-z][a-z0-9+.-]*:|^\//i.test(uri)) throw new Error('it is elsewhere');
+    return new Blob([
+      await this.world.fetch_file(model.slice(0, model.lastIndexOf('/') + 1) + decodeURIComponent(uri)),
+    ]);
+  }
+}
+
+const glb_magic = 0x46546c67;
+const json_chunk = 0x4e4f534a;
+
+/** Of a .gltf, or of the first chunk of a .glb. */
+function json_of(bytes: ArrayBuffer): GltfJson {
+  const view = new DataView(bytes);
+  const is_glb = bytes.byteLength >= 20 && view.getUint32(0, true) === glb_magic;
+  const text = is_glb ? new Uint8Array(bytes, 20, view.getUint32(12, true)) : new Uint8Array(bytes);
+  return JSON.parse(new TextDecoder().decode(text)) as GltfJson;
+}
+
+/** The same file with another JSON. */
+function with_json(bytes: ArrayBuffer, json: GltfJson): ArrayBuffer {
+  const text = new TextEncoder().encode(JSON.stringify(json));
+  const view = new DataView(bytes);
+  if (!(bytes.byteLength >= 20 && view.getUint32(0, true) === glb_magic)) return text.buffer as ArrayBuffer;
+  const rest = new Uint8Array(bytes, 20 + view.getUint32(12, true));
+  const padded = (text.length + 3) & ~3;
+  const made = new Uint8Array(20 + padded + rest.length);
+  const out = new DataView(made.buffer);
+  made.fill(0x20, 20, 20 + padded);
+  out.setUint32(0, glb_magic, true);
+  out.setUint32(4, 2, true);
+  out.setUint32(8, made.length, true);
+  out.setUint32(12, padded, true);
+  out.setUint32(16, json_chunk, true);
+  made.set(text, 20);
+  made.set(rest, 20 + padded);
+  return made.buffer;
+}
+
+/** Materials do not name textures whose image is missing. What was to be seen in one is grey: all white would outshine the rest. */
+function drop_textures(json: GltfJson): void {
+  const without = (of: unknown): void => {
+    if (typeof of !== 'object' || of === null) return;
+    for (const [name, value] of Object.entries(of as Record<string, unknown>)) {
+      const index = (value as { index?: number } | null)?.index;
+      if (/Texture$/.test(name) && index !== undefined && json.textures?.[index]?.source === undefined) {
+        delete (of as Record<string, unknown>)[name];
+        if (name === 'baseColorTexture') Object.assign(of, { baseColorFactor: [0.34, 0.35, 0.36, 1] });
+      } else without(value);
+    }
+  };
+  without(json.materials);
+}
+
+async function parts_of(gltf: GLTF): Promise<ModelPart[]> {
+  const { parser } = gltf;
+  const json = parser.json as GltfJson;
+  const parts: ModelPart[] = [];
+  for (const index of assimp_order(json)) {
+    const object = await mesh_of(parser, index);
+    const primitives = object instanceof Mesh ? [object] : (object.children as Mesh[]);
+    const base = json.meshes![index].name || `meshes[${index}]`;
+    primitives.forEach((primitive, i) => {
+      parts.push({
+        name: primitives.length > 1 ? `${base}-${i}` : base,
+        // Lines and points have their place among the meshes, but are not drawn.
+        geometry: (primitive as { isMesh?: boolean }).isMesh ? primitive.geometry : new BoxGeometry(0, 0, 0),
+        material: primitive.material as Material,
+      });
+    });
+  }
+  return parts;
+}
+
+function mesh_of(parser: GLTFParser, index: number): Promise<Object3D> {
+  return parser.getDependency('mesh', index) as Promise<Object3D>;
+}
+
+export interface GltfJson {
+  scene?: number;
+  scenes?: { nodes?: number[] }[];
+  nodes?: { children?: number[]; mesh?: number }[];
+  meshes?: { name?: string }[];
+  buffers?: { uri?: string }[];
+  images?: { uri?: string }[];
+  textures?: { source?: number }[];
+  materials?: unknown[];
+}
+
+/**
+ * Assimp reads meshes as it meets them: scene after scene's nodes, a node's children before its own mesh. Meshes that no node has come
+ * last here; there they are left out.
+ */
+export function assimp_order(json: GltfJson): number[] {
+  const order = new Set<number>();
+  const seen = new Set<number>();
+  const visit = (index: number): void => {
+    if (seen.has(index)) return;
+    seen.add(index);
+    const node = json.nodes?.[index];
+    for (const child of node?.children ?? []) visit(child);
+    if (node?.mesh !== undefined) order.add(node.mesh);
+  };
+  for (const node of json.scenes?.[json.scene ?? 0]?.nodes ?? []) visit(node);
+  (json.meshes ?? []).forEach((_, index) => order.add(index));
+  return [...order].filter((index) => json.meshes?.[index]);
+}
+
+function list(names: string[]): string {
+  const shown = names.slice(0, 3).join(', ');
+  return names.length > 3 ? `${shown} and ${names.length - 3} more` : shown;
+}

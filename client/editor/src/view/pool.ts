@@ -1,0 +1,249 @@
+// Many bodies of one form and material, drawn at once. Rows are dense: a row that goes is filled with the last one.
+import { BufferAttribute, DynamicDrawUsage, InstancedBufferAttribute, InstancedMesh, Matrix4 } from 'three';
+import type { BufferGeometry, Material, Vector3 } from 'three';
+import type { Form, Pickable } from './pick.js';
+
+export interface PoolKind {
+  geometry: BufferGeometry;
+  material: Material;
+  /** Of a mirrored body the triangles turn their backs: it is drawn mirrored a second time. */
+  is_mirrored: boolean;
+  /** Bodies have a colour of their own. */
+  has_color: boolean;
+  /** Bodies are transparent, or stretched, each in its own way. */
+  has_extra: boolean;
+  both_sides: boolean;
+}
+
+const capacity_min = 32;
+
+export class Pool implements Pickable {
+  mesh: InstancedMesh;
+  count = 0;
+  spheres = new Float32Array(4 * capacity_min);
+  /** By row, the slot it shows. */
+  slots = new Int32Array(capacity_min);
+  readonly form: Form;
+  private capacity = capacity_min;
+  private extra: InstancedBufferAttribute | null = null;
+  private moved = new Changed();
+  private colored = new Changed();
+  private readonly center: Vector3;
+  private readonly radius: number;
+
+  /** `show` is called with every mesh that is to be drawn, `hide` with one that is not any more. */
+  constructor(
+    readonly kind: PoolKind,
+    private readonly show: (mesh: InstancedMesh) => void,
+    private readonly hide: (mesh: InstancedMesh) => void,
+  ) {
+    const { geometry } = kind;
+    if (!geometry.boundingSphere) geometry.computeBoundingSphere();
+    if (!geometry.boundingBox) geometry.computeBoundingBox();
+    this.center = geometry.boundingSphere!.center;
+    this.radius = geometry.boundingSphere!.radius;
+    const ends = geometry.getAttribute('ends') as BufferAttribute | undefined;
+    this.form = {
+      positions: flat_positions(geometry),
+      index: geometry.index?.array ?? null,
+      ends: ends?.array ?? null,
+      both_sides: kind.both_sides,
+    };
+    this.mesh = this.make();
+  }
+
+  get is_mirrored(): boolean {
+    return this.kind.is_mirrored;
+  }
+  get matrices(): Float32Array {
+    return this.mesh.instanceMatrix.array as Float32Array;
+  }
+  stretch(row: number): number {
+    return this.extra ? this.extra.array[row * 2 + 1] : 0;
+  }
+
+  /** A row that shows the slot; where it is and how it looks is to be set. */
+  add(slot: number): number {
+    if (this.count === this.capacity) this.grow();
+    this.slots[this.count] = slot;
+    return this.count++;
+  }
+
+  /** The slot whose row is `row` from now on; -1: the last row went. */
+  remove(row: number): number {
+    const last = --this.count;
+    if (row === last) return -1;
+    const slot = this.slots[last];
+    this.slots[row] = slot;
+    this.matrices.copyWithin(row * 16, last * 16, last * 16 + 16);
+    this.spheres.copyWithin(row * 4, last * 4, last * 4 + 4);
+    this.mesh.instanceColor?.array.copyWithin(row * 3, last * 3, last * 3 + 3);
+    this.extra?.array.copyWithin(row * 2, last * 2, last * 2 + 2);
+    this.moved.add(row);
+    this.colored.add(row);
+    return slot;
+  }
+
+  /** World matrix `of` at `from`, times a box of this middle and size. `stretched`: by how much of its width. */
+  place(
+    row: number,
+    of: Float32Array,
+    from: number,
+    center: { x: number; y: number; z: number },
+    sx: number,
+    sy: number,
+    sz: number,
+    stretched: number,
+  ): void {
+    const out = this.matrices;
+    const at = row * 16;
+    const flip = this.kind.is_mirrored ? -1 : 1;
+    for (let i = 0; i < 3; ++i) {
+      const a = of[from + i];
+      const b = of[from + 4 + i];
+      const c = of[from + 8 + i];
+      const sign = i === 0 ? flip : 1;
+      out[at + i] = a * sx * sign;
+      out[at + 4 + i] = b * sy * sign;
+      out[at + 8 + i] = c * sz * sign;
+      out[at + 12 + i] = (a * center.x + b * center.y + c * center.z + of[from + 12 + i]) * sign;
+    }
+    out[at + 3] = out[at + 7] = out[at + 11] = 0;
+    out[at + 15] = 1;
+    if (this.extra) this.extra.array[row * 2 + 1] = stretched;
+    this.bound(row, flip, stretched);
+    this.moved.add(row);
+  }
+
+  /** Linear. */
+  color(row: number, r: number, g: number, b: number, a: number): void {
+    const colors = this.mesh.instanceColor?.array;
+    if (colors) {
+      colors[row * 3] = r;
+      colors[row * 3 + 1] = g;
+      colors[row * 3 + 2] = b;
+    }
+    if (this.extra) this.extra.array[row * 2] = a;
+    this.colored.add(row);
+  }
+
+  /** What changed goes to the card with the next picture. */
+  flush(): void {
+    this.mesh.count = this.count;
+    this.mesh.visible = this.count > 0;
+    this.moved.tell(this.mesh.instanceMatrix);
+    if (this.mesh.instanceColor) this.colored.tell(this.mesh.instanceColor);
+    if (this.extra) this.extra.needsUpdate = true;
+    this.moved.clear();
+    this.colored.clear();
+  }
+
+  dispose(): void {
+    this.hide(this.mesh);
+    this.mesh.dispose();
+  }
+
+  private bound(row: number, flip: number, stretched: number): void {
+    const m = this.matrices;
+    const at = row * 16;
+    const scale = Math.sqrt(
+      Math.max(
+        m[at] * m[at] + m[at + 1] * m[at + 1] + m[at + 2] * m[at + 2],
+        m[at + 4] * m[at + 4] + m[at + 5] * m[at + 5] + m[at + 6] * m[at + 6],
+        m[at + 8] * m[at + 8] + m[at + 9] * m[at + 9] + m[at + 10] * m[at + 10],
+      ),
+    );
+    const { x, y, z } = this.center;
+    const out = row * 4;
+    this.spheres[out] = flip * (m[at] * x + m[at + 4] * y + m[at + 8] * z + m[at + 12]);
+    this.spheres[out + 1] = m[at + 1] * x + m[at + 5] * y + m[at + 9] * z + m[at + 13];
+    this.spheres[out + 2] = m[at + 2] * x + m[at + 6] * y + m[at + 10] * z + m[at + 14];
+    this.spheres[out + 3] = (this.radius + stretched) * scale;
+  }
+
+  private make(): InstancedMesh {
+    const { geometry, material, is_mirrored, has_color, has_extra } = this.kind;
+    let own = geometry;
+    if (has_extra) {
+      // The attribute belongs to this pool, the rest is shared.
+      own = geometry.clone();
+      for (const [name, attribute] of Object.entries(geometry.attributes)) own.setAttribute(name, attribute);
+      own.setIndex(geometry.index);
+      const before = this.extra;
+      this.extra = new InstancedBufferAttribute(new Float32Array(this.capacity * 2), 2);
+      this.extra.setUsage(DynamicDrawUsage);
+      if (before) (this.extra.array as Float32Array).set(before.array);
+      own.setAttribute('extra', this.extra);
+    }
+    const mesh = new InstancedMesh(own, material, this.capacity);
+    mesh.instanceMatrix.setUsage(DynamicDrawUsage);
+    if (has_color) {
+      mesh.instanceColor = new InstancedBufferAttribute(new Float32Array(this.capacity * 3), 3);
+      mesh.instanceColor.setUsage(DynamicDrawUsage);
+    }
+    mesh.frustumCulled = false;
+    mesh.matrixAutoUpdate = false;
+    if (is_mirrored) mesh.matrix.copy(new Matrix4().makeScale(-1, 1, 1));
+    mesh.matrixWorldNeedsUpdate = true;
+    mesh.castShadow = true;
+    mesh.receiveShadow = true;
+    mesh.count = 0;
+    this.show(mesh);
+    return mesh;
+  }
+
+  private grow(): void {
+    const before = this.mesh;
+    this.capacity *= 2;
+    const spheres = new Float32Array(this.capacity * 4);
+    spheres.set(this.spheres);
+    this.spheres = spheres;
+    const slots = new Int32Array(this.capacity);
+    slots.set(this.slots);
+    this.slots = slots;
+    this.mesh = this.make();
+    this.matrices.set(before.instanceMatrix.array);
+    if (before.instanceColor) this.mesh.instanceColor!.array.set(before.instanceColor.array);
+    this.moved.all();
+    this.colored.all();
+    this.hide(before);
+    before.dispose();
+  }
+}
+
+/** Which rows are to be sent again: one stretch of them, since many small ones cost more. */
+class Changed {
+  private first = Infinity;
+  private last = -1;
+  add(row: number): void {
+    if (row < this.first) this.first = row;
+    if (row > this.last) this.last = row;
+  }
+  all(): void {
+    this.first = 0;
+    this.last = Infinity;
+  }
+  clear(): void {
+    this.first = Infinity;
+    this.last = -1;
+  }
+  tell(attribute: InstancedBufferAttribute): void {
+    if (this.last < 0) return;
+    attribute.clearUpdateRanges();
+    if (this.last !== Infinity)
+      attribute.addUpdateRange(this.first * attribute.itemSize, (this.last - this.first + 1) * attribute.itemSize);
+    attribute.needsUpdate = true;
+  }
+}
+
+function flat_positions(geometry: BufferGeometry): ArrayLike<number> {
+  const positions = geometry.getAttribute('position');
+  if (positions instanceof BufferAttribute && !positions.normalized) return positions.array;
+  const flat = new Float32Array(positions.count * 3);
+  for (let i = 0; i < positions.count; ++i) {
+    flat[i * 3] = positions.getX(i);
+    flat[i * 3 + 1] = positions.getY(i);
+    flat[i * 3 + 2] = positions.getZ(i);
+  }
+  return flat;
+}

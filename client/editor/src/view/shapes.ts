@@ -1,0 +1,61 @@
+// The bodies of scene.Shape: each as wide, high and deep as 1, around its middle.
+import {
+  BoxGeometry,
+  BufferAttribute,
+  BufferGeometry,
+  CapsuleGeometry,
+  ConeGeometry,
+  CylinderGeometry,
+  SphereGeometry,
+} from 'three';
+
+export const shape_kinds = ['box', 'sphere', 'cylinder', 'capsule', 'cone'] as const;
+export type ShapeKind = (typeof shape_kinds)[number];
+
+/** Radius around the middle. */
+export const shape_radius: Record<ShapeKind, number> = {
+  box: Math.sqrt(3) / 2,
+  sphere: 0.5,
+  cylinder: Math.SQRT1_2,
+  capsule: 0.5,
+  cone: Math.SQRT1_2,
+};
+
+const made = new Map<ShapeKind, BufferGeometry>();
+
+/** Shared: not to be changed. A capsule has the attribute `ends`: which way its halves go when it is stretched. */
+export function shape_geometry(kind: ShapeKind): BufferGeometry {
+  let geometry = made.get(kind);
+  if (!geometry) made.set(kind, (geometry = make(kind)));
+  return geometry;
+}
+
+function make(kind: ShapeKind): BufferGeometry {
+  switch (kind) {
+    case 'box':
+      return new BoxGeometry();
+    case 'sphere':
+      return new SphereGeometry(0.5, 24, 16);
+    case 'cylinder':
+      return new CylinderGeometry(0.5, 0.5, 1, 28);
+    case 'cone':
+      return new ConeGeometry(0.5, 1, 28);
+    case 'capsule':
+      return capsule();
+  }
+}
+
+/** Two halves of a ball and what is between them, which has no height until it is stretched. */
+function capsule(): BufferGeometry {
+  const height = 0.5;
+  const geometry = new CapsuleGeometry(0.5, height, 6, 20, 1);
+  const positions = geometry.getAttribute('position') as BufferAttribute;
+  const ends = new Float32Array(positions.count);
+  for (let i = 0; i < positions.count; ++i) {
+    const y = positions.getY(i);
+    ends[i] = Math.sign(y);
+    positions.setY(i, y - (ends[i] * height) / 2);
+  }
+  geometry.setAttribute('ends', new BufferAttribute(ends, 1));
+  return geometry;
+}

@@ -1,0 +1,411 @@
+// The viewport: draws what the world holds, when something of it changed, and brings hands and picture together.
+import {
+  Color,
+  DirectionalLight,
+  Group,
+  HemisphereLight,
+  MathUtils,
+  NeutralToneMapping,
+  PCFShadowMap,
+  Scene,
+  Vector3,
+  WebGLRenderer,
+} from 'three';
+import type { Sphere } from 'three';
+import { Backdrop } from './backdrop.js';
+import { CameraRig } from './camera_rig.js';
+import { Contents } from './contents.js';
+import { Hands } from './hands.js';
+import { Outline } from './outline.js';
+import { Overlay } from './overlay.js';
+import type { OverlayColors } from './overlay.js';
+import { Sight } from './sight.js';
+import { studio_light } from './studio_light.js';
+import { Toolbar } from './toolbar.js';
+import { calm, view_commands } from './view_commands.js';
+import type { Entity, ViewCommand, ViewWorld } from './world.js';
+
+/** More bodies than these throw no shadows. */
+const shadowed_max = 30_000;
+const outlined_max = 20_000;
+const rest_after_ms = 400;
+/** A hand's value is held so long, at most, after it was let go. */
+const told_after_ms = 700;
+
+export class Stage {
+  readonly root = document.createElement('div');
+  readonly rig = new CameraRig();
+  readonly contents: Contents;
+  readonly hands: Hands;
+  readonly commands: ViewCommand[];
+  /** Of the last picture, in milliseconds of this thread. */
+  frame_ms = 0;
+  frames = 0;
+  private readonly renderer: WebGLRenderer;
+  private readonly scene = new Scene();
+  private readonly sun = new DirectionalLight(0xfff1de, 2.15);
+  private readonly backdrop = new Backdrop();
+  private readonly outline = new Outline({ width: 1.6, rim: 1.3 });
+  private readonly hover_line = new Outline({ width: 1.2, rim: 0.8 });
+  private readonly overlay: Overlay;
+  private readonly toolbar: Toolbar;
+  private readonly status = document.createElement('div');
+  private readonly note = document.createElement('div');
+  private readonly sizes: ResizeObserver;
+  private readonly endings: (() => void)[] = [];
+  private width = 1;
+  private height = 1;
+  private asked = 0;
+  private stale = { bodies: true, outline: true, everything: true };
+  private around: Sphere | null = null;
+  private around_is_old = true;
+  private was_framed = false;
+  private shadow_at = '';
+  private rest_timer = 0;
+  private told_timer = 0;
+  private shadows: boolean;
+  private last_ms = 0;
+
+  constructor(
+    readonly host: HTMLElement,
+    readonly world: ViewWorld,
+  ) {
+    this.root.className = 'viewport-root';
+    this.root.tabIndex = 0;
+    this.root.setAttribute('role', 'application');
+    this.root.setAttribute('aria-label', 'Viewport');
+    this.renderer = new WebGLRenderer({ antialias: true, powerPreference: 'high-performance' });
+    this.renderer.autoClear = false;
+    this.renderer.toneMapping = NeutralToneMapping;
+    this.renderer.shadowMap.type = PCFShadowMap;
+    this.renderer.shadowMap.autoUpdate = false;
+    this.shadows = !draws_in_software(this.renderer);
+    this.renderer.domElement.className = 'viewport-canvas';
+    const colors = colors_of(host);
+    this.overlay = new Overlay(colors);
+    this.status.className = 'viewport-status';
+    this.note.className = 'viewport-note';
+    this.note.hidden = true;
+
+    const parent = new Group();
+    this.scene.add(
+      this.backdrop.group,
+      parent,
+      new HemisphereLight(0xd5e2f5, 0x3f3b36, 0.9),
+      this.sun,
+      this.sun.target,
+    );
+    this.sun.shadow.mapSize.set(2048, 2048);
+    this.sun.shadow.normalBias = 0.04;
+    this.sun.shadow.bias = -0.0004;
+    this.contents = new Contents(world, parent, () => {
+      this.scene.environment ??= studio_light(this.renderer);
+      this.scene.environmentIntensity = 0.28;
+      this.changed();
+    });
+    this.hands = new Hands(this);
+    this.commands = view_commands(this);
+    this.toolbar = new Toolbar(
+      this.commands,
+      () => this.hands.is_local,
+      this.hands.steps,
+      () => this.tools_changed(),
+    );
+    this.root.append(this.renderer.domElement, this.overlay.canvas, this.status, this.note, this.toolbar.element);
+    host.append(this.root);
+    this.paint(colors);
+
+    this.endings.push(
+      world.follow(
+        (changes) => {
+          this.contents.take(changes);
+          if (!this.hands.is_dragging) this.contents.let_go_of_told();
+          this.changed();
+        },
+        () => this.reset(),
+      ),
+      world.on_selection(() => this.selection_changed()),
+      world.on_hovered(() => this.emphasis_changed()),
+      world.on_may_edit(() => this.hands.may_edit_changed()),
+    );
+    this.sizes = new ResizeObserver(() => this.resize());
+    this.sizes.observe(this.root);
+    this.resize();
+    this.reset();
+  }
+
+  /** Pixels of the page. */
+  get sight(): Sight {
+    return new Sight(this.rig.camera, this.width, this.height);
+  }
+  get has_shadows(): boolean {
+    return this.shadows;
+  }
+  set has_shadows(on: boolean) {
+    this.shadows = on;
+    this.stale.everything = true;
+    this.shadow_at = '';
+    this.tools_changed();
+  }
+  get has_grid(): boolean {
+    return this.backdrop.grid_visible;
+  }
+  set has_grid(on: boolean) {
+    this.backdrop.grid_visible = on;
+    this.tools_changed();
+  }
+  /** Where the axes are drawn. */
+  get widget_center(): { x: number; y: number } {
+    return { x: this.width - 58, y: 58 };
+  }
+
+  /** A picture is drawn soon. */
+  ask(): void {
+    if (this.asked === 0) this.asked = requestAnimationFrame((now) => this.draw(now));
+  }
+
+  /** Things are elsewhere or look different. */
+  changed(): void {
+    this.stale.bodies = this.stale.outline = true;
+    this.around_is_old = true;
+    this.ask();
+  }
+  emphasis_changed(): void {
+    this.stale.outline = true;
+    this.ask();
+  }
+  tools_changed(): void {
+    this.toolbar.update(this.hands.steps);
+    this.ask();
+  }
+
+  /** Shows these, or everything where there is nothing of them in space. */
+  frame(entities: readonly Entity[], lasts_ms = 250): void {
+    this.contents.settle();
+    const sphere = (entities.length > 0 ? this.contents.bounds(entities) : null) ?? this.contents.bounds_of_all();
+    if (!sphere) return;
+    const distance = this.rig.distance_for(Math.max(sphere.radius, 0.25));
+    this.rig.go({ target: sphere.center, distance }, calm() ? 0 : lasts_ms, performance.now());
+    this.ask();
+  }
+
+  /** The hand has let go: what it held stays there until the world says the same, or too late. */
+  await_told(): void {
+    clearTimeout(this.told_timer);
+    this.told_timer = window.setTimeout(() => {
+      if (this.hands.is_dragging) return;
+      this.contents.let_go();
+      this.changed();
+    }, told_after_ms);
+  }
+
+  hint(text: string): void {
+    this.hands.hint = text;
+    this.ask();
+  }
+
+  dispose(): void {
+    cancelAnimationFrame(this.asked);
+    clearTimeout(this.rest_timer);
+    clearTimeout(this.told_timer);
+    for (const end of this.endings) end();
+    this.sizes.disconnect();
+    this.hands.dispose();
+    this.toolbar.dispose();
+    this.contents.bodies.dispose();
+    this.contents.markers.dispose();
+    this.outline.dispose();
+    this.hover_line.dispose();
+    this.backdrop.dispose();
+    this.renderer.dispose();
+    this.root.remove();
+  }
+
+  private reset(): void {
+    this.contents.reset();
+    this.stale.everything = true;
+    this.changed();
+    this.selection_changed();
+  }
+
+  private selection_changed(): void {
+    this.hands.selection_changed();
+    this.emphasis_changed();
+  }
+
+  private resize(): void {
+    this.width = Math.max(this.root.clientWidth, 1);
+    this.height = Math.max(this.root.clientHeight, 1);
+    const ratio = Math.min(window.devicePixelRatio || 1, 2);
+    this.renderer.setPixelRatio(ratio);
+    this.renderer.setSize(this.width, this.height, false);
+    this.overlay.resize(this.width, this.height, ratio);
+    this.rig.resize(this.width, this.height);
+    // A canvas that got another size is empty until it is drawn: not a picture late.
+    if (this.frames > 0) this.draw(performance.now());
+    else this.ask();
+  }
+
+  private draw(now_ms: number): void {
+    cancelAnimationFrame(this.asked);
+    this.asked = 0;
+    const began = performance.now();
+    const passed_s = Math.min((now_ms - this.last_ms) / 1000, 0.1);
+    this.last_ms = now_ms;
+    const goes_on = this.rig.step(now_ms) || this.hands.fly(passed_s);
+    if (this.contents.settle()) {
+      this.stale.bodies = this.stale.outline = true;
+      this.around_is_old = true;
+    }
+    this.first_frame();
+    this.contents.bodies.flush();
+    if (this.around_is_old) {
+      this.around = this.contents.reach();
+      this.around_is_old = false;
+    }
+    this.rig.fit_depth(this.around?.center ?? zero, this.around?.radius ?? 10);
+    this.backdrop.follow(this.rig.camera, this.rig.view.distance);
+    this.hands.look();
+    if (this.stale.outline) this.emphasize();
+    this.contents.markers.flush(this.renderer.getPixelRatio(), this.height);
+    this.shade();
+
+    this.renderer.clear();
+    this.renderer.render(this.scene, this.rig.camera);
+    const calls = this.renderer.info.render.calls;
+    this.hover_line.draw(this.renderer, this.rig.camera);
+    this.outline.draw(this.renderer, this.rig.camera);
+    this.overlay.draw(this.hands.overlay(), this.rig.camera);
+
+    this.stale = { bodies: false, outline: false, everything: false };
+    ++this.frames;
+    this.frame_ms = performance.now() - began;
+    this.tell(calls);
+    if (goes_on) this.ask();
+  }
+
+  /** The camera begins where it sees most of what there is, once there is something. */
+  private first_frame(): void {
+    if (this.was_framed) return;
+    const sphere = this.contents.bounds_of_most();
+    if (!sphere) return;
+    this.was_framed = true;
+    this.rig.go(
+      { target: sphere.center, distance: this.rig.distance_for(sphere.radius * 0.9), pitch: MathUtils.degToRad(21) },
+      0,
+      0,
+    );
+  }
+
+  private emphasize(): void {
+    const selection = this.world.selection();
+    const hovered = this.world.hovered();
+    const selected = this.contents.slots_below(selection, outlined_max);
+    const active = selection.length > 1 ? this.contents.slots_below(selection.slice(-1), outlined_max) : none;
+    const over = hovered ? this.contents.slots_below([hovered], outlined_max) : none;
+    this.outline.set(this.contents.bodies, selected, active);
+    const only_over = [...over].filter((slot) => !selected.has(slot));
+    this.hover_line.set(this.contents.bodies, only_over, none);
+    const chosen = new Set(selection.map((entity) => this.contents.slot(entity)));
+    this.contents.markers.emphasize((slot) => (chosen.has(slot) ? 2 : over.has(slot) ? 1 : 0));
+  }
+
+  /** Shadows follow where one looks, in steps of their own pixels, so that they stay put while one moves. */
+  private shade(): void {
+    const bodies = this.contents.bodies.pools.reduce((sum, pool) => sum + pool.count, 0);
+    const on = this.shadows && bodies <= shadowed_max;
+    if (this.renderer.shadowMap.enabled !== on) {
+      this.renderer.shadowMap.enabled = on;
+      this.sun.castShadow = on;
+      this.scene.traverse((each) => {
+        const material = (each as { material?: { needsUpdate: boolean } }).material;
+        if (material) material.needsUpdate = true;
+      });
+    }
+    const { target, distance } = this.rig.view;
+    const radius = 2 ** Math.ceil(Math.log2(MathUtils.clamp(distance * 1.1, 4, 600)));
+    const cell = radius / 16;
+    const at = new Vector3(
+      Math.round(target.x / cell),
+      Math.round(target.y / cell),
+      Math.round(target.z / cell),
+    ).multiplyScalar(cell);
+    this.sun.target.position.copy(at);
+    this.sun.position.copy(at).addScaledVector(sun_way, radius * 4);
+    if (!on) return;
+    const is_at = `${at.x} ${at.y} ${at.z} ${radius}`;
+    if (is_at === this.shadow_at && !this.stale.bodies && !this.stale.everything) return;
+    this.shadow_at = is_at;
+    const { camera } = this.sun.shadow;
+    camera.left = camera.bottom = -radius;
+    camera.right = camera.top = radius;
+    camera.near = radius * 0.1;
+    camera.far = radius * 8;
+    camera.updateProjectionMatrix();
+    this.sun.shadow.normalBias = radius / 700;
+    this.renderer.shadowMap.needsUpdate = true;
+  }
+
+  private tell(calls: number): void {
+    const count = this.contents.size.toLocaleString('en');
+    const text = `${count} ${this.contents.size === 1 ? 'entity' : 'entities'} · ${calls} draws · `;
+    this.status.textContent = `${text}${this.frame_ms.toFixed(1)} ms`;
+    clearTimeout(this.rest_timer);
+    this.rest_timer = window.setTimeout(() => (this.status.textContent = `${text}at rest`), rest_after_ms);
+    const knows = this.world.has_transforms();
+    const is_empty = knows && this.contents.size > 0 && !this.around;
+    this.note.hidden = knows ? !is_empty : this.contents.size === 0;
+    if (this.note.hidden) return;
+    const [title, why] = knows
+      ? ['Nothing here has a place', 'No entity has a Transform yet. Add one in the inspector, and it shows up here.']
+      : [
+          'This world has no places',
+          'Its schema has no scene.Transform, so there is nothing to draw. The tree, the inspector and everything else work.',
+        ];
+    if (this.note.firstChild?.textContent === title) return;
+    const head = document.createElement('div');
+    head.className = 'viewport-note-title';
+    head.textContent = title;
+    const body = document.createElement('div');
+    body.className = 'viewport-note-text';
+    body.textContent = why;
+    this.note.replaceChildren(head, body);
+  }
+
+  private paint(colors: OverlayColors): void {
+    this.backdrop.colors({ axis_x: colors.axes[0], axis_z: colors.axes[2] });
+    // Shaders of lines write what the screen shows.
+    const accent = new Color(colors.accent).convertLinearToSRGB();
+    const white = new Color(1, 1, 1);
+    const line = accent.clone().lerp(white, 0.22);
+    this.outline.colors(line, accent.clone().lerp(white, 0.8));
+    this.hover_line.colors(new Color(0.86, 0.89, 0.93), white);
+    this.contents.markers.colors([line.r, line.g, line.b]);
+  }
+}
+
+const zero = new Vector3();
+const none: ReadonlySet<number> = new Set();
+/** From where the light comes: each side of a box gets another amount of it. */
+const sun_way = new Vector3(-0.62, 1, 0.58).normalize();
+
+function draws_in_software(renderer: WebGLRenderer): boolean {
+  const gl = renderer.getContext();
+  const told = gl.getExtension('WEBGL_debug_renderer_info');
+  return told !== null && /swiftshader|llvmpipe|software/i.test(String(gl.getParameter(told.UNMASKED_RENDERER_WEBGL)));
+}
+
+function colors_of(host: HTMLElement): OverlayColors {
+  const style = getComputedStyle(host);
+  const token = (name: string, otherwise: string): string => style.getPropertyValue(name).trim() || otherwise;
+  return {
+    axes: [token('--axis-x', '#f0616d'), token('--axis-y', '#7fc950'), token('--axis-z', '#4f95f5')],
+    accent: token('--accent', '#5b9dff'),
+    text: token('--text-0', '#e6e9ee'),
+    dim: token('--text-1', '#b3bac5'),
+    panel: token('--bg-1', '#20242a'),
+    line: token('--line', '#343a43'),
+    warning: token('--warn', '#e5b454'),
+    font: style.fontFamily || 'system-ui, sans-serif',
+  };
+}

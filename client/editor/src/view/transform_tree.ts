@@ -1,0 +1,214 @@
+// Where everything is: local transforms and the matrices of the world, in flat arrays by slot. An entity has a slot for as long as it
+// is known; what moved is computed when it is asked for, each part of the tree once.
+import type { Quat, Vec3 } from './world.js';
+
+const none = -1;
+
+export class TransformTree {
+  /** Column-major, 16 numbers a slot; right after update(). */
+  world = new Float32Array(16 * 64);
+  /** The slot of the parent; -1: none. */
+  parent = new Int32Array(64).fill(none);
+  private local = new Float32Array(10 * 64); // position 3, rotation 4, scale 3
+  private placed = new Uint8Array(64); // it has a Transform of its own
+  private first = new Int32Array(64).fill(none);
+  private next = new Int32Array(64).fill(none);
+  private previous = new Int32Array(64).fill(none);
+  private waiting = new Uint8Array(64);
+  private dirty: number[] = [];
+  private free: number[] = [];
+  private capacity = 64;
+  /** Slots are below this. */
+  end = 0;
+
+  /** A root without a Transform. */
+  add(): number {
+    const slot = this.free.pop() ?? this.end++;
+    if (slot >= this.capacity) this.grow();
+    this.placed[slot] = 0;
+    this.parent[slot] = this.first[slot] = this.next[slot] = this.previous[slot] = none;
+    this.touch(slot);
+    return slot;
+  }
+
+  /** Its children become roots. */
+  remove(slot: number): void {
+    for (let child = this.first[slot]; child !== none; child = this.first[slot]) this.hang(child, none);
+    this.unhang(slot);
+    this.free.push(slot);
+  }
+
+  /** -1: a root. A circle is not hung. */
+  hang(slot: number, parent: number): void {
+    if (this.parent[slot] === parent) return;
+    for (let above = parent; above !== none; above = this.parent[above]) if (above === slot) return;
+    this.unhang(slot);
+    this.parent[slot] = parent;
+    if (parent !== none) {
+      const first = this.first[parent];
+      this.next[slot] = first;
+      if (first !== none) this.previous[first] = slot;
+      this.first[parent] = slot;
+    }
+    this.touch(slot);
+  }
+
+  /** Gives it a Transform. Without one it is where its parent is. */
+  place(slot: number, position: Vec3, rotation: Quat, scale: Vec3): void {
+    const at = slot * 10;
+    const local = this.local;
+    local[at] = position.x;
+    local[at + 1] = position.y;
+    local[at + 2] = position.z;
+    local[at + 3] = rotation.x;
+    local[at + 4] = rotation.y;
+    local[at + 5] = rotation.z;
+    local[at + 6] = rotation.w;
+    local[at + 7] = scale.x;
+    local[at + 8] = scale.y;
+    local[at + 9] = scale.z;
+    this.placed[slot] = 1;
+    this.touch(slot);
+  }
+  unplace(slot: number): void {
+    if (!this.placed[slot]) return;
+    this.placed[slot] = 0;
+    this.touch(slot);
+  }
+  is_placed(slot: number): boolean {
+    return this.placed[slot] === 1;
+  }
+
+  /** Calls for the slot and everything below it, parents before children. */
+  below(slot: number, each: (slot: number) => void): void {
+    let at = slot;
+    for (;;) {
+      each(at);
+      if (this.first[at] !== none) at = this.first[at];
+      else {
+        while (at !== slot && this.next[at] === none) at = this.parent[at];
+        if (at === slot) return;
+        at = this.next[at];
+      }
+    }
+  }
+
+  /** Computes what moved; `moved` is called for each slot whose matrix may be another. */
+  update(moved: (slot: number) => void): void {
+    if (this.dirty.length === 0) return;
+    const dirty = this.dirty;
+    this.dirty = [];
+    for (const slot of dirty) {
+      if (!this.waiting[slot]) continue; // its index was given back, or a tree above it was done already
+      let top = slot;
+      for (let above = this.parent[slot]; above !== none; above = this.parent[above])
+        if (this.waiting[above]) top = above;
+      this.below(top, (each) => {
+        this.waiting[each] = 0;
+        this.compute(each);
+        moved(each);
+      });
+    }
+  }
+
+  private touch(slot: number): void {
+    if (this.waiting[slot]) return;
+    this.waiting[slot] = 1;
+    this.dirty.push(slot);
+  }
+
+  private unhang(slot: number): void {
+    const parent = this.parent[slot];
+    if (parent === none) return;
+    const next = this.next[slot];
+    const previous = this.previous[slot];
+    if (previous !== none) this.next[previous] = next;
+    else this.first[parent] = next;
+    if (next !== none) this.previous[next] = previous;
+    this.parent[slot] = this.next[slot] = this.previous[slot] = none;
+    this.touch(slot);
+  }
+
+  private compute(slot: number): void {
+    const world = this.world;
+    const out = slot * 16;
+    const parent = this.parent[slot];
+    if (!this.placed[slot]) {
+      if (parent !== none) world.copyWithin(out, parent * 16, parent * 16 + 16);
+      else world.set(identity, out);
+      return;
+    }
+    const local = this.local;
+    const at = slot * 10;
+    const x = local[at + 3];
+    const y = local[at + 4];
+    const z = local[at + 5];
+    const w = local[at + 6];
+    const sx = local[at + 7];
+    const sy = local[at + 8];
+    const sz = local[at + 9];
+    const m00 = (1 - 2 * (y * y + z * z)) * sx;
+    const m10 = 2 * (x * y + w * z) * sx;
+    const m20 = 2 * (x * z - w * y) * sx;
+    const m01 = 2 * (x * y - w * z) * sy;
+    const m11 = (1 - 2 * (x * x + z * z)) * sy;
+    const m21 = 2 * (y * z + w * x) * sy;
+    const m02 = 2 * (x * z + w * y) * sz;
+    const m12 = 2 * (y * z - w * x) * sz;
+    const m22 = (1 - 2 * (x * x + y * y)) * sz;
+    const px = local[at];
+    const py = local[at + 1];
+    const pz = local[at + 2];
+    if (parent === none) {
+      world[out] = m00;
+      world[out + 1] = m10;
+      world[out + 2] = m20;
+      world[out + 3] = 0;
+      world[out + 4] = m01;
+      world[out + 5] = m11;
+      world[out + 6] = m21;
+      world[out + 7] = 0;
+      world[out + 8] = m02;
+      world[out + 9] = m12;
+      world[out + 10] = m22;
+      world[out + 11] = 0;
+      world[out + 12] = px;
+      world[out + 13] = py;
+      world[out + 14] = pz;
+      world[out + 15] = 1;
+      return;
+    }
+    const p = parent * 16;
+    for (let row = 0; row < 3; ++row) {
+      const a = world[p + row];
+      const b = world[p + 4 + row];
+      const c = world[p + 8 + row];
+      world[out + row] = a * m00 + b * m10 + c * m20;
+      world[out + 4 + row] = a * m01 + b * m11 + c * m21;
+      world[out + 8 + row] = a * m02 + b * m12 + c * m22;
+      world[out + 12 + row] = a * px + b * py + c * pz + world[p + 12 + row];
+    }
+    world[out + 3] = world[out + 7] = world[out + 11] = 0;
+    world[out + 15] = 1;
+  }
+
+  private grow(): void {
+    const before = this.capacity;
+    this.capacity *= 2;
+    const grown = <A extends Float32Array | Int32Array | Uint8Array>(array: A): A => {
+      const made = new (array.constructor as new (length: number) => A)((array.length / before) * this.capacity);
+      made.set(array as never);
+      return made;
+    };
+    this.world = grown(this.world);
+    this.local = grown(this.local);
+    this.placed = grown(this.placed);
+    this.waiting = grown(this.waiting);
+    this.parent = grown(this.parent).fill(none, before);
+    this.first = grown(this.first).fill(none, before);
+    this.next = grown(this.next).fill(none, before);
+    this.previous = grown(this.previous).fill(none, before);
+  }
+}
+
+const identity = new Float32Array([1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]);

@@ -1,0 +1,74 @@
+// What the viewport needs of the world it shows, and of those who edit it. It knows nothing else of the page.
+import type { Entity, ReplicaChanges, ReplicaEntity } from 'muster-client';
+
+export type { Entity, ReplicaChanges, ReplicaEntity };
+
+export interface Vec3 {
+  x: number;
+  y: number;
+  z: number;
+}
+export interface Quat extends Vec3 {
+  w: number;
+}
+
+/** As scene.Transform has it: relative to the nearest ancestor with a Transform. What is left out stays as it is. */
+export interface TransformPut {
+  entity: Entity;
+  position?: Vec3;
+  rotation?: Quat;
+  scale?: Vec3;
+}
+
+/** Some entities' Transforms being changed by hand: one step of undo, however many times they are put. */
+export interface TransformEdit {
+  /** May come as often as the pointer moves; who makes the edit sends less. */
+  put(values: readonly TransformPut[]): void;
+  end(): void;
+  /** The values from before are written back. */
+  cancel(): void;
+}
+
+export type SelectHow = 'only' | 'add' | 'toggle';
+
+export interface ViewWorld {
+  entities(): Iterable<ReplicaEntity>;
+  get(entity: Entity): ReplicaEntity | undefined;
+  /** The content of a `text` field; empty where it is not known. */
+  text(hash: bigint): string;
+  /** The world's schema has scene.Transform. */
+  has_transforms(): boolean;
+  /** `changes` is told of each consistent state, `reset` that everything is to be read again. Returns what ends it. */
+  follow(changes: (changes: ReplicaChanges) => void, reset: () => void): () => void;
+
+  /** The last one is the active one. */
+  selection(): readonly Entity[];
+  select(entities: readonly Entity[], how: SelectHow): void;
+  on_selection(changed: () => void): () => void;
+
+  /** False: offline, or without the right to. */
+  may_edit(): boolean;
+  on_may_edit(changed: () => void): () => void;
+  begin_edit(title: string): TransformEdit;
+
+  /** A file of the world's folder. Fails with an Error that says why. */
+  fetch_file(path: string): Promise<ArrayBuffer>;
+  log(level: 'note' | 'problem', text: string): void;
+  /** A menu for what is selected, at a place of the window. */
+  menu?(x: number, y: number): void;
+  /** Who is under the pointer, here or in a list; null: nobody. */
+  hovered(): Entity | null;
+  hover(entity: Entity | null): void;
+  on_hovered(changed: () => void): () => void;
+}
+
+/** One thing that a key, a menu or a button does: a Command of the page. */
+export interface ViewCommand {
+  id: string;
+  title: string;
+  keys?: string[];
+  group: string;
+  enabled?(): boolean;
+  checked?(): boolean;
+  run(): void;
+}

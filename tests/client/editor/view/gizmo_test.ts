@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Matrix4, PerspectiveCamera, Quaternion, Vector3 } from 'three';
+import type { TransformValue } from '../../../../client/editor/src/view/contents.js';
+import { axis_names, gizmo_parts, handle_at } from '../../../../client/editor/src/view/gizmo.js';
+import type { GizmoFrame, Handle, Tool } from '../../../../client/editor/src/view/gizmo.js';
+import { applied, GizmoDrag, to_step } from '../../../../client/editor/src/view/gizmo_drag.js';
+import { Sight } from '../../../../client/editor/src/view/sight.js';
+import type { Point } from '../../../../client/editor/src/view/sight.js';
+
+const steps = { move: 0.5, turn: 15, scale: 0.1 };
+
+function sight_from(x: number, y: number, z: number): Sight {
+  const camera = new PerspectiveCamera(50, 2, 0.1, 1000);
+  camera.position.set(x, y, z);
+  camera.lookAt(0, 0, 0);
+  camera.updateMatrixWorld();
+  return new Sight(camera, 1200, 600);
+}
+function world_frame(x = 0, y = 0, z = 0): GizmoFrame {
+  return { origin: new Vector3(x, y, z), axes: [new Vector3(1, 0, 0), new Vector3(0, 1, 0), new Vector3(0, 0, 1)] };
+}
+const still: TransformValue = {
+  position: { x: 0, y: 0, z: 0 },
+  rotation: { x: 0, y: 0, z: 0, w: 1 },
+  scale: { x: 1, y: 1, z: 1 },
+};
+const close = (a: number, b: number, within = 1e-4): void => assert.ok(Math.abs(a - b) < within, `${a}, not ${b}`);
+const close_to = (a: { x: number; y: number; z: number }, x: number, y: number, z: number): void => {
+  close(a.x, x);
+  close(a.y, y);
+  close(a.z, z);
+};
+function drag(
+  tool: Tool,
+  handle: Handle,
+  sight: Sight,
+  from: Point,
+  frame = world_frame(),
+  is_world = true,
+): GizmoDrag {
+  return new GizmoDrag(tool, handle, frame, sight, from, is_world);
+}
+
+test('each arrow, box and ring is grabbed where it is drawn', () => {
+  const sight = sight_from(5, 4, 7);
+  for (const tool of ['move', 'scale'] as const) {
+    const parts = gizmo_parts(tool, world_frame(), sight);
+    for (const axis of axis_names) {
+      const part = parts.find(({ handle }) => handle === axis)!;
+      assert.ok(part.form === 'arrow' || part.form === 'stick');
+      assert.equal(handle_at(parts, part.to), axis);
+      assert.equal(handle_at(parts, { x: (part.to.x + part.from.x) / 2, y: (part.to.y + part.from.y) / 2 }), axis);
+    }
+  }
+  const rings = gizmo_parts('rotate', world_frame(), sight);
+  for (const axis of axis_names) {
+    const part = rings.find(({ handle }) => handle === axis)!;
+    assert.ok(part.form === 'ring');
+    const front = part.line.filter((point) => point.front);
+    const found = new Set(front.map((point) => handle_at(rings, point)));
+    assert.ok(found.has(axis));
+  }
+  assert.equal(handle_at(rings, { x: 5, y: 5 }), null);
+});
+
+test('handles are as large in the picture, near and far, and none is left behind the camera', () => {
+  const size = (distance: number): number => {
+    const sight = sight_from(0, 0, distance);
+    const part = gizmo_parts('move', world_frame(), sight).find(({ handle }) => handle === 'x')!;
+    assert.ok(part.form === 'arrow');
+    return part.to.x - sight.project(new Vector3()).x;
+  };
+  close(size(3), size(300), 0.5);
+  assert.deepEqual(gizmo_parts('move', world_frame(0, 0, 20), sight_from(0, 0, 10)), []);
+});
+
+test('an arrow that points at the eye cannot be grabbed', () => {
+  const sight = sight_from(0, 0.01, 10);
+  const parts = gizmo_parts('move', world_frame(), sight);
+  assert.ok(parts.find(({ handle }) => handle === 'z')!.clear < 0.2);
+  assert.ok(parts.find(({ handle }) => handle === 'x')!.clear > 0.9);
+});
+
+test('along an axis a thing goes as far as the pointer does, and only there', () => {
+  const sight = sight_from(5, 4, 7);
+  const to = sight.project(new Vector3(2.5, 0, 0));
+  const dragged = drag('move', 'x', sight, sight.project(new Vector3(1, 0, 0))).to(to, null);
+  close_to(dragged.move, 1.5, 0, 0);
+  assert.deepEqual(dragged.text, [{ axis: 'x', value: '+1.50 m' }]);
+});
+
+test('in a plane a thing stays under the pointer', () => {
+  const sight = sight_from(5, 4, 7);
+  const dragged = drag('move', 'zx', sight, sight.project(new Vector3(0.2, 0, 0.2))).to(
+    sight.project(new Vector3(1.2, 0, -0.8)),
+    null,
+  );
+  close_to(dragged.move, 1, 0, -1);
+});
+
+test('with steps a move ends on the grid in the world, and is a multiple of the step along own axes', () => {
+  const sight = sight_from(5, 4, 7);
+  const frame = world_frame(0.3, 0, 0);
+  const from = sight.project(new Vector3(0.3, 0, 0));
+  const to = sight.project(new Vector3(1.4, 0, 0));
+  close(drag('move', 'x', sight, from, frame, true).to(to, steps).move.x + 0.3, 1.5);
+  close(drag('move', 'x', sight, from, frame, false).to(to, steps).move.x, 1);
+});
+
+test('a turn goes on beyond half and whole turns', () => {
+  const sight = sight_from(0, 10, 0.001);
+  const around = (degrees: number): Point => {
+    const turn = (degrees * Math.PI) / 180;
+    return sight.project(new Vector3(Math.cos(turn), 0, -Math.sin(turn)));
+  };
+  const turning = drag('rotate', 'y', sight, around(0));
+  let dragged = turning.to(around(10), null);
+  for (let degrees = 20; degrees <= 450; degrees += 10) dragged = turning.to(around(degrees), null);
+  close((dragged.angle * 180) / Math.PI, 450, 0.01);
+  assert.deepEqual(dragged.text, [{ axis: 'y', value: '+450.0°' }]);
+  assert.deepEqual(turning.to(around(457), steps).text, [{ axis: 'y', value: '+450.0°' }]);
+});
+
+test('a ring that is seen from its edge turns all the same', () => {
+  const sight = sight_from(0, 0, 10);
+  const center = sight.project(new Vector3());
+  const dragged = drag('rotate', 'y', sight, center).to({ x: center.x + 84, y: center.y }, null);
+  close(Math.abs(dragged.angle), 1, 0.05);
+});
+
+test('a thing grows along the axis that is pulled, in steps where they are asked for', () => {
+  const sight = sight_from(5, 4, 7);
+  const pulled = drag('scale', 'y', sight, sight.project(new Vector3(0, 1, 0)));
+  close_to(pulled.to(sight.project(new Vector3(0, 1.52, 0)), null).factors, 1, 1.52, 1);
+  close_to(pulled.to(sight.project(new Vector3(0, 1.52, 0)), steps).factors, 1, 1.5, 1);
+  const all = drag('scale', 'all', sight, { x: 600, y: 300 }).to({ x: 740, y: 300 }, null).factors;
+  close_to(all, Math.E, Math.E, Math.E);
+});
+
+test('nothing shrinks to nothing', () => {
+  const sight = sight_from(5, 4, 7);
+  const dragged = drag('scale', 'y', sight, sight.project(new Vector3(0, 1, 0))).to(
+    sight.project(new Vector3(0, -3, 0)),
+    null,
+  );
+  assert.ok(dragged.factors.y > 0);
+});
+
+test('a move in the world is what it has to be in a parent that is turned and scaled', () => {
+  const parent = new Matrix4().compose(
+    new Vector3(1, 2, 3),
+    new Quaternion(0, Math.SQRT1_2, 0, Math.SQRT1_2),
+    new Vector3(2, 2, 2),
+  );
+  const before = { ...still, position: { x: 1, y: 0, z: 0 } };
+  const place = new Vector3(1, 0, 0).applyMatrix4(parent);
+  const frame = world_frame(place.x, place.y, place.z);
+  const sight = sight_from(5, 4, 9);
+  const dragged = drag('move', 'x', sight, sight.project(place), frame).to(
+    sight.project(place.clone().add(new Vector3(2, 0, 0))),
+    null,
+  );
+  const after = applied({ before, parent }, dragged, frame, true);
+  const moved = new Vector3(after.position.x, after.position.y, after.position.z).applyMatrix4(parent).sub(place);
+  close_to(moved, 2, 0, 0);
+  assert.deepEqual(after.scale, before.scale);
+});
+
+test('a turn in the world is about the world’s axis, whatever the parent’s rotation', () => {
+  const turned = new Quaternion(0.3, 0.2, -0.1, 0.9).normalize();
+  const parent = new Matrix4().compose(new Vector3(), turned, new Vector3(1, 1, 1));
+  const own = new Quaternion(0.1, -0.4, 0.2, 0.8).normalize();
+  const before = { ...still, rotation: { x: own.x, y: own.y, z: own.z, w: own.w } };
+  const turn = new Quaternion().setFromAxisAngle(new Vector3(0, 1, 0), 0.7);
+  const dragged = { move: new Vector3(), turn, factors: new Vector3(1, 1, 1), text: [], angle: 0.7 };
+  const { rotation } = applied({ before, parent }, dragged, world_frame(), true);
+  const found = turned.clone().multiply(new Quaternion(rotation.x, rotation.y, rotation.z, rotation.w));
+  const wanted = turn.clone().multiply(turned).multiply(own);
+  close(Math.abs(found.dot(wanted)), 1);
+});
+
+test('several things turn and grow about their common middle', () => {
+  const dragged = {
+    move: new Vector3(),
+    turn: new Quaternion().setFromAxisAngle(new Vector3(0, 1, 0), Math.PI / 2),
+    factors: new Vector3(1, 1, 1),
+    text: [],
+    angle: Math.PI / 2,
+  };
+  const left = applied(
+    { before: { ...still, position: { x: -1, y: 0, z: 0 } }, parent: null },
+    dragged,
+    world_frame(),
+    false,
+  );
+  close_to(left.position, 0, 0, 1);
+  const grown = { ...dragged, turn: new Quaternion(), factors: new Vector3(2, 2, 2) };
+  const right = applied(
+    { before: { ...still, position: { x: 1, y: 0, z: 0 } }, parent: null },
+    grown,
+    world_frame(),
+    false,
+  );
+  close_to(right.position, 2, 0, 0);
+  close_to(right.scale, 2, 2, 2);
+});
+
+test('steps round to the nearest', () => {
+  assert.equal(to_step(0.74, 0.5), 0.5);
+  assert.equal(to_step(0.76, 0.5), 1);
+  assert.equal(to_step(-0.76, 0.5), -1);
+  assert.equal(to_step(0.3, 0), 0.3);
+});

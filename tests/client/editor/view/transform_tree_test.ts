@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Matrix4, Quaternion, Vector3 } from 'three';
+import { TransformTree } from '../../../../client/editor/src/view/transform_tree.js';
+
+const still = { x: 0, y: 0, z: 0, w: 1 };
+const one = { x: 1, y: 1, z: 1 };
+const quarter_about_y = { x: 0, y: Math.SQRT1_2, z: 0, w: Math.SQRT1_2 };
+
+function place(tree: TransformTree, slot: number): number[] {
+  return [...tree.world.subarray(slot * 16 + 12, slot * 16 + 15)].map((each) => Math.round(each * 1e4) / 1e4 + 0);
+}
+function moved(tree: TransformTree): number[] {
+  const slots: number[] = [];
+  tree.update((slot) => slots.push(slot));
+  return slots.sort((a, b) => a - b);
+}
+
+test('a child is where scale, rotation and position of those above put it', () => {
+  const tree = new TransformTree();
+  const [above, below] = [tree.add(), tree.add()];
+  tree.hang(below, above);
+  tree.place(above, { x: 10, y: 0, z: 0 }, quarter_about_y, { x: 2, y: 2, z: 2 });
+  tree.place(below, { x: 1, y: 3, z: 0 }, still, one);
+  tree.update(() => {});
+  assert.deepEqual(place(tree, below), [10, 6, -2]);
+});
+
+test('an entity without a Transform is where its nearest ancestor with one is', () => {
+  const tree = new TransformTree();
+  const [top, between, leaf] = [tree.add(), tree.add(), tree.add()];
+  tree.hang(between, top);
+  tree.hang(leaf, between);
+  tree.place(top, { x: 1, y: 2, z: 3 }, still, one);
+  tree.place(leaf, { x: 1, y: 0, z: 0 }, still, one);
+  tree.update(() => {});
+  assert.deepEqual(place(tree, between), [1, 2, 3]);
+  assert.deepEqual(place(tree, leaf), [2, 2, 3]);
+  tree.unplace(top);
+  tree.update(() => {});
+  assert.deepEqual(place(tree, leaf), [1, 0, 0]);
+});
+
+test('only what moved and what is below it is told, once, parents first', () => {
+  const tree = new TransformTree();
+  const slots = [0, 1, 2, 3, 4].map(() => tree.add());
+  tree.hang(slots[1], slots[0]);
+  tree.hang(slots[2], slots[1]);
+  tree.hang(slots[3], slots[0]);
+  tree.update(() => {});
+  tree.place(slots[2], { x: 1, y: 0, z: 0 }, still, one);
+  tree.place(slots[1], { x: 1, y: 0, z: 0 }, still, one);
+  const told: number[] = [];
+  tree.update((slot) => told.push(slot));
+  assert.deepEqual(told, [slots[1], slots[2]]);
+  assert.deepEqual(moved(tree), []);
+  tree.hang(slots[1], slots[4]);
+  assert.deepEqual(moved(tree), [slots[1], slots[2]]);
+});
+
+test('when a parent goes its children are roots, and its slot can be another entity’s', () => {
+  const tree = new TransformTree();
+  const [above, below] = [tree.add(), tree.add()];
+  tree.hang(below, above);
+  tree.place(above, { x: 5, y: 0, z: 0 }, still, one);
+  tree.place(below, { x: 1, y: 0, z: 0 }, still, one);
+  tree.update(() => {});
+  tree.remove(above);
+  assert.equal(tree.parent[below], -1);
+  tree.update(() => {});
+  assert.deepEqual(place(tree, below), [1, 0, 0]);
+  const again = tree.add();
+  assert.equal(again, above);
+  tree.update(() => {});
+  assert.deepEqual(place(tree, again), [0, 0, 0]);
+  assert.equal(tree.is_placed(again), false);
+});
+
+test('a circle is not hung', () => {
+  const tree = new TransformTree();
+  const [a, b, c] = [tree.add(), tree.add(), tree.add()];
+  tree.hang(b, a);
+  tree.hang(c, b);
+  tree.hang(a, c);
+  assert.equal(tree.parent[a], -1);
+  assert.deepEqual(moved(tree), [a, b, c]);
+});
+
+test('random trees that change at random are as matrices multiplied one by one say', () => {
+  let seed = 11;
+  const random = (): number => (seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) / 2 ** 32;
+  const tree = new TransformTree();
+  const local = new Map<number, Matrix4 | null>();
+  const parents = new Map<number, number>();
+  const world = (slot: number): Matrix4 => {
+    const above = parents.get(slot)!;
+    const base = above >= 0 ? world(above) : new Matrix4();
+    const own = local.get(slot);
+    return own ? base.multiply(own) : base;
+  };
+  const is_above = (slot: number, of: number): boolean => of >= 0 && (of === slot || is_above(slot, parents.get(of)!));
+  for (let step = 0; step < 3000; ++step) {
+    const slots = [...local.keys()];
+    const any = slots[Math.floor(random() * slots.length)];
+    const what = random();
+    if (what < 0.3 || slots.length < 3) {
+      const slot = tree.add();
+      local.set(slot, null);
+      parents.set(slot, -1);
+    } else if (what < 0.55) {
+      const position = new Vector3(random() * 4, random() * 4, random() * 4);
+      const rotation = new Quaternion(random() - 0.5, random() - 0.5, random() - 0.5, random() + 0.1).normalize();
+      const scale = new Vector3(0.5 + random(), 0.5 + random(), random() < 0.2 ? -1 : 1);
+      tree.place(any, position, rotation, scale);
+      local.set(any, new Matrix4().compose(position, rotation, scale));
+    } else if (what < 0.6) {
+      tree.unplace(any);
+      local.set(any, null);
+    } else if (what < 0.9) {
+      const to = random() < 0.2 ? -1 : slots[Math.floor(random() * slots.length)];
+      tree.hang(any, to);
+      if (!is_above(any, to)) parents.set(any, to);
+    } else {
+      tree.remove(any);
+      local.delete(any);
+      parents.delete(any);
+      for (const [slot, above] of parents) if (above === any) parents.set(slot, -1);
+    }
+    if (step % 50 !== 0) continue;
+    tree.update(() => {});
+    for (const slot of local.keys()) {
+      const wanted = world(slot).elements;
+      wanted.forEach((value, i) => {
+        const found = tree.world[slot * 16 + i];
+        assert.ok(
+          Math.abs(found - value) <= 1e-3 * Math.max(1, Math.abs(value)),
+          `step ${step} slot ${slot} element ${i}: ${found}, not ${value}`,
+        );
+      });
+    }
+  }
+});
