@@ -77,6 +77,8 @@ struct WatchFor {
   bool below = false;
   bool values = false, structure = false, events = false;  ///< none: all three
   std::vector<std::string> components, messages;
+  std::vector<std::string> except;  ///< messages from outside that are not told
+  std::vector<std::string> pushed;  ///< messages that handlers push
   std::optional<double> rate_max;
   double seconds = 0;       ///< ends after; 0: never
   std::uint64_t lines = 0;  ///< ends after; 0: never

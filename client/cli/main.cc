@@ -123,6 +123,8 @@ int main(int argc, char** argv) {
         sub.add_flag("--events", watch_.events, "Messages from outside");
         sub.add_option("--component", watch_.components, "Only values of this component");
         sub.add_option("--message", watch_.messages, "Only messages of this type");
+        sub.add_option("--except", watch_.except, "No messages from outside of this type");
+        sub.add_option("--pushed", watch_.pushed, "Messages of this type that handlers push or timers deliver");
         rate_option =
             sub.add_option("--rate", rate,
                            "Values at most so many times a second; 0: every change (10 where the world ticks)")

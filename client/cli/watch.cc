@@ -17,10 +17,8 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Messages that come with every tick or stand behind others; shown only where they are named.
-bool is_background(TypeId type) {
-  return type == TypeTraits<Update>::id || type == TypeTraits<Advance>::id || type == TypeTraits<InternText>::id ||
-         type == TypeTraits<Grant>::id || type == TypeTraits<ReturnGrant>::id || type == TypeTraits<DropTexts>::id;
-}
+const std::vector<TypeId> background = {TypeTraits<Update>::id, TypeTraits<Advance>::id,     TypeTraits<InternText>::id,
+                                        TypeTraits<Grant>::id,  TypeTraits<ReturnGrant>::id, TypeTraits<DropTexts>::id};
 
 /// Who is where, kept up to date by what the watch tells, so that lines name entities by their paths.
 class Places {
@@ -61,8 +59,9 @@ class Places {
 struct Line {
   std::uint64_t sequence = 0;
   Entity entity;
-  const char* what = "";     ///< for programs: value, removed, created, destroyed, moved, renamed, left, event, gap
-  std::string text;          ///< for people
+  const char* what =
+      "";            ///< for programs: value, removed, created, destroyed, moved, renamed, left, event, pushed, gap
+  std::string text;  ///< for people
   std::string members = {};  ///< JSON members behind the common ones, each ", ..."
 };
 
@@ -76,24 +75,31 @@ class Watcher {
     session::Watch state;
     for (const std::string& name : asked_.entities) state.entities.push_back(world_.find(name).entity);
     state.subtree = asked_.below;
-    session::Watch events = state;
-    values_ = all ? asked_.messages.empty() || !asked_.components.empty() : asked_.values;
-    structure_ = all ? asked_.messages.empty() && asked_.components.empty() : asked_.structure;
-    const bool want_events = all ? asked_.components.empty() || !asked_.messages.empty() : asked_.events;
+    session::Follow events;
+    events.world = state.entities.empty();
+    events.entities = state.entities;
+    events.subtree = state.subtree;
+    const bool names_messages = !asked_.messages.empty() || !asked_.pushed.empty();
+    values_ = all ? !names_messages || !asked_.components.empty() : asked_.values;
+    structure_ = all ? !names_messages && asked_.components.empty() : asked_.structure;
+    events.inputs =
+        all ? !asked_.messages.empty() || (asked_.components.empty() && asked_.pushed.empty()) : asked_.events;
     for (const std::string& name : asked_.components)
       state.components.push_back(must(find_component(world_.types(), name))->id);
     for (const std::string& name : asked_.messages)
-      events.messages.push_back(must(find_message(world_.types(), name))->id);
+      events.input_types.push_back(must(find_message(world_.types(), name))->id);
+    for (const std::string& name : asked_.except)
+      events.inputs_except.push_back(must(find_message(world_.types(), name))->id);
+    for (const std::string& name : asked_.pushed) events.pushed.push_back(must(find_message(world_.types(), name))->id);
+    if (asked_.messages.empty())
+      events.inputs_except.insert(events.inputs_except.end(), background.begin(), background.end());
     state.values = values_;
     state.structure = true;  // for the paths
     // A world that ticks changes faster than anybody reads.
     state.rate_max = static_cast<float>(asked_.rate_max.value_or(world_.client().welcome().hz > 0 ? 10 : 0));
     end_on_interrupt();
     state_watch_ = must(world_.client().watch(state));
-    if (want_events) {
-      events.events = true;
-      must(world_.client().watch(events));
-    }
+    if (events.inputs || !events.pushed.empty()) must(world_.client().follow(events));
     const auto started = std::chrono::steady_clock::now();
     const auto over = [&] {
       return interrupted() || (asked_.lines > 0 && printed_ >= asked_.lines) ||
@@ -207,11 +213,14 @@ class Watcher {
     }
     const bool timed = batch.kind() == BatchKind::timed;
     const BatchView inner = timed ? batch.inner() : batch;
-    if (asked_.messages.empty() && is_background(inner.type())) return;
     const TypeDescriptor& type = *world_.types().find(inner.type());
     const std::byte* table = inner.kind() == BatchKind::table ? inner.body() : nullptr;
     for (std::uint32_t i = 0; i < inner.count() && !over_lines(); ++i) {
       Line line{frame.envelope.sequence, {}, "event", type.name, member("message", type.name)};
+      if (frame.is_pushed()) {
+        line.what = "pushed";
+        line.text += " (pushed)";
+      }
       if (timed) line.text += " (timed)";
       if (table) {
         const TableItem item = table_item(inner, table);

@@ -27,6 +27,9 @@ import {
   Children,
   EndTrace,
   Find,
+  Follow,
+  Followed,
+  FollowMore,
   Found,
   GetInfo,
   GetSchema,
@@ -116,6 +119,19 @@ export interface OpenWatch {
   readonly id: bigint;
   /** Resolves when nothing more comes. */
   unwatch(): Promise<void>;
+}
+
+/** A change of a watch: `id` is what Following names where it begins; resolves when all that is different was given to `frame`. */
+export interface WatchChange {
+  readonly id: bigint;
+  readonly done: Promise<Followed>;
+}
+/** A watch that can be changed while it is open. */
+export interface OpenFollow extends OpenWatch {
+  /** It becomes this. */
+  change(what: Init<Follow>): WatchChange;
+  /** A little more or less. */
+  more(what: Init<FollowMore>): WatchChange;
 }
 
 /**
@@ -478,7 +494,9 @@ export class Client {
 
   /** Opens a watch; resolves when the server has opened it. Its frames go to `handlers`, Watching first. */
   async watch(what: Init<Watch>, handlers: WatchHandlers): Promise<OpenWatch> {
-    const batch = this.connection.control(Watch, what);
+    return this.open_watch(this.connection.control(Watch, what), handlers);
+  }
+  private open_watch(batch: Uint8Array, handlers: WatchHandlers): Promise<OpenWatch> {
     return new Promise((resolve, reject) => {
       let open = false;
       const id = this.connection.listen(batch, {
@@ -495,6 +513,33 @@ export class Client {
         },
       });
     });
+  }
+  /** The same, of a watch that can be changed, and that may tell the children of entities in their order. */
+  async follow(what: Init<Follow>, handlers: WatchHandlers): Promise<OpenFollow> {
+    const { id, unwatch } = await this.open_watch(this.connection.control(Follow, { ...what, watch: 0n }), handlers);
+    return {
+      id,
+      unwatch,
+      change: (next) => this.change_watch(this.connection.control(Follow, { ...next, watch: id })),
+      more: (more) => this.change_watch(this.connection.control(FollowMore, { ...more, watch: id })),
+    };
+  }
+  private change_watch(question: Uint8Array): WatchChange {
+    let resolve: (followed: Followed) => void;
+    let reject: (error: unknown) => void;
+    const done = new Promise<Followed>((good, bad) => ([resolve, reject] = [good, bad]));
+    const id = this.connection.listen(question, {
+      frame: (received) => {
+        this.connection.forget(id);
+        try {
+          resolve(answer_of(received, Followed));
+        } catch (error) {
+          reject(error);
+        }
+      },
+      ended: (error) => reject(error),
+    });
+    return { id, done };
   }
   private async unwatch(watch: bigint): Promise<void> {
     await this.ask(Unwatch, { watch }, Unwatched);

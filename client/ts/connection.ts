@@ -3,7 +3,7 @@
 import { Batch, encode_batch } from './batch.js';
 import { BadBytes, from_base64, hash64 } from './bytes.js';
 import { ClientError, mistaken } from './client_error.js';
-import { encode_frame, frame_event, frame_more, FrameDecoder } from './frame.js';
+import { encode_frame, frame_event, frame_more, frame_pushed, FrameDecoder } from './frame.js';
 import type { Envelope, Frame } from './frame.js';
 import { Fault, Heartbeat, Schema, schema as session_schema } from './session.js';
 import { InternText } from './muster.js';
@@ -20,8 +20,10 @@ export interface Received {
   envelope: Envelope | null;
   /** The answer is whole; a watch's state is the world's as it was at envelope.sequence. */
   is_last: boolean;
-  /** Of a watch: an input as it came (or a Gap in them), not a part of the state. */
+  /** Of a watch: an input as it came, or what handlers pushed (or a Gap in them), not a part of the state. */
   is_event: boolean;
+  /** Such an event is no input: handlers pushed it, or a timer delivered it. */
+  is_pushed: boolean;
 }
 
 /** The first message of the batch. Throws ClientError (lost) where it is of another type. */
@@ -216,6 +218,7 @@ export class Connection {
         envelope: frame.envelope,
         is_last: (frame.flags & (frame_more | frame_event)) === 0,
         is_event: (frame.flags & frame_event) !== 0,
+        is_pushed: (frame.flags & frame_pushed) !== 0,
       };
     } catch (error) {
       throw sent_badly(error);

@@ -3,7 +3,18 @@ export { Batch, BatchKind, encode_batch, SubtreeParts, timed_batch } from './bat
 export type { BatchPlan, Row, RowSetEntry } from './batch.js';
 export { BadBytes, hash32, hash64 } from './bytes.js';
 export { Client } from './client.js';
-export type { ClientOptions, FieldEdit, OpenWatch, RowOf, RowsOf, ShownEntity, Target, WatchHandlers } from './client.js';
+export type {
+  ClientOptions,
+  FieldEdit,
+  OpenFollow,
+  OpenWatch,
+  RowOf,
+  RowsOf,
+  ShownEntity,
+  Target,
+  WatchChange,
+  WatchHandlers,
+} from './client.js';
 export { ClientError } from './client_error.js';
 export type { ErrorKind } from './client_error.js';
 export { answer_of } from './connection.js';
@@ -16,6 +27,8 @@ export type { ReplicaListeners, ReplicaScope } from './replica.js';
 export type { ReplicaChanges, ReplicaEntity } from './replica_copy.js';
 export * as session from './session.js';
 export type { ByteStream } from './stream.js';
+export { Tree } from './tree.js';
+export type { TreeChanges, TreeListeners, TreeRow } from './tree.js';
 export { place_of, TypeTable } from './type_table.js';
 export type { FieldPlace } from './type_table.js';
 export { id_text, is_nil, nil, rights, same_entity } from './types.js';

@@ -1,20 +1,20 @@
 // A local copy of a world, or of a part of it, kept up to date by a watch.
 import type { Batch } from './batch.js';
-import type { Client, OpenWatch } from './client.js';
-import { ClientError } from './client_error.js';
+import type { Client, OpenFollow } from './client.js';
+import { ClientError, mistaken } from './client_error.js';
 import { guarded } from './connection.js';
 import type { Received } from './connection.js';
 import { ReplicaCopy } from './replica_copy.js';
 import type { ReplicaChanges, ReplicaEntity, Words } from './replica_copy.js';
-import { Gap, Watching } from './session.js';
-import type { Watch } from './session.js';
+import { Following, Gap, Watching } from './session.js';
+import type { Follow } from './session.js';
 import { id_text } from './types.js';
 import type { Entity, Init, TypeKey, TypeRef } from './types.js';
 
 export interface ReplicaListeners {
   /** The copy is another state of the world. */
   change?(changes: ReplicaChanges): void;
-  /** An input as it came, where events were asked for: who sent it is in received.envelope. */
+  /** An input as it came, where events were asked for, or what handlers pushed: who sent it is in received.envelope. */
   event?(batch: Batch, received: Received): void;
   /** Events that this client was too slow to be sent. */
   gap?(gap: Gap): void;
@@ -27,13 +27,19 @@ export interface ReplicaScope {
   /** These entities, with `subtree` everything below them too; none: the whole world. */
   entities?: readonly Entity[];
   subtree?: boolean;
+  /** Of these, those alone that have all of the components `with`, and none of `without`. */
+  with?: readonly TypeRef[];
+  without?: readonly TypeRef[];
   /** False: entities, names and parents only. */
   values?: boolean;
   /** Whose values; none named: every component. */
   components?: readonly TypeRef[];
-  /** Also tell inputs, of these types; none named: of every type. */
+  /** Also tell inputs, of these types; none named: of every type but those of `except`. */
   events?: boolean;
   messages?: readonly TypeRef[];
+  except?: readonly TypeRef[];
+  /** Also tell messages of these types that handlers push or timers deliver: received.is_pushed. */
+  pushed?: readonly TypeRef[];
   /** At most so many times a second; 0: after every input. */
   rate_max?: number;
 }
@@ -48,7 +54,9 @@ export class Replica {
   /** What comes in after follow, until it is a whole state. */
   private coming: ReplicaCopy | null = null;
   private client: Client | null = null;
-  private watch: OpenWatch | null = null;
+  private watch: OpenFollow | null = null;
+  /** By the request of a change: whose values are told after it; null: everyone's. */
+  private readonly narrowed = new Map<bigint, ReadonlySet<string> | null>();
   /** Which call of follow is the present one. */
   private turn = 0;
   /** As of which input the copy is, and the world's clock then. */
@@ -64,16 +72,8 @@ export class Replica {
   async follow(client: Client, scope: ReplicaScope = {}): Promise<void> {
     await this.stop();
     const turn = this.turn;
-    const question: Init<Watch> = {
-      entities: [...(scope.entities ?? [])],
-      subtree: scope.subtree ?? false,
-      values: scope.values ?? true,
-      components: (scope.components ?? []).map((component) => client.types.component(component).id),
-      structure: true,
-      events: scope.events ?? false,
-      messages: (scope.messages ?? []).map((message) => client.types.message(message).id),
-      rate_max: scope.rate_max ?? 0,
-    };
+    const question = question_of(client, scope);
+    this.narrowed.clear();
     const words: Words = { text: (hash) => client.text(hash), type: (id) => client.types.find(id) };
     this.client = client;
     this.coming = new ReplicaCopy();
@@ -96,11 +96,24 @@ export class Replica {
           client.close();
         }
       };
-      client.watch(question, { frame, ended }).then((watch) => {
+      client.follow(question, { frame, ended }).then((watch) => {
         if (turn === this.turn) this.watch = watch;
         else watch.unwatch().catch(() => {});
       }, ended);
     });
+  }
+
+  /**
+   * Follows another part of the same world from now on; resolves when the copy is of that. Only what is different comes. Entities that
+   * the scope does not name any more leave the copy. Fails, and changes nothing, where nothing is followed.
+   */
+  async change(scope: ReplicaScope): Promise<void> {
+    if (!this.watch || !this.client) throw mistaken('the replica follows nothing that could be changed');
+    const change = this.watch.change(question_of(this.client, scope));
+    const types = this.client.types;
+    const told = scope.values === false ? [] : (scope.components ?? []).map((each) => types.component(each).name);
+    this.narrowed.set(change.id, scope.values === false || told.length > 0 ? new Set(told) : null);
+    await change.done.finally(() => this.narrowed.delete(change.id));
   }
 
   /** Ends the watch; the copy stays as it is. */
@@ -154,8 +167,11 @@ export class Replica {
       }
       return false;
     }
-    if (batch.type.id !== Watching.id) {
-      const copy = this.coming ?? this.copy;
+    const copy = this.coming ?? this.copy;
+    if (batch.type.id === Following.id) {
+      const names = this.narrowed.get((batch.message(0) as unknown as Following).change);
+      if (names) copy.keep_components(names);
+    } else if (batch.type.id !== Watching.id) {
       for (let i = 0; i < batch.count; ++i) copy.apply(batch, i, words);
     }
     if (!received.is_last) return false;
@@ -175,4 +191,25 @@ export class Replica {
     guarded(() => this.listeners.change?.(changes));
     return first !== null;
   }
+}
+
+function question_of(client: Client, scope: ReplicaScope): Init<Follow> {
+  const entities = [...(scope.entities ?? [])];
+  const components = (types?: readonly TypeRef[]) => (types ?? []).map((type) => client.types.component(type).id);
+  const messages = (types?: readonly TypeRef[]) => (types ?? []).map((type) => client.types.message(type).id);
+  return {
+    world: entities.length === 0,
+    entities,
+    subtree: scope.subtree ?? false,
+    with: components(scope.with),
+    without: components(scope.without),
+    values: scope.values ?? true,
+    components: components(scope.components),
+    structure: true,
+    inputs: scope.events ?? false,
+    input_types: messages(scope.messages),
+    inputs_except: messages(scope.except),
+    pushed: messages(scope.pushed),
+    rate_max: scope.rate_max ?? 0,
+  };
 }

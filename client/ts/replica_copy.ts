@@ -1,9 +1,11 @@
 // The entities of a local copy, and what becomes of them: what a watch tells, applied; two copies, compared.
 import type { Batch } from './batch.js';
+import { BadBytes, view_of } from './bytes.js';
 import { Create, Destroy, Remove, Rename, Reparent, Set as SetMessage } from './muster.js';
-import { Left } from './session.js';
+import { Left, Values } from './session.js';
 import { is_nil, nil, same_entity } from './types.js';
 import type { Entity, TypeDescriptor } from './types.js';
+import { default_bytes, read_struct } from './values.js';
 import type { StructValue } from './values.js';
 
 /** One entity as it is known here. The object is the same one for as long as the entity is in the copy. */
@@ -91,6 +93,9 @@ export class ReplicaCopy {
           if (!kept_elsewhere.has(row.type.name)) this.put(this.have(entity), row.type.name, batch.component(i, k));
         });
         break;
+      case Values.id:
+        this.put_values(batch.message(i) as unknown as Values, words);
+        break;
       case Remove.id: {
         const type = words.type((batch.message(i) as unknown as Remove).component);
         const known = this.get(entity);
@@ -104,6 +109,30 @@ export class ReplicaCopy {
         break;
       }
     }
+  }
+
+  private put_values({ component, value_bytes, entities, values }: Values, words: Words): void {
+    const type = words.type(component);
+    if (!type || type.role !== 'component') throw new BadBytes('unknown_type', `no component has the id ${component}`, 0);
+    if (kept_elsewhere.has(type.name)) return;
+    // A tag travels without its bytes.
+    if (!(type.tag ? value_bytes === 0 : value_bytes === type.size) || values.length !== entities.length * value_bytes)
+      throw new BadBytes(
+        'wrong_size',
+        `${entities.length} values of ${type.name} in ${values.length} bytes, each of ${value_bytes}`,
+        0,
+      );
+    const view = view_of(values);
+    const tag = type.tag ? view_of(default_bytes(type)) : null;
+    entities.forEach((entity, i) =>
+      this.put(this.have(entity), type.name, tag ? read_struct(type, tag, 0) : read_struct(type, view, i * value_bytes)),
+    );
+  }
+
+  /** Values of others are not told any more. */
+  keep_components(names: ReadonlySet<string>): void {
+    for (const record of this.records.values())
+      for (const name of Object.keys(record.components)) if (!names.has(name)) this.take_off(record, name);
   }
 
   /** Becomes as `other` is, which is not used any more. */

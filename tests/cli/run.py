@@ -504,6 +504,14 @@ def watch_tells_messages_with_their_fields(folder):
         assert "id" not in event
 
 
+def watch_leaves_out_messages_that_are_named(folder):
+    with game(folder), watching(folder, "--events", "--except", "Damage") as watch:
+        folder.run("push", "tower", "Damage", "amount=7")
+        folder.run("push", "@world", "Say", "text=hi")
+        holds(watch.stdout.readline(), "@world", "game.Say")
+        holds(folder.error(REFUSED, "watch", "--pushed", "Nothing"), "Nothing")
+
+
 def watch_of_one_entity_is_silent_about_others(folder):
     with game(folder), watching(folder, "gate", "--component", "Health", "--lines", "1") as watch:
         folder.run("set", "tower", "Health.value", "1")

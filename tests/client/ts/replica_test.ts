@@ -192,6 +192,42 @@ test('a copy of a part says who left it, and who came', async (t) => {
   assert.equal(replica.size, 0);
 });
 
+test('a copy of those with a component and without another follows them, and becomes a copy of others by the difference', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const orc = await client.create(nil, 'orc', [game.Health, { value: 5 }], [game.Dead, {}]);
+  const elf = await client.create(nil, 'elf', [game.Health, { value: 6 }], [game.Config, { speed: 3 }]);
+  const rock = await client.create(nil, 'rock', [game.Config, { speed: 1 }]);
+  const all: ReplicaChanges[] = [];
+  const replica = new Replica({ change: (changes) => void all.push(changes) });
+  const names = () => [...replica].map((each) => each.name).sort();
+  await replica.follow(client, { with: [game.Health], without: [game.Dead] });
+  assert.deepEqual(names(), ['elf']);
+  await client.remove(orc, game.Dead);
+  await client.remove(elf, game.Health);
+  await until('they changed places', () => names().join() === 'orc');
+  assert.deepEqual(
+    all.at(-1)!.left.map((each) => each.name),
+    ['elf'],
+  );
+
+  all.length = 0;
+  await replica.change({ entities: [orc, elf, rock], components: [game.Config] });
+  assert.deepEqual(names(), ['elf', 'orc', 'rock']);
+  assert.deepEqual(replica.get(orc)!.components, {});
+  assert.equal(replica.component(elf, game.Config)?.speed, 3);
+  assert.deepEqual(
+    all.flatMap((changes) => changes.created.map((each) => each.name)).sort(),
+    ['elf', 'rock'],
+  );
+  await replica.change({ entities: [rock], components: [game.Config, game.Dead] });
+  assert.deepEqual(names(), ['rock']);
+  await client.set(rock, [game.Dead, {}]);
+  await until('it is dead', () => replica.component(rock, game.Dead) !== undefined);
+  await assert.rejects(new Replica().change({}), { kind: 'mistaken' });
+  await assert.rejects(replica.change({ rate_max: -1 }), { kind: 'refused' });
+});
+
 test('after a server was killed, following its successor tells only what is different', async (t) => {
   const world = await World.serve(t);
   const client = await world.connect();
@@ -240,13 +276,13 @@ test('after a server was killed, following its successor tells only what is diff
   await until('it goes on', () => replica.component(same, game.Health)?.value === 3);
 });
 
-test('a watch of nobody is refused, and the copy stays as it was', async (t) => {
+test('a scope that the server refuses leaves the copy as it was', async (t) => {
   const world = await World.serve(t);
   const client = await world.connect();
   await client.create(nil, 'orc');
   const replica = new Replica();
   await replica.follow(client);
-  await assert.rejects(replica.follow(client, { entities: [{ index: 77, generation: 1 }] }), { kind: 'refused' });
+  await assert.rejects(replica.follow(client, { rate_max: -1 }), { kind: 'refused' });
   assert.equal(replica.size, 1);
   assert.equal(client.ended, null);
   await replica.follow(client);
@@ -263,8 +299,8 @@ test('a state of several frames shows when it is whole, events and gaps are told
   });
   let whole = false;
   const following = replica.follow(client, { events: true }).then(() => (whole = true));
-  await until('the watch was sent', () => server.request_of(session.Watch) !== 0n);
-  const request = server.request_of(session.Watch);
+  await until('the watch was sent', () => server.request_of(session.Follow) !== 0n);
+  const request = server.request_of(session.Follow);
   const [a, b] = [
     { index: 1, generation: 1 },
     { index: 2, generation: 1 },
@@ -314,13 +350,13 @@ test('a listener that throws does not disturb the session', async (t) => {
     },
   });
   const following = replica.follow(client);
-  await until('the watch was sent', () => server.request_of(session.Watch) !== 0n);
-  server.tell(session.Watching, { sequence: 5n }, { request: server.request_of(session.Watch) });
+  await until('the watch was sent', () => server.request_of(session.Follow) !== 0n);
+  server.tell(session.Watching, { sequence: 5n }, { request: server.request_of(session.Follow) });
   await following;
   server.tell(
     { name: 'muster.Create' },
     {},
-    { request: server.request_of(session.Watch), sequence: 6n, target: { index: 1, generation: 1 } },
+    { request: server.request_of(session.Follow), sequence: 6n, target: { index: 1, generation: 1 } },
   );
   await until('both were thrown', () => thrown.length === 2);
   assert.equal(replica.size, 1);

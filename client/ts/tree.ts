@@ -1,0 +1,289 @@
+// The children of open nodes, in their order, kept up to date by a watch: what a tree view shows. Nothing else of the world is kept.
+import type { Client, OpenFollow } from './client.js';
+import { ClientError } from './client_error.js';
+import { guarded } from './connection.js';
+import type { Received } from './connection.js';
+import { Destroy } from './muster.js';
+import { ChildRows, Following, Unlisted, Watching } from './session.js';
+import { id_text, same_entity } from './types.js';
+import type { Entity } from './types.js';
+
+/** One child of an open node, as it is now. Another object where anything of it is another. */
+export interface TreeRow {
+  readonly entity: Entity;
+  /** Nil: a root. */
+  readonly parent: Entity;
+  /** The sibling it stands behind; nil: it is the first. Of roots nil. */
+  readonly after: Entity;
+  /** Empty: it has none. */
+  readonly name: string;
+  readonly child_count: number;
+  /** Type ids, ascending: client.types.find(id). */
+  readonly components: readonly number[];
+}
+
+/** What became of a tree with one consistent state of the world. */
+export interface TreeChanges {
+  sequence: bigint;
+  clock_ns: bigint;
+  /** Open nodes of whose children one came, went, or has another place. */
+  lists: Entity[];
+  /** Rows that are new or say something else. */
+  rows: TreeRow[];
+  /** Open nodes that died: they are not open any more. */
+  died: Entity[];
+}
+
+export interface TreeListeners {
+  change?(changes: TreeChanges): void;
+  /** The tree is kept as it is and grows old; follow another client to go on: the same nodes are opened there. */
+  lost?(error: ClientError): void;
+}
+
+interface List {
+  readonly node: Entity;
+  readonly rows: Map<number, TreeRow>;
+  /** Null: to be made anew. */
+  order: TreeRow[] | null;
+}
+
+/** Between two changes it is as the world was at `sequence`. */
+export class Tree {
+  private lists = new Map<number, List>();
+  /** By index: in which node's list it stands. */
+  private listed = new Map<number, List>();
+  /** What comes in after follow is only shown when it is whole. */
+  private coming = false;
+  private client: Client | null = null;
+  private watch: OpenFollow | null = null;
+  private turn = 0;
+  /** What is forgotten where each change begins. */
+  private readonly forgets = new Map<bigint, readonly Entity[]>();
+  private readonly wanted = new Map<number, Entity>();
+  private opening: Entity[] = [];
+  private changed_lists = new Map<number, Entity>();
+  private changed_rows = new Map<number, TreeRow>();
+  private died: Entity[] = [];
+  sequence = 0n;
+  clock_ns = 0n;
+
+  constructor(private readonly listeners: TreeListeners = {}) {}
+
+  /** Opens a watch of the nodes that are open, and resolves when their rows are there. Fails as Client.follow does. */
+  async follow(client: Client, rate_max = 0): Promise<void> {
+    await this.stop();
+    const turn = this.turn;
+    this.client = client;
+    this.coming = true;
+    this.forgets.clear();
+    await new Promise<void>((resolve, reject) => {
+      const ended = (error: ClientError): void => {
+        reject(error); // means nothing once the tree is whole
+        if (turn !== this.turn) return;
+        this.watch = null;
+        if (!this.coming) guarded(() => this.listeners.lost?.(error));
+        this.coming = false;
+      };
+      const frame = (received: Received): void => {
+        if (turn !== this.turn) return reject(new ClientError('mistaken', 'the tree follows something else by now'));
+        try {
+          if (this.take(received)) resolve();
+        } catch (error) {
+          ended(new ClientError('lost', 'the server sent a bad batch: ' + (error as Error).message));
+          client.close();
+        }
+      };
+      const open = (this.opening = [...this.wanted.values()]);
+      client.follow({ open, rate_max }, { frame, ended }).then((watch) => {
+        if (turn !== this.turn) return void watch.unwatch().catch(() => {});
+        this.watch = watch;
+        // What was opened and closed meanwhile.
+        const now = [...this.wanted.values()];
+        const opened = now.filter((each) => !open.some((other) => same_entity(each, other)));
+        const closed = open.filter((each) => !now.some((other) => same_entity(each, other)));
+        if (opened.length > 0 || closed.length > 0) this.more(opened, closed).catch(() => {});
+      }, ended);
+    });
+  }
+
+  /** Ends the watch; the tree stays as it is. */
+  async stop(): Promise<void> {
+    ++this.turn;
+    const watch = this.watch;
+    this.watch = null;
+    this.coming = false;
+    if (watch && !this.client?.ended) await watch.unwatch();
+  }
+
+  /** The children of these nodes are told from now on (nil: the roots); resolves when they are there. Before follow it is only noted. */
+  async open(...nodes: Entity[]): Promise<void> {
+    const opened = nodes.filter((node) => !this.is_wanted(node));
+    for (const node of opened) this.wanted.set(node.index, node);
+    if (this.watch && opened.length > 0) await this.more(opened, []);
+  }
+  async close(...nodes: Entity[]): Promise<void> {
+    const closed = nodes.filter((node) => this.is_wanted(node));
+    for (const node of closed) this.wanted.delete(node.index);
+    if (this.watch && closed.length > 0) await this.more([], closed);
+  }
+  private async more(open: readonly Entity[], close: readonly Entity[]): Promise<void> {
+    const change = this.watch!.more({ open: [...open], close: [...close] });
+    this.forgets.set(change.id, close);
+    await change.done;
+    for (const node of open) if (this.is_wanted(node)) this.need(node);
+  }
+  private is_wanted(node: Entity): boolean {
+    const known = this.wanted.get(node.index);
+    return known !== undefined && same_entity(known, node);
+  }
+
+  /** Its rows are here. */
+  is_open(node: Entity): boolean {
+    const list = this.lists.get(node.index);
+    return list !== undefined && same_entity(list.node, node);
+  }
+  /** In their order; roots by index. Not to be changed; another array where it is another list. Empty where the node is not open. */
+  children(node: Entity): readonly TreeRow[] {
+    const list = this.lists.get(node.index);
+    return list && same_entity(list.node, node) ? (list.order ??= ordered(list)) : [];
+  }
+  get(entity: Entity): TreeRow | undefined {
+    const row = this.listed.get(entity.index)?.rows.get(entity.index);
+    return row && same_entity(row.entity, entity) ? row : undefined;
+  }
+
+  /** True: with this frame the tree is whole for the first time since follow. */
+  private take(received: Received): boolean {
+    const { batch } = received;
+    switch (batch.type.id) {
+      case Watching.id: {
+        if (!this.coming || received.is_last) break;
+        this.forget_all();
+        break;
+      }
+      case Following.id: {
+        const { change } = batch.message(0) as unknown as Following;
+        for (const node of this.forgets.get(change) ?? []) this.forget(node);
+        this.forgets.delete(change);
+        break;
+      }
+      case ChildRows.id:
+        for (let i = 0; i < batch.count; ++i) this.put(batch.message(i) as unknown as ChildRows);
+        break;
+      case Unlisted.id:
+        for (let i = 0; i < batch.count; ++i) this.take_out(batch.target(i));
+        break;
+      case Destroy.id:
+        for (let i = 0; i < batch.count; ++i) this.bury(batch.target(i));
+        break;
+    }
+    if (!received.is_last) return false;
+    if (received.envelope) {
+      this.sequence = received.envelope.sequence;
+      this.clock_ns = received.envelope.clock_ns;
+    }
+    const first = this.coming;
+    this.coming = false;
+    if (first) for (const node of this.opening) if (this.is_wanted(node)) this.need(node);
+    const changes: TreeChanges = {
+      sequence: this.sequence,
+      clock_ns: this.clock_ns,
+      lists: [...this.changed_lists.values()],
+      rows: [...this.changed_rows.values()],
+      died: this.died,
+    };
+    this.changed_lists = new Map();
+    this.changed_rows = new Map();
+    this.died = [];
+    if (first || changes.lists.length > 0 || changes.rows.length > 0 || changes.died.length > 0)
+      guarded(() => this.listeners.change?.(changes));
+    return first;
+  }
+
+  private need(node: Entity): List {
+    const known = this.lists.get(node.index);
+    if (known && same_entity(known.node, node)) return known;
+    if (known) this.forget(known.node);
+    const list: List = { node, rows: new Map(), order: [] };
+    this.lists.set(node.index, list);
+    this.changed_lists.set(node.index, node);
+    return list;
+  }
+
+  private put(rows: ChildRows): void {
+    let at = 0;
+    rows.entities.forEach((entity, i) => {
+      const components = rows.components.slice(at, (at += rows.component_counts[i]));
+      const row: TreeRow = {
+        entity,
+        parent: rows.parents[i],
+        after: rows.after[i],
+        name: rows.names[i],
+        child_count: rows.child_counts[i],
+        components,
+      };
+      const list = this.need(row.parent);
+      const before = this.listed.get(entity.index);
+      const old = before?.rows.get(entity.index);
+      if (before && old && (before !== list || !same_entity(old.entity, entity))) this.take_out(old.entity);
+      const known = list.rows.get(entity.index);
+      list.rows.set(entity.index, row);
+      this.listed.set(entity.index, list);
+      this.changed_rows.set(entity.index, row);
+      if (!known || !same_entity(known.after, row.after)) {
+        const last = list.order?.at(-1);
+        // A child that is added at the end is by far the most frequent; roots have no order that is told.
+        const is_appended = last ? same_entity(last.entity, row.after) : row.after.index === 0;
+        if (!known && list.order && list.node.index !== 0 && is_appended) list.order = [...list.order, row];
+        else list.order = null;
+        this.changed_lists.set(list.node.index, list.node);
+      } else if (list.order) {
+        list.order = null;
+      }
+    });
+  }
+
+  private take_out(entity: Entity): void {
+    const list = this.listed.get(entity.index);
+    const row = list?.rows.get(entity.index);
+    if (!list || !row || !same_entity(row.entity, entity)) return;
+    list.rows.delete(entity.index);
+    list.order = null;
+    this.listed.delete(entity.index);
+    this.changed_rows.delete(entity.index);
+    this.changed_lists.set(list.node.index, list.node);
+  }
+
+  private bury(entity: Entity): void {
+    this.take_out(entity);
+    const wanted = this.is_wanted(entity);
+    if (wanted) this.wanted.delete(entity.index);
+    if (wanted || this.is_open(entity)) this.died.push(entity);
+    this.forget(entity);
+  }
+
+  private forget(node: Entity): void {
+    const list = this.lists.get(node.index);
+    if (!list || !same_entity(list.node, node)) return;
+    for (const index of list.rows.keys()) {
+      this.listed.delete(index);
+      this.changed_rows.delete(index);
+    }
+    this.lists.delete(node.index);
+    this.changed_lists.delete(node.index);
+  }
+  private forget_all(): void {
+    for (const list of [...this.lists.values()]) this.forget(list.node);
+  }
+}
+
+function ordered(list: List): TreeRow[] {
+  if (list.node.index === 0) return [...list.rows.values()].sort((a, b) => a.entity.index - b.entity.index);
+  const behind = new Map<number, TreeRow>();
+  for (const row of list.rows.values()) behind.set(row.after.index, row);
+  const order: TreeRow[] = [];
+  for (let at = behind.get(0); at && order.length < list.rows.size; at = behind.get(at.entity.index)) order.push(at);
+  if (order.length !== list.rows.size)
+    throw new Error(`the children of ${id_text(list.node)} are ${list.rows.size}, and ${order.length} stand in a row`);
+  return order;
+}
