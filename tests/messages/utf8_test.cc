@@ -31,6 +31,11 @@ TEST_CASE("the part of a text that is UTF-8 ends at the first byte that is no ch
     CHECK(utf8_prefix(broken) == at);
   }
   CHECK(utf8_prefix("abc\xe5\xa1") == 3);
+  CHECK(utf8_prefix("abc\xf4\x8f\xbf\xbf") == 7);  // the last code point there is
+  CHECK(utf8_prefix("abc\xf4\x90\x80\x80") == 3);
+  CHECK(utf8_prefix("abc\xf5\x80\x80\x80") == 3);
+  CHECK(utf8_prefix("abc\xed\x9f\xbf") == 6);
+  CHECK(utf8_prefix("abc\xed\xa0\x80") == 3);
 }
 
 TEST_CASE("JSON is UTF-8 whatever the texts are") {

@@ -150,6 +150,38 @@ TEST_CASE("nonzero_padding: behind items, inside structs, behind row sets") {
   CHECK(found.type == TypeTraits<Painted>::id);
   CHECK(found.field == "slots[0].full");
   check(judge(with(rows(), 36, u8{1})), Fault::nonzero_padding, 36, "the word behind the row set's count is not zero");
+  // With two components eight bytes of the set are padding.
+  for (std::size_t at = 56; at < 64; ++at)
+    check(judge(with(rows(), at, u8{1})), Fault::nonzero_padding, at, "the padding behind the row set is not zero");
+  const auto caused = batch([](BatchWriter& to) {
+    to.set_causes(true);
+    to.append_table(TypeTraits<Say>::id, Entity{1, 1}, encode(Say{}));
+  });
+  for (std::size_t at = 32 + 24; at < 32 + 32; ++at)
+    check(judge(with(caused, at, u8{1})), Fault::nonzero_padding, at, "the padding behind the cause is not zero");
+}
+
+TEST_CASE("bad_table: a text whose last zero lies behind its table") {
+  unsigned tried = 0;
+  for (std::size_t letters = 1; letters <= 32; ++letters) {
+    Say say;
+    say.text.assign(letters, 'x');
+    const std::vector<std::byte> whole = encode(say);
+    const auto at = std::ranges::search(whole, std::vector<std::byte>(letters, std::byte{'x'}));
+    REQUIRE(at);
+    const auto length = static_cast<u32>(at.end() - whole.begin());
+    if ((length + 15) / 16 != (whole.size() + 15) / 16) continue;  // else the batch ends too late
+    CAPTURE(letters);
+    const auto good =
+        batch([&](BatchWriter& to) { to.append_table(TypeTraits<Say>::id, Entity{1, 1}, std::span(whole)); });
+    const BatchFault found = judge(with(good, 40, length));
+    CHECK(found.fault == Fault::bad_table);
+    CHECK_THAT(found.text, Catch::Contains("reaches beyond the table's " + std::to_string(length)));
+    const AlignedBytes exact(with(good, 40, length + 1));
+    CHECK(verify_batch(exact.span(), types()).has_value());
+    ++tried;
+  }
+  CHECK(tried > 10);
 }
 
 TEST_CASE("bad_bool and bad_enum name the field") {

@@ -129,6 +129,18 @@ TEST_CASE("figures of passes, spans, subtrees and of what handlers push") {
   CHECK(of_message<game::Damage>(registry).handled == 102);
 }
 
+TEST_CASE("messages to one entity are timed behind a pass as they are before it") {
+  EntityRegistry registry;
+  const auto tick = registry.subscribe("tick", [](const Update&, const game::Health&) {});
+  const auto s = registry.subscribe<hit>("hit");
+  const Entity orc = registry.create(game::Health{});
+  registry.observe(true);
+  registry.push(Update{.dt = 1});
+  CHECK(of_handler(registry, "hit").ns == 0);
+  registry.push(orc, game::Damage{});
+  CHECK(of_handler(registry, "hit").ns > 0);
+}
+
 TEST_CASE("figures of structure messages and of who follows changes") {
   EntityRegistry registry;
   std::size_t changes = 0;
