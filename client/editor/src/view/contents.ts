@@ -24,7 +24,9 @@ export class Contents {
   readonly markers: Markers;
   /** By slot. */
   readonly records: (ReplicaEntity | undefined)[] = [];
-  private readonly slots = new Map<number, number>();
+  /** By index of an entity, its slot and 1; 0: it has none. */
+  private slots = new Int32Array(1024);
+  private count = 0;
   /** What a hand holds is where the hand says, whatever the world says meanwhile. */
   private readonly held = new Map<number, TransformValue>();
 
@@ -43,18 +45,17 @@ export class Contents {
   }
 
   get size(): number {
-    return this.slots.size;
+    return this.count;
   }
 
   slot(entity: Entity): number | undefined {
-    const slot = this.slots.get(entity.index);
-    return slot !== undefined && this.records[slot]?.entity.generation === entity.generation ? slot : undefined;
+    const slot = entity.index < this.slots.length ? this.slots[entity.index] - 1 : -1;
+    return slot >= 0 && this.records[slot]!.entity.generation === entity.generation ? slot : undefined;
   }
 
   /** Everything is read again. */
   reset(): void {
-    for (const slot of [...this.slots.values()]) this.drop(slot);
-    this.slots.clear();
+    this.records.forEach((record, slot) => record && this.drop(slot));
     const all = [...this.world.entities()];
     for (const record of all) this.add(record);
     for (const record of all) this.hang(record);
@@ -66,21 +67,24 @@ export class Contents {
     for (const gone of [changes.destroyed, changes.left])
       for (const record of gone) {
         const slot = this.slot(record.entity);
-        if (slot === undefined) continue;
-        this.drop(slot);
-        this.slots.delete(record.entity.index);
+        if (slot !== undefined) this.drop(slot);
       }
     for (const record of changes.created) this.add(record);
     for (const record of changes.created) this.hang(record);
     for (const { entity } of changes.moved) this.hang(entity);
+    // Tens of thousands move at once: no copies of the lists, and one look at each.
     const others = new Set<ReplicaEntity>(changes.created);
-    for (const { entity, component } of [...changes.values, ...changes.removed])
+    for (const { entity, component, before } of changes.values) {
+      if (component === transform) {
+        this.place(entity);
+        // What is only a mark becomes another one with its Transform.
+        if (before === undefined) others.add(entity);
+      } else if (looks_of.has(component)) others.add(entity);
+    }
+    for (const { entity, component } of changes.removed) {
       if (component === transform) this.place(entity);
-      else if (looks_of.has(component)) others.add(entity);
-    // What is only a mark becomes another one with its Transform.
-    for (const { entity, component, before } of changes.values)
-      if (component === transform && before === undefined) others.add(entity);
-    for (const { entity, component } of changes.removed) if (component === transform) others.add(entity);
+      if (component === transform || looks_of.has(component)) others.add(entity);
+    }
     this.settle();
     for (const record of others) this.look(record);
   }
@@ -145,7 +149,7 @@ export class Contents {
   }
   bounds_of_all(): Sphere | null {
     const box = new Box3();
-    for (const slot of this.slots.values()) this.extend(box, slot);
+    this.records.forEach((record, slot) => record && this.extend(box, slot));
     return box.isEmpty() ? null : box.getBoundingSphere(new Sphere());
   }
 
@@ -153,7 +157,7 @@ export class Contents {
   reach(): Sphere | null {
     const low = [Infinity, Infinity, Infinity];
     const high = [-Infinity, -Infinity, -Infinity];
-    const extend = (of: ArrayLike<number>, at: number, radius: number): void => {
+    const extend = (of: Float32Array, at: number, radius: number): void => {
       for (let i = 0; i < 3; ++i) {
         if (of[at + i] - radius < low[i]) low[i] = of[at + i] - radius;
         if (of[at + i] + radius > high[i]) high[i] = of[at + i] + radius;
@@ -216,11 +220,17 @@ export class Contents {
   }
 
   private add(record: ReplicaEntity): void {
-    const before = this.slots.get(record.entity.index);
-    if (before !== undefined) this.drop(before);
+    const { index } = record.entity;
+    if (index >= this.slots.length) {
+      const grown = new Int32Array(2 ** Math.ceil(Math.log2(index + 1)));
+      grown.set(this.slots);
+      this.slots = grown;
+    }
+    if (this.slots[index] > 0) this.drop(this.slots[index] - 1);
     const slot = this.tree.add();
-    this.slots.set(record.entity.index, slot);
+    this.slots[index] = slot + 1;
     this.records[slot] = record;
+    ++this.count;
     this.place(record);
   }
 
@@ -231,7 +241,7 @@ export class Contents {
 
   private place(record: ReplicaEntity): void {
     const slot = this.slot(record.entity);
-    if (slot === undefined || this.held.has(slot)) return;
+    if (slot === undefined || (this.held.size > 0 && this.held.has(slot))) return;
     const value = record.components[transform] as unknown as TransformValue | undefined;
     if (value) this.tree.place(slot, value.position, value.rotation, value.scale);
     else this.tree.unplace(slot);
@@ -270,7 +280,9 @@ export class Contents {
     this.bodies.remove(slot);
     this.markers.remove(slot);
     this.held.delete(slot);
+    this.slots[this.records[slot]!.entity.index] = 0;
     this.records[slot] = undefined;
+    --this.count;
     this.tree.remove(slot);
   }
 }

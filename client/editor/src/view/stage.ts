@@ -29,6 +29,8 @@ import type { Entity, ViewCommand, ViewWorld } from './world.js';
 const shadowed_max = 30_000;
 const outlined_max = 20_000;
 const rest_after_ms = 400;
+/** How far away the farthest thing is need not be known at once. */
+const around_every_ms = 1000;
 /** A hand's value is held so long, at most, after it was let go. */
 const told_after_ms = 700;
 
@@ -59,6 +61,7 @@ export class Stage {
   private stale = { bodies: true, outline: true, everything: true };
   private around: Sphere | null = null;
   private around_is_old = true;
+  private around_ms = 0;
   private was_framed = false;
   private shadow_at = '';
   private rest_timer = 0;
@@ -259,9 +262,10 @@ export class Stage {
     }
     this.first_frame();
     this.contents.bodies.flush();
-    if (this.around_is_old) {
+    if (this.around_is_old && (now_ms - this.around_ms > around_every_ms || !this.around)) {
       this.around = this.contents.reach();
       this.around_is_old = false;
+      this.around_ms = now_ms;
     }
     this.rig.fit_depth(this.around?.center ?? zero, this.around?.radius ?? 10);
     this.backdrop.follow(this.rig.camera, this.rig.view.distance);

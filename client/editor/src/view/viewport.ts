@@ -24,7 +24,7 @@ function world_of(model: Model): ViewWorld {
   return {
     entities: () => model.world,
     get: (entity) => model.world.get(entity),
-    text: (hash) => model.client.peek()?.text(hash) ?? '',
+    text: (hash) => model.text(hash),
     has_transforms: () => model.knows(transform),
     follow: (changes) => model.on_change(changes),
     selection: () => model.selection.entities.peek(),
