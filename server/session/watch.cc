@@ -99,16 +99,16 @@ std::size_t Watch::become(WatchAsked next) {
   std::size_t work = 1;
   if (other_members) {
     named_ = std::move(named);
-    std::unordered_set<Entity> before = std::exchange(filtered_ ? shown_ : scope_, {});
+    const EntitySet before = std::exchange(filtered_ ? shown_ : scope_, {});
     filtered_ = !asked_.with.empty() || !asked_.without.empty();
     note_wants();
-    work += find_members(std::move(before), was_everyone, added, structure_new);
+    work += find_members(before, was_everyone, added, structure_new);
   } else {
     note_wants();
-    if (is_of_everyone())
+    if (asked_.world)
       mark_everyone(added, structure_new);
     else if (!added.empty() || structure_new)
-      for (const Entity e : members()) mark(e, added, structure_new);
+      members().each([&](Entity e) { mark(e, added, structure_new); });
     work += !added.empty() || structure_new ? entities() : 0;
   }
   if (!open_.empty()) {
@@ -116,44 +116,56 @@ std::size_t Watch::become(WatchAsked next) {
     for (const Entity node : open_)
       if (!kept.contains(node)) closed.push_back(node);
   }
+  tidy();
   return work + change_nodes(opened, closed);
 }
 
-std::size_t Watch::find_members(std::unordered_set<Entity> before, bool was_everyone, std::span<const TypeId> added,
+std::size_t Watch::marks() const {
+  std::size_t sum = structure_.size() + gone_.size() + rows_.size();
+  for (const auto& [component, entities] : values_) sum += entities.size();
+  return sum;
+}
+
+void Watch::tidy() {
+  if (marks() <= tidy_at_) return;
+  for (std::vector<Entity>* list : {&structure_, &gone_, &rows_}) sort_unique(*list);
+  for (auto& [component, entities] : values_) sort_unique(entities);
+  tidy_at_ = 2 * marks() + tidy_min;
+}
+
+std::size_t Watch::find_members(const EntitySet& before, bool was_everyone, std::span<const TypeId> added,
                                 bool structure_new) {
   scope_.clear();
   shown_.clear();
   if (!asked_.world)
     for (const Entity e : named_) add_scope(e);
-  if (filtered_) {
-    if (asked_.world)
-      registry_.each_entity([&](Entity e) {
-        if (passes(e)) shown_.insert(e);
-      });
-    else
-      for (const Entity e : scope_)
-        if (passes(e)) shown_.insert(e);
-  }
+  if (filtered_ && asked_.world)
+    each_of_world([&](const Chunk& chunk) {
+      for (std::uint32_t row = 0; row < chunk.count; ++row) shown_.insert(chunk.ids()[row]);
+    });
+  else if (filtered_)
+    scope_.each([&](Entity e) {
+      if (passes(e)) shown_.insert(e);
+    });
   const auto mark_member = [&](Entity e) {
     if (was_everyone || before.contains(e))
       mark(e, added, structure_new);
     else
       mark(e, asked_.components, asked_.structure);
   };
-  if (is_of_everyone() && before.empty())
+  if (asked_.world && !was_everyone && before.empty())
     mark_everyone(asked_.components, asked_.structure);
   else if (is_of_everyone())
     registry_.each_entity(mark_member);
   else
-    for (const Entity e : members()) mark_member(e);
+    members().each(mark_member);
   const auto tell_gone = [&](Entity e) {
     if (!concerns(e)) leave(e);
   };
   if (was_everyone)
     registry_.each_entity(tell_gone);
   else
-    for (const Entity e : before) tell_gone(e);
-  for (auto& [component, entities] : values_) sort_unique(entities);
+    before.each(tell_gone);
   return (asked_.world || was_everyone ? registry_.entity_count() : scope_.size()) + before.size();
 }
 
@@ -162,7 +174,7 @@ void Watch::add_scope(Entity e) {
   while (!open.empty()) {
     const Entity at = open.back();
     open.pop_back();
-    if (!scope_.insert(at).second || !asked_.subtree) continue;
+    if (!scope_.insert(at) || !asked_.subtree) continue;
     each_child(at, [&](Entity child) { open.push_back(child); });
   }
 }
@@ -182,6 +194,7 @@ std::size_t Watch::change_entities(std::span<const Entity> add, std::span<const 
     if (registry_.alive(e)) flip(e, is_inside(e));
   for (const Entity e : add)
     if (registry_.alive(e)) flip(e, is_inside(e));
+  tidy();
   const std::size_t after = scope_.size();
   return add.size() + drop.size() + (after > before ? after - before : before - after);
 }
@@ -220,10 +233,10 @@ void Watch::learn(TypeId component) {
   asked_.components.insert(std::ranges::upper_bound(asked_.components, component), component);
   changes_.want(component);
   const std::span<const TypeId> added(&component, 1);
-  if (is_of_everyone())
+  if (asked_.world)
     mark_everyone(added, false);
   else
-    for (const Entity e : members()) mark(e, added, false);
+    members().each([&](Entity e) { mark(e, added, false); });
 }
 
 /// Nil: the roots.
@@ -240,11 +253,23 @@ void Watch::each_child(Entity node, F&& f) const {
   }
 }
 
+bool Watch::passes(const Archetype& archetype) const {
+  const auto has = [&](TypeId component) { return archetype.has(component); };
+  return std::ranges::all_of(asked_.with, has) && std::ranges::none_of(asked_.without, has);
+}
+
 bool Watch::passes(Entity e) const {
   const Row row = registry_.storage().find(e);
-  if (!row) return false;
-  const auto has = [&](TypeId component) { return row.chunk->archetype->has(component); };
-  return std::ranges::all_of(asked_.with, has) && std::ranges::none_of(asked_.without, has);
+  return row && passes(*row.chunk->archetype);
+}
+
+/// Calls f(chunk) for all chunks with the right components.
+template <class F>
+void Watch::each_of_world(F&& f) const {
+  for (const auto& archetype : registry_.storage().archetypes())
+    if (archetype && archetype->chunks > 0 && passes(*archetype))
+      for (const Group& group : archetype->groups)
+        for (const Chunk* chunk : group.chunks) f(*chunk);
 }
 
 void Watch::mark(Entity e, std::span<const TypeId> components, bool structure) {
@@ -254,16 +279,14 @@ void Watch::mark(Entity e, std::span<const TypeId> components, bool structure) {
 }
 
 void Watch::mark_everyone(std::span<const TypeId> components, bool structure) {
-  for (const auto& archetype : registry_.storage().archetypes()) {
-    if (!archetype || archetype->rows() == 0) continue;
+  each_of_world([&](const Chunk& chunk) {
     const auto add_to = [&](std::vector<Entity>& list) {
-      for (const Group& group : archetype->groups)
-        for (const Chunk* chunk : group.chunks) list.insert(list.end(), chunk->ids(), chunk->ids() + chunk->count);
+      list.insert(list.end(), chunk.ids(), chunk.ids() + chunk.count);
     };
     for (const TypeId component : components)
-      if (archetype->has(component)) add_to(values_[component]);
+      if (chunk.archetype->has(component)) add_to(values_[component]);
     if (structure) add_to(structure_);
-  }
+  });
 }
 
 void Watch::leave(Entity e) { gone_.push_back(e); }
@@ -303,8 +326,8 @@ void Watch::catch_up_members(std::uint64_t since) {
         return;
       }
       named_.erase(e);
-      const bool was_inside = scope_.erase(e) > 0;
-      if (filtered_ ? shown_.erase(e) > 0 : was_inside) leave(e);
+      const bool was_inside = scope_.erase(e);
+      if (filtered_ ? shown_.erase(e) : was_inside) leave(e);
     });
     std::ranges::sort(living);
     for (const auto& [depth, e] : living)
@@ -322,7 +345,7 @@ void Watch::flip(Entity e, bool inside) {
     open.pop_back();
     const bool is_inside =
         at == e ? inside : named_.contains(at) || (asked_.subtree && scope_.contains(registry_.parent(at)));
-    if (is_inside ? !scope_.insert(at).second : scope_.erase(at) == 0) continue;
+    if (is_inside ? !scope_.insert(at) : !scope_.erase(at)) continue;
     if (filtered_)
       reconsider(at);
     else if (is_inside)
@@ -335,9 +358,9 @@ void Watch::flip(Entity e, bool inside) {
 
 void Watch::reconsider(Entity e) {
   const bool shows = (asked_.world || scope_.contains(e)) && passes(e);
-  if (shows && shown_.insert(e).second)
+  if (shows && shown_.insert(e))
     mark(e, asked_.components, asked_.structure);
-  else if (!shows && shown_.erase(e) > 0)
+  else if (!shows && shown_.erase(e))
     leave(e);
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "server/session/changes.h"
+#include "server/session/entity_set.h"
 #include "server/session/recent_changes.h"
 #include "server/session/session.h"
 #include "server/session/watch_asked.h"
@@ -64,6 +65,8 @@ class Watch {
   std::uint64_t seen() const noexcept { return seen_; }
   /// Marks whom changes since its last turn concern. As for RecentChanges::each.
   void catch_up();
+  /// How many are marked, some of them perhaps twice.
+  std::size_t marks() const;
   /// Whether somebody is marked, or the client waits for the end of a state.
   bool pending() const { return marked() || owes_end_ || !promised_.empty(); }
   /// As much as the session's queue takes.
@@ -88,15 +91,19 @@ class Watch {
   class Frames;
 
   bool marked() const { return !values_.empty() || !structure_.empty() || !gone_.empty() || !rows_.empty(); }
-  const std::unordered_set<Entity>& members() const { return filtered_ ? shown_ : scope_; }
+  const EntitySet& members() const { return filtered_ ? shown_ : scope_; }
+  bool passes(const Archetype& archetype) const;
   bool passes(Entity e) const;
+  /// Who is marked twice is marked once, where the marks may have become many: whoever does not read can change a watch again and again.
+  void tidy();
   void mark(Entity e, std::span<const TypeId> components, bool structure);
+  /// Of the world, and with the right components.
   void mark_everyone(std::span<const TypeId> components, bool structure);
   void leave(Entity e);
   void note_wants();
   /// Which entities are named is new, or how they are chosen: who is a member is found anew, and marked where that is different.
   /// Those who were members before have been told all but `added` components, and structure but where it is `structure_new`.
-  std::size_t find_members(std::unordered_set<Entity> before, bool was_everyone, std::span<const TypeId> added,
+  std::size_t find_members(const EntitySet& before, bool was_everyone, std::span<const TypeId> added,
                            bool structure_new);
   void add_scope(Entity e);
   void catch_up_members(std::uint64_t since);
@@ -106,6 +113,8 @@ class Watch {
   void reconsider(Entity e);
   template <class F>
   void each_child(Entity node, F&& f) const;
+  template <class F>
+  void each_of_world(F&& f) const;
 
   template <class Tell>
   bool tell_all(Frames& frames, std::vector<Entity>& list, std::size_t slice, Tell&& tell);
@@ -125,8 +134,8 @@ class Watch {
   WatchAsked asked_;  // its lists of entities are empty: they are the sets here
   bool filtered_ = false;
   std::unordered_set<Entity> named_, open_;
-  std::unordered_set<Entity> scope_;  // where not the whole world: whom it names, and those below
-  std::unordered_set<Entity> shown_;  // where filtered: who of these, or of the world, has the right components
+  EntitySet scope_;  // where not the whole world: whom it names, and those below
+  EntitySet shown_;  // where filtered: who of these, or of the world, has the right components
   bool wants_structure_ = false, wants_kinds_ = false, wants_links_ = false, wants_names_ = false;
 
   // Still to be told. Every list may name entities that died or changed again meanwhile: what is sent is what is true then.
@@ -134,6 +143,8 @@ class Watch {
   std::vector<Entity> structure_;
   std::vector<Entity> rows_;
   std::vector<Entity> gone_;  // are no members any more, or died
+  std::size_t tidy_at_ = tidy_min;
+  static constexpr std::size_t tidy_min = 4096;
   std::unordered_map<Entity, Told> told_;
   std::unordered_map<Entity, Entity> listed_;  // who was told as a child, and of whom
   std::vector<std::uint64_t> promised_;

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t slice_entities = 256;           // between two looks at the queue's room
 constexpr std::size_t watch_batch_bytes = 64u << 10;  // so that a slow line is shared fairly
+constexpr std::size_t slice_text_bytes = 256u << 10;  // of texts that go with a slice, mostly less
 constexpr std::size_t row_name_bytes_max = 4096;      // of a child's name
 
 std::string_view shown_name(std::string_view name) {
@@ -28,10 +29,11 @@ class Watch::Frames {
   Frames(Watch& watch) : watch_(watch), envelope_{watch.registry_.sequence(), 0, 0, watch.registry_.now_ns()} {}
 
   BatchBuilder& building() noexcept { return *building_; }
-  /// Ends a slice. False: there is no room for another.
+  /// Ends a slice. False: there is no room for another, or for the texts that it may mention: these are answers, and too many of
+  /// them that nobody reads end the session.
   bool room() {
     end_slice();
-    return watch_.to_->outgoing->has_room();
+    return watch_.to_->outgoing->has_room() && watch_.to_->outgoing->has_answer_room(slice_text_bytes);
   }
   void destroy(Entity e) {
     watch_.told_.erase(e);
@@ -97,6 +99,7 @@ void Watch::send() {
   const bool complete = send_gone(frames) && send_structure(frames) && send_rows(frames) && send_values(frames);
   frames.finish(complete);
   if (!complete) return;
+  tidy_at_ = tidy_min;
   for (const std::uint64_t request : promised_)
     answer(*to_, request,
            session::Followed{.sequence = registry_.sequence(), .clock_ns = registry_.now_ns(), .watch = request_});

@@ -124,6 +124,12 @@ void Watches::end_change(Watch& watch, std::uint64_t request) {
   if (watch.to().outgoing->has_room()) watch.send();
 }
 
+std::size_t Watches::marks() const {
+  std::size_t sum = 0;
+  for (const auto& watch : watches_) sum += watch->marks();
+  return sum;
+}
+
 bool Watches::close(const Session& session, std::uint64_t request) {
   Watch* watch = find(session, request);
   if (!watch) return false;

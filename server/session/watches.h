@@ -49,6 +49,8 @@ class Watches {
   /// After a flush: finds what changed, and sends what there is room for. Returns in how many ns a watch that was held
   /// back by its rate is due; 0: none is. Takes about `ns_max` of processor time, or one watch's turn where that is longer.
   std::uint64_t after_flush(std::uint64_t steady_now_ns, std::uint64_t ns_max = ~std::uint64_t{0});
+  /// How many entities are marked in all watches: for tests and figures.
+  std::size_t marks() const;
   /// Whether somebody watches what handlers push: it costs the registry something only then.
   bool hears_pushed() const noexcept { return events_.hears_pushed(); }
   /// Whether watches wait for their turn.

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/server/arena.h"
+#include "tests/server/live_world.h"
 #include "tests/server/session/follower.h"
 #include "tests/support/random.h"
 
@@ -442,6 +443,88 @@ TEST_CASE("a client that does not read its changes is told to wait when they are
   REQUIRE(refused.error().code == session::FaultCode::busy);
   follower.read_all();
   follower.check();
+}
+
+TEST_CASE("many long names do not end a session that reads slowly", "[follow]") {
+  Watched world;
+  EntityRegistry& r = world.registry;
+  const Entity town = r.create("town");
+  for (int i = 0; i < 30'000; ++i) r.create_under(town, std::to_string(i) + std::string(240, 'n'));
+  Follower follower(r, world.watches);
+  session::Follow what;
+  what.world = what.structure = true;
+  what.open = {town};
+  follower.open(what);
+  for (int i = 0; i < 10; ++i) world.watches.after_flush(0);
+  REQUIRE_FALSE(follower.session->outgoing->closed());
+  follower.read_all();
+  follower.check();
+}
+
+TEST_CASE("who changes a watch again and again without reading makes it remember no more than there is", "[follow]") {
+  Watched world;
+  EntityRegistry& r = world.registry;
+  r.create_many(20'000, arena::Health{});
+  const Entity town = r.create("town");
+  for (int i = 0; i < 5000; ++i) r.create_under(town, "");
+  Follower follower(r, world.watches, {.data_bytes_max = 1000});
+  follower.open({});
+  session::Follow all, nobody;
+  all.world = all.structure = all.values = true;
+  all.open = {town};
+  std::size_t most = 0;
+  for (int i = 0; i < 60; ++i) {
+    follower.change(i % 2 ? nobody : all);
+    most = std::max(most, world.watches.marks());
+  }
+  REQUIRE(most < 500'000);
+  follower.change(all);
+  follower.read_all();
+  follower.check();
+}
+
+TEST_CASE("sessions follow over a socket, each its own, with the right to view", "[follow][socket]") {
+  LiveWorld world;
+  Client editor = world.client(), viewer = world.client(viewer_token);
+  const auto town = editor.create({}, "town");
+  const auto inn = editor.create(*town, "inn", arena::Health{.value = 7});
+  REQUIRE(editor.create(*town, "well").has_value());
+  session::Follow tree, values;
+  tree.open = {*town};
+  values.world = values.values = true;
+  values.components = {health_id};
+  const auto one = viewer.follow(tree), two = viewer.follow(values);
+  REQUIRE(one.has_value());
+  REQUIRE(two.has_value());
+  REQUIRE(editor.info()->watches == 2);
+  const auto next = [&](std::uint64_t watch) {
+    auto frame = viewer.next(watch, std::chrono::seconds(5));
+    REQUIRE(frame.has_value());
+    REQUIRE(frame->has_value());
+    return std::move(**frame);
+  };
+  REQUIRE(next(*one).is<session::Watching>());
+  const Received listed = next(*one);
+  REQUIRE(listed.is_last());
+  const auto rows = session::read<session::ChildRows>(listed.batch());
+  REQUIRE(rows.names == std::vector<std::string>{"inn", "well"});
+  REQUIRE(rows.after == std::vector<Entity>{Entity{}, *inn});
+  REQUIRE(next(*two).is<session::Watching>());
+  REQUIRE(session::read<session::Values>(next(*two).batch()).entities == std::vector<Entity>{*inn});
+
+  REQUIRE(editor.reparent(*inn, *town).has_value());  // becomes the last one
+  REQUIRE(session::read<session::ChildRows>(next(*one).batch()).entities.size() == 2);
+  const auto changed = viewer.follow(*two, tree);
+  REQUIRE(changed.has_value());
+  REQUIRE(changed->watch == *two);
+  REQUIRE(next(*two).is<session::Following>());
+  const auto closed = viewer.follow_more({.watch = *one, .close = {*town}});
+  REQUIRE(closed.has_value());
+  REQUIRE(viewer.follow_more({.watch = 999}).error().fault.reason == "unknown_watch");
+  REQUIRE(editor.follow_more({.watch = *one}).error().fault.reason == "unknown_watch");
+  REQUIRE(viewer.unwatch(*one).has_value());
+  REQUIRE(viewer.unwatch(*two).has_value());
+  REQUIRE(editor.info()->watches == 0);
 }
 
 TEST_CASE("after random changes of world and watch every follower knows what a new one would", "[follow][random]") {

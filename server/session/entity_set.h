@@ -1,0 +1,71 @@
+// A set of entities by their indices, for many of them: a page of 1024 indices takes 4 KiB where one of them is in it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "schema/builtin.h"
+
+namespace muster {
+
+/// Of an index one generation at a time: who inserts another one takes the place of the first. Nil is never in it.
+class EntitySet {
+ public:
+  bool contains(Entity e) const noexcept {
+    const std::size_t page = e.index / page_indices;
+    return e.generation != 0 && page < pages_.size() && pages_[page] &&
+           pages_[page]->generations[e.index % page_indices] == e.generation;
+  }
+  /// False: it was there.
+  bool insert(Entity e) {
+    const std::size_t page = e.index / page_indices;
+    if (page >= pages_.size()) pages_.resize(page + 1);
+    if (!pages_[page]) pages_[page] = std::make_unique<Page>();
+    std::uint32_t& generation = pages_[page]->generations[e.index % page_indices];
+    if (generation == e.generation) return false;
+    if (generation == 0) {
+      ++pages_[page]->count;
+      ++size_;
+    }
+    generation = e.generation;
+    return true;
+  }
+  /// False: it was not there.
+  bool erase(Entity e) noexcept {
+    if (!contains(e)) return false;
+    std::unique_ptr<Page>& page = pages_[e.index / page_indices];
+    page->generations[e.index % page_indices] = 0;
+    --size_;
+    if (--page->count == 0) page.reset();
+    return true;
+  }
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  void clear() noexcept {
+    pages_.clear();
+    size_ = 0;
+  }
+  /// Calls f(entity) for each, by index. The set must not change meanwhile.
+  template <class F>
+  void each(F&& f) const {
+    for (std::uint32_t number = 0; number < pages_.size(); ++number) {
+      if (!pages_[number]) continue;
+      for (std::uint32_t i = 0; i < page_indices; ++i)
+        if (const std::uint32_t generation = pages_[number]->generations[i])
+          f(Entity{number * page_indices + i, generation});
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t page_indices = 1024;
+  struct Page {
+    std::uint32_t generations[page_indices] = {};  // 0: not in it
+    std::uint32_t count = 0;
+  };
+  std::vector<std::unique_ptr<Page>> pages_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace muster
