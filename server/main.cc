@@ -45,6 +45,7 @@ struct Arguments {
   std::string token_file;
   std::string trace_file;
   double hz = 0;
+  bool paused = false;
   std::uint32_t workers = 1;
   bool make_new = false, must_exist = false, quiet = false;
 };
@@ -187,6 +188,7 @@ int serve(const Arguments& arguments) {
 
   warn_of_mended(*world);
   begin_trace(trace, world->registry());
+  if (arguments.paused) (void)world->set_pace({.paused = true});
   const bool is_new = world->is_new();
   if (is_new) {
     try {
@@ -255,6 +257,7 @@ int main(int argc, char** argv) {
   app.add_option("--hz", arguments.hz, "ticks per second; 0: the world moves when something arrives")
       ->check(CLI::Range(0.0, 10'000.0))
       ->capture_default_str();
+  app.add_flag("--paused", arguments.paused, "begin with a clock that is paused: see muster clock");
   app.add_option("--workers", arguments.workers,
                  "threads that passes are spread over, with the results of one; 0: one per processor")
       ->check(CLI::Range(0u, 256u))

@@ -11,7 +11,7 @@
 #include "server/door/listener.h"
 #include "server/door/listening.h"
 #include "server/plugins/plugins.h"
-#include "server/world/work_time.h"
+#include "server/world/time/work_time.h"
 #include "server/world/world.h"
 
 namespace muster {
@@ -74,7 +74,10 @@ struct Server::Impl {
     const std::size_t slash = world.path().rfind('/');
     host.world = slash == std::string::npos ? world.path() : world.path().substr(slash + 1);
     host.server = options.program;
-    host.hz = world.hz();
+    host.clock = {.pace = [this] { return world.pace(); },
+                  .set_pace = [this](const Pace& pace) { return world.set_pace(pace); },
+                  .tick = [this] { return world.tick(); },
+                  .hz = world.hz()};
     desk.emplace(world.registry(), std::move(host), options.limits);
 
     listener.emplace(*desk, listening(options));

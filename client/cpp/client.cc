@@ -425,6 +425,19 @@ Result<session::PendingTimers> Client::timers(const session::PendingTimers& afte
   return read_answer<session::PendingTimers>(ask(question));
 }
 
+Result<session::HandlerList> Client::handlers(const session::HandlerList& after, std::uint32_t limit) {
+  session::ListHandlers question;
+  if (!after.handlers.empty()) question.after = after.handlers.back();
+  question.limit = limit;
+  return read_answer<session::HandlerList>(ask(question));
+}
+
+Result<session::ClockState> Client::clock() { return read_answer<session::ClockState>(ask(session::GetClock{})); }
+
+Result<session::ClockState> Client::set_clock(const session::SetClock& what) {
+  return read_answer<session::ClockState>(ask(what));
+}
+
 Result<session::Info> Client::info(bool with_hash) {
   session::GetInfo question;
   question.hash = with_hash ? 1 : 0;

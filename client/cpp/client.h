@@ -183,9 +183,16 @@ class Client {
   Result<session::Templates> read_templates(std::string_view text, std::string_view file);
   /// Timed messages that wait, one page, in the order in which they are due: those behind the last of `after`, a page before this one.
   Result<session::PendingTimers> timers(const session::PendingTimers& after = {}, std::uint32_t limit = 0);
+  /// Who acts on which message, and which components that reads and writes: one page, those behind the last of `after`.
+  Result<session::HandlerList> handlers(const session::HandlerList& after = {}, std::uint32_t limit = 0);
   Result<session::Info> info(bool with_hash = false);
   /// What the server's work costs, and how long this session's edits waited.
   Result<session::Load> load();
+  /// How the world's clock runs.
+  Result<session::ClockState> clock();
+  /// Pauses it, has it run, step, or run at another speed; speed 0 and paused 2 leave that as it is. The answer comes at once: its
+  /// `steps` are still to be made.
+  Result<session::ClockState> set_clock(const session::SetClock& what);
   /// The sequence through which the state is in the file.
   Result<std::uint64_t> save();
   /// Has the server load a plugin again, by name or file; empty: all. Refused: the running build goes on.

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "registry/apply/timers.h"
-#include "server/desk/questions.h"
+#include "server/questions/questions.h"
 
 namespace muster {
 namespace {
@@ -41,7 +41,8 @@ Desk::Desk(EntityRegistry& registry, DeskHost host, ServerLimits limits)
       questions_([this](const Question& question) { return begin(question); }, host_.processor_ns),
       texts_(registry, limits_),
       watches_(registry, host_.processor_ns),
-      trace_(registry) {
+      trace_(registry),
+      clock_(registry, host_.clock, host_.durable_sequence) {
   registry_.add_type<Set>();
   learn_types();
   sequence_ = registry_.sequence();
@@ -164,6 +165,7 @@ void Desk::after_flush(EntityRegistry& registry) {
   const bool sweep = texts_.wanted();
   if (sweep && seldom_.due(Seldom::Clock::now())) seldom_.run([&] { texts_.go_on(present()); });
   questions_.work(limits_.slice_steps);
+  clock_.tell();
   sequence_.store(registry.sequence(), std::memory_order_relaxed);
   if (questions_.can_go_on() || intake_.can_go_on() || watches_.can_go_on()) wake();
   if (questions_.waits_for_time() || sweep) {
@@ -182,6 +184,7 @@ void Desk::end_session(const std::shared_ptr<Session>& session) {
   questions_.drop(*session);
   watches_.close_all(*session);
   trace_.leave(*session);
+  clock_.leave(*session);
   return_unused(*session);
   const std::lock_guard lock(mutex_);
   sessions_.erase(session->author);
@@ -331,7 +334,7 @@ void Desk::info(Session& to, std::uint64_t request, bool with_hash) {
   info.watches = watches_.count();
   const auto up = std::chrono::steady_clock::now() - started_;
   info.uptime_ns = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(up).count());
-  info.hz = host_.hz;
+  info.hz = host_.clock.hz;
   info.world = host_.world;
   info.server = host_.server;
   if (host_.plugins) info.plugins = host_.plugins();
@@ -434,6 +437,7 @@ std::unique_ptr<Inquiry> Desk::begin(const Question& question) {
   const BatchView batch{std::span<const std::byte>(question.batch)};
   if (auto inquiry = begin_question(asked, batch)) return inquiry;
   if (auto inquiry = begin_watch_question(asked, batch, watches_)) return inquiry;
+  if (auto inquiry = clock_.begin(asked, batch)) return inquiry;
   const auto once = [&](std::function<void(Steps&)> f) { return std::make_unique<Once>(asked, std::move(f)); };
   Session& to = *question.from;
   const std::uint64_t request = question.request;

@@ -3,7 +3,7 @@
 //
 //   session thread                            owner's thread
 //   desk.take_in(batch)   ... Requests ...    before_flush: edits are costed and pushed -> Ack       server/desk/intake.h
-//                                             after_flush: questions are worked on in slices         server/desk/question_queue.h
+//                                             after_flush: questions are worked on in slices         server/questions/question_queue.h
 //
 // Questions are begun after what their session sent before them was pushed: a session reads its own writes. Both halves are
 // bounded in steps; the next flush comes at once while there is more to do and no tick is due.
@@ -24,10 +24,11 @@
 
 #include "registry/entity_registry.h"
 #include "server/desk/intake.h"
-#include "server/desk/question_queue.h"
 #include "server/desk/seldom.h"
 #include "server/desk/text_sweep.h"
 #include "server/plugins/reloaded_plugin.h"
+#include "server/questions/clock_questions.h"
+#include "server/questions/question_queue.h"
 #include "server/session/server_limits.h"
 #include "server/session/session.h"
 #include "server/session/session_trace.h"
@@ -47,9 +48,9 @@ struct DeskHost {
   std::function<std::vector<std::string>()> plugins;  ///< owner's thread: name and build of each
   std::function<std::uint64_t()> processor_ns;        ///< any thread: that the owner's thread has used; may be null
   std::function<const TimeCounts&()> tick_times;      ///< owner's thread; may be null
-  std::string world;                                  ///< its name
-  std::string server;                                 ///< the program's name and version
-  double hz = 0;
+  ClockHost clock = {};
+  std::string world;   ///< its name
+  std::string server;  ///< the program's name and version
 };
 
 class Desk final : public FlushVisitor, private InputSink {
@@ -132,6 +133,7 @@ class Desk final : public FlushVisitor, private InputSink {
   TextKeeper texts_;
   Watches watches_;
   SessionTrace trace_;
+  ClockQuestions clock_;
   std::size_t schemas_known_ = 0;
   std::uint64_t wake_due_ns_ = 0;  // steady clock, when the host was last asked to wake
 };

@@ -5,7 +5,7 @@
 
 #include "registry/apply/template.h"
 #include "registry/apply/timers.h"
-#include "server/desk/shown_text.h"
+#include "server/questions/shown_text.h"
 
 namespace muster {
 

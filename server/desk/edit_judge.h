@@ -17,7 +17,7 @@ namespace muster {
 
 /// What an edit that may enter will cost, and bring for good.
 struct EditCost {
-  std::uint64_t steps = 0;  ///< server/desk/steps.h
+  std::uint64_t steps = 0;  ///< server/questions/steps.h
   std::uint64_t texts = 0;  ///< that the world does not know
   std::uint64_t text_bytes = 0;
   std::vector<std::uint64_t> told = {};  ///< hashes of all that it names by their bytes

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "server/desk/edit_judge.h"
-#include "server/desk/question_queue.h"
+#include "server/questions/question_queue.h"
 
 namespace muster {
 

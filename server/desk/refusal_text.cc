@@ -1,7 +1,7 @@
 #include "server/desk/refusal_text.h"
 
 #include "registry/handlers/builtin_messages.h"
-#include "server/desk/shown_text.h"
+#include "server/questions/shown_text.h"
 
 namespace muster {
 namespace {

@@ -144,7 +144,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   welcome.resumed = false;  // every session begins anew for now; watches are opened again
   welcome.schema_fingerprint = types->fingerprint();
   welcome.world = desk_.host().world;
-  welcome.hz = desk_.host().hz;
+  welcome.hz = desk_.host().clock.hz;
   welcome.frame_bytes_max = desk_.limits().frame_bytes_max;
   welcome.watches_max = desk_.limits().watches_max;
   welcome.requests_max = desk_.limits().requests_max;

@@ -25,7 +25,7 @@ struct ServerLimits {
   std::uint32_t name_bytes_max = 255;         ///< of a name that a session gives
   std::uint32_t template_nodes_max = 10'000;  ///< of one file of templates that a session has read, bases worked in
   std::uint32_t template_bytes_max = 4u << 20;  ///< of their values
-  std::uint32_t slice_steps = 20'000;           ///< of work on questions between two inputs (server/desk/steps.h)
+  std::uint32_t slice_steps = 20'000;           ///< of work on questions between two inputs (server/questions/steps.h)
   std::uint32_t intake_steps = 50'000;          ///< of edits between two flushes; one that is dearer is taken alone
   std::uint64_t watch_ns = 4'000'000;           ///< of processor time for watches between two flushes
   std::uint32_t edit_steps_max = 100'000;       ///< of one edit; a dearer one is refused

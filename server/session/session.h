@@ -12,7 +12,7 @@
 #include "messages/type_table.h"
 #include "server/session/outgoing.h"
 #include "server/session/requests.h"
-#include "server/world/work_time.h"
+#include "server/world/time/work_time.h"
 
 namespace muster {
 

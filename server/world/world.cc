@@ -1,7 +1,6 @@
 #include "server/world/world.h"
 #include "registry/delivery/thread_pool.h"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -11,27 +10,19 @@
 #include <utility>
 #include <vector>
 
-#include "server/world/wake.h"
-#include "server/world/work_time.h"
+#include "server/world/time/wake.h"
+#include "server/world/time/work_time.h"
 #include "server/world/world_file.h"
 
 namespace muster {
 namespace {
 
 using Clock = Wake::Clock;
-using std::chrono::nanoseconds;
-
-/// A host that is later than this does not get all the ticks it missed.
-constexpr nanoseconds behind_max{250'000'000};
 
 WorldFile open_file(const std::string& path, const WorldOptions& options) {
   auto file = WorldFile::open(path, {.mode = options.open});
   if (!file) throw WorldError(std::move(file.error()));
   return std::move(*file);
-}
-
-std::uint64_t since(Clock::time_point earlier, Clock::time_point now) noexcept {
-  return now > earlier ? static_cast<std::uint64_t>(nanoseconds(now - earlier).count()) : 0;
 }
 
 }  // namespace
@@ -66,14 +57,17 @@ struct World::Impl {
   std::uint64_t tick = 0;
   double period_ns = 0;  // of a tick; 0 without hz
   double carry_ns = 0;   // the part of a tick below one ns, so that 60 ticks are a second
-  std::optional<Clock::time_point> next_tick;
+  Pacer pacer;
   TimeCounts tick_times;
-  std::uint64_t tick_begun_ns = 0;  // processor time
-  Clock::time_point followed{};     // without hz: when the registry's clock was last set by the wall clock
-  bool timers_wait = false;         // and whether it was left running
+  std::optional<std::uint64_t> tick_begun_ns;  // processor time
+  bool timers_wait = false;                    // without hz: whether the registry's clock was left running
 
   Impl(const std::string& path, WorldOptions given)
-      : file(open_file(path, given)), options(std::move(given)), pool(make_pool(options)), registry(options.registry) {
+      : file(open_file(path, given)),
+        options(std::move(given)),
+        pool(make_pool(options)),
+        registry(options.registry),
+        pacer(options.hz) {
     if (options.hz > 0) period_ns = 1e9 / options.hz;
   }
 
@@ -86,7 +80,6 @@ struct World::Impl {
   }
   Frame next_tick_frame();
   void run_until_stopped();
-  void follow_wall_clock();
 };
 
 World::World(std::string path, const Install& install, WorldOptions options) {
@@ -128,6 +121,8 @@ const std::string& World::path() const noexcept { return impl_->file.path(); }
 bool World::is_new() const noexcept { return impl_->file.is_new(); }
 std::uint64_t World::tick() const noexcept { return impl_->tick; }
 double World::hz() const noexcept { return impl_->options.hz; }
+const Pace& World::pace() const noexcept { return impl_->pacer.pace(); }
+std::expected<void, PaceFault> World::set_pace(const Pace& pace) { return impl_->pacer.set(pace, Clock::now()); }
 const TimeCounts& World::tick_times() const noexcept { return impl_->tick_times; }
 const LoadReport& World::load_report() const noexcept { return impl_->load_report; }
 void World::set_code(std::string code) { impl_->options.code = std::move(code); }
@@ -160,23 +155,21 @@ Frame World::next_frame() {
 }
 
 Frame World::Impl::next_tick_frame() {
-  const nanoseconds period(static_cast<std::int64_t>(period_ns));
   const auto processor_ns = [clock = ProcessorClock::of_this_thread()] { return clock.now_ns(); };
-  if (!next_tick) {
-    next_tick = Clock::now() + period;
-    tick_begun_ns = processor_ns();
-  }
-  const Clock::time_point due = *next_tick;
+  if (!tick_begun_ns) tick_begun_ns = processor_ns();
+  (void)pacer.next_tick(Clock::now());
   for (;;) {
     flush();
     if (stopped.load(std::memory_order_acquire)) return {};
+    const Clock::time_point now = Clock::now();
+    const auto due = pacer.next_tick(now);
     // Sleeping ends early on every arrival; what arrived is handled at once, not at the tick.
-    if (Clock::now() >= due || !wake->wait(due)) break;
+    if (due && (now >= *due || !wake->wait(due))) break;
+    if (due) continue;
+    wake->wait(std::nullopt);
+    tick_begun_ns = processor_ns();  // what was done while it was paused belongs to no tick
   }
-  const Clock::time_point now = Clock::now();
-  Frame frame{.dt = static_cast<float>(1 / options.hz), .late_ns = since(due, now)};
-  *next_tick += period;
-  if (now - *next_tick > behind_max) next_tick = now + period;
+  Frame frame{.dt = static_cast<float>(1 / options.hz), .late_ns = pacer.begin_tick(Clock::now())};
 
   carry_ns += period_ns;
   const double whole = std::floor(carry_ns);
@@ -185,36 +178,23 @@ Frame World::Impl::next_tick_frame() {
   frame.tick = ++tick;
   frame.now_ns = registry.now_ns();
   const std::uint64_t used_ns = processor_ns();
-  tick_times.add(used_ns - tick_begun_ns);
+  tick_times.add(used_ns - *tick_begun_ns);
   tick_begun_ns = used_ns;
   return frame;
 }
 
 void World::Impl::run_until_stopped() {
-  followed = Clock::now();
+  pacer.begin_following(Clock::now());
   timers_wait = false;
   for (;;) {
-    follow_wall_clock();
+    if (const std::uint64_t passed = pacer.passed(Clock::now(), timers_wait)) registry.advance(passed);
     flush();
     if (stopped.load(std::memory_order_acquire)) return;
     std::uint64_t due = 0;
     timers_wait = registry.next_due(due);
-    std::optional<Clock::time_point> until;
-    if (timers_wait) {
-      // Far enough ahead is for ever; it keeps the sum within the clock's range.
-      constexpr std::uint64_t year_ns = 31'536'000'000'000'000ull;
-      const std::uint64_t now = registry.now_ns();
-      until = followed + nanoseconds(static_cast<std::int64_t>(std::min(due > now ? due - now : 0, year_ns)));
-    }
-    wake->wait(until);
+    const std::uint64_t now = registry.now_ns();
+    wake->wait(timers_wait ? pacer.when(due > now ? due - now : 0) : std::nullopt);
   }
-}
-
-void World::Impl::follow_wall_clock() {
-  const Clock::time_point now = Clock::now();
-  const std::uint64_t passed = since(followed, now);
-  followed = now;
-  if (timers_wait && passed > 0) registry.advance(passed);
 }
 
 void World::stop() noexcept {

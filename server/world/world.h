@@ -15,7 +15,8 @@
 #include "registry/state/state.h"
 #include "server/world/checkpoint_report.h"
 #include "server/world/flush_visitor.h"
-#include "server/world/work_time.h"
+#include "server/world/time/pacer.h"
+#include "server/world/time/work_time.h"
 #include "server/world/world_error.h"
 
 namespace muster {
@@ -33,7 +34,7 @@ struct Frame {
   float dt = 0;               ///< s, always 1/hz
   std::uint64_t tick = 0;     ///< 1, 2, 3 ... over the world's life
   std::uint64_t now_ns = 0;   ///< the registry's clock
-  std::uint64_t late_ns = 0;  ///< how long after its time the tick came
+  std::uint64_t late_ns = 0;  ///< how long after its time the tick came; 0 of a step
   explicit operator bool() const noexcept { return tick != 0; }
 };
 
@@ -62,6 +63,12 @@ class World {
   /// Of the last frame, or of the checkpoint that was read.
   std::uint64_t tick() const noexcept;
   double hz() const noexcept;
+  /// How its clock runs now. A world that is opened runs at speed 1: it is no state of the world. Owner's thread.
+  const Pace& pace() const noexcept;
+  /// Has the clock run otherwise from now on, see next_frame; what a tick does is the same at any pace. Owner's thread, also from
+  /// FlushVisitor::after_flush. Where it cannot run so, nothing is changed: a speed that is no number or out of its range,
+  /// steps of a clock that is not paused or of a world without hz, too many steps.
+  [[nodiscard]] std::expected<void, PaceFault> set_pace(const Pace& pace);
   /// How much processor time the owner's thread used from one frame of a world with hz to the next: the host's own work, what
   /// arrived meanwhile, and what visitors did. Workers' time is not in it. Owner's thread.
   const TimeCounts& tick_times() const noexcept;
@@ -79,10 +86,13 @@ class World {
   std::uint64_t durable_sequence() const noexcept;
 
   /// Takes the inbox at once, and again on every arrival, see FlushVisitor, until the next tick is due; then moves the
-  /// registry's clock by 1/hz and returns. A host that comes late gets its ticks one after another; where it is more than
-  /// a quarter of a second behind, the ticks in between are left out, so that the world is slower than the wall clock.
+  /// registry's clock by 1/hz and returns. Ticks come hz times pace().speed times a second. A host that comes late gets its
+  /// ticks one after another; where it is more than a quarter of a second behind, the ticks in between are left out, so that
+  /// the world is slower than the wall clock.
+  /// While the clock is paused no tick is due and the registry's clock stands, timers too; what arrives is handled all the same.
+  /// Each of pace().steps is due at once; the inbox is taken before each.
   /// Without hz it returns only after stop(): it handles what arrives, and timers when they are due. While timers wait, the
-  /// registry's clock follows the wall clock; while none does, it stands still.
+  /// registry's clock follows the wall clock at pace().speed; while none does, or it is paused, it stands still.
   /// The first one after a load gives back, as inputs of its own, the ids that were granted before and not used: sessions and
   /// threads of an earlier start are gone, however it ended. What waits and creates with such ids keeps them.
   /// After stop() it takes the inbox once more and returns an empty frame.

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "server/world/work_time.h"
+#include "server/world/time/work_time.h"
 
 namespace muster::testing {
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "server/world/work_time.h"
+#include "server/world/time/work_time.h"
 #include "tests/server/live_world.h"
 
 using namespace muster;

@@ -1,9 +1,9 @@
-#include "server/desk/child_list.h"
+#include "server/questions/child_list.h"
 
 #include <vector>
 
 #include "registry/entity_registry.h"
-#include "server/desk/answers.h"
+#include "server/questions/answers.h"
 
 namespace muster {
 namespace {

@@ -1,11 +1,11 @@
-#include "server/desk/entity_search.h"
+#include "server/questions/entity_search.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "registry/entity_registry.h"
-#include "server/desk/answers.h"
-#include "server/desk/shown_text.h"
+#include "server/questions/answers.h"
+#include "server/questions/shown_text.h"
 
 namespace muster {
 namespace {

@@ -1,14 +1,15 @@
-#include "server/desk/questions.h"
+#include "server/questions/questions.h"
 
 #include <cstring>
 
 #include "messages/row_set.h"
 #include "registry/entity_registry.h"
-#include "server/desk/answers.h"
-#include "server/desk/child_list.h"
-#include "server/desk/entity_search.h"
-#include "server/desk/template_questions.h"
-#include "server/desk/timer_list.h"
+#include "server/questions/answers.h"
+#include "server/questions/child_list.h"
+#include "server/questions/entity_search.h"
+#include "server/questions/handler_list.h"
+#include "server/questions/template_questions.h"
+#include "server/questions/timer_list.h"
 #include "server/session/watches.h"
 
 namespace muster {
@@ -116,6 +117,8 @@ std::unique_ptr<Inquiry> begin_question(const Asked& asked, BatchView question) 
       return begin_text(asked, Text{session::read<session::GetText>(question).hash});
     case TypeTraits<session::ListTimers>::id:
       return begin_timer_list(asked, session::read<session::ListTimers>(question));
+    case TypeTraits<session::ListHandlers>::id:
+      return begin_handler_list(asked, session::read<session::ListHandlers>(question));
     default: return begin_template_question(asked, question);
   }
 }

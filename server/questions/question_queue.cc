@@ -1,4 +1,4 @@
-#include "server/desk/question_queue.h"
+#include "server/questions/question_queue.h"
 
 #include <algorithm>
 

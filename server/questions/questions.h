@@ -1,17 +1,17 @@
-// Which inquiry answers which question about entities, texts and templates.
+// Which inquiry answers which question about entities, texts, templates, timers and handlers.
 #pragma once
 
 #include <memory>
 
 #include "messages/batch.h"
-#include "server/desk/inquiry.h"
+#include "server/questions/inquiry.h"
 
 namespace muster {
 
 class Watches;
 
-/// The inquiry of ListChildren, Resolve, Find, Show, GetText, or of what is asked about templates; the question was judged. Null:
-/// it is none of these. Owner's thread, between inputs.
+/// The inquiry of ListChildren, Resolve, Find, Show, GetText, ListTimers, ListHandlers, or of what is asked about templates; the
+/// question was judged. Null: it is none of these. Owner's thread, between inputs.
 std::unique_ptr<Inquiry> begin_question(const Asked& asked, BatchView question);
 /// The same of Watch, Follow, FollowMore, Unwatch.
 std::unique_ptr<Inquiry> begin_watch_question(const Asked& asked, BatchView question, Watches& watches);

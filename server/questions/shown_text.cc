@@ -1,4 +1,4 @@
-#include "server/desk/shown_text.h"
+#include "server/questions/shown_text.h"
 
 #include <vector>
 

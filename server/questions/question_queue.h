@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "server/desk/inquiry.h"
+#include "server/questions/inquiry.h"
 
 namespace muster {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "server/desk/inquiry.h"
+#include "server/questions/inquiry.h"
 
 namespace muster {
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "messages/session.h"
-#include "server/desk/inquiry.h"
+#include "server/questions/inquiry.h"
 
 namespace muster {
 

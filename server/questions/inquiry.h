@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include "server/desk/steps.h"
+#include "server/questions/steps.h"
 #include "server/session/server_limits.h"
 #include "server/session/session.h"
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "server/desk/inquiry.h"
-#include "server/desk/shown_text.h"
+#include "server/questions/inquiry.h"
+#include "server/questions/shown_text.h"
 
 namespace muster {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "schema/builtin.h"
-#include "server/desk/steps.h"
+#include "server/questions/steps.h"
 
 namespace muster {
 

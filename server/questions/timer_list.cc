@@ -1,10 +1,10 @@
-#include "server/desk/timer_list.h"
+#include "server/questions/timer_list.h"
 
 #include <algorithm>
 
 #include "registry/apply/timers.h"
 #include "registry/entity_registry.h"
-#include "server/desk/answers.h"
+#include "server/questions/answers.h"
 
 namespace muster {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/world/wake.h"
+#include "server/world/time/wake.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>

@@ -1,10 +1,10 @@
-#include "server/desk/template_questions.h"
+#include "server/questions/template_questions.h"
 
 #include <algorithm>
 
 #include "registry/entity_registry.h"
 #include "registry/templates/template_file.h"
-#include "server/desk/answers.h"
+#include "server/questions/answers.h"
 #include "server/session/judge.h"
 
 namespace muster {

@@ -1,0 +1,101 @@
+#include "server/questions/clock_questions.h"
+
+#include <algorithm>
+
+#include "registry/entity_registry.h"
+#include "server/questions/answers.h"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t state_bytes = 256;
+/// In SetClock: what stays as it is.
+constexpr double same_speed = 0;
+constexpr std::uint32_t same_paused = 2;
+
+}  // namespace
+
+session::ClockState ClockQuestions::state() const {
+  session::ClockState state;
+  state.sequence = registry_.sequence();
+  state.tick = host_.tick ? host_.tick() : 0;
+  state.clock_ns = registry_.now_ns();
+  state.hz = host_.hz;
+  state.saved_sequence = saved_sequence();
+  state.author = author_;
+  const Pace pace = this->pace();
+  state.speed = pace.speed;
+  state.paused = pace.paused ? 1 : 0;
+  state.steps = pace.steps;
+  return state;
+}
+
+std::unique_ptr<Inquiry> ClockQuestions::begin(const Asked& asked, BatchView question) {
+  switch (question.type()) {
+    case TypeTraits<session::GetClock>::id:
+      return std::make_unique<Once>(
+          asked,
+          [this, asked, follow = session::read<session::GetClock>(question).follow](Steps&) {
+            get(asked, follow == 1);
+          },
+          state_bytes);
+    case TypeTraits<session::SetClock>::id:
+      return std::make_unique<Once>(
+          asked, [this, asked, what = session::read<session::SetClock>(question)](Steps&) { set(asked, what); },
+          state_bytes);
+    default: return nullptr;
+  }
+}
+
+void ClockQuestions::notice() {
+  const Pace now = pace();
+  const std::uint64_t saved = saved_sequence();
+  const bool set_by_host = now.speed != pace_.speed || now.paused != pace_.paused;
+  if (set_by_host) author_ = 0;
+  if (set_by_host || (now.steps > 0) != (pace_.steps > 0) || saved != saved_) ++changes_;
+  pace_ = now;
+  saved_ = saved;
+}
+
+void ClockQuestions::get(const Asked& asked, bool follow) {
+  notice();
+  answer(asked.to(), asked.request, state());
+  if (follow && std::ranges::find(followers_, asked.from, &Follower::session) == followers_.end())
+    followers_.push_back({asked.from, changes_});
+}
+
+void ClockQuestions::set(const Asked& asked, const session::SetClock& what) {
+  const auto refuse = [&](const PaceFault& fault) {
+    session::Fault told = fault_of(session::FaultCode::bad_question, fault.reason.c_str(), fault.text);
+    told.type = TypeTraits<session::SetClock>::id;
+    told.field = fault.field;
+    asked.fault(told);
+  };
+  if (!host_.pace) return refuse({"", "no_clock", "this server has no clock that could be set"});
+  Pace pace = this->pace();
+  if (what.speed != same_speed) pace.speed = what.speed;
+  if (what.paused != same_paused) pace.paused = what.paused == 1;
+  if (what.paused == 0 || (what.paused == 1 && what.steps == 0)) pace.steps = 0;
+  pace.steps += what.steps;  // both are bounded
+  if (const auto done = host_.set_pace(pace); !done) return refuse(done.error());
+  pace_ = pace;
+  author_ = asked.to().author;
+  ++changes_;
+  answer(asked.to(), asked.request, state());
+}
+
+void ClockQuestions::tell() {
+  if (followers_.empty()) return;
+  notice();
+  for (Follower& follower : followers_) {
+    if (follower.told == changes_ || !follower.session->outgoing->has_answer_room(state_bytes)) continue;
+    follower.told = changes_;
+    answer(*follower.session, 0, state());
+  }
+}
+
+void ClockQuestions::leave(const Session& session) {
+  std::erase_if(followers_, [&](const Follower& follower) { return follower.session.get() == &session; });
+}
+
+}  // namespace muster

@@ -1,0 +1,91 @@
+#include "server/questions/handler_list.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "registry/entity_registry.h"
+#include "registry/handlers/handler_table.h"
+#include "server/questions/answers.h"
+
+namespace muster {
+namespace {
+
+/// The components of which it takes values, each once, by type id. What it only asks the presence of decides for whom it is
+/// called, and is neither read nor written.
+std::vector<TypeId> components(const Handler& handler, Access access) {
+  std::vector<TypeId> found;
+  for (const Term& term : handler.terms)
+    if (term.value && term.access == access) found.push_back(term.type);
+  std::ranges::sort(found);
+  found.erase(std::ranges::unique(found).begin(), found.end());
+  return found;
+}
+
+constexpr std::size_t rows_at_once = 64;
+
+/// Between two slices handlers may come and go: those behind the last row are looked for anew.
+class HandlerListing final : public Inquiry {
+ public:
+  HandlerListing(Asked asked, const session::ListHandlers& what)
+      : asked_(std::move(asked)), rows_max_(rows_allowed(what.limit, asked_.limits)), last_(what.after) {}
+
+  Progress go_on(Steps& steps) override {
+    const auto& all = asked_.registry.handlers().handlers();
+    std::vector<const Handler*> behind;
+    for (const auto& handler : all)
+      if (handler->ordinal > last_) behind.push_back(handler.get());
+    // However many there are and however few steps: each slice brings some rows.
+    const auto some = static_cast<std::ptrdiff_t>(std::min(behind.size(), rows_at_once));
+    std::ranges::partial_sort(behind, behind.begin() + some, {}, &Handler::ordinal);
+    steps.spend(5 + all.size() / 8);
+    auto next = behind.begin();
+    for (; next != behind.begin() + some && !is_full(); ++next) {
+      steps.spend(2 + (*next)->terms.size());
+      add(**next);
+    }
+    if (next != behind.end() && !is_full()) return Progress::again;
+    if (!asked_.has_room(bytes_)) return Progress::room;
+    page_.sequence = asked_.registry.sequence();
+    page_.total = static_cast<std::uint32_t>(all.size());
+    page_.more = next != behind.end();
+    steps.spend_bytes(bytes_);
+    answer(asked_.to(), asked_.request, page_);
+    return Progress::done;
+  }
+
+ private:
+  bool is_full() const noexcept { return page_.handlers.size() >= rows_max_ || bytes_ >= asked_.limits.page_bytes_max; }
+
+  void add(const Handler& handler) {
+    const MessageRoute* route = asked_.registry.handlers().route(handler.message);
+    const bool follows = route && route->change != ChangeKind::none;
+    const std::string_view name = shown_name(handler.name, asked_.limits.path_bytes_max);
+    const auto writes = components(handler, Access::write);
+    const auto reads = components(handler, Access::read);
+    page_.handlers.push_back(handler.ordinal);
+    page_.names.emplace_back(name);
+    page_.messages.push_back(follows ? route->component : handler.message);
+    page_.changes.push_back(follows ? static_cast<std::uint8_t>(route->change) : 0);
+    page_.enabled.push_back(handler.enabled ? 1 : 0);
+    page_.write_counts.push_back(static_cast<std::uint32_t>(writes.size()));
+    page_.writes.insert(page_.writes.end(), writes.begin(), writes.end());
+    page_.read_counts.push_back(static_cast<std::uint32_t>(reads.size()));
+    page_.reads.insert(page_.reads.end(), reads.begin(), reads.end());
+    bytes_ += 40 + name.size() + 4 * (writes.size() + reads.size());
+    last_ = handler.ordinal;
+  }
+
+  const Asked asked_;
+  const std::uint32_t rows_max_;
+  std::uint64_t last_;  // number of the handler in the last row
+  std::size_t bytes_ = 256;
+  session::HandlerList page_;
+};
+
+}  // namespace
+
+std::unique_ptr<Inquiry> begin_handler_list(Asked asked, const session::ListHandlers& what) {
+  return std::make_unique<HandlerListing>(std::move(asked), what);
+}
+
+}  // namespace muster

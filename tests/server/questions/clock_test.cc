@@ -1,0 +1,255 @@
+// GetClock and SetClock, of a world with ticks that is served.
+#include <catch2/catch.hpp>
+#include <limits>
+#include <thread>
+
+#include "registry/entity_registry.h"
+#include "server/server.h"
+#include "server/world/world.h"
+#include "tests/server/live_world.h"
+#include "tests/support/folder.h"
+
+using namespace muster;
+using namespace muster::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr const char* control_token = "control token";
+
+/// A world and its server on a thread of their own: each tick adds one to every Health.
+class Ticking {
+ public:
+  explicit Ticking(double hz, std::function<void()> on_update = {}) {
+    std::promise<std::string> listening;
+    owner_ = std::thread([this, hz, on_update, &listening] { own(hz, on_update, listening); });
+    address_ = listening.get_future().get();
+  }
+  ~Ticking() {
+    world_->stop();
+    owner_.join();
+  }
+  const std::string& address() const noexcept { return address_; }
+  Client client(std::string with_token = token) const {
+    auto made = Client::connect({.address = address_, .token = std::move(with_token), .name = "test"});
+    if (!made) throw std::runtime_error(made.error().text);
+    return std::move(*made);
+  }
+
+ private:
+  void own(double hz, const std::function<void()>& on_update, std::promise<std::string>& listening) {
+    const test::Folder folder;
+    World world(folder / "w.muster",
+                [&](EntityRegistry& registry) -> Handlers {
+                  registry.add_type<arena::Health>();
+                  return {registry.subscribe("grow",
+                                             [on_update](const Update&, arena::Health& health) {
+                                               if (on_update) on_update();
+                                               health.value += 1;
+                                             }),
+                          subscribe_damage(registry)};
+                },
+                {.hz = hz});
+    world.registry().create("orc", arena::Health{.value = 0});
+    world.commit();
+    Server server(world, {.listen = "127.0.0.1:0",
+                          .token = token,
+                          .more_tokens = {{control_token, "control"}, {editor_token, "edit"}, {viewer_token, "view"}}});
+    world_ = &world;
+    listening.set_value(server.address());
+    while (const auto frame = world.next_frame()) world.registry().push(Update{.dt = frame.dt});
+  }
+
+  World* world_ = nullptr;
+  std::string address_;
+  std::thread owner_;
+};
+
+/// field: reason of what a server refused.
+template <class Answer>
+std::string refusal(const Result<Answer>& answer) {
+  if (answer) return "";
+  return answer.error().fault.field + ": " + answer.error().fault.reason;
+}
+session::ClockState when_steps_are_made(Client& client) {
+  for (int i = 0; i < 2000; ++i) {
+    const auto state = client.clock();
+    REQUIRE(state.has_value());
+    if (state->steps == 0) return *state;
+    std::this_thread::sleep_for(5ms);
+  }
+  FAIL("the steps are not made");
+  return {};
+}
+float health(Client& client) {
+  const auto shown = client.show(client.entity("orc").value());
+  REQUIRE(shown.has_value());
+  return shown->get<arena::Health>()->value;
+}
+
+}  // namespace
+
+TEST_CASE("a session in control pauses the clock, steps and lets it go on; edits are applied meanwhile") {
+  const Ticking world(500);
+  Client client = world.client(control_token);
+  const auto at_first = client.clock();
+  REQUIRE(at_first.has_value());
+  CHECK(at_first->hz == 500);
+  CHECK(at_first->speed == 1);
+  CHECK(at_first->paused == 0);
+  CHECK(at_first->author == 0);
+  for (std::uint64_t tick = at_first->tick; tick < at_first->tick + 3; tick = client.clock()->tick) {
+  }
+  const auto paused = client.set_clock({.paused = 1});
+  REQUIRE(paused.has_value());
+  CHECK(paused->paused == 1);
+  CHECK(paused->speed == 1);
+  CHECK(paused->author == client.welcome().author);
+  const Entity orc = client.entity("orc").value();
+  REQUIRE(client.set(orc, arena::Health{.value = 10}).has_value());
+  std::this_thread::sleep_for(20ms);  // ten ticks
+  CHECK(health(client) == 10);
+  CHECK(client.clock()->tick == paused->tick);
+  CHECK(client.clock()->clock_ns == paused->clock_ns);
+  CHECK(client.clock()->sequence > paused->sequence);
+  REQUIRE(client.set_clock({.paused = 1, .steps = 3}).has_value());
+  REQUIRE(client.set_clock({.paused = 2, .steps = 4}).has_value());  // seven in all
+  const session::ClockState stepped = when_steps_are_made(client);
+  CHECK(stepped.tick == paused->tick + 7);
+  CHECK(stepped.clock_ns == paused->clock_ns + 14'000'000);
+  CHECK(stepped.paused == 1);
+  CHECK(health(client) == 17);
+  const auto runs = client.set_clock({.speed = 2});
+  REQUIRE(runs.has_value());
+  CHECK(runs->paused == 0);
+  CHECK(runs->speed == 2);
+  while (client.clock()->tick < stepped.tick + 3) {
+  }
+}
+
+TEST_CASE("what a SetClock leaves as it is stays as it is") {
+  const Ticking world(1000);
+  Client client = world.client();
+  REQUIRE(client.set_clock({.speed = 0.5, .paused = 1}).has_value());
+  const auto speed = client.set_clock({.speed = 4, .paused = 2});
+  REQUIRE(speed.has_value());
+  CHECK(speed->paused == 1);
+  CHECK(speed->speed == 4);
+  const auto play = client.set_clock({.speed = 0, .paused = 0});
+  REQUIRE(play.has_value());
+  CHECK(play->paused == 0);
+  CHECK(play->speed == 4);
+  const auto slower = client.set_clock({.speed = 0.25, .paused = 2});
+  REQUIRE(slower.has_value());
+  CHECK(slower->paused == 0);
+  CHECK(slower->speed == 0.25);
+}
+
+TEST_CASE("who may look sees the clock, and only who is in control sets it") {
+  const Ticking world(100);
+  for (const char* each : {viewer_token, editor_token}) {
+    Client client = world.client(each);
+    CHECK(client.clock().has_value());
+    const auto refused = client.set_clock({.paused = 1});
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().fault.code == session::FaultCode::no_right);
+    CHECK(client.clock()->paused == 0);
+  }
+}
+
+TEST_CASE("a clock that cannot run so is refused by name, and runs on as before") {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
+  const Ticking world(100);
+  Client client = world.client();
+  CHECK(refusal(client.set_clock({.paused = 0, .steps = 1})) == "steps: not_paused");
+  CHECK(refusal(client.set_clock({.paused = 2, .steps = 1})) == "steps: not_paused");
+  REQUIRE(client.set_clock({.speed = 3, .paused = 1}).has_value());
+  const std::uint64_t tick = client.clock()->tick;
+  CHECK(refusal(client.set_clock({.speed = nan, .paused = 0})) == "speed: not_finite");
+  CHECK(refusal(client.set_clock({.speed = infinite, .paused = 0})) == "speed: not_finite");
+  CHECK(refusal(client.set_clock({.speed = -1, .paused = 0})) == "speed: out_of_range");
+  CHECK(refusal(client.set_clock({.speed = 0.009, .paused = 0})) == "speed: out_of_range");
+  CHECK(refusal(client.set_clock({.speed = 101, .paused = 0})) == "speed: out_of_range");
+  CHECK(refusal(client.set_clock({.paused = 3})) == "paused: out_of_range");
+  CHECK(refusal(client.set_clock({.paused = 1, .steps = 100'001})) == "steps: out_of_range");
+  CHECK(refusal(client.set_clock({.paused = 1, .steps = ~0u})) == "steps: out_of_range");
+  CHECK(refusal(client.set_clock({.speed = 101, .paused = 1, .steps = 1})) == "speed: out_of_range");
+  CHECK(refusal(client.ask(session::GetClock{.follow = 2})) == "follow: out_of_range");
+  CHECK(client.clock()->speed == 3);
+  CHECK(client.clock()->paused == 1);
+  CHECK(client.clock()->tick == tick);
+}
+
+TEST_CASE("a world without ticks is paused too, and says that there is nothing to step to") {
+  const Ticking world(0);
+  Client client = world.client();
+  REQUIRE(client.set_clock({.speed = 10, .paused = 1}).has_value());
+  const auto refused = client.set_clock({.paused = 1, .steps = 1});
+  CHECK(refusal(refused) == "steps: no_ticks");
+  CHECK(refused.error().text.find("0 Hz") != std::string::npos);
+  CHECK(client.clock()->hz == 0);
+  CHECK(client.clock()->speed == 10);
+}
+
+TEST_CASE("while a long run of steps is made edits are applied and questions answered; a pause ends the run") {
+  const Ticking world(60, [] { std::this_thread::sleep_for(1ms); });
+  Client client = world.client();
+  const auto paused = client.set_clock({.paused = 1});
+  REQUIRE(paused.has_value());
+  REQUIRE(client.set_clock({.paused = 1, .steps = 100'000}).has_value());  // takes minutes
+  CHECK(refusal(client.set_clock({.paused = 1, .steps = 100'000})) == "steps: out_of_range");
+  const Entity made = client.create({}, "made").value();
+  REQUIRE(client.show(made).has_value());
+  const auto ended = client.set_clock({.paused = 1});
+  REQUIRE(ended.has_value());
+  CHECK(ended->steps == 0);
+  CHECK(ended->tick > paused->tick);
+  CHECK(ended->tick < paused->tick + 100'000);
+  CHECK(client.clock()->tick == ended->tick);
+}
+
+TEST_CASE(
+    "who follows the clock is told when somebody sets it, when a run of steps is over, and when the world is saved") {
+  const Ticking world(100);
+  RawClient follower(world.address());
+  follower.hello(viewer_token);
+  follower.send_message(session::GetClock{.follow = 1}, 7);
+  follower.send_message(session::GetClock{.follow = 1}, 8);  // once is enough
+  const auto next = [&](std::uint64_t request) {
+    const auto received = follower.receive();
+    REQUIRE(received);
+    REQUIRE(received->is<session::ClockState>());
+    CHECK(received->header.request == request);
+    return session::read<session::ClockState>(received->batch());
+  };
+  CHECK(next(7).paused == 0);
+  const session::ClockState before = next(8);
+  Client client = world.client(control_token);
+  REQUIRE(client.set_clock({.paused = 1}).has_value());
+  const session::ClockState paused = next(0);
+  CHECK(paused.paused == 1);
+  CHECK(paused.author == client.welcome().author);
+  CHECK(paused.saved_sequence == before.saved_sequence);
+  REQUIRE(client.set_clock({.paused = 1, .steps = 50}).has_value());
+  session::ClockState stepped = next(0);
+  if (stepped.steps > 0) stepped = next(0);  // the beginning was told of, too
+  CHECK(stepped.steps == 0);
+  CHECK(stepped.tick == paused.tick + 50);
+  const std::uint64_t saved = client.save().value();
+  CHECK(next(0).saved_sequence == saved);
+  // What was refused is no news, nor is an edit: the next one tells of the speed.
+  CHECK_FALSE(client.set_clock({.speed = 1000, .paused = 1}).has_value());
+  REQUIRE(client.create({}, "made").has_value());
+  REQUIRE(client.set_clock({.speed = 7, .paused = 2}).has_value());
+  const session::ClockState last = next(0);
+  CHECK(last.speed == 7);
+  CHECK(last.saved_sequence == saved);
+  CHECK(last.sequence > saved);
+}
+
+TEST_CASE("a server whose host has no clock says so") {
+  LiveWorld world;
+  Client client = world.client();
+  CHECK(client.clock().has_value());
+  CHECK(refusal(client.set_clock({.paused = 1})) == ": no_clock");
+}
