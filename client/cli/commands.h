@@ -33,6 +33,15 @@ void types(const Common& common, const std::string& name);
 /// The timed messages that wait.
 void timers(const Common& common);
 
+// --- clock.cc
+struct ClockOrder {
+  std::string what;    ///< "pause", "play", "step", "speed"; empty: only looks
+  std::string number;  ///< of "step" (1 if empty) and "speed"
+};
+void clock(const Common& common, const ClockOrder& order);
+/// Who acts on which message, and which components that writes and reads.
+void handlers(const Common& common);
+
 // --- edit.cc
 struct SetOne {
   std::string entity, field, value;

@@ -102,6 +102,9 @@ int main(int argc, char** argv) {
       [&](CLI::App& sub) { sub.add_flag("--hash", with_hash, "With the hash of the whole state"); },
       [&] { info(common, with_hash); });
   command("timers", "List the timed messages that wait, with their numbers", [](CLI::App&) {}, [&] { timers(common); });
+  command(
+      "handlers", "List the handlers: for which message, and which components they write and read", [](CLI::App&) {},
+      [&] { handlers(common); });
   std::string type;
   command(
       "types", "List the components and messages of the world, or describe one",
@@ -225,6 +228,15 @@ int main(int argc, char** argv) {
         sub.add_option("NAME", name)->required();
       },
       [&] { muster::cli::rename(common, entity, name); });
+  ClockOrder clock_;
+  command(
+      "clock", "Say how the world's clock runs, or pause it, step, play, set its speed: muster clock speed 0.5",
+      [&](CLI::App& sub) {
+        sub.add_option("WHAT", clock_.what, "pause, play, step or speed; left out: only says how it runs")
+            ->check(CLI::IsMember({"pause", "play", "step", "speed"}));
+        sub.add_option("NUMBER", clock_.number, "How many ticks (1), or how many times as fast (0.01 to 100)");
+      },
+      [&] { muster::cli::clock(common, clock_); });
   command("save", "Save the world to its file", [](CLI::App&) {}, [&] { save(common); });
   std::string plugin;
   command(

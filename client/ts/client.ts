@@ -5,6 +5,8 @@ import { hash64, view_of } from './bytes.js';
 import { ClientError, mistaken } from './client_error.js';
 import { answer_of, Connection } from './connection.js';
 import type { Received } from './connection.js';
+import { handler_rows } from './handlers.js';
+import type { HandlerRow } from './handlers.js';
 import {
   Create,
   DefineTemplate,
@@ -25,20 +27,24 @@ import {
   AddSchema,
   BeginTrace,
   Children,
+  ClockState,
   EndTrace,
   Find,
   Follow,
   Followed,
   FollowMore,
   Found,
+  GetClock,
   GetInfo,
   GetSchema,
   GetTemplate,
   GetText,
   Granted,
+  HandlerList,
   Hello,
   Info,
   ListChildren,
+  ListHandlers,
   ListTemplates,
   Reload,
   Reloaded,
@@ -49,6 +55,7 @@ import {
   Saved,
   Schema,
   SchemaAdded,
+  SetClock,
   Show,
   Shown,
   Templates,
@@ -448,8 +455,39 @@ export class Client {
   read_templates(text: string, file: string): Promise<Templates> {
     return this.templates_answer(this.ask_all(ReadTemplates, { text, file }));
   }
+  /** Who acts on which message, and which components that writes and reads: all handlers, in the order they were subscribed in. */
+  async handlers(): Promise<HandlerRow[]> {
+    const rows: HandlerRow[] = [];
+    for (let after = 0n; ; after = rows[rows.length - 1].handler) {
+      const page = await this.ask(ListHandlers, { after }, HandlerList);
+      rows.push(...handler_rows(page));
+      if (!page.more || page.handlers.length === 0) return rows;
+    }
+  }
   info(with_hash = false): Promise<Info> {
     return this.ask(GetInfo, { hash: with_hash ? 1 : 0 }, Info);
+  }
+  /** How the world's clock runs. */
+  clock(): Promise<ClockState> {
+    return this.ask(GetClock, {}, ClockState);
+  }
+  /**
+   * The same; from then on `told` hears of it, the newest only, when somebody changed the clock, a run of steps is over, or the world was
+   * saved, as long as the session lasts.
+   */
+  follow_clock(told: (state: ClockState) => void): Promise<ClockState> {
+    this.connection.on_clock(told);
+    return this.ask(GetClock, { follow: 1 }, ClockState);
+  }
+  /**
+   * Pauses the clock, has it run, or sets its speed; what is left out stays as it is. `steps`: so many ticks more while it is paused.
+   * Resolves at once: the state's `steps` are still to be made.
+   */
+  async set_clock(what: { paused?: boolean; speed?: number; steps?: number }): Promise<ClockState> {
+    // To the server 0 says that the speed stays as it is.
+    if (what.speed === 0) throw mistaken('a clock of speed 0 is paused: set_clock({ paused: true })');
+    const paused = what.paused === undefined ? 2 : what.paused ? 1 : 0;
+    return this.ask(SetClock, { speed: what.speed ?? 0, paused, steps: what.steps ?? 0 }, ClockState);
   }
   /** The sequence through which the state is in the file. */
   async save(): Promise<bigint> {

@@ -5,7 +5,7 @@ import { BadBytes, from_base64, hash64 } from './bytes.js';
 import { ClientError, mistaken } from './client_error.js';
 import { encode_frame, frame_event, frame_more, frame_pushed, FrameDecoder } from './frame.js';
 import type { Envelope, Frame } from './frame.js';
-import { Fault, Heartbeat, Schema, schema as session_schema } from './session.js';
+import { ClockState, Fault, Heartbeat, Schema, schema as session_schema } from './session.js';
 import { InternText } from './muster.js';
 import type { ByteStream } from './stream.js';
 import { TypeTable } from './type_table.js';
@@ -67,6 +67,7 @@ export class Connection {
   private readonly texts = new Map<bigint, string>();
   private readonly waiting = new Map<bigint, Waiting>();
   private readonly listeners = new Map<bigint, Listener>();
+  private readonly clock_listeners: ((state: ClockState) => void)[] = [];
   private last_request = 0n;
   private error: ClientError | null = null;
   private tell_closed: (error: ClientError) => void = () => {};
@@ -190,6 +191,11 @@ export class Connection {
     this.listeners.delete(request);
   }
 
+  /** Told of each ClockState that comes by itself. */
+  on_clock(told: (state: ClockState) => void): void {
+    this.clock_listeners.push(told);
+  }
+
   /** A control message as a batch. */
   control<T>(key: TypeKey<T>, value: Init<NoInfer<T>>): Uint8Array {
     const type = this.types.get(key as TypeKey<never>);
@@ -257,6 +263,12 @@ export class Connection {
         if (request !== 0n) return false;
         this.learn(received);
         return true;
+      case ClockState.id: {
+        if (request !== 0n) return false;
+        const state = answer_of(received, ClockState);
+        for (const told of this.clock_listeners) guarded(() => told(state));
+        return true;
+      }
       case Heartbeat.id: {
         const beat = answer_of(received, Heartbeat);
         if (beat.answer !== 0) return false;

@@ -21,6 +21,8 @@ export { answer_of } from './connection.js';
 export type { Received } from './connection.js';
 export { encode_frame, FrameDecoder } from './frame.js';
 export type { Envelope, Frame } from './frame.js';
+export { handler_rows } from './handlers.js';
+export type { HandlerRow } from './handlers.js';
 export * as muster from './muster.js';
 export { Replica } from './replica.js';
 export type { ReplicaListeners, ReplicaScope } from './replica.js';

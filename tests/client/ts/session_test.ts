@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-import { ClientError, hash64, muster, nil, place_of, session } from 'muster-client';
+import { ClientError, handler_rows, hash64, muster, nil, place_of, session } from 'muster-client';
 import type { Received } from 'muster-client';
 import { connect, read_address_file } from 'muster-client/node';
 
@@ -308,6 +308,76 @@ test('answers with many rows come page by page', async (t) => {
   assert.deepEqual(found.sort(), Array.from({ length: 11 }, (_, i) => `/town/milestone ${i * 1000}`).sort());
   const one = await client.find({ components: [client.types.get('Health').id] });
   assert.deepEqual([one.entities, one.more], [[], false]);
+});
+
+test('the clock is paused, stepped and set to a speed, and who follows it is told', async (t) => {
+  const world = await World.serve(t, 'everything.bfbs', '--hz', '200');
+  const [client, follower] = [await world.connect(), await world.connect('unix')];
+  const told: session.ClockState[] = [];
+  const first = await follower.follow_clock((state) => told.push(state));
+  assert.deepEqual([first.hz, first.speed, first.paused, first.author], [200, 1, 0, 0n]);
+
+  const paused = await client.set_clock({ paused: true });
+  assert.equal(paused.paused, 1);
+  const orc = await client.create(nil, 'orc', [game.Health, {}]); // edits are applied
+  assert.equal((await client.clock()).tick, paused.tick);
+  await client.set_clock({ steps: 30 });
+  await until('the steps are made', async () => (await client.clock()).steps === 0);
+  assert.equal((await client.clock()).tick, paused.tick + 30n);
+  assert.equal((await client.clock()).clock_ns, paused.clock_ns + 150_000_000n);
+  await until('the follower is told so', () => told.some((state) => state.tick === paused.tick + 30n));
+  assert.ok(told.every((state) => state.author === client.welcome.author));
+  assert.deepEqual(told[0].paused, 1);
+
+  assert.equal((await client.set_clock({ speed: 0.5 })).paused, 1); // it stays paused
+  const runs = await client.set_clock({ paused: false });
+  assert.deepEqual([runs.paused, runs.speed], [0, 0.5]); // and as fast as it was
+  await client.set_clock({ paused: true });
+  const saved = await client.save();
+  await until('the follower is told of the save', () => told.at(-1)?.saved_sequence === saved);
+  await client.destroy(orc);
+  const after = await client.clock();
+  assert.ok(after.sequence > after.saved_sequence);
+
+  for (const [what, field, reason] of [
+    [{ speed: 101 }, 'speed', 'out_of_range'],
+    [{ speed: NaN }, 'speed', 'not_finite'],
+    [{ steps: 100_001 }, 'steps', 'out_of_range'],
+    [{ paused: false, steps: 1 }, 'steps', 'not_paused'],
+  ] as const) {
+    const { fault } = await error_of(client.set_clock(what));
+    assert.deepEqual([fault?.field, fault?.reason], [field, reason]);
+  }
+  assert.match((await error_of(client.set_clock({ speed: 0 }))).message, /is paused/);
+  assert.equal((await client.clock()).paused, 1);
+});
+
+test('handlers are listed with what they write and read', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  assert.deepEqual(await client.handlers(), []); // a server without plugins has none
+
+  const page: session.HandlerList = {
+    sequence: 1n,
+    total: 3,
+    more: false,
+    handlers: [1n, 4n, 5n],
+    names: ['move', '', 'born'],
+    messages: [7, 7, 20],
+    changes: Uint8Array.of(0, 0, 1),
+    enabled: Uint8Array.of(1, 0, 1),
+    write_counts: [1, 0, 2],
+    writes: [20, 21, 22],
+    read_counts: [2, 0, 0],
+    reads: [30, 31],
+  };
+  assert.deepEqual(handler_rows(page), [
+    { handler: 1n, name: 'move', message: 7, follows: 'message', enabled: true, writes: [20], reads: [30, 31] },
+    { handler: 4n, name: '', message: 7, follows: 'message', enabled: false, writes: [], reads: [] },
+    { handler: 5n, name: 'born', message: 20, follows: 'added', enabled: true, writes: [21, 22], reads: [] },
+  ]);
+  for (const broken of [{ names: ['move'] }, { writes: [20, 21] }, { read_counts: [2, 0, 1] }])
+    assert.throws(() => handler_rows({ ...page, ...broken }), /do not fit together/);
 });
 
 test('templates are read, listed and spawned', async (t) => {

@@ -33,10 +33,10 @@ export class World {
   private clients: Client[] = [];
 
   /** Serves the types of a schema, those of tests/golden/everything.fbs without a name; everything ends with the test. */
-  static async serve(test: TestContext, schema = 'everything.bfbs'): Promise<World> {
+  static async serve(test: TestContext, schema = 'everything.bfbs', ...more: string[]): Promise<World> {
     const world = new World();
     test.after(() => world.end());
-    await world.start('--schema', schema_path(schema));
+    await world.start('--schema', schema_path(schema), ...more);
     return world;
   }
 

@@ -64,6 +64,21 @@ def a_server_says_what_is_wrong_with_its_plugin(folder):
     says('is called "counter", and so is', "--plugin", BUILDS / "libcounter_second.so")
 
 
+def muster_handlers_says_what_the_handlers_of_a_plugin_write_and_read(folder):
+    folder.put("counter_first")
+    folder.serve_counter()
+    rows = folder.json("handlers")
+    named = {row["name"]: row for row in rows if row["name"]}
+    equal(named["counter.step"], {"name": "counter.step", "message": "counter.Step", "enabled": True,
+                                  "writes": ["counter.Count"], "reads": []})
+    equal((named["counter.sum"]["writes"], named["counter.sum"]["reads"]), ([], ["counter.Count"]))
+    equal([row["writes"] for row in rows if not row["name"]], [["counter.Trace"]] * 2)
+    text = folder.run("handlers").splitlines()
+    equal(text[0].split(), ["HANDLER", "MESSAGE", "WRITES", "READS"])
+    equal([line.split() for line in text if "counter.step" in line], [["counter.step", "counter.Step", "counter.Count"]])
+    equal(sum("(no name)" in line for line in text), 2)
+
+
 def muster_reload_changes_what_a_running_world_does_and_keeps_its_state(folder):
     folder.put("counter_first")
     folder.serve_counter()

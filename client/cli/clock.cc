@@ -1,0 +1,145 @@
+// muster clock: how the world's time goes by; muster handlers: who acts on which message.
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <span>
+
+#include "client/cli/commands.h"
+#include "client/cli/failure.h"
+#include "client/cli/interrupt.h"
+#include "client/cli/print.h"
+#include "client/cli/remote_world.h"
+
+namespace muster::cli {
+namespace {
+
+double number(const ClockOrder& order) {
+  double value = 0;
+  const char* const end = order.number.data() + order.number.size();
+  const auto read = std::from_chars(order.number.data(), end, value);
+  if (order.number.empty() || read.ec != std::errc() || read.ptr != end)
+    fail(Exit::usage, order.what == "speed" ? "speed needs a number: muster clock speed 0.5"
+                                            : "'" + order.number + "' is no number of ticks");
+  return value;
+}
+
+session::SetClock asked(const ClockOrder& order) {
+  session::SetClock what;
+  what.paused = 2;
+  if (order.what == "step") {
+    const double steps = order.number.empty() ? 1 : number(order);
+    if (!(steps >= 1 && steps <= 4e9 && std::floor(steps) == steps))
+      fail(Exit::usage, "'" + order.number + "' is no number of ticks");
+    what.steps = static_cast<std::uint32_t>(steps);
+    return what;
+  }
+  if (order.what == "speed") {
+    what.speed = number(order);
+    // To the server 0 says that it stays as it is.
+    if (what.speed == 0) fail(Exit::usage, "a clock of speed 0 is paused: muster clock pause");
+    return what;
+  }
+  if (!order.number.empty()) fail(Exit::usage, order.what + " takes no number");
+  what.paused = order.what == "pause" ? 1 : 0;
+  return what;
+}
+
+/// The ticks that were asked for, unless somebody ends the run before.
+session::ClockState when_made(Client& client, session::ClockState state) {
+  end_on_interrupt();
+  while (state.steps > 0 && !interrupted()) {
+    must(client.next(0, std::chrono::milliseconds(10)));
+    state = must(client.clock());
+  }
+  return state;
+}
+
+std::string ticks_text(const session::ClockState& state) {
+  if (state.hz == 0) return "none: it moves when something arrives";
+  const std::string rate = number_text(state.hz) + " per second";
+  return state.speed == 1 ? rate : rate + ", at speed " + number_text(state.speed);
+}
+std::string run_text(const session::ClockState& state) {
+  if (state.paused == 0) return "runs";
+  return state.steps == 0 ? "paused" : "paused, " + std::to_string(state.steps) + " ticks are being made";
+}
+
+/// So many of the type ids at `next` belong to this row.
+std::vector<TypeId> part(std::span<const TypeId> all, std::size_t& next, std::uint32_t count) {
+  if (all.size() - next < count) fail(Exit::unreachable, "the server gave an answer that makes no sense");
+  const auto own = all.subspan(next, count);
+  next += count;
+  return {own.begin(), own.end()};
+}
+
+std::string message_text(const TypeTable& types, TypeId id, std::uint8_t change) {
+  static constexpr const char* changes[] = {"", "Added ", "Removed ", "Changed "};
+  const TypeDescriptor* type = types.find(id);
+  return changes[change & 3] + (type ? type->name : "#" + std::to_string(id));
+}
+
+void json_types(JsonWriter& out, const char* key, const TypeTable& types, const std::vector<TypeId>& ids) {
+  out.key(key).open_array();
+  for (const TypeId id : ids) out.value(message_text(types, id, 0));
+  out.close_array();
+}
+
+}  // namespace
+
+void clock(const Common& common, const ClockOrder& order) {
+  const auto what = order.what.empty() ? std::nullopt : std::optional(asked(order));
+  RemoteWorld world(connect(common.where));
+  Client& client = world.client();
+  session::ClockState state = must(what ? client.set_clock(*what) : client.clock());
+  if (what && what->steps > 0) state = when_made(client, state);
+  if (common.json) {
+    JsonWriter out;
+    out.open_object().member("hz", state.hz).member("speed", state.speed).member("paused", state.paused != 0);
+    out.member("steps", state.steps).member("tick", state.tick).member("clock_ns", state.clock_ns);
+    out.member("sequence", state.sequence).member("saved_sequence", state.saved_sequence);
+    return print_line(out.close_object().text());
+  }
+  Columns columns({});
+  columns.add({"clock", run_text(state)});
+  columns.add({"ticks", ticks_text(state)});
+  columns.add({"tick", std::to_string(state.tick)});
+  columns.add({"time", seconds_text(state.clock_ns)});
+  columns.add({"saved", state.saved_sequence == state.sequence
+                            ? "all of it"
+                            : "through sequence " + std::to_string(state.saved_sequence) + " of " +
+                                  std::to_string(state.sequence)});
+  columns.print();
+}
+
+void handlers(const Common& common) {
+  RemoteWorld world(connect(common.where));
+  const TypeTable& types = world.types();
+  JsonWriter out;
+  out.open_array();
+  Columns columns({"HANDLER", "MESSAGE", "WRITES", "READS"});
+  session::HandlerList page;
+  do {
+    page = must(world.client().handlers(page));
+    const std::size_t rows = page.handlers.size();
+    if (page.names.size() != rows || page.messages.size() != rows || page.changes.size() != rows ||
+        page.enabled.size() != rows || page.write_counts.size() != rows || page.read_counts.size() != rows)
+      fail(Exit::unreachable, "the server gave an answer that makes no sense");
+    std::size_t next_write = 0, next_read = 0;
+    for (std::size_t i = 0; i < rows; ++i) {
+      const auto writes = part(page.writes, next_write, page.write_counts[i]);
+      const auto reads = part(page.reads, next_read, page.read_counts[i]);
+      const std::string message = message_text(types, page.messages[i], page.changes[i]);
+      columns.add({(page.names[i].empty() ? "(no name)" : page.names[i]) + (page.enabled[i] ? "" : " (off)"), message,
+                   world.component_names(writes), world.component_names(reads)});
+      out.open_object().member("name", page.names[i]).member("message", message);
+      out.member("enabled", page.enabled[i] != 0);
+      json_types(out, "writes", types, writes);
+      json_types(out, "reads", types, reads);
+      out.close_object();
+    }
+  } while (page.more && !page.handlers.empty());
+  common.json ? print_line(out.close_array().text()) : columns.print();
+}
+
+}  // namespace muster::cli

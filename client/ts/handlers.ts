@@ -1,0 +1,46 @@
+// Who acts on which message, as ListHandlers tells it: a page's columns as rows.
+import { ClientError } from './client_error.js';
+import type { HandlerList } from './session.js';
+
+/** A handler of the world. */
+export interface HandlerRow {
+  /** Its number until the server starts again or loads its plugin again. */
+  handler: bigint;
+  /** Empty where it has none. */
+  name: string;
+  /** Type id of the message that calls it; where it follows a component, of that component. */
+  message: number;
+  follows: 'message' | 'added' | 'removed' | 'changed';
+  /** False: it is switched off. */
+  enabled: boolean;
+  /** Type ids of the components it writes, of the entity it is called for. */
+  writes: number[];
+  /** Type ids of those it only reads, of any entity. */
+  reads: number[];
+}
+
+const follows = ['message', 'added', 'removed', 'changed'] as const;
+
+/** Throws ClientError (lost) where the columns do not fit together. */
+export function handler_rows(page: HandlerList): HandlerRow[] {
+  const count = page.handlers.length;
+  const sum = (counts: readonly number[]): number => counts.reduce((all, each) => all + each, 0);
+  const columns = [page.names, page.messages, page.changes, page.enabled, page.write_counts, page.read_counts];
+  if (
+    columns.some((column) => column.length !== count) ||
+    sum(page.write_counts) !== page.writes.length ||
+    sum(page.read_counts) !== page.reads.length
+  )
+    throw new ClientError('lost', 'the server sent a HandlerList whose columns do not fit together');
+  let next_write = 0;
+  let next_read = 0;
+  return page.handlers.map((handler, i) => ({
+    handler,
+    name: page.names[i],
+    message: page.messages[i],
+    follows: follows[page.changes[i]] ?? 'message',
+    enabled: page.enabled[i] !== 0,
+    writes: [...page.writes.slice(next_write, (next_write += page.write_counts[i]))],
+    reads: [...page.reads.slice(next_read, (next_read += page.read_counts[i]))],
+  }));
+}
