@@ -369,3 +369,17 @@ TEST_CASE("an id that is named twice is made once") {
   CHECK(receipt.refusal.entity == first);
   CHECK(r.entity_count() == 3);
 }
+
+TEST_CASE("who follows the ends of entities alone hears of each that is destroyed directly") {
+  EntityRegistry r;
+  const std::vector<Entity> all = r.create_many(4, Health{});
+  r.destroy(all[0]);  // nobody listens yet: the direct way is known
+  std::vector<Entity> ended;
+  {
+    const auto s = r.subscribe("ends", [&](const Deactivated&, Entity self) { ended.push_back(self); });
+    r.destroy(all[1]);
+    r.destroy(all[2]);
+  }
+  r.destroy(all[3]);
+  CHECK(ended == std::vector<Entity>{all[1], all[2]});
+}

@@ -239,3 +239,24 @@ TEST_CASE("the hash tells which handlers are off") {
   other.enable_handler("second", false);
   CHECK(one.hash() != other.hash());
 }
+
+TEST_CASE("the hash tells which number the next timer gets") {
+  EntityRegistry one, other;
+  for (EntityRegistry* registry : {&one, &other}) {
+    const Entity e = registry->create("e", game::Health{});
+    const TimerId timer = registry->post_at(1000, e, game::Ping{});
+    registry->flush();
+    registry->cancel(timer);
+  }
+  REQUIRE(one.hash() == other.hash());
+  for (EntityRegistry* registry : {&one, &other}) {
+    const Entity e = registry->find_path("e");
+    if (registry == &one)
+      registry->post_at(0, e, game::Ping{});  // due already
+    else
+      registry->post(e, game::Ping{});
+    registry->flush();
+  }
+  REQUIRE(one.sequence() == other.sequence());
+  CHECK(one.hash() != other.hash());
+}

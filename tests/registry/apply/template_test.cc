@@ -113,6 +113,10 @@ TEST_CASE("spawned roots go before the sibling they are told") {
   CHECK(registry.first_child(top) == root);
   CHECK(registry.next_sibling(root) == last);
   CHECK(registry.depth(registry.find_child(registry.find_child(root, "pack"), "rope")) == 3);
+  const auto count = registry.entity_count();
+  CHECK_FALSE(registry.spawn("squad", {.parent = root, .before = last}));  // another's child
+  CHECK_FALSE(registry.spawn("squad", {.parent = top, .before = top}));
+  CHECK(registry.entity_count() == count);
 }
 
 TEST_CASE("a spawn is refused whole, and its ids come back") {

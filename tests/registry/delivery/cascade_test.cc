@@ -198,3 +198,34 @@ TEST_CASE("memory of a storm of messages is given back when it is over") {
   registry.push(Update{});
   CHECK(registry.memory_waiting() <= 20u << 20);
 }
+
+TEST_CASE("a batch of tables that was cut goes on at the table where it ended") {
+  EntityRegistry registry({.cascade_messages_max = 2});
+  std::string log;
+  const Entity orc = registry.create("orc", game::Health{});
+  const auto talks = registry.subscribe("talks", [](const game::Heal&, const game::Health&, Entity self, Outbox& out) {
+    for (const char* text : {"one", "fourteen", "", "two", "three"}) {
+      game::Say say;
+      say.text = text;
+      out.push(self, say);
+    }
+  });
+  const auto ear = registry.subscribe(
+      "ear", [&](const game::SayView& say, const game::Health&) { log += std::string(say.text()) + ";"; });
+  CHECK(registry.push(orc, game::Heal{}).cut_short);
+  CHECK(log == "one;fourteen;");
+  registry.flush();
+  CHECK(log == "one;fourteen;;two;three;");
+}
+
+TEST_CASE("a message to a span counts once for a cascade's bound, however many it reaches") {
+  EntityRegistry registry({.cascade_messages_max = 3});
+  const std::vector<Entity> all = registry.create_many(10, game::Health{});
+  int pings = 0;
+  const auto calls = registry.subscribe("calls", [&](const game::Heal&, const game::Health&, Outbox& out) {
+    for (int i = 0; i < 3; ++i) out.push(std::span<const Entity>(all), game::Ping{});
+  });
+  const auto ping = registry.subscribe("ping", [&](const game::Ping&, const game::Health&) { ++pings; });
+  CHECK_FALSE(registry.push(all[0], game::Heal{}).cut_short);
+  CHECK(pings == 30);
+}

@@ -119,6 +119,13 @@ TEST_CASE("what a run-time handler may not ask for is an error that names it") {
                        .terms = {{.type = health_type, .access = Access::write, .source = Source::parent}}},
           nothing),
       Contains("game.Health") && Contains("another entity"));
+  // Of two entities in a message neither is the other.
+  registry.add_type<Reparent>();
+  CHECK_THROWS_WITH(registry.subscribe("x",
+                                       DynamicShape{.message = TypeTraits<Reparent>::id,
+                                                    .terms = {{.type = health_type, .source = Source::other}}},
+                                       nothing),
+                    Contains("muster.Reparent") && Contains("only one"));
   CHECK(registry.handlers().handlers().empty());
 }
 

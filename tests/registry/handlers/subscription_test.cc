@@ -143,3 +143,21 @@ TEST_CASE(
   const auto reads = registry.subscribe("reader", [](const game::Damage&, const Name&) {});
   CHECK(registry.handlers().handlers().size() == 1);
 }
+
+TEST_CASE("a handler that comes while others are disabled has its place among those that are called") {
+  EntityRegistry registry;
+  const Entity orc = registry.create(game::Health{});
+  std::string log;
+  const auto subscribe = [&](const char* name) {
+    return registry.subscribe(name, [&log, name](const game::Damage&, const game::Health&) { log += name; });
+  };
+  const auto a = subscribe("a"), b = subscribe("b"), d = subscribe("d"), f = subscribe("f");
+  for (const char* name : {"a", "d"}) registry.enable_handler(name, false);
+  const auto c = subscribe("c"), e = subscribe("e");
+  registry.push(orc, game::Damage{});
+  CHECK(log == "bcef");
+  log.clear();
+  for (const char* name : {"a", "d"}) registry.enable_handler(name, true);
+  registry.push(orc, game::Damage{});
+  CHECK(log == "abcdef");
+}

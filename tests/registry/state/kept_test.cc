@@ -161,3 +161,17 @@ TEST_CASE("a keeper that asks for what changed alone has what a whole save gives
     CHECK(keeper.size() > 4);
   }
 }
+
+TEST_CASE("the links of a spawned tree are saved, though it has no parent and its page was saved before") {
+  EntityRegistry registry;
+  TemplateTree tree("pair");
+  tree.set("a", game::Health{}).set("b", game::Health{});
+  registry.define(tree);
+  registry.spawn("pair");  // the next finds room in its chunks
+  Keeper keeper;
+  save(registry, keeper);
+  const Entity top = registry.spawn("pair");
+  REQUIRE(registry.child_count(top) == 2);
+  save(registry, keeper);
+  CHECK(whole(registry) == keeper.rows());
+}

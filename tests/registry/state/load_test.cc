@@ -241,6 +241,25 @@ TEST_CASE("a column that is newer than its world is refused, one as new as the w
   }
 }
 
+TEST_CASE("a timer whose number was never given is refused") {
+  EntityRegistry world;
+  const TimerId timer = world.post_at(1000, world.create(game::Health{}), game::Ping{});
+  world.flush();
+  const naive::StateRows rows = saved(world);
+  REQUIRE(load_error(rows) == "");
+  std::uint64_t next;
+  std::memcpy(&next, rows.at({StateSection::registry, 0, 0}).data() + offsetof(RegistryRow, next_timer), 8);
+  REQUIRE(next == timer + 1);
+  for (const std::uint64_t number : {next, next + 1, std::uint64_t{0}}) {
+    naive::StateRows changed = rows;
+    auto row = changed.extract(changed.find({StateSection::timers, timer, 0}));
+    row.key().key = number;
+    std::memcpy(row.mapped().data() + sizeof(BatchHeader), &number, sizeof number);
+    changed.insert(std::move(row));
+    CHECK(load_error(changed).ends_with(": a timer is not one, or has another's number"));
+  }
+}
+
 TEST_CASE("numbers of archetypes that were dropped cost nothing, and a damaged row's are bounded") {
   const Crowd crowd;
   const auto with = [&](std::uint64_t number) {

@@ -244,3 +244,17 @@ TEST_CASE("usagi 8: values come from the nearest ancestor that has them") {
   registry.reparent(leaf, {});
   CHECK(ask(leaf) == "o-");
 }
+
+TEST_CASE("a child that becomes a root has no siblings any more, and its siblings go on without it") {
+  EntityRegistry registry;
+  const Entity top = registry.create("top");
+  const Entity first = registry.create_under(top, "first"), middle = registry.create_under(top, "middle"),
+               last = registry.create_under(top, "last");
+  registry.reparent(middle, {});
+  CHECK_FALSE(registry.parent(middle));
+  CHECK_FALSE(registry.next_sibling(middle));
+  CHECK(registry.next_sibling(first) == last);
+  registry.reparent(first, {});
+  CHECK_FALSE(registry.next_sibling(first));
+  CHECK(registry.first_child(top) == last);
+}
