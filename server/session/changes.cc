@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 namespace muster {
 
@@ -88,6 +89,7 @@ const Changes::Found& Changes::look() {
   found_.kinds = std::exchange(kinds_changed_, {});
   found_.links = std::exchange(links_changed_, {});
   const auto unique = [](std::vector<Entity>& entities) {
+    if (std::ranges::adjacent_find(entities, std::ranges::greater_equal()) == entities.end()) return;
     std::ranges::sort(entities);
     const auto doubles = std::ranges::unique(entities);
     entities.erase(doubles.begin(), doubles.end());

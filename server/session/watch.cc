@@ -1,6 +1,7 @@
 #include "server/session/watch.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -9,6 +10,8 @@
 
 namespace muster {
 void sort_unique(std::vector<Entity>& entities) {
+  // Mostly they are in order already.
+  if (std::ranges::adjacent_find(entities, std::ranges::greater_equal()) == entities.end()) return;
   std::ranges::sort(entities);
   const auto doubles = std::ranges::unique(entities);
   entities.erase(doubles.begin(), doubles.end());

@@ -17,6 +17,11 @@ constexpr std::size_t watch_batch_bytes = 64u << 10;  // so that a slow line is 
 constexpr std::size_t slice_text_bytes = 256u << 10;  // of texts that go with a slice, mostly less
 constexpr std::size_t row_name_bytes_max = 4096;      // of a child's name
 
+/// Of values of so many bytes, in one slice.
+std::size_t slice_rows(std::uint32_t bytes) {
+  return std::clamp<std::size_t>(watch_batch_bytes / (sizeof(Entity) + bytes), 1, 2048);
+}
+
 std::string_view shown_name(std::string_view name) {
   return name.size() <= row_name_bytes_max ? name : name.substr(0, utf8_prefix(name.substr(0, row_name_bytes_max)));
 }
@@ -252,8 +257,9 @@ bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& e
     if (asked_.changeable) {
       rows.entities.push_back(e);
       if (size == 0) return;
-      const auto bytes = reinterpret_cast<const std::uint8_t*>(value);
-      rows.values.insert(rows.values.end(), bytes, bytes + size);
+      const std::size_t at = rows.values.size();
+      rows.values.resize(at + size);
+      std::memcpy(rows.values.data() + at, value, size);
       return;
     }
     std::byte* payload = frames.building().append_rows(set_rows, e);
@@ -261,9 +267,11 @@ bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& e
     std::memcpy(payload, &set, sizeof set);
     if (size > 0) std::memcpy(payload + offset, value, size);
   };
-  const std::size_t slice = asked_.changeable
-                                ? std::clamp<std::size_t>(watch_batch_bytes / (sizeof(Entity) + size), 1, 2048)
-                                : slice_entities;
+  if (asked_.changeable) {
+    rows.entities.reserve(std::min(entities.size(), slice_rows(size)));
+    rows.values.reserve(rows.entities.capacity() * size);
+  }
+  const std::size_t slice = asked_.changeable ? slice_rows(size) : slice_entities;
   return tell_all(frames, entities, slice, [&](std::span<const Entity> part) {
     for (const Entity e : part) tell(e);
     if (rows.entities.empty()) return;

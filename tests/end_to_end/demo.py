@@ -177,6 +177,12 @@ def check_live(demo):
     expect("a watch sees squads march", line, seen.text())
     seen.stop()
 
+    seen = demo.watch("--pushed", "Died")
+    demo.run("push", "/red/squad-2/unit-0", "Damage", "amount=100000")
+    line = seen.wait_for(lambda text: "skirmish.Died (pushed)" in text, 10)
+    expect("a watch sees who died, which handlers tell each other", line, seen.text())
+    seen.stop()
+
     refusal = demo.run("push", "/nowhere", "Damage", "amount=5", code=1)
     expect("who is not there is named", "nowhere" in refusal, refusal)
     refusal = demo.run("set", tower, "Health.valu", "5", code=1)
