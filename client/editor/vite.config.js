@@ -9,6 +9,12 @@ export default defineConfig({
   base: '/',
   resolve: { alias: { 'muster-client': client + '/index.js' } },
   // The server allows no scripts, styles or pictures that are written into the page itself.
-  build: { target: 'es2022', assetsInlineLimit: 0, emptyOutDir: true, modulePreload: { polyfill: false } },
+  build: {
+    target: 'es2022',
+    assetsInlineLimit: 0,
+    emptyOutDir: true,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 800,
+  },
   esbuild: { jsx: 'automatic', jsxImportSource: 'preact' },
 });

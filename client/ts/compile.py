@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Compiles TypeScript: every FILE becomes OUT/FILE.js and .d.ts. Modules that lie in OUT already are found as if they lay
-beside the files. With --package, the compiler and a program that is run in OUT find that package in that folder."""
+beside the files. With --package, which may be given several times, the compiler
+and a program that is run in OUT find that package in that folder."""
 import argparse
 import json
 import os
@@ -14,7 +15,7 @@ def main():
     parser.add_argument("--node", required=True)
     parser.add_argument("--settings", required=True, type=pathlib.Path, help="the tsconfig.json whose options hold")
     parser.add_argument("--out", required=True, type=pathlib.Path)
-    parser.add_argument("--package", nargs=2, metavar=("NAME", "FOLDER"))
+    parser.add_argument("--package", nargs=2, metavar=("NAME", "FOLDER"), action="append", default=[])
     parser.add_argument("files", nargs="+", type=pathlib.Path)
     given = parser.parse_args()
     settings, out = given.settings.resolve(), given.out.resolve()
@@ -23,9 +24,8 @@ def main():
     folder = files[0].parent
     options = {"outDir": str(out), "rootDir": str(folder), "rootDirs": [str(folder), str(out)],
                "typeRoots": [str(installed / "@types")]}
-    if given.package:
-        name, package = given.package[0], os.path.abspath(given.package[1])
-        options["paths"] = {name: [f"{package}/index.d.ts"], f"{name}/*": [f"{package}/*.d.ts"]}
+    for name, package in ((name, os.path.abspath(package)) for name, package in given.package):
+        options.setdefault("paths", {}).update({name: [f"{package}/index.d.ts"], f"{name}/*": [f"{package}/*.d.ts"]})
         link = out / "node_modules" / name
         link.parent.mkdir(parents=True, exist_ok=True)
         if not link.is_symlink() or os.readlink(link) != package:

@@ -97,7 +97,16 @@ export class Edits {
   async send_unacknowledged(): Promise<void> {
     const list = this.unsure.peek();
     this.unsure.value = [];
-    for (const { label, operations } of list) await this.send(label, operations);
+    // Whoever sends them again means what they say, whatever the world holds by now.
+    for (const { label, operations } of list)
+      await this.send(
+        label,
+        operations.map((operation) =>
+          operation.kind === 'fields'
+            ? { ...operation, changes: operation.changes.map(({ expected: _, ...change }) => change) }
+            : operation,
+        ),
+      );
   }
 
   // --- what people do. All resolve with false where it was not done; why is shown then.

@@ -8,6 +8,7 @@ import type {
   Entity,
   ReplicaChanges,
   ReplicaEntity,
+  session,
   StructValue,
   TypeDescriptor,
 } from 'muster-client';
@@ -75,7 +76,7 @@ export class Model {
   constructor() {
     this.world = new Replica({ change: (changes) => this.take_world(changes), gap: () => {} });
     this.inspected = new Replica({ change: (changes) => this.take_inspected(changes) });
-    this.order = new SiblingOrder(this.world);
+    this.order = new SiblingOrder((error) => this.log.problem(error.message));
     this.keeper = new LinkKeeper({
       open_stream: open_stream_here,
       token: token_here(),
@@ -135,6 +136,10 @@ export class Model {
   text(hash: bigint): string {
     return this.newest_client?.text(hash) ?? '';
   }
+  /** What the bytes of a part of a component mean. */
+  read_field(type: TypeDescriptor, path: string, bytes: Uint8Array): unknown {
+    return this.newest_client?.fault_value({ type: type.id, field: path, value: bytes } as session.Fault);
+  }
   type_named(id: number): TypeDescriptor | undefined {
     return this.newest_client?.types.find(id);
   }
@@ -173,8 +178,8 @@ export class Model {
     this.server = client.welcome.server;
     this.tell_types(client);
     const components = drawn_components.filter((name) => this.knows(name));
-    this.order.follow(client);
-    await this.world.follow(client, { components, values: components.length > 0, rate_max: world_rate });
+    const scope = { components, values: components.length > 0, rate_max: world_rate };
+    await Promise.all([this.order.follow(client), this.world.follow(client, scope)]);
     this.is_there.value = true;
     this.clock.follow(client);
     await Promise.all([this.messages.follow(client), this.handlers.read(client)]);
@@ -200,7 +205,6 @@ export class Model {
     }
     const hovered = this.hovered.peek();
     if (hovered && !this.world.get(hovered)) this.hovered.value = null;
-    this.order.take(changes);
     if (
       changes.created.length +
         changes.destroyed.length +

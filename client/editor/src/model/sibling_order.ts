@@ -1,112 +1,68 @@
-// The children of open nodes in their order. The copy of the world knows who is whose child; in which order, the server is asked.
+// The children of open nodes in their order, for the tree.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
-import { is_nil } from 'muster-client';
-import type { Client, Entity, Replica, ReplicaChanges, ReplicaEntity } from 'muster-client';
+import { same_entity, Tree } from 'muster-client';
+import type { Client, Entity, TreeRow } from 'muster-client';
 
-interface Node {
-  entity: Entity;
-  /** Null: not asked for yet. */
-  children: Entity[] | null;
-  is_asking: boolean;
-  is_stale: boolean;
-}
-
-const ask_again_ms = 250;
+const rate = 20;
 
 export class SiblingOrder {
-  private readonly open_nodes = new Map<number, Node>();
+  private readonly open_nodes = new Map<number, Entity>();
   private readonly turn = signal(0);
+  private readonly tree: Tree;
+  private readonly failed: (error: Error) => void;
   private client: Client | null = null;
 
-  constructor(private readonly world: Replica) {}
+  /** `failed` is told of what goes wrong while a session lives. */
+  constructor(failed: (error: Error) => void) {
+    this.tree = new Tree({
+      change: ({ died }) => {
+        for (const node of died) this.forget(node);
+        ++this.turn.value;
+      },
+    });
+    this.failed = (error) => {
+      if (!this.client?.ended) failed(error);
+    };
+  }
 
-  /** Another number: some list is another one. */
+  /** Another number: some list or row is another one. */
   get version(): ReadonlySignal<number> {
     return this.turn;
   }
-  /** In order; undefined: not known yet (open it), or closed. */
+  /** In order; none where they are not known yet (open it). */
+  rows(of: Entity): readonly TreeRow[] {
+    return this.tree.children(of);
+  }
+  row(entity: Entity): TreeRow | undefined {
+    return this.tree.get(entity);
+  }
+  /** Undefined: not known. */
   children(of: Entity): readonly Entity[] | undefined {
-    return this.open_nodes.get(of.index)?.children ?? undefined;
+    return this.tree.is_open(of) ? this.tree.children(of).map((row) => row.entity) : undefined;
   }
   is_open(entity: Entity): boolean {
-    return this.open_nodes.has(entity.index);
-  }
-  opened(): readonly Entity[] {
-    return [...this.open_nodes.values()].map((node) => node.entity);
+    const known = this.open_nodes.get(entity.index);
+    return known !== undefined && same_entity(known, entity);
   }
   open(entity: Entity): void {
-    if (this.open_nodes.has(entity.index)) return;
-    const node: Node = { entity, children: null, is_asking: false, is_stale: true };
-    this.open_nodes.set(entity.index, node);
+    if (this.is_open(entity)) return;
+    this.open_nodes.set(entity.index, entity);
     ++this.turn.value;
-    void this.ask(node);
+    this.tree.open(entity).then(() => ++this.turn.value, this.failed);
   }
   close(entity: Entity): void {
-    if (this.open_nodes.delete(entity.index)) ++this.turn.value;
+    if (!this.is_open(entity)) return;
+    this.open_nodes.delete(entity.index);
+    ++this.turn.value;
+    this.tree.close(entity).catch(this.failed);
   }
-  follow(client: Client): void {
+  async follow(client: Client): Promise<void> {
     this.client = client;
-    for (const node of this.open_nodes.values()) void this.ask(node);
+    await this.tree.follow(client, rate);
+    ++this.turn.value;
   }
-  /** What this page did to the order itself: others say nothing of a reorder. */
-  reordered(parent: Entity): void {
-    const node = this.open_nodes.get(parent.index);
-    if (node) this.stale(node);
-  }
-
-  take(changes: ReplicaChanges): void {
-    let is_changed = changes.renamed.length > 0;
-    const at = (parent: Entity): Node | undefined => this.open_nodes.get(parent.index);
-    const out = (record: ReplicaEntity, parent: Entity): void => {
-      this.open_nodes.delete(record.entity.index);
-      const node = at(parent);
-      if (node) {
-        is_changed = true;
-        this.stale(node);
-      }
-    };
-    for (const record of changes.destroyed) out(record, record.parent);
-    for (const record of changes.left) out(record, record.parent);
-    for (const { entity, from } of changes.moved) {
-      is_changed = true;
-      const old = at(from);
-      if (old) this.stale(old);
-      const now = at(entity.parent);
-      if (now) this.stale(now);
-    }
-    for (const record of changes.created) {
-      const node = at(record.parent);
-      if (!node) continue;
-      is_changed = true;
-      this.stale(node);
-    }
-    if (is_changed || changes.created.length > 0) ++this.turn.value;
-  }
-
-  private stale(node: Node): void {
-    if (node.is_stale) return;
-    node.is_stale = true;
-    // What is gone is not shown until then.
-    if (node.children) node.children = node.children.filter((child) => this.world.get(child));
-    if (!node.is_asking) setTimeout(() => void this.ask(node), ask_again_ms);
-  }
-  private async ask(node: Node): Promise<void> {
-    const client = this.client;
-    if (!client || node.is_asking) return;
-    node.is_asking = true;
-    node.is_stale = false;
-    try {
-      const children: Entity[] = [];
-      for await (const page of client.children_all(node.entity)) children.push(...page.entities);
-      if (this.open_nodes.get(node.entity.index) === node) {
-        node.children = is_nil(node.entity) ? children.sort((a, b) => a.index - b.index) : children;
-        ++this.turn.value;
-      }
-    } catch {
-      node.is_stale = true; // lost, or gone: asked again with the next session or change
-    }
-    node.is_asking = false;
-    if (node.is_stale && this.client && !this.client.ended) setTimeout(() => void this.ask(node), ask_again_ms);
+  private forget(node: Entity): void {
+    if (this.is_open(node)) this.open_nodes.delete(node.index);
   }
 }

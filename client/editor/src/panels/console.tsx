@@ -202,12 +202,13 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
             </button>
           </header>
           <dl>
-            {Object.entries(opened.value).map(([name, value]) => (
+            {(/SetField/.test(opened.type) ? [] : Object.entries(opened.value)).map(([name, value]) => (
               <div key={name}>
                 <dt>{name}</dt>
                 <dd>{preview(model, opened.type, { [name]: value }, true)}</dd>
               </div>
             ))}
+            {/SetField/.test(opened.type) && <div>{preview(model, opened.type, opened.value)}</div>}
           </dl>
           {!opened.type.startsWith('muster.') && (
             <button

@@ -64,10 +64,14 @@ function Selected({ entities }: { entities: readonly Entity[] }): JSX.Element {
   const is_late = useLate(model.is_inspecting.value, 150);
   const shown = entities.slice(-inspected_max);
   const records = shown.map((entity) => model.inspected.get(entity)).filter((record) => record !== undefined);
+  // A tag says little; what has values comes first.
+  const tag_rank = (name: string): number => (model.types.value.get(name)?.tag ? 1 : 0);
   const counts = new Map<string, number>();
   for (const record of records)
     for (const name of Object.keys(record.components)) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const names = [...counts.keys()].filter((name) => !shown_elsewhere.has(name)).sort(by_importance);
+  const names = [...counts.keys()]
+    .filter((name) => !shown_elsewhere.has(name))
+    .sort((a, b) => tag_rank(a) - tag_rank(b) || by_importance(a, b));
   const common = names.filter((name) => counts.get(name) === records.length);
   const others = names.filter((name) => counts.get(name) !== records.length);
   return (

@@ -1,5 +1,5 @@
 // A message in one line.
-import { id_text, is_nil } from 'muster-client';
+import { hash32, id_text, is_nil, place_of } from 'muster-client';
 import type { Entity, FieldDescriptor, StructValue, TypeDescriptor } from 'muster-client';
 
 import type { Model } from '../model/model.js';
@@ -43,7 +43,52 @@ function is_hidden(type: string, name: string): boolean {
   return name === 'reserved' || (/^muster\.SetField(If)?$/.test(type) && /^(value|expected|bytes|field)$/.test(name));
 }
 
+/** "Health.at.y 3" of a SetField; empty where the component or the field is not known. */
+function field_edit(model: Model, set: StructValue): string {
+  const type = model.type_named(set.component as number);
+  const path = type && place_named(type, set.field as number);
+  if (!type || !path) return '';
+  const bytes = Uint8Array.from((set.value as number[]).slice(0, set.bytes as number));
+  const value = model.read_field(type, path, bytes);
+  return `${last_name(type.name)}.${path} ${value_of(model, field_at(type, path), value)}`;
+}
+
+/** By type: the paths of all of its places, by their numbers. */
+const places = new WeakMap<TypeDescriptor, Map<number, string>>();
+
+function place_named(type: TypeDescriptor, id: number): string | undefined {
+  let known = places.get(type);
+  if (!known) {
+    known = new Map();
+    const add = (of: TypeDescriptor, before: string): void => {
+      for (const field of of.fields) {
+        const path = before + field.name;
+        known!.set(hash32(path), path);
+        const paths = field.is_array ? Array.from({ length: field.count }, (_, i) => `${path}[${i}]`) : [path];
+        for (const each of paths) {
+          known!.set(hash32(each), each);
+          if (field.element === 'structure') add(field.type!, each + '.');
+        }
+      }
+    };
+    add(type, '');
+    places.set(type, known);
+  }
+  return known.get(id);
+}
+function field_at(type: TypeDescriptor, path: string): FieldDescriptor | undefined {
+  return place_of(type, path).field;
+}
+
 export function preview(model: Model, type_name: string, value: StructValue, is_bare = false): string {
+  if (type_name === 'muster.SetField' && 'bytes' in value) {
+    const text = field_edit(model, value);
+    if (text) return text;
+  }
+  if (type_name === 'muster.SetFieldIf' && 'set' in value && 'expected' in value) {
+    const text = field_edit(model, value.set as StructValue);
+    if (text) return text;
+  }
   const type: TypeDescriptor | undefined = model.types.value.get(type_name);
   const parts: string[] = [];
   for (const [name, each] of Object.entries(value)) {

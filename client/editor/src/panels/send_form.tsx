@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import type { StructValue, TypeDescriptor } from 'muster-client';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 
 import { counted } from '../model/numbers.js';
 import { last_name, with_path } from '../model/values.js';
@@ -33,7 +33,7 @@ export function SendForm(): JSX.Element {
   const types = [...model.types.value.values()]
     .filter((each) => can_be_sent(each, model.role.value))
     .sort((a, b) => (last_name(a.name) < last_name(b.name) ? -1 : 1));
-  useEffect(() => {
+  useLayoutEffect(() => {
     value.value = type ? fresh_table(type) : {};
     wrong.value = null;
     outcome.value = null;

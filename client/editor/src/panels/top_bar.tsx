@@ -92,10 +92,13 @@ function ClockTools(): JSX.Element {
       >
         {speed}×<Icon name="chevron-down" size={12} />
       </button>
-      <span class={`clock-state ${!is_connected ? 'is-off' : is_paused ? 'is-paused' : 'is-running'}`} role="status">
+      <span
+        class={`clock-state ${!is_connected || (!has_ticks && !is_paused) ? 'is-off' : is_paused ? 'is-paused' : 'is-running'}`}
+        role="status"
+      >
         {!is_connected ? 'not connected' : is_paused ? 'paused' : has_ticks ? 'running' : 'no ticks'}
       </span>
-      <TickCount />
+      {has_ticks && <TickCount />}
       {menu.value && (
         <Menu
           at={menu.value}

@@ -3,7 +3,7 @@ import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import { id_text, is_nil, nil, same_entity } from 'muster-client';
 import type { Entity } from 'muster-client';
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 
 import type { Model } from '../model/model.js';
 import { counted } from '../model/numbers.js';
@@ -28,15 +28,12 @@ export const row_height = 24;
 
 /** The rows of open nodes, top to bottom. */
 export function open_lines(model: Model): TreeLine[] {
-  const { order, world } = model;
+  const { order } = model;
   const lines: TreeLine[] = [];
   const add = (of: Entity, depth: number): void => {
-    for (const entity of order.children(of) ?? []) {
-      const record = world.get(entity);
-      if (!record || !same_entity(record.parent, of)) continue;
-      const children = world.child_count(entity);
-      const is_open = children > 0 && order.is_open(entity);
-      lines.push({ entity, depth, name: record.name, children, is_open });
+    for (const { entity, name, child_count } of order.rows(of)) {
+      const is_open = child_count > 0 && order.is_open(entity);
+      lines.push({ entity, depth, name, children: child_count, is_open });
       if (is_open) add(entity, depth + 1);
     }
   };
@@ -63,10 +60,13 @@ export function TreePanel(): JSX.Element {
   const drop = useSignal<DropPlace | null>(null);
   const cursor = useSignal<Entity | null>(null);
   const lines = useComputed(() => {
-    void model.structure_version.value;
-    void model.order.version.value;
     const query = ui.search.value.trim();
-    return query ? find(model, query) : { lines: open_lines(model), total: -1 };
+    if (query) {
+      void model.structure_version.value;
+      return find(model, query);
+    }
+    void model.order.version.value;
+    return { lines: open_lines(model), total: -1 };
   });
   useEffect(() => {
     const element = list.current!;
@@ -238,9 +238,7 @@ export function TreePanel(): JSX.Element {
                       model.selection.has(row.entity) ? model.selection.entities.peek() : [row.entity],
                     );
                     if (!is_nil(place.parent)) model.order.open(place.parent);
-                    void model.edits
-                      .reparent(moved, place.parent, place.before)
-                      .then(() => model.order.reordered(place.parent));
+                    void model.edits.reparent(moved, place.parent, place.before);
                   },
                 });
               }}
@@ -381,7 +379,7 @@ function Row(props: {
         </span>
       )}
       {row.path !== undefined && <span class="tree-path">{row.path}</span>}
-      {row.children > 0 && !is_renamed && <span class="tree-count">{counted(row.children)}</span>}
+      {row.children > 0 && !is_renamed && <span class="tree-count" data-count={counted(row.children)} />}
     </div>
   );
 }
@@ -390,7 +388,7 @@ export function RenameField({ entity, name }: { entity: Entity; name: string }):
   const { model, ui } = usePage();
   const input = useRef<HTMLInputElement>(null);
   const is_over = useRef(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
     input.current!.focus();
     input.current!.select();
   }, []);

@@ -32,6 +32,7 @@ export function NumberInput(props: NumberInputProps): JSX.Element {
   const input = useRef<HTMLInputElement>(null);
   const began = useRef<number | bigint | undefined>(undefined);
   const first = values[0];
+  const is_long = typeof first === 'bigint' && String(first).length > 15;
   const is_mixed = values.some((value) => !Object.is(value, first));
   const shown = first === undefined || is_mixed ? '' : short_text(first);
   const fade = useFade(shown, props.is_live && draft.text === null);
@@ -103,8 +104,6 @@ export function NumberInput(props: NumberInputProps): JSX.Element {
   };
   const key = (event: KeyboardEvent): void => {
     if (event.key === 'Enter') {
-      commit();
-      began.current = undefined;
       input.current?.blur();
     } else if (event.key === 'Escape') {
       draft.end();
@@ -121,7 +120,7 @@ export function NumberInput(props: NumberInputProps): JSX.Element {
   };
   return (
     <span
-      class={`field number ${props.is_wrong ? 'is-wrong' : ''} ${read_only ? 'is-fixed' : ''} ${draft.text === null ? '' : 'is-typed'} ${fade}`}
+      class={`field number ${props.is_wrong ? 'is-wrong' : ''} ${read_only ? 'is-fixed' : ''} ${draft.text === null ? '' : 'is-typed'} ${is_long ? 'is-long' : ''} ${fade}`}
       onPointerDown={press}
       title={read_only ?? undefined}
     >

@@ -1,6 +1,6 @@
 // Things that open over the page: menus, pickers, questions.
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 export interface Anchor {
   x: number;
@@ -40,7 +40,8 @@ export function Popover(props: {
     size.observe(element);
     return () => size.disconnect();
   }, [at.x, at.y]);
-  useEffect(() => {
+  // Before the next key: what is typed at once goes into it.
+  useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     const element = box.current!;
     if (!element.contains(before))
@@ -94,7 +95,7 @@ export function Question(props: {
   answer(is_yes: boolean): void;
 }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current!.showModal(), []);
+  useLayoutEffect(() => dialog.current!.showModal(), []);
   return (
     <dialog ref={dialog} class="question" aria-labelledby="question-title" onCancel={() => props.answer(false)}>
       <h2 id="question-title">{props.title}</h2>

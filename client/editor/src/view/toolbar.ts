@@ -99,7 +99,7 @@ export class Toolbar {
     this.opener.replaceChildren(text(`${short(steps.move)} m · ${short(steps.turn)}°`));
     this.opener.setAttribute(
       'aria-label',
-      `Steps of snapping: ${short(steps.move)} metres, ${short(steps.turn)} degrees`,
+      `Steps of snapping: ${short(steps.move)} m · ${short(steps.turn)}°`,
     );
   }
 

@@ -1,0 +1,169 @@
+// Every kind of field, from the schema alone: what is typed, chosen and dragged reaches the world, and what the world says is shown.
+import assert from 'node:assert/strict';
+
+import { nil } from 'muster-client';
+import type { Entity } from 'muster-client';
+
+import { component, Editor, given, pause, test, until, World } from './page.js';
+
+const schema = ['--schema', given('MUSTER_SCHEMA')];
+const health = 'golden.Health';
+
+test('every field kind is edited, and another client sees each', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  const orc = await other.create(nil, 'orc', [health, {}]);
+  const elf = await other.create(nil, 'elf');
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  await editor.select('orc');
+  const part = editor.part(health);
+  const value = async (): Promise<Record<string, any>> => component(other, orc, health);
+  const becomes = (what: string, is_so: (value: Record<string, any>) => boolean): Promise<unknown> =>
+    until(`${what} is as it was edited`, async () => is_so(await value()));
+
+  await editor.type(health, 'value', '2*30+1');
+  await becomes('a number', (now) => now.value === 61);
+  await editor.type(health, 'regen', '0.3');
+  await becomes('a float', (now) => now.regen === Math.fround(0.3));
+  assert.equal(await editor.box(health, 'regen').inputValue(), '0.3');
+  await part.getByRole('combobox', { name: 'team' }).selectOption({ label: 'red' });
+  await becomes('an enum', (now) => now.team === 1);
+  await part.getByRole('combobox', { name: 'gate' }).selectOption({ label: 'broken' });
+  await becomes('a negative enum', (now) => now.gate === -2);
+  await part.getByRole('button', { name: 'class' }).click();
+  await becomes('a flag', (now) => now.traits === 7);
+  await part.getByRole('button', { name: 'fire' }).click();
+  await becomes('another flag', (now) => now.traits === 6);
+  await part.getByRole('checkbox', { name: 'alive' }).click();
+  await becomes('a bool', (now) => now.alive === false);
+  await editor.type(health, 'at y', '-7.5');
+  await becomes('a part of a vector', (now) => now.at.y === -7.5 && now.at.x === 1);
+  await editor.type(health, 'tint as #rrggbb', '#ff8000');
+  await becomes('a colour', (now) => now.tint.join() === '255,128,0,255');
+  await part.locator('[data-path="slots[1]"]').getByRole('textbox', { name: 'count' }).fill('9');
+  await page.keyboard.press('Enter');
+  await becomes('a nested struct in an array', (now) => now.slots[1].count === 9 && now.slots[0].count === 2);
+  await part.locator('[data-path="slots[0]"]').getByRole('textbox', { name: 'item' }).fill('a sharp axe');
+  await page.keyboard.press('Enter');
+  await becomes('a text', (now) => now.slots[0].item !== 0n);
+  assert.equal(await other.fetch_text((await value()).slots[0].item as bigint), 'a sharp axe');
+  await editor.type(health, 'big', '18446744073709551614');
+  await becomes('64 bits', (now) => now.big === 2n ** 64n - 2n);
+  await editor.type(health, 'low', '-5');
+  await becomes('64 bits with a sign', (now) => now.low === -5n);
+  await editor.type(health, 'precise', '0.1+0.2');
+  await becomes('a double', (now) => Math.abs(now.precise - 0.3) < 1e-15);
+  await editor.type(health, 'm 5', '2.5');
+  await becomes('a matrix', (now) => now.place.m[5] === 2.5 && now.place.m[0] === 1);
+  await part.locator('[data-path="flags[1]"]').getByRole('checkbox').click();
+  await becomes('an array of bools', (now) => now.flags.join() === 'true,true,true');
+  await part
+    .locator('[data-path="target"]')
+    .getByRole('button', { name: /Choose an entity/ })
+    .click();
+  await page.keyboard.type('elf');
+  await page.keyboard.press('Enter');
+  await becomes('a reference', (now) => now.target.index === elf.index);
+  await part.getByText('elf', { exact: true }).waitFor();
+  await part.locator('[data-path="target"]').getByRole('button', { name: 'target: none' }).click();
+  await becomes('no reference', (now) => now.target.index === 0);
+
+  await editor.box(health, 'class').scrollIntoViewIfNeeded();
+  const box = (await editor.box(health, 'class').boundingBox())!;
+  await page.mouse.move(box.x + 20, box.y + 12);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 40, box.y + 12, { steps: 4 });
+  await page.mouse.move(box.x + 50, box.y + 12, { steps: 4 });
+  await page.mouse.up();
+  await becomes('a dragged number', (now) => now.class > 10 && now.class < 40);
+  await page.locator('.tree-list').focus();
+  await page.keyboard.press('ControlOrMeta+z');
+  await becomes('one drag is one step', (now) => now.class === 0);
+
+  await editor.type(health, 'value', '700');
+  await part.getByText('700 is out of range: 0 to 100').waitFor();
+  await editor.type(health, 'value', 'many');
+  await part.getByText("'many' is no number").waitFor();
+  assert.equal((await value()).value, 61);
+  await editor.picture('every-field');
+});
+
+test('values of several entities: mixed ones say so, what is typed goes to all, one step takes it back', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  const orcs: Entity[] = [];
+  for (let i = 0; i < 3; ++i)
+    orcs.push(await other.create(nil, `orc ${i}`, [health, { value: 50 + i, at: { x: 1, y: i, z: 3 } }]));
+  await other.set(orcs[0], ['golden.Config', { speed: 1 }]);
+  const values = async (): Promise<unknown[]> =>
+    Promise.all(orcs.map(async (orc) => (await component(other, orc, health)).value));
+  const editor = await Editor.open(t, world);
+  await editor.select('orc 0', 'orc 1', 'orc 2');
+  const box = editor.box(health, 'value');
+  await box.waitFor();
+  assert.deepEqual([await box.inputValue(), await box.getAttribute('placeholder')], ['', 'mixed']);
+  assert.equal(await editor.box(health, 'at x').inputValue(), '1');
+  assert.equal(await editor.box(health, 'at y').getAttribute('placeholder'), 'mixed');
+  await editor.page.getByText('1 of 3 have it').waitFor();
+  await editor.type(health, 'value', '7');
+  await until('all have it', async () => (await values()).join() === '7,7,7');
+  await editor.page.locator('.tree-list').focus();
+  await editor.page.keyboard.press('ControlOrMeta+z');
+  await until('each has its own again', async () => (await values()).join() === '50,51,52');
+});
+
+test('a conflict is shown with both values, and either is kept; undo does not write over what others did', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  const orc = await other.create(nil, 'orc', [health, { value: 50 }]);
+  const value = async (): Promise<unknown> => (await component(other, orc, health)).value;
+  const editor = await Editor.open(t, world);
+  await editor.select('orc');
+  const box = editor.box(health, 'value');
+  const part = editor.part(health);
+  const conflict = async (mine: string, theirs: number): Promise<void> => {
+    await box.click();
+    await box.fill(mine);
+    await other.set_field(orc, health, 'value', theirs);
+    await part.getByText(`now ${theirs}`).waitFor();
+    assert.equal(await box.inputValue(), mine);
+    await box.press('Enter');
+    await part.getByText('is not what was expected').waitFor();
+    await part.getByText(`theirs ${theirs}, mine ${mine}`).waitFor();
+    assert.equal(await value(), theirs);
+  };
+  await conflict('60', 80);
+  await editor.picture('a-conflict');
+  await part.getByRole('button', { name: 'Keep theirs' }).click();
+  assert.equal(await value(), 80);
+  await conflict('61', 81);
+  await part.getByRole('button', { name: 'Write mine' }).click();
+  await until('mine is written', async () => (await value()) === 61);
+
+  await other.set_field(orc, health, 'value', 99);
+  await editor.page.locator('.tree-list').focus();
+  await editor.page.keyboard.press('ControlOrMeta+z');
+  await editor.page.getByText('somebody else has changed it since').first().waitFor();
+  assert.equal(await value(), 99);
+  await editor.page.getByRole('button', { name: 'Overwrite' }).click();
+  await until('it is taken back', async () => (await value()) === 81);
+});
+
+test('what the world refuses is shown at the field, and the field has its value back', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  const orc = await other.create(nil, 'orc', [health, { value: 50 }]);
+  await other.create(nil, 'elf');
+  const editor = await Editor.open(t, world);
+  await editor.page.keyboard.press('/');
+  await editor.page.keyboard.press('Escape');
+  await editor.select('elf');
+  await editor.menu('elf', 'Rename');
+  await editor.page.keyboard.type('orc');
+  await editor.page.keyboard.press('Enter');
+  await editor.page.locator('.notice.is-problem').waitFor();
+  await editor.row('elf').waitFor();
+  await pause(0);
+  assert.equal((await other.entity('orc')).index, orc.index);
+});

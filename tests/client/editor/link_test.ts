@@ -1,0 +1,108 @@
+// The connection, the clock, messages and the file: what is true of them is what the page says.
+import assert from 'node:assert/strict';
+
+import { nil } from 'muster-client';
+
+import { component, Editor, given, test, until, World } from './page.js';
+
+const schema = ['--schema', given('MUSTER_SCHEMA')];
+const health = 'golden.Health';
+
+test('a server that is killed: edits are blocked and it says so; one that comes back is live again, with the saved world', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  const orc = await other.create(nil, 'orc', [health, { value: 50 }]);
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  await editor.select('orc');
+  await page.keyboard.press('ControlOrMeta+s');
+  await page.getByText('The running state is in town.muster').waitFor();
+  await page.getByText(/^File: saved just now/).waitFor();
+  await editor.type(health, 'value', '70');
+  await until('it is edited', async () => (await component(other, orc, health)).value === 70);
+
+  world.signal('SIGSTOP');
+  const box = editor.box(health, 'value');
+  await box.click();
+  await box.fill('71');
+  await box.press('Enter');
+  await page.getByText('not acknowledged yet').waitFor();
+  await page.getByText('Behind', { exact: true }).waitFor();
+  await world.kill();
+  await page.getByText('Not connected.').waitFor();
+  await page.getByText('value of orc', { exact: true }).waitFor();
+  assert.equal(await box.getAttribute('readonly'), '');
+  await editor.picture('offline');
+
+  await world.start();
+  await page
+    .getByText('Try now')
+    .click({ timeout: 1000 })
+    .catch(() => {}); // it may have tried by itself
+  await editor.live();
+  await until('the saved value is shown', async () => (await box.inputValue()) === '50');
+  await page.getByRole('button', { name: 'Send again' }).click();
+  const again = await world.connect();
+  await until(
+    'the edit is sent again',
+    async () => (await component(again, await again.entity('orc'), health)).value === 71,
+  );
+  await until('the band is gone', async () => (await page.locator('.band').count()) === 0);
+});
+
+test('a wrong token is told in the words of the server, and not tried again', async (t) => {
+  const world = await World.serve(t, schema);
+  const editor = await Editor.open(t, world);
+  await editor.page.goto('about:blank');
+  await editor.page.goto(world.url.replace(/token=.*/, 'token=something-else-altogether'));
+  await editor.page.getByText('the token is not valid here').waitFor();
+  await editor.page.getByText('Open the address that muster-server prints').waitFor();
+});
+
+test('messages of everybody are listed as they come, and any message is written in a form and sent', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  const orc = await other.create(nil, 'orc', [health, { value: 50 }]);
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  await other.push(orc, 'golden.Damage', { amount: 7 });
+  const log = page.getByRole('log', { name: 'Messages' });
+  await log.getByText('Damage', { exact: true }).waitFor();
+  await log.getByText('amount 7').waitFor();
+
+  const heard: unknown[] = [];
+  const damage = other.types.get('golden.Damage').id;
+  const chat = other.types.get('golden.Chat').id;
+  await other.watch(
+    { entities: [], events: true, messages: [damage, chat] },
+    { frame: ({ batch, is_event }) => is_event && heard.push([batch.type.name, batch.message(0)]) },
+  );
+  await editor.select('orc');
+  await page.getByRole('tab', { name: 'Send' }).click();
+  await page.getByRole('button', { name: 'Choose a message' }).click();
+  await page.keyboard.type('damage');
+  await page.keyboard.press('Enter');
+  const form = page.locator('.send');
+  await form.getByRole('textbox', { name: 'amount' }).fill('12');
+  await page.keyboard.press('Enter');
+  await form.getByRole('button', { name: 'Send' }).click();
+  await form.getByText(/without a handler/).waitFor();
+  await until('it is heard', () => heard.length === 1);
+  assert.deepEqual(heard[0], ['golden.Damage', { amount: 12, from: nil }]);
+
+  await form.getByRole('button', { name: /Damage/ }).click();
+  await page.keyboard.type('chat');
+  await page.keyboard.press('Enter');
+  await form.locator('[data-path="text"]').getByRole('textbox').fill('well met');
+  await form.locator('[data-path="words"]').getByRole('button', { name: 'Add to words' }).click();
+  await form.locator('[data-path="words[0]"]').getByRole('textbox').fill('one');
+  await form.getByRole('button', { name: 'the world' }).click();
+  await form.getByRole('button', { name: 'Send' }).click();
+  await until('the table is heard', () => heard.length === 2);
+  const [name, value] = heard[1] as [string, Record<string, unknown>];
+  assert.deepEqual([name, value.text, value.words, value.volume], ['golden.Chat', 'well met', ['one'], 1.5]);
+  await page.getByRole('tab', { name: 'Messages' }).click();
+  await page.getByRole('searchbox', { name: 'Filter messages' }).fill('chat');
+  await log.getByText('Chat', { exact: true }).waitFor();
+  assert.equal(await log.getByText('Damage', { exact: true }).count(), 0);
+});

@@ -1,0 +1,94 @@
+// How the page is: light, without faults of access, from one server, calm.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+
+import { nil } from 'muster-client';
+
+import { Editor, given, test, World } from './page.js';
+
+const schema = ['--schema', given('MUSTER_SCHEMA')];
+const health = 'golden.Health';
+
+test('all of it is at most 350 kB when it is gzipped', async () => {
+  const folder = given('MUSTER_PAGE');
+  let bytes = 0;
+  for (const name of readdirSync(folder, { recursive: true }) as string[]) {
+    const path = join(folder, name);
+    if (statSync(path).isFile()) bytes += gzipSync(readFileSync(path), { level: 9 }).length;
+  }
+  assert.ok(bytes > 50_000 && bytes <= 350 * 1024, `${bytes} bytes`);
+});
+
+interface Finding {
+  id: string;
+  impact: string | null;
+  nodes: { html: string; failureSummary: string }[];
+}
+
+async function findings(editor: Editor): Promise<string[]> {
+  await editor.page.evaluate(readFileSync(given('MUSTER_AXE'), 'utf8'));
+  const violations = (await editor.page.evaluate(
+    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)`,
+  )) as Finding[];
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}\n  ${node.failureSummary}`));
+}
+
+test('axe finds no serious fault: nothing selected, one, several, a refused edit, a menu, a question, a form', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  const camp = await other.create(nil, 'camp');
+  for (let i = 0; i < 3; ++i) await other.create(camp, `orc ${i}`, [health, { value: 50 + i }]);
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  const found = new Set<string>();
+  const look = async (where: string): Promise<void> => {
+    for (const each of await findings(editor)) found.add(`${where}: ${each}`);
+  };
+  await editor.row('camp').waitFor();
+  await look('nothing selected');
+  await editor.open_row('camp');
+  await editor.select('orc 0');
+  await editor.part(health).waitFor();
+  await editor.type(health, 'value', '700');
+  await look('one selected, one edit refused');
+  await editor.select('orc 0', 'orc 1');
+  await page.getByRole('tab', { name: 'Send' }).click();
+  await page.getByRole('button', { name: 'Choose a message' }).click();
+  await page.keyboard.type('Chat');
+  await page.keyboard.press('Enter');
+  await look('two selected, a form');
+  await editor.row('orc 1').click({ button: 'right' });
+  await page.getByRole('menuitem', { name: 'Duplicate' }).waitFor();
+  await look('a menu');
+  await page.keyboard.press('Escape');
+  await page.locator('.tree-list').focus();
+  await page.keyboard.press('Delete');
+  await page.getByRole('dialog').waitFor();
+  await look('a question');
+  assert.deepEqual([...found], []);
+});
+
+test('rows do not move under the pointer when others come, and a long name hides nothing', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  const camp = await other.create(nil, 'camp');
+  const long = 'a name that is much longer than any row of the tree could ever be wide, and then some more of it';
+  await other.create(camp, long, [health, { value: 1 }]);
+  for (let i = 0; i < 200; ++i) await other.create(camp, `orc ${i}`);
+  const editor = await Editor.open(t, world);
+  await editor.open_row('camp');
+  await editor.row(long).waitFor();
+  const width = await editor.page.evaluate(() => document.documentElement.scrollWidth);
+  assert.equal(width, 1280);
+  const list = editor.page.locator('.tree-list');
+  await list.evaluate((element) => element.scrollTo(0, 2400));
+  await editor.row('orc 110').waitFor();
+  const before = await editor.row('orc 110').boundingBox();
+  for (let i = 200; i < 260; ++i) await other.create(camp, `orc ${i}`);
+  await editor.page.locator('.status-bar').getByText('262', { exact: true }).waitFor();
+  assert.deepEqual(await editor.row('orc 110').boundingBox(), before);
+});

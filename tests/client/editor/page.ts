@@ -1,0 +1,196 @@
+// A served world, the page in Debian's Chromium, and a second client beside it: what is done in the page is seen through that one.
+import { execFileSync, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import node_test from 'node:test';
+import type { TestContext } from 'node:test';
+
+import { connect } from 'muster-client/node';
+import type { Client, Entity, StructValue } from 'muster-client/node';
+import { chromium } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
+
+/** One test, which fails where it takes longer than two minutes. */
+export function test(name: string, run: (t: TestContext) => Promise<void>): void {
+  void node_test(name, { timeout: 120_000 }, run);
+}
+
+export function given(variable: string): string {
+  const value = process.env[variable];
+  if (!value) throw new Error(`${variable} is set by the build`);
+  return value;
+}
+
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Resolves with what `get` returns as soon as that is something; fails after 20 s. */
+export async function until<T>(what: string, get: () => Promise<T> | T): Promise<NonNullable<T>> {
+  let last: unknown;
+  for (const end = Date.now() + 20_000; Date.now() < end; await pause(20)) {
+    try {
+      const found = await get();
+      if (found) return found as NonNullable<T>;
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw new Error(`it does not come to pass that ${what}`, { cause: last });
+}
+
+const token = 'a token of the tests, long enough';
+
+export class World {
+  readonly folder = mkdtempSync(join(tmpdir(), 'muster-page-'));
+  readonly path = join(this.folder, 'town.muster');
+  private server: ChildProcess | null = null;
+  private clients: Client[] = [];
+  private port = 0;
+
+  /** Serves a new world with the types of a schema, or what `make` has put at its path. */
+  static async serve(t: TestContext, options: string[], make?: (world: World) => void): Promise<World> {
+    const world = new World();
+    writeFileSync(join(world.folder, 'token'), token + '\n', { mode: 0o600 });
+    t.after(() => world.end());
+    make?.(world);
+    await world.start(...options);
+    return world;
+  }
+  /** Serves it, on the port that it had before. */
+  async start(...options: string[]): Promise<void> {
+    const words = [this.path, '--listen', `127.0.0.1:${this.port}`, '--token-file', join(this.folder, 'token')];
+    words.push('--page', given('MUSTER_PAGE'), '--quiet', ...options);
+    const server = spawn(given('MUSTER_SERVER'), words, { stdio: ['ignore', 'ignore', 'inherit'] });
+    this.server = server;
+    const beside = this.path + '-server.json';
+    const about = await until('the server is there', () => {
+      if (server.exitCode !== null) throw new Error(`the server ended with ${server.exitCode}`);
+      if (!existsSync(beside)) return null;
+      const said = JSON.parse(readFileSync(beside, 'utf8')) as { pid: number; address: string };
+      return said.pid === server.pid ? said : null;
+    });
+    this.port = Number(about.address.replace(/^.*:/, ''));
+  }
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const server = this.server;
+    this.server = null;
+    if (!server || server.exitCode !== null) return;
+    const ended = once(server, 'exit');
+    server.kill(signal);
+    await ended;
+  }
+  signal(signal: NodeJS.Signals): void {
+    this.server?.kill(signal);
+  }
+  get address(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+  /** What muster-server prints. */
+  get url(): string {
+    return `http://${this.address}/#token=${encodeURIComponent(token)}`;
+  }
+  async connect(): Promise<Client> {
+    const client = await connect({ address: this.address, token, name: 'a test', kind: 'test', time_max_ms: 20_000 });
+    this.clients.push(client);
+    return client;
+  }
+  /** What one `muster` command prints. */
+  run(...words: string[]): string {
+    return execFileSync(given('MUSTER'), words, { cwd: this.folder, encoding: 'utf8', timeout: 60_000 });
+  }
+  async end(): Promise<void> {
+    for (const client of this.clients) client.close();
+    await this.kill();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+let browser: Browser | null = null;
+node_test.after(() => browser?.close());
+
+const flags = ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
+
+async function browse(): Promise<Browser> {
+  const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+  return (browser ??= await chromium.launch({ executablePath, args: flags }));
+}
+
+/** The page of a world, open and live. What goes wrong in its scripts fails the test. */
+export class Editor {
+  private constructor(readonly page: Page) {}
+
+  static async open(t: TestContext, world: World, size = { width: 1280, height: 720 }): Promise<Editor> {
+    const context = await (await browse()).newContext({ viewport: size, reducedMotion: 'reduce' });
+    const page = await context.newPage();
+    page.setDefaultTimeout(20_000);
+    const errors: string[] = [];
+    page.on('pageerror', (error) => errors.push(error.stack ?? error.message));
+    // What comes from elsewhere than the server that was asked.
+    page.on('request', (request) => {
+      const url = new URL(request.url());
+      if (url.protocol !== 'blob:' && url.host !== world.address) errors.push(`asked for ${request.url()}`);
+    });
+    page.on('console', (message) => {
+      if (/Content Security Policy/.test(message.text())) errors.push(message.text());
+    });
+    t.after(async () => {
+      await context.close();
+      if (errors.length > 0) throw new Error(errors.join('\n'));
+    });
+    await page.goto(world.url);
+    const editor = new Editor(page);
+    await editor.live();
+    return editor;
+  }
+  async live(): Promise<void> {
+    await this.page.locator('.status-link.is-live').waitFor();
+  }
+  row(name: string): Locator {
+    return this.page.getByRole('treeitem', { name, exact: true });
+  }
+  async select(...names: string[]): Promise<void> {
+    for (const [i, name] of names.entries()) await this.row(name).click(i === 0 ? {} : { modifiers: ['Control'] });
+    await this.page.locator('.component, .add-component').first().waitFor();
+  }
+  async open_row(name: string): Promise<void> {
+    await this.row(name).click();
+    if ((await this.row(name).getAttribute('aria-expanded')) === 'false') await this.page.keyboard.press('ArrowRight');
+  }
+  part(component: string): Locator {
+    return this.page.getByRole('region', { name: component, exact: true });
+  }
+  box(component: string, label: string): Locator {
+    return this.part(component).getByRole('textbox', { name: label, exact: true });
+  }
+  /** Types a value into a field and commits it. */
+  async type(component: string, label: string, text: string): Promise<void> {
+    const box = this.box(component, label);
+    await box.click();
+    await box.fill(text);
+    await box.press('Enter');
+  }
+  async menu(row: string, item: string): Promise<void> {
+    await this.row(row).click({ button: 'right' });
+    await this.page.getByRole('menuitem', { name: item }).click();
+  }
+  /** A picture, where MUSTER_PICTURES names a folder for them. */
+  async picture(name: string): Promise<void> {
+    const folder = process.env.MUSTER_PICTURES;
+    if (!folder) return;
+    mkdirSync(folder, { recursive: true });
+    await this.page.mouse.move(640, 5);
+    await this.page.screenshot({ path: join(folder, name + '.png'), animations: 'disabled' });
+  }
+}
+
+/** The value of a component as another client sees it now. */
+export async function component(client: Client, entity: Entity, name: string): Promise<StructValue> {
+  const value = (await client.show(entity)).components[name];
+  if (!value) throw new Error(`it has no ${name}`);
+  return value;
+}
+export async function has_children(client: Client, of: Entity): Promise<string[]> {
+  return (await client.children(of)).names;
+}

@@ -1,0 +1,170 @@
+// Entities: found, selected, created, spawned, duplicated, renamed, hung elsewhere, deleted, and all of it taken back.
+import assert from 'node:assert/strict';
+
+import { nil } from 'muster-client';
+
+import { component, Editor, given, has_children, test, until, World } from './page.js';
+
+const schema = ['--schema', given('MUSTER_SCHEMA')];
+const health = 'golden.Health';
+
+test('the tree shows children in order and follows the world; search finds by name, by component, by id', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  const camp = await other.create(nil, 'camp');
+  for (let i = 0; i < 4; ++i) await other.create(camp, `orc ${i}`, [health, { value: 50 + i }]);
+  await other.create(nil, 'a tower', ['golden.Config', { speed: 2 }]);
+  const editor = await Editor.open(t, world);
+  await editor.open_row('camp');
+  const names = (): Promise<(string | null)[]> =>
+    editor.page.locator('.tree-row').evaluateAll((rows) => rows.map((row) => row.getAttribute('aria-label')));
+  const all = ['camp', 'orc 0', 'orc 1', 'orc 2', 'orc 3', 'a tower'];
+  await until('all are in the tree', async () => (await names()).join() === all.join());
+
+  const first = await other.create_before(camp, await other.entity('orc 0'), 'the first');
+  await other.destroy(await other.entity('orc 2'));
+  await other.rename(await other.entity('orc 1'), 'the second');
+  const now = ['camp', 'the first', 'orc 0', 'the second', 'orc 3', 'a tower'];
+  await until('the tree follows', async () => (await names()).join() === now.join());
+  assert.equal(await editor.row('camp').getAttribute('aria-expanded'), 'true');
+
+  await editor.page.keyboard.press('/');
+  await editor.page.keyboard.type('ORC');
+  await until('names are found', async () => (await names()).join() === 'orc 0,orc 3');
+  await editor.page.keyboard.press('ControlOrMeta+A');
+  await editor.page.keyboard.type('has:config');
+  await until('components are found', async () => (await names()).join() === 'a tower');
+  await editor.page.keyboard.press('ControlOrMeta+A');
+  await editor.page.keyboard.type(`${first.index}:${first.generation}`);
+  await until('ids are found', async () => (await names()).join() === 'the first');
+  await editor.page.keyboard.press('Enter');
+  await editor.page.getByRole('textbox', { name: 'Name' }).waitFor();
+  assert.equal(await editor.page.getByRole('textbox', { name: 'Name' }).inputValue(), 'the first');
+});
+
+test('create, duplicate, rename, reparent, components: each is seen by others, taken back and done again', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  const camp = await other.create(nil, 'camp');
+  const orc = await other.create(camp, 'orc', [health, { value: 50 }]);
+  const bag = await other.create(orc, 'bag', [health, { target: orc }]);
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  const undo = (): Promise<void> => page.keyboard.press('ControlOrMeta+z');
+  const redo = (): Promise<void> => page.keyboard.press('ControlOrMeta+y');
+  const children = (what: string, of = camp): Promise<unknown> =>
+    until(`the children are ${what}`, async () => (await has_children(other, of)).join() === what);
+
+  await editor.select('camp');
+  await page.keyboard.press('Shift+A');
+  await page.getByRole('menuitem', { name: 'Empty' }).click();
+  await children('orc,entity');
+  await editor.row('entity').waitFor();
+  await until(
+    'the new one is selected',
+    async () => (await editor.row('entity').getAttribute('aria-selected')) === 'true',
+  );
+
+  await page.keyboard.press('F2');
+  await page.getByRole('textbox', { name: 'New name' }).waitFor();
+  await page.keyboard.type('chest');
+  await page.keyboard.press('Enter');
+  await children('orc,chest');
+
+  await editor.select('orc');
+  await page.keyboard.press('ControlOrMeta+d');
+  await children('orc,chest,orc~2');
+  const copy = await other.entity('orc~2');
+  const inner = (await other.children(copy)).entities[0];
+  assert.deepEqual((await component(other, inner, health)).target, copy, 'what referred inside refers inside');
+  assert.equal((await component(other, copy, health)).value, 50);
+
+  await editor.row('chest').dragTo(editor.row('orc'));
+  await children('orc,orc~2');
+  await children('bag,chest', orc);
+  await until('the row stands there', async () => (await editor.row('chest').getAttribute('aria-level')) === '3');
+
+  await editor.select('chest');
+  await page.getByRole('button', { name: 'Add a component' }).click();
+  await page.keyboard.type('config');
+  await page.keyboard.press('Enter');
+  const chest = await other.entity('chest');
+  await until('it has the component', () => component(other, chest, 'golden.Config'));
+  await editor.part('golden.Config').waitFor();
+  await editor.part('golden.Config').getByRole('button', { name: 'More for Config' }).click();
+  await page.getByRole('menuitem', { name: 'Remove Config' }).click();
+  await until('it has it no more', async () => !(await other.show(chest)).components['golden.Config']);
+
+  await page.locator('.tree-list').focus();
+  await undo();
+  await until('it has it again', () => component(other, chest, 'golden.Config'));
+  await undo();
+  await until('it has it no more', async () => !(await other.show(chest)).components['golden.Config']);
+  await undo();
+  await children('orc,chest,orc~2');
+  await undo();
+  await children('orc,chest');
+  await undo();
+  await children('orc,entity');
+  await undo();
+  await children('orc');
+  for (const what of ['orc,entity', 'orc,chest', 'orc,chest,orc~2', 'orc,orc~2']) {
+    await redo();
+    await children(what);
+  }
+  await children('bag,chest', orc);
+  assert.deepEqual((await other.children(orc)).entities[0], bag);
+});
+
+test('delete asks first, and several rows are selected by Shift and Control', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  const camp = await other.create(nil, 'camp');
+  for (let i = 0; i < 5; ++i) await other.create(camp, `orc ${i}`);
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  await editor.open_row('camp');
+  await editor.row('orc 1').click();
+  await editor.row('orc 3').click({ modifiers: ['Shift'] });
+  await editor.row('orc 2').click({ modifiers: ['Control'] });
+  await page.getByText('2 entities', { exact: true }).first().waitFor();
+  await page.keyboard.press('Delete');
+  await page.getByRole('dialog').getByText('This cannot be undone yet').waitFor();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  assert.equal((await has_children(other, camp)).length, 5);
+  await page.locator('.tree-list').focus();
+  await page.keyboard.press('Delete');
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await until('two are gone', async () => (await has_children(other, camp)).join() === 'orc 0,orc 2,orc 4');
+  await page
+    .getByText(/destroyed at \d\d:\d\d:\d\d/)
+    .first()
+    .waitFor();
+
+  await editor.select('camp');
+  await page.keyboard.press('Delete');
+  await page.getByRole('dialog').getByText("Delete 'camp' and 3 below it?").waitFor();
+  await page.keyboard.press('Enter');
+  await until('nobody is left', async () => (await other.info()).entities === 0);
+});
+
+test('a template is spawned where the selection is', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  const camp = await other.create(nil, 'camp');
+  await other.read_templates(
+    '{ templates: [ { name: "golden.squad", components: { Health: { value: 7 } }, children: [ { name: "left" } ] } ] }',
+    'squad.json',
+  );
+  const editor = await Editor.open(t, world);
+  await editor.menu('camp', 'Spawn a template');
+  await editor.page.getByRole('option', { name: 'golden.squad' }).click();
+  await until('it is there', async () => (await has_children(other, camp)).join() === 'squad');
+  const squad = await other.entity('squad');
+  assert.equal((await component(other, squad, health)).value, 7);
+  assert.deepEqual(await has_children(other, squad), ['left']);
+  await until('it is selected', async () => (await editor.row('squad').getAttribute('aria-selected')) === 'true');
+  await editor.page.locator('.tree-list').focus();
+  await editor.page.keyboard.press('ControlOrMeta+z');
+  await until('it is gone', async () => (await has_children(other, camp)).length === 0);
+});
