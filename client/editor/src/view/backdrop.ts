@@ -106,8 +106,8 @@ function grid_material(): ShaderMaterial {
         vec4 world = modelMatrix * vec4(position, 1.0);
         at = world.xyz;
         gl_Position = projectionMatrix * viewMatrix * world;
-        // Whatever lies on the ground is in front of the grid.
-        gl_Position.z += 0.00002 * gl_Position.w;
+        // A floor that lies in the same plane shows the lines, too.
+        gl_Position.z -= 0.00002 * gl_Position.w;
       }`,
     fragmentShader: `
       uniform float reach;

@@ -23,7 +23,7 @@ export const shape_radius: Record<ShapeKind, number> = {
 
 const made = new Map<ShapeKind, BufferGeometry>();
 
-/** Shared: not to be changed. A capsule has the attribute `ends`: which way its halves go when it is stretched. */
+/** Few triangles: there may be a hundred thousand of each. Shared: not to be changed. A capsule has the attribute `ends`: which way its halves go when it is stretched. */
 export function shape_geometry(kind: ShapeKind): BufferGeometry {
   let geometry = made.get(kind);
   if (!geometry) made.set(kind, (geometry = make(kind)));
@@ -35,11 +35,11 @@ function make(kind: ShapeKind): BufferGeometry {
     case 'box':
       return new BoxGeometry();
     case 'sphere':
-      return new SphereGeometry(0.5, 24, 16);
+      return new SphereGeometry(0.5, 20, 12);
     case 'cylinder':
-      return new CylinderGeometry(0.5, 0.5, 1, 28);
+      return new CylinderGeometry(0.5, 0.5, 1, 24);
     case 'cone':
-      return new ConeGeometry(0.5, 1, 28);
+      return new ConeGeometry(0.5, 1, 24);
     case 'capsule':
       return capsule();
   }
@@ -48,7 +48,7 @@ function make(kind: ShapeKind): BufferGeometry {
 /** Two halves of a ball and what is between them, which has no height until it is stretched. */
 function capsule(): BufferGeometry {
   const height = 0.5;
-  const geometry = new CapsuleGeometry(0.5, height, 6, 20, 1);
+  const geometry = new CapsuleGeometry(0.5, height, 4, 14, 1);
   const positions = geometry.getAttribute('position') as BufferAttribute;
   const ends = new Float32Array(positions.count);
   for (let i = 0; i < positions.count; ++i) {

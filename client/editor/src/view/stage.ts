@@ -68,6 +68,8 @@ export class Stage {
   private told_timer = 0;
   private shadows: boolean;
   private last_ms = 0;
+  /** Is signalled when the last picture is on the screen. */
+  private drawn: WebGLSync | null = null;
 
   constructor(
     readonly host: HTMLElement,
@@ -245,6 +247,7 @@ export class Stage {
     this.overlay.resize(this.width, this.height, ratio);
     this.rig.resize(this.width, this.height);
     // A canvas that got another size is empty until it is drawn: not a picture late.
+    this.drawn = null;
     if (this.frames > 0) this.draw(performance.now());
     else this.ask();
   }
@@ -252,6 +255,7 @@ export class Stage {
   private draw(now_ms: number): void {
     cancelAnimationFrame(this.asked);
     this.asked = 0;
+    if (this.is_behind()) return this.ask();
     const began = performance.now();
     const passed_s = Math.min((now_ms - this.last_ms) / 1000, 0.1);
     this.last_ms = now_ms;
@@ -281,11 +285,25 @@ export class Stage {
     this.outline.draw(this.renderer, this.rig.camera);
     this.overlay.draw(this.hands.overlay(), this.rig.camera);
 
+    const gl = this.renderer.getContext() as WebGL2RenderingContext;
+    this.drawn = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
+    gl.flush();
     this.stale = { bodies: false, outline: false, everything: false };
     ++this.frames;
     this.frame_ms = performance.now() - began;
     this.tell(calls);
     if (goes_on) this.ask();
+  }
+
+  /** The card still draws the last picture: another one would only stand in line, and what a hand does would show late. */
+  private is_behind(): boolean {
+    const gl = this.renderer.getContext() as WebGL2RenderingContext;
+    const { drawn } = this;
+    if (!drawn || gl.isContextLost()) return false;
+    if (gl.getSyncParameter(drawn, gl.SYNC_STATUS) !== gl.SIGNALED) return true;
+    gl.deleteSync(drawn);
+    this.drawn = null;
+    return false;
   }
 
   /** The camera begins where it sees most of what there is, once there is something. */
