@@ -12,7 +12,7 @@ namespace detail {
 
 /// Lists that may go directly; of few types, and none that lives in this process only.
 template <ComponentType... Cs>
-constexpr bool direct_list =
+constexpr bool direct_list =  // NOLINTNEXTLINE(misc-redundant-expression)
     sizeof...(Cs) <= site_components_max && (std::is_void_v<typename RuntimeOf<Cs>::type> && ...);
 
 /// Into a row whose columns are touched.

@@ -35,8 +35,8 @@ bool run_followed(RunContext& context, const Handler& handler, void* message, Ch
 
 class Delivery {
  public:
-  Delivery(RunContext context, TypesKnown& types, Structure& structure, Timers& timers, std::uint64_t& next_timer,
-           const std::uint64_t& now_ns, BatchWriter& cascade)
+  Delivery(const RunContext& context, TypesKnown& types, Structure& structure, Timers& timers,
+           std::uint64_t& next_timer, const std::uint64_t& now_ns, BatchWriter& cascade)
       : context_(context),
         types_(types),
         structure_(structure),

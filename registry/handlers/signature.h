@@ -231,7 +231,7 @@ struct Invoker {
     const auto one = [&]<class P>(const void* base) {
       // By numbers: an optional column may be absent, and asking for what is nowhere costs nothing.
       if constexpr (P::column)
-        __builtin_prefetch(
+        __builtin_prefetch(  // NOLINTNEXTLINE(performance-no-int-to-ptr)
             reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(base) + row * sizeof(typename P::Value)),
             P::writes);
     };
