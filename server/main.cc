@@ -44,6 +44,7 @@ struct Arguments {
   std::string unix_path;
   std::string token_file;
   std::string trace_file;
+  std::string page;
   double hz = 0;
   bool paused = false;
   std::uint32_t workers = 1;
@@ -175,6 +176,7 @@ int serve(const Arguments& arguments) {
   listening.unix_path = arguments.unix_path;
   listening.token = tokens->all;
   listening.more_tokens = tokens->more;
+  listening.page_folder = arguments.page;
   listening.address_file = arguments.world + "-server.json";
   listening.program = "muster-server " MUSTER_VERSION;
   listening.log = [](const std::string& line) { spdlog::info("session: {}", line); };
@@ -217,6 +219,7 @@ int serve(const Arguments& arguments) {
     return complain(exit_listen, error.what());
   }
 
+  if (*server->editor_url() != '\0') spdlog::info("editor {}", server->editor_url());
   spdlog::info("{}: {} entities, {} types, {}", world->path(), world->registry().entity_count(),
                world->registry().types().types().size(), is_new ? "a new world" : "opened");
   if (!server->address().empty()) spdlog::info("listening on {}", server->address());
@@ -241,7 +244,9 @@ int serve(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Serves a world: sessions over TCP and Unix sockets edit it and watch it while it runs.");
+  CLI::App app(
+      "Serves a world: sessions over TCP, WebSockets and Unix sockets edit it and watch it while it runs, an editor in "
+      "the browser among them.");
   app.set_version_flag("--version", "muster-server " MUSTER_VERSION);
   Arguments arguments;
   app.add_option("WORLD", arguments.world, "the world file, for instance town.muster; made if it is not there")
@@ -254,6 +259,8 @@ int main(int argc, char** argv) {
   app.add_option("--listen", arguments.listen, "loopback address and port; port 0: any free one; empty: no TCP")
       ->capture_default_str();
   app.add_option("--unix", arguments.unix_path, "a Unix socket to listen on as well");
+  app.add_option("--page", arguments.page,
+                 "a folder with the editor's page instead of the one that was installed; \"none\": serve none");
   app.add_option("--hz", arguments.hz, "ticks per second; 0: the world moves when something arrives")
       ->check(CLI::Range(0.0, 10'000.0))
       ->capture_default_str();

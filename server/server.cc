@@ -10,6 +10,7 @@
 #include "server/door/address_file.h"
 #include "server/door/listener.h"
 #include "server/door/listening.h"
+#include "server/page_folder.h"
 #include "server/plugins/plugins.h"
 #include "server/world/time/work_time.h"
 #include "server/world/world.h"
@@ -45,6 +46,15 @@ ListenerOptions listening(const ServerOptions& options) {
   return made;
 }
 
+/// `compress`: false where only the error is of interest.
+PageFiles page_of(const ServerOptions& options, bool compress) {
+  const std::string folder = options.page_folder.empty() ? default_page_folder() : options.page_folder;
+  if (options.listen.empty() || folder.empty() || options.page_folder == "none") return {};
+  auto page = PageFiles::read(folder, compress);
+  if (!page) throw ServerError(page.error());
+  return std::move(*page);
+}
+
 }  // namespace
 
 struct Server::Impl {
@@ -78,9 +88,15 @@ struct Server::Impl {
                   .set_pace = [this](const Pace& pace) { return world.set_pace(pace); },
                   .tick = [this] { return world.tick(); },
                   .hz = world.hz()};
+    const std::string world_file = host.world;
     desk.emplace(world.registry(), std::move(host), options.limits);
 
-    listener.emplace(*desk, listening(options));
+    ListenerOptions door = listening(options);
+    door.page = page_of(options, true);
+    const std::string world_path = absolute(world.path());
+    door.world_folder = world_path.substr(0, world_path.rfind('/'));
+    door.world_file = world_file;
+    listener.emplace(*desk, std::move(door));
     address = listener->address();
     if (!options.address_file.empty())
       address_file.emplace(
@@ -126,7 +142,10 @@ struct Server::Impl {
 
 Server::Server(World& world, ServerOptions options) : impl_(std::make_unique<Impl>(world, std::move(options))) {}
 Server::~Server() = default;
-void Server::check(const ServerOptions& options) { check_listening(listening(options).listen, options.unix_path); }
+void Server::check(const ServerOptions& options) {
+  (void)page_of(options, false);
+  check_listening(listening(options).listen, options.unix_path);
+}
 const std::string& Server::address() const noexcept { return impl_->address; }
 const std::string& Server::unix_path() const noexcept { return impl_->options.unix_path; }
 const std::string& Server::token() const noexcept { return impl_->options.token; }

@@ -1,4 +1,5 @@
-// The remote door of a world: sessions over TCP and Unix sockets. docs/protocol.md is what it speaks.
+// The remote door of a world: sessions over TCP, WebSockets and Unix sockets, and the editor's page. docs/protocol.md is what it
+// speaks.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,9 @@ struct ServerOptions {
   /// Where address and token are written for clients on this machine, readable by the owner only, and removed on a clean
   /// stop. Empty: nowhere.
   std::string address_file = {};
+  /// The folder with the editor's page, read when the server is made. Empty: the one that was installed, or built with this
+  /// program, where there is one; "none": none. Served on `listen` only.
+  std::string page_folder = {};
   /// What Info calls this program.
   std::string program = "muster-server";
   /// One line about a session that came, went or was refused; on the server's thread. Empty: nobody is told.
@@ -45,7 +49,7 @@ struct ServerOptions {
 /// thread; the world must outlive it. Handlers never run on its thread, and it never makes the world's wait.
 class Server {
  public:
-  /// Throws ServerError where an address, a socket path or a right is none, or cannot be listened on.
+  /// Throws ServerError where an address, a socket path or a right is none, or cannot be listened on, or the page cannot be read.
   explicit Server(World& world, ServerOptions options = {});
   ~Server();
   Server(const Server&) = delete;
@@ -60,8 +64,8 @@ class Server {
   /// Of the Unix socket; empty without one.
   const std::string& unix_path() const noexcept;
   const std::string& token() const noexcept;
-  /// "http://127.0.0.1:7717/#token=...": address and token in one line, to print or to copy. The form is reserved for an
-  /// editor in the browser: no HTTP is served there today. Empty without TCP.
+  /// "http://127.0.0.1:7717/#token=...": where a browser finds the editor, with the token that lets it in, which is behind the #
+  /// so that no browser sends it along. Whoever has it has every right. Empty without TCP.
   const char* editor_url() const noexcept;
   /// Open now.
   std::uint32_t sessions() const noexcept;

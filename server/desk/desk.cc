@@ -1,9 +1,6 @@
 #include "server/desk/desk.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <fstream>
 #include <random>
 
 #include "registry/apply/timers.h"
@@ -17,14 +14,6 @@ std::uint64_t random_id() {
   std::uint64_t id = 0;
   while (id == 0) id = (std::uint64_t{device()} << 32) | device();
   return id;
-}
-
-/// Of this process, in real memory; 0 where the system does not tell.
-std::uint64_t resident_bytes() {
-  std::ifstream pages("/proc/self/statm");
-  std::uint64_t all = 0, resident = 0;
-  pages >> all >> resident;
-  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace
@@ -167,6 +156,7 @@ void Desk::after_flush(EntityRegistry& registry) {
   questions_.work(limits_.slice_steps);
   clock_.tell();
   sequence_.store(registry.sequence(), std::memory_order_relaxed);
+  if (figures_wanted_.load(std::memory_order_relaxed)) tell_figures();
   if (questions_.can_go_on() || intake_.can_go_on() || watches_.can_go_on()) wake();
   if (questions_.waits_for_time() || sweep) {
     const auto in = static_cast<std::uint64_t>(seldom_.due_in(Seldom::Clock::now()).count()) + 1;
@@ -321,6 +311,60 @@ void Desk::load(Session& to, std::uint64_t request) const {
   load.templates = static_cast<std::uint32_t>(registry_.template_count());
   load.questions = static_cast<std::uint32_t>(questions_.size());
   answer(to, request, load);
+}
+
+void Desk::ask_figures(std::function<void(const Figures&)> then) {
+  {
+    const std::lock_guard lock(mutex_);
+    figures_asked_.push_back(std::move(then));
+    figures_wanted_ = true;
+  }
+  wake();
+}
+
+void Desk::tell_figures() {
+  std::vector<std::function<void(const Figures&)>> asked;
+  {
+    const std::lock_guard lock(mutex_);
+    asked.swap(figures_asked_);
+    figures_wanted_ = false;
+  }
+  const Figures now = figures();
+  for (const auto& then : asked) then(now);
+}
+
+Figures Desk::figures() const {
+  Figures told;
+  told.sequence = registry_.sequence();
+  told.durable_sequence = host_.durable_sequence ? host_.durable_sequence() : 0;
+  told.clock_ns = registry_.now_ns();
+  told.hz = host_.clock.hz;
+  const auto up = std::chrono::steady_clock::now() - started_;
+  told.uptime_ns = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(up).count());
+  told.processor_ns = processor_ns();
+  told.memory_bytes = resident_bytes();
+  if (host_.tick_times) {
+    const TimeCounts& ticks = host_.tick_times();
+    told.ticks = ticks.all();
+    told.tick_p50_ns = below_share(ticks, 0.5);
+    told.tick_p99_ns = below_share(ticks, 0.99);
+    told.tick_max_ns = ticks.longest_ns();
+  }
+  told.edits = intake_.counters().edits;
+  told.edits_refused = intake_.counters().refused;
+  for (const auto& session : present()) {
+    told.answers_waiting_bytes += session->outgoing->waiting_bytes();
+    told.requests_waiting_bytes += session->requests.bytes();
+    ++told.sessions;
+  }
+  told.watches = watches_.count();
+  told.questions = static_cast<std::uint32_t>(questions_.size());
+  told.entities = static_cast<std::uint32_t>(registry_.entity_count());
+  for (const auto& archetype : registry_.storage().archetypes()) told.archetypes += archetype ? 1 : 0;
+  told.texts = static_cast<std::uint32_t>(registry_.text_count());
+  told.timers = static_cast<std::uint32_t>(registry_.timers().size());
+  told.templates = static_cast<std::uint32_t>(registry_.template_count());
+  return told;
 }
 
 void Desk::info(Session& to, std::uint64_t request, bool with_hash) {

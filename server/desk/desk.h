@@ -29,6 +29,7 @@
 #include "server/plugins/reloaded_plugin.h"
 #include "server/questions/clock_questions.h"
 #include "server/questions/question_queue.h"
+#include "server/session/figures.h"
 #include "server/session/server_limits.h"
 #include "server/session/session.h"
 #include "server/session/session_trace.h"
@@ -72,6 +73,8 @@ class Desk final : public FlushVisitor, private InputSink {
   /// The world's types and those of the session. Another table where the registry learned types.
   std::shared_ptr<const TypeTable> types() const;
   std::uint32_t sessions() const;  ///< how many there are
+  /// Has `then` called on the owner's thread with the figures of the world as they are after the next flush, which comes soon.
+  void ask_figures(std::function<void(const Figures&)> then);
   std::uint64_t instance() const noexcept { return instance_; }
   std::uint64_t sequence() const noexcept { return sequence_.load(std::memory_order_relaxed); }
   std::uint64_t clock_ns() const noexcept { return clock_ns_.load(std::memory_order_relaxed); }
@@ -106,6 +109,8 @@ class Desk final : public FlushVisitor, private InputSink {
   void add_schema(Session& to, std::uint64_t request, std::span<const std::uint8_t> bfbs);
   void save(Session& to, std::uint64_t request);
   void reload(Session& to, std::uint64_t request, const std::string& plugin);
+  void tell_figures();
+  Figures figures() const;
   std::uint64_t processor_ns() const { return host_.processor_ns ? host_.processor_ns() : 0; }
   void load(Session& to, std::uint64_t request) const;
   void info(Session& to, std::uint64_t request, bool with_hash);
@@ -117,9 +122,10 @@ class Desk final : public FlushVisitor, private InputSink {
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::atomic<std::uint64_t> sequence_ = 0, clock_ns_ = 0;
 
-  std::atomic<bool> woken_ = false;
+  std::atomic<bool> woken_ = false, figures_wanted_ = false;
 
-  mutable std::mutex mutex_;                                              // of the following five
+  mutable std::mutex mutex_;  // of the following six
+  std::vector<std::function<void(const Figures&)>> figures_asked_;
   std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_;  // by author
   std::uint32_t authors_ = 0;
   std::vector<std::shared_ptr<Session>> came_, left_;  // since the last flush

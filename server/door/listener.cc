@@ -11,7 +11,13 @@
 #include <set>
 #include <thread>
 
+#include "server/door/connection.h"
+#include "server/door/http_connection.h"
 #include "server/door/listening.h"
+#include "server/door/loop.h"
+#include "server/door/session_stream.h"
+#include "server/door/socket_stream.h"
+#include "server/door/web_stream.h"
 
 namespace muster {
 namespace {
@@ -20,186 +26,9 @@ namespace asio = boost::asio;
 using asio::awaitable;
 using asio::ip::tcp;
 using Local = asio::local::stream_protocol;
-using Socket = asio::generic::stream_protocol::socket;  // TCP and Unix alike
 using Clock = std::chrono::steady_clock;
 using error_code = boost::system::error_code;
 constexpr auto use_tuple = asio::experimental::as_tuple(asio::use_awaitable);
-
-constexpr auto retry_after = std::chrono::milliseconds(1);    // the world is behind
-constexpr auto linger_max = std::chrono::milliseconds(1000);  // for a client to read why it is closed
-
-/// The stream of one client, a stranger until its Hello is accepted. Listener's thread only.
-///
-///     read_all   socket -> FrameDecoder -> SessionProtocol -> inbox, desk
-///     write_all  Outgoing -> socket            sleeps on wake_writer_ while there is nothing
-class SessionStream : public std::enable_shared_from_this<SessionStream> {
- public:
-  /// `strangers` counts it until it is a session or closed.
-  SessionStream(Socket socket, Door& door, std::string address, std::uint32_t& strangers)
-      : socket_(std::move(socket)),
-        wake_writer_(socket_.get_executor()),
-        retry_(socket_.get_executor()),
-        outgoing_(std::make_shared<Outgoing>(door.desk.limits().outgoing)),
-        decoder_(door.desk.limits().hello_bytes_max),
-        protocol_(door, outgoing_, std::move(address)),
-        limits_(door.desk.limits()),
-        strangers_(strangers) {
-    wake_writer_.expires_at(Clock::time_point::max());
-    ++strangers_;
-  }
-
-  void start(Desk& desk, std::function<void()> ended) {
-    ended_ = std::move(ended);
-    outgoing_->on_ready([weak = weak_from_this(), executor = socket_.get_executor()] {
-      // Whoever queues something may be the world's thread: it only leaves a note.
-      if (auto self = weak.lock()) asio::post(executor, [self = std::move(self)] { self->wake_writer_.cancel(); });
-    });
-    outgoing_->on_room([&desk] { desk.host().wake(); });
-    asio::co_spawn(socket_.get_executor(), run_reader(shared_from_this()), asio::detached);
-    asio::co_spawn(socket_.get_executor(), run_writer(shared_from_this()), asio::detached);
-  }
-
-  void stop() { protocol_.on_stop(); }
-  bool is_stranger() const noexcept { return is_stranger_; }
-  /// Closes the stream of a stranger whose place another one gets.
-  void give_way() {
-    protocol_.on_crowd();
-    abort();
-  }
-
-  /// Called a few times within every time limit.
-  void check_times(Clock::time_point now) {
-    if (writing_since_ && now - *writing_since_ > limits_.stall_max) return abort();
-    if (closing_since_ && now - *closing_since_ > linger_max) return abort();
-    if (closing_since_ || outgoing_->closed()) return;
-    const auto quiet = now - heard_;
-    if (!protocol_.welcomed() ? now - began_ > limits_.hello_time_max
-                              : limits_.silence_max.count() > 0 && quiet > limits_.silence_max)
-      protocol_.on_silence();
-  }
-
-  void abort() {
-    error_code ignored;
-    socket_.close(ignored);
-    outgoing_->close();
-    wake_writer_.cancel();
-    retry_.cancel();
-    no_stranger();
-  }
-
- private:
-  void no_stranger() noexcept {
-    if (std::exchange(is_stranger_, false)) --strangers_;
-  }
-
-  // The frames of these two keep the connection alive; when both are done it goes.
-  static awaitable<void> run_reader(std::shared_ptr<SessionStream> self) {
-    co_await self->read_all();
-    self->outgoing_->close();
-    self->wake_writer_.cancel();
-    self->reading_ = false;
-    self->end_if_done();
-  }
-  static awaitable<void> run_writer(std::shared_ptr<SessionStream> self) {
-    co_await self->write_all();
-    self->outgoing_->close();
-    self->writing_ = false;
-    error_code ignored;
-    self->closing_since_ = Clock::now();
-    // The reader goes on taking what the client still sends, so that the last Fault is not lost to a reset.
-    self->socket_.shutdown(Socket::shutdown_send, ignored);
-    if (!self->reading_) self->socket_.close(ignored);
-    self->end_if_done();
-  }
-  void end_if_done() {
-    if (reading_ || writing_) return;
-    error_code ignored;
-    socket_.close(ignored);
-    no_stranger();
-    if (ended_) std::exchange(ended_, nullptr)();
-  }
-
-  awaitable<void> read_all() {
-    bool listening = true;  // false: what comes is thrown away, as far as it is bounded
-    std::size_t thrown_away = 0;
-    while (true) {
-      const std::span<std::byte> room = decoder_.room();
-      auto [error, bytes] = co_await socket_.async_read_some(asio::buffer(room.data(), room.size()), use_tuple);
-      if (error) {
-        if (listening && error == asio::error::eof)
-          if (const auto whole = decoder_.finish(); !whole) protocol_.on_fault(whole.error());
-        co_return;
-      }
-      if (!listening) {  // room() is asked again without received(): the bytes are forgotten
-        thrown_away += bytes;
-        if (thrown_away > (protocol_.welcomed() ? limits_.frame_bytes_max : limits_.stranger_bytes_max))
-          co_return abort();
-        continue;
-      }
-      heard_ = Clock::now();
-      decoder_.received(bytes);
-      listening = co_await take_frames();
-    }
-  }
-
-  /// False: nothing more is read.
-  awaitable<bool> take_frames() {
-    while (true) {
-      const auto frame = decoder_.next();
-      if (!frame) {
-        protocol_.on_fault(frame.error());
-        co_return false;
-      }
-      if (!*frame) co_return true;
-      while (true) {
-        const SessionProtocol::Outcome outcome = protocol_.on_frame(**frame);
-        if (outcome == SessionProtocol::Outcome::closed) co_return false;
-        if (outcome == SessionProtocol::Outcome::done) break;
-        if (outcome == SessionProtocol::Outcome::held) {
-          retry_.expires_after(protocol_.held_for());
-          co_await retry_.async_wait(use_tuple);
-          protocol_.let_go();
-          co_return false;
-        }
-        retry_.expires_after(retry_after);
-        co_await retry_.async_wait(use_tuple);
-        if (outgoing_->closed()) co_return false;
-      }
-      if (protocol_.welcomed()) no_stranger();
-      decoder_.set_frame_bytes_max(protocol_.frame_bytes_max());
-    }
-  }
-
-  awaitable<void> write_all() {
-    std::vector<std::byte> bytes;
-    while (true) {
-      while (outgoing_->take(bytes)) {
-        writing_since_ = Clock::now();
-        auto [error, sent] = co_await asio::async_write(socket_, asio::buffer(bytes), use_tuple);
-        writing_since_.reset();
-        outgoing_->sent();
-        if (error) co_return;
-      }
-      if (outgoing_->closed()) co_return;
-      if (bytes.capacity() > 16384) std::vector<std::byte>().swap(bytes);
-      co_await wake_writer_.async_wait(use_tuple);
-    }
-  }
-
-  Socket socket_;
-  asio::steady_timer wake_writer_;  // never expires; cancelled to wake
-  asio::steady_timer retry_;
-  std::shared_ptr<Outgoing> outgoing_;
-  FrameDecoder decoder_;
-  SessionProtocol protocol_;
-  const ServerLimits limits_;
-  std::uint32_t& strangers_;
-  bool is_stranger_ = true;
-  std::function<void()> ended_;
-  bool reading_ = true, writing_ = true;
-  Clock::time_point began_ = Clock::now(), heard_ = Clock::now();
-  std::optional<Clock::time_point> writing_since_, closing_since_;
-};
 
 /// The kernel notices a peer that vanished without a word (a pulled cable) within two minutes, as reads and writes that fail.
 void keep_alive(tcp::socket& socket) {
@@ -220,9 +49,21 @@ std::string address_of(const tcp::socket& socket) {
 }
 std::string address_of(const Local::socket&) { return "the Unix socket"; }
 
+SocketKind kind_of(const tcp::socket& socket) {
+  error_code ignored;
+  return socket.local_endpoint(ignored).address().is_v6() ? SocketKind::tcp_v6 : SocketKind::tcp_v4;
+}
+SocketKind kind_of(const Local::socket&) { return SocketKind::local; }
+
+/// One accepted connection, whatever is spoken on it by now.
+struct Visit {
+  std::shared_ptr<Connection> now;
+  bool is_stranger = true;
+};
+
 }  // namespace
 
-struct Listener::Impl {
+struct Listener::Impl final : Loop {
   Impl(Desk& the_desk, ListenerOptions the_options)
       : desk(the_desk),
         options(std::move(the_options)),
@@ -232,6 +73,14 @@ struct Listener::Impl {
         unix_door(io),
         sweep(io) {}
 
+  void post(std::function<void()> f) override { asio::post(io, std::move(f)); }
+  void call_in(std::chrono::nanoseconds time, std::function<void()> f) override {
+    auto timer = std::make_shared<asio::steady_timer>(io, time);
+    timer->async_wait([timer, f = std::move(f)](error_code error) {
+      if (!error) f();
+    });
+  }
+
   Desk& desk;
   ListenerOptions options;
   Door door;
@@ -240,9 +89,11 @@ struct Listener::Impl {
   Local::acceptor unix_door;
   asio::steady_timer sweep;
   std::string address;
+  std::optional<Site> site;
+  std::optional<HttpHost> http;  // where there is a TCP port
   std::uint32_t strangers = 0;
-  std::deque<std::weak_ptr<SessionStream>> newcomers;  // as they came; many are strangers no more
-  std::set<std::shared_ptr<SessionStream>> streams;
+  std::deque<std::weak_ptr<Visit>> newcomers;  // as they came; many are strangers no more
+  std::set<std::shared_ptr<Visit>> visits;
   std::atomic<std::uint32_t> streams_open = 0;
   bool stopping = false;
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work;
@@ -253,6 +104,9 @@ struct Listener::Impl {
       const ListeningSocket made = listen_tcp(options.listen);
       tcp_door.assign(made.is_v6 ? tcp::v6() : tcp::v4(), made.descriptor);
       address = made.address;
+      site.emplace(std::move(options.page), WorldFiles(options.world_folder, options.world_file), made.port,
+                   [this](std::string_view token) { return role_of(door.admissions, token) != session::Role::none; });
+      http.emplace(HttpHost{door, *site, *this, [this] { return streams_open.load(); }});
     }
     if (!options.unix_path.empty()) unix_door.assign(Local(), listen_unix(options.unix_path).descriptor);
   }
@@ -260,13 +114,59 @@ struct Listener::Impl {
   /// False: there is none.
   bool send_oldest_stranger_away() {
     while (!newcomers.empty()) {
-      const std::shared_ptr<SessionStream> oldest = newcomers.front().lock();
+      const std::shared_ptr<Visit> oldest = newcomers.front().lock();
       newcomers.pop_front();
-      if (!oldest || !oldest->is_stranger()) continue;
-      oldest->give_way();
+      if (!oldest || !oldest->is_stranger) continue;
+      const std::shared_ptr<Connection> connection = oldest->now;
+      connection->give_way();
       return true;
     }
     return false;
+  }
+
+  void count_visits() { streams_open.store(static_cast<std::uint32_t>(visits.size())); }
+
+  ConnectionEvents events_of(const std::weak_ptr<Visit>& weak) {
+    const auto known = [this, weak] {
+      const auto visit = weak.lock();
+      if (visit && std::exchange(visit->is_stranger, false)) --strangers;
+    };
+    const auto ended = [this, weak] {
+      visits.erase(weak.lock());
+      count_visits();
+      if (stopping && visits.empty()) io.stop();
+    };
+    return {known, ended};
+  }
+
+  /// It is taken for a stream of frames until its first bytes say that HTTP is spoken, and again when that led to a WebSocket.
+  void admit(int descriptor, SocketKind kind, const std::string& from) {
+    auto visit = std::make_shared<Visit>();
+    ++strangers;
+    newcomers.push_back(visit);
+    visits.insert(visit);
+    count_visits();
+    const std::weak_ptr<Visit> weak = visit;
+    Divert divert;
+    if (kind != SocketKind::local)
+      divert = [this, weak, kind, from](std::unique_ptr<WireStream> stream, const std::vector<std::byte>& came) {
+        if (const auto speaks = weak.lock()) speak_http(speaks, kind, from, std::move(stream), came);
+      };
+    visit->now = open_session_stream(open_socket_stream(io, descriptor, kind), door, *this, from, events_of(weak),
+                                     std::move(divert));
+  }
+
+  void speak_http(const std::shared_ptr<Visit>& visit, SocketKind kind, const std::string& from,
+                  std::unique_ptr<WireStream> stream, std::span<const std::byte> came) {
+    const std::weak_ptr<Visit> weak = visit;
+    const auto upgrade = [this, weak, kind, from](std::unique_ptr<WireStream> upgraded, WebHandshake asked) {
+      const auto speaks = weak.lock();
+      if (!speaks) return;
+      asked.is_v6 = kind == SocketKind::tcp_v6;
+      speaks->now = open_session_stream(open_web_stream(io, upgraded->release(), asked), door, *this, from,
+                                        events_of(weak), nullptr);
+    };
+    visit->now = open_http_connection(std::move(stream), *http, from, came, events_of(weak), upgrade);
   }
 
   template <class Acceptor>
@@ -290,17 +190,18 @@ struct Listener::Impl {
       // A client says Hello at once: where there are too many strangers it is not the newest who means no harm.
       while (strangers >= desk.limits().strangers_max && send_oldest_stranger_away()) {
       }
-      std::string from = address_of(accepted);
-      auto stream = std::make_shared<SessionStream>(Socket(std::move(accepted)), door, std::move(from), strangers);
-      newcomers.push_back(stream);
-      streams.insert(stream);
-      streams_open.store(static_cast<std::uint32_t>(streams.size()));
-      stream->start(desk, [this, weak = std::weak_ptr(stream)] {
-        streams.erase(weak.lock());
-        streams_open.store(static_cast<std::uint32_t>(streams.size()));
-        if (stopping && streams.empty()) io.stop();
-      });
+      const std::string from = address_of(accepted);
+      const SocketKind kind = kind_of(accepted);
+      const int descriptor = accepted.release(error);
+      if (!error) admit(descriptor, kind, from);
     }
+  }
+
+  /// What is called of one may end it, and others.
+  std::vector<std::shared_ptr<Connection>> present() const {
+    std::vector<std::shared_ptr<Connection>> all;
+    for (const auto& visit : visits) all.push_back(visit->now);
+    return all;
   }
 
   awaitable<void> sweep_all() {
@@ -314,12 +215,11 @@ struct Listener::Impl {
       auto [error] = co_await sweep.async_wait(use_tuple);
       if (error) co_return;
       const Clock::time_point now = Clock::now();
-      const std::vector<std::shared_ptr<SessionStream>> present(streams.begin(), streams.end());
-      for (const auto& stream : present) stream->check_times(now);
+      for (const auto& connection : present()) connection->check_times(now);
       door.refusals.tell(now);
       std::erase_if(newcomers, [](const auto& weak) {
-        const auto stream = weak.lock();
-        return !stream || !stream->is_stranger();
+        const auto visit = weak.lock();
+        return !visit || !visit->is_stranger;
       });
     }
   }
@@ -346,25 +246,19 @@ void Listener::stop() {
     impl.tcp_door.close(ignored);
     impl.unix_door.close(ignored);
     impl.work.reset();
-    const std::vector<std::shared_ptr<SessionStream>> present(impl.streams.begin(), impl.streams.end());
-    for (const auto& stream : present) stream->stop();
-    if (impl.streams.empty()) return impl.io.stop();
+    for (const auto& connection : impl.present()) connection->stop();
+    if (impl.visits.empty()) return impl.io.stop();
     auto last = std::make_shared<asio::steady_timer>(impl.io, std::chrono::seconds(1));
     last->async_wait([&impl, last](error_code) { impl.io.stop(); });
   });
   impl.thread.join();
   if (!impl.options.unix_path.empty()) ::unlink(impl.options.unix_path.c_str());
-  impl.streams.clear();
+  impl.visits.clear();
 }
 
 const std::string& Listener::address() const noexcept { return impl_->address; }
 std::uint32_t Listener::streams() const noexcept { return impl_->streams_open.load(); }
 
-void Listener::call_in(std::chrono::nanoseconds time, std::function<void()> f) {
-  auto timer = std::make_shared<asio::steady_timer>(impl_->io, time);
-  timer->async_wait([timer, f = std::move(f)](error_code error) {
-    if (!error) f();
-  });
-}
+void Listener::call_in(std::chrono::nanoseconds time, std::function<void()> f) { impl_->call_in(time, std::move(f)); }
 
 }  // namespace muster

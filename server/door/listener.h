@@ -1,5 +1,5 @@
-// Accepts connections and moves their bytes. One thread; a stream is a reader and a writer (Asio coroutines), what is said
-// on it is SessionProtocol's.
+// Accepts connections and keeps them until they end. One thread for all; what is spoken on one is its Connection's: of TCP the first
+// four bytes decide between frames and HTTP, Unix sockets speak frames.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/door/session_protocol.h"
+#include "server/web/page_files.h"
 
 namespace muster {
 
@@ -17,7 +18,10 @@ struct ListenerOptions {
   std::vector<Admission> admissions;
   std::function<void(const std::string&)> log;  ///< on the listener's thread; one line about a session
   std::function<void(const std::string&)>
-      warn;  ///< likewise, about strangers that were refused, once a second; empty: log
+      warn;                       ///< likewise, about strangers that were refused, once a second; empty: log
+  PageFiles page = {};            ///< what is served over HTTP; may be empty
+  std::string world_folder = {};  ///< whose models are served over HTTP; empty: none are
+  std::string world_file = {};    ///< the name of the world's file in it, which is not
 };
 
 /// Made, stopped and destroyed on the owner's thread. The desk must outlive it.

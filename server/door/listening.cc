@@ -70,7 +70,7 @@ ListeningSocket listen_tcp(const std::string& listen) {
   const std::string host = bound.address().to_string();
   const bool is_v6 = bound.address().is_v6();
   const std::string address = (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(bound.port());
-  return {door.release(), is_v6, address};
+  return {door.release(), is_v6, bound.port(), address};
 }
 
 ListeningSocket listen_unix(const std::string& path) {
@@ -84,7 +84,7 @@ ListeningSocket listen_unix(const std::string& path) {
   if (!error && ::chmod(path.c_str(), 0600) != 0) error.assign(errno, boost::system::system_category());
   if (!error) door.listen(asio::socket_base::max_listen_connections, error);
   if (error) throw ServerError("cannot listen on '" + path + "': " + error.message());
-  return {door.release(), false, path};
+  return {door.release(), false, 0, path};
 }
 
 void check_listening(const std::string& listen, const std::string& unix_path) {

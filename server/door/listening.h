@@ -1,6 +1,7 @@
 // Sockets that listen, made so that only the right clients reach them: TCP on loopback, and Unix sockets of their owner.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace muster {
@@ -8,7 +9,8 @@ namespace muster {
 /// A socket that listens. The descriptor is the caller's to close.
 struct ListeningSocket {
   int descriptor = -1;
-  bool is_v6 = false;   ///< TCP over IPv6
+  bool is_v6 = false;  ///< TCP over IPv6
+  std::uint16_t port = 0;
   std::string address;  ///< "127.0.0.1:7717", with the real port; of a Unix socket its path
 };
 

@@ -50,8 +50,9 @@ std::uint32_t SessionProtocol::frame_bytes_max() const noexcept {
 
 SessionProtocol::Outcome SessionProtocol::refuse(const session::Fault& fault, std::uint64_t request) {
   const bool closes = fault.closes;
-  if (closes && !welcomed() && fault.code != session::FaultCode::stopping)
-    door_.refusals.note(address_, fault.text, Refusals::Clock::now());
+  const bool stopping = fault.code == session::FaultCode::stopping;
+  if (closes) farewell_ = stopping ? Farewell::stopping : Farewell::refused;
+  if (closes && !welcomed() && !stopping) door_.refusals.note(address_, fault.text, Refusals::Clock::now());
   if (closes && welcomed() && door_.log) door_.log("closed: " + fault.text);
   outgoing_->fault(fault, request);
   return closes ? Outcome::closed : Outcome::done;

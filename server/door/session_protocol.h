@@ -11,6 +11,7 @@
 
 #include "server/desk/desk.h"
 #include "server/door/refusals.h"
+#include "server/door/wire_stream.h"
 #include "server/session/judge.h"
 
 namespace muster {
@@ -61,6 +62,8 @@ class SessionProtocol {
   /// The server ends. Ends the session.
   void on_stop();
 
+  /// Why the stream is ended, once nothing more is said on it.
+  Farewell farewell() const noexcept { return farewell_; }
   bool welcomed() const noexcept { return session_ != nullptr; }
   /// For the decoder: before the Hello only short frames are let in.
   std::uint32_t frame_bytes_max() const noexcept;
@@ -78,6 +81,7 @@ class SessionProtocol {
   session::Fault held_;
   std::uint64_t held_request_ = 0;
   std::chrono::nanoseconds held_for_{0};
+  Farewell farewell_ = Farewell::done;
   std::shared_ptr<Session> session_;
 };
 

@@ -87,6 +87,11 @@ std::size_t Outgoing::control_bytes() const {
   return queued_control_ + taken_control_;
 }
 
+std::size_t Outgoing::waiting_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return queued_control_ + taken_control_ + queued_data_ + taken_data_;
+}
+
 bool Outgoing::take(std::vector<std::byte>& bytes) {
   const std::lock_guard lock(mutex_);
   bytes.clear();

@@ -52,6 +52,8 @@ class Outgoing {
   bool closed() const;
   /// Control bytes waiting: a client that reads its answers this slowly gets no new request accepted.
   std::size_t control_bytes() const;
+  /// All bytes waiting.
+  std::size_t waiting_bytes() const;
 
   /// For the writer: everything queued, in exchange for an empty vector. False: nothing is queued.
   [[nodiscard]] bool take(std::vector<std::byte>& bytes);

@@ -79,6 +79,9 @@ void LiveWorld::own() {
   listening.unix_path = options_.unix_path;
   listening.admissions = {
       {token, session::Role::admin}, {viewer_token, session::Role::view}, {editor_token, session::Role::edit}};
+  if (!options_.page_folder.empty()) listening.page = PageFiles::read(options_.page_folder).value();
+  listening.world_folder = options_.files_folder;
+  listening.world_file = "arena.muster";
   try {
     listener_ = std::make_unique<Listener>(*desk_, std::move(listening));
   } catch (...) {

@@ -37,6 +37,7 @@ struct LiveWorldOptions {
   bool tcp = true;
   std::string unix_path = {};
   std::function<std::uint64_t()> processor_ns = {};  ///< any thread; empty: what the owner's thread really used
+  std::string page_folder = {}, files_folder = {};   ///< what is served over HTTP; empty: neither
   std::function<void()> on_damage = {};              ///< owner's thread: each Damage that is handled
 };
 

@@ -1,0 +1,283 @@
+#include "server/door/http_connection.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "server/web/http_wire.h"
+#include "server/web/metrics_text.h"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t head_bytes_max = 8192;
+constexpr std::size_t piece_bytes = 65536;                      // of a file, read and written at a time
+constexpr auto linger_max = std::chrono::milliseconds(1000);    // for a client to read why it is closed
+constexpr auto figures_time = std::chrono::milliseconds(2000);  // for the world's thread to tell its figures
+
+/// Listener's thread only. What is pending on the stream keeps it alive. One request after the other: the next one is looked at when
+/// the answer has gone.
+class HttpConnection final : public Connection, public std::enable_shared_from_this<HttpConnection> {
+ public:
+  HttpConnection(std::unique_ptr<WireStream> stream, HttpHost& host, std::string address, ConnectionEvents events,
+                 Upgrade upgrade)
+      : stream_(std::move(stream)),
+        host_(host),
+        address_(std::move(address)),
+        limits_(host.door.desk.limits()),
+        events_(std::move(events)),
+        upgrade_(std::move(upgrade)),
+        reader_(head_bytes_max) {}
+
+  void start(std::span<const std::byte> came) {
+    while (!came.empty()) {
+      const std::span<std::byte> room = reader_.room();
+      const std::size_t bytes = std::min(room.size(), came.size());
+      std::copy_n(came.begin(), bytes, room.begin());
+      reader_.received(bytes);
+      came = came.subspan(bytes);
+      if (bytes == 0) break;
+    }
+    // What it leads to may end this connection: not before those who made it know it.
+    host_.loop.post([self = shared_from_this()] { self->take_request(); });
+  }
+
+  void stop() override { abort(); }
+  void give_way() override {
+    host_.door.refusals.note(address_, "too many connections said no Hello", Clock::now());
+    abort();
+  }
+
+  void check_times(Clock::time_point now) override {
+    if (!stream_) return;
+    const auto spent = now - since_;
+    switch (phase_) {
+      case Phase::reading:
+        if (spent <= limits_.hello_time_max) return;
+        if (!reader_.has_more()) return abort();
+        too_late_ = true;
+        return refuse({408, "the request did not come whole in time"});
+      case Phase::working: return;  // for a time that is known
+      case Phase::writing: return spent > limits_.stall_max ? abort() : void();
+      case Phase::closing: return spent > linger_max ? abort() : void();
+    }
+  }
+
+ private:
+  enum class Phase : std::uint8_t { reading, working, writing, closing };
+
+  void enter(Phase phase) {
+    phase_ = phase;
+    since_ = Clock::now();
+  }
+
+  void abort() {
+    if (stream_) stream_->close();
+    events_.known();
+    if (pending_ == 0) end();
+  }
+
+  void end() {
+    ++work_;
+    if (stream_) stream_->close();
+    events_.known();
+    if (const auto ended = std::exchange(events_.ended, nullptr)) ended();
+  }
+
+  // --- requests
+
+  void read_on() {
+    ++pending_;
+    stream_->read_some(reader_.room(), [self = shared_from_this()](StreamRead got) {
+      --self->pending_;
+      self->took(got);
+    });
+  }
+
+  void took(StreamRead got) {
+    if (got.end != StreamRead::End::none) {
+      if (phase_ == Phase::writing) return;  // that ends it
+      return end();
+    }
+    reader_.received(got.bytes);
+    take_request();
+  }
+
+  void take_request() {
+    if (phase_ != Phase::reading || !events_.ended) return;
+    auto request = reader_.next();
+    if (!request) return refuse(request.error());
+    if (!*request) return read_on();
+    const HttpRequest& asked = **request;
+    Site::Reply reply = host_.site.reply(asked, address_.starts_with("127.") || address_ == "::1");
+    enter(Phase::working);
+    ++work_;
+    switch (reply.kind) {
+      case Site::Reply::Kind::answer: return send(std::move(reply.answer));
+      case Site::Reply::Kind::wrong_token: return send_late(std::move(reply.answer));
+      case Site::Reply::Kind::session: return open_session(asked);
+      case Site::Reply::Kind::health:
+      case Site::Reply::Kind::metrics:
+        return send_figures(std::move(reply.answer), reply.kind == Site::Reply::Kind::metrics);
+    }
+  }
+
+  void refuse(const HttpFault& fault) {
+    HttpAnswer answer = http_sentence(fault.status, fault.text);
+    answer.closes = true;
+    send(std::move(answer));
+  }
+
+  /// As wrong tokens are answered in a Hello.
+  void send_late(HttpAnswer answer) {
+    const auto now = Clock::now();
+    const auto delay = host_.door.refusals.wrong_token(address_, now);
+    host_.door.refusals.note(address_, "the token is not valid here", now);
+    answer_ = std::move(answer);
+    host_.loop.call_in(delay, [weak = weak_from_this(), work = work_] {
+      if (const auto self = weak.lock(); self && self->work_ == work) self->send(std::move(self->answer_));
+    });
+  }
+
+  void open_session(const HttpRequest& asked) {
+    // A client waits for the answer before it says more.
+    if (reader_.has_more()) return refuse({400, "something came behind the request before it was answered"});
+    WebHandshake handshake;
+    handshake.host = asked.hosts.front();
+    handshake.key = asked.web_key;
+    handshake.version = asked.web_version;
+    handshake.message_bytes_max = limits_.frame_bytes_max;
+    events_.ended = nullptr;
+    upgrade_(std::move(stream_), handshake);
+  }
+
+  void send_figures(HttpAnswer answer, bool metrics) {
+    answer_ = std::move(answer);
+    const auto told = [weak = weak_from_this(), work = work_, metrics](const Figures* figures) {
+      if (const auto self = weak.lock(); self && self->work_ == work) self->tell(figures, metrics);
+    };
+    host_.loop.call_in(figures_time, [told] { told(nullptr); });
+    host_.door.desk.ask_figures(
+        [told, &loop = host_.loop](const Figures& figures) { loop.post([told, figures] { told(&figures); }); });
+  }
+
+  void tell(const Figures* figures, bool metrics) {
+    HttpAnswer answer = std::move(answer_);
+    answer.status = figures ? 200 : 503;
+    const bool table = metrics && figures;
+    answer.fields = {{"Content-Type", table ? "text/plain; version=0.0.4; charset=utf-8" : "text/plain; charset=utf-8"},
+                     {"Cache-Control", "no-store"}};
+    if (!figures)
+      answer.text = "the world did not answer within 2 s\n";
+    else
+      answer.text = metrics ? metrics_text(*figures, host_.connections()) : "ok\n";
+    send(std::move(answer));
+  }
+
+  // --- answers
+
+  void send(HttpAnswer answer) {
+    ++work_;
+    add_common_fields(answer);
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const std::string head =
+        http_head(answer, !answer.closes, std::chrono::duration_cast<std::chrono::seconds>(now).count());
+    answer_ = std::move(answer);
+    const std::span<const char> text = answer_.kept ? std::span<const char>(*answer_.kept) : answer_.text;
+    bytes_.assign(reinterpret_cast<const std::byte*>(head.data()),
+                  reinterpret_cast<const std::byte*>(head.data() + head.size()));
+    unsent_ = 0;
+    if (!answer_.head_only && answer_.status != 304) {
+      if (!answer_.kept && answer_.file) {
+        unsent_ = answer_.file.bytes();
+      } else if (text.size() <= piece_bytes) {
+        const auto body = std::as_bytes(text);
+        bytes_.insert(bytes_.end(), body.begin(), body.end());
+      } else {
+        unsent_ = text.size();
+      }
+    }
+    write(bytes_);
+  }
+
+  void write(std::span<const std::byte> bytes) {
+    enter(Phase::writing);
+    ++pending_;
+    stream_->write(bytes, [self = shared_from_this()](bool sent) {
+      --self->pending_;
+      if (!sent) return self->end();
+      self->write_on();
+    });
+  }
+
+  void write_on() {
+    if (unsent_ == 0) return sent_all();
+    if (answer_.kept)
+      return write(std::as_bytes(std::span(*answer_.kept).last(static_cast<std::size_t>(std::exchange(unsent_, 0)))));
+    bytes_.resize(std::min<std::uint64_t>(unsent_, piece_bytes));
+    const ssize_t got = ::read(answer_.file.descriptor(), bytes_.data(), bytes_.size());
+    if (got <= 0) return end();  // it became shorter: what was promised cannot be kept
+    bytes_.resize(static_cast<std::size_t>(got));
+    unsent_ -= bytes_.size();
+    write(bytes_);
+  }
+
+  void sent_all() {
+    const bool closes = answer_.closes;
+    answer_ = {};
+    if (bytes_.capacity() > 16384) std::vector<std::byte>().swap(bytes_);
+    if (!closes) {
+      enter(Phase::reading);
+      return take_request();
+    }
+    enter(Phase::closing);
+    stream_->end(Farewell::done);
+    throw_away();
+  }
+
+  /// What still comes is not read, as far as it is bounded, so that the answer is not lost to a reset.
+  void throw_away() {
+    if (too_late_) return;  // a read is pending already: it ends with the stream
+    ++pending_;
+    stream_->read_some(rest_, [self = shared_from_this()](StreamRead got) {
+      --self->pending_;
+      self->thrown_away_ += got.bytes;
+      if (got.end != StreamRead::End::none || self->thrown_away_ > self->limits_.stranger_bytes_max) return self->end();
+      self->throw_away();
+    });
+  }
+
+  std::unique_ptr<WireStream> stream_;  // null: it is a WebSocket now
+  HttpHost& host_;
+  const std::string address_;
+  const ServerLimits limits_;
+  ConnectionEvents events_;
+  Upgrade upgrade_;
+  HttpReader reader_;
+  HttpAnswer answer_;
+  std::vector<std::byte> bytes_;      // on their way
+  std::array<std::byte, 4096> rest_;  // what is thrown away
+  std::uint64_t unsent_ = 0;          // of the body, behind `bytes_`
+  std::size_t thrown_away_ = 0;
+  int pending_ = 0;         // reads and writes
+  std::uint64_t work_ = 0;  // of what is worked on: what comes for another one is too late
+  Phase phase_ = Phase::reading;
+  bool too_late_ = false;
+  Clock::time_point since_ = Clock::now();
+};
+
+}  // namespace
+
+std::shared_ptr<Connection> open_http_connection(std::unique_ptr<WireStream> stream, HttpHost& host,
+                                                 std::string address, std::span<const std::byte> came,
+                                                 ConnectionEvents events, Upgrade upgrade) {
+  auto made = std::make_shared<HttpConnection>(std::move(stream), host, std::move(address), std::move(events),
+                                               std::move(upgrade));
+  made->start(came);
+  return made;
+}
+
+}  // namespace muster

@@ -1,0 +1,19 @@
+// The listener's thread, for those who know no Asio.
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+namespace muster {
+
+/// Any thread. What is left when the listener has stopped is never called.
+class Loop {
+ public:
+  virtual ~Loop() = default;
+  /// Has `f` called on the listener's thread, soon.
+  virtual void post(std::function<void()> f) = 0;
+  /// Has `f` called on the listener's thread after `time`.
+  virtual void call_in(std::chrono::nanoseconds time, std::function<void()> f) = 0;
+};
+
+}  // namespace muster

@@ -1,0 +1,219 @@
+#include "server/door/session_stream.h"
+
+#include <optional>
+#include <utility>
+
+#include "server/web/http_request.h"
+
+namespace muster {
+namespace {
+
+constexpr auto retry_after = std::chrono::milliseconds(1);    // the world is behind
+constexpr auto linger_max = std::chrono::milliseconds(1000);  // for a client to read why it is closed
+
+/// Listener's thread only. What is pending on the stream keeps it alive.
+///
+///     read_on    stream -> FrameDecoder -> SessionProtocol -> inbox, desk       waits where the world is behind
+///     write_on   Outgoing -> stream                                             is called again when something is queued
+class SessionStream final : public Connection, public std::enable_shared_from_this<SessionStream> {
+ public:
+  SessionStream(std::unique_ptr<WireStream> stream, Door& door, Loop& loop, std::string address,
+                ConnectionEvents events, Divert divert)
+      : stream_(std::move(stream)),
+        loop_(loop),
+        outgoing_(std::make_shared<Outgoing>(door.desk.limits().outgoing)),
+        decoder_(door.desk.limits().hello_bytes_max),
+        protocol_(door, outgoing_, std::move(address)),
+        limits_(door.desk.limits()),
+        events_(std::move(events)),
+        divert_(std::move(divert)) {}
+
+  void start(Desk& desk) {
+    outgoing_->on_ready([weak = weak_from_this(), &loop = loop_] {
+      // Whoever queues something may be the world's thread: it only leaves a note.
+      if (auto self = weak.lock()) loop.post([self = std::move(self)] { self->write_on(); });
+    });
+    outgoing_->on_room([&desk] { desk.host().wake(); });
+    read_on();
+  }
+
+  void stop() override { protocol_.on_stop(); }
+
+  void give_way() override {
+    protocol_.on_crowd();
+    abort();
+  }
+
+  void check_times(Clock::time_point now) override {
+    if (!stream_) return;
+    if (!closing_since_ && !stream_->is_open()) closing_since_ = now;
+    if (writing_since_ && now - *writing_since_ > limits_.stall_max) return abort();
+    if (closing_since_ && now - *closing_since_ > linger_max) return abort();
+    if (closing_since_ || outgoing_->closed()) return;
+    const auto quiet = now - heard_;
+    if (!protocol_.welcomed() ? now - began_ > limits_.hello_time_max
+                              : limits_.silence_max.count() > 0 && quiet > limits_.silence_max)
+      protocol_.on_silence();
+  }
+
+ private:
+  void abort() {
+    stream_->close();
+    outgoing_->close();
+    events_.known();
+    if (std::exchange(waiting_, false)) end_reading();
+  }
+
+  // --- reading
+
+  void read_on() {
+    room_ = decoder_.room();
+    stream_->read_some(room_, [self = shared_from_this()](StreamRead got) { self->took(got); });
+  }
+
+  void took(StreamRead got) {
+    if (got.end != StreamRead::End::none) {
+      if (listening_ && got.end == StreamRead::End::ended)
+        if (const auto whole = decoder_.finish(); !whole) protocol_.on_fault(whole.error());
+      return end_reading();
+    }
+    if (!listening_) {  // room() is asked again without received(): the bytes are forgotten
+      thrown_away_ += got.bytes;
+      if (thrown_away_ <= (protocol_.welcomed() ? limits_.frame_bytes_max : limits_.stranger_bytes_max))
+        return read_on();
+      abort();
+      return end_reading();
+    }
+    heard_ = Clock::now();
+    if (divert_ && diverted(got.bytes)) return;
+    decoder_.received(got.bytes);
+    take_frames();
+  }
+
+  /// Looks at the first bytes until they tell what is spoken. True: not frames, and no business of this connection any more.
+  bool diverted(std::size_t bytes) {
+    const std::span<const std::byte> came = room_.first(bytes);
+    first_.insert(first_.end(), came.begin(), came.end());
+    if (first_.size() < 4) return false;
+    const Divert divert = std::exchange(divert_, nullptr);
+    std::vector<std::byte> first = std::exchange(first_, {});
+    if (!begins_http(first)) return false;
+    reading_ = writing_ = false;
+    outgoing_->close();
+    divert(std::move(stream_), std::move(first));
+    return true;
+  }
+
+  void take_frames() {
+    while (true) {
+      if (!frame_) {
+        const auto next = decoder_.next();
+        if (!next) {
+          protocol_.on_fault(next.error());
+          return listen_no_more();
+        }
+        if (!*next) return read_on();
+        frame_ = **next;
+      }
+      const SessionProtocol::Outcome outcome = protocol_.on_frame(*frame_);
+      if (outcome == SessionProtocol::Outcome::closed) return listen_no_more();
+      if (outcome == SessionProtocol::Outcome::held)
+        return wait(protocol_.held_for(), [](SessionStream& self) {
+          self.protocol_.let_go();
+          self.listen_no_more();
+        });
+      if (outcome == SessionProtocol::Outcome::wait)
+        return wait(retry_after, [](SessionStream& self) {
+          if (self.outgoing_->closed()) return self.listen_no_more();
+          self.take_frames();
+        });
+      frame_.reset();
+      if (protocol_.welcomed()) events_.known();
+      decoder_.set_frame_bytes_max(protocol_.frame_bytes_max());
+    }
+  }
+
+  /// Nothing is read until then.
+  void wait(std::chrono::nanoseconds time, void (*then)(SessionStream&)) {
+    waiting_ = true;
+    loop_.call_in(time, [weak = weak_from_this(), then] {
+      const auto self = weak.lock();
+      if (self && std::exchange(self->waiting_, false)) then(*self);
+    });
+  }
+
+  /// What still comes is thrown away, as far as it is bounded, so that the last Fault is not lost to a reset.
+  void listen_no_more() {
+    listening_ = false;
+    frame_.reset();
+    read_on();
+  }
+
+  void end_reading() {
+    outgoing_->close();
+    reading_ = false;
+    if (!writing_) end();
+  }
+
+  // --- writing
+
+  void write_on() {
+    if (!writing_ || writing_since_) return;
+    if (outgoing_->take(bytes_)) {
+      writing_since_ = Clock::now();
+      return stream_->write(bytes_, [self = shared_from_this()](bool sent) {
+        self->writing_since_.reset();
+        self->outgoing_->sent();
+        if (sent) return self->write_on();
+        self->end_writing();
+      });
+    }
+    if (outgoing_->closed()) return end_writing();
+    if (bytes_.capacity() > 16384) std::vector<std::byte>().swap(bytes_);
+  }
+
+  void end_writing() {
+    outgoing_->close();
+    writing_ = false;
+    closing_since_ = Clock::now();
+    stream_->end(protocol_.farewell());
+    if (!reading_) end();
+  }
+
+  void end() {
+    stream_->close();
+    events_.known();
+    if (const auto ended = std::exchange(events_.ended, nullptr)) ended();
+  }
+
+  std::unique_ptr<WireStream> stream_;  // null: diverted
+  Loop& loop_;
+  std::shared_ptr<Outgoing> outgoing_;
+  FrameDecoder decoder_;
+  SessionProtocol protocol_;
+  const ServerLimits limits_;
+  ConnectionEvents events_;
+  Divert divert_;                   // null once the first bytes have told
+  std::vector<std::byte> first_;    // until then
+  std::span<std::byte> room_;       // the decoder's, being read into
+  std::optional<WireFrame> frame_;  // offered, and not taken yet
+  std::vector<std::byte> bytes_;    // on their way
+  std::size_t thrown_away_ = 0;
+  bool listening_ = true;  // false: what comes is thrown away
+  bool waiting_ = false;   // for a time, and not for the stream
+  bool reading_ = true, writing_ = true;
+  Clock::time_point began_ = Clock::now(), heard_ = Clock::now();
+  std::optional<Clock::time_point> writing_since_, closing_since_;
+};
+
+}  // namespace
+
+std::shared_ptr<Connection> open_session_stream(std::unique_ptr<WireStream> stream, Door& door, Loop& loop,
+                                                std::string address, ConnectionEvents events, Divert divert) {
+  auto made = std::make_shared<SessionStream>(std::move(stream), door, loop, std::move(address), std::move(events),
+                                              std::move(divert));
+  made->start(door.desk);
+  return made;
+}
+
+}  // namespace muster

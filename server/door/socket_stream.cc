@@ -1,0 +1,67 @@
+#include "server/door/socket_stream.h"
+
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/write.hpp>
+#include <utility>
+
+namespace muster {
+namespace {
+
+namespace asio = boost::asio;
+using error_code = boost::system::error_code;
+using Socket = asio::basic_stream_socket<asio::generic::stream_protocol, asio::io_context::executor_type>;
+
+asio::generic::stream_protocol protocol_of(SocketKind kind) {
+  switch (kind) {
+    case SocketKind::tcp_v4: return {AF_INET, IPPROTO_TCP};
+    case SocketKind::tcp_v6: return {AF_INET6, IPPROTO_TCP};
+    case SocketKind::local: break;
+  }
+  return {AF_UNIX, 0};
+}
+
+class SocketStream final : public WireStream {
+ public:
+  SocketStream(asio::io_context& io, int descriptor, SocketKind kind)
+      : socket_(io.get_executor(), protocol_of(kind), descriptor) {}
+
+  void read_some(std::span<std::byte> room, ReadDone done) override {
+    socket_.async_read_some(asio::buffer(room.data(), room.size()),
+                            [done = std::move(done)](error_code error, std::size_t bytes) mutable {
+                              if (!error) return done({bytes, StreamRead::End::none});
+                              done({0, error == asio::error::eof ? StreamRead::End::ended : StreamRead::End::broken});
+                            });
+  }
+
+  void write(std::span<const std::byte> bytes, WriteDone done) override {
+    asio::async_write(socket_, asio::buffer(bytes.data(), bytes.size()),
+                      [done = std::move(done)](error_code error, std::size_t) mutable { done(!error); });
+  }
+
+  void end(Farewell) override {
+    error_code ignored;
+    socket_.shutdown(Socket::shutdown_send, ignored);
+  }
+  void close() override {
+    error_code ignored;
+    socket_.close(ignored);
+  }
+  bool is_open() const override { return socket_.is_open(); }
+  int release() override {
+    error_code error;
+    const int descriptor = socket_.release(error);
+    return error ? -1 : descriptor;
+  }
+
+ private:
+  Socket socket_;
+};
+
+}  // namespace
+
+std::unique_ptr<WireStream> open_socket_stream(asio::io_context& io, int descriptor, SocketKind kind) {
+  return std::make_unique<SocketStream>(io, descriptor, kind);
+}
+
+}  // namespace muster

@@ -1,0 +1,141 @@
+#include "server/door/web_stream.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/beast/core/stream_traits.hpp>
+#include <boost/beast/websocket/stream.hpp>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+namespace muster {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+namespace websocket = beast::websocket;
+using asio::ip::tcp;
+using error_code = boost::system::error_code;
+using Socket = asio::basic_stream_socket<tcp, asio::io_context::executor_type>;
+
+class WebStream final : public WireStream {
+ public:
+  WebStream(asio::io_context& io, int descriptor, const WebHandshake& asked)
+      : web_(Socket(io.get_executor(), asked.is_v6 ? tcp::v6() : tcp::v4(), descriptor)) {
+    // Of handshake and farewell; how long a session may be silent is not decided here.
+    web_.set_option(websocket::stream_base::timeout{std::chrono::seconds(1), websocket::stream_base::none(), false});
+    web_.binary(true);
+    web_.auto_fragment(false);
+    web_.read_message_max(asked.message_bytes_max);
+    http::request<http::empty_body> request{http::verb::get, "/", 11};
+    request.set(http::field::host, asked.host);
+    request.set(http::field::connection, "Upgrade");
+    request.set(http::field::upgrade, "websocket");
+    request.set(http::field::sec_websocket_key, asked.key);
+    request.set(http::field::sec_websocket_version, asked.version);
+    auto waiting = std::make_shared<Waiting>();
+    waiting->stream = this;
+    waiting_ = waiting;
+    web_.async_accept(request, [waiting = std::move(waiting)](error_code error) {
+      if (waiting->stream) waiting->stream->accepted(!error, *waiting);
+    });
+  }
+  ~WebStream() override {
+    if (const auto waiting = waiting_.lock()) waiting->stream = nullptr;
+  }
+
+  void read_some(std::span<std::byte> room, ReadDone done) override {
+    if (const auto waiting = waiting_.lock()) {
+      waiting->room = room;
+      waiting->read_done = std::move(done);
+    } else {
+      go_on_reading(room, std::move(done));
+    }
+  }
+
+  void write(std::span<const std::byte> bytes, WriteDone done) override {
+    if (const auto waiting = waiting_.lock()) {
+      waiting->bytes = bytes;
+      waiting->write_done = std::move(done);
+    } else if (refused_) {
+      asio::post(web_.get_executor(), [done = std::move(done)]() mutable { done(false); });
+    } else {
+      web_.async_write(asio::buffer(bytes.data(), bytes.size()),
+                       [done = std::move(done)](error_code error, std::size_t) mutable { done(!error); });
+    }
+  }
+
+  void end(Farewell why) override {
+    if (ending_ || !waiting_.expired()) return;
+    ending_ = true;
+    const auto code = why == Farewell::done       ? websocket::close_code::normal
+                      : why == Farewell::stopping ? websocket::close_code::going_away
+                                                  : websocket::close_code::policy_error;
+    web_.async_close(code, [](error_code) {});
+  }
+
+  void close() override {
+    error_code ignored;
+    web_.next_layer().close(ignored);
+  }
+  bool is_open() const override { return !ending_ && (!waiting_.expired() || web_.is_open()); }
+  int release() override { return -1; }
+
+ private:
+  /// What was begun before the handshake was over. Its handler owns this, so that what it calls back goes with the thread.
+  struct Waiting {
+    WebStream* stream = nullptr;
+    std::span<std::byte> room;
+    ReadDone read_done;
+    std::span<const std::byte> bytes;
+    WriteDone write_done;
+  };
+
+  void accepted(bool well, Waiting& waiting) {
+    waiting_.reset();
+    waiting.stream = nullptr;
+    if (!well) {
+      refused_ = ending_ = true;
+      close();
+      if (waiting.write_done) waiting.write_done(false);
+      if (waiting.read_done) waiting.read_done({0, StreamRead::End::broken});
+      return;
+    }
+    if (waiting.write_done) write(waiting.bytes, std::move(waiting.write_done));
+    if (waiting.read_done) go_on_reading(waiting.room, std::move(waiting.read_done));
+  }
+
+  void go_on_reading(std::span<std::byte> room, ReadDone done) {
+    web_.async_read_some(asio::buffer(room.data(), room.size()),
+                         [this, room, done = std::move(done)](error_code error, std::size_t bytes) mutable {
+                           if (!error && web_.got_text()) return refuse_text(std::move(done));
+                           // An empty message, or the end of one.
+                           if (!error && bytes == 0) return go_on_reading(room, std::move(done));
+                           if (!error) return done({bytes, StreamRead::End::none});
+                           const bool ended = error == websocket::error::closed;
+                           done({0, ended ? StreamRead::End::ended : StreamRead::End::broken});
+                         });
+  }
+
+  /// The read that met it fails when the other side knows, or has had a second for that.
+  void refuse_text(ReadDone done) {
+    if (std::exchange(ending_, true)) return done({0, StreamRead::End::broken});
+    const websocket::close_reason why(websocket::close_code::unknown_data, "only binary messages are understood here");
+    web_.async_close(why, [done = std::move(done)](error_code) mutable { done({0, StreamRead::End::broken}); });
+  }
+
+  websocket::stream<Socket, false> web_;
+  std::weak_ptr<Waiting> waiting_;  // until the handshake is over
+  bool refused_ = false;            // by the handshake: there is no WebSocket
+  bool ending_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<WireStream> open_web_stream(asio::io_context& io, int descriptor, const WebHandshake& asked) {
+  return std::make_unique<WebStream>(io, descriptor, asked);
+}
+
+}  // namespace muster

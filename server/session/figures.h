@@ -1,0 +1,29 @@
+// What a monitor is told of a running world.
+#pragma once
+
+#include <cstdint>
+
+namespace muster {
+
+struct Figures {
+  std::uint64_t sequence = 0, durable_sequence = 0, clock_ns = 0;
+  double hz = 0;
+  std::uint64_t uptime_ns = 0, processor_ns = 0, memory_bytes = 0;
+  std::uint64_t ticks = 0;  ///< that were measured
+  std::uint64_t tick_p50_ns = 0, tick_p99_ns = 0,
+                tick_max_ns = 0;               ///< of their processor time; bounds of classes an eighth wide
+  std::uint64_t edits = 0, edits_refused = 0;  ///< since the server began
+  std::uint64_t answers_waiting_bytes = 0;     ///< of all sessions, for clients to read
+  std::uint64_t requests_waiting_bytes = 0;    ///< of all sessions, for the world to take
+  std::uint32_t sessions = 0, watches = 0, questions = 0;  ///< questions: not answered yet
+  std::uint32_t entities = 0, archetypes = 0, texts = 0, timers = 0, templates = 0;
+};
+
+class TimeCounts;
+
+/// `share` of what was counted, 0.5 for half of it, took at most so long, in ns; 0 where nothing was.
+std::uint64_t below_share(const TimeCounts& times, double share);
+/// Of this process, in real memory; 0 where the system does not tell.
+std::uint64_t resident_bytes();
+
+}  // namespace muster

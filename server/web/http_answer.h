@@ -1,0 +1,51 @@
+// What a request is answered with.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace muster {
+
+/// A file open for reading. Moved, not copied.
+class OpenFile {
+ public:
+  OpenFile() = default;
+  OpenFile(int descriptor, std::uint64_t bytes) : descriptor_(descriptor), bytes_(bytes) {}
+  OpenFile(OpenFile&& other) noexcept
+      : descriptor_(std::exchange(other.descriptor_, -1)), bytes_(std::exchange(other.bytes_, 0)) {}
+  OpenFile& operator=(OpenFile&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~OpenFile();
+  explicit operator bool() const noexcept { return descriptor_ >= 0; }
+  int descriptor() const noexcept { return descriptor_; }
+  std::uint64_t bytes() const noexcept { return bytes_; }  ///< when it was opened
+
+ private:
+  int descriptor_ = -1;
+  std::uint64_t bytes_ = 0;
+};
+
+struct HttpAnswer {
+  unsigned status = 200;
+  std::vector<std::pair<std::string, std::string>> fields;  ///< beside length, date, and those about the connection
+  std::shared_ptr<const std::string> kept;                  ///< the body, where others keep it
+  OpenFile file;                                            ///< or that file
+  std::string text;                                         ///< or this
+  bool head_only = false;                                   ///< HEAD was asked: no body is sent
+  bool closes = false;                                      ///< no further request is read
+
+  std::uint64_t body_bytes() const noexcept {
+    return kept ? kept->size() : file ? file.bytes() : static_cast<std::uint64_t>(text.size());
+  }
+};
+
+/// A sentence under a status.
+HttpAnswer http_sentence(unsigned status, std::string text);
+
+}  // namespace muster

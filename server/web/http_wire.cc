@@ -1,0 +1,133 @@
+#include "server/web/http_wire.h"
+
+#include <unistd.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/write.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
+#include <cstring>
+#include <ctime>
+#include <sstream>
+
+namespace muster {
+namespace {
+
+namespace http = boost::beast::http;
+using error_code = boost::system::error_code;
+using Parser = http::request_parser<http::empty_body>;
+
+std::string text_of(const auto& view) { return std::string(view.data(), view.size()); }
+
+HttpRequest request_of(const Parser& parser) {
+  const auto& head = parser.get();
+  HttpRequest request;
+  request.method = text_of(head.method_string());
+  request.target = text_of(head.target());
+  const auto all = [&](http::field name) {
+    std::vector<std::string> values;
+    const auto [begin, end] = head.equal_range(name);
+    for (auto at = begin; at != end; ++at) values.push_back(text_of(at->value()));
+    return values;
+  };
+  const auto one = [&](http::field name) { return text_of(head[name]); };
+  request.hosts = all(http::field::host);
+  request.origins = all(http::field::origin);
+  request.authorization = one(http::field::authorization);
+  request.accept_encoding = one(http::field::accept_encoding);
+  request.if_none_match = one(http::field::if_none_match);
+  request.web_key = one(http::field::sec_websocket_key);
+  request.web_version = one(http::field::sec_websocket_version);
+  request.upgrades = boost::beast::websocket::is_upgrade(head);
+  const auto length = parser.content_length();
+  request.has_body = parser.chunked() || (length && *length > 0);
+  request.keeps_alive = parser.keep_alive();
+  return request;
+}
+
+HttpFault fault_for(error_code error) {
+  if (error == http::error::header_limit) return {431, "the head of the request is longer than is read here"};
+  if (error == http::error::bad_version) return {505, "only HTTP/1.1 is spoken here"};
+  return {400, "this is no HTTP request: " + error.message()};
+}
+
+}  // namespace
+
+struct HttpReader::Impl {
+  explicit Impl(std::size_t head_bytes_max) : limit(head_bytes_max), buffer(head_bytes_max + 4096) {}
+  const std::size_t limit;
+  std::vector<std::byte> buffer;
+  std::size_t begin = 0, end = 0;  // of what belongs to no request handed out
+  std::optional<Parser> parser;    // has taken some of a request
+  std::optional<HttpFault> fault;
+};
+
+HttpReader::HttpReader(std::size_t head_bytes_max) : impl_(std::make_unique<Impl>(head_bytes_max)) {}
+HttpReader::~HttpReader() = default;
+
+std::span<std::byte> HttpReader::room() {
+  Impl& impl = *impl_;
+  if (impl.begin > 0) {
+    std::memmove(impl.buffer.data(), impl.buffer.data() + impl.begin, impl.end - impl.begin);
+    impl.end -= impl.begin;
+    impl.begin = 0;
+  }
+  return std::span(impl.buffer).subspan(impl.end);
+}
+
+void HttpReader::received(std::size_t bytes) noexcept { impl_->end += bytes; }
+
+bool HttpReader::has_more() const noexcept { return impl_->end > impl_->begin || impl_->parser; }
+
+std::expected<std::optional<HttpRequest>, HttpFault> HttpReader::next() {
+  Impl& impl = *impl_;
+  if (impl.fault) return std::unexpected(*impl.fault);
+  if (impl.begin == impl.end) return std::nullopt;
+  if (!impl.parser) {
+    impl.parser.emplace();
+    impl.parser->header_limit(static_cast<std::uint32_t>(impl.limit));
+    impl.parser->eager(false);
+  }
+  error_code error;
+  impl.begin += impl.parser->put(boost::asio::buffer(impl.buffer.data() + impl.begin, impl.end - impl.begin), error);
+  if (error == http::error::need_more) return std::nullopt;
+  if (error) {
+    impl.fault = fault_for(error);
+    return std::unexpected(*impl.fault);
+  }
+  HttpRequest request = request_of(*impl.parser);
+  impl.parser.reset();
+  return request;
+}
+
+std::string http_head(const HttpAnswer& answer, bool keeps_alive, std::int64_t now) {
+  http::response_header<> head;
+  head.version(11);
+  head.result(answer.status);
+  std::tm parts{};
+  const auto seconds = static_cast<std::time_t>(now);
+  ::gmtime_r(&seconds, &parts);
+  char date[64];
+  if (std::strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", &parts) > 0) head.set(http::field::date, date);
+  for (const auto& [name, value] : answer.fields) head.set(name, value);
+  if (answer.status != 304) head.set(http::field::content_length, std::to_string(answer.body_bytes()));
+  head.set(http::field::connection, keeps_alive ? "keep-alive" : "close");
+  std::ostringstream text;
+  text << head;
+  return text.str();
+}
+
+OpenFile::~OpenFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+HttpAnswer http_sentence(unsigned status, std::string text) {
+  HttpAnswer answer;
+  answer.status = status;
+  answer.fields.emplace_back("Content-Type", "text/plain; charset=utf-8");
+  answer.text = std::move(text) + "\n";
+  return answer;
+}
+
+}  // namespace muster

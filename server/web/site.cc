@@ -1,0 +1,154 @@
+#include "server/web/site.h"
+
+#include <optional>
+#include <utility>
+
+#include "server/web/web_address.h"
+
+namespace muster {
+namespace {
+
+using Kind = Site::Reply::Kind;
+
+Site::Reply sentence(unsigned status, std::string text) {
+  return {Kind::answer, http_sentence(status, std::move(text))};
+}
+
+/// Nothing foreign and nothing inline; `blob:` and `data:` are what a model holds within itself.
+std::string content_policy(const std::string& host) {
+  return "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' blob: data:; "
+         "connect-src 'self' ws://" +
+         host + " blob: data:; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+}
+
+/// Whether gzip is among what is accepted: named, and not with a weight of 0.
+bool accepts_gzip(std::string_view accepted) {
+  while (!accepted.empty()) {
+    std::string_view one = accepted.substr(0, accepted.find(','));
+    accepted.remove_prefix(std::min(accepted.size(), one.size() + 1));
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    if (!one.starts_with("gzip")) continue;
+    one.remove_prefix(4);
+    if (!one.empty() && one.front() != ';' && one.front() != ' ') continue;
+    const std::size_t weight = one.find("q=");
+    return weight == std::string_view::npos || one.substr(weight + 2).find_first_of("123456789") != one.npos;
+  }
+  return false;
+}
+
+/// The token behind "Bearer"; nothing where there is none.
+std::optional<std::string_view> bearer_token(std::string_view authorization) {
+  constexpr std::string_view scheme = "Bearer ";
+  if (!authorization.starts_with(scheme)) return std::nullopt;
+  return authorization.substr(scheme.size());
+}
+
+Site::Reply refused_token(bool was_one) {
+  Site::Reply reply =
+      sentence(401, was_one ? "the token is not valid here" : "the token is needed: Authorization: Bearer TOKEN");
+  reply.answer.fields.emplace_back("WWW-Authenticate", "Bearer");
+  if (was_one) reply.kind = Kind::wrong_token;
+  return reply;
+}
+
+}  // namespace
+
+void add_common_fields(HttpAnswer& answer) {
+  for (const auto& [name, value] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"X-Content-Type-Options", "nosniff"},
+                                                                  {"X-Frame-Options", "DENY"},
+                                                                  {"Referrer-Policy", "no-referrer"},
+                                                                  {"Cross-Origin-Resource-Policy", "same-origin"},
+                                                                  {"Cross-Origin-Opener-Policy", "same-origin"}})
+    answer.fields.emplace_back(name, value);
+  for (const auto& [name, value] : answer.fields)
+    if (name == "Content-Security-Policy") return;
+  answer.fields.emplace_back("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+}
+
+Site::Site(PageFiles page, WorldFiles files, std::uint16_t port, std::function<bool(std::string_view)> is_token)
+    : page_(std::move(page)), files_(std::move(files)), port_(port), is_token_(std::move(is_token)) {}
+
+Site::Reply Site::reply(const HttpRequest& request, bool is_local) const {
+  Reply reply = judged(request, is_local);
+  reply.answer.head_only = request.method == "HEAD";
+  reply.answer.closes = request.has_body || !request.keeps_alive;
+  return reply;
+}
+
+Site::Reply Site::judged(const HttpRequest& request, bool is_local) const {
+  // Who is meant and who asks, before anything else: a page from elsewhere learns nothing, not even what there is.
+  if (request.hosts.size() != 1) return sentence(400, "a request has one Host");
+  const std::string& host = request.hosts.front();
+  if (!is_own_host(host, port_))
+    return sentence(421, "this server is reached as localhost or by its loopback address, with its port");
+  if (request.origins.size() > 1) return sentence(400, "a request has one Origin at most");
+  if (!request.origins.empty() && request.origins.front() != "http://" + host)
+    return sentence(403, "pages of another origin are not answered");
+  if (request.method != "GET" && request.method != "HEAD") {
+    Reply reply = sentence(405, "only GET and HEAD are answered");
+    reply.answer.fields.emplace_back("Allow", "GET, HEAD");
+    return reply;
+  }
+  if (request.has_body) return sentence(400, "a body belongs to no request that is answered here");
+  const auto path = path_of(request.target);
+  if (!path) return sentence(400, "the target of the request is no path");
+
+  if (path->empty()) return {Kind::answer, page_file(request, "index.html")};
+  const std::string& first = path->front();
+  if (first == "world") return world_file(request, {path->begin() + 1, path->end()});
+  if (path->size() == 1 && first == "session") {
+    if (!request.upgrades || request.web_version != "13") {
+      Reply reply = sentence(426, "frames are spoken here over a WebSocket of version 13");
+      reply.answer.fields.emplace_back("Upgrade", "websocket");
+      reply.answer.fields.emplace_back("Sec-WebSocket-Version", "13");
+      return reply;
+    }
+    if (request.web_key.size() != 24) return sentence(400, "Sec-WebSocket-Key is to be 16 bytes in base64");
+    return {Kind::session, {}};
+  }
+  if (path->size() == 1 && (first == "health" || first == "metrics")) {
+    const auto token = bearer_token(request.authorization);
+    if (!is_local && !(token && is_token_(*token))) return refused_token(token.has_value());
+    return {first == "health" ? Kind::health : Kind::metrics, {}};
+  }
+  std::string name = first;
+  for (std::size_t i = 1; i < path->size(); ++i) name += "/" + (*path)[i];
+  return {Kind::answer, page_file(request, name)};
+}
+
+HttpAnswer Site::page_file(const HttpRequest& request, const std::string& path) const {
+  if (page_.empty())
+    return http_sentence(404, "this server has no page: it was built without the editor, and no folder was named");
+  const PageFiles::File* file = page_.find(path);
+  if (!file) return http_sentence(404, "there is no such file");
+  const bool gzip = file->gzip && accepts_gzip(request.accept_encoding);
+  const std::string tag = "\"" + file->tag + (gzip ? "-gzip\"" : "\"");
+  HttpAnswer answer;
+  answer.fields = {{"Content-Type", file->type},
+                   {"ETag", tag},
+                   {"Cache-Control", "no-cache"},
+                   {"Vary", "Accept-Encoding"},
+                   {"Content-Security-Policy", content_policy(request.hosts.front())}};
+  if (request.if_none_match.find(tag) != std::string::npos) {
+    answer.status = 304;
+    return answer;
+  }
+  if (gzip) answer.fields.emplace_back("Content-Encoding", "gzip");
+  answer.kept = gzip ? file->gzip : file->bytes;
+  return answer;
+}
+
+Site::Reply Site::world_file(const HttpRequest& request, const std::vector<std::string>& parts) const {
+  const auto token = bearer_token(request.authorization);
+  if (!token || !is_token_(*token)) return refused_token(token.has_value());
+  auto file = files_.open(parts);
+  if (!file) return {Kind::answer, std::move(file.error())};
+  HttpAnswer answer;
+  answer.fields = {{"Content-Type", std::string(media_type_of(suffix_of(parts.back())))},
+                   {"Cache-Control", "no-store"}};
+  answer.file = std::move(*file);
+  return {Kind::answer, std::move(answer)};
+}
+
+}  // namespace muster

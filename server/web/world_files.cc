@@ -1,0 +1,84 @@
+#include "server/web/world_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <string_view>
+
+#include "server/web/web_address.h"
+
+namespace muster {
+namespace {
+
+constexpr std::string_view suffixes[] = {"gltf", "glb", "bin",  "obj",  "mtl",  "fbx", "stl",  "ply",
+                                         "png",  "jpg", "jpeg", "webp", "ktx2", "hdr", "basis"};
+
+std::string real_path(const std::string& path) {
+  char* found = ::realpath(path.c_str(), nullptr);
+  std::string real = found ? found : "";
+  std::free(found);
+  return real;
+}
+
+/// Where the open file lies, after all links.
+std::string path_of_descriptor(int descriptor) {
+  char path[PATH_MAX];
+  const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+  const ssize_t length = ::readlink(link.c_str(), path, sizeof path);
+  return length > 0 && length < PATH_MAX ? std::string(path, static_cast<std::size_t>(length)) : std::string();
+}
+
+/// The last name of a path, which begins with a slash; empty where one of its names begins with a dot.
+std::string last_name(std::string_view path) {
+  if (path.find("/.") != std::string_view::npos) return {};
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+}  // namespace
+
+WorldFiles::WorldFiles(std::string folder, std::string world)
+    : folder_(folder.empty() ? std::string() : real_path(folder)), world_(std::move(world)) {
+  if (folder_ == "/") folder_.clear();  // the whole machine is no world's folder
+}
+
+bool WorldFiles::is_the_worlds(const std::string& name) const {
+  return !world_.empty() && (name == world_ || name.starts_with(world_ + "-"));
+}
+
+std::expected<OpenFile, HttpAnswer> WorldFiles::open(const std::vector<std::string>& parts) const {
+  const auto none = [] { return std::unexpected(http_sentence(404, "there is no such file in the world's folder")); };
+  const auto not_given = [] {
+    return std::unexpected(http_sentence(
+        403, "of the world's folder only models and what belongs to them is given: files with their suffixes"));
+  };
+  if (folder_.empty() || parts.empty()) return none();
+  std::string path = folder_;
+  for (const std::string& part : parts) path += "/" + part;
+
+  // First what is there is found out, without opening it: only then is it known to be a file, and where.
+  const OpenFile place(::open(path.c_str(), O_PATH | O_CLOEXEC), 0);
+  if (!place) return none();
+  const std::string real = path_of_descriptor(place.descriptor());
+  if (!real.starts_with(folder_ + "/")) return none();
+  const std::string name = last_name(std::string_view(real).substr(folder_.size()));
+  if (name.empty()) return none();
+  struct stat found;
+  if (::fstat(place.descriptor(), &found) != 0 || !S_ISREG(found.st_mode)) return none();
+  for (const std::string& asked : {parts.back(), name})
+    if (is_the_worlds(asked) || std::ranges::find(suffixes, suffix_of(asked)) == std::end(suffixes)) return not_given();
+  struct stat worlds;
+  if (!world_.empty() && ::stat((folder_ + "/" + world_).c_str(), &worlds) == 0 && worlds.st_dev == found.st_dev &&
+      worlds.st_ino == found.st_ino)
+    return not_given();
+
+  const std::string again = "/proc/self/fd/" + std::to_string(place.descriptor());
+  const int descriptor = ::open(again.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return none();
+  return OpenFile(descriptor, static_cast<std::uint64_t>(found.st_size));
+}
+
+}  // namespace muster

@@ -1,0 +1,261 @@
+// Who may have what over HTTP.
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "server/web/site.h"
+#include "server/web/web_address.h"
+#include "tests/support/folder.h"
+
+using namespace muster;
+
+namespace {
+
+constexpr std::uint16_t port = 7717;
+
+HttpRequest asking(const std::string& target) {
+  HttpRequest request;
+  request.method = "GET";
+  request.target = target;
+  request.hosts = {"127.0.0.1:7717"};
+  request.keeps_alive = true;
+  return request;
+}
+
+std::string field(const HttpAnswer& answer, const std::string& name) {
+  for (const auto& [known, value] : answer.fields)
+    if (known == name) return value;
+  return {};
+}
+
+struct Served {
+  test::Folder folder;
+  Site site;
+  Served() : site(make()) {}
+
+  Site make() {
+    namespace fs = std::filesystem;
+    const std::string page = folder / "page", files = folder / "world";
+    fs::create_directories(page + "/assets/.hidden");
+    fs::create_directories(files + "/models/deep");
+    test::write_file(page + "/index.html", "<!doctype html>" + std::string(2000, ' '));
+    test::write_file(page + "/assets/x.js", "x");
+    test::write_file(page + "/.secret", "secret");
+    test::write_file(page + "/assets/.hidden/x.js", "secret");
+    for (const char* name :
+         {"/town.muster", "/town.muster-wal", "/town.muster-lock", "/town.muster-server.json", "/a.glb", "/notes.txt",
+          "/.hidden.glb", "/models/deep/b.bin", "/models/50%?.png", "/town.muster-x.bin"})
+      test::write_file(files + name, "content");
+    test::write_file(folder / "outside.glb", "secret");
+    fs::create_symlink(folder / "outside.glb", files + "/out.glb");
+    fs::create_symlink(folder.path(), files + "/up");
+    fs::create_symlink(files + "/a.glb", files + "/within.glb");
+    fs::create_symlink(files + "/town.muster", files + "/world.glb");
+    fs::create_hard_link(files + "/town.muster", files + "/hard.glb");
+    fs::create_symlink("/dev/zero", files + "/zero.bin");
+    return Site(PageFiles::read(page).value(), WorldFiles(files, "town.muster"), port,
+                [](std::string_view token) { return token == "right"; });
+  }
+  Site::Reply ask(HttpRequest request, bool is_local = true) const { return site.reply(request, is_local); }
+  int world(const std::string& path, const std::string& token = "right") const {
+    HttpRequest request = asking("/world" + path);
+    request.authorization = "Bearer " + token;
+    return static_cast<int>(ask(request).answer.status);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("only loopback names with our port are our Host", "[site]") {
+  for (const char* ours : {"localhost:7717", "LocalHost:7717", "127.0.0.1:7717", "127.8.9.1:7717", "[::1]:7717"})
+    CHECK(is_own_host(ours, port));
+  for (const char* other : {"",
+                            ":7717",
+                            "localhost",
+                            "localhost:",
+                            "localhost:771",
+                            "localhost:77170",
+                            "localhost:0x1e25",
+                            "localhost:+7717",
+                            "localhost:7717 ",
+                            "evil.example:7717",
+                            "localhost.evil.example:7717",
+                            "127.0.0.1.evil.example:7717",
+                            "192.168.0.1:7717",
+                            "[::2]:7717",
+                            "::1:7717",
+                            "[::1]",
+                            "127.0.0.1:7717:7717",
+                            "user@localhost:7717",
+                            "2130706433:7717",
+                            "127.1:7717"})
+    CHECK_FALSE(is_own_host(other, port));
+  CHECK(is_own_host("localhost", 80));
+}
+
+TEST_CASE("a path's parts name files below a folder and nothing else", "[site]") {
+  using Parts = std::vector<std::string>;
+  CHECK(path_of("/") == Parts{});
+  CHECK(path_of("/?x=/../") == Parts{});
+  CHECK(path_of("/a/b%20c.js?d") == Parts{"a", "b c.js"});
+  for (const char* bad : {"",
+                          "a",
+                          "//",
+                          "/a//b",
+                          "/a/",
+                          "/..",
+                          "/a/../b",
+                          "/%2e%2e/b",
+                          "/a/.b",
+                          "/%2E",
+                          "/a%2fb",
+                          "/a%5cb",
+                          "/a\\b",
+                          "/a%00b",
+                          "/a%0ab",
+                          "/%",
+                          "/%2",
+                          "/%zz",
+                          "http://localhost/",
+                          "*",
+                          "/a/%2e%2e%2fb"})
+    CHECK_FALSE(path_of(bad));
+}
+
+TEST_CASE("the page and its files are answered with their types, and with nothing foreign or inline allowed",
+          "[site]") {
+  const Served served;
+  const auto index = served.ask(asking("/")).answer;
+  CHECK(index.status == 200);
+  CHECK(field(index, "Content-Type") == "text/html; charset=utf-8");
+  const std::string policy = field(index, "Content-Security-Policy");
+  CHECK(policy.starts_with("default-src 'none'"));
+  CHECK(policy.find("frame-ancestors 'none'") != std::string::npos);
+  CHECK(policy.find("ws://127.0.0.1:7717") != std::string::npos);
+  for (const char* never : {"unsafe", "http:", "https:", "*"}) CHECK(policy.find(never) == std::string::npos);
+  CHECK(*index.kept == *served.ask(asking("/index.html")).answer.kept);
+  CHECK(*served.ask(asking("/assets/x.js?v=2")).answer.kept == "x");
+  for (const char* none : {"/assets", "/assets/y.js", "/page", "/town.muster"})
+    CHECK(served.ask(asking(none)).answer.status == 404);
+  for (const char* bad : {"/.secret", "/assets/.hidden/x.js", "/../world/town.muster", "/assets//x.js"})
+    CHECK(served.ask(asking(bad)).answer.status == 400);
+  HttpAnswer common = served.ask(asking("/assets")).answer;
+  add_common_fields(common);
+  CHECK(field(common, "X-Content-Type-Options") == "nosniff");
+  CHECK(field(common, "X-Frame-Options") == "DENY");
+  CHECK(field(common, "Content-Security-Policy").starts_with("default-src 'none'"));
+}
+
+TEST_CASE("what a browser has already is not sent again, and gzip goes to those who take it", "[site]") {
+  const Served served;
+  HttpRequest request = asking("/");
+  request.accept_encoding = "br, gzip;q=0.5";
+  const auto zipped = served.ask(request).answer;
+  CHECK(field(zipped, "Content-Encoding") == "gzip");
+  CHECK(field(zipped, "Vary") == "Accept-Encoding");
+  CHECK(zipped.kept->size() < 200);
+  CHECK(zipped.kept->substr(0, 2) == "\x1f\x8b");
+  for (const char* plain : {"", "br", "gzip;q=0", "gzip;q=0.0", "xgzip", "gzipx", "identity"}) {
+    request.accept_encoding = plain;
+    CHECK(field(served.ask(request).answer, "Content-Encoding").empty());
+  }
+  request = asking("/");
+  request.if_none_match = "\"other\", " + field(served.ask(request).answer, "ETag");
+  CHECK(served.ask(request).answer.status == 304);
+  request.if_none_match = field(zipped, "ETag");
+  CHECK(served.ask(request).answer.status == 200);
+}
+
+TEST_CASE("another Host, another Origin, other methods and bodies are refused before anything is looked for",
+          "[site]") {
+  const Served served;
+  for (const char* path : {"/", "/nothing", "/health", "/metrics", "/session", "/world/a.glb"}) {
+    const auto status = [&](auto change) {
+      HttpRequest request = asking(path);
+      request.authorization = "Bearer right";
+      request.upgrades = true;
+      change(request);
+      const Site::Reply reply = served.ask(request);
+      CHECK(reply.kind == Site::Reply::Kind::answer);
+      return reply.answer.status;
+    };
+    CHECK(status([](HttpRequest& request) { request.hosts = {}; }) == 400);
+    CHECK(status([](HttpRequest& request) { request.hosts = {"localhost:7717", "localhost:7717"}; }) == 400);
+    CHECK(status([](HttpRequest& request) { request.hosts = {"evil.example:7717"}; }) == 421);
+    CHECK(status([](HttpRequest& request) { request.hosts = {"127.0.0.1:7718"}; }) == 421);
+    for (const char* origin : {"http://evil.example", "https://127.0.0.1:7717", "http://127.0.0.1:7718",
+                               "http://localhost:7717", "null", "", "http://127.0.0.1:7717/"})
+      CHECK(status([&](HttpRequest& request) { request.origins = {origin}; }) == 403);
+    CHECK(status([](HttpRequest& request) { request.origins = {"http://127.0.0.1:7717", "http://127.0.0.1:7717"}; }) ==
+          400);
+    for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "TRACE", "PATCH", "get"})
+      CHECK(status([&](HttpRequest& request) { request.method = method; }) == 405);
+    CHECK(status([](HttpRequest& request) { request.has_body = true; }) == 400);
+  }
+  HttpRequest own = asking("/session");
+  own.upgrades = true;
+  own.web_version = "13";
+  own.web_key = "dGhlIHNhbXBsZSBub25jZQ==";
+  CHECK(served.ask(own).kind == Site::Reply::Kind::session);  // a program sends no Origin
+  own.origins = {"http://127.0.0.1:7717"};
+  CHECK(served.ask(own).kind == Site::Reply::Kind::session);
+  own.web_key = "short";
+  CHECK(served.ask(own).answer.status == 400);
+  own.web_version = "8";
+  CHECK(served.ask(own).answer.status == 426);
+  own.upgrades = false;
+  CHECK(served.ask(own).answer.status == 426);
+}
+
+TEST_CASE("of the world's folder models are given, to those with a token, and never the world or what lies outside",
+          "[site]") {
+  const Served served;
+  CHECK(served.world("/a.glb") == 200);
+  CHECK(served.world("/models/deep/b.bin") == 200);
+  CHECK(served.world("/models/50%25%3F.png") == 200);
+  CHECK(served.world("/within.glb") == 200);
+  CHECK(served.world("/a.glb", "wrong") == 401);
+  CHECK(served.ask(asking("/world/a.glb")).answer.status == 401);
+  CHECK(served.ask(asking("/world/a.glb")).kind == Site::Reply::Kind::answer);
+  HttpRequest wrong = asking("/world/nothing.glb");
+  wrong.authorization = "Bearer wrong";
+  CHECK(served.ask(wrong).kind == Site::Reply::Kind::wrong_token);
+  for (const char* hidden : {"/town.muster", "/town.muster-wal", "/town.muster-lock", "/town.muster-server.json",
+                             "/notes.txt", "/world.glb", "/hard.glb", "/town.muster-x.bin"})
+    CHECK(served.world(hidden) == 403);
+  for (const char* none : {"", "/nothing.glb", "/models", "/models/deep", "/out.glb", "/up/outside.glb",
+                           "/up/world/a.glb/x", "/zero.bin", "/a.glb/b.glb"})
+    CHECK(served.world(none) == 404);
+  for (const char* bad : {"/", "/../outside.glb", "/%2e%2e/outside.glb", "/models/..%2f..%2foutside.glb",
+                          "/.hidden.glb", "//a.glb", "/a.glb/"})
+    CHECK(served.world(bad) == 400);
+  // A link that leads back into the folder is a way to it like any other.
+  CHECK(served.world("/up/world/a.glb") == 200);
+  CHECK(served.world("/up/world/town.muster") == 403);
+}
+
+TEST_CASE("figures are told to this machine, and elsewhere to those with a token", "[site]") {
+  const Served served;
+  for (const auto& [path, kind] :
+       {std::pair{"/health", Site::Reply::Kind::health}, std::pair{"/metrics", Site::Reply::Kind::metrics}}) {
+    CHECK(served.ask(asking(path)).kind == kind);
+    CHECK(served.ask(asking(path), false).answer.status == 401);
+    HttpRequest request = asking(path);
+    request.authorization = "Bearer wrong";
+    CHECK(served.ask(request, false).kind == Site::Reply::Kind::wrong_token);
+    request.authorization = "Bearer right";
+    CHECK(served.ask(request, false).kind == kind);
+  }
+}
+
+TEST_CASE("a server without a page says so, and a folder that is no page is refused by name", "[site]") {
+  const Site bare({}, WorldFiles("", ""), port, [](std::string_view) { return true; });
+  const HttpAnswer none = bare.reply(asking("/"), true).answer;
+  CHECK(none.status == 404);
+  CHECK(none.text.find("no page") != std::string::npos);
+  HttpRequest world = asking("/world/a.glb");
+  world.authorization = "Bearer x";
+  CHECK(bare.reply(world, true).answer.status == 404);
+  const test::Folder folder;
+  CHECK(PageFiles::read(folder / "nothing").error() == "the page's folder '" + (folder / "nothing") + "' is no folder");
+  CHECK(PageFiles::read(folder.path()).error().find("has no index.html") != std::string::npos);
+}
