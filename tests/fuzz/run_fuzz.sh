@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# run_fuzz.sh TARGET WRITE_SEEDS [SEED_FILE...]: fuzzes for 5 seconds, or for MUSTER_FUZZ_SECONDS, beginning with the seeds.
+# run_fuzz.sh TARGET WRITE_SEEDS [SEED_FILE...]: fuzzes for 5 seconds (MUSTER_FUZZ_USUAL, where a target needs more), or for
+# MUSTER_FUZZ_SECONDS, beginning with the seeds.
 # An input that fails is kept in the working directory; its name is printed.
 set -euo pipefail
 target=$1 write_seeds=$2
@@ -10,5 +11,5 @@ trap 'rm -rf "$folder"' EXIT
 corpus=$folder/$(basename "$target")
 mkdir -p "$corpus"
 for seed in "$@"; do cp "$seed" "$corpus"; done
-"$target" "$corpus" -max_total_time="${MUSTER_FUZZ_SECONDS:-5}" -max_len=8192 -timeout=20 -rss_limit_mb=2048 \
+"$target" "$corpus" -max_total_time="${MUSTER_FUZZ_SECONDS:-${MUSTER_FUZZ_USUAL:-5}}" -max_len=8192 -timeout=20 -rss_limit_mb=2048 \
   -print_final_stats=1 -artifact_prefix="$PWD/$(basename "$target")-"

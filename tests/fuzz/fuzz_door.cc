@@ -1,0 +1,142 @@
+// What a stranger may send to the port, before and up to its Hello: frames or HTTP, an upgrade, and what follows it. No byte makes
+// the door crash, wait for ever or let somebody in without the token, and answers are frames or HTTP, as the first bytes asked.
+//
+//   input   | pieces: 1 byte, bit 7: a WebSocket was opened already | stream ... |
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "server/door/http_connection.h"
+#include "server/door/session_stream.h"
+
+namespace {
+
+using namespace muster;
+
+constexpr std::string_view token = "the token of this door";
+
+/// What is posted is done in turn, and what is to wait has waited.
+class TestLoop final : public Loop {
+ public:
+  void post(std::function<void()> f) override { waiting_.push_back(std::move(f)); }
+  void call_in(std::chrono::nanoseconds, std::function<void()> f) override { post(std::move(f)); }
+  bool step() {
+    if (waiting_.empty()) return false;
+    const auto f = std::move(waiting_.front());
+    waiting_.pop_front();
+    f();
+    return true;
+  }
+
+ private:
+  std::deque<std::function<void()>> waiting_;
+};
+
+struct Wire {
+  std::span<const std::uint8_t> input;
+  std::size_t piece = 1;
+  std::string written;
+  bool closed = false, upgraded = false;
+};
+
+class TestStream final : public WireStream {
+ public:
+  TestStream(TestLoop& loop, Wire& wire) : loop_(loop), wire_(wire) {}
+  void read_some(std::span<std::byte> room, ReadDone done) override {
+    if (room.empty()) std::abort();
+    auto kept = std::make_shared<ReadDone>(std::move(done));
+    loop_.post([&wire = wire_, room, kept] {
+      if (wire.closed) return (*kept)({0, StreamRead::End::broken});
+      const std::size_t bytes = std::min({wire.piece, room.size(), wire.input.size()});
+      if (bytes == 0) return (*kept)({0, StreamRead::End::ended});
+      std::copy_n(std::as_bytes(wire.input).begin(), bytes, room.begin());
+      wire.input = wire.input.subspan(bytes);
+      (*kept)({bytes, StreamRead::End::none});
+    });
+  }
+  void write(std::span<const std::byte> bytes, WriteDone done) override {
+    auto kept = std::make_shared<WriteDone>(std::move(done));
+    loop_.post([&wire = wire_, bytes, kept] {
+      if (!wire.closed) wire.written.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      (*kept)(!wire.closed);
+    });
+  }
+  void end(Farewell) override {}
+  void close() override { wire_.closed = true; }
+  bool is_open() const override { return !wire_.closed; }
+  int release() override { return -1; }
+
+ private:
+  TestLoop& loop_;
+  Wire& wire_;
+};
+
+/// A world that nobody moves but who pumps it, and its door.
+struct World {
+  EntityRegistry registry;
+  Desk desk{registry,
+            [] {
+              DeskHost host;
+              host.wake = [] {};
+              return host;
+            }(),
+            {}};
+  Door door{desk, {{std::string(token), session::Role::view}}, {}, Refusals({}, std::chrono::nanoseconds(0))};
+  Site site{{}, WorldFiles("", ""), 7717, [](std::string_view offered) { return offered == token; }};
+
+  void pump() {
+    desk.before_flush();
+    registry.flush();
+    desk.after_flush(registry);
+  }
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  static World world;
+  TestLoop loop;
+  Wire wire{{data + 1, size - 1}, 1 + (data[0] & 0x7fu), {}, false, false};
+  HttpHost http{world.door, world.site, loop, [] { return 1u; }};
+  std::shared_ptr<Connection> connection;
+  bool known = false, ended = false;
+  const auto events = [&] { return ConnectionEvents{[&] { known = true; }, [&] { ended = true; }}; };
+  const auto upgrade = [&](std::unique_ptr<WireStream> stream, const WebHandshake& asked) {
+    if (asked.host.empty()) std::abort();
+    wire.upgraded = true;
+    wire.written.clear();  // what was answered before
+    connection = open_session_stream(std::move(stream), world.door, loop, "web", events(), nullptr);
+  };
+  Divert divert = [&](std::unique_ptr<WireStream> stream, const std::vector<std::byte>& came) {
+    if (came.size() < 4) std::abort();
+    connection = open_http_connection(std::move(stream), http, "127.0.0.1", came, events(), upgrade);
+  };
+  if ((data[0] & 0x80) != 0) divert = nullptr;
+  connection = open_session_stream(std::make_unique<TestStream>(loop, wire), world.door, loop, "fuzz", events(),
+                                   std::move(divert));
+  std::size_t steps = 0;
+  while (!ended) {
+    if (!loop.step()) {  // the world has not answered yet, or the other side is silent
+      world.pump();
+      if (!loop.step()) connection->check_times(Connection::Clock::now() + std::chrono::hours(1));
+    }
+    if (++steps > 1'000'000) std::abort();
+  }
+  const bool had_token =
+      std::string_view(reinterpret_cast<const char*>(data), size).find(token) != std::string_view::npos;
+  if (world.desk.sessions() > 0 && !had_token) std::abort();
+  if (wire.upgraded && wire.written.size() % 16 != 0) std::abort();
+  connection.reset();
+  while (loop.step()) {
+  }
+  for (int i = 0; i < 100 && world.desk.sessions() > 0; ++i) world.pump();
+  if (world.desk.sessions() != 0) std::abort();
+  return 0;
+}
