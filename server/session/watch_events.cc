@@ -129,7 +129,7 @@ void WatchEvents::send(Watch& watch, bool time_is_left) {
     }
     if (watch.lost > 0) tell_gap();
     send_texts(watch.to(), registry_, registry_.types(), batch);
-    const std::uint32_t flags = event.pushed ? frame_event | frame_pushed : frame_event;
+    const std::uint32_t flags = frame_event | (event.pushed ? std::uint32_t{frame_pushed} : 0);
     out.data(batch.bytes(), watch.request(), flags, &event.envelope);
     watch.event_sequence = event.envelope.sequence;
   }

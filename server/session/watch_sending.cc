@@ -255,11 +255,8 @@ bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& e
     }
     if (size > 0 && !type.text_offsets.empty()) send_texts(*to_, registry_, type, value);
     if (asked_.changeable) {
+      if (size > 0) std::memcpy(rows.values.data() + rows.entities.size() * size, value, size);
       rows.entities.push_back(e);
-      if (size == 0) return;
-      const std::size_t at = rows.values.size();
-      rows.values.resize(at + size);
-      std::memcpy(rows.values.data() + at, value, size);
       return;
     }
     std::byte* payload = frames.building().append_rows(set_rows, e);
@@ -267,17 +264,13 @@ bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& e
     std::memcpy(payload, &set, sizeof set);
     if (size > 0) std::memcpy(payload + offset, value, size);
   };
-  if (asked_.changeable) {
-    rows.entities.reserve(std::min(entities.size(), slice_rows(size)));
-    rows.values.reserve(rows.entities.capacity() * size);
-  }
   const std::size_t slice = asked_.changeable ? slice_rows(size) : slice_entities;
   return tell_all(frames, entities, slice, [&](std::span<const Entity> part) {
-    for (const Entity e : part) tell(e);
-    if (rows.entities.empty()) return;
-    session::append(frames.building(), rows);
     rows.entities.clear();
-    rows.values.clear();
+    if (asked_.changeable) rows.values.resize(part.size() * size);
+    for (const Entity e : part) tell(e);
+    rows.values.resize(rows.entities.size() * size);
+    if (!rows.entities.empty()) session::append(frames.building(), rows);
   });
 }
 
