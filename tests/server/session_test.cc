@@ -190,3 +190,23 @@ TEST_CASE("texts come before the values that mention them, once per session", "[
   REQUIRE(shown.has_value());
   REQUIRE(client.text(shown->get<arena::Label>()->title) == "Beware of the dog");
 }
+
+TEST_CASE("a trace ends with the session that began it, and others may begin one then", "[session]") {
+  LiveWorld world;
+  Client other = world.client();
+  {
+    Client client = world.client();
+    REQUIRE(client.begin_trace().has_value());
+    const auto second = other.begin_trace();
+    REQUIRE_FALSE(second.has_value());
+    CHECK(second.error().fault.reason == "trace_running");
+    CHECK_FALSE(other.end_trace().has_value());
+  }
+  while (other.info()->sessions > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CHECK_FALSE(world.run([](EntityRegistry& r) { return r.observing(); }));
+  REQUIRE(other.begin_trace().has_value());
+  REQUIRE(other.create({}, "").has_value());
+  const auto trace = other.end_trace();
+  REQUIRE(trace.has_value());
+  CHECK(trace->slices > 0);
+}

@@ -182,6 +182,9 @@ TEST_CASE("a session creates with its own ids only", "[abuse]") {
   CHECK(thief.info()->entities == 0);
   CHECK(create(owner, ids[0]).has_value());
   CHECK(create(thief, own[0]).has_value());
+  const auto behind = granted(owner, 1);
+  REQUIRE(behind[0].index == own[1].index + 1);
+  CHECK(refused(create(thief, behind[0])).reason == "id_not_granted");
   // What the world hands out itself cannot be guessed either.
   const Entity next =
       world.run([](EntityRegistry& r) { return Entity{static_cast<std::uint32_t>(r.storage().ids().indices()), 1}; });
@@ -291,10 +294,16 @@ TEST_CASE("names and texts of a session have a stated length and number", "[abus
   const auto name = client.create({}, std::string(256, 'n'));
   REQUIRE_FALSE(name.has_value());
   CHECK(name.error().fault.reason == "name_bytes_max");
-  CHECK(client.create({}, std::string(255, 'n')).has_value());
+  const auto named = client.create({}, std::string(255, 'n'));
+  REQUIRE(named.has_value());
+  // As a text it may be longer, as a name not.
+  const auto renamed = client.rename(*named, std::string(256, 'n'));
+  REQUIRE_FALSE(renamed.has_value());
+  CHECK(renamed.error().fault.reason == "name_bytes_max");
   const auto text = client.intern(std::string((1u << 16) + 1, 't'));
   REQUIRE_FALSE(text.has_value());
   CHECK(text.error().fault.reason == "text_bytes_max");
+  CHECK_FALSE(client.intern(std::string((1u << 16) + 1, 't')).has_value());  // what was refused is not known either
   for (int i = 0; i < 3; ++i) CHECK(client.intern("text " + std::to_string(i)).has_value());
   const auto more = client.intern("one too many");
   REQUIRE_FALSE(more.has_value());
@@ -303,6 +312,36 @@ TEST_CASE("names and texts of a session have a stated length and number", "[abus
   Client other = world.client();
   CHECK(other.intern("text 1").has_value());  // known: it costs nothing
   CHECK(other.intern("of another session").has_value());
+}
+
+TEST_CASE("texts of a session have a stated number of bytes, met exactly", "[abuse]") {
+  LiveWorldOptions options;
+  options.limits.texts_bytes_max = 100;
+  LiveWorld world(options);
+  Client client = world.client();
+  CHECK(client.intern(std::string(60, 'a')).has_value());
+  const auto more = client.intern(std::string(41, 'b'));
+  REQUIRE_FALSE(more.has_value());
+  CHECK(more.error().fault.reason == "texts_max");
+  CHECK(client.intern(std::string(40, 'b')).has_value());
+  CHECK_FALSE(client.intern("c").has_value());
+  Client other = world.client();
+  CHECK(other.intern("c").has_value());
+}
+
+TEST_CASE("one value for many entities costs as often as it is written", "[abuse]") {
+  LiveWorldOptions options;
+  options.limits.edit_steps_max = 1000;
+  LiveWorld world(options);
+  const auto units = world.run([](EntityRegistry& r) { return r.create_many(400, arena::Health{}); });
+  Client client = world.client();
+  const auto set = [&](const auto&... values) {
+    BatchBuilder builder;
+    builder.append_rows_shared(std::span<const Entity>(units), Set{}, values...);
+    return client.push_batch(builder.bytes());
+  };
+  CHECK(set(arena::Hidden{}).has_value());
+  CHECK(refused(set(arena::Position{}, arena::Health{}, arena::Target{})).reason == "edit_steps_max");
 }
 
 TEST_CASE("the world holds a stated number of texts of sessions", "[abuse]") {

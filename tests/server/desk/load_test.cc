@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "registry/templates/template_tree.h"
 #include "server/world/time/work_time.h"
 #include "tests/server/live_world.h"
 
@@ -86,6 +87,30 @@ TEST_CASE("edits that handlers take long for count by their time: another sessio
   CHECK(time_ns == 500'000'000);
   CHECK(honest.load()->edit_ns_max <= 10'000'000);
   CHECK(mean.load()->edit_ns_max >= 490'000'000);
+}
+
+TEST_CASE("who was idle takes turns with who was busy: nothing is owed for a time in which nothing was sent") {
+  LiveWorldOptions options;
+  options.processor_ns = [] { return std::uint64_t{0}; };  // edits cost what they are judged to
+  LiveWorld world(options);
+  Client busy = world.client();
+  Client idle = world.client();
+  const auto units = world.run([](EntityRegistry& r) { return r.create_many(400, arena::Health{}); });
+  BatchBuilder hit;
+  hit.append_shared(std::span<const Entity>(units), arena::Damage{.amount = 0});
+  for (int i = 0; i < 40; ++i) REQUIRE(busy.push_batch(hit.bytes()).has_value());
+  world.hold(true);
+  std::vector<std::uint64_t> of_busy, of_idle;
+  for (int i = 0; i < 20; ++i) of_idle.push_back(idle.post_batch(hit.bytes()).value());
+  for (int i = 0; i < 20; ++i) of_busy.push_back(busy.post_batch(hit.bytes()).value());
+  REQUIRE(idle.ask(session::Heartbeat{}).has_value());
+  REQUIRE(busy.ask(session::Heartbeat{}).has_value());
+  world.hold(false);
+  const auto first_of_busy = busy.wait_ack(of_busy.front());
+  const auto last_of_idle = idle.wait_ack(of_idle.back());
+  REQUIRE(first_of_busy.has_value());
+  REQUIRE(last_of_idle.has_value());
+  CHECK(first_of_busy->sequence < last_of_idle->sequence);
 }
 
 TEST_CASE("watches that there is no time for have their turns after later flushes, and are told all the same") {
@@ -191,4 +216,30 @@ TEST_CASE("sessions make no more entities where the world has as many as they ma
   const Entity e = world.run([](EntityRegistry& r) { return r.create("e"); });
   REQUIRE(client.destroy(e).has_value());
   CHECK_FALSE(client.create({}, "").has_value());
+  // Trees count by their nodes.
+  world.run([](EntityRegistry& r) {
+    TemplateTree pair("pair");
+    pair.set("below", arena::Health{});
+    r.define(pair);
+    return 0;
+  });
+  const auto spawn = [&] {
+    const auto answer = client.ask(session::RequestGrant{.count = 2});
+    REQUIRE(answer.has_value());
+    const auto grant = session::read<session::Granted>(answer->batch());
+    REQUIRE(grant.count == 2);
+    const Entity ids[] = {{grant.first, 1}, {grant.first + 1, 1}};
+    BatchBuilder builder;
+    builder.append_shared(ids, Spawn{.what = text_of("pair")});
+    return reason(client.push_batch(builder.bytes()));
+  };
+  const auto all = world.run([](EntityRegistry& r) {
+    std::vector<Entity> there;
+    r.each_entity([&](Entity each) { there.push_back(each); });
+    return there;
+  });
+  REQUIRE(client.destroy(all[0]).has_value());
+  CHECK(spawn() == "world_entities_max");  // 11
+  REQUIRE(client.destroy(all[1]).has_value());
+  CHECK(spawn() == "");  // 10
 }

@@ -27,6 +27,13 @@ TEST_CASE("wrong tokens wait longer and longer, by address, and are forgiven wit
   CHECK(wrong("127.0.0.1", 60s) == 0ms);
 }
 
+TEST_CASE("one time that passes is forgiven once", "[door]") {
+  Refusals refusals({}, 2s);
+  for (int i = 0; i < 100; ++i) (void)refusals.wrong_token("127.0.0.1", start);
+  for (int i = 0; i < 20; ++i) CHECK(refusals.wrong_token("127.0.0.1", start + 5s) == 2s);
+  for (int i = 0; i < 20; ++i) CHECK(refusals.wrong_token("127.0.0.1", start + 10s) == 2s);
+}
+
 TEST_CASE("as many addresses as there are do not take memory without end, nor are they answered sooner", "[door]") {
   Refusals refusals({}, 2s);
   for (std::size_t i = 0; i < Refusals::addresses_max; ++i) CHECK(refusals.wrong_token(std::to_string(i), start) == 0s);

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/server/live_world.h"
+#include "tests/support/folder.h"
 
 using namespace muster;
 using namespace muster::testing;
@@ -171,4 +172,77 @@ TEST_CASE("a path of exactly path_bytes_max is looked for; one byte more is refu
   CHECK(client.find(by_name).has_value());
   by_name.name += "z";
   CHECK_FALSE(client.find(by_name).has_value());
+}
+
+TEST_CASE("who asks and does not read is waited for, whatever it asks; its answers are all there when it reads",
+          "[limits]") {
+  const test::Folder folder;
+  LiveWorldOptions options;
+  options.tcp = false;  // a Unix socket holds little by itself
+  options.unix_path = folder / "socket";
+  options.limits.outgoing.control_bytes_max = 256 << 10;
+  LiveWorld world(options);
+  RawClient client(world.address());
+  client.hello();
+  constexpr int asked = 200;
+  std::vector<std::byte> frames;
+  const auto append = [&](const auto& message, std::uint64_t request) {
+    BatchBuilder builder;
+    session::append(builder, message);
+    append_frame(frames, builder.bytes(), request);
+  };
+  for (std::uint64_t i = 1; i <= asked; ++i) append(session::GetSchema{}, i);
+  client.send(frames);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  int answered = 0;
+  while (answered < asked) {
+    const auto received = client.receive();
+    REQUIRE(received.has_value());
+    REQUIRE(received->is<session::Schema>());
+    if (received->is_last()) ++answered;
+  }
+}
+
+TEST_CASE("edits of who does not read their answers wait, and are all answered when it reads", "[limits]") {
+  const test::Folder folder;
+  LiveWorldOptions options;
+  options.tcp = false;
+  options.unix_path = folder / "socket";
+  options.limits.outgoing.control_bytes_max = 64 << 10;
+  LiveWorld world(options);
+  const Entity orc = world.run([](EntityRegistry& r) { return r.create("orc", arena::Health{.value = 1000}); });
+  RawClient client(world.address());
+  client.hello();
+  constexpr std::uint64_t edits = 10'000;
+  std::vector<std::byte> frames;
+  BatchBuilder hit;
+  hit.append(orc, arena::Damage{.amount = 0});
+  for (std::uint64_t i = 1; i <= edits; ++i) append_frame(frames, hit.bytes(), i);
+  world.hold(true);  // so that all of them wait for the world at once
+  client.send(frames);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  world.hold(false);
+  for (std::uint64_t i = 1; i <= edits; ++i) {
+    const auto received = client.receive();
+    REQUIRE(received.has_value());
+    REQUIRE(received->is<session::Ack>());
+    REQUIRE(received->header.request == i);
+  }
+}
+
+TEST_CASE("a client sends a frame of exactly the length that the server takes, and refuses a longer one itself",
+          "[limits]") {
+  LiveWorldOptions options;
+  options.limits.frame_bytes_max = 4096;
+  LiveWorld world(options);
+  Client client = world.client();
+  const auto send = [&](std::uint32_t bytes) {
+    const std::vector<std::byte> frame = frame_of(bytes);
+    return client.push_batch(std::vector(frame.begin() + sizeof(FrameHeader), frame.end()));
+  };
+  CHECK(send(4096).has_value());
+  const auto longer = send(4096 + 16);
+  REQUIRE_FALSE(longer.has_value());
+  CHECK(longer.error().kind == ClientError::Kind::mistaken);
+  CHECK(client.info().has_value());
 }

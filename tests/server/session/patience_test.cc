@@ -53,6 +53,17 @@ TEST_CASE("a client that makes no call for longer than it may is gone, and its n
   CHECK(info.error().fault.code == session::FaultCode::silent);
 }
 
+TEST_CASE("where silence has no bound a session that says nothing stays", "[patience]") {
+  LiveWorld world(silent_after(0ms));
+  RawClient client(world.address());
+  client.hello();
+  std::this_thread::sleep_for(800ms);
+  client.send_message(session::GetInfo{});
+  const auto answer = client.receive();
+  REQUIRE(answer.has_value());
+  CHECK(answer->is<session::Info>());
+}
+
 TEST_CASE("a client that waits for a slow world is not taken for dead, and gets its answer", "[patience]") {
   LiveWorld world(silent_after(400ms));
   Client client = world.client();
