@@ -48,11 +48,11 @@ std::uint32_t SessionProtocol::frame_bytes_max() const noexcept {
   return welcomed() ? desk_.limits().frame_bytes_max : desk_.limits().hello_bytes_max;
 }
 
-SessionProtocol::Outcome SessionProtocol::refuse(const session::Fault& fault, std::uint64_t request) {
+SessionProtocol::Outcome SessionProtocol::refuse(const session::Fault& fault, std::uint64_t request, bool told) {
   const bool closes = fault.closes;
   const bool stopping = fault.code == session::FaultCode::stopping;
   if (closes) farewell_ = stopping ? Farewell::stopping : Farewell::refused;
-  if (closes && !welcomed() && !stopping) door_.refusals.note(address_, fault.text, Refusals::Clock::now());
+  if (closes && told && !welcomed() && !stopping) door_.refusals.note(address_, fault.text, Refusals::Clock::now());
   if (closes && welcomed() && door_.log) door_.log("closed: " + fault.text);
   outgoing_->fault(fault, request);
   return closes ? Outcome::closed : Outcome::done;
@@ -60,11 +60,11 @@ SessionProtocol::Outcome SessionProtocol::refuse(const session::Fault& fault, st
 
 void SessionProtocol::on_fault(const FrameFault& fault) { refuse(fault_for(fault), 0); }
 
-void SessionProtocol::on_silence() {
+void SessionProtocol::on_silence(bool told) {
   if (welcomed())
     refuse(closing(session::FaultCode::silent, "silent", "nothing came for longer than the session allows"), 0);
   else
-    refuse(closing(session::FaultCode::hello_late, "hello_late", "no Hello came in time"), 0);
+    refuse(closing(session::FaultCode::hello_late, "hello_late", "no Hello came in time"), 0, told);
 }
 
 void SessionProtocol::let_go() {

@@ -57,8 +57,8 @@ class SessionProtocol {
   void let_go();
   /// Others took a stranger's place. Ends the session.
   void on_crowd();
-  /// No Hello came in time, or nothing for too long. Ends the session.
-  void on_silence();
+  /// No Hello came in time, or nothing for too long. Ends the session. `told`: the log hears of a stranger's.
+  void on_silence(bool told = true);
   /// The server ends. Ends the session.
   void on_stop();
 
@@ -69,7 +69,7 @@ class SessionProtocol {
   std::uint32_t frame_bytes_max() const noexcept;
 
  private:
-  Outcome refuse(const session::Fault& fault, std::uint64_t request);
+  Outcome refuse(const session::Fault& fault, std::uint64_t request, bool told = true);
   Outcome on_hello(const WireFrame& frame);
   Outcome on_session_message(const Judged& judged, std::uint64_t request);
   void send_schemas(std::uint64_t request);

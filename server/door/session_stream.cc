@@ -53,7 +53,7 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
     const auto quiet = now - heard_;
     if (!protocol_.welcomed() ? now - began_ > limits_.hello_time_max
                               : limits_.silence_max.count() > 0 && quiet > limits_.silence_max)
-      protocol_.on_silence();
+      protocol_.on_silence(!divert_ || !first_.empty());  // browsers open connections that they may need, and do not
   }
 
  private:
