@@ -1,5 +1,6 @@
 // Commands that only read: ls, tree, show, info, timers, types.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "client/cli/commands.h"
@@ -239,7 +240,7 @@ void info(const Common& common, bool with_hash) {
   columns.add({"clock", seconds_text(info.clock_ns)});
   columns.add({"ticks", info.hz > 0 ? number_text(info.hz) + " per second" : "none: it moves when something arrives"});
   if (!load.ticks.empty()) {
-    const auto ms = [](std::uint64_t ns) { return number_text(static_cast<double>(ns / 1000) / 1000); };
+    const auto ms = [](std::uint64_t ns) { return number_text(std::floor(static_cast<double>(ns) / 1000) / 1000); };
     columns.add({"a tick takes", "half of them less than " + ms(within_ns(load, 0.5)) +
                                      " ms of processor time, 99.9 % less than " + ms(within_ns(load, 0.999)) +
                                      " ms, the longest " + ms(load.tick_ns_max) + " ms"});

@@ -137,7 +137,7 @@ class SiblingList final : public ChildList {
 
 std::unique_ptr<Inquiry> begin_child_list(Asked asked, const session::ListChildren& what) {
   if (!what.entity) return std::make_unique<RootList>(std::move(asked), what);
-  if (!asked.registry.alive(what.entity)) return refuse_dead(std::move(asked), what.entity, "entity");
+  if (!asked.registry.alive(what.entity)) return refuse_dead(asked, what.entity, "entity");
   return std::make_unique<SiblingList>(std::move(asked), what);
 }
 

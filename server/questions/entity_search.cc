@@ -87,7 +87,7 @@ class PartOfText {
 
 class FindSearch final : public EntitySearch {
  public:
-  FindSearch(Asked asked, const session::Find& what)
+  FindSearch(const Asked& asked, const session::Find& what)
       : EntitySearch(asked, rows_allowed(what.limit, asked.limits), what.after),
         part_(what.name),
         components_(what.components),
@@ -136,7 +136,7 @@ class FindSearch final : public EntitySearch {
 /// "tower" or "north/tower": wherever the end of a path is so.
 class PathEndSearch final : public EntitySearch {
  public:
-  PathEndSearch(Asked asked, const session::Resolve& what)
+  PathEndSearch(const Asked& asked, const session::Resolve& what)
       : EntitySearch(asked, rows_allowed(what.limit, asked.limits), {}) {
     names_.emplace_back();
     for (std::size_t i = 0; i < what.path.size(); ++i) {
@@ -174,8 +174,8 @@ session::Fault too_long(const char* field, std::size_t bytes, std::size_t bytes_
 
 }  // namespace
 
-std::unique_ptr<Inquiry> begin_find(Asked asked, session::Find what) {
-  if (what.under && !asked.registry.alive(what.under)) return refuse_dead(std::move(asked), what.under, "under");
+std::unique_ptr<Inquiry> begin_find(const Asked& asked, session::Find what) {
+  if (what.under && !asked.registry.alive(what.under)) return refuse_dead(asked, what.under, "under");
   if (what.name.size() > asked.limits.path_bytes_max)
     return refuse(asked, too_long("name", what.name.size(), asked.limits.path_bytes_max));
   const auto types = asked.registry.types().types();
@@ -199,10 +199,10 @@ std::unique_ptr<Inquiry> begin_find(Asked asked, session::Find what) {
     fault.type = component;
     return refuse(asked, fault);
   }
-  return std::make_unique<FindSearch>(std::move(asked), what);
+  return std::make_unique<FindSearch>(asked, what);
 }
 
-std::unique_ptr<Inquiry> begin_resolve(Asked asked, session::Resolve what) {
+std::unique_ptr<Inquiry> begin_resolve(const Asked& asked, session::Resolve what) {
   if (what.path.empty()) {
     session::Fault fault = fault_of(session::FaultCode::bad_question, "bad_question", "an empty path names nothing");
     fault.field = "path";
@@ -210,7 +210,7 @@ std::unique_ptr<Inquiry> begin_resolve(Asked asked, session::Resolve what) {
   }
   if (what.path.size() > asked.limits.path_bytes_max)
     return refuse(asked, too_long("path", what.path.size(), asked.limits.path_bytes_max));
-  if (what.path.front() != '/') return std::make_unique<PathEndSearch>(std::move(asked), what);
+  if (what.path.front() != '/') return std::make_unique<PathEndSearch>(asked, what);
   return std::make_unique<Once>(
       asked,
       [asked, path = std::move(what.path)](Steps& steps) {

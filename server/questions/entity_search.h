@@ -9,7 +9,7 @@
 namespace muster {
 
 /// The question may be refused instead, at once.
-std::unique_ptr<Inquiry> begin_find(Asked asked, session::Find what);
-std::unique_ptr<Inquiry> begin_resolve(Asked asked, session::Resolve what);
+std::unique_ptr<Inquiry> begin_find(const Asked& asked, session::Find what);
+std::unique_ptr<Inquiry> begin_resolve(const Asked& asked, session::Resolve what);
 
 }  // namespace muster

@@ -1,5 +1,6 @@
 #include "server/questions/shown_text.h"
 
+#include <ranges>
 #include <vector>
 
 #include "registry/entity_registry.h"
@@ -24,7 +25,7 @@ std::string shown_path(const EntityRegistry& registry, Entity e, std::size_t byt
   if (bytes > bytes_max) return shown_id(e);
   std::string path;
   path.reserve(bytes);
-  for (auto name = names.rbegin(); name != names.rend(); ++name) (path += '/') += *name;
+  for (const std::string& name : std::views::reverse(names)) (path += '/') += name;
   steps.spend_bytes(bytes);
   return path;
 }

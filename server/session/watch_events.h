@@ -19,7 +19,7 @@ namespace muster {
 class WatchEvents final : private PushedSink {
  public:
   explicit WatchEvents(EntityRegistry& registry) : registry_(registry) {}
-  ~WatchEvents();
+  ~WatchEvents() override;
   WatchEvents(const WatchEvents&) = delete;
   WatchEvents& operator=(const WatchEvents&) = delete;
 
