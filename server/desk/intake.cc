@@ -69,7 +69,8 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   }
   turn.spend(edit_steps);
   if (!request->for_world) {
-    host_.ask({line.session, request->request, std::move(request->batch)});
+    // A copy: pop gives back as many bytes as the batch still has.
+    host_.ask({line.session, request->request, request->batch});
     from.requests.pop();
     return true;
   }

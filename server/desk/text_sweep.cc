@@ -1,23 +1,21 @@
 #include "server/desk/text_sweep.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <vector>
 
 namespace muster {
 
 bool TextSweep::go_on(std::span<const std::shared_ptr<Session>> sessions) {
-  std::unordered_set<std::uint64_t> kept;
-  for (const auto& session : sessions) {
-    kept.insert(session->texts_sent.begin(), session->texts_sent.end());
-    kept.insert(session->texts_told.begin(), session->texts_told.end());
-  }
+  const auto known = [&](Text text) {
+    return std::ranges::any_of(sessions, [&](const auto& session) {
+      return session->texts_sent.contains(text.hash) || session->texts_told.contains(text.hash);
+    });
+  };
   const std::size_t before = registry_.text_count();
   const std::size_t end = std::min(before, next_ + at_once_);
   std::vector<Text> unneeded;
   for (std::size_t i = next_; i < end; ++i)
-    if (const Text text = registry_.text_id(i); !kept.contains(text.hash) && !registry_.is_host_text(text))
-      unneeded.push_back(text);
+    if (const Text text = registry_.text_id(i); !registry_.is_host_text(text) && !known(text)) unneeded.push_back(text);
   if (!unneeded.empty()) registry_.drop_texts(unneeded);
   const std::size_t after = registry_.text_count();
   const std::size_t gone = before > after ? before - after : 0;

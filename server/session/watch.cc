@@ -132,6 +132,7 @@ std::size_t Watch::marks() const {
 void Watch::tidy() {
   if (marks() <= tidy_at_) return;
   for (std::vector<Entity>* list : {&structure_, &gone_, &rows_}) sort_unique(*list);
+  structure_in_order_ = 0;
   for (auto& [component, entities] : values_) sort_unique(entities);
   tidy_at_ = 2 * marks() + tidy_min;
 }
@@ -310,11 +311,11 @@ void Watch::catch_up() {
   if (!open_.empty()) catch_up_rows(since);
   for (const TypeId component : asked_.components) {
     std::vector<Entity>& pending = values_[component];
-    const bool behind = !pending.empty();
+    const std::size_t before = pending.size();
     recent_.each(component, since, [&](Entity e) {
       if (concerns(e)) pending.push_back(e);
     });
-    if (behind) sort_unique(pending);
+    if (before > 0 && pending.size() > before) sort_unique(pending);
     if (pending.empty()) values_.erase(component);
   }
 }

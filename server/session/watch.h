@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -69,8 +70,8 @@ class Watch {
   std::size_t marks() const;
   /// Whether somebody is marked, or the client waits for the end of a state.
   bool pending() const { return marked() || owes_end_ || !promised_.empty(); }
-  /// As much as the session's queue takes.
-  void send();
+  /// A slice, then as much as the session's queue takes while `time_is_left` says so. False: there was room, and no time.
+  bool send(const std::function<bool()>& time_is_left);
   /// Sends Watching; the state follows with send().
   void begin();
 
@@ -120,6 +121,7 @@ class Watch {
   bool tell_all(Frames& frames, std::vector<Entity>& list, std::size_t slice, Tell&& tell);
   bool send_gone(Frames& frames);
   bool send_structure(Frames& frames);
+  void order_structure();
   bool send_rows(Frames& frames);
   bool send_values(Frames& frames);
   void send_name(Text name);
@@ -141,6 +143,7 @@ class Watch {
   // Still to be told. Every list may name entities that died or changed again meanwhile: what is sent is what is true then.
   std::map<TypeId, std::vector<Entity>> values_;
   std::vector<Entity> structure_;
+  std::size_t structure_in_order_ = 0;  // where it is all of them: parents first, each there once
   std::vector<Entity> rows_;
   std::vector<Entity> gone_;  // are no members any more, or died
   std::size_t tidy_at_ = tidy_min;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "messages/row_set.h"
 #include "messages/utf8.h"
@@ -31,15 +32,22 @@ std::string_view shown_name(std::string_view name) {
 /// The frames of one turn. One slice is held back, so that the very last frame can go without the flag.
 class Watch::Frames {
  public:
-  Frames(Watch& watch) : watch_(watch), envelope_{watch.registry_.sequence(), 0, 0, watch.registry_.now_ns()} {}
+  Frames(Watch& watch, const std::function<bool()>& time_is_left)
+      : watch_(watch),
+        time_is_left_(time_is_left),
+        envelope_{watch.registry_.sequence(), 0, 0, watch.registry_.now_ns()} {}
 
   BatchBuilder& building() noexcept { return *building_; }
   /// Ends a slice. False: there is no room for another, or for the texts that it may mention: these are answers, and too many of
   /// them that nobody reads end the session.
   bool room() {
     end_slice();
-    return watch_.to_->outgoing->has_room() && watch_.to_->outgoing->has_answer_room(slice_text_bytes);
+    if (!watch_.to_->outgoing->has_room() || !watch_.to_->outgoing->has_answer_room(slice_text_bytes)) return false;
+    in_time_ = std::exchange(first_, false) || time_is_left_();
+    return in_time_;
   }
+  /// False: there was no time for what is left.
+  bool in_time() const noexcept { return in_time_; }
   void destroy(Entity e) {
     watch_.told_.erase(e);
     if (destroyed_.insert(e).second) building_->append(e, Destroy{});
@@ -77,7 +85,9 @@ class Watch::Frames {
   }
 
   Watch& watch_;
+  const std::function<bool()>& time_is_left_;
   const FrameEnvelope envelope_;
+  bool first_ = true, in_time_ = true;
   BatchBuilder builders_[2] = {BatchBuilder(watch_batch_bytes), BatchBuilder(watch_batch_bytes)};
   BatchBuilder* building_ = &builders_[0];
   BatchBuilder* ready_ = &builders_[1];
@@ -99,16 +109,17 @@ void Watch::promise(std::uint64_t request) {
   promised_.push_back(request);
 }
 
-void Watch::send() {
-  Frames frames(*this);
+bool Watch::send(const std::function<bool()>& time_is_left) {
+  Frames frames(*this, time_is_left);
   const bool complete = send_gone(frames) && send_structure(frames) && send_rows(frames) && send_values(frames);
   frames.finish(complete);
-  if (!complete) return;
+  if (!complete) return frames.in_time();
   tidy_at_ = tidy_min;
   for (const std::uint64_t request : promised_)
     answer(*to_, request,
            session::Followed{.sequence = registry_.sequence(), .clock_ns = registry_.now_ns(), .watch = request_});
   promised_.clear();
+  return true;
 }
 
 /// Calls tell(entities) for the list, slice by slice. False: there was no room for the rest, which stays in it.
@@ -147,7 +158,15 @@ void Watch::send_name(Text name) {
 
 /// Parents come before their children.
 bool Watch::send_structure(Frames& frames) {
-  if (structure_.empty()) return true;
+  if (structure_in_order_ != structure_.size()) order_structure();
+  const bool complete = tell_all(frames, structure_, slice_entities, [&](std::span<const Entity> slice) {
+    for (const Entity e : slice) tell_structure(frames, e);
+  });
+  structure_in_order_ = structure_.size();
+  return complete;
+}
+
+void Watch::order_structure() {
   std::vector<std::pair<std::uint32_t, Entity>> by_depth;
   by_depth.reserve(structure_.size());
   for (const Entity e : structure_) by_depth.emplace_back(registry_.alive(e) ? registry_.depth(e) + 1 : 0, e);
@@ -156,9 +175,6 @@ bool Watch::send_structure(Frames& frames) {
   by_depth.erase(doubles.begin(), doubles.end());
   structure_.resize(by_depth.size());
   for (std::size_t i = 0; i < by_depth.size(); ++i) structure_[i] = by_depth[i].second;
-  return tell_all(frames, structure_, slice_entities, [&](std::span<const Entity> slice) {
-    for (const Entity e : slice) tell_structure(frames, e);
-  });
 }
 
 void Watch::tell_structure(Frames& frames, Entity e) {

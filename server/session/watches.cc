@@ -7,8 +7,9 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t dead_max = 1u << 18;  // remembered for watches that wait for room
-constexpr std::size_t promises_max = 256;   // changes of one watch whose end was not told yet
+constexpr std::size_t dead_max = 1u << 18;       // remembered for watches that wait for room
+constexpr std::uint64_t opening_ns = 1'000'000;  // of telling the state of a watch when it is opened or changed
+constexpr std::size_t promises_max = 256;        // changes of one watch whose end was not told yet
 
 session::Fault in_use(std::uint64_t request) {
   return fault_of(session::FaultCode::request_in_use, "request_in_use",
@@ -56,7 +57,7 @@ std::size_t Watches::add(std::shared_ptr<Session> session, std::uint64_t request
   const std::size_t work = watch->become(std::move(asked));
   events_.want(*watch, true);
   watch->begin();
-  watch->send();
+  send(*watch);
   watches_.push_back(std::move(watch));
   return work;
 }
@@ -121,7 +122,18 @@ std::expected<Watch*, session::Fault> Watches::find_changeable(const Session& se
 /// Told at once, whatever its rate.
 void Watches::end_change(Watch& watch, std::uint64_t request) {
   watch.promise(request);
-  if (watch.to().outgoing->has_room()) watch.send();
+  if (watch.to().outgoing->has_room()) send(watch);
+}
+
+void Watches::send(Watch& watch) {
+  const std::uint64_t begun_ns = processor_ns();
+  if (!watch.send([&] { return processor_ns() - begun_ns < opening_ns; })) can_go_on_ = true;
+}
+
+std::uint64_t Watches::entities() const {
+  std::uint64_t all = 0;
+  for (const auto& watch : watches_) all += watch->entities();
+  return all;
 }
 
 std::size_t Watches::marks() const {
@@ -154,7 +166,6 @@ std::uint64_t Watches::after_flush(std::uint64_t now_ns, std::uint64_t ns_max) {
     types_known_ = registry_.types().types().size();
     return 0;
   }
-  const auto processor_ns = [&] { return processor_ns_ ? processor_ns_() : 0; };
   const std::uint64_t begun_ns = processor_ns();
   const auto time_is_left = [&](std::uint64_t of_ns) { return processor_ns() - begun_ns < of_ns; };
   if (const Changes::Found& found = changes_.look(); !found.empty()) recent_.note(found);
@@ -191,8 +202,11 @@ std::uint64_t Watches::after_flush(std::uint64_t now_ns, std::uint64_t ns_max) {
     last_turn_ = watch.number();
     watch.catch_up();
     if (!watch.pending()) continue;
-    watch.due_ns = now_ns + watch.interval_ns();
-    watch.send();
+    // What there was no time for does not wait for the watch's rate.
+    if (watch.send([&] { return time_is_left(ns_max); }))
+      watch.due_ns = now_ns + watch.interval_ns();
+    else
+      can_go_on_ = true;
   }
   if (recent_.dead() > 0) {
     std::uint64_t seen = recent_.now();

@@ -47,8 +47,10 @@ class Watches {
     events_.on_input(envelope, batch, clock_ns);
   }
   /// After a flush: finds what changed, and sends what there is room for. Returns in how many ns a watch that was held
-  /// back by its rate is due; 0: none is. Takes about `ns_max` of processor time, or one watch's turn where that is longer.
+  /// back by its rate is due; 0: none is. Takes about `ns_max` of processor time, and what one watch needs to find out.
   std::uint64_t after_flush(std::uint64_t steady_now_ns, std::uint64_t ns_max = ~std::uint64_t{0});
+  /// That they are of, each watch counted by itself.
+  std::uint64_t entities() const;
   /// How many entities are marked in all watches: for tests and figures.
   std::size_t marks() const;
   /// Whether somebody watches what handlers push: it costs the registry something only then.
@@ -66,6 +68,8 @@ class Watches {
                                                         std::uint64_t request) const;
   std::size_t add(std::shared_ptr<Session> session, std::uint64_t request, WatchAsked asked);
   void end_change(Watch& watch, std::uint64_t request);
+  void send(Watch& watch);
+  std::uint64_t processor_ns() const { return processor_ns_ ? processor_ns_() : 0; }
 
   EntityRegistry& registry_;
   const std::function<std::uint64_t()> processor_ns_;
