@@ -26,7 +26,7 @@ test('every field kind is edited, and another client sees each', async (t) => {
   await becomes('a number', (now) => now.value === 61);
   await editor.type(health, 'regen', '0.3');
   await becomes('a float', (now) => now.regen === Math.fround(0.3));
-  assert.equal(await editor.box(health, 'regen').inputValue(), '0.3');
+  await until('it is shown', async () => (await editor.box(health, 'regen').inputValue()) === '0.3');
   await part.getByRole('combobox', { name: 'team' }).selectOption({ label: 'red' });
   await becomes('an enum', (now) => now.team === 1);
   await part.getByRole('combobox', { name: 'gate' }).selectOption({ label: 'broken' });

@@ -90,6 +90,8 @@ export function SendForm(): JSX.Element {
       class="send"
       onSubmit={(event) => {
         event.preventDefault();
+        // Buttons of fields are in the form too.
+        if ((event.submitter as HTMLElement | null)?.classList.contains('is-primary') !== true) return;
         (document.activeElement as HTMLElement | null)?.blur();
         void send();
       }}

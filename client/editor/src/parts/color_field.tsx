@@ -83,7 +83,10 @@ export function ColorField({ field, path, label, values, sink, is_wrong }: LineP
         onInput={(event) => draft.type(event.currentTarget.value)}
         onBlur={commit}
         onKeyDown={(event) => {
-          if (event.key === 'Enter') text.current?.blur();
+          if (event.key === 'Enter') {
+            event.preventDefault();
+            text.current?.blur();
+          }
           if (event.key === 'Escape') {
             draft.end();
             requestAnimationFrame(() => text.current?.blur());

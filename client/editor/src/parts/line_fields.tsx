@@ -158,7 +158,10 @@ export function TextField({ field, path, label, values, sink, is_wrong }: LinePr
         onInput={(event) => draft.type(event.currentTarget.value)}
         onBlur={commit}
         onKeyDown={(event) => {
-          if (event.key === 'Enter') input.current?.blur();
+          if (event.key === 'Enter') {
+            event.preventDefault();
+            input.current?.blur();
+          }
           if (event.key === 'Escape') {
             draft.end();
             sink.forget(path);

@@ -104,6 +104,7 @@ export function NumberInput(props: NumberInputProps): JSX.Element {
   };
   const key = (event: KeyboardEvent): void => {
     if (event.key === 'Enter') {
+      event.preventDefault(); // in a form it would send that
       input.current?.blur();
     } else if (event.key === 'Escape') {
       draft.end();
