@@ -110,7 +110,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   auto judged = judge(frame.batch, *types, session::Role::view, {.values = true});
   if (!judged) {
     judged.error().closes = true;
-    return refuse(std::move(judged.error()), request);
+    return refuse(judged.error(), request);
   }
   const auto hello = session::read<session::Hello>(judged->batch);
   if (hello.protocol < session::protocol_oldest || hello.protocol_oldest > session::protocol_newest)
