@@ -56,6 +56,8 @@ export class Edits {
   private readonly refused = signal<ReadonlyMap<string, Refusal>>(new Map());
   private last = 0;
   private going: Promise<unknown> = Promise.resolve();
+  private readonly begun = new Set<Promise<unknown>>(); // not answered yet: no step of the history so far
+  private readonly is_begun = signal(false);
 
   constructor(
     private readonly world: EditedWorld,
@@ -112,12 +114,21 @@ export class Edits {
   // --- what people do. All resolve with false where it was not done; why is shown then.
 
   /** The same part of one component of all of them. `was`: what was there when editing began; then a conflict is refused. */
-  async set_field(
+  set_field(
     entities: readonly Entity[],
     component: string,
     path: string,
     value: unknown | ((entity: Entity) => unknown),
     was?: unknown,
+  ): Promise<boolean> {
+    return this.begin(this.change_field(entities, component, path, value, was));
+  }
+  private async change_field(
+    entities: readonly Entity[],
+    component: string,
+    path: string,
+    value: unknown,
+    was: unknown,
   ): Promise<boolean> {
     const client = this.ready();
     if (!client) return false;
@@ -165,20 +176,20 @@ export class Edits {
     });
   }
   /** A whole component: paste, reset. */
-  async set_component(entities: readonly Entity[], component: string, value: StructValue): Promise<boolean> {
-    return this.do({
+  set_component(entities: readonly Entity[], component: string, value: StructValue): Promise<boolean> {
+    return this.do(async () => ({
       label: `${last_name(component)} of ${this.of_whom(entities)}`,
       does: [{ kind: 'set', component, values: entities.map((entity) => ({ entity, value })) }],
       undoes: [{ kind: 'set', component, values: await this.component_values(entities, component) }],
-    });
+    }));
   }
-  async remove_component(entities: readonly Entity[], component: string): Promise<boolean> {
+  remove_component(entities: readonly Entity[], component: string): Promise<boolean> {
     const having = entities.filter((entity) => this.world.component(entity, component));
-    return this.do({
+    return this.do(async () => ({
       label: `remove ${last_name(component)} from ${this.of_whom(having)}`,
       does: [{ kind: 'remove', component, entities: having }],
       undoes: [{ kind: 'set', component, values: await this.component_values(having, component) }],
-    });
+    }));
   }
   rename(entity: Entity, name: string): Promise<boolean> {
     const before = this.world.name(entity);
@@ -189,15 +200,17 @@ export class Edits {
       undoes: [{ kind: 'rename', names: [{ entity, name: before }] }],
     });
   }
-  async reparent(entities: readonly Entity[], parent: Entity, before: Entity = nil): Promise<boolean> {
-    const back: { entity: Entity; parent: Entity; before: Entity }[] = [];
-    for (const entity of entities)
-      back.push({ entity, parent: this.world.parent(entity), before: await this.world.next_sibling(entity) });
-    return this.do({
-      label: `move ${this.of_whom(entities)} in the tree`,
-      does: [{ kind: 'reparent', places: entities.map((entity) => ({ entity, parent, before })) }],
-      // The other way round: the sibling before which one stood may be one of them.
-      undoes: [{ kind: 'reparent', places: back.reverse() }],
+  reparent(entities: readonly Entity[], parent: Entity, before: Entity = nil): Promise<boolean> {
+    return this.do(async () => {
+      const back: { entity: Entity; parent: Entity; before: Entity }[] = [];
+      for (const entity of entities)
+        back.push({ entity, parent: this.world.parent(entity), before: await this.world.next_sibling(entity) });
+      return {
+        label: `move ${this.of_whom(entities)} in the tree`,
+        does: [{ kind: 'reparent', places: entities.map((entity) => ({ entity, parent, before })) }],
+        // The other way round: the sibling before which one stood may be one of them.
+        undoes: [{ kind: 'reparent', places: back.reverse() }],
+      };
     });
   }
   /** Several trees at once; the ids of the roots, none where it was refused. */
@@ -251,6 +264,10 @@ export class Edits {
 
   // --- taken back
 
+  /** There is a step to take back, or will be when the world has answered. */
+  may_undo(): boolean {
+    return this.history.next.value.undo !== null || this.is_begun.value;
+  }
   undo(): void {
     void this.turn(async () => {
       const step = this.history.take_undo();
@@ -267,9 +284,10 @@ export class Edits {
       else this.history.was_undone(step);
     });
   }
-  /** One after the other. */
+  /** One after the other, and after what was begun before: an edit is a step only when the world has answered. */
   private turn(what: () => Promise<void>): Promise<void> {
-    const next = this.going.then(what);
+    const before = [this.going, ...this.begun];
+    const next = Promise.allSettled(before).then(what);
     this.going = next.catch(() => {});
     return next;
   }
@@ -320,8 +338,22 @@ export class Edits {
     this.notices.say('problem', this.world.why_not());
     return null;
   }
-  private async do(step: Step): Promise<boolean> {
+  private begin(edit: Promise<boolean>): Promise<boolean> {
+    this.begun.add(edit);
+    this.is_begun.value = true;
+    const over = (): void => {
+      this.begun.delete(edit);
+      this.is_begun.value = this.begun.size > 0;
+    };
+    edit.then(over, over);
+    return edit;
+  }
+  private do(step: Step | (() => Promise<Step>)): Promise<boolean> {
+    return this.begin(this.take_step(step));
+  }
+  private async take_step(made: Step | (() => Promise<Step>)): Promise<boolean> {
     if (!this.ready()) return false;
+    const step = typeof made === 'function' ? await made() : made;
     try {
       await this.run(step.label, step.does);
     } catch (error) {

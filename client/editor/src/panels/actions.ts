@@ -179,7 +179,7 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       title: 'Undo',
       icon: 'undo',
       keys: ['$mod+z'],
-      enabled: () => model.edits.history.next.value.undo !== null && model.may_edit.value,
+      enabled: () => model.edits.may_undo() && model.may_edit.value,
       run: () => model.edits.undo(),
     },
     {
