@@ -13,8 +13,10 @@ namespace muster {
 std::uint64_t below_share(const TimeCounts& times, double share) {
   const auto wanted = static_cast<std::uint64_t>(std::ceil(static_cast<double>(times.all()) * share));
   std::uint64_t counted = 0;
-  for (std::uint32_t i = 0; wanted > 0 && i < TimeCounts::classes; ++i)
-    if ((counted += times.count(i)) >= wanted) return std::min(TimeCounts::end_of(i), times.longest_ns());
+  for (std::uint32_t i = 0; wanted > 0 && i < TimeCounts::classes; ++i) {
+    counted += times.count(i);
+    if (counted >= wanted) return std::min(TimeCounts::end_of(i), times.longest_ns());
+  }
   return 0;
 }
 

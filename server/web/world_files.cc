@@ -40,7 +40,7 @@ std::string last_name(std::string_view path) {
 
 }  // namespace
 
-WorldFiles::WorldFiles(std::string folder, std::string world)
+WorldFiles::WorldFiles(const std::string& folder, std::string world)
     : folder_(folder.empty() ? std::string() : real_path(folder)), world_(std::move(world)) {
   if (folder_ == "/") folder_.clear();  // the whole machine is no world's folder
 }
