@@ -67,11 +67,12 @@ export class Replica {
 
   /**
    * Opens a watch and resolves when the copy is whole. Fails as Client.watch does; the copy then stays as it was. What was followed
-   * before is not followed any more.
+   * before is not followed any more. Where it is told to follow something else meanwhile, or to stop, it fails as `mistaken`.
    */
   async follow(client: Client, scope: ReplicaScope = {}): Promise<void> {
-    await this.stop();
-    const turn = this.turn;
+    const turn = ++this.turn;
+    await this.unwatch();
+    if (turn !== this.turn) throw overtaken();
     const question = question_of(client, scope);
     this.narrowed.clear();
     const words: Words = { text: (hash) => client.text(hash), type: (id) => client.types.find(id) };
@@ -87,7 +88,7 @@ export class Replica {
         if (was_whole) guarded(() => this.listeners.lost?.(error));
       };
       const frame = (received: Received): void => {
-        if (turn !== this.turn) return reject(new ClientError('mistaken', 'the replica follows something else by now'));
+        if (turn !== this.turn) return reject(overtaken());
         try {
           if (this.take(received, words)) resolve();
         } catch (error) {
@@ -119,6 +120,9 @@ export class Replica {
   /** Ends the watch; the copy stays as it is. */
   async stop(): Promise<void> {
     ++this.turn;
+    await this.unwatch();
+  }
+  private async unwatch(): Promise<void> {
     const watch = this.watch;
     this.watch = null;
     this.coming = null;
@@ -192,6 +196,8 @@ export class Replica {
     return first !== null;
   }
 }
+
+const overtaken = (): ClientError => new ClientError('mistaken', 'the replica follows something else by now');
 
 function question_of(client: Client, scope: ReplicaScope): Init<Follow> {
   const entities = [...(scope.entities ?? [])];

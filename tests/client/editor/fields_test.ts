@@ -167,3 +167,33 @@ test('what the world refuses is shown at the field, and the field has its value 
   await pause(0);
   assert.equal((await other.entity('orc')).index, orc.index);
 });
+
+test('a field that was left stays left, and shows what the world has, however late the next picture comes', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  const orc = await other.create(nil, 'orc', [health, {}]);
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  await editor.select('orc');
+  await page.evaluate(() => {
+    const late: FrameRequestCallback[] = [];
+    const hold = (picture: FrameRequestCallback): number => late.push(picture);
+    Object.assign(window, { requestAnimationFrame: hold, go_on: () => late.splice(0).forEach((picture) => picture(0)) });
+  });
+  const fields = [
+    { label: 'value', text: '61', end: 'Enter', shown: '61' },
+    { label: 'value', text: '62', end: 'Escape', shown: '61' },
+    { label: 'tint as #rrggbb', text: '#ff8000', end: 'Enter', shown: '#ff8000' },
+    { label: 'tint as #rrggbb', text: '#000000', end: 'Escape', shown: '#ff8000' },
+  ];
+  for (const { label, text, end, shown } of fields) {
+    const box = editor.box(health, label);
+    await box.focus();
+    await box.fill(text);
+    await box.press(end);
+    await page.evaluate(() => (window as unknown as { go_on(): void }).go_on());
+    assert.equal(await box.evaluate((input) => document.activeElement === input), false, `${label} after ${end}`);
+    await until(`${label} shows ${shown}`, async () => (await box.inputValue()) === shown);
+  }
+  assert.equal((await component(other, orc, health)).value, 61);
+});

@@ -289,6 +289,23 @@ test('a scope that the server refuses leaves the copy as it was', async (t) => {
   assert.equal(replica.size, 1);
 });
 
+test('of calls of follow that overlap the last one counts, and the server keeps one watch', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const orc = await client.create(nil, 'orc');
+  const elf = await client.create(nil, 'elf');
+  const replica = new Replica();
+  await replica.follow(client);
+  const first = assert.rejects(replica.follow(client, { entities: [orc] }), { kind: 'mistaken' });
+  await replica.follow(client, { entities: [elf] });
+  await first;
+  assert.deepEqual([replica.size, replica.get(elf)?.name], [1, 'elf']);
+  await client.rename(elf, 'a tall elf');
+  await until('it is told', () => replica.get(elf)?.name === 'a tall elf');
+  const metrics = await (await fetch(`http://${world.where().address}/metrics`)).text();
+  assert.match(metrics, /^muster_watches 1$/m);
+});
+
 test('a state of several frames shows when it is whole, events and gaps are told as they come', async () => {
   const { client, server } = await Scripted.open();
   const heard: string[] = [];

@@ -7,7 +7,7 @@ import { hex_of, parse_hex, to_linear, to_screen } from './color.js';
 import type { LineProps } from './line_fields.js';
 import { mixed } from './line_fields.js';
 import type { Gesture } from './sink.js';
-import { useDraft } from './use_draft.js';
+import { select_soon, useDraft } from './use_draft.js';
 
 /** Channels between 0 and 1 as screens show them; more for light that is brighter than white. */
 function channels(field: FieldDescriptor, value: unknown): number[] {
@@ -32,19 +32,21 @@ export function ColorField({ field, path, label, values, sink, is_wrong }: LineP
   const draft = useDraft();
   const gesture = useRef<Gesture | null>(null);
   const text = useRef<HTMLInputElement>(null);
+  const began = useRef(values);
   const is_mixed = mixed(values);
   const [r, g, b] = channels(field, values[0]);
   const hex = hex_of(r, g, b);
-  const paint = (given: string): ((i: number) => unknown) | null => {
+  const paint = (given: string, from: readonly unknown[]): ((i: number) => unknown) | null => {
     const rgb = parse_hex(given);
-    return rgb && ((i) => painted(field, values[i], rgb));
+    return rgb && ((i) => painted(field, from[i], rgb));
   };
   const commit = (): void => {
     const typed = draft.text;
     draft.end();
     if (typed === null || typed === hex) return;
-    const value = paint(typed);
-    if (value) sink.commit(path, value, is_mixed ? undefined : values[0]);
+    const value = paint(typed, began.current);
+    const was = began.current;
+    if (value) sink.commit(path, value, mixed(was) ? undefined : was[0]);
   };
   return (
     <span
@@ -58,7 +60,7 @@ export function ColorField({ field, path, label, values, sink, is_wrong }: LineP
         value={hex}
         disabled={sink.read_only !== null}
         onInput={(event) => {
-          const value = paint(event.currentTarget.value);
+          const value = paint(event.currentTarget.value, values);
           gesture.current ??= sink.drag(path);
           if (value) gesture.current.set(path, value);
         }}
@@ -77,8 +79,9 @@ export function ColorField({ field, path, label, values, sink, is_wrong }: LineP
         placeholder={is_mixed ? 'mixed' : ''}
         readOnly={sink.read_only !== null}
         onFocus={() => {
+          began.current = values;
           draft.begin(is_mixed ? '' : hex);
-          requestAnimationFrame(() => text.current?.select());
+          select_soon(text);
         }}
         onInput={(event) => draft.type(event.currentTarget.value)}
         onBlur={commit}
@@ -89,7 +92,7 @@ export function ColorField({ field, path, label, values, sink, is_wrong }: LineP
           }
           if (event.key === 'Escape') {
             draft.end();
-            requestAnimationFrame(() => text.current?.blur());
+            text.current?.blur();
           }
         }}
       />

@@ -7,7 +7,7 @@ import { useRef } from 'preact/hooks';
 import { same_value, words } from '../model/values.js';
 import { Icon } from './icon.js';
 import type { ValueSink } from './sink.js';
-import { useDraft, useFade } from './use_draft.js';
+import { select_soon, useDraft, useFade } from './use_draft.js';
 
 export interface LineProps {
   field: FieldDescriptor;
@@ -153,7 +153,7 @@ export function TextField({ field, path, label, values, sink, is_wrong }: LinePr
         onFocus={() => {
           began.current = is_mixed ? undefined : values[0];
           draft.begin(shown);
-          requestAnimationFrame(() => input.current?.select());
+          select_soon(input);
         }}
         onInput={(event) => draft.type(event.currentTarget.value)}
         onBlur={commit}
@@ -165,7 +165,7 @@ export function TextField({ field, path, label, values, sink, is_wrong }: LinePr
           if (event.key === 'Escape') {
             draft.end();
             sink.forget(path);
-            requestAnimationFrame(() => input.current?.blur());
+            input.current?.blur();
           }
         }}
       />

@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 
 import { exact_text, is_float, is_wide, limits_of, parse_number, short_text } from '../model/numbers.js';
-import { useDraft, useFade } from './use_draft.js';
+import { select_soon, useDraft, useFade } from './use_draft.js';
 
 export interface NumberInputProps {
   field: FieldDescriptor;
@@ -43,7 +43,7 @@ export function NumberInput(props: NumberInputProps): JSX.Element {
   const begin = (): void => {
     began.current = is_mixed ? undefined : first;
     draft.begin(exact);
-    requestAnimationFrame(() => input.current?.select());
+    select_soon(input);
   };
   const commit = (): void => {
     const text = draft.text;
@@ -109,7 +109,7 @@ export function NumberInput(props: NumberInputProps): JSX.Element {
     } else if (event.key === 'Escape') {
       draft.end();
       props.cleared();
-      requestAnimationFrame(() => input.current?.blur());
+      input.current?.blur();
     } else if ((event.key === 'ArrowUp' || event.key === 'ArrowDown') && !is_wide(field)) {
       event.preventDefault();
       const now = parse_number(field, draft.text ?? exact);

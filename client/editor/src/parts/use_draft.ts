@@ -1,22 +1,37 @@
 // What is being typed stays as it is while the world changes the value under it.
+import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 export interface Draft {
-  /** Null: nobody types. */
-  text: string | null;
+  /** Null: nobody types. As of the last call, not of the last picture. */
+  readonly text: string | null;
   begin(text: string): void;
   type(text: string): void;
   end(): void;
 }
 
 export function useDraft(): Draft {
-  const [text, set_text] = useState<string | null>(null);
-  return {
-    text,
-    begin: (first) => set_text(first),
-    type: (next) => set_text(next),
-    end: () => set_text(null),
+  const kept = useRef<string | null>(null);
+  const [, draw] = useState<string | null>(null);
+  const set = (text: string | null): void => {
+    kept.current = text;
+    draw(text);
   };
+  return {
+    get text() {
+      return kept.current;
+    },
+    begin: set,
+    type: set,
+    end: () => set(null),
+  };
+}
+
+/** Selects all of it once the browser has put the caret where somebody clicked; not if it was left by then, since select() would enter it again. */
+export function select_soon(input: RefObject<HTMLInputElement>): void {
+  requestAnimationFrame(() => {
+    if (input.current && document.activeElement === input.current) input.current.select();
+  });
 }
 
 const calm_ms = 1000;
