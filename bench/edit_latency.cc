@@ -211,6 +211,11 @@ int open_web_session(std::uint16_t port, const std::string& token) {
   return made;
 }
 
+double middle(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
 /// Sends and waits, `times` times. Microseconds of the median.
 double median_us(int socket, const std::string& asked, std::size_t answer_bytes, int times) {
   std::vector<double> took;
@@ -220,13 +225,7 @@ double median_us(int socket, const std::string& asked, std::size_t answer_bytes,
     receive(socket, answer_bytes);
     took.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
   }
-  std::ranges::nth_element(took, took.begin() + times / 2);
-  return took[static_cast<std::size_t>(times / 2)];
-}
-
-double middle(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
+  return middle(std::move(took));
 }
 
 int measure(int rounds) {

@@ -88,20 +88,18 @@ struct Server::Impl {
                   .set_pace = [this](const Pace& pace) { return world.set_pace(pace); },
                   .tick = [this] { return world.tick(); },
                   .hz = world.hz()};
-    const std::string world_file = host.world;
     desk.emplace(world.registry(), std::move(host), options.limits);
 
     ListenerOptions door = listening(options);
     door.page = page_of(options, true);
     const std::string world_path = absolute(world.path());
     door.world_folder = world_path.substr(0, world_path.rfind('/'));
-    door.world_file = world_file;
+    door.world_file = desk->host().world;
     listener.emplace(*desk, std::move(door));
     address = listener->address();
     if (!options.address_file.empty())
-      address_file.emplace(
-          options.address_file,
-          AddressEntry{absolute(world.path()), address, absolute(options.unix_path), options.token, options.program});
+      address_file.emplace(options.address_file, AddressEntry{world_path, address, absolute(options.unix_path),
+                                                              options.token, options.program});
     if (!address.empty()) editor_url = "http://" + address + "/#token=" + options.token;
     world.add_visitor(*desk);
   }

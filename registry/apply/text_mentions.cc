@@ -60,7 +60,6 @@ void TextMentions::in(const Template& what, DefineTemplateView definition, const
 
 void TextMentions::in(const Storage& storage) {
   for (const auto& archetype : storage.archetypes()) {
-    if (!archetype) continue;
     for (std::uint32_t slot = column_first; slot < archetype->pod_slots; ++slot) {
       const StoredType& type = *archetype->slot_types[slot];
       for (const std::uint32_t offset : type.descriptor->text_offsets)

@@ -85,7 +85,7 @@ class HandlerTable {
   void bind(Archetype& archetype);
   /// To be called with an archetype whose slots were given out anew.
   void bind_again(Archetype& archetype);
-  /// To be called with archetypes that are about to be dropped, none of which has rows.
+  /// To be called with archetypes that are about to be dropped. They have no rows.
   void forget(std::span<Archetype* const> leaving);
 
   /// The route of a change that a handler follows; null where none does.

@@ -52,8 +52,7 @@ class StateWriter {
                           .timers = r_.timers.size(),
                           .templates = r_.structure.templates().entries().size(),
                           .disabled = r_.types.handlers().disabled().size(),
-                          .archetypes = static_cast<std::uint64_t>(std::ranges::count_if(
-                              r_.storage.archetypes(), [](const auto& archetype) { return archetype != nullptr; })),
+                          .archetypes = r_.storage.archetypes().size(),
                           .schemas = r_.types.table().schemas().size(),
                           .cascade_messages_max = r_.options.cascade_messages_max,
                           .cascade_bytes_max = r_.options.cascade_bytes_max};

@@ -21,7 +21,7 @@ class ReturnedIds {
   }
   /// Of the longest range.
   std::uint32_t longest() const noexcept { return by_count_.empty() ? 0 : by_count_.rbegin()->first; }
-  /// Adds a range of which no index is there, and joins it to its neighbours.
+  /// Adds a range and joins it to its neighbours. None of its indices is there yet.
   void add(std::uint32_t first, std::uint32_t count) {
     auto behind = ranges_.upper_bound(first);
     if (behind != ranges_.end() && behind->first == first + count) {
@@ -46,7 +46,6 @@ class ReturnedIds {
     remove(found);
     return count;
   }
-  std::size_t size() const noexcept { return ranges_.size(); }
 
  private:
   using Ranges = std::map<std::uint32_t, std::uint32_t>;

@@ -305,7 +305,7 @@ void Desk::load(Session& to, std::uint64_t request) const {
   load.edits = told(to.edit_waits);
   load.edit_ns_max = to.edit_waits.longest_ns();
   load.entities = static_cast<std::uint32_t>(registry_.entity_count());
-  for (const auto& archetype : registry_.storage().archetypes()) load.archetypes += archetype ? 1 : 0;
+  load.archetypes = static_cast<std::uint32_t>(registry_.storage().archetypes().size());
   load.texts = static_cast<std::uint32_t>(registry_.text_count());
   load.timers = static_cast<std::uint32_t>(registry_.timers().size());
   load.templates = static_cast<std::uint32_t>(registry_.template_count());
@@ -333,14 +333,18 @@ void Desk::tell_figures() {
   for (const auto& then : asked) then(now);
 }
 
+std::uint64_t Desk::uptime_ns() const {
+  const auto up = std::chrono::steady_clock::now() - started_;
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(up).count());
+}
+
 Figures Desk::figures() const {
   Figures told;
   told.sequence = registry_.sequence();
   told.durable_sequence = host_.durable_sequence ? host_.durable_sequence() : 0;
   told.clock_ns = registry_.now_ns();
   told.hz = host_.clock.hz;
-  const auto up = std::chrono::steady_clock::now() - started_;
-  told.uptime_ns = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(up).count());
+  told.uptime_ns = uptime_ns();
   told.processor_ns = processor_ns();
   told.memory_bytes = resident_bytes();
   if (host_.tick_times) {
@@ -360,7 +364,7 @@ Figures Desk::figures() const {
   told.watches = watches_.count();
   told.questions = static_cast<std::uint32_t>(questions_.size());
   told.entities = static_cast<std::uint32_t>(registry_.entity_count());
-  for (const auto& archetype : registry_.storage().archetypes()) told.archetypes += archetype ? 1 : 0;
+  told.archetypes = static_cast<std::uint32_t>(registry_.storage().archetypes().size());
   told.texts = static_cast<std::uint32_t>(registry_.text_count());
   told.timers = static_cast<std::uint32_t>(registry_.timers().size());
   told.templates = static_cast<std::uint32_t>(registry_.template_count());
@@ -376,8 +380,7 @@ void Desk::info(Session& to, std::uint64_t request, bool with_hash) {
   info.types = static_cast<std::uint32_t>(registry_.types().types().size());
   info.sessions = sessions();
   info.watches = watches_.count();
-  const auto up = std::chrono::steady_clock::now() - started_;
-  info.uptime_ns = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(up).count());
+  info.uptime_ns = uptime_ns();
   info.hz = host_.clock.hz;
   info.world = host_.world;
   info.server = host_.server;

@@ -112,6 +112,7 @@ class Desk final : public FlushVisitor, private InputSink {
   void tell_figures();
   Figures figures() const;
   std::uint64_t processor_ns() const { return host_.processor_ns ? host_.processor_ns() : 0; }
+  std::uint64_t uptime_ns() const;
   void load(Session& to, std::uint64_t request) const;
   void info(Session& to, std::uint64_t request, bool with_hash);
 

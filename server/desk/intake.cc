@@ -69,9 +69,8 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   }
   turn.spend(edit_steps);
   if (!request->for_world) {
-    // A copy: pop gives back as many bytes as the batch still has.
-    host_.ask({line.session, request->request, request->batch});
-    from.requests.pop();
+    const std::uint64_t id = request->request;
+    host_.ask({line.session, id, from.requests.take()});
     return true;
   }
   const BatchView edit{std::span<const std::byte>(request->batch)};

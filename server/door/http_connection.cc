@@ -33,14 +33,10 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
         reader_(head_bytes_max) {}
 
   void start(std::span<const std::byte> came) {
-    while (!came.empty()) {
-      const std::span<std::byte> room = reader_.room();
-      const std::size_t bytes = std::min(room.size(), came.size());
-      std::copy_n(came.begin(), bytes, room.begin());
-      reader_.received(bytes);
-      came = came.subspan(bytes);
-      if (bytes == 0) break;
-    }
+    const std::span<std::byte> room = reader_.room();
+    const std::size_t bytes = std::min(room.size(), came.size());
+    std::copy_n(came.begin(), bytes, room.begin());
+    reader_.received(bytes);
     // What it leads to may end this connection: not before those who made it know it.
     host_.loop.post([self = shared_from_this()] { self->take_request(); });
   }

@@ -73,10 +73,10 @@ struct Listener::Impl final : Loop {
         unix_door(io),
         sweep(io) {}
 
-  void post(std::function<void()> f) override { asio::post(io, std::move(f)); }
-  void call_in(std::chrono::nanoseconds time, std::function<void()> f) override {
+  void post(std::move_only_function<void()> f) override { asio::post(io, std::move(f)); }
+  void call_in(std::chrono::nanoseconds time, std::move_only_function<void()> f) override {
     auto timer = std::make_shared<asio::steady_timer>(io, time);
-    timer->async_wait([timer, f = std::move(f)](error_code error) {
+    timer->async_wait([timer, f = std::move(f)](error_code error) mutable {
       if (!error) f();
     });
   }
@@ -248,8 +248,7 @@ void Listener::stop() {
     impl.work.reset();
     for (const auto& connection : impl.present()) connection->stop();
     if (impl.visits.empty()) return impl.io.stop();
-    auto last = std::make_shared<asio::steady_timer>(impl.io, std::chrono::seconds(1));
-    last->async_wait([&impl, last](error_code) { impl.io.stop(); });
+    impl.call_in(std::chrono::seconds(1), [&impl] { impl.io.stop(); });
   });
   impl.thread.join();
   if (!impl.options.unix_path.empty()) ::unlink(impl.options.unix_path.c_str());

@@ -11,9 +11,9 @@ class Loop {
  public:
   virtual ~Loop() = default;
   /// Has `f` called on the listener's thread, soon.
-  virtual void post(std::function<void()> f) = 0;
+  virtual void post(std::move_only_function<void()> f) = 0;
   /// Has `f` called on the listener's thread after `time`.
-  virtual void call_in(std::chrono::nanoseconds time, std::function<void()> f) = 0;
+  virtual void call_in(std::chrono::nanoseconds time, std::move_only_function<void()> f) = 0;
 };
 
 }  // namespace muster

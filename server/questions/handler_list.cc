@@ -10,7 +10,7 @@
 namespace muster {
 namespace {
 
-/// The components of which it takes values, each once, by type id. What it only asks the presence of decides for whom it is
+/// The components whose values it takes, each once, by type id. What it only asks the presence of decides for whom it is
 /// called, and is neither read nor written.
 std::vector<TypeId> components(const Handler& handler, Access access) {
   std::vector<TypeId> found;

@@ -148,10 +148,7 @@ std::unique_ptr<Inquiry> begin_watch_question(const Asked& asked, BatchView ques
       return once([asked, &watches, watch = session::read<session::Unwatch>(question).watch](Steps&) {
         if (watches.close(asked.to(), watch))
           return answer(asked.to(), asked.request, session::Unwatched{.watch = watch});
-        session::Fault fault = fault_of(session::FaultCode::not_found, "unknown_watch",
-                                        "this session has no watch " + std::to_string(watch));
-        fault.field = "watch";
-        asked.fault(fault);
+        asked.fault(unknown_watch(watch));
       });
     default: return nullptr;
   }

@@ -6,6 +6,14 @@
 
 namespace muster {
 
+void sort_unique(std::vector<Entity>& entities) {
+  // Mostly they are in order already.
+  if (std::ranges::adjacent_find(entities, std::ranges::greater_equal()) == entities.end()) return;
+  std::ranges::sort(entities);
+  const auto doubles = std::ranges::unique(entities);
+  entities.erase(doubles.begin(), doubles.end());
+}
+
 void Changes::want(TypeId component) {
   for (const auto& shadow : shadows_)
     if (shadow->type == component) {
@@ -88,15 +96,9 @@ const Changes::Found& Changes::look() {
   found_.structure = std::exchange(structure_changed_, {});
   found_.kinds = std::exchange(kinds_changed_, {});
   found_.links = std::exchange(links_changed_, {});
-  const auto unique = [](std::vector<Entity>& entities) {
-    if (std::ranges::adjacent_find(entities, std::ranges::greater_equal()) == entities.end()) return;
-    std::ranges::sort(entities);
-    const auto doubles = std::ranges::unique(entities);
-    entities.erase(doubles.begin(), doubles.end());
-  };
-  for (Values& values : found_.values) unique(values.entities);
-  unique(found_.structure);
-  unique(found_.kinds);
+  for (Values& values : found_.values) sort_unique(values.entities);
+  sort_unique(found_.structure);
+  sort_unique(found_.kinds);
   return found_;
 }
 

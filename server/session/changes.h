@@ -13,6 +13,9 @@
 
 namespace muster {
 
+/// In order, each once.
+void sort_unique(std::vector<Entity>& entities);
+
 /// Owner's thread only. Memory: one copy of every watched component, and the ids of every chunk.
 class Changes {
  public:

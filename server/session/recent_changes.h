@@ -34,12 +34,12 @@ class RecentChanges {
   void each_structure(std::uint64_t since, F&& f) const {
     each_of(structure_, since, f);
   }
-  /// The same for everyone who was created or has other components, and lives.
+  /// Calls f(entity) for every living entity that was created or has other components since `since`.
   template <class F>
   void each_kind(std::uint64_t since, F&& f) const {
     each_of(kinds_, since, f);
   }
-  /// The same for everyone who stands behind another sibling, or has another number of children, and lives.
+  /// Calls f(entity) for every living entity that stands behind another sibling, or has another number of children.
   template <class F>
   void each_link(std::uint64_t since, F&& f) const {
     each_of(links_, since, f);

@@ -1,5 +1,7 @@
 #include "server/session/requests.h"
 
+#include <utility>
+
 namespace muster {
 
 bool Requests::put(std::span<const std::byte> batch, std::uint64_t request, bool for_world, std::uint64_t came_ns) {
@@ -21,9 +23,13 @@ Request* Requests::front() {
   return taken_.empty() ? nullptr : &taken_.front();
 }
 
-void Requests::pop() {
-  bytes_.fetch_sub(taken_.front().batch.size(), std::memory_order_relaxed);
+std::vector<std::byte> Requests::take() {
+  std::vector<std::byte> batch = std::move(taken_.front().batch);
+  bytes_.fetch_sub(batch.size(), std::memory_order_relaxed);
   taken_.pop_front();
+  return batch;
 }
+
+void Requests::pop() { (void)take(); }
 
 }  // namespace muster

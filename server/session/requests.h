@@ -31,6 +31,8 @@ class Requests {
   /// The owner's thread: the oldest; null where there is none. Valid until pop.
   Request* front();
   void pop();
+  /// pop, and its batch. There must be one.
+  std::vector<std::byte> take();
   std::size_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
 
  private:

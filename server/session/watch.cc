@@ -1,7 +1,6 @@
 #include "server/session/watch.h"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -9,14 +8,6 @@
 #include "schema/muster.h"
 
 namespace muster {
-void sort_unique(std::vector<Entity>& entities) {
-  // Mostly they are in order already.
-  if (std::ranges::adjacent_find(entities, std::ranges::greater_equal()) == entities.end()) return;
-  std::ranges::sort(entities);
-  const auto doubles = std::ranges::unique(entities);
-  entities.erase(doubles.begin(), doubles.end());
-}
-
 namespace {
 
 /// Of sorted lists.
@@ -108,11 +99,10 @@ std::size_t Watch::become(WatchAsked next) {
     work += find_members(before, was_everyone, added, structure_new);
   } else {
     note_wants();
-    if (asked_.world)
-      mark_everyone(added, structure_new);
-    else if (!added.empty() || structure_new)
-      members().each([&](Entity e) { mark(e, added, structure_new); });
-    work += !added.empty() || structure_new ? entities() : 0;
+    if (!added.empty() || structure_new) {
+      mark_members(added, structure_new);
+      work += entities();
+    }
   }
   if (!open_.empty()) {
     const std::unordered_set<Entity> kept(opened.begin(), opened.end());
@@ -191,9 +181,6 @@ std::size_t Watch::change_entities(std::span<const Entity> add, std::span<const 
       named_.insert(e);
     else
       gone_.push_back(e);
-  const auto is_inside = [&](Entity e) {
-    return named_.contains(e) || (asked_.subtree && scope_.contains(registry_.parent(e)));
-  };
   for (const Entity e : drop)
     if (registry_.alive(e)) flip(e, is_inside(e));
   for (const Entity e : add)
@@ -236,11 +223,12 @@ void Watch::learn(TypeId component) {
   if (!asked_.every_component || std::ranges::binary_search(asked_.components, component)) return;
   asked_.components.insert(std::ranges::upper_bound(asked_.components, component), component);
   changes_.want(component);
-  const std::span<const TypeId> added(&component, 1);
-  if (asked_.world)
-    mark_everyone(added, false);
-  else
-    members().each([&](Entity e) { mark(e, added, false); });
+  mark_members({&component, 1}, false);
+}
+
+void Watch::mark_members(std::span<const TypeId> components, bool structure) {
+  if (asked_.world) return mark_everyone(components, structure);
+  members().each([&](Entity e) { mark(e, components, structure); });
 }
 
 /// Nil: the roots.
@@ -334,10 +322,13 @@ void Watch::catch_up_members(std::uint64_t since) {
       if (filtered_ ? shown_.erase(e) : was_inside) leave(e);
     });
     std::ranges::sort(living);
-    for (const auto& [depth, e] : living)
-      flip(e, named_.contains(e) || (asked_.subtree && scope_.contains(registry_.parent(e))));
+    for (const auto& [depth, e] : living) flip(e, is_inside(e));
   }
   if (filtered_) recent_.each_kind(since, [&](Entity e) { reconsider(e); });
+}
+
+bool Watch::is_inside(Entity e) const {
+  return named_.contains(e) || (asked_.subtree && scope_.contains(registry_.parent(e)));
 }
 
 /// With everyone below, as far as that makes a difference to them.
@@ -347,12 +338,11 @@ void Watch::flip(Entity e, bool inside) {
   while (!open.empty()) {
     const Entity at = open.back();
     open.pop_back();
-    const bool is_inside =
-        at == e ? inside : named_.contains(at) || (asked_.subtree && scope_.contains(registry_.parent(at)));
-    if (is_inside ? !scope_.insert(at) : !scope_.erase(at)) continue;
+    const bool comes = at == e ? inside : is_inside(at);
+    if (comes ? !scope_.insert(at) : !scope_.erase(at)) continue;
     if (filtered_)
       reconsider(at);
-    else if (is_inside)
+    else if (comes)
       mark(at, asked_.components, asked_.structure);
     else
       leave(at);

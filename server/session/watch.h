@@ -100,6 +100,7 @@ class Watch {
   void mark(Entity e, std::span<const TypeId> components, bool structure);
   /// Of the world, and with the right components.
   void mark_everyone(std::span<const TypeId> components, bool structure);
+  void mark_members(std::span<const TypeId> components, bool structure);
   void leave(Entity e);
   void note_wants();
   /// Which entities are named is new, or how they are chosen: who is a member is found anew, and marked where that is different.
@@ -109,6 +110,8 @@ class Watch {
   void add_scope(Entity e);
   void catch_up_members(std::uint64_t since);
   void catch_up_rows(std::uint64_t since);
+  /// Whether e belongs to the scope: it is named, or the scope has its parent and goes down.
+  bool is_inside(Entity e) const;
   /// Scope, then what is shown of it: e came into it, or went.
   void flip(Entity e, bool inside);
   void reconsider(Entity e);
@@ -154,7 +157,5 @@ class Watch {
   bool owes_end_ = false;   // the last frame sent had flag more
   std::uint64_t seen_ = 0;  // look: what changed after it was not looked at yet
 };
-
-void sort_unique(std::vector<Entity>& entities);
 
 }  // namespace muster

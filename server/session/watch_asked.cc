@@ -48,6 +48,13 @@ session::Fault wrong_rate() { return bad_watch("rate_max", "a rate is between 0 
 
 }  // namespace
 
+session::Fault unknown_watch(std::uint64_t watch) {
+  session::Fault fault =
+      fault_of(session::FaultCode::not_found, "unknown_watch", "this session has no watch " + std::to_string(watch));
+  fault.field = "watch";
+  return fault;
+}
+
 session::Fault bad_watch(const char* field, std::string text) {
   session::Fault fault = fault_of(session::FaultCode::bad_question, "bad_question", std::move(text));
   fault.field = field;

@@ -37,6 +37,9 @@ struct WatchAsked {
 std::expected<WatchAsked, session::Fault> asked_of(const session::Watch& watch, const EntityRegistry& registry);
 std::expected<WatchAsked, session::Fault> asked_of(const session::Follow& follow, const EntityRegistry& registry);
 
+/// not_found.
+session::Fault unknown_watch(std::uint64_t watch);
+
 /// bad_question, about a field.
 session::Fault bad_watch(const char* field, std::string text);
 

@@ -151,9 +151,7 @@ bool Watch::send_gone(Frames& frames) {
 }
 
 void Watch::send_name(Text name) {
-  if (!name) return;
-  const TypeDescriptor& type = *registry_.types().find(TypeTraits<Name>::id);
-  send_texts(*to_, registry_, type, reinterpret_cast<const std::byte*>(&name));
+  if (must_be_sent(*to_, registry_, name)) send_text(*to_, registry_, name);
 }
 
 /// Parents come before their children.

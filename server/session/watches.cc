@@ -102,12 +102,7 @@ std::expected<std::size_t, session::Fault> Watches::follow_more(const Session& s
 std::expected<Watch*, session::Fault> Watches::find_changeable(const Session& session, std::uint64_t id,
                                                                std::uint64_t request) const {
   Watch* watch = find(session, id);
-  if (!watch) {
-    session::Fault fault =
-        fault_of(session::FaultCode::not_found, "unknown_watch", "this session has no watch " + std::to_string(id));
-    fault.field = "watch";
-    return std::unexpected(fault);
-  }
+  if (!watch) return std::unexpected(unknown_watch(id));
   if (!watch->asked().changeable)
     return std::unexpected(bad_watch("watch", "a watch that Watch opened cannot be changed"));
   if (request == 0)

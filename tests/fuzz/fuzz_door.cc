@@ -4,8 +4,6 @@
 //   input   | pieces: 1 byte, bit 7: a WebSocket was opened already | stream ... |
 #include <cstdint>
 #include <cstdlib>
-#include <deque>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,29 +12,14 @@
 
 #include "server/door/http_connection.h"
 #include "server/door/session_stream.h"
+#include "tests/server/door/test_loop.h"
 
 namespace {
 
 using namespace muster;
+using namespace muster::testing;
 
 constexpr std::string_view token = "the token of this door";
-
-/// What is posted is done in turn, and what is to wait has waited.
-class TestLoop final : public Loop {
- public:
-  void post(std::function<void()> f) override { waiting_.push_back(std::move(f)); }
-  void call_in(std::chrono::nanoseconds, std::function<void()> f) override { post(std::move(f)); }
-  bool step() {
-    if (waiting_.empty()) return false;
-    const auto f = std::move(waiting_.front());
-    waiting_.pop_front();
-    f();
-    return true;
-  }
-
- private:
-  std::deque<std::function<void()>> waiting_;
-};
 
 struct Wire {
   std::span<const std::uint8_t> input;
@@ -134,8 +117,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (world.desk.sessions() > 0 && !had_token) std::abort();
   if (wire.upgraded && wire.written.size() % 16 != 0) std::abort();
   connection.reset();
-  while (loop.step()) {
-  }
+  loop.run();
   for (int i = 0; i < 100 && world.desk.sessions() > 0; ++i) world.pump();
   if (world.desk.sessions() != 0) std::abort();
   return 0;

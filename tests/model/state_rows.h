@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "registry/entity_registry.h"
 #include "registry/state/state.h"
 
 namespace naive {
@@ -26,6 +27,14 @@ class RowsSink final : public muster::StateSink {
   StateRows& rows_;
   bool twice_ = false;
 };
+
+/// All that a save of it writes.
+inline StateRows saved_rows(const muster::EntityRegistry& registry) {
+  StateRows rows;
+  RowsSink sink(rows);
+  registry.save(sink);
+  return rows;
+}
 
 class RowsSource final : public muster::StateSource {
  public:

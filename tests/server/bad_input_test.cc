@@ -41,11 +41,7 @@ void put(std::vector<std::byte>& frame, std::size_t at, std::uint32_t value) {
 /// Where the first frame behind RawClient::hello begins.
 std::string at_second_frame() {
   BatchBuilder builder;
-  session::Hello hello;
-  hello.protocol = session::protocol_newest;
-  hello.protocol_oldest = session::protocol_oldest;
-  hello.token = token;
-  session::append(builder, hello);
+  session::append(builder, hello_with());
   return " (at byte " + std::to_string(sizeof(FrameHeader) + builder.bytes().size()) + " of the stream)";
 }
 

@@ -142,12 +142,16 @@ void RawClient::send_frame(std::span<const std::byte> batch, std::uint64_t reque
   send(frame);
 }
 
-void RawClient::hello(std::string with_token) {
+session::Hello hello_with(std::string with_token) {
   session::Hello hello;
   hello.protocol = session::protocol_newest;
   hello.protocol_oldest = session::protocol_oldest;
   hello.token = std::move(with_token);
-  send_message(hello);
+  return hello;
+}
+
+void RawClient::hello(std::string with_token) {
+  send_message(hello_with(std::move(with_token)));
   const auto welcome = receive();
   REQUIRE(welcome);
   REQUIRE(welcome->is<session::Welcome>());

@@ -29,6 +29,9 @@ inline constexpr const char* token = "correct horse battery staple";
 inline constexpr const char* viewer_token = "viewer token";
 inline constexpr const char* editor_token = "editor token";
 
+/// Speaks every version of the protocol that there is.
+session::Hello hello_with(std::string with_token = token);
+
 /// The game: Damage takes from Health.
 Subscription subscribe_damage(EntityRegistry& registry);
 

@@ -15,13 +15,6 @@ using namespace muster;
 
 namespace {
 
-naive::StateRows saved(const EntityRegistry& registry) {
-  naive::StateRows rows;
-  naive::RowsSink sink(rows);
-  registry.save(sink);
-  return rows;
-}
-
 std::vector<Text> all_texts(const EntityRegistry& registry) {
   std::vector<Text> all;
   for (std::size_t i = 0; i < registry.text_count(); ++i) all.push_back(registry.text_id(i));
@@ -152,7 +145,7 @@ TEST_CASE("a replay and a loaded registry drop the same texts, and saved pages a
   };
   fill(registry, 0);
   registry.begin_version();
-  naive::StateRows before = saved(registry);
+  naive::StateRows before = naive::saved_rows(registry);
   EntityRegistry loaded;
   naive::RowsSource source(before);
   REQUIRE(loaded.load(source));
@@ -164,7 +157,7 @@ TEST_CASE("a replay and a loaded registry drop the same texts, and saved pages a
   }
   CHECK(registry.text_count() < 1000);
   CHECK(loaded.hash() == registry.hash());
-  CHECK(saved(loaded) == saved(registry));
+  CHECK(naive::saved_rows(loaded) == naive::saved_rows(registry));
   registry.remove_sink(journal);
   EntityRegistry replayed;
   for (const auto& [kind, batch] : journal.inputs) {
@@ -190,7 +183,7 @@ TEST_CASE("a replay and a loaded registry drop the same texts, and saved pages a
   few.intern("two");
   few.begin_version();
   few.save(keeper);
-  const naive::StateRows rows = saved(few);
+  const naive::StateRows rows = naive::saved_rows(few);
   const StateKey page{StateSection::texts, 0, 0};
   CHECK(keeper.kept.at(page).second == rows.at(page));
 }

@@ -126,9 +126,7 @@ TEST_CASE("grants never overlap, and loaded state grants the same ids, whatever 
           break;
         }
         case 5: {
-          naive::StateRows rows;
-          naive::RowsSink sink(rows);
-          registry->save(sink);
+          const naive::StateRows rows = naive::saved_rows(*registry);
           naive::RowsSource source(rows);
           auto loaded = std::make_unique<EntityRegistry>();
           loaded->add_type<game::Health>();

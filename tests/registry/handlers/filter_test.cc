@@ -83,9 +83,7 @@ TEST_CASE("a filter that throws when its handler, subscribed inside another, beg
 TEST_CASE("a filter that throws while state is loaded stops the program, naming its handler") {
   EntityRegistry world;
   world.create(game::Health{}, game::Armor{});
-  naive::StateRows rows;
-  naive::RowsSink sink(rows);
-  world.save(sink);
+  const naive::StateRows rows = naive::saved_rows(world);
   CHECK_THAT(last_words([&] {
                EntityRegistry loaded;
                const auto s = loaded.subscribe("game.picky", nothing, {.filter = no_armor});

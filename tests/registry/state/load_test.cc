@@ -13,13 +13,6 @@ using namespace muster;
 
 namespace {
 
-naive::StateRows saved(const EntityRegistry& world) {
-  naive::StateRows rows;
-  naive::RowsSink sink(rows);
-  world.save(sink);
-  return rows;
-}
-
 std::string load_error(const naive::StateRows& rows) {
   EntityRegistry world;
   naive::RowsSource source(rows);
@@ -39,7 +32,7 @@ struct Family {
   Entity parent = world.create("parent");
   Entity children[3] = {child("first"), child("second"), child("third")};
   Entity alone = world.create(game::Health{});
-  naive::StateRows rows = saved(world);
+  naive::StateRows rows = naive::saved_rows(world);
 
   Entity child(const char* name) {
     const Entity made = world.create(name);
@@ -58,7 +51,7 @@ struct Family {
 struct Crowd {
   EntityRegistry world;
   std::vector<Entity> ids = world.create_many(1000, game::Health{});
-  naive::StateRows rows = saved(world);
+  naive::StateRows rows = naive::saved_rows(world);
 };
 
 constexpr std::size_t generation_at = 8;
@@ -171,13 +164,13 @@ TEST_CASE("entities whose ids are in a row, in no order, and in rows of both kin
   std::vector<Entity> ids = world.create_many(3000, game::Health{});
   for (std::size_t i = 100; i < 2000; i += 3) world.destroy(ids[i]);  // the last rows move into the holes
   world.create_many(50, game::Health{});
-  const naive::StateRows rows = saved(world);
+  const naive::StateRows rows = naive::saved_rows(world);
   EntityRegistry loaded;
   naive::RowsSource source(rows);
   REQUIRE(loaded.load(source));
   CHECK(loaded.hash() == world.hash());
   for (const Entity e : ids) CHECK(loaded.has<game::Health>(e) == world.has<game::Health>(e));
-  CHECK(saved(loaded) == rows);
+  CHECK(naive::saved_rows(loaded) == rows);
 }
 
 TEST_CASE("a lost template, handler's name, archetype, schema or queue of free indices is missed") {
@@ -189,7 +182,7 @@ TEST_CASE("a lost template, handler's name, archetype, schema or queue of free i
   world.create(game::Health{});
   world.destroy(gone);
   world.enable_handler("somebody", false);
-  const naive::StateRows rows = saved(world);
+  const naive::StateRows rows = naive::saved_rows(world);
   REQUIRE(load_error(rows) == "");
   const auto without = [&](StateSection section, std::uint64_t number) {
     naive::StateRows changed = rows;
@@ -212,7 +205,7 @@ TEST_CASE("a free index that is not in the queue, one too many and a wrong numbe
   EntityRegistry world;
   const std::vector<Entity> ids = world.create_many(10, game::Health{});
   for (const Entity e : ids) world.destroy(e);
-  const naive::StateRows rows = saved(world);
+  const naive::StateRows rows = naive::saved_rows(world);
   REQUIRE(load_error(rows) == "");
   const StateKey queue{StateSection::free_queue, 0, 0}, directory{StateSection::directory, 0, 0};
   naive::StateRows changed = rows;
@@ -245,7 +238,7 @@ TEST_CASE("a timer whose number was never given is refused") {
   EntityRegistry world;
   const TimerId timer = world.post_at(1000, world.create(game::Health{}), game::Ping{});
   world.flush();
-  const naive::StateRows rows = saved(world);
+  const naive::StateRows rows = naive::saved_rows(world);
   REQUIRE(load_error(rows) == "");
   std::uint64_t next;
   std::memcpy(&next, rows.at({StateSection::registry, 0, 0}).data() + offsetof(RegistryRow, next_timer), 8);
@@ -287,7 +280,7 @@ TEST_CASE("state goes on under the bounds of cascades it was saved with") {
   EntityRegistry world({.cascade_messages_max = 7, .cascade_bytes_max = 1 << 20});
   const Subscription here = chain(world);
   const Entity e = world.create("e");
-  const naive::StateRows rows = saved(world);
+  const naive::StateRows rows = naive::saved_rows(world);
   EntityRegistry loaded;
   const Subscription there = chain(loaded);
   naive::RowsSource source(rows);
@@ -296,12 +289,12 @@ TEST_CASE("state goes on under the bounds of cascades it was saved with") {
   CHECK(loaded.options().cascade_bytes_max == 1 << 20);
   for (EntityRegistry* each : {&world, &loaded}) CHECK(each->push(e, game::Damage{.amount = 3}).cut_short);
   CHECK(loaded.hash() == world.hash());
-  CHECK(saved(loaded) == saved(world));
+  CHECK(naive::saved_rows(loaded) == naive::saved_rows(world));
 }
 
 TEST_CASE("state with other bounds of cascades is refused to a host that insists on its own, with both named") {
   EntityRegistry world({.cascade_messages_max = 7});
-  const naive::StateRows rows = saved(world);
+  const naive::StateRows rows = naive::saved_rows(world);
   EntityRegistry other({.cascade_messages_max = 8, .insist_on_bounds = true});
   naive::RowsSource source(rows);
   const auto refused = other.load(source);
@@ -317,7 +310,7 @@ TEST_CASE("state with other bounds of cascades is refused to a host that insists
 
 TEST_CASE("a registry's row without bounds of cascades is read, and the reader's own hold") {
   EntityRegistry world({.cascade_messages_max = 7});
-  naive::StateRows rows = saved(world);
+  naive::StateRows rows = naive::saved_rows(world);
   rows.at({StateSection::registry, 0, 0}).resize(registry_row_counted);
   EntityRegistry loaded({.cascade_messages_max = 9, .insist_on_bounds = true});
   naive::RowsSource source(rows);
@@ -331,7 +324,7 @@ TEST_CASE("a registry's row without the counts at its end is read, and what they
   TemplateTree tree("camp");
   tree.set("", game::Health{1});
   world.define(tree);
-  naive::StateRows rows = saved(world);
+  naive::StateRows rows = naive::saved_rows(world);
   rows.at({StateSection::registry, 0, 0}).resize(registry_row_first);
   EntityRegistry loaded;
   naive::RowsSource source(rows);

@@ -22,13 +22,6 @@ T out_of_range(long long value) {
   return made;
 }
 
-naive::StateRows saved(const EntityRegistry& world) {
-  naive::StateRows rows;
-  naive::RowsSink sink(rows);
-  world.save(sink);
-  return rows;
-}
-
 LoadReport loaded(EntityRegistry& world, const naive::StateRows& rows) {
   naive::RowsSource source(rows);
   const auto report = world.load(source);
@@ -47,7 +40,7 @@ std::string in_words(const LoadReport& report) {
 /// What was put right is not put right again, and nothing else about the world is odd.
 void check_is_whole(const EntityRegistry& world) {
   EntityRegistry again;
-  CHECK(in_words(loaded(again, saved(world))) == "0:");
+  CHECK(in_words(loaded(again, naive::saved_rows(world))) == "0:");
   CHECK(again.hash() == world.hash());
 }
 
@@ -67,7 +60,7 @@ TEST_CASE(
   const Entity bad = world.create(game::Oath{.sworn = 2});
   REQUIRE(world.push(bad, game::Damage{}).handled == 1);
   EntityRegistry opened;
-  const LoadReport report = loaded(opened, saved(world));
+  const LoadReport report = loaded(opened, naive::saved_rows(world));
   const std::string who = std::to_string(bad.index);
   CHECK(in_words(report) == "5: " + who + " game.Oath.team 9>1 " + who + " game.Oath.loyal 7>1 " + who +
                                 " game.Oath.marks 242>2 " + who + " game.Oath.rank -7>300 " + who +
@@ -102,7 +95,7 @@ TEST_CASE("a value out of range that create, set or a padding byte brought is pu
   member.padding1_[3] = 4;
   world.set(second, member);
   EntityRegistry opened;
-  const LoadReport report = loaded(opened, saved(world));
+  const LoadReport report = loaded(opened, naive::saved_rows(world));
   CHECK(report.mended == 3);
   CHECK(opened.get<game::Oath>(first).team == game::Team::blue);
   CHECK(opened.get<game::Oath>(second).rank == game::Rank::chief);
@@ -131,7 +124,7 @@ TEST_CASE("messages that wait are put right: posted, posted in tables, for a tim
                             .oath = oath,
                             .teams = {game::Team::red, out_of_range<game::Team>(200)}});
   EntityRegistry opened({.cascade_messages_max = 1});
-  const LoadReport report = loaded(opened, saved(world));
+  const LoadReport report = loaded(opened, naive::saved_rows(world));
   // Two of three carried over, the timer's, the posted one, one for two targets, and four in the table.
   CHECK(report.mended == 9);
   CHECK(report.listed.size() == 9);
@@ -160,7 +153,7 @@ TEST_CASE("of many values that were put right all are counted, and the first are
   odd.team = out_of_range<game::Team>(2);
   for (int i = 0; i < 1000; ++i) (void)world.create(odd);
   EntityRegistry opened;
-  const LoadReport report = loaded(opened, saved(world));
+  const LoadReport report = loaded(opened, naive::saved_rows(world));
   CHECK(report.mended == 1000);
   CHECK(report.listed.size() == LoadReport::listed_max);
   check_is_whole(opened);
@@ -177,7 +170,7 @@ TEST_CASE("a template of more nodes than a stranger may send is loaded again") {
   REQUIRE(world.push(huge).handled == 1);
   REQUIRE(world.find_template("huge"));
   EntityRegistry opened;
-  loaded(opened, saved(world));
+  loaded(opened, naive::saved_rows(world));
   CHECK(opened.find_template("huge"));
   CHECK(opened.hash() == world.hash());
 }

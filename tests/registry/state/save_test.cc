@@ -11,9 +11,7 @@ TEST_CASE("posts that were saved while open are extended by later posts as if no
   const Entity a = saved.create("a", game::Health{});
   saved.post(a, game::Damage{.amount = 1});
   saved.post(a, game::Heal{.amount = 1});
-  naive::StateRows rows;
-  naive::RowsSink sink(rows);
-  saved.save(sink);
+  const naive::StateRows rows = naive::saved_rows(saved);
   EntityRegistry loaded;
   naive::RowsSource source(rows);
   const auto result = loaded.load(source);

@@ -48,13 +48,6 @@ void storm(EntityRegistry& r, Entity e, std::uint32_t from = 1, std::uint32_t to
     REQUIRE(flip(r, e, static_cast<std::size_t>(std::countr_zero(i)), i).handled == 1);
 }
 
-naive::StateRows saved(EntityRegistry& r) {
-  naive::StateRows rows;
-  naive::RowsSink sink(rows);
-  r.save(sink);
-  return rows;
-}
-
 void add(const many::Tick& tick, many::B& b) { b.value += tick.by; }
 void add_both(const many::Tick& tick, many::B& b, const many::C& c) { b.value += tick.by * c.value; }
 
@@ -130,11 +123,11 @@ TEST_CASE("dropped archetypes make no difference between ways of running: shortc
     const auto kind = static_cast<std::uint32_t>(random() % 100);
     if (step % 1777 == 0) {
       drops += worlds[3].r->storage().archetype_drops();
-      const naive::StateRows rows = saved(*worlds[3].r);
+      const naive::StateRows rows = naive::saved_rows(*worlds[3].r);
       naive::RowsSource source(rows);
       World loaded;
       REQUIRE(loaded.r->load(source));
-      REQUIRE(saved(*loaded.r) == rows);
+      REQUIRE(naive::saved_rows(*loaded.r) == rows);
       worlds[3].handlers = {};
       worlds[3] = std::move(loaded);
     }
@@ -164,7 +157,7 @@ TEST_CASE("dropped archetypes make no difference between ways of running: shortc
         REQUIRE(world.r->storage().next_archetype() == worlds[0].r->storage().next_archetype());
       }
   }
-  for (World& world : worlds) CHECK((saved(*world.r) == saved(*worlds[0].r)));
+  for (World& world : worlds) CHECK((naive::saved_rows(*world.r) == naive::saved_rows(*worlds[0].r)));
   CHECK(worlds[0].r->storage().archetype_drops() >= 2);
   CHECK(drops > 0);
 }

@@ -6,23 +6,11 @@
 using namespace muster;
 using namespace muster::testing;
 
-namespace {
-
-session::Hello good_hello() {
-  session::Hello hello;
-  hello.protocol = session::protocol_newest;
-  hello.protocol_oldest = session::protocol_oldest;
-  hello.token = token;
-  return hello;
-}
-
-}  // namespace
-
 TEST_CASE("a wrong token, and none, are refused with one and the same sentence", "[handshake]") {
   LiveWorld world;
   for (const char* wrong : {"", "wrong", "correct horse battery stapl", "correct horse battery staplee"}) {
     RawClient client(world.address());
-    session::Hello hello = good_hello();
+    session::Hello hello = hello_with();
     hello.token = wrong;
     client.send_message(hello, 9);
     const session::Fault fault = client.receive_fault();
@@ -47,7 +35,7 @@ TEST_CASE("tokens are compared to the last byte, and empty ones never fit", "[ha
 TEST_CASE("a protocol version that the server does not speak is refused with those it does", "[handshake]") {
   LiveWorld world;
   RawClient client(world.address());
-  session::Hello hello = good_hello();
+  session::Hello hello = hello_with();
   hello.protocol = hello.protocol_oldest = 99;
   client.send_message(hello);
   const session::Fault fault = client.receive_fault();
@@ -59,7 +47,7 @@ TEST_CASE("a protocol version that the server does not speak is refused with tho
 TEST_CASE("a newer client that still speaks our version is welcomed with ours", "[handshake]") {
   LiveWorld world;
   RawClient client(world.address());
-  session::Hello hello = good_hello();
+  session::Hello hello = hello_with();
   hello.protocol = 99;
   client.send_message(hello);
   const auto welcome = client.receive();
@@ -93,7 +81,7 @@ TEST_CASE("a second Hello ends the session", "[handshake]") {
   LiveWorld world;
   RawClient client(world.address());
   client.hello();
-  client.send_message(good_hello());
+  client.send_message(hello_with());
   REQUIRE(client.receive_fault().code == session::FaultCode::hello_repeated);
   REQUIRE(client.closed());
 }
@@ -102,7 +90,7 @@ TEST_CASE("a Hello that is not well-formed names what is wrong", "[handshake]") 
   LiveWorld world;
   RawClient client(world.address());
   BatchBuilder builder;
-  session::append(builder, good_hello());
+  session::append(builder, hello_with());
   std::vector<std::byte> batch(builder.bytes().begin(), builder.bytes().end());
   batch[40] = std::byte{0xff};  // length of the table
   batch[41] = std::byte{0xff};

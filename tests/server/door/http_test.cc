@@ -85,12 +85,8 @@ TEST_CASE("an upgrade opens a session wherever its bytes are cut, and however sl
 TEST_CASE("frames are told from HTTP also where their first bytes come one by one", "[web]") {
   Served served;
   RawClient client(served.address());
-  session::Hello hello;
-  hello.protocol = session::protocol_newest;
-  hello.protocol_oldest = session::protocol_oldest;
-  hello.token = token;
   BatchBuilder builder;
-  session::append(builder, hello);
+  session::append(builder, hello_with());
   std::vector<std::byte> frame;
   append_frame(frame, builder.bytes(), 1);
   for (std::size_t i = 0; i < frame.size(); ++i) {

@@ -112,10 +112,7 @@ std::vector<std::string> answers(LiveWorld& world, const std::string& address) {
     return true;
   };
   Bytes first;
-  session::Hello hello;
-  hello.protocol = session::protocol_newest;
-  hello.protocol_oldest = session::protocol_oldest;
-  hello.token = token;
+  session::Hello hello = hello_with();
   hello.name = "same";
   add(first, 1, hello);
   session::Heartbeat beat;

@@ -1,30 +1,15 @@
 // Whom the log is told of when the time for a Hello is over.
 #include <catch2/catch.hpp>
 #include <cstring>
-#include <deque>
 #include <memory>
 
 #include "server/door/session_stream.h"
+#include "tests/server/door/test_loop.h"
 
 using namespace muster;
+using namespace muster::testing;
 
 namespace {
-
-class TestLoop final : public Loop {
- public:
-  void post(std::function<void()> f) override { waiting_.push_back(std::move(f)); }
-  void call_in(std::chrono::nanoseconds, std::function<void()> f) override { post(std::move(f)); }
-  void run() {
-    while (!waiting_.empty()) {
-      const auto f = std::move(waiting_.front());
-      waiting_.pop_front();
-      f();
-    }
-  }
-
- private:
-  std::deque<std::function<void()>> waiting_;
-};
 
 /// Brings `input`, and then nothing until it is closed; keeps what is written.
 class TestStream final : public WireStream {

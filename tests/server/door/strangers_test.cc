@@ -10,14 +10,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-session::Hello hello_with(const char* token) {
-  session::Hello hello;
-  hello.protocol = session::protocol_newest;
-  hello.protocol_oldest = session::protocol_oldest;
-  hello.token = token;
-  return hello;
-}
-
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }

@@ -86,10 +86,7 @@ TEST_CASE("a text that is no UTF-8, or has a zero byte, is not taken, in an edit
 TEST_CASE("a Hello whose texts are none ends the connection", "[bad]") {
   LiveWorld world;
   RawClient client(world.address());
-  session::Hello hello;
-  hello.protocol = session::protocol_newest;
-  hello.protocol_oldest = session::protocol_oldest;
-  hello.token = token;
+  session::Hello hello = hello_with();
   hello.name = "\xff";
   client.send_message(hello);
   const session::Fault fault = client.receive_fault();

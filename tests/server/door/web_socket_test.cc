@@ -20,14 +20,6 @@ std::string frame_of(const M& message, std::uint64_t request = 1) {
   return {reinterpret_cast<const char*>(frame.data()), frame.size()};
 }
 
-session::Hello hello() {
-  session::Hello made;
-  made.protocol = session::protocol_newest;
-  made.protocol_oldest = session::protocol_oldest;
-  made.token = token;
-  return made;
-}
-
 /// The type of the message in the first frame of a WebSocket's message.
 TypeId type_of(const WebFrame& frame) {
   BatchHeader header;
@@ -39,7 +31,7 @@ TypeId type_of(const WebFrame& frame) {
 struct Visitor : WebClient {
   explicit Visitor(const LiveWorld& world) : WebClient(world.address()) {
     open();
-    send_frame(binary, frame_of(hello()));
+    send_frame(binary, frame_of(hello_with()));
     const auto welcome = receive_frame();
     REQUIRE(welcome);
     REQUIRE(type_of(*welcome) == TypeTraits<session::Welcome>::id);
@@ -149,7 +141,7 @@ TEST_CASE("a client's farewell is answered and ends the session", "[web]") {
 TEST_CASE("a session that is refused hears why before the farewell, and that a server stops", "[web]") {
   LiveWorld world;
   Visitor repeated(world);
-  repeated.send_frame(WebClient::binary, frame_of(hello()));
+  repeated.send_frame(WebClient::binary, frame_of(hello_with()));
   CHECK(type_of(*repeated.receive_frame()) == TypeTraits<session::Fault>::id);
   CHECK(repeated.close_code() == 1008);
   Visitor visitor(world);

@@ -121,7 +121,7 @@ TEST_CASE("handlers that are switched off or have ended are told so") {
 
 TEST_CASE("many handlers come in pages, each once, whoever comes or goes meanwhile") {
   LiveWorldOptions options;
-  options.limits.slice_steps = 100;  // of which a page takes many
+  options.limits.slice_steps = 100;  // a page takes many slices
   LiveWorld world(options);
   Subscribed held(world);
   for (int i = 0; i < 300; ++i)

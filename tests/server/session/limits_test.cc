@@ -24,10 +24,7 @@ std::vector<std::byte> frame_of(std::size_t bytes) {
 /// A Hello frame of exactly so many bytes.
 std::vector<std::byte> hello_of(std::size_t bytes) {
   for (std::size_t letters = 1;; ++letters) {
-    session::Hello hello;
-    hello.protocol = session::protocol_newest;
-    hello.protocol_oldest = session::protocol_oldest;
-    hello.token = token;
+    session::Hello hello = hello_with();
     hello.name = std::string(letters, 'x');
     BatchBuilder builder;
     session::append(builder, hello);

@@ -1,10 +1,10 @@
 // Duplicates of living trees: read whole, then created under new ids; references inside the tree stay inside.
-import { is_nil, Replica } from 'muster-client';
+import { id_text, is_nil, Replica } from 'muster-client';
 import type { Client, Entity, StructValue } from 'muster-client';
 
 import { placeholder } from './operations.js';
 import type { Made } from './operations.js';
-import { id_text, with_references, with_texts } from './values.js';
+import { with_references, with_texts } from './values.js';
 
 const entities_max = 20_000;
 

@@ -1,7 +1,7 @@
 // Edits of the world by this page: sent, acknowledged or refused, taken back.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
-import { ClientError } from 'muster-client';
+import { ClientError, id_text, nil } from 'muster-client';
 import type { Client, Entity, StructValue, TypeDescriptor } from 'muster-client';
 
 import { Drag } from './drag.js';
@@ -9,9 +9,9 @@ import { History } from './history.js';
 import type { Step } from './history.js';
 import type { Log } from './log.js';
 import type { Notices } from './notices.js';
-import { Aliases, apply, nil, placeholder } from './operations.js';
+import { Aliases, apply, placeholder } from './operations.js';
 import type { FieldChange, Made, Operation } from './operations.js';
-import { at_path, default_value, id_text, same_value, with_texts, words, last_name } from './values.js';
+import { at_path, default_value, same_value, with_texts, words, last_name } from './values.js';
 
 /** An edit that was sent, and that nothing is known of yet. */
 export interface Pending {

@@ -1,19 +1,8 @@
 // Who writes what: the handlers of the world, read from their signatures.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
-import type { Client, TypeKey } from 'muster-client';
+import type { Client } from 'muster-client';
 
-import { knows } from './clock.js';
-
-interface HandlerList {
-  more: boolean;
-  handlers: bigint[];
-  names: string[];
-  messages: number[];
-  enabled: Uint8Array | number[];
-  write_counts: number[];
-  writes: number[];
-}
 export interface Writer {
   /** Empty: it has no name. */
   handler: string;
@@ -30,23 +19,13 @@ export class Handlers {
     return this.by_component;
   }
   async read(client: Client): Promise<void> {
-    if (!knows(client, 'muster.session.HandlerList')) return;
-    const question = client.types.get('muster.session.ListHandlers') as unknown as TypeKey<unknown>;
-    const answer = client.types.get('muster.session.HandlerList') as unknown as TypeKey<HandlerList>;
     const found = new Map<string, Writer[]>();
-    for (let after = 0n; ;) {
-      const page = await client.ask(question, { after, limit: 0 }, answer);
-      let at = 0;
-      page.names.forEach((handler, i) => {
-        const message = client.types.find(page.messages[i])?.name ?? '';
-        for (const end = at + page.write_counts[i]; at < end; ++at) {
-          const component = client.types.find(page.writes[at])?.name ?? '';
-          found.set(component, [...(found.get(component) ?? []), { handler, message, enabled: !!page.enabled[i] }]);
-        }
-      });
-      if (!page.more || page.handlers.length === 0) break;
-      after = page.handlers[page.handlers.length - 1];
-    }
+    for (const { name, message, enabled, writes } of await client.handlers())
+      for (const id of writes) {
+        const component = client.types.find(id)?.name ?? '';
+        const writer = { handler: name, message: client.types.find(message)?.name ?? '', enabled };
+        found.set(component, [...(found.get(component) ?? []), writer]);
+      }
     this.by_component.value = found;
   }
 }

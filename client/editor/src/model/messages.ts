@@ -30,9 +30,8 @@ const rows_max = 20;
 
 export class Messages {
   private readonly kept = signal<readonly MessageLine[]>([]);
-  /** Nothing is added while it is true; what comes meanwhile is counted. */
+  /** Nothing is added while it is true. */
   readonly held = signal(false);
-  readonly missed = signal(0);
   private coming: MessageLine[] = [];
   private client: Client | null = null;
   private last = 0;
@@ -43,7 +42,6 @@ export class Messages {
   }
   clear(): void {
     this.kept.value = [];
-    this.missed.value = 0;
   }
   async follow(client: Client): Promise<void> {
     this.client = client;
@@ -59,10 +57,7 @@ export class Messages {
 
   private take(client: Client, received: Received): void {
     if (!received.is_event || client !== this.client) return;
-    if (this.held.peek()) {
-      this.missed.value = this.missed.peek() + 1;
-      return;
-    }
+    if (this.held.peek()) return;
     const { batch, envelope } = received;
     const about = {
       sequence: envelope?.sequence ?? 0n,

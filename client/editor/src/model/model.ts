@@ -7,7 +7,6 @@ import type {
   ClientError,
   Entity,
   ReplicaChanges,
-  ReplicaEntity,
   session,
   StructValue,
   TypeDescriptor,
@@ -258,4 +257,3 @@ export class Model {
     return at < 0 ? nil : (siblings?.[at + 1] ?? nil);
   }
 }
-export type { ReplicaEntity };

@@ -1,5 +1,5 @@
 // Edits as data: what one step does to the world, and how it is sent.
-import { id_text, muster, nil } from 'muster-client';
+import { id_text, muster } from 'muster-client';
 import type { BatchPlan, Client, Entity, Row, StructValue } from 'muster-client';
 
 import { with_references } from './values.js';
@@ -147,4 +147,3 @@ let placeholders = 0;
 export function placeholder(): Entity {
   return { index: ++placeholders, generation: 0xffffffff };
 }
-export { nil };

@@ -1,5 +1,5 @@
 // Values of components as objects: parts of them by path, copies that can be sent again in another session.
-import { default_bytes, id_text, is_nil, read_struct, same_entity } from 'muster-client';
+import { default_bytes, read_struct } from 'muster-client';
 import type { Entity, FieldDescriptor, StructValue, TypeDescriptor } from 'muster-client';
 
 /** What lies at "position.x" or "slots[2].count"; undefined where there is nothing of the kind. */
@@ -75,7 +75,3 @@ export function last_name(name: string): string {
 export function words(name: string): string {
   return name.replace(/_/g, ' ');
 }
-export function entity_label(name: string | undefined, entity: Entity): string {
-  return name || '#' + id_text(entity);
-}
-export { id_text, is_nil, same_entity };

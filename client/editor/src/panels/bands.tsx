@@ -13,7 +13,7 @@ import { Chooser } from './chooser.js';
 import type { Choice } from './chooser.js';
 import { usePage } from './context.js';
 
-/** Across the top while there is no connection, and for edits of which nobody knows what became. */
+/** Across the top while there is no connection, and for edits whose fate nobody knows. */
 export function LinkBand(): JSX.Element | null {
   const { model } = usePage();
   const link = model.link.value;

@@ -1,7 +1,9 @@
 // One of many, found by typing.
+import type { TypeDescriptor } from 'muster-client';
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 
+import { last_name } from '../model/values.js';
 import { Popover } from '../parts/popover.js';
 import type { Anchor } from '../parts/popover.js';
 
@@ -12,6 +14,14 @@ export interface Choice {
   hint?: string;
 }
 const shown_max = 200;
+
+export const type_choices = (types: readonly TypeDescriptor[]): Choice[] =>
+  types.map(({ name, doc }) => ({
+    key: name,
+    title: last_name(name),
+    about: name.slice(0, name.lastIndexOf('.')),
+    hint: doc,
+  }));
 
 export function Chooser(props: {
   at: Anchor;

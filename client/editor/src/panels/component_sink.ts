@@ -1,4 +1,5 @@
 // Edits of one component of what is selected.
+import { rights } from 'muster-client';
 import type { Entity, TypeDescriptor } from 'muster-client';
 
 import { refusal_key } from '../model/edits.js';
@@ -8,8 +9,6 @@ import { Wrong } from '../parts/field_row.js';
 import { anchor_of } from '../parts/popover.js';
 import type { NewValue, ValueSink } from '../parts/sink.js';
 import type { Ui } from './ui.js';
-
-const right_order = ['none', 'view', 'edit', 'control', 'admin'];
 
 export function component_sink(model: Model, ui: Ui, type: TypeDescriptor, entities: readonly Entity[]): ValueSink {
   const component = type.name;
@@ -21,7 +20,7 @@ export function component_sink(model: Model, ui: Ui, type: TypeDescriptor, entit
   const read_only = ((): string | null => {
     if (type.remote === 'none') return 'only the world itself writes this';
     if (!model.may_edit.value) return model.why_not_edit();
-    if (right_order.indexOf(type.remote) > model.role.value) return `this needs the right to ${type.remote}`;
+    if (rights.indexOf(type.remote) > model.role.value) return `this needs the right to ${type.remote}`;
     return null;
   })();
   return {

@@ -13,7 +13,8 @@ import { Icon } from '../parts/icon.js';
 import { Menu } from '../parts/menu.js';
 import { anchor_of } from '../parts/popover.js';
 import type { Anchor } from '../parts/popover.js';
-import { Chooser } from './chooser.js';
+import { useDraft } from '../parts/use_draft.js';
+import { Chooser, type_choices } from './chooser.js';
 import { usePage } from './context.js';
 import { component_sink } from './component_sink.js';
 
@@ -145,9 +146,9 @@ export function useLate(is_so: boolean, ms: number): boolean {
 }
 
 function Head({ entities }: { entities: readonly Entity[] }): JSX.Element {
-  const { model, ui } = usePage();
+  const { model } = usePage();
   void model.structure_version.value;
-  const [draft, set_draft] = useState<string | null>(null);
+  const draft = useDraft();
   if (entities.length > 1)
     return (
       <header class="about">
@@ -173,19 +174,20 @@ function Head({ entities }: { entities: readonly Entity[] }): JSX.Element {
           autocomplete="off"
           placeholder="no name"
           readOnly={!model.may_edit.value}
-          value={draft ?? name}
-          onFocus={() => set_draft(name)}
-          onInput={(event) => set_draft(event.currentTarget.value)}
+          value={draft.text ?? name}
+          onFocus={() => draft.begin(name)}
+          onInput={(event) => draft.type(event.currentTarget.value)}
           onBlur={() => {
-            if (draft !== null && draft !== name) void model.edits.rename(entity, draft);
-            set_draft(null);
+            const typed = draft.text;
+            draft.end();
+            if (typed !== null && typed !== name) void model.edits.rename(entity, typed);
           }}
           onKeyDown={(event) => {
             const input = event.currentTarget;
             if (event.key === 'Enter') input.blur();
             if (event.key === 'Escape') {
-              set_draft(null);
-              requestAnimationFrame(() => input.blur());
+              draft.end();
+              input.blur();
             }
           }}
         />
@@ -208,7 +210,6 @@ function Head({ entities }: { entities: readonly Entity[] }): JSX.Element {
           aria-label={`Copy the id ${id_text(entity)}`}
           onClick={() => {
             void navigator.clipboard?.writeText(id_text(entity)).catch(() => {});
-            ui.search.value = ui.search.peek();
           }}
         >
           {id_text(entity)}
@@ -353,12 +354,7 @@ function AddComponent({ entities, has }: { entities: readonly Entity[]; has: Rea
         <Chooser
           at={at.value}
           label="Add a component"
-          choices={types.map((type) => ({
-            key: type.name,
-            title: last_name(type.name),
-            about: type.name.slice(0, type.name.lastIndexOf('.')),
-            hint: type.doc,
-          }))}
+          choices={type_choices(types)}
           close={() => (at.value = null)}
           chosen={(name) => {
             const type = model.types.peek().get(name);

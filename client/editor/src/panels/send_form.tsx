@@ -1,5 +1,6 @@
 // Any message, written and sent.
 import { useSignal } from '@preact/signals';
+import { rights } from 'muster-client';
 import type { StructValue, TypeDescriptor } from 'muster-client';
 import type { JSX } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
@@ -11,14 +12,12 @@ import { Icon } from '../parts/icon.js';
 import { anchor_of } from '../parts/popover.js';
 import type { Anchor } from '../parts/popover.js';
 import type { ValueSink } from '../parts/sink.js';
-import { Chooser } from './chooser.js';
+import { Chooser, type_choices } from './chooser.js';
 import { usePage } from './context.js';
-
-const right_order = ['none', 'view', 'edit', 'control', 'admin'];
 
 /** What a person may send: not what needs ids or row sets of its own, which the page's own commands send. */
 function can_be_sent(type: TypeDescriptor, role: number): boolean {
-  const level = right_order.indexOf(type.remote);
+  const level = rights.indexOf(type.remote);
   return /message$/.test(type.role) && level > 0 && level <= role && !/^muster\./.test(type.name);
 }
 
@@ -153,12 +152,7 @@ export function SendForm(): JSX.Element {
         <Chooser
           at={choosing.value}
           label="Choose a message"
-          choices={types.map((each) => ({
-            key: each.name,
-            title: last_name(each.name),
-            about: each.name.slice(0, each.name.lastIndexOf('.')),
-            hint: each.doc,
-          }))}
+          choices={type_choices(types)}
           close={() => (choosing.value = null)}
           chosen={(name) => (ui.message_type.value = name)}
         />

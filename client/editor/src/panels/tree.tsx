@@ -12,7 +12,7 @@ import { Icon } from '../parts/icon.js';
 import { anchor_of } from '../parts/popover.js';
 import { usePage } from './context.js';
 import { find } from './find.js';
-import { begin_row_drag } from './tree_drag.js';
+import { begin_row_drag, row_height } from './tree_drag.js';
 import type { DropPlace } from './tree_drag.js';
 
 export interface TreeLine {
@@ -24,7 +24,6 @@ export interface TreeLine {
   /** Of search results. */
   path?: string;
 }
-export const row_height = 24;
 
 /** The rows of open nodes, top to bottom. */
 export function open_lines(model: Model): TreeLine[] {

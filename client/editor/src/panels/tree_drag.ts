@@ -6,7 +6,7 @@ import type { Entity } from 'muster-client';
 import type { Model } from '../model/model.js';
 import type { TreeLine } from './tree.js';
 
-const row_height = 24;
+export const row_height = 24;
 const begins_px = 4;
 const scroll_zone_px = 24;
 

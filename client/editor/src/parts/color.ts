@@ -1,10 +1,4 @@
 // Linear colours as the sRGB that screens show.
-export interface Rgb {
-  r: number;
-  g: number;
-  b: number;
-}
-
 export function to_screen(linear: number): number {
   const value = Math.min(1, Math.max(0, linear));
   return value <= 0.0031308 ? 12.92 * value : 1.055 * value ** (1 / 2.4) - 0.055;

@@ -7,12 +7,12 @@ import { useRef, useState } from 'preact/hooks';
 import { steady_euler, quat_of } from '../model/euler.js';
 import type { Quat, Vec3 } from '../model/euler.js';
 import { short_text } from '../model/numbers.js';
-import { default_value, same_value, words } from '../model/values.js';
+import { default_value, words } from '../model/values.js';
 import { ColorField } from './color_field.js';
 import { Icon } from './icon.js';
 import { look_of } from './kinds.js';
 import type { FieldLook } from './kinds.js';
-import { BoolField, EntityField, EnumField, FlagsField, TextField } from './line_fields.js';
+import { BoolField, EntityField, EnumField, FlagsField, mixed, TextField } from './line_fields.js';
 import { NumberInput } from './number_input.js';
 import type { ValueSink } from './sink.js';
 
@@ -238,7 +238,7 @@ function RotationFields(props: RowProps): JSX.Element {
     const { x, y, z, w } = quat_of(euler);
     return { x: Math.fround(x), y: Math.fround(y), z: Math.fround(z), w: Math.fround(w) };
   };
-  const is_mixed = values.some((value) => !same_value(value, values[0]));
+  const is_mixed = mixed(values);
   return (
     <span class="vector">
       {(['x', 'y', 'z'] as const).map((axis) => (

@@ -73,8 +73,3 @@ export function look_of(field: FieldDescriptor, as_element = false): FieldLook {
       return 'number';
   }
 }
-
-/** One line beside its label; others have a body below it. */
-export function is_line(look: FieldLook): boolean {
-  return !['struct', 'array', 'list', 'table', 'bytes'].includes(look);
-}
