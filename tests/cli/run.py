@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from programs import Folder, equal, run_tests  # noqa: E402
@@ -166,6 +167,9 @@ def a_second_sigterm_ends_a_server_at_once(folder):
     server = folder.serve("w.muster")
     address = json.loads((folder.path / "w.muster-server.json").read_text())["address"].split(":")
     with socket.create_connection((address[0], int(address[1]))) as silent:
+        # Connections are accepted in turn: with the answer to the second the first was.
+        with urllib.request.urlopen(f"http://{address[0]}:{address[1]}/health", timeout=20) as health:
+            equal(health.status, 200)
         server.send_signal(signal.SIGTERM)
         assert silent.recv(4096), "it is gone already"  # that it stops: it waits a second for clients to read so
         server.send_signal(signal.SIGTERM)
