@@ -12,6 +12,9 @@ from source_tree import read, run_check, self_tested, tracked
 WAITS = re.compile(r"subprocess\.(?:run|call|check_call|check_output)\(|\.(?:communicate|wait|wait_for|accept|recv\w*|readline|join)\(")
 # What a str, a path or a dict has, too; and what is ended by who ends the process before.
 NO_WAIT = re.compile(r"\bfile\.readline\($|(?:\"[^\"]*\"|'[^']*'|path|shlex|os\.path|sep)\.join\($")
+# Of a socket the timeout is set beforehand.
+OF_A_SOCKET = re.compile(r"\.(?:accept|recv\w*)\($")
+SET_BEFOREHAND = re.compile(r"\.settimeout\((?!None)")
 UNDER_DEADLINE = re.compile(r"\bwith deadline\(|\brun_tests\(")
 
 
@@ -53,6 +56,8 @@ def python_wrongs(text):
     for match in WAITS.finditer(text):
         if NO_WAIT.search(text[:match.end()]):
             continue
+        if OF_A_SOCKET.search(match.group(0)) and SET_BEFOREHAND.search(text):
+            continue
         call = call_at(text, match.end() - 1)
         by_position = match.group(0) == ".wait(" and call.strip()
         if "timeout=" not in call and not by_position:
@@ -81,7 +86,8 @@ def self_test():
              ("# test('a', x)", 0), ("latest('a')", 0), ("executable('test_a', 'a.cc', dependencies: [b, test_main_dep])", 0),
              ("executable('test_a', 'a.cc', dependencies: [catch2_dep])", 1), ("executable('probe', 'a.cc')", 0)]
     python = [("subprocess.run(['a'], timeout=3)", 0), ("subprocess.run(['a', f(b)], check=True)", 1), ("process.communicate()", 1),
-              ("process.wait(20)", 0), ("process.wait()", 1), ("process.wait()\nwith deadline(3):\n  pass", 0), ("server.recv(3)", 1),
+              ("process.wait(20)", 0), ("process.wait()", 1), ("process.wait()\nwith deadline(3):\n  pass", 0), ("server.recv(3)", 1), ("server.settimeout(9)\nserver.recv(3)", 0), ("server.settimeout(None)\nserver.recv(3)", 1),
+              ("server.settimeout(9)\npipe.readline()", 1),
               ("pipe.readline()", 1), ("file.readline()", 0), ('", ".join(x)', 0), ("thread.join()", 1), ("thread.join(timeout=3)", 0), ("run_tests(TESTS, f)\np.wait()", 0),
               ("os.path.join(a, b)", 0), ("shlex.join(a)", 0)]
     failures = [f"{text!r}: found {meson_wrongs(text)}" for text, expected in meson if len(meson_wrongs(text)) != expected]
