@@ -258,6 +258,39 @@ TEST_CASE("events are the very bytes that were sent, with sequence and author", 
   mirror.expect_nothing(client, *watch);
 }
 
+TEST_CASE("texts that a table mentions at any depth are sent before it", "[watch]") {
+  LiveWorld world;
+  Client client = world.client(), editor = world.client();
+  session::Watch asked;
+  asked.events = true;
+  asked.messages = {TypeTraits<arena::Announce>::id};
+  const auto watch = client.watch(asked);
+  const std::vector<std::string> words{"channel", "mark",     "mark 0",   "mark 1", "first",
+                                       "second",  "rumour 0", "rumour 1", "below",  "tag"};
+  std::vector<Text> texts;
+  for (const std::string& word : words) texts.push_back(editor.intern(word).value());
+  const auto rumour = [](Text heard) {
+    arena::Rumour made;
+    made.heard = heard;
+    return made;
+  };
+  arena::Announce announce{.channel = texts[0], .count = texts[0].hash, .mark = arena::Mark{.word = texts[1]}};
+  announce.tags = {texts[9]};
+  announce.marks = {{.word = texts[2]}, {.word = texts[3]}};
+  announce.first.emplace(rumour(texts[4]));
+  announce.first->next = std::make_unique<arena::Rumour>(rumour(texts[5]));
+  for (const Text text : {texts[6], texts[7]}) announce.rumours.push_back(rumour(text));
+  announce.rumours[1].next = std::make_unique<arena::Rumour>(rumour(texts[8]));
+  BatchBuilder builder;
+  builder.append_table(TypeTraits<arena::Announce>::id, Entity{}, encode(announce));
+  const auto ack = editor.push_batch(builder.bytes());
+  REQUIRE(ack.has_value());
+  Mirror mirror;
+  mirror.follow_events(client, *watch, ack->sequence);
+  REQUIRE(mirror.events.size() == 1);
+  for (std::size_t i = 0; i < words.size(); ++i) CHECK(client.text(texts[i]) == words[i]);
+}
+
 TEST_CASE("two watches of one session do not take each other's changes", "[watch]") {
   LiveWorld world;
   Client client = world.client();
