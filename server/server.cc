@@ -12,6 +12,7 @@
 #include "server/door/listening.h"
 #include "server/page_folder.h"
 #include "server/plugins/plugins.h"
+#include "server/web/web_address.h"
 #include "server/world/time/work_time.h"
 #include "server/world/world.h"
 
@@ -100,7 +101,7 @@ struct Server::Impl {
     if (!options.address_file.empty())
       address_file.emplace(options.address_file, AddressEntry{world_path, address, absolute(options.unix_path),
                                                               options.token, options.program});
-    if (!address.empty()) editor_url = "http://" + address + "/#token=" + options.token;
+    if (!address.empty()) editor_url = "http://" + address + "/#token=" + escaped(options.token);
     world.add_visitor(*desk);
   }
 

@@ -65,7 +65,7 @@ class Server {
   const std::string& unix_path() const noexcept;
   const std::string& token() const noexcept;
   /// "http://127.0.0.1:7717/#token=...": where a browser finds the editor, with the token that lets it in, which is behind the #
-  /// so that no browser sends it along. Whoever has it has every right. Empty without TCP.
+  /// so that no browser sends it along; what no URL can hold of it is escaped. Whoever has it has every right. Empty without TCP.
   const char* editor_url() const noexcept;
   /// Open now.
   std::uint32_t sessions() const noexcept;

@@ -17,6 +17,9 @@ bool is_own_host(std::string_view host, std::uint16_t port);
 /// empty, begins with a dot, or holds a slash, a backslash or a control character, or where a % is no escape. "/" has no parts.
 std::optional<std::vector<std::string>> path_of(std::string_view target);
 
+/// A text as a part of a URL: letters, digits and "-._~" as they are, any other byte as %XX.
+std::string escaped(std::string_view text);
+
 /// What is behind the last dot of a name, in small letters; empty without one.
 std::string suffix_of(std::string_view name);
 

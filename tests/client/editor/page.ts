@@ -13,9 +13,12 @@ import type { Client, Entity, StructValue } from 'muster-client/node';
 import { chromium } from 'playwright-core';
 import type { Browser, Locator, Page } from 'playwright-core';
 
-/** One test, which fails where it takes longer than two minutes. */
+/** For whatever is waited for: on a machine that many share a page takes 20 s to open. */
+const patience_ms = 60_000;
+
+/** One test, which fails where it takes longer than four minutes. */
 export function test(name: string, run: (t: TestContext) => Promise<void>): void {
-  void node_test(name, { timeout: 120_000 }, run);
+  void node_test(name, { timeout: 4 * patience_ms }, run);
 }
 
 export function given(variable: string): string {
@@ -26,10 +29,10 @@ export function given(variable: string): string {
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Resolves with what `get` returns as soon as that is something; fails after 20 s. */
+/** Resolves with what `get` returns as soon as that is something; fails after a minute. */
 export async function until<T>(what: string, get: () => Promise<T> | T): Promise<NonNullable<T>> {
   let last: unknown;
-  for (const end = Date.now() + 20_000; Date.now() < end; await pause(20)) {
+  for (const end = Date.now() + patience_ms; Date.now() < end; await pause(20)) {
     try {
       const found = await get();
       if (found) return found as NonNullable<T>;
@@ -40,7 +43,8 @@ export async function until<T>(what: string, get: () => Promise<T> | T): Promise
   throw new Error(`it does not come to pass that ${what}`, { cause: last });
 }
 
-const token = 'a token of the tests, long enough';
+/** As a person may choose one: the printed address has to name it whatever is in it. */
+export const token = 'a+token&of the tests=100%#, long enough';
 
 export class World {
   readonly folder = mkdtempSync(join(tmpdir(), 'muster-page-'));
@@ -48,6 +52,7 @@ export class World {
   private server: ChildProcess | null = null;
   private clients: Client[] = [];
   private port = 0;
+  private said = '';
 
   /** Serves a new world with the types of a schema, or what `make` has put at its path. */
   static async serve(t: TestContext, options: string[], make?: (world: World) => void): Promise<World> {
@@ -61,9 +66,14 @@ export class World {
   /** Serves it, on the port that it had before. */
   async start(...options: string[]): Promise<void> {
     const words = [this.path, '--listen', `127.0.0.1:${this.port}`, '--token-file', join(this.folder, 'token')];
-    words.push('--page', given('MUSTER_PAGE'), '--quiet', ...options);
-    const server = spawn(given('MUSTER_SERVER'), words, { stdio: ['ignore', 'ignore', 'inherit'] });
+    words.push('--page', given('MUSTER_PAGE'), ...options);
+    const server = spawn(given('MUSTER_SERVER'), words, { stdio: ['ignore', 'ignore', 'pipe'] });
     this.server = server;
+    this.said = '';
+    server.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.said += text;
+      if (/ (warning|error|critical) /.test(text)) process.stderr.write(text);
+    });
     const beside = this.path + '-server.json';
     const about = await until('the server is there', () => {
       if (server.exitCode !== null) throw new Error(`the server ended with ${server.exitCode}`);
@@ -72,6 +82,10 @@ export class World {
       return said.pid === server.pid ? said : null;
     });
     this.port = Number(about.address.replace(/^.*:/, ''));
+    await until('it has printed the address', () => this.printed());
+  }
+  private printed(): string | undefined {
+    return /info editor (http:\S+)/.exec(this.said)?.[1];
   }
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const server = this.server;
@@ -87,12 +101,12 @@ export class World {
   get address(): string {
     return `127.0.0.1:${this.port}`;
   }
-  /** What muster-server prints. */
+  /** What muster-server printed. */
   get url(): string {
-    return `http://${this.address}/#token=${encodeURIComponent(token)}`;
+    return this.printed() ?? 'it has not printed its address';
   }
   async connect(): Promise<Client> {
-    const client = await connect({ address: this.address, token, name: 'a test', kind: 'test', time_max_ms: 20_000 });
+    const client = await connect({ address: this.address, token, name: 'a test', kind: 'test', time_max_ms: patience_ms });
     this.clients.push(client);
     return client;
   }
@@ -110,9 +124,14 @@ export class World {
 let browser: Browser | null = null;
 node_test.after(() => browser?.close());
 
+/** A name that leads here, as one of somebody else's might. */
+export const foreign_name = 'elsewhere.example';
 const flags = ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
+flags.push(`--host-resolver-rules=MAP ${foreign_name} 127.0.0.1`);
+// Newer browsers keep foreign pages from this machine by themselves; the server has to keep them out of any.
+flags.push('--disable-features=LocalNetworkAccessChecks');
 
-async function browse(): Promise<Browser> {
+export async function browse(): Promise<Browser> {
   const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
   return (browser ??= await chromium.launch({ executablePath, args: flags }));
 }
@@ -124,7 +143,7 @@ export class Editor {
   static async open(t: TestContext, world: World, size = { width: 1280, height: 720 }): Promise<Editor> {
     const context = await (await browse()).newContext({ viewport: size, reducedMotion: 'reduce' });
     const page = await context.newPage();
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(patience_ms);
     const errors: string[] = [];
     page.on('pageerror', (error) => errors.push(error.stack ?? error.message));
     // What comes from elsewhere than the server that was asked.

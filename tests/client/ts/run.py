@@ -7,7 +7,7 @@ import sys
 
 def main(node, file):
     try:
-        ran = subprocess.run([node, "--test-reporter=tap", file], capture_output=True, text=True, check=False, timeout=300)
+        ran = subprocess.run([node, "--test-reporter=tap", file], capture_output=True, text=True, check=False, timeout=580)
     except subprocess.TimeoutExpired as over:
         print((over.stdout or b"").decode(errors="replace"), "\nit does not come to an end\n0 passed, 1 failed")
         return 1

@@ -121,6 +121,12 @@ TEST_CASE("a path's parts name files below a folder and nothing else", "[site]")
     CHECK_FALSE(path_of(bad));
 }
 
+TEST_CASE("any text can be a part of a URL", "[site]") {
+  CHECK(escaped("") == "");
+  CHECK(escaped("az-AZ.09_~") == "az-AZ.09_~");
+  CHECK(escaped("a+b &c=1%#/\xc3\xa4\x7f") == "a%2Bb%20%26c%3D1%25%23%2F%C3%A4%7F");
+}
+
 TEST_CASE("the page and its files are answered with their types, and with nothing foreign or inline allowed",
           "[site]") {
   const Served served;
