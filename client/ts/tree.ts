@@ -45,6 +45,8 @@ interface List {
   readonly rows: Map<number, TreeRow>;
   /** Null: to be made anew. */
   order: TreeRow[] | null;
+  /** Somebody has the order: it stays as it is, and what comes goes to a copy. */
+  is_given: boolean;
 }
 
 /** Between two changes it is as the world was at `sequence`. */
@@ -145,7 +147,9 @@ export class Tree {
   /** In their order; roots by index. Not to be changed; another array where it is another list. Empty where the node is not open. */
   children(node: Entity): readonly TreeRow[] {
     const list = this.lists.get(node.index);
-    return list && same_entity(list.node, node) ? (list.order ??= ordered(list)) : [];
+    if (!list || !same_entity(list.node, node)) return [];
+    list.is_given = true;
+    return (list.order ??= ordered(list));
   }
   get(entity: Entity): TreeRow | undefined {
     const row = this.listed.get(entity.index)?.rows.get(entity.index);
@@ -204,7 +208,7 @@ export class Tree {
     const known = this.lists.get(node.index);
     if (known && same_entity(known.node, node)) return known;
     if (known) this.forget(known.node);
-    const list: List = { node, rows: new Map(), order: [] };
+    const list: List = { node, rows: new Map(), order: [], is_given: false };
     this.lists.set(node.index, list);
     this.changed_lists.set(node.index, node);
     return list;
@@ -234,8 +238,13 @@ export class Tree {
         const last = list.order?.at(-1);
         // A child that is added at the end is by far the most frequent; roots have no order that is told.
         const is_appended = last ? same_entity(last.entity, row.after) : row.after.index === 0;
-        if (!known && list.order && list.node.index !== 0 && is_appended) list.order = [...list.order, row];
-        else list.order = null;
+        if (!known && list.order && list.node.index !== 0 && is_appended) {
+          if (list.is_given) list.order = list.order.slice();
+          list.is_given = false;
+          list.order.push(row);
+        } else {
+          list.order = null;
+        }
         this.changed_lists.set(list.node.index, list.node);
       } else if (list.order) {
         list.order = null;

@@ -6,7 +6,7 @@ import { useEffect, useState } from 'preact/hooks';
 
 import { Icon } from '../parts/icon.js';
 import { key_text, Menu } from '../parts/menu.js';
-import type { MenuItem } from '../parts/popover.js';
+import type { Anchor, MenuItem } from '../parts/popover.js';
 import { Question } from '../parts/popover.js';
 import { create_thing, new_things, parent_for_new, spawn_template } from './actions.js';
 import { Chooser } from './chooser.js';
@@ -133,33 +133,11 @@ const menu_order = ['make', 'entity', 'view', 'message', 'delete'];
 /** Menus and pickers that commands open. */
 export function Overlays(): JSX.Element {
   const { model, ui } = usePage();
-  const menu = model.commands.menu.value;
   const question = ui.question.value;
   const pick = ui.pick.value;
-  const commands = [...model.commands.all.value.values()];
-  const groups = menu_order.map((group) =>
-    commands
-      .filter((command) => command.group === group)
-      .map((command): MenuItem => ({
-        title: command.title,
-        icon: command.icon,
-        keys: command.keys?.[0] && key_text(command.keys[0]),
-        disabled: command.enabled?.() === false,
-        checked: command.checked?.(),
-        danger: group === 'delete',
-        run: () => model.commands.run(command.id),
-      })),
-  );
   return (
     <>
-      {menu && (
-        <Menu
-          at={menu}
-          label="Selection"
-          groups={groups}
-          close={() => setTimeout(() => (model.commands.menu.value = null))}
-        />
-      )}
+      {model.commands.menu.value && <SelectionMenu at={model.commands.menu.value} />}
       {ui.create_at.value && <CreateMenu />}
       {ui.spawn_at.value && <SpawnChooser />}
       {pick && (
@@ -192,6 +170,32 @@ export function Overlays(): JSX.Element {
     }
     return found;
   }
+}
+
+function SelectionMenu({ at }: { at: Anchor }): JSX.Element {
+  const { model } = usePage();
+  const commands = [...model.commands.all.value.values()];
+  const groups = menu_order.map((group) =>
+    commands
+      .filter((command) => command.group === group)
+      .map((command): MenuItem => ({
+        title: command.title,
+        icon: command.icon,
+        keys: command.keys?.[0] && key_text(command.keys[0]),
+        disabled: command.enabled?.() === false,
+        checked: command.checked?.(),
+        danger: group === 'delete',
+        run: () => model.commands.run(command.id),
+      })),
+  );
+  return (
+    <Menu
+      at={at}
+      label="Selection"
+      groups={groups}
+      close={() => setTimeout(() => (model.commands.menu.value = null))}
+    />
+  );
 }
 
 function CreateMenu(): JSX.Element {

@@ -335,12 +335,13 @@ function copy_values(type: TypeDescriptor, value: StructValue, text: (hash: bigi
 function AddComponent({ entities, has }: { entities: readonly Entity[]; has: ReadonlySet<string> }): JSX.Element {
   const { model } = usePage();
   const at = useSignal<Anchor | null>(null);
-  const types = [...model.types.value.values()]
-    .filter(
-      (type) =>
-        type.role === 'component' && type.remote !== 'none' && !has.has(type.name) && !shown_elsewhere.has(type.name),
-    )
-    .sort((a, b) => by_importance(a.name, b.name));
+  const types = (): TypeDescriptor[] =>
+    [...model.types.value.values()]
+      .filter(
+        (type) =>
+          type.role === 'component' && type.remote !== 'none' && !has.has(type.name) && !shown_elsewhere.has(type.name),
+      )
+      .sort((a, b) => by_importance(a.name, b.name));
   return (
     <div class="add-component">
       <button
@@ -354,7 +355,7 @@ function AddComponent({ entities, has }: { entities: readonly Entity[]; has: Rea
         <Chooser
           at={at.value}
           label="Add a component"
-          choices={type_choices(types)}
+          choices={type_choices(types())}
           close={() => (at.value = null)}
           chosen={(name) => {
             const type = model.types.peek().get(name);

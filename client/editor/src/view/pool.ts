@@ -28,6 +28,7 @@ export class Pool implements Pickable {
   private extra: InstancedBufferAttribute | null = null;
   private moved = new Changed();
   private colored = new Changed();
+  private extended = new Changed();
   private readonly center: Vector3;
   private readonly radius: number;
 
@@ -81,6 +82,7 @@ export class Pool implements Pickable {
     this.extra?.array.copyWithin(row * 2, last * 2, last * 2 + 2);
     this.moved.add(row);
     this.colored.add(row);
+    this.extended.add(row);
     return slot;
   }
 
@@ -110,7 +112,11 @@ export class Pool implements Pickable {
     }
     out[at + 3] = out[at + 7] = out[at + 11] = 0;
     out[at + 15] = 1;
-    if (this.extra) this.extra.array[row * 2 + 1] = stretched;
+    const { extra } = this;
+    if (extra && extra.array[row * 2 + 1] !== Math.fround(stretched)) {
+      extra.array[row * 2 + 1] = stretched;
+      this.extended.add(row);
+    }
     this.bound(row, flip, stretched);
     this.moved.add(row);
   }
@@ -123,7 +129,10 @@ export class Pool implements Pickable {
       colors[row * 3 + 1] = g;
       colors[row * 3 + 2] = b;
     }
-    if (this.extra) this.extra.array[row * 2] = a;
+    if (this.extra) {
+      this.extra.array[row * 2] = a;
+      this.extended.add(row);
+    }
     this.colored.add(row);
   }
 
@@ -133,9 +142,10 @@ export class Pool implements Pickable {
     this.mesh.visible = this.count > 0;
     this.moved.tell(this.mesh.instanceMatrix);
     if (this.mesh.instanceColor) this.colored.tell(this.mesh.instanceColor);
-    if (this.extra) this.extra.needsUpdate = true;
+    if (this.extra) this.extended.tell(this.extra);
     this.moved.clear();
     this.colored.clear();
+    this.extended.clear();
   }
 
   dispose(): void {
@@ -206,6 +216,7 @@ export class Pool implements Pickable {
     if (before.instanceColor) this.mesh.instanceColor!.array.set(before.instanceColor.array);
     this.moved.all();
     this.colored.all();
+    this.extended.all();
     this.hide(before);
     before.dispose();
   }
