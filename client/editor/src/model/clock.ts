@@ -9,14 +9,11 @@ export interface Saved {
   at: Date | null;
 }
 
-const ask_every_ms = 1000;
-
 export class Clock {
   private readonly newest = signal<session.ClockState | null>(null);
   private readonly file = signal<Saved | null>(null);
   readonly is_saving = signal(false);
   private client: Client | null = null;
-  private timer: ReturnType<typeof setInterval> | undefined;
 
   /** Null where the server does not tell. */
   get state(): ReadonlySignal<session.ClockState | null> {
@@ -28,16 +25,15 @@ export class Clock {
   }
   readonly paused = computed(() => this.newest.value?.paused === 1);
 
+  /** From now on the server tells when somebody changes the clock, or saves. */
   follow(client: Client): void {
     this.client = client;
-    clearInterval(this.timer);
     this.newest.value = null;
-    const once = (): void => void client.clock().then((state) => this.take(client, state), () => {});
-    once();
-    this.timer = setInterval(once, ask_every_ms);
+    const take = (state: session.ClockState): void => this.take(client, state);
+    // A server that does not tell leaves the state null.
+    client.follow_clock(take).then(take, () => {});
   }
   lost(): void {
-    clearInterval(this.timer);
     this.client = null;
   }
   pause(): Promise<void> {

@@ -129,7 +129,9 @@ function TickCount(): JSX.Element {
         ? state.clock_ns
         : status.clock_ns
       : (state?.clock_ns ?? status?.clock_ns ?? 0n);
-  const tick = state?.tick ?? (hz > 0 ? BigInt(Math.round((Number(clock_ns) / 1e9) * hz)) : 0n);
+  // The server tells of the clock when somebody changes it; in between every tick moves it by as much.
+  const since_ns = clock_ns - (state?.clock_ns ?? 0n);
+  const tick = (state?.tick ?? 0n) + BigInt(Math.round((Number(since_ns) / 1e9) * hz));
   return (
     <span class="ticks" title="Ticks made, and the world's clock">
       <span class="ticks-word">tick</span> <b>{counted(tick)}</b>{' '}
