@@ -110,6 +110,10 @@ export class World {
     this.clients.push(client);
     return client;
   }
+  /** The page for somebody else, whose token is in the token file too. */
+  url_for(token: string): string {
+    return `http://${this.address}/#token=${encodeURIComponent(token)}`;
+  }
   /** What one `muster` command prints. */
   run(...words: string[]): string {
     return execFileSync(given('MUSTER'), words, { cwd: this.folder, encoding: 'utf8', timeout: 60_000 });
@@ -140,7 +144,7 @@ export async function browse(): Promise<Browser> {
 export class Editor {
   private constructor(readonly page: Page) {}
 
-  static async open(t: TestContext, world: World, size = { width: 1280, height: 720 }): Promise<Editor> {
+  static async open(t: TestContext, world: World, size = { width: 1280, height: 720 }, url = world.url): Promise<Editor> {
     const context = await (await browse()).newContext({ viewport: size, reducedMotion: 'reduce' });
     const page = await context.newPage();
     page.setDefaultTimeout(patience_ms);
@@ -158,7 +162,7 @@ export class Editor {
       await context.close();
       if (errors.length > 0) throw new Error(errors.join('\n'));
     });
-    await page.goto(world.url);
+    await page.goto(url);
     const editor = new Editor(page);
     await editor.live();
     return editor;

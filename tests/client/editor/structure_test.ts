@@ -1,5 +1,7 @@
 // Entities: found, selected, created, spawned, duplicated, renamed, hung elsewhere, deleted, and all of it taken back.
 import assert from 'node:assert/strict';
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 import { nil } from 'muster-client';
 
@@ -114,6 +116,36 @@ test('create, duplicate, rename, reparent, components: each is seen by others, t
   }
   await children('bag,chest', orc);
   assert.deepEqual((await other.children(orc)).entities[0], bag);
+});
+
+test('a duplicate has every component that this session may write', async (t) => {
+  const token = 'the token of somebody who may edit';
+  const options = ['-I', given('MUSTER_SOURCES')];
+  const world = await World.serve(t, options, ({ folder }) => {
+    const path = join(folder, 'guarded.fbs');
+    const components = ['view', 'edit', 'control', 'admin', 'none'].map(
+      (right) => `struct For_${right} (component, remote: "${right}") { value:float; }`,
+    );
+    writeFileSync(path, ['include "schema/muster.fbs";', 'namespace guarded;', ...components].join('\n'));
+    appendFileSync(join(folder, 'token'), `edit ${token}\n`);
+    options.push('--schema', path);
+  });
+  const other = await world.connect();
+  const camp = await other.create(nil, 'camp');
+  const parts = ['view', 'edit', 'control', 'admin'].map((right) => [`guarded.For_${right}`, { value: 5 }] as const);
+  await other.create(camp, 'orc', ...parts);
+  const editor = await Editor.open(t, world, { width: 1280, height: 720 }, world.url_for(token));
+  await editor.open_row('camp');
+  await editor.select('orc');
+  await editor.page.keyboard.press('ControlOrMeta+d');
+  const copy = await until('there is a duplicate', () => other.entity('orc~2'));
+  const { components } = await other.show(copy);
+  assert.deepEqual(
+    Object.keys(components)
+      .filter((name) => name.startsWith('guarded.'))
+      .sort(),
+    ['guarded.For_edit', 'guarded.For_view'],
+  );
 });
 
 test('delete asks first, and several rows are selected by Shift and Control', async (t) => {

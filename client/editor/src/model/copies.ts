@@ -1,5 +1,5 @@
 // Duplicates of living trees: read whole, then created under new ids; references inside the tree stay inside.
-import { id_text, is_nil, Replica } from 'muster-client';
+import { id_text, is_nil, Replica, rights } from 'muster-client';
 import type { Client, Entity, StructValue } from 'muster-client';
 
 import { placeholder } from './operations.js';
@@ -8,7 +8,7 @@ import { with_references, with_texts } from './values.js';
 
 const entities_max = 20_000;
 
-/** Components that only a schema's own code may write are left out: the server would refuse the whole copy. */
+/** Components that this session may not write are left out: the server would refuse the whole copy. */
 export async function copy_trees(
   client: Client,
   roots: readonly Entity[],
@@ -25,7 +25,7 @@ export async function copy_trees(
     const kept: Record<string, StructValue> = {};
     for (const [name, value] of Object.entries(components)) {
       const type = client.types.component(name);
-      if (type.remote === 'none' || (type.remote === 'admin' && client.welcome.role < 4)) {
+      if (type.remote === 'none' || rights.indexOf(type.remote) > client.welcome.role) {
         left_out.add(name);
         continue;
       }
