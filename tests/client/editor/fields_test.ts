@@ -84,7 +84,7 @@ test('every field kind is edited, and another client sees each', async (t) => {
   await editor.type(health, 'value', '700');
   await part.getByText('700 is out of range: 0 to 100').waitFor();
   await editor.type(health, 'value', 'many');
-  await part.getByText("'many' is no number").waitFor();
+  await part.getByText("'many' is not a number").waitFor();
   assert.equal((await value()).value, 61);
   await editor.picture('every-field');
 });
@@ -129,7 +129,7 @@ test('a conflict is shown with both values, and either is kept; undo does not wr
     await part.getByText(`now ${theirs}`).waitFor();
     assert.equal(await box.inputValue(), mine);
     await box.press('Enter');
-    await part.getByText('is not what was expected').waitFor();
+    await part.getByText(`Changed to ${theirs} by somebody else`).waitFor();
     await part.getByText(`theirs ${theirs}, mine ${mine}`).waitFor();
     assert.equal(await value(), theirs);
   };

@@ -187,6 +187,6 @@ test('a schema without places: the viewport says so, and the rest works', async 
   const other = await world.connect();
   await other.create(nil, 'camp');
   const editor = await Editor.open(t, world);
-  await editor.page.getByText('This world has no places').waitFor();
+  await editor.page.getByText('Nothing to show in 3D').waitFor();
   await editor.select('camp');
 });

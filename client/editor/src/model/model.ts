@@ -142,6 +142,10 @@ export class Model {
   type_named(id: number): TypeDescriptor | undefined {
     return this.newest_client?.types.find(id);
   }
+  /** The file of the world that is served, or was when the connection was lost; empty while nothing is known. */
+  world_path(): string {
+    return (this.client.value ?? this.newest_client)?.welcome.world ?? '';
+  }
   /** "/town/tower" */
   path(entity: Entity): string {
     return this.world.path(entity);

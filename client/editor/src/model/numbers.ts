@@ -20,9 +20,21 @@ export function short_text(value: number | bigint): string {
   return String(Math.round(value * 1e4) / 1e4);
 }
 
+/** For a narrow box: of so many characters at most, where a number can be that short. */
+export function narrow_text(value: number | bigint, room: number): string {
+  const text = short_text(value);
+  const point = text.indexOf('.');
+  if (text.length <= room || point < 0 || text.includes('e')) return text;
+  return String(Number((value as number).toFixed(Math.max(0, room - point - 1))));
+}
+
 /** "12,345" */
 export function counted(value: number | bigint): string {
   return value.toLocaleString('en-US');
+}
+/** "1 entity", "12,345 entities" */
+export function entities_text(count: number): string {
+  return `${counted(count)} ${count === 1 ? 'entity' : 'entities'}`;
 }
 
 export function is_wide(field: FieldDescriptor): boolean {
@@ -55,15 +67,15 @@ export function limits_of(field: FieldDescriptor): { min: number; max: number } 
 export function parse_number(field: FieldDescriptor, text: string): number | bigint | { sentence: string } {
   const plain = text.trim().replace(/,(?=\d{3}(\D|$))/g, '');
   if (is_wide(field)) {
-    if (!/^[-+]?\d+$|^0x[0-9a-f]+$/i.test(plain)) return { sentence: `'${text.trim()}' is no whole number` };
+    if (!/^[-+]?\d+$|^0x[0-9a-f]+$/i.test(plain)) return { sentence: `'${text.trim()}' is not a whole number` };
     const value = BigInt(plain.replace(/^\+/, ''));
     const signed = field.element === 'int64';
     const [min, max] = signed ? [-(2n ** 63n), 2n ** 63n - 1n] : [0n, 2n ** 64n - 1n];
     return value < min || value > max ? { sentence: `${value} does not fit: it takes ${min} to ${max}` } : value;
   }
   const value = sum_of(plain);
-  if (value === null || !Number.isFinite(value)) return { sentence: `'${text.trim()}' is no number` };
-  if (!is_float(field) && !Number.isInteger(value)) return { sentence: `${value} is no whole number` };
+  if (value === null || !Number.isFinite(value)) return { sentence: `'${text.trim()}' is not a number` };
+  if (!is_float(field) && !Number.isInteger(value)) return { sentence: `${value} is not a whole number` };
   const { min, max } = limits_of(field);
   if (value < min || value > max)
     return { sentence: `${value} is out of range: ${short_text(min)} to ${short_text(max)}` };

@@ -153,7 +153,7 @@ export async function save(model: Model): Promise<void> {
   }
 }
 export function world_file(model: Model): string {
-  const path = model.client.value?.welcome.world ?? '';
+  const path = model.world_path();
   return path.replace(/^.*\//, '') || 'the world file';
 }
 

@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
+import { entities_text } from '../model/numbers.js';
 import { Icon } from '../parts/icon.js';
 import { key_text, Menu } from '../parts/menu.js';
 import type { Anchor, MenuItem } from '../parts/popover.js';
@@ -41,6 +42,7 @@ export function LinkBand(): JSX.Element | null {
         <button
           class="button is-small"
           disabled={!model.may_edit.value}
+          title={model.may_edit.value ? undefined : 'When the server is back'}
           onClick={() => void model.edits.send_unacknowledged()}
         >
           Send again
@@ -76,13 +78,15 @@ export function LinkBand(): JSX.Element | null {
           </>
         ) : (
           <>
-            <b>Not connected.</b> {sentence(link.why)}{' '}
+            <b title={sentence(link.why)}>Not connected.</b>{' '}
             {model.is_there.value
-              ? `What you see is as it was at ${link.since.toLocaleTimeString('en-GB')}; it cannot be edited.`
-              : ''}{' '}
-            {link.kind === 'offline'
-              ? `Next try in ${Math.max(1, Math.ceil((link.next - performance.now()) / 1000))} s.`
-              : 'Trying now.'}
+              ? `You see the world as it was at ${link.since.toLocaleTimeString('en-GB')}, and cannot edit it.`
+              : sentence(link.why)}{' '}
+            <span class="is-faint">
+              {link.kind === 'offline'
+                ? `Next try in ${Math.max(1, Math.ceil((link.next - performance.now()) / 1000))} s.`
+                : 'Trying now.'}
+            </span>
           </>
         )}
       </p>
@@ -239,7 +243,7 @@ function SpawnChooser(): JSX.Element {
           (choices.value = names.map((name, i) => ({
             key: name,
             title: name,
-            about: nodes[i] === 1 ? '1 entity' : `${nodes[i]} entities`,
+            about: entities_text(nodes[i]),
           }))),
         (error: Error) => model.notices.say('problem', error.message),
       );

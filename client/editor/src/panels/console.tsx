@@ -123,7 +123,7 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
   }
   function author_text(author: bigint): string {
     if (author === 0n) return 'world';
-    return author === model.client.value?.welcome.author ? 'you' : `session ${author}`;
+    return author === model.client.value?.welcome.author ? 'you' : `session ${author.toString(16).slice(-4)}`;
   }
   const first = Math.max(0, Math.floor(top / line_height) - 2);
   const last = Math.min(lines.length, Math.ceil((top + height) / line_height) + 2);
@@ -131,6 +131,17 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
   const opened = open === null ? undefined : lines.find((line) => line.number === open);
   return (
     <div class="messages">
+      <div class="message-table">
+      {all.length > 0 && (
+        <div class={`message-head ${hz > 0 ? '' : 'has-no-ticks'}`} aria-hidden="true">
+          <span class="message-sequence">input</span>
+          <span class="message-tick">tick</span>
+          <span class="message-author" title={line.type === "" ? undefined : `session ${line.author}`}>from</span>
+          <span class="message-type">message</span>
+          <span class="message-target">to</span>
+          <span class="message-value">what it says</span>
+        </div>
+      )}
       <div
         ref={list}
         class="message-list"
@@ -155,7 +166,7 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
           {lines.slice(first, last).map((line, i) => (
             <div
               key={line.number}
-              class={`message ${line.type === '' ? 'is-gap' : ''} ${line.number === open ? 'is-selected' : ''}`}
+              class={`message ${hz > 0 ? '' : 'has-no-ticks'} ${line.type === '' ? 'is-gap' : ''} ${line.number === open ? 'is-selected' : ''}`}
               style={{ top: `${(first + i) * line_height}px` }}
               onClick={() => set_open(line.number === open ? null : line.number)}
             >
@@ -163,7 +174,7 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
               <span class="message-tick" title="Tick">
                 {hz > 0 ? Math.round((Number(line.clock_ns) / 1e9) * hz) : ''}
               </span>
-              <span class="message-author">{line.type === '' ? '' : author_text(line.author)}</span>
+              <span class="message-author" title={line.type === "" ? undefined : `session ${line.author}`}>{line.type === '' ? '' : author_text(line.author)}</span>
               <span class="message-type" title={line.type}>
                 {line.type === '' ? 'gap' : last_name(line.type)}
               </span>
@@ -192,6 +203,7 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
             </div>
           ))}
         </div>
+      </div>
       </div>
       {opened && opened.type !== '' && (
         <aside class="message-detail" aria-label="Message">

@@ -200,7 +200,7 @@ function Head({ entities }: { entities: readonly Entity[] }): JSX.Element {
               <button class="link" onClick={() => model.selection.set([each])}>
                 {model.label(each)}
               </button>
-              <span class="is-faint">/</span>
+              <span class="is-faint">›</span>
             </span>
           ))}
         </span>

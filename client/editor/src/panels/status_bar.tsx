@@ -31,7 +31,7 @@ export function StatusBar(): JSX.Element {
       {is_connected && status && (
         <>
           <span class="status-part" title="From a question to its answer">
-            <b>{Math.max(1, Math.round(status.latency_ms))}</b> ms
+            ping <b>{Math.max(1, Math.round(status.latency_ms))}</b> ms
           </span>
           {status.hz > 0 && (
             <span class="status-part" title={`Ticks a second; ${status.hz} are meant`}>
@@ -55,7 +55,7 @@ export function StatusBar(): JSX.Element {
         </span>
       )}
       <span class="status-part">
-        <b>{counted(model.world.size)}</b> entities
+        <b>{counted(model.world.size)}</b> {model.world.size === 1 ? 'entity' : 'entities'}
       </span>
       {is_connected && <span class="status-part">{roles[model.role.value]}</span>}
       <span class="status-part status-server">{status?.server ?? ''}</span>

@@ -98,7 +98,7 @@ function ClockTools(): JSX.Element {
       >
         {!is_connected ? 'not connected' : is_paused ? 'paused' : has_ticks ? 'running' : 'no ticks'}
       </span>
-      {has_ticks && <TickCount />}
+      {has_ticks ? <TickCount /> : <span class="ticks" />}
       {menu.value && (
         <Menu
           at={menu.value}
@@ -158,17 +158,17 @@ function SaveTools(): JSX.Element {
   let text = 'not saved since this page was opened';
   if (saved) {
     const when = saved.at ? `saved ${ago(saved.at)}` : 'saved earlier';
-    text = behind !== null && behind > 0n ? `${when}, ${counted(behind)} inputs ago` : `${when}, nothing since`;
+    text = behind !== null && behind > 0n ? `${when}, ${counted(behind)} inputs since` : `${when}, nothing since`;
   }
   const is_same = behind !== null && behind <= 0n;
   return (
     <div class="top-right">
       <div class="truth" role="group" aria-label="What is live and what is in the file">
         <span class="truth-live">
-          <i class="dot" /> You see and edit the running world
+          <i class="dot" /> Live: edits change the running world
         </span>
         <span class={`truth-file ${is_same ? '' : 'is-behind'}`} title={`${file}: ${text}`}>
-          File: {text}
+          File {text}
         </span>
       </div>
       <button

@@ -122,7 +122,11 @@ export function Refused({
   if (!refusal) return null;
   return (
     <div class="refused" role="alert">
-      <span class="refused-text">{refusal.sentence}</span>
+      <span class="refused-text" title={refusal.sentence}>
+        {refusal.theirs === undefined
+          ? refusal.sentence
+          : `Changed to ${value_text(field, refusal.theirs)} by somebody else while you edited it.`}
+      </span>
       {refusal.theirs !== undefined && (
         <span class="refused-choices">
           <span class="refused-values">

@@ -3,7 +3,7 @@ import type { FieldDescriptor } from 'muster-client';
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 
-import { exact_text, is_float, is_wide, limits_of, parse_number, short_text } from '../model/numbers.js';
+import { exact_text, is_float, is_wide, limits_of, narrow_text, parse_number, short_text } from '../model/numbers.js';
 import { select_soon, useDraft, useFade } from './use_draft.js';
 
 export interface NumberInputProps {
@@ -25,6 +25,8 @@ export interface NumberInputProps {
 }
 
 const drag_begins_px = 3;
+/** Characters beside the letter of an axis. */
+const axis_room = 6;
 
 export function NumberInput(props: NumberInputProps): JSX.Element {
   const { field, values, read_only } = props;
@@ -34,7 +36,7 @@ export function NumberInput(props: NumberInputProps): JSX.Element {
   const first = values[0];
   const is_long = typeof first === 'bigint' && String(first).length > 15;
   const is_mixed = values.some((value) => !Object.is(value, first));
-  const shown = first === undefined || is_mixed ? '' : short_text(first);
+  const shown = first === undefined || is_mixed ? '' : props.axis ? narrow_text(first, axis_room) : short_text(first);
   const fade = useFade(shown, props.is_live && draft.text === null);
   const exact = first === undefined || is_mixed ? '' : exact_text(first, field.element === 'float32');
   const is_changed_under =
@@ -123,7 +125,7 @@ export function NumberInput(props: NumberInputProps): JSX.Element {
     <span
       class={`field number ${props.is_wrong ? 'is-wrong' : ''} ${read_only ? 'is-fixed' : ''} ${draft.text === null ? '' : 'is-typed'} ${is_long ? 'is-long' : ''} ${fade}`}
       onPointerDown={press}
-      title={read_only ?? undefined}
+      title={read_only ?? (shown === exact ? undefined : exact)}
     >
       {props.axis && <span class={`axis axis-${props.axis}`}>{props.axis.toUpperCase()}</span>}
       <input

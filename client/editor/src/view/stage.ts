@@ -371,7 +371,7 @@ export class Stage {
   private tell(calls: number): void {
     const count = this.contents.size.toLocaleString('en');
     const text = `${count} ${this.contents.size === 1 ? 'entity' : 'entities'} · ${calls} draws · `;
-    this.status.textContent = `${text}${this.frame_ms.toFixed(1)} ms`;
+    this.status.textContent = `${text}${this.frame_ms.toFixed(1)} ms a picture`;
     clearTimeout(this.rest_timer);
     this.rest_timer = window.setTimeout(() => (this.status.textContent = `${text}at rest`), rest_after_ms);
     const knows = this.world.has_transforms();
@@ -381,8 +381,8 @@ export class Stage {
     const [title, why] = knows
       ? ['Nothing here has a place', 'No entity has a Transform yet. Add one in the inspector, and it shows up here.']
       : [
-          'This world has no places',
-          'Its schema has no scene.Transform, so there is nothing to draw. The tree, the inspector and everything else work.',
+          'Nothing to show in 3D',
+          'No type of this world says where things are: its schema has no scene.Transform. The tree, the inspector and everything else work.',
         ];
     if (this.note.firstChild?.textContent === title) return;
     const head = document.createElement('div');
@@ -401,7 +401,7 @@ export class Stage {
     const white = new Color(1, 1, 1);
     const line = accent.clone().lerp(white, 0.22);
     this.outline.colors(line, accent.clone().lerp(white, 0.8));
-    this.hover_line.colors(new Color(0.86, 0.89, 0.93), white);
+    this.hover_line.colors(new Color(0.5, 0.53, 0.58), white);
     this.contents.markers.colors([line.r, line.g, line.b]);
   }
 }
