@@ -156,8 +156,13 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       if (const auto self = weak.lock(); self && self->work_ == work) self->tell(figures, metrics);
     };
     host_.loop.call_in(figures_time, [told] { told(nullptr); });
-    host_.door.desk.ask_figures(
-        [told, &loop = host_.loop](const Figures& figures) { loop.post([told, figures] { told(&figures); }); });
+    // Told on the world's thread. The loop is there as long as the connection, whose last reference goes on the loop's own thread.
+    host_.door.desk.ask_figures([weak = weak_from_this(), told](const Figures& figures) {
+      auto self = weak.lock();
+      if (!self) return;
+      Loop& loop = self->host_.loop;
+      loop.post([self = std::move(self), told, figures] { told(&figures); });
+    });
   }
 
   void tell(const Figures* figures, bool metrics) {

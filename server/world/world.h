@@ -98,7 +98,7 @@ class World {
   /// After stop() it takes the inbox once more and returns an empty frame.
   Frame next_frame();
 
-  /// Makes next_frame return empty, from now on. Any thread, and signal handlers.
+  /// Makes next_frame return empty, from now on. Any thread, and signal handlers; the world outlives the call.
   void stop() noexcept;
   /// Makes a next_frame that sleeps flush once. Any thread, and signal handlers.
   void wake() noexcept;

@@ -17,7 +17,7 @@ test('a server that is killed: edits are blocked and it says so; one that comes 
   await editor.select('orc');
   await page.keyboard.press('ControlOrMeta+s');
   await page.getByText('The running state is in town.muster').waitFor();
-  await page.getByText(/^File: saved just now/).waitFor();
+  await page.getByText(/^File saved just now/).waitFor();
   await editor.type(health, 'value', '70');
   await until('it is edited', async () => (await component(other, orc, health)).value === 70);
 

@@ -1,11 +1,16 @@
-// A loop without a thread: tests take its steps.
+// A loop without a thread: tests take its steps; and a stream on it.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
 #include <deque>
 #include <functional>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "server/door/loop.h"
+#include "server/door/wire_stream.h"
 
 namespace muster::testing {
 
@@ -29,6 +34,38 @@ class TestLoop final : public Loop {
 
  private:
   std::deque<std::move_only_function<void()>> waiting_;
+};
+
+/// Brings `input`, and then nothing until it is closed; keeps what is written.
+class SilentStream final : public WireStream {
+ public:
+  SilentStream(TestLoop& loop, std::string input, std::string& written)
+      : loop_(loop), input_(std::move(input)), written_(written) {}
+  void read_some(std::span<std::byte> room, ReadDone done) override {
+    pending_ = std::make_shared<ReadDone>(std::move(done));
+    if (input_.empty()) return;
+    const std::size_t bytes = std::min(room.size(), input_.size());
+    std::memcpy(room.data(), input_.data(), bytes);
+    input_.erase(0, bytes);
+    loop_.post([done = std::exchange(pending_, nullptr), bytes] { (*done)({bytes, StreamRead::End::none}); });
+  }
+  void write(std::span<const std::byte> bytes, WriteDone done) override {
+    written_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    loop_.post([done = std::make_shared<WriteDone>(std::move(done))] { (*done)(true); });
+  }
+  void end(Farewell) override {}
+  void close() override {
+    if (!pending_) return;
+    loop_.post([done = std::exchange(pending_, nullptr)] { (*done)({0, StreamRead::End::broken}); });
+  }
+  bool is_open() const override { return true; }
+  int release() override { return -1; }
+
+ private:
+  TestLoop& loop_;
+  std::string input_;
+  std::string& written_;
+  std::shared_ptr<ReadDone> pending_;
 };
 
 }  // namespace muster::testing

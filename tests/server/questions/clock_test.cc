@@ -27,6 +27,7 @@ class Ticking {
   }
   ~Ticking() {
     world_->stop();
+    stop_returned_.set_value();
     owner_.join();
   }
   const std::string& address() const noexcept { return address_; }
@@ -58,9 +59,11 @@ class Ticking {
     world_ = &world;
     listening.set_value(server.address());
     while (const auto frame = world.next_frame()) world.registry().push(Update{.dt = frame.dt});
+    stop_returned_.get_future().wait();  // a world outlives the calls of its stop()
   }
 
   World* world_ = nullptr;
+  std::promise<void> stop_returned_;
   std::string address_;
   std::thread owner_;
 };

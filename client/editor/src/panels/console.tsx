@@ -136,7 +136,7 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
         <div class={`message-head ${hz > 0 ? '' : 'has-no-ticks'}`} aria-hidden="true">
           <span class="message-sequence">input</span>
           <span class="message-tick">tick</span>
-          <span class="message-author" title={line.type === "" ? undefined : `session ${line.author}`}>from</span>
+          <span class="message-author">from</span>
           <span class="message-type">message</span>
           <span class="message-target">to</span>
           <span class="message-value">what it says</span>

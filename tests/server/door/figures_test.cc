@@ -1,0 +1,62 @@
+// Figures of the world for /health and /metrics, asked of another thread than that which answers.
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+
+#include "server/door/http_connection.h"
+#include "tests/server/door/test_loop.h"
+
+using namespace muster;
+using namespace muster::testing;
+
+namespace {
+
+/// A world that somebody asks for /health.
+struct Visit {
+  EntityRegistry registry;
+  Desk desk{registry,
+            [] {
+              DeskHost host;
+              host.wake = [] {};
+              return host;
+            }(),
+            {}};
+  Door door{desk, {}, {}, Refusals({}, std::chrono::nanoseconds(0))};
+  Site site{{}, WorldFiles("", ""), 7717, [](std::string_view) { return false; }};
+  TestLoop loop;
+  HttpHost http{door, site, loop, [] { return 1u; }};
+  std::string written;
+  std::shared_ptr<Connection> connection = open_http_connection(
+      std::make_unique<SilentStream>(loop, "GET /health HTTP/1.1\r\nHost: 127.0.0.1:7717\r\n\r\n", written), http,
+      "127.0.0.1", {}, {[] {}, [] {}}, {});
+
+  Visit() {
+    loop.step();  // reads
+    loop.step();  // takes the request, and asks the world
+  }
+  void flush() {
+    desk.before_flush();
+    registry.flush();
+    desk.after_flush(registry);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("figures for a connection that is over are told to nobody, and its loop is not touched", "[door]") {
+  Visit visit;
+  visit.loop.run();
+  REQUIRE(visit.written.starts_with("HTTP/1.1 503 "));  // in this loop what is to wait has waited
+  SECTION("it is there") {
+    visit.flush();
+    CHECK(visit.loop.step());
+  }
+  SECTION("it is over") {
+    visit.connection->stop();
+    visit.loop.run();
+    visit.connection.reset();
+    visit.loop.run();
+    visit.flush();
+    CHECK_FALSE(visit.loop.step());
+  }
+}
