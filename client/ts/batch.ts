@@ -244,14 +244,24 @@ export class Batch {
   message(i: number): StructValue {
     if (this.kind === BatchKind.timed) return this.inner!.message(i);
     if (this.kind !== BatchKind.table) return read_struct(this.type, this.view, this.payload(i));
-    const at = this.payload(i);
-    return read_table(this.type, this.bytes.subarray(at, at + this.view.getUint32(this.item(i) + 8, true)));
+    return read_table(this.type, this.table_bytes(i));
   }
 
   /** The value of the component `rows[row]` of message i. */
   component(i: number, row: number): StructValue {
     const { type, offset } = this.rows[row];
     return read_struct(type, this.view, this.payload(i) + offset);
+  }
+
+  /** The same, not read: its bytes in their place. */
+  component_bytes(i: number, row: number): DataView {
+    const { type, offset } = this.rows[row];
+    return new DataView(this.bytes.buffer, this.bytes.byteOffset + this.payload(i) + offset, type.size);
+  }
+  /** Of a table batch: the bytes of message i in their place. */
+  table_bytes(i: number): Uint8Array {
+    const at = this.payload(i);
+    return this.bytes.subarray(at, at + this.view.getUint32(this.item(i) + 8, true));
   }
 
   /** The number of what caused message i; 0n where that was not recorded. */

@@ -26,6 +26,7 @@ export type { HandlerRow } from './handlers.js';
 export * as muster from './muster.js';
 export { Replica } from './replica.js';
 export type { ReplicaListeners, ReplicaScope } from './replica.js';
+export type { PackedChanges, ReplicaColumn } from './replica_column.js';
 export type { ReplicaChanges, ReplicaEntity } from './replica_copy.js';
 export * as session from './session.js';
 export type { ByteStream } from './stream.js';

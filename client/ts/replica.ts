@@ -4,6 +4,7 @@ import type { Client, OpenFollow } from './client.js';
 import { ClientError, mistaken } from './client_error.js';
 import { guarded } from './connection.js';
 import type { Received } from './connection.js';
+import type { ReplicaColumn } from './replica_column.js';
 import { ReplicaCopy } from './replica_copy.js';
 import type { ReplicaChanges, ReplicaEntity, Words } from './replica_copy.js';
 import { Following, Gap, Watching } from './session.js';
@@ -34,6 +35,11 @@ export interface ReplicaScope {
   values?: boolean;
   /** Whose values; none named: every component. */
   components?: readonly TypeRef[];
+  /**
+   * Of those, such as are kept as bytes: no object is made of a value that nobody asks for, so that 100,000 of them may change many times
+   * a second. See `component`, `column`, and what `change` tells as `packed`. Said by `follow`; `change` leaves it as it is.
+   */
+  packed?: readonly TypeRef[];
   /** Also tell inputs, of these types; none named: of every type but those of `except`. */
   events?: boolean;
   messages?: readonly TypeRef[];
@@ -77,7 +83,7 @@ export class Replica {
     this.narrowed.clear();
     const words: Words = { text: (hash) => client.text(hash), type: (id) => client.types.find(id) };
     this.client = client;
-    this.coming = new ReplicaCopy();
+    this.coming = new ReplicaCopy((scope.packed ?? []).map((type) => client.types.component(type)));
     await new Promise<void>((resolve, reject) => {
       const ended = (error: ClientError): void => {
         reject(error); // means nothing once the copy is whole
@@ -138,9 +144,14 @@ export class Replica {
   get(entity: Entity): ReplicaEntity | undefined {
     return this.copy.get(entity);
   }
-  /** The value of a component; undefined where the entity is not here or has none. */
-  component<T>(entity: Entity, key: TypeKey<T>): T | undefined {
-    return this.copy.get(entity)?.components[key.name] as T | undefined;
+  /** The value of a component; undefined where the entity is not here or has none. Of a packed one, another object at each call. */
+  component<T>(entity: Entity, key: Pick<TypeKey<T>, 'name' | 'value'>): T | undefined {
+    const column = this.copy.columns.get(key.name);
+    return (column ? column.get(entity) : this.copy.get(entity)?.components[key.name]) as T | undefined;
+  }
+  /** All values of a packed component, by full name; undefined where it is not packed. May be another one after follow. */
+  column(name: string): ReplicaColumn | undefined {
+    return this.copy.columns.get(name);
   }
   /** The entities here whose parent it is (nil: the roots), in no order that means something. */
   children(of: Entity): ReplicaEntity[] {

@@ -2,10 +2,12 @@
 import type { Batch } from './batch.js';
 import { BadBytes, view_of } from './bytes.js';
 import { Create, Destroy, Remove, Rename, Reparent, Set as SetMessage } from './muster.js';
+import { read_values, ReplicaColumn, wrong_length } from './replica_column.js';
+import type { PackedChanges, ValuesPlaces } from './replica_column.js';
 import { Left, Values } from './session.js';
 import { is_nil, nil, same_entity } from './types.js';
 import type { Entity, TypeDescriptor } from './types.js';
-import { default_bytes, read_struct } from './values.js';
+import { default_bytes, read_entity, read_struct } from './values.js';
 import type { StructValue } from './values.js';
 
 /** One entity as it is known here. The object is the same one for as long as the entity is in the copy. */
@@ -15,7 +17,7 @@ export interface ReplicaEntity {
   name: string;
   /** Nil: a root. May lie outside the copy where that is of a part of the world. */
   parent: Entity;
-  /** By full name: components['game.Health']. A component that changes gets another object. */
+  /** By full name: components['game.Health']. A component that changes gets another object. Packed ones are not among them. */
   components: Record<string, StructValue>;
 }
 
@@ -32,6 +34,8 @@ export interface ReplicaChanges {
   /** `before` is undefined where the component was added. Not told of entities that were created. */
   values: { entity: ReplicaEntity; component: string; before: StructValue | undefined }[];
   removed: { entity: ReplicaEntity; component: string; before: StructValue }[];
+  /** Of components that are packed, those of which something changed. They tell of entities that were created, too. */
+  packed: PackedChanges[];
 }
 
 /** What texts and types a batch mentions. */
@@ -49,6 +53,12 @@ export class ReplicaCopy {
   private changes = no_changes();
   /** Created since changes were taken: what else becomes of them is not told. */
   private fresh = new Set<ReplicaEntity>();
+  /** By full name, of the components that are packed. */
+  readonly columns = new Map<string, ReplicaColumn>();
+
+  constructor(packed: readonly TypeDescriptor[] = []) {
+    for (const type of packed) this.columns.set(type.name, new ReplicaColumn(type));
+  }
 
   get(entity: Entity): ReplicaEntity | undefined {
     const record = this.records.get(entity.index);
@@ -66,7 +76,8 @@ export class ReplicaCopy {
 
   /** What was changed since the last call. */
   take_changes(sequence: bigint, clock_ns: bigint): ReplicaChanges {
-    const changes = { ...this.changes, sequence, clock_ns };
+    const packed = [...this.columns.values()].map((column) => column.take_changes()).filter((each) => each !== null);
+    const changes = { ...this.changes, sequence, clock_ns, packed };
     this.changes = no_changes();
     this.fresh = new Set();
     return changes;
@@ -90,11 +101,15 @@ export class ReplicaCopy {
         break;
       case SetMessage.id:
         batch.rows.forEach((row, k) => {
-          if (!kept_elsewhere.has(row.type.name)) this.put(this.have(entity), row.type.name, batch.component(i, k));
+          if (kept_elsewhere.has(row.type.name)) return;
+          const record = this.have(entity);
+          const column = this.columns.get(row.type.name);
+          if (column) column.put(entity, batch.component_bytes(i, k));
+          else this.put(record, row.type.name, batch.component(i, k));
         });
         break;
       case Values.id:
-        this.put_values(batch.message(i) as unknown as Values, words);
+        this.put_values(read_values(batch.type, batch.table_bytes(i)), words);
         break;
       case Remove.id: {
         const type = words.type((batch.message(i) as unknown as Remove).component);
@@ -111,28 +126,29 @@ export class ReplicaCopy {
     }
   }
 
-  private put_values({ component, value_bytes, entities, values }: Values, words: Words): void {
+  private put_values(places: ValuesPlaces, words: Words): void {
+    const { component, value_bytes, count, view, entities, values } = places;
     const type = words.type(component);
-    if (!type || type.role !== 'component') throw new BadBytes('unknown_type', `no component has the id ${component}`, 0);
+    if (!type || type.role !== 'component')
+      throw new BadBytes('unknown_type', `no component has the id ${component}`, 0);
     if (kept_elsewhere.has(type.name)) return;
     // A tag travels without its bytes.
-    if (!(type.tag ? value_bytes === 0 : value_bytes === type.size) || values.length !== entities.length * value_bytes)
-      throw new BadBytes(
-        'wrong_size',
-        `${entities.length} values of ${type.name} in ${values.length} bytes, each of ${value_bytes}`,
-        0,
-      );
-    const view = view_of(values);
+    if (!(type.tag ? value_bytes === 0 : value_bytes === type.size) || places.values_bytes !== count * value_bytes)
+      throw wrong_length(type, places);
+    const column = this.columns.get(type.name);
+    if (column) return column.take(view, entities, values, count, (entity) => void this.have(entity));
     const tag = type.tag ? view_of(default_bytes(type)) : null;
-    entities.forEach((entity, i) =>
-      this.put(this.have(entity), type.name, tag ? read_struct(type, tag, 0) : read_struct(type, view, i * value_bytes)),
-    );
+    for (let i = 0; i < count; ++i) {
+      const record = this.have(read_entity(view, entities + 8 * i));
+      this.put(record, type.name, tag ? read_struct(type, tag, 0) : read_struct(type, view, values + i * value_bytes));
+    }
   }
 
   /** Values of others are not told any more. */
   keep_components(names: ReadonlySet<string>): void {
     for (const record of this.records.values())
       for (const name of Object.keys(record.components)) if (!names.has(name)) this.take_off(record, name);
+    for (const [name, column] of this.columns) if (!names.has(name)) column.clear();
   }
 
   /** Becomes as `other` is, which is not used any more. */
@@ -142,9 +158,19 @@ export class ReplicaCopy {
       const mine = this.have(record.entity);
       this.move(mine, record.parent);
       this.rename(mine, record.name);
-      for (const name of Object.keys(mine.components)) if (!(name in record.components)) this.take_off(mine, name);
+      for (const name of Object.keys(mine.components))
+        if (!(name in record.components) && !other.columns.has(name)) this.take_off(mine, name);
       for (const [name, value] of Object.entries(record.components))
         if (!same_value(mine.components[name], value)) this.put(mine, name, value);
+    }
+    for (const name of [...this.columns.keys()]) if (!other.columns.has(name)) this.columns.delete(name);
+    for (const [name, column] of other.columns) {
+      let mine = this.columns.get(name);
+      if (!mine) {
+        for (const { components } of this.records.values()) delete components[name];
+        this.columns.set(name, (mine = new ReplicaColumn(column.type)));
+      }
+      mine.become(column);
     }
   }
 
@@ -162,6 +188,7 @@ export class ReplicaCopy {
 
   private take_out(record: ReplicaEntity, left: boolean): void {
     this.records.delete(record.entity.index);
+    for (const column of this.columns.values()) column.remove(record.entity, true);
     this.unhang(record);
     if (this.fresh.delete(record)) this.changes.created.splice(this.changes.created.indexOf(record), 1);
     else (left ? this.changes.left : this.changes.destroyed).push(record);
@@ -190,6 +217,7 @@ export class ReplicaCopy {
   }
 
   private take_off(record: ReplicaEntity, component: string): void {
+    if (this.columns.get(component)?.remove(record.entity, false)) return;
     const before = record.components[component];
     if (!before) return;
     delete record.components[component];
@@ -218,6 +246,7 @@ function no_changes(): ReplicaChanges {
     renamed: [],
     values: [],
     removed: [],
+    packed: [],
   };
 }
 

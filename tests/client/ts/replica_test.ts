@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-import { id_text, nil, Replica, session } from 'muster-client';
+import { default_bytes, id_text, nil, Replica, session } from 'muster-client';
 import type { Client, Entity, FieldDescriptor, ReplicaChanges, StructValue, TypeDescriptor } from 'muster-client';
 
 import * as game from './everything.js';
@@ -216,10 +216,7 @@ test('a copy of those with a component and without another follows them, and bec
   assert.deepEqual(names(), ['elf', 'orc', 'rock']);
   assert.deepEqual(replica.get(orc)!.components, {});
   assert.equal(replica.component(elf, game.Config)?.speed, 3);
-  assert.deepEqual(
-    all.flatMap((changes) => changes.created.map((each) => each.name)).sort(),
-    ['elf', 'rock'],
-  );
+  assert.deepEqual(all.flatMap((changes) => changes.created.map((each) => each.name)).sort(), ['elf', 'rock']);
   await replica.change({ entities: [rock], components: [game.Config, game.Dead] });
   assert.deepEqual(names(), ['rock']);
   await client.set(rock, [game.Dead, {}]);
@@ -379,4 +376,84 @@ test('a listener that throws does not disturb the session', async (t) => {
   assert.equal(replica.size, 1);
   assert.equal(client.ended, null);
   client.close();
+});
+
+test('packed components say the same as others, whatever is edited, and are told by index', async (t) => {
+  const world = await World.serve(t);
+  const [editor, viewer] = [await world.connect(), await world.connect('unix')];
+  const alive = [await editor.create(nil, 'first')];
+  const random = new Random(3);
+  for (let i = 0; i < 30; ++i) await edit(editor, alive, random);
+
+  // What was told of the packed ones must add up to what they hold.
+  const told = new Map<number, unknown>();
+  const at_index = (replica: Replica) => new Map([...replica].map(({ entity }) => [entity.index, entity]));
+  const packed: Replica = new Replica({
+    change: ({ destroyed, packed: changes }) => {
+      for (const { entity } of destroyed) told.delete(entity.index);
+      for (const { component, column, changed, added, removed } of changes) {
+        if (component !== 'golden.Health') continue;
+        for (const index of added) assert.ok(!told.has(index) && changed.includes(index));
+        for (const index of removed) assert.ok(told.delete(index));
+        const entities = at_index(packed);
+        for (const index of changed) told.set(index, column.get(entities.get(index)!));
+      }
+    },
+  });
+  const plain = new Replica();
+  const scope = { packed: [game.Health, game.Config, game.Dead] };
+  await packed.follow(viewer, scope);
+  await plain.follow(viewer);
+  const agree = async (sequence: bigint): Promise<void> => {
+    await until('the copies are of now', () => packed.sequence >= sequence && plain.sequence >= sequence);
+    const values = (replica: Replica) =>
+      [...replica]
+        .map(({ entity, name }) => [
+          id_text(entity),
+          name,
+          ...scope.packed.map((key) => replica.component(entity, key as typeof game.Health)),
+        ])
+        .sort();
+    assert.deepEqual(values(packed), values(plain));
+    const healths = [...packed].map(({ entity }) => [entity.index, packed.component(entity, game.Health)] as const);
+    assert.deepEqual(told, new Map(healths.filter(([, value]) => value !== undefined)));
+    for (const { components } of packed) assert.deepEqual(components, {});
+  };
+  for (let round = 0; round < 4; ++round) {
+    for (let i = 0; i < 30; ++i) await edit(editor, alive, random);
+    await agree((await editor.set(alive[0], [game.Config, { speed: round }])).sequence);
+  }
+  // Followed again, only what is different is told; values that were packed may come as others, and the other way round.
+  const before = packed.column('golden.Health');
+  for (let i = 0; i < 30; ++i) await edit(editor, alive, random);
+  await packed.follow(viewer, scope);
+  assert.equal(packed.column('golden.Health'), before);
+  await agree((await editor.set(alive[0], [game.Config, { speed: 9 }])).sequence);
+  await packed.follow(viewer);
+  assert.equal(packed.column('golden.Health'), undefined);
+  await plain.follow(viewer, scope);
+  const others = (replica: Replica) => [...replica].map((each) => replica.component(each.entity, game.Health));
+  assert.deepEqual(others(packed), others(plain));
+});
+
+test('a packed value that cannot be ends the session, and so does a Values of another length', async () => {
+  for (const bad of ['choice', 'length']) {
+    const { client, server } = await Scripted.open();
+    const replica = new Replica();
+    const following = replica.follow(client, { packed: ['golden.Health'] });
+    await until('the watch was sent', () => server.request_of(session.Follow) !== 0n);
+    const type = client.types.get('golden.Health');
+    const values = default_bytes(type).slice();
+    const choice = type.fields.find((field) => field.enumeration && !field.enumeration.bit_flags)!;
+    if (bad === 'choice') values[choice.offset] = 0xee;
+    const value = {
+      component: type.id,
+      value_bytes: type.size,
+      entities: [{ index: 1, generation: 1 }],
+      values: bad === 'length' ? values.slice(1) : values,
+    };
+    server.tell(session.Values, value, { request: server.request_of(session.Follow), sequence: 5n });
+    await assert.rejects(following, { kind: 'lost' });
+    assert.equal((await client.closed).kind, 'lost');
+  }
 });

@@ -2,15 +2,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { ReadonlySignal, Signal } from '@preact/signals';
 import { id_text, is_nil, nil, Replica, rights } from 'muster-client';
-import type {
-  Client,
-  ClientError,
-  Entity,
-  ReplicaChanges,
-  session,
-  StructValue,
-  TypeDescriptor,
-} from 'muster-client';
+import type { Client, ClientError, Entity, ReplicaChanges, session, StructValue, TypeDescriptor } from 'muster-client';
 
 import { Clock } from './clock.js';
 import { Commands } from './commands.js';
@@ -122,7 +114,8 @@ export class Model {
   }
   /** The newest value that is known here. */
   component(entity: Entity, component: string): StructValue | undefined {
-    return this.inspected.get(entity)?.components[component] ?? this.world.get(entity)?.components[component];
+    const key: { name: string; value?: StructValue } = { name: component };
+    return this.inspected.component(entity, key) ?? this.world.component(entity, key);
   }
   /** A handler that is switched on writes it. */
   is_driven(component: string): boolean {
@@ -181,7 +174,8 @@ export class Model {
     this.server = client.welcome.server;
     this.tell_types(client);
     const components = drawn_components.filter((name) => this.knows(name));
-    const scope = { components, values: components.length > 0, rate_max: world_rate };
+    const packed = components.filter((name) => name === 'scene.Transform');
+    const scope = { components, packed, values: components.length > 0, rate_max: world_rate };
     await Promise.all([this.order.follow(client), this.world.follow(client, scope)]);
     this.is_there.value = true;
     this.clock.follow(client);

@@ -206,46 +206,28 @@ export class Bodies {
   }
 
   private shape_look(kind: ShapeKind, clear: boolean): Look {
-    const key = clear ? kind + ' clear' : kind;
-    let look = this.looks.get(key);
-    if (!look) {
-      const stretched = kind === 'capsule';
-      look = {
-        key,
-        geometry: shape_geometry(kind),
-        material: body_material(stretched, clear),
-        has_color: true,
-        has_extra: stretched || clear,
-      };
-      this.looks.set(key, look);
-    }
-    return look;
+    const stretched = kind === 'capsule';
+    return this.look(clear ? kind + ' clear' : kind, true, stretched || clear, () => [
+      shape_geometry(kind),
+      body_material(stretched, clear),
+    ]);
   }
 
   private sign_look(failed: boolean): Look {
-    const key = failed ? 'failed' : 'loading';
-    let look = this.looks.get(key);
-    if (!look) {
-      look = {
-        key,
-        geometry: shape_geometry('box'),
-        material: sign_material(failed),
-        has_color: false,
-        has_extra: false,
-      };
-      this.looks.set(key, look);
-    }
-    return look;
+    return this.look(failed ? 'failed' : 'loading', false, false, () => [shape_geometry('box'), sign_material(failed)]);
   }
 
   private part_look(part: ModelPart): Look {
     let number = this.parts.get(part);
     if (number === undefined) this.parts.set(part, (number = this.parts.size));
-    const key = `part ${number}`;
+    return this.look(`part ${number}`, false, false, () => [part.geometry, part.material]);
+  }
+
+  private look(key: string, has_color: boolean, has_extra: boolean, make: () => [BufferGeometry, Material]): Look {
     let look = this.looks.get(key);
     if (!look) {
-      look = { key, geometry: part.geometry, material: part.material, has_color: false, has_extra: false };
-      this.looks.set(key, look);
+      const [geometry, material] = make();
+      this.looks.set(key, (look = { key, geometry, material, has_color, has_extra }));
     }
     return look;
   }

@@ -7,7 +7,7 @@ import { Markers } from './markers.js';
 import type { MarkerKind } from './markers.js';
 import { Models } from './models.js';
 import { TransformTree } from './transform_tree.js';
-import type { Entity, Quat, ReplicaChanges, ReplicaEntity, Vec3, ViewWorld } from './world.js';
+import type { Entity, Quat, ReplicaChanges, ReplicaColumn, ReplicaEntity, Vec3, ViewWorld } from './world.js';
 
 export interface TransformValue {
   position: Vec3;
@@ -27,6 +27,8 @@ export class Contents {
   /** By index of an entity, its slot and 1; 0: it has none. */
   private slots = new Int32Array(1024);
   private count = 0;
+  /** Transforms are ten numbers in the order of TransformTree; null: not looked at yet. */
+  private is_flat: boolean | null = null;
   /** What a hand holds is where the hand says, whatever the world says meanwhile. */
   private readonly held = new Map<number, TransformValue>();
 
@@ -56,9 +58,12 @@ export class Contents {
   /** Everything is read again. */
   reset(): void {
     this.records.forEach((record, slot) => record && this.drop(slot));
+    this.is_flat = null;
     const all = [...this.world.entities()];
     for (const record of all) this.add(record);
     for (const record of all) this.hang(record);
+    const column = this.world.transforms();
+    if (column) this.place_all(column, column.indices());
     this.settle();
     for (const record of all) this.look(record);
   }
@@ -72,7 +77,7 @@ export class Contents {
     for (const record of changes.created) this.add(record);
     for (const record of changes.created) this.hang(record);
     for (const { entity } of changes.moved) this.hang(entity);
-    // Tens of thousands move at once: no copies of the lists, and one look at each.
+    // Hundreds of thousands move at once: no object is made for any of them, and where they are in the world is computed later.
     const others = new Set<ReplicaEntity>(changes.created);
     for (const { entity, component, before } of changes.values) {
       if (component === transform) {
@@ -85,15 +90,38 @@ export class Contents {
       if (component === transform) this.place(entity);
       if (component === transform || looks_of.has(component)) others.add(entity);
     }
-    this.settle();
+    for (const { component, column, changed, added, removed } of changes.packed) {
+      if (component !== transform) continue;
+      this.place_all(column, changed);
+      for (const indices of [added, removed])
+        for (const index of indices) {
+          const record = this.records[this.slots[index] - 1];
+          if (record) others.add(record);
+        }
+      for (const index of removed) if (this.slots[index] > 0) this.tree.unplace(this.slots[index] - 1);
+    }
     for (const record of others) this.look(record);
+  }
+  /** Many at once, as their bytes are in the copy of the world. */
+  private place_all(column: ReplicaColumn, changed: Uint32Array): void {
+    const { slots, tree, held } = this;
+    this.is_flat ??= is_flat(column);
+    const numbers = new Float32Array(column.bytes.buffer);
+    const each = column.row_bytes / 4;
+    for (let i = 0; i < changed.length; ++i) {
+      const index = changed[i];
+      const slot = index < slots.length ? slots[index] - 1 : -1;
+      if (slot < 0 || (held.size > 0 && held.has(slot))) continue;
+      if (this.is_flat) tree.place_from(slot, numbers, column.row(index) * each);
+      else this.place(this.records[slot]!);
+    }
   }
 
   /** Where an entity is said to be, by the world or by the hand that holds it; null: it has no Transform. */
   local(entity: Entity): TransformValue | null {
     const slot = this.slot(entity);
     if (slot === undefined) return null;
-    return this.held.get(slot) ?? ((this.records[slot]!.components[transform] as unknown as TransformValue) || null);
+    return this.held.get(slot) ?? this.world.transform(entity) ?? null;
   }
 
   /** Shows an entity there until it is let go. */
@@ -111,20 +139,28 @@ export class Contents {
   let_go_of_told(): void {
     if (this.held.size === 0) return;
     for (const [slot, value] of [...this.held]) {
-      const told = this.records[slot]?.components[transform] as unknown as TransformValue | undefined;
+      const record = this.records[slot];
+      const told = record && this.world.transform(record.entity);
       if (!told || same_transform(told, value)) this.release(slot);
     }
   }
-  /** Computes what moved since the last time. True: something did. */
-  settle(): boolean {
-    let any = false;
-    this.tree.update((slot) => {
-      any = true;
-      this.bodies.move(slot, this.tree.world);
-      this.markers.move(slot, this.tree.world);
-    });
-    return any;
+  /** Computes what moved since the last time, or a part of it: see TransformTree.update. True: something did. */
+  settle(is_over?: () => boolean): boolean {
+    this.has_moved = false;
+    // What is in the hand comes first.
+    for (const slot of this.held.keys()) this.tree.settle(slot, this.moved);
+    this.tree.update(this.moved, is_over);
+    return this.has_moved;
   }
+  get is_settled(): boolean {
+    return this.tree.is_settled;
+  }
+  private has_moved = false;
+  private readonly moved = (slot: number): void => {
+    this.has_moved = true;
+    this.bodies.move(slot, this.tree.world);
+    this.markers.move(slot, this.tree.world);
+  };
 
   matrix(slot: number, out = new Matrix4()): Matrix4 {
     return out.fromArray(this.tree.world, slot * 16);
@@ -231,7 +267,8 @@ export class Contents {
     this.slots[index] = slot + 1;
     this.records[slot] = record;
     ++this.count;
-    this.place(record);
+    // Those that are kept side by side are placed all at once.
+    if (!this.world.transforms()) this.place(record);
   }
 
   private hang(record: ReplicaEntity): void {
@@ -242,7 +279,7 @@ export class Contents {
   private place(record: ReplicaEntity): void {
     const slot = this.slot(record.entity);
     if (slot === undefined || (this.held.size > 0 && this.held.has(slot))) return;
-    const value = record.components[transform] as unknown as TransformValue | undefined;
+    const value = this.world.transform(record.entity);
     if (value) this.tree.place(slot, value.position, value.rotation, value.scale);
     else this.tree.unplace(slot);
   }
@@ -264,8 +301,9 @@ export class Contents {
         : null,
     };
     if (looks.mesh?.path === '') looks.mesh = null;
+    this.tree.settle(slot, this.moved);
     this.bodies.set(slot, looks, this.tree.world);
-    const kind = mark_of(record, looks);
+    const kind = mark_of(record, looks, this.tree.is_placed(slot));
     if (kind) this.markers.set(slot, kind, this.tree.world);
     else this.markers.remove(slot);
   }
@@ -298,6 +336,18 @@ function body_box(matrices: Float32Array, at: number, mirrored: boolean, box: Bo
   return box.clone().applyMatrix4(scratch);
 }
 
+/** Position, rotation and scale, ten floats one behind the other. */
+function is_flat({ type }: ReplicaColumn): boolean {
+  const parts = ['position', 'rotation', 'scale'];
+  const numbers = type.fields.flatMap((field) => field.type?.fields ?? []);
+  return (
+    type.size === 40 &&
+    type.fields.map(({ name }) => name).join() === parts.join() &&
+    numbers.map(({ name }) => name).join('') === 'xyzxyzwxyz' &&
+    numbers.every(({ element }) => element === 'float32')
+  );
+}
+
 /** As far as floats of 32 bits tell. */
 function same_transform(a: TransformValue, b: TransformValue): boolean {
   const near = (p: number, q: number): boolean => Math.abs(p - q) <= 1e-5 * Math.max(1, Math.abs(p));
@@ -311,9 +361,9 @@ function same_transform(a: TransformValue, b: TransformValue): boolean {
 }
 
 /** What shows the place of an entity that has no body. */
-function mark_of(record: ReplicaEntity, looks: Looks): MarkerKind | null {
+function mark_of(record: ReplicaEntity, looks: Looks, is_placed: boolean): MarkerKind | null {
   const light = record.components['scene.Light'] as { kind: number } | undefined;
   if (light) return light.kind === 2 ? 'sun' : 'light';
   if (record.components['scene.Camera']) return 'camera';
-  return record.components[transform] && !looks.shape && !looks.mesh ? 'place' : null;
+  return is_placed && !looks.shape && !looks.mesh ? 'place' : null;
 }

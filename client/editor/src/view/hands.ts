@@ -49,6 +49,8 @@ export class Hands {
   private hint_timer = 0;
   /** Who is under the pointer. */
   private over: Entity | null = null;
+  /** From look to overlay, of one picture. */
+  private known_parts: GizmoPart[] | null = null;
   private readonly removers: (() => void)[] = [];
 
   constructor(private readonly stage: Stage) {
@@ -135,6 +137,7 @@ export class Hands {
   /** Before each picture: what is under the pointer now. */
   look(): void {
     const { stage } = this;
+    this.known_parts = null;
     if (!this.pointer || this.doing.what !== 'nothing') return;
     const { pointer } = this;
     const { widget_center } = stage;
@@ -172,6 +175,7 @@ export class Hands {
       widget: { center: stage.widget_center, hot: this.hot_ball },
       hint: this.hint,
     };
+    this.known_parts = null;
     if (doing.what === 'drag') this.drag_overlay(doing, state);
     else if (doing.what === 'nothing' && pointer && this.over) {
       const slot = stage.contents.slot(this.over);
@@ -433,10 +437,10 @@ export class Hands {
   }
 
   private parts(): GizmoPart[] {
+    if (this.known_parts) return this.known_parts;
     const frame = this.frame();
-    return frame
-      ? gizmo_parts(this.doing.what === 'drag' ? this.doing.drag.tool : this.chosen, frame, this.stage.sight)
-      : [];
+    const tool = this.doing.what === 'drag' ? this.doing.drag.tool : this.chosen;
+    return (this.known_parts = frame ? gizmo_parts(tool, frame, this.stage.sight) : []);
   }
 
   private grab(handle: Handle, point: Point): boolean {

@@ -29,6 +29,8 @@ export class Markers {
   kinds = new Uint8Array(64);
   private capacity = 64;
   private readonly rows = new Map<number, number>();
+  /** By slot: it has a row. */
+  private marked = new Uint8Array(64);
   private readonly points: Points<BufferGeometry, ShaderMaterial>;
   /** Three numbers a row. */
   positions = new Float32Array(3 * 64);
@@ -54,6 +56,7 @@ export class Markers {
       if (this.count === this.capacity) this.grow();
       row = this.count++;
       this.rows.set(slot, row);
+      this.mark(slot);
       this.slots[row] = slot;
       this.styles[row * 2 + 1] = 0;
     }
@@ -63,6 +66,8 @@ export class Markers {
   }
 
   move(slot: number, world: Float32Array): void {
+    // Most of what moves has no mark.
+    if (slot >= this.marked.length || !this.marked[slot]) return;
     const row = this.rows.get(slot);
     if (row === undefined) return;
     for (let i = 0; i < 3; ++i) this.positions[row * 3 + i] = world[slot * 16 + 12 + i];
@@ -73,6 +78,7 @@ export class Markers {
     const row = this.rows.get(slot);
     if (row === undefined) return;
     this.rows.delete(slot);
+    this.marked[slot] = 0;
     const last = --this.count;
     if (row !== last) {
       this.slots[row] = this.slots[last];
@@ -111,6 +117,15 @@ export class Markers {
     (this.points.material.uniforms.glyphs.value as CanvasTexture).dispose();
     this.points.material.dispose();
     this.points.removeFromParent();
+  }
+
+  private mark(slot: number): void {
+    if (slot >= this.marked.length) {
+      const marked = new Uint8Array(2 ** Math.ceil(Math.log2(slot + 1)));
+      marked.set(this.marked);
+      this.marked = marked;
+    }
+    this.marked[slot] = 1;
   }
 
   private attach(): void {

@@ -25,6 +25,10 @@ import { Toolbar } from './toolbar.js';
 import { calm, view_commands } from './view_commands.js';
 import type { Entity, ViewCommand, ViewWorld } from './world.js';
 
+/** Of a picture's time so much goes to what moved; the rest of it is shown with the next one. */
+const settle_ms = 3;
+/** How often the corner says what a picture takes. */
+const tell_every_ms = 250;
 /** More bodies than these throw no shadows. */
 const shadowed_max = 30_000;
 const outlined_max = 20_000;
@@ -58,7 +62,7 @@ export class Stage {
   private width = 1;
   private height = 1;
   private asked = 0;
-  private stale = { bodies: true, outline: true, everything: true };
+  private stale = { bodies: true, outline: true };
   private around: Sphere | null = null;
   private around_is_old = true;
   private around_ms = 0;
@@ -68,6 +72,7 @@ export class Stage {
   private told_timer = 0;
   private shadows: boolean;
   private last_ms = 0;
+  private told_ms = -Infinity;
   /** Is signalled when the last picture is on the screen. */
   private drawn: WebGLSync | null = null;
 
@@ -148,7 +153,6 @@ export class Stage {
   }
   set has_shadows(on: boolean) {
     this.shadows = on;
-    this.stale.everything = true;
     this.shadow_at = '';
     this.tools_changed();
   }
@@ -228,7 +232,6 @@ export class Stage {
 
   private reset(): void {
     this.contents.reset();
-    this.stale.everything = true;
     this.changed();
     this.selection_changed();
   }
@@ -260,7 +263,9 @@ export class Stage {
     const passed_s = Math.min((now_ms - this.last_ms) / 1000, 0.1);
     this.last_ms = now_ms;
     const goes_on = this.rig.step(now_ms) || this.hands.fly(passed_s);
-    if (this.contents.settle()) {
+    // The first picture waits until everything is in its place; later ones show what was reached.
+    const over = began + settle_ms;
+    if (this.contents.settle(this.was_framed ? () => performance.now() > over : undefined)) {
       this.stale.bodies = this.stale.outline = true;
       this.around_is_old = true;
     }
@@ -288,11 +293,11 @@ export class Stage {
     const gl = this.renderer.getContext() as WebGL2RenderingContext;
     this.drawn = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
     gl.flush();
-    this.stale = { bodies: false, outline: false, everything: false };
+    this.stale = { bodies: false, outline: false };
     ++this.frames;
     this.frame_ms = performance.now() - began;
     this.tell(calls);
-    if (goes_on) this.ask();
+    if (goes_on || !this.contents.is_settled) this.ask();
   }
 
   /** The card still draws the last picture: another one would only stand in line, and what a hand does would show late. */
@@ -356,7 +361,7 @@ export class Stage {
     this.sun.position.copy(at).addScaledVector(sun_way, radius * 4);
     if (!on) return;
     const is_at = `${at.x} ${at.y} ${at.z} ${radius}`;
-    if (is_at === this.shadow_at && !this.stale.bodies && !this.stale.everything) return;
+    if (is_at === this.shadow_at && !this.stale.bodies) return;
     this.shadow_at = is_at;
     const { camera } = this.sun.shadow;
     camera.left = camera.bottom = -radius;
@@ -371,7 +376,10 @@ export class Stage {
   private tell(calls: number): void {
     const count = this.contents.size.toLocaleString('en');
     const text = `${count} ${this.contents.size === 1 ? 'entity' : 'entities'} · ${calls} draws · `;
-    this.status.textContent = `${text}${this.frame_ms.toFixed(1)} ms a picture`;
+    if (this.last_ms - this.told_ms > tell_every_ms) {
+      this.told_ms = this.last_ms;
+      this.status.textContent = `${text}${this.frame_ms.toFixed(1)} ms a picture`;
+    }
     clearTimeout(this.rest_timer);
     this.rest_timer = window.setTimeout(() => (this.status.textContent = `${text}at rest`), rest_after_ms);
     const knows = this.world.has_transforms();

@@ -16,6 +16,8 @@ export class TransformTree {
   private previous = new Int32Array(64).fill(none);
   private waiting = new Uint8Array(64);
   private dirty: number[] = [];
+  /** Of `dirty`, those before this one are done. */
+  private done = 0;
   private free: number[] = [];
   private capacity = 64;
   /** Slots are below this. */
@@ -70,6 +72,13 @@ export class TransformTree {
     this.placed[slot] = 1;
     this.touch(slot);
   }
+  /** The same, from ten numbers in this order. */
+  place_from(slot: number, from: Float32Array, first: number): void {
+    const { local } = this;
+    for (let i = 0, at = slot * 10; i < 10; ++i) local[at + i] = from[first + i];
+    this.placed[slot] = 1;
+    this.touch(slot);
+  }
   unplace(slot: number): void {
     if (!this.placed[slot]) return;
     this.placed[slot] = 0;
@@ -93,22 +102,44 @@ export class TransformTree {
     }
   }
 
-  /** Computes what moved; `moved` is called for each slot whose matrix may be another. */
-  update(moved: (slot: number) => void): void {
-    if (this.dirty.length === 0) return;
-    const dirty = this.dirty;
-    this.dirty = [];
-    for (const slot of dirty) {
+  /** Nothing waits to be computed. */
+  get is_settled(): boolean {
+    return this.done === this.dirty.length;
+  }
+
+  /**
+   * Computes what moved, what moved first before the rest; `moved` is called for each slot whose matrix may be another. Where `is_over`,
+   * which is asked now and then, says so, the rest waits for the next call.
+   */
+  update(moved: (slot: number) => void, is_over?: () => boolean): void {
+    const { dirty } = this;
+    let computed = 0;
+    while (this.done < dirty.length) {
+      const slot = dirty[this.done++];
       if (!this.waiting[slot]) continue; // its index was given back, or a tree above it was done already
-      let top = slot;
-      for (let above = this.parent[slot]; above !== none; above = this.parent[above])
-        if (this.waiting[above]) top = above;
-      this.below(top, (each) => {
-        this.waiting[each] = 0;
-        this.compute(each);
-        moved(each);
-      });
+      this.settle(slot, moved);
+      if (is_over && (++computed & 127) === 0 && is_over()) {
+        this.dirty = dirty.slice(this.done);
+        this.done = 0;
+        return;
+      }
     }
+    dirty.length = this.done = 0;
+  }
+
+  /** Computes one slot, where it waits, and what has to be before and with it. */
+  settle(slot: number, moved: (slot: number) => void): void {
+    let top = this.waiting[slot] ? slot : none;
+    for (let above = this.parent[slot]; above !== none; above = this.parent[above])
+      if (this.waiting[above]) top = above;
+    if (top === none) return;
+    const one = (each: number): void => {
+      this.waiting[each] = 0;
+      this.compute(each);
+      moved(each);
+    };
+    if (this.first[top] === none) one(top);
+    else this.below(top, one);
   }
 
   private touch(slot: number): void {

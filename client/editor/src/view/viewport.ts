@@ -1,11 +1,13 @@
 // The viewport in the page: what it needs of a world, from the page's Model.
 import { effect } from '@preact/signals';
 import type { Model } from '../model/model.js';
+import type { TransformValue } from './contents.js';
 import { Stage } from './stage.js';
 import './viewport.css';
 import type { Entity, TransformEdit, ViewWorld } from './world.js';
 
 const transform = 'scene.Transform';
+const transform_key: { name: string; value?: TransformValue } = { name: transform };
 
 /** Fills `host`, which has a place and a size, until it is disposed of. */
 export function mount_viewport(host: HTMLElement, model: Model): { stage: Stage; dispose(): void } {
@@ -24,6 +26,8 @@ function world_of(model: Model): ViewWorld {
   return {
     entities: () => model.world,
     get: (entity) => model.world.get(entity),
+    transform: (entity) => model.world.component(entity, transform_key),
+    transforms: () => model.world.column(transform),
     text: (hash) => model.text(hash),
     has_transforms: () => model.knows(transform),
     follow: (changes) => model.on_change(changes),

@@ -1,7 +1,7 @@
 // What the viewport needs of the world it shows, and of those who edit it. It knows nothing else of the page.
-import type { Entity, ReplicaChanges, ReplicaEntity } from 'muster-client';
+import type { Entity, ReplicaChanges, ReplicaColumn, ReplicaEntity } from 'muster-client';
 
-export type { Entity, ReplicaChanges, ReplicaEntity };
+export type { Entity, ReplicaChanges, ReplicaColumn, ReplicaEntity };
 
 export interface Vec3 {
   x: number;
@@ -34,6 +34,10 @@ export type SelectHow = 'only' | 'add' | 'toggle';
 export interface ViewWorld {
   entities(): Iterable<ReplicaEntity>;
   get(entity: Entity): ReplicaEntity | undefined;
+  /** Its scene.Transform. */
+  transform(entity: Entity): { position: Vec3; rotation: Quat; scale: Vec3 } | undefined;
+  /** All of them, where they are kept side by side. */
+  transforms(): ReplicaColumn | undefined;
   /** The content of a `text` field; empty where it is not known. */
   text(hash: bigint): string;
   /** The world's schema has scene.Transform. */

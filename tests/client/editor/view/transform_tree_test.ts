@@ -140,3 +140,29 @@ test('random trees that change at random are as matrices multiplied one by one s
     }
   }
 });
+
+test('what is put off is done later, once, in its turn; one that is asked for comes before', () => {
+  const tree = new TransformTree();
+  const slots = Array.from({ length: 1000 }, () => tree.add());
+  tree.update(() => {});
+  slots.forEach((slot, i) => tree.place(slot, { x: i, y: 0, z: 0 }, still, one));
+  const told: number[] = [];
+  const one_more = (slot: number): void => void told.push(slot);
+  tree.settle(slots[900], one_more);
+  tree.update(one_more, () => true);
+  assert.ok(!tree.is_settled && told.length < 1000);
+  assert.deepEqual(told.slice(0, 2), [slots[900], slots[0]]);
+  // It moves again while it waits: then the newest place is what counts.
+  tree.place(slots[999], { x: 5, y: 0, z: 0 }, still, one);
+  tree.place_from(slots[0], new Float32Array([9, 7, 0, 0, 0, 0, 0, 1, 1, 1, 1]), 1);
+  while (!tree.is_settled) tree.update(one_more, () => true);
+  assert.deepEqual([told.length, new Set(told).size], [1001, 1000]);
+  assert.deepEqual(
+    [place(tree, slots[999]), place(tree, slots[0]), place(tree, slots[500])],
+    [
+      [5, 0, 0],
+      [7, 0, 0],
+      [500, 0, 0],
+    ],
+  );
+});
