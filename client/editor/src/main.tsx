@@ -2,6 +2,8 @@ import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { tinykeys } from 'tinykeys';
 
+import { is_nil } from 'muster-client';
+
 import { Model } from './model/model.js';
 import { page_commands } from './panels/actions.js';
 import { App } from './panels/app.js';
@@ -54,9 +56,12 @@ effect(() => {
 effect(() => {
   const world = model.client.value?.welcome.world;
   if (!world) return;
-  ui.remember(world);
+  // Ids of a world that was made anew under this name may be others' by now, or nobody's.
+  model.order.open(...ui.remember(world).filter((node) => model.world.get(node)));
   document.title = `${world.replace(/^.*\//, '').replace(/\.muster$/, '')} · Muster`;
 });
+
+effect(() => ui.keep_open(model.order.opened.value.filter((node) => !is_nil(node))));
 
 render(
   <PageContext.Provider value={{ model, ui }}>

@@ -118,6 +118,33 @@ test('create, duplicate, rename, reparent, components: each is seen by others, t
   assert.deepEqual((await other.children(orc)).entities[0], bag);
 });
 
+test('open nodes are open again after a reload; where the browser keeps nothing they are closed, and all else works', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  const camp = await other.create(nil, 'camp');
+  const orc = await other.create(camp, 'orc');
+  await other.create(orc, 'bag');
+  const gone = await other.create(nil, 'gone');
+  await other.create(gone, 'with it');
+  const editor = await Editor.open(t, world);
+  for (const name of ['camp', 'orc', 'gone']) await editor.open_row(name);
+  await editor.row('with it').waitFor();
+  await editor.row('bag').waitFor();
+  await other.destroy(gone);
+  await editor.page.reload();
+  await editor.live();
+  await editor.row('bag').waitFor();
+  await editor.page.addInitScript(
+    `Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError'); } });`,
+  );
+  await editor.page.reload();
+  await editor.live();
+  await editor.row('camp').waitFor();
+  assert.equal(await editor.row('orc').count(), 0);
+  await editor.open_row('camp');
+  await editor.row('orc').waitFor();
+});
+
 test('a duplicate has every component that this session may write', async (t) => {
   const token = 'the token of somebody who may edit';
   const options = ['-I', given('MUSTER_SOURCES')];

@@ -9,6 +9,8 @@ const rate = 20;
 export class SiblingOrder {
   private readonly open_nodes = new Map<number, Entity>();
   private readonly turn = signal(0);
+  /** The nodes that are open, in the order in which they were opened. */
+  readonly opened = signal<readonly Entity[]>([]);
   private readonly tree: Tree;
   private readonly failed: (error: Error) => void;
   private client: Client | null = null;
@@ -18,6 +20,7 @@ export class SiblingOrder {
     this.tree = new Tree({
       change: ({ died }) => {
         for (const node of died) this.forget(node);
+        if (died.length > 0) this.opened.value = [...this.open_nodes.values()];
         ++this.turn.value;
       },
     });
@@ -45,22 +48,28 @@ export class SiblingOrder {
     const known = this.open_nodes.get(entity.index);
     return known !== undefined && same_entity(known, entity);
   }
-  open(entity: Entity): void {
-    if (this.is_open(entity)) return;
-    this.open_nodes.set(entity.index, entity);
-    ++this.turn.value;
-    this.tree.open(entity).then(() => ++this.turn.value, this.failed);
+  open(...entities: Entity[]): void {
+    const opened = entities.filter((entity) => !this.is_open(entity));
+    if (opened.length === 0) return;
+    for (const entity of opened) this.open_nodes.set(entity.index, entity);
+    this.tell_open();
+    this.tree.open(...opened).then(() => ++this.turn.value, this.failed);
   }
   close(entity: Entity): void {
     if (!this.is_open(entity)) return;
     this.open_nodes.delete(entity.index);
-    ++this.turn.value;
+    this.tell_open();
     this.tree.close(entity).catch(this.failed);
   }
   async follow(client: Client): Promise<void> {
     this.client = client;
     await this.tree.follow(client, rate);
     ++this.turn.value;
+  }
+  private tell_open(): void {
+    this.opened.value = [...this.open_nodes.values()];
+    // Whoever opens nodes because of something else does not wait for this.
+    this.turn.value = this.turn.peek() + 1;
   }
   private forget(node: Entity): void {
     if (this.is_open(node)) this.open_nodes.delete(node.index);

@@ -1,6 +1,7 @@
 // What the page itself keeps: sizes of panels, what is open, what is asked.
 import { signal } from '@preact/signals';
 import type { Signal } from '@preact/signals';
+import { id_text } from 'muster-client';
 import type { Entity } from 'muster-client';
 
 import type { Anchor } from '../parts/popover.js';
@@ -20,6 +21,8 @@ export interface PickRequest {
 }
 
 export type ConsoleTab = 'messages' | 'send' | 'log';
+
+const open_kept_max = 500;
 
 export class Ui {
   readonly question: Signal<Asked | null> = signal(null);
@@ -47,23 +50,39 @@ export class Ui {
     });
   }
 
-  /** Sizes are kept per world. */
-  remember(world: string): void {
-    this.place = `muster.page.${world}`;
+  /** Sizes and open nodes are kept per world. Returns the nodes; none where this world was remembered before. */
+  remember(world: string): Entity[] {
+    const place = `muster.page.${world}`;
+    if (place === this.place) return [];
+    this.place = place;
     try {
-      const kept = JSON.parse(localStorage.getItem(this.place) ?? 'null') as Record<string, unknown> | null;
-      if (kept) this.sizes.value = { ...this.sizes.peek(), ...(kept.sizes as object) };
+      const kept = JSON.parse(localStorage.getItem(place) ?? 'null') as { sizes?: object; open?: string[] } | null;
+      if (kept?.sizes) this.sizes.value = { ...this.sizes.peek(), ...kept.sizes };
+      return (kept?.open ?? []).map((id) => {
+        const [index, generation] = id.split(':').map(Number);
+        return { index, generation };
+      });
     } catch {
       // A browser that keeps nothing, or something else under that name.
+      return [];
+    }
+  }
+  /** What is open now. */
+  keep_open(nodes: readonly Entity[]): void {
+    this.open = nodes.slice(-open_kept_max).map(id_text);
+    this.keep();
+  }
+  private open: string[] = [];
+  private keep(): void {
+    try {
+      if (this.place) localStorage.setItem(this.place, JSON.stringify({ sizes: this.sizes.peek(), open: this.open }));
+    } catch {
+      // Not kept, then.
     }
   }
   resize(which: 'tree' | 'inspector' | 'console', size: number): void {
     const [min, max] = which === 'console' ? [64, innerHeight - 240] : [180, Math.min(640, innerWidth - 480)];
     this.sizes.value = { ...this.sizes.peek(), [which]: Math.round(Math.max(min, Math.min(max, size))) };
-    try {
-      if (this.place) localStorage.setItem(this.place, JSON.stringify({ sizes: this.sizes.peek() }));
-    } catch {
-      // Not kept, then.
-    }
+    this.keep();
   }
 }
