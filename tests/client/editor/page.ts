@@ -106,7 +106,13 @@ export class World {
     return this.printed() ?? 'it has not printed its address';
   }
   async connect(): Promise<Client> {
-    const client = await connect({ address: this.address, token, name: 'a test', kind: 'test', time_max_ms: patience_ms });
+    const client = await connect({
+      address: this.address,
+      token,
+      name: 'a test',
+      kind: 'test',
+      time_max_ms: patience_ms,
+    });
     this.clients.push(client);
     return client;
   }
@@ -130,7 +136,14 @@ node_test.after(() => browser?.close());
 
 /** A name that leads here, as one of somebody else's might. */
 export const foreign_name = 'elsewhere.example';
-const flags = ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
+// The page is put together without the card, which is a program here: with it, frames come once a second where others build.
+const flags = [
+  '--no-sandbox',
+  '--disable-gpu-compositing',
+  '--use-gl=angle',
+  '--use-angle=swiftshader',
+  '--enable-unsafe-swiftshader',
+];
 flags.push(`--host-resolver-rules=MAP ${foreign_name} 127.0.0.1`);
 // Newer browsers keep foreign pages from this machine by themselves; the server has to keep them out of any.
 flags.push('--disable-features=LocalNetworkAccessChecks');
@@ -144,7 +157,12 @@ export async function browse(): Promise<Browser> {
 export class Editor {
   private constructor(readonly page: Page) {}
 
-  static async open(t: TestContext, world: World, size = { width: 1280, height: 720 }, url = world.url): Promise<Editor> {
+  static async open(
+    t: TestContext,
+    world: World,
+    size = { width: 1280, height: 720 },
+    url = world.url,
+  ): Promise<Editor> {
     const context = await (await browse()).newContext({ viewport: size, reducedMotion: 'reduce' });
     const page = await context.newPage();
     page.setDefaultTimeout(patience_ms);
