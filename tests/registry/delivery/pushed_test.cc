@@ -13,7 +13,7 @@ namespace {
 
 /// Writes down the Pings that it sees.
 struct Hearing final : PushedSink {
-  explicit Hearing(EntityRegistry& registry) : registry(registry) { registry.set_pushed_sink(this); }
+  explicit Hearing(EntityRegistry& of) : registry(of) { registry.set_pushed_sink(this); }
   ~Hearing() override { registry.set_pushed_sink(nullptr); }
   void on_pushed(const BatchView& batch) noexcept override {
     if (batch.kind() == BatchKind::timed || batch.type() != TypeTraits<game::Ping>::id) return;

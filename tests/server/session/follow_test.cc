@@ -28,9 +28,7 @@ struct Watched {
 
 /// Tells watches of inputs, as a desk does.
 struct InputTold final : InputSink {
-  InputTold(EntityRegistry& registry, Watches& watches) : registry(registry), watches(watches) {
-    registry.add_sink(*this);
-  }
+  InputTold(EntityRegistry& of, Watches& to) : registry(of), watches(to) { registry.add_sink(*this); }
   ~InputTold() override { registry.remove_sink(*this); }
   void on_input(const Envelope& envelope, std::span<const std::byte> batch) override {
     watches.on_input(envelope, batch, 0);

@@ -42,8 +42,8 @@ struct Follower {
     std::vector<std::byte> bytes;
   };
 
-  Follower(EntityRegistry& registry, Watches& watches, OutgoingLimits limits = {})
-      : registry(registry), watches(watches), session(std::make_shared<Session>(1u << 20)) {
+  Follower(EntityRegistry& of, Watches& to, OutgoingLimits limits = {})
+      : registry(of), watches(to), session(std::make_shared<Session>(1u << 20)) {
     session->outgoing = std::make_shared<Outgoing>(limits);
     session->role = session::Role::view;
     REQUIRE(types.add<session::Ack>());
