@@ -266,6 +266,28 @@ TEST_CASE("bad_table: a field that ends behind its table, by however little, and
   CHECK(verify_batch(exact.span(), types()).has_value());
 }
 
+TEST_CASE("bad_table: tables nested exactly as deep as allowed are taken, one deeper is refused") {
+  const auto nested = [](std::uint32_t tables) {
+    Say say{.text = "innermost"};
+    for (std::uint32_t i = 1; i < tables; ++i) {
+      Say outer{.text = "outer"};
+      outer.inner = std::make_unique<Say>(std::move(say));
+      say = std::move(outer);
+    }
+    return batch([&](BatchWriter& to) { to.append_table(TypeTraits<Say>::id, Entity{}, encode(say)); });
+  };
+  for (const std::uint32_t most : {1u, 3u, VerifierLimits{}.table_depth_max}) {
+    CAPTURE(most);
+    VerifierLimits limits;
+    limits.table_depth_max = most;
+    const AlignedBytes good(nested(most));
+    CHECK(verify_batch(good.span(), types(), limits).has_value());
+    const BatchFault found = judge(nested(most + 1), limits);
+    CHECK(found.fault == Fault::bad_table);
+    CHECK(found.text.find("tables are nested deeper than " + std::to_string(most)) != std::string::npos);
+  }
+}
+
 TEST_CASE("bad_row_set: unknown, not a component, twice, out of order, misplaced") {
   const auto good = rows();  // entries at 40 and 48
   u32 first, second;

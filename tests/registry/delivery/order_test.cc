@@ -51,6 +51,19 @@ TEST_CASE("unnamed handlers run in the order they were subscribed") {
   CHECK(log == "12");
 }
 
+TEST_CASE("unnamed handlers of a smaller part run first, whenever they were subscribed") {
+  EntityRegistry registry;
+  const Entity orc = registry.create("orc", game::Health{});
+  std::string log;
+  registry.begin_part(2);
+  const auto last = registry.subscribe("", [&](const game::Damage&, const game::Health&) { log += "2"; });
+  registry.begin_part(1);
+  const auto first = registry.subscribe("", [&](const game::Damage&, const game::Health&) { log += "1"; });
+  const auto second = registry.subscribe("", [&](const game::Damage&, const game::Health&) { log += "+"; });
+  registry.push(orc, game::Damage{});
+  CHECK(log == "1+2");
+}
+
 TEST_CASE("a contradiction throws at subscription, naming the circle, and changes nothing") {
   EntityRegistry registry;
   const Entity orc = registry.create("orc", game::Health{});

@@ -59,6 +59,18 @@ TEST_CASE("a name that is taken when its turn comes is refused and counted") {
   CHECK(registry.counters().refused == 1);
 }
 
+TEST_CASE("a handler that comes while its name is disabled is not called until it is enabled") {
+  EntityRegistry registry;
+  registry.enable_handler("late", false);
+  int calls = 0;
+  const auto s = registry.subscribe("late", [&](const Go&) { ++calls; });
+  registry.push(Go{});
+  CHECK(calls == 0);
+  registry.enable_handler("late", true);
+  registry.push(Go{});
+  CHECK(calls == 1);
+}
+
 TEST_CASE("bubel 13: a disabled handler gets neither passes nor messages") {
   EntityRegistry registry;
   int passes = 0, gifts = 0;
