@@ -161,6 +161,35 @@ TEST_CASE("nonzero_padding: behind items, inside structs, behind row sets") {
     check(judge(with(caused, at, u8{1})), Fault::nonzero_padding, at, "the padding behind the cause is not zero");
 }
 
+TEST_CASE("nonzero_padding: every byte between the components of a row set, and behind a payload without rules") {
+  std::size_t gaps = 0;
+  for (const auto& good :
+       {batch([](BatchWriter& to) { to.append_rows(Entity{1, 1}, Make{}, Lamp{.lit = true}, Matrix{}, Health{}); }),
+        batch([](BatchWriter& to) { to.append_rows(Entity{1, 1}, Make{}, Lamp{}, Tag64{.bits = 1}); })}) {
+    const BatchView view(good.data());
+    const auto payload = static_cast<std::size_t>(view.payload(0) - good.data());
+    std::size_t end = sizeof(Make);
+    for (const RowSetEntry& entry : view.row_set()) {
+      for (; end < entry.offset; ++end, ++gaps)
+        check(judge(with(good, payload + end, u8{1})), Fault::nonzero_padding,
+              static_cast<std::uint32_t>(payload + end), "the padding between two components is not zero");
+      end = entry.offset + types().find(entry.type)->size;
+    }
+  }
+  CHECK(gaps > 0);
+  const auto nudges = batch([](BatchWriter& to) {
+    to.append(Entity{1, 1}, Nudge{.x = 1});
+    to.append(Entity{2, 1}, Nudge{.x = 1});
+  });
+  const BatchView view(nudges.data());
+  for (std::uint32_t i = 0; i < 2; ++i)
+    for (std::size_t byte = sizeof(Nudge); byte < 16; ++byte) {
+      const auto at = static_cast<std::size_t>(view.payload(i) - nudges.data()) + byte;
+      check(judge(with(nudges, at, u8{1})), Fault::nonzero_padding, static_cast<std::uint32_t>(at),
+            "the padding behind a payload is not zero");
+    }
+}
+
 TEST_CASE("bad_table: a text whose last zero lies behind its table") {
   unsigned tried = 0;
   for (std::size_t letters = 1; letters <= 32; ++letters) {
@@ -182,6 +211,35 @@ TEST_CASE("bad_table: a text whose last zero lies behind its table") {
     ++tried;
   }
   CHECK(tried > 10);
+}
+
+TEST_CASE("an empty vector of 8-byte elements may lie at a multiple of 4: no element is misaligned") {
+  const auto good = batch([](BatchWriter& to) {
+    Say say;
+    say.text = "hi";
+    say.numbers = {0, 0};
+    to.append_table(TypeTraits<Say>::id, Entity{}, encode(say));
+  });
+  const auto read = [&]<class T>(std::size_t at, T value) {
+    std::memcpy(&value, good.data() + at, sizeof value);
+    return value;
+  };
+  const std::size_t begin = 48;  // of the FlatBuffer
+  const std::size_t table = begin + read(begin, u32{});
+  const std::size_t vtable = table - static_cast<std::size_t>(read(table, std::int32_t{}));
+  const auto numbers =
+      std::ranges::find(types().find("test.Say")->fields, std::string("numbers"), &FieldDescriptor::name);
+  const std::size_t field = table + read(vtable + numbers->slot, std::uint16_t{});
+  const std::size_t vector = field + read(field, u32{});
+  REQUIRE(read(vector, u32{}) == 2);
+  REQUIRE((vector + 4) % 8 == 0);
+  // Its elements' first four bytes are taken for a vector: of no element, and with room for none.
+  const AlignedBytes empty(with(good, field, static_cast<u32>(vector + 4 - field)));
+  CHECK(verify_batch(empty.span(), types()).has_value());
+  const auto one = with(good, field, static_cast<u32>(vector + 4 - field));
+  const BatchFault found = judge(with(one, vector + 4, u32{1}));
+  CHECK(found.fault == Fault::bad_table);
+  CHECK_THAT(found.text, Catch::Contains("is not aligned to 8"));
 }
 
 TEST_CASE("bad_bool and bad_enum name the field") {

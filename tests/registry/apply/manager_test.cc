@@ -75,6 +75,18 @@ TEST_CASE("bitsquid 20: managers hear of the dead in batches: once per input and
   CHECK(notes.batches.size() == 2);
 }
 
+TEST_CASE("a manager that goes does not end what the others are told") {
+  EntityRegistry registry;
+  Notes first, second;
+  registry.add_manager("first", first);
+  registry.add_manager("second", second);
+  registry.remove_manager(first);
+  const Entity e = registry.create();
+  registry.destroy(e);
+  CHECK(first.batches.empty());
+  CHECK(second.batches == std::vector<std::vector<Entity>>{{e}});
+}
+
 TEST_CASE("bitsquid 13: a second debug name replaces the first, meshes are several per entity") {
   EntityRegistry registry;
   managers::DebugNames names(registry);

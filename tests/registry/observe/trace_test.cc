@@ -113,6 +113,21 @@ TEST_CASE("a trace keeps the newest slices and counts those it lost") {
   }));
 }
 
+TEST_CASE("of a trace that is full every slice is newer than those it lost") {
+  EntityRegistry registry;
+  Trace trace(4);
+  registry.set_trace(&trace);
+  registry.observe(true);
+  const Entity orc = registry.create(game::Health{});
+  for (int i = 0; i < 5; ++i) registry.push(orc, game::Damage{});
+  // Nobody handles it: an input and its batch each time.
+  std::vector<double> sequences;
+  for (const Slice& slice : slices_of(JsonReader::read(trace.json())))
+    if (slice.category == "input") sequences.push_back(slice.args["sequence"].number);
+  const auto newest = static_cast<double>(registry.sequence());
+  CHECK(sequences == std::vector<double>{newest - 1, newest});
+}
+
 TEST_CASE("a trace of handlers that take turns shows the first of their calls and counts the others") {
   EntityRegistry registry;
   const auto armor =
