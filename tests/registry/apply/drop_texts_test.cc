@@ -10,6 +10,7 @@
 #include "registry/templates/template_tree.h"
 #include "tests/model/state_rows.h"
 #include "tests/registry/game.h"
+#include "tests/registry/templates/barracks.h"
 
 using namespace muster;
 
@@ -109,6 +110,21 @@ TEST_CASE(
   session::append(forget, DefineTemplate{.name = "template", .nodes = {}, .texts = {}});
   REQUIRE(registry.push_batch(forget.bytes()).refused == 0);
   expect({});
+}
+
+TEST_CASE("a text at the very end of what waits is kept") {
+  EntityRegistry registry;
+  const Entity e = registry.create(barracks::Soldier{.title = {}});
+  registry.intern("chief");
+  BatchBuilder later;
+  later.append_rows(e, Set{}, barracks::Soldier{.title = text_of("chief")});
+  const BatchHeader& header = later.front().header();
+  REQUIRE(header.payload_bytes % 8 == 0);  // the title's bytes are the last ones
+  registry.push_batch(timed(1000, later));
+  registry.drop_texts(all_texts(registry));
+  CHECK(shown(registry) == std::vector<std::string>{"chief"});
+  registry.advance(1000);
+  CHECK(registry.text(registry.get<barracks::Soldier>(e).title) == "chief");
 }
 
 TEST_CASE("a posted message keeps its text, one that is delivered before the texts are dropped does not") {

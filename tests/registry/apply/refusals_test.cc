@@ -44,6 +44,26 @@ TEST_CASE("a refused Set makes no archetype") {
   }
 }
 
+TEST_CASE("of several batches the receipt has the first refusal, whatever comes behind it") {
+  EntityRegistry registry;
+  registry.add_type<game::Armor>();
+  const Entity orc = registry.create("orc", game::Health{});
+  const auto set = [&](SetMode mode, const auto& value) {
+    BatchBuilder one;
+    one.append_rows(orc, Set{.mode = mode}, value);
+    return std::vector<std::byte>(one.bytes().begin(), one.bytes().end());
+  };
+  std::vector<std::byte> all;
+  for (const std::vector<std::byte>& one :
+       {set(SetMode::add, game::Health{}), set(SetMode::replace, game::Armor{}), set(SetMode::replace, game::Health{})})
+    all.insert(all.end(), one.begin(), one.end());
+  const Receipt receipt = registry.push_batch(all);
+  CHECK(receipt.refused == 2);
+  CHECK(receipt.handled == 1);
+  CHECK(receipt.refusal.code == RefusalCode::component_there);
+  CHECK(receipt.refusal.type == TypeTraits<game::Health>::id);
+}
+
 TEST_CASE("a Create of several entities makes no archetype where it is refused for all of them") {
   for (const bool watched : {false, true}) {  // somebody who takes Create: then it goes entity by entity
     EntityRegistry registry;

@@ -119,6 +119,21 @@ TEST_CASE("spawned roots go before the sibling they are told") {
   CHECK(registry.entity_count() == count);
 }
 
+TEST_CASE("what a handler spawns goes before the sibling it is told") {
+  EntityRegistry registry;
+  registry.define(squad());
+  const Entity top = registry.create("top");
+  const Entity last = registry.create_under(top, "last");
+  Entity made;
+  const auto spawns = registry.subscribe("spawn", [&](const Update&, Spawner& spawner) {
+    made = spawner.spawn("squad", {.parent = top, .before = last});
+  });
+  registry.push(Update{});
+  REQUIRE(registry.alive(made));
+  CHECK(registry.first_child(top) == made);
+  CHECK(registry.next_sibling(made) == last);
+}
+
 TEST_CASE("a spawn is refused whole, and its ids come back") {
   EntityRegistry registry;
   Recorded sink;
@@ -291,6 +306,19 @@ TEST_CASE("usagi 25: initial messages reach the entities before anything else do
   registry.push(Update{});
   CHECK(seen == std::vector<std::string>{"loaded /b", "loaded /b/right", "speech form up2 /b", "greet 5 left",
                                          "tick /b", "tick /b", "tick /b/right"});
+}
+
+TEST_CASE("a template's own messages name entities of the tree that was spawned") {
+  EntityRegistry registry;
+  TemplateTree tree = squad();
+  tree.message("left", Greet{.loudness = 5});
+  tree.find("left")->messages.back().references.push_back(
+      {static_cast<std::uint32_t>(offsetof(Greet, by)), tree.find("")->key()});
+  REQUIRE(registry.define(tree).refused == 0);
+  std::vector<Entity> by;
+  const auto greet = registry.subscribe("greet", [&](const Greet& g, const Soldier&) { by.push_back(g.by); });
+  const Entity first = registry.spawn("squad"), second = registry.spawn("squad");
+  CHECK(by == std::vector<Entity>{first, second});
 }
 
 TEST_CASE("usagi 20: a spawned tree's ids are final before it is there") {

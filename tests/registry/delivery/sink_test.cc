@@ -93,6 +93,28 @@ TEST_CASE("sealed bytes do not change when a handler changes its copy of the mes
   CHECK(sealed.amount == 7);
 }
 
+TEST_CASE("a sink that was taken away hears of nothing any more, neither inputs nor receipts") {
+  struct Counting final : InputSink {
+    int inputs = 0, receipts = 0;
+    void on_input(const Envelope&, std::span<const std::byte>) override { ++inputs; }
+    void on_receipt(const Envelope&, const Receipt&) noexcept override { ++receipts; }
+  } counting;
+  EntityRegistry registry;
+  const Entity orc = registry.create("orc", game::Health{});
+  registry.add_sink(counting);
+  registry.push(orc, game::Damage{});
+  CHECK(counting.inputs > 0);
+  CHECK(counting.receipts == counting.inputs);
+  registry.remove_sink(counting);
+  const int heard = counting.inputs;
+  registry.push(orc, game::Damage{});
+  registry.post(orc, game::Damage{});
+  registry.flush();
+  registry.advance(1);
+  CHECK(counting.inputs == heard);
+  CHECK(counting.receipts == heard);
+}
+
 TEST_CASE("a registry without sinks numbers its inputs all the same") {
   EntityRegistry registry, watched;
   const Recorder seen(watched);

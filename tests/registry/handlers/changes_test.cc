@@ -46,6 +46,29 @@ TEST_CASE("Added follows Create and Set, Changed follows Set and SetField, Remov
   CHECK(log.lines == Lines{"+1 30", "+2 5", "~2 6", "-2 6", "-1 30"});
 }
 
+TEST_CASE("Changed follows SetField and SetFieldIf where the value becomes another one") {
+  EntityRegistry registry;
+  Log log(registry);
+  const Entity e = registry.create(game::Health{.value = 30});
+  log.lines.clear();
+  const auto to = [](float value) {
+    SetField set{.component = TypeTraits<game::Health>::id, .field = hash32("value"), .bytes = sizeof value};
+    std::memcpy(&set.value, &value, sizeof value);
+    return set;
+  };
+  const auto to_from = [&](float value, float expected) {
+    SetFieldIf set{.set = to(value)};
+    std::memcpy(&set.expected, &expected, sizeof expected);
+    return set;
+  };
+  CHECK(registry.push(e, to(20)).handled == 1);
+  CHECK(registry.push(e, to(20)).handled == 1);
+  CHECK(registry.push(e, to_from(10, 20)).handled == 1);
+  CHECK(registry.push(e, to_from(10, 10)).handled == 1);
+  CHECK(registry.push(e, to_from(5, 20)).refused == 1);
+  CHECK(log.lines == Lines{"~1 20", "~1 10"});
+}
+
 TEST_CASE("destroying a subtree removes children before their parents") {
   EntityRegistry registry;
   Log log(registry);

@@ -46,6 +46,21 @@ TEST_CASE("children keep the order they were put in") {
   CHECK(children(registry, p).empty());
 }
 
+TEST_CASE("the order of children is in the hash, of those behind the first too") {
+  EntityRegistry one, other;
+  std::vector<Entity> places;
+  for (EntityRegistry* registry : {&one, &other}) {
+    const Entity p = registry->create("p");
+    const Entity a = registry->create_under(p, "a"), b = registry->create_under(p, "b");
+    const Entity c = registry->create_under(p, "c"), d = registry->create_under(p, "d");
+    REQUIRE(registry->reparent(d, p, registry == &one ? b : c).handled == 1);
+    CHECK(children(*registry, p) == (registry == &one ? "adbc" : "abdc"));
+    CHECK(registry->first_child(p) == a);
+  }
+  CHECK(one.sequence() == other.sequence());
+  CHECK(one.hash() != other.hash());
+}
+
 TEST_CASE("Create takes its place before a sibling") {
   EntityRegistry registry;
   const Entity p = registry.create("p");

@@ -101,6 +101,20 @@ TEST_CASE("archetypes that nobody has any more are dropped, whatever way entitie
   CHECK(wide.r->storage().archetype_drops() == 0);
 }
 
+TEST_CASE("as many archetypes without rows are kept as are stated, and one more is too many") {
+  World world;
+  EntityRegistry& r = *world.r;
+  const Entity e = r.create(many::A{});
+  std::size_t idle = 0;
+  for (std::uint32_t i = 1; i < 4096 && r.storage().archetype_drops() == 0; ++i) {
+    idle = static_cast<std::size_t>(
+        std::ranges::count_if(r.storage().archetypes(), [](const auto& a) { return a->rows() == 0; }));
+    flip(r, e, static_cast<std::size_t>(std::countr_zero(i)), i);
+  }
+  CHECK(r.storage().archetype_drops() == 1);
+  CHECK(idle == 1024);
+}
+
 TEST_CASE("dropped archetypes make no difference between ways of running: shortcuts, workers, posts, save and load") {
   ThreadPool pool(4);
   std::vector<World> worlds;

@@ -156,6 +156,21 @@ TEST_CASE("handlers and imports get the next free suffix") {
   CHECK(registry.name(elf) == "orc~7");
 }
 
+TEST_CASE("a free suffix is found again where the name has a tilde itself") {
+  EntityRegistry registry;
+  const auto s = registry.subscribe("spawn", [](const game::Spawn& spawn, Spawner& spawner) {
+    for (std::uint32_t i = 0; i < spawn.children; ++i) spawner.create_under({}, "orc~old");
+  });
+  registry.push(game::Spawn{.children = 3});
+  const Entity second = registry.find_path("/orc~old~2");
+  REQUIRE(second);
+  REQUIRE(registry.find_path("/orc~old~3"));
+  registry.destroy(second);
+  registry.push(game::Spawn{.children = 1});
+  CHECK(registry.find_path("/orc~old~2"));
+  CHECK_FALSE(registry.find_path("/orc~old~4"));
+}
+
 TEST_CASE("a name whose text the world does not know is refused") {
   EntityRegistry registry;
   const Entity a = registry.create("a");
