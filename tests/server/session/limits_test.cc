@@ -65,6 +65,15 @@ TEST_CASE("a Hello of exactly hello_bytes_max is taken; one of 16 bytes more is 
   CHECK(client.receive_fault().reason == "oversized");
 }
 
+TEST_CASE("ids that a session has used make room for others", "[limits]") {
+  LiveWorldOptions options;
+  options.limits.unused_ids_max = 300;  // a client asks for 256 at a time
+  LiveWorld world(options);
+  Client client = world.client();
+  for (int i = 0; i < 600; ++i) REQUIRE(client.create({}, "").has_value());
+  CHECK(client.info()->entities == 600);
+}
+
 TEST_CASE("as many watches as a session may have; one more is refused, and taken when another has ended", "[limits]") {
   LiveWorldOptions options;
   options.limits.watches_max = 3;
