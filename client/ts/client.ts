@@ -497,6 +497,10 @@ export class Client {
   async add_schema(bytes: Uint8Array): Promise<number> {
     return (await this.ask(AddSchema, { bytes }, SchemaAdded)).types;
   }
+  /** From then on `told` is called when somebody has taught the world types; `types` has them then. */
+  on_types(told: () => void): void {
+    this.connection.on_types(told);
+  }
   /** Has the server load a plugin again, by name or file; empty: all. */
   reload(plugin = ''): Promise<Reloaded> {
     return this.ask(Reload, { plugin }, Reloaded);

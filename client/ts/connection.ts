@@ -68,6 +68,7 @@ export class Connection {
   private readonly waiting = new Map<bigint, Waiting>();
   private readonly listeners = new Map<bigint, Listener>();
   private readonly clock_listeners: ((state: ClockState) => void)[] = [];
+  private readonly types_listeners: (() => void)[] = [];
   private last_request = 0n;
   private error: ClientError | null = null;
   private tell_closed: (error: ClientError) => void = () => {};
@@ -195,6 +196,10 @@ export class Connection {
   on_clock(told: (state: ClockState) => void): void {
     this.clock_listeners.push(told);
   }
+  /** Told when types were learned. */
+  on_types(told: () => void): void {
+    this.types_listeners.push(told);
+  }
 
   /** A control message as a batch. */
   control<T>(key: TypeKey<T>, value: Init<NoInfer<T>>): Uint8Array {
@@ -292,6 +297,7 @@ export class Connection {
     } catch (error) {
       throw new ClientError('lost', "the world's schema does not fit: " + (error as Error).message);
     }
+    for (const told of this.types_listeners) guarded(told);
   }
 }
 

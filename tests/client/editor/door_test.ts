@@ -48,7 +48,11 @@ function web_socket(page: Page, url: string): Promise<string> {
 }
 
 /** What a script of the page that is open can read there: status and text, or that it cannot. */
-function read(page: Page, url: string, options: { mode?: 'no-cors'; headers?: Record<string, string> }): Promise<string> {
+function read(
+  page: Page,
+  url: string,
+  options: { mode?: 'no-cors'; headers?: Record<string, string> },
+): Promise<string> {
   return page.evaluate(
     async ({ to, how }) => {
       try {
@@ -121,7 +125,9 @@ test('a name that is not this server’s is refused, although it leads here', as
   }
   // A page that came from elsewhere before the name was made to lead here: its scripts are of the origin that they ask now.
   const before = `http://${there}/before`;
-  await page.route(before, (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html><p>before</p>' }));
+  await page.route(before, (route) =>
+    route.fulfill({ contentType: 'text/html', body: '<!doctype html><p>before</p>' }),
+  );
   await page.goto(before);
   for (const how of [{}, bearer])
     for (const path of ['', 'world/a%20model.gltf'])

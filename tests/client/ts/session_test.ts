@@ -458,8 +458,14 @@ test('types that the world learns later reach every session', async (t) => {
   const [admin, other] = [await world.connect(), await world.connect('unix')];
   const { built } = await import('./support.js');
   assert.throws(() => other.types.get('test.Lamp'), /no type is called/);
+  let told = 0;
+  other.on_types(() => {
+    ++told;
+    other.types.get('test.Lamp');
+  });
   assert.ok((await admin.add_schema(built('test_types.bfbs'))) > 5);
   await other.info();
+  assert.equal(told, 1);
   const lamp = await other.create(nil, 'lamp', ['test.Lamp', { lit: true, color: 'blue' }]);
   assert.deepEqual((await admin.show(lamp)).components['test.Lamp'], { lit: true, color: 5 });
   assert.equal((await error_of(admin.add_schema(new Uint8Array(64)))).kind, 'refused');

@@ -2,7 +2,16 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { ReadonlySignal, Signal } from '@preact/signals';
 import { id_text, is_nil, nil, Replica, rights } from 'muster-client';
-import type { Client, ClientError, Entity, ReplicaChanges, session, StructValue, TypeDescriptor } from 'muster-client';
+import type {
+  Client,
+  ClientError,
+  Entity,
+  ReplicaChanges,
+  ReplicaScope,
+  session,
+  StructValue,
+  TypeDescriptor,
+} from 'muster-client';
 
 import { Clock } from './clock.js';
 import { Commands } from './commands.js';
@@ -173,10 +182,12 @@ export class Model {
     if (this.server !== client.welcome.server) this.edits.forget_history();
     this.server = client.welcome.server;
     this.tell_types(client);
-    const components = drawn_components.filter((name) => this.knows(name));
-    const packed = components.filter((name) => name === 'scene.Transform');
-    const scope = { components, packed, values: components.length > 0, rate_max: world_rate };
+    client.on_types(() => this.learned(client));
+    const scope = this.drawn_scope();
+    this.followed = -1;
     await Promise.all([this.order.follow(client), this.world.follow(client, scope)]);
+    this.followed = scope.components.length;
+    this.learned(client);
     this.is_there.value = true;
     this.clock.follow(client);
     await Promise.all([this.messages.follow(client), this.handlers.read(client)]);
@@ -186,6 +197,25 @@ export class Model {
   private tell_types(client: Client): void {
     if (client.types.size === this.types.peek().size) return;
     this.types.value = new Map([...client.types].map((type) => [type.name, type]));
+  }
+  private drawn_scope(): ReplicaScope & { components: string[] } {
+    const components = drawn_components.filter((name) => this.knows(name));
+    const packed = components.filter((name) => name === 'scene.Transform');
+    return { components, packed, values: components.length > 0, rate_max: world_rate };
+  }
+  /** Of how many of the drawn components the copy of the world has the values; -1 while its first state is on its way. */
+  private followed = -1;
+  /** The world may have been taught what is drawn. */
+  private learned(client: Client): void {
+    if (client !== this.newest_client) return;
+    this.tell_types(client);
+    const scope = this.drawn_scope();
+    if (this.followed < 0 || scope.components.length === this.followed) return;
+    this.followed = scope.components.length;
+    // A copy that is followed anew tells only what is different.
+    this.world.follow(client, scope).catch((error: ClientError) => {
+      if (error.kind === 'refused') this.log.problem(error.message);
+    });
   }
   private lost(error: ClientError): void {
     this.clock.lost();

@@ -12,7 +12,7 @@ import { Icon } from '../parts/icon.js';
 import { anchor_of } from '../parts/popover.js';
 import { usePage } from './context.js';
 import { find } from './find.js';
-import { begin_row_drag, row_height } from './tree_drag.js';
+import { begin_row_drag, row_height, y_in } from './tree_drag.js';
 import type { DropPlace } from './tree_drag.js';
 
 export interface TreeLine {
@@ -207,7 +207,7 @@ export function TreePanel(): JSX.Element {
         onPointerLeave={() => (model.hovered.value = null)}
         onContextMenu={(event) => {
           event.preventDefault();
-          const at = Math.floor((event.clientY - list.current!.getBoundingClientRect().top + top.peek()) / row_height);
+          const at = Math.floor(y_in(list.current!, event.clientY) / row_height);
           const row = rows[at];
           if (row && !model.selection.has(row.entity)) choose(at, { shiftKey: false, ctrlKey: false, metaKey: false });
           if (!row) model.selection.clear();

@@ -29,7 +29,12 @@ export interface RowDrag {
   done(place: DropPlace): void;
 }
 
-/** Where it would land; null: nowhere. `y` is in the list's own pixels. */
+/** How far below the top of the first row, in pixels. */
+export function y_in(list: HTMLElement, client_y: number): number {
+  return client_y - list.querySelector('.tree-space')!.getBoundingClientRect().top;
+}
+
+/** Where it would land; null: nowhere. `y` is as of y_in. */
 export function drop_place(
   model: Model,
   rows: readonly TreeLine[],
@@ -72,8 +77,7 @@ export function begin_row_drag(event: PointerEvent, drag: RowDrag): void {
   let last_y = start.y;
   const moved = (): readonly Entity[] => (model.selection.has(drag.of) ? model.selection.entities.peek() : [drag.of]);
   const show = (): void => {
-    const y = last_y - list.getBoundingClientRect().top + list.scrollTop;
-    drop.value = drop_place(model, drag.rows(), y, moved());
+    drop.value = drop_place(model, drag.rows(), y_in(list, last_y), moved());
     list.classList.toggle('drops-nowhere', drop.value === null);
   };
   const move = (now: PointerEvent): void => {
