@@ -149,3 +149,22 @@ TEST_CASE("many handlers come in pages, each once, whoever comes or goes meanwhi
   CHECK(ask(client, page).handlers.empty());
   CHECK(ask(client).handlers.size() == 290);
 }
+
+TEST_CASE("a page of as many handlers as are looked for at once says that there are more") {
+  LiveWorld world;
+  Subscribed held(world);
+  for (int i = 0; i < 130; ++i)
+    held.add([i](EntityRegistry& registry) {
+      return registry.subscribe("handler " + std::to_string(i), [](const Update&, arena::Position&) {});
+    });
+  Client client = world.client();
+  std::size_t told = 0, pages = 0;
+  session::HandlerList page;
+  do {
+    page = ask(client, page, 64);
+    told += page.handlers.size();
+    ++pages;
+  } while (page.more);
+  CHECK(told == 131);  // and the one of the arena
+  CHECK(pages == 3);
+}

@@ -1,0 +1,76 @@
+// A page of children whose list changes between two slices.
+#include "server/questions/child_list.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "messages/frame.h"
+#include "messages/session.h"
+#include "registry/entity_registry.h"
+
+using namespace muster;
+
+namespace {
+
+struct Listing {
+  EntityRegistry registry;
+  const ServerLimits limits = {};
+  std::shared_ptr<Session> session = std::make_shared<Session>(1u << 20);
+  Entity town = registry.create("town");
+  std::vector<Entity> houses;
+
+  Listing() {
+    session->outgoing = std::make_shared<Outgoing>(OutgoingLimits{});
+    for (int i = 0; i < 20; ++i) houses.push_back(registry.create_under(town, "h" + std::to_string(i)));
+  }
+  std::unique_ptr<Inquiry> begin(std::uint32_t offset, std::uint32_t limit) {
+    session::ListChildren what;
+    what.entity = town;
+    what.offset = offset;
+    what.limit = limit;
+    return begin_child_list(Asked{registry, limits, session, 7}, what);
+  }
+  /// The answer, which is one frame.
+  session::Children page() const {
+    std::vector<std::byte> bytes;
+    REQUIRE(session->outgoing->take(bytes));
+    FrameDecoder decoder(1u << 20, true);
+    const auto room = decoder.room();
+    REQUIRE(bytes.size() <= room.size());
+    std::memcpy(room.data(), bytes.data(), bytes.size());
+    decoder.received(bytes.size());
+    const auto frame = decoder.next();
+    REQUIRE(frame.has_value());
+    REQUIRE(frame->has_value());
+    return session::read<session::Children>(BatchView((*frame)->batch));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a child that was passed and goes before the next slice is not counted in the page's offset") {
+  for (const std::size_t passed : {1u, 3u, 5u}) {
+    CAPTURE(passed);
+    Listing list;
+    const auto inquiry = list.begin(5, 4);
+    Steps slice(passed);  // one step for each child that is passed by
+    REQUIRE(inquiry->go_on(slice) == Inquiry::Progress::again);
+    list.registry.destroy(list.houses[passed - 1]);
+    Steps rest(10'000);
+    REQUIRE(inquiry->go_on(rest) == Inquiry::Progress::done);
+    const session::Children page = list.page();
+    CHECK(page.total == 19);
+    CHECK(page.entities == std::vector<Entity>(list.houses.begin() + 6, list.houses.begin() + 10));
+  }
+}
+
+TEST_CASE("where all children that were passed are gone a page begins anew") {
+  Listing list;
+  const auto inquiry = list.begin(2, 3);
+  Steps slice(8);  // two are passed by, then three steps for each that is told
+  REQUIRE(inquiry->go_on(slice) == Inquiry::Progress::again);
+  for (std::size_t i = 0; i < 6; ++i) list.registry.destroy(list.houses[i]);
+  Steps rest(10'000);
+  REQUIRE(inquiry->go_on(rest) == Inquiry::Progress::done);
+  CHECK(list.page().entities == std::vector<Entity>(list.houses.begin() + 8, list.houses.begin() + 11));
+}
