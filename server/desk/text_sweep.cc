@@ -1,15 +1,19 @@
 #include "server/desk/text_sweep.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <vector>
 
 namespace muster {
 
 bool TextSweep::go_on(std::span<const std::shared_ptr<Session>> sessions) {
+  // Each text is looked for in each set: those that are empty are left out before.
+  std::vector<const std::unordered_set<std::uint64_t>*> known_texts;
+  for (const auto& session : sessions)
+    for (const auto* set : {&session->texts_sent, &session->texts_told})
+      if (!set->empty()) known_texts.push_back(set);
   const auto known = [&](Text text) {
-    return std::ranges::any_of(sessions, [&](const auto& session) {
-      return session->texts_sent.contains(text.hash) || session->texts_told.contains(text.hash);
-    });
+    return std::ranges::any_of(known_texts, [&](const auto* set) { return set->contains(text.hash); });
   };
   const std::size_t before = registry_.text_count();
   const std::size_t end = std::min(before, next_ + at_once_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <iterator>
 
 namespace muster {
 
@@ -12,6 +13,17 @@ void sort_unique(std::vector<Entity>& entities) {
   std::ranges::sort(entities);
   const auto doubles = std::ranges::unique(entities);
   entities.erase(doubles.begin(), doubles.end());
+}
+
+void merge_unique(std::vector<Entity>& entities, std::size_t sorted) {
+  const auto middle = entities.begin() + static_cast<std::ptrdiff_t>(sorted);
+  if (!std::is_sorted(middle, entities.end())) std::sort(middle, entities.end());
+  std::vector<Entity> merged;
+  merged.reserve(entities.size());
+  std::set_union(entities.begin(), middle, middle, entities.end(), std::back_inserter(merged));
+  const auto doubles = std::ranges::unique(merged);
+  merged.erase(doubles.begin(), doubles.end());
+  entities.swap(merged);
 }
 
 void Changes::want(TypeId component) {

@@ -15,6 +15,8 @@ namespace muster {
 
 /// In order, each once.
 void sort_unique(std::vector<Entity>& entities);
+/// The same of a list whose first `sorted` ones are so already: it costs what it takes to read it where the others are, too.
+void merge_unique(std::vector<Entity>& entities, std::size_t sorted);
 
 /// Owner's thread only. Memory: one copy of every watched component, and the ids of every chunk.
 class Changes {

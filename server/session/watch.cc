@@ -299,11 +299,12 @@ void Watch::catch_up() {
   if (!open_.empty()) catch_up_rows(since);
   for (const TypeId component : asked_.components) {
     std::vector<Entity>& pending = values_[component];
+    sort_unique(pending);
     const std::size_t before = pending.size();
     recent_.each(component, since, [&](Entity e) {
       if (concerns(e)) pending.push_back(e);
     });
-    if (before > 0 && pending.size() > before) sort_unique(pending);
+    if (before > 0 && pending.size() > before) merge_unique(pending, before);
     if (pending.empty()) values_.erase(component);
   }
 }

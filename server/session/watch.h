@@ -121,7 +121,7 @@ class Watch {
   void each_of_world(F&& f) const;
 
   template <class Tell>
-  bool tell_all(Frames& frames, std::vector<Entity>& list, std::size_t slice, Tell&& tell);
+  bool tell_all(Frames& frames, std::vector<Entity>& list, std::size_t slice, Tell&& tell, std::size_t from = 0);
   bool send_gone(Frames& frames);
   bool send_structure(Frames& frames);
   void order_structure();
@@ -145,6 +145,9 @@ class Watch {
 
   // Still to be told. Every list may name entities that died or changed again meanwhile: what is sent is what is true then.
   std::map<TypeId, std::vector<Entity>> values_;
+  // Of these the next ones: what changes all the time must not keep the others waiting.
+  TypeId next_component_ = 0;
+  Entity next_entity_;
   std::vector<Entity> structure_;
   std::size_t structure_in_order_ = 0;  // where it is all of them: parents first, each there once
   std::vector<Entity> rows_;

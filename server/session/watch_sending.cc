@@ -122,17 +122,17 @@ bool Watch::send(const std::function<bool()>& time_is_left) {
   return true;
 }
 
-/// Calls tell(entities) for the list, slice by slice. False: there was no room for the rest, which stays in it.
+/// Calls tell(entities) for the list but the first `from`, slice by slice. False: there was no room for the rest, which stays in it.
 template <class Tell>
-bool Watch::tell_all(Frames& frames, std::vector<Entity>& list, std::size_t slice, Tell&& tell) {
-  std::size_t done = 0;
+bool Watch::tell_all(Frames& frames, std::vector<Entity>& list, std::size_t slice, Tell&& tell, std::size_t from) {
+  std::size_t done = from;
   bool room = true;
   while (done < list.size() && (room = frames.room())) {
     const std::size_t count = std::min(slice, list.size() - done);
     tell(std::span<const Entity>(list).subspan(done, count));
     done += count;
   }
-  list.erase(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(done));
+  list.erase(list.begin() + static_cast<std::ptrdiff_t>(from), list.begin() + static_cast<std::ptrdiff_t>(done));
   return room;
 }
 
@@ -240,10 +240,12 @@ bool Watch::send_rows(Frames& frames) {
 }
 
 bool Watch::send_values(Frames& frames) {
-  for (auto at = values_.begin(); at != values_.end();) {
+  for (auto at = values_.lower_bound(next_component_); !values_.empty();) {
+    if (at == values_.end()) at = values_.begin();
     if (!tell_values(frames, at->first, at->second)) return false;
     at = values_.erase(at);
   }
+  next_component_ = 0;
   return true;
 }
 
@@ -279,13 +281,22 @@ bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& e
     if (size > 0) std::memcpy(payload + offset, value, size);
   };
   const std::size_t slice = asked_.changeable ? slice_rows(size) : slice_entities;
-  return tell_all(frames, entities, slice, [&](std::span<const Entity> part) {
+  const auto tell_part = [&](std::span<const Entity> part) {
     rows.entities.clear();
     if (asked_.changeable) rows.values.resize(part.size() * size);
     for (const Entity e : part) tell(e);
     rows.values.resize(rows.entities.size() * size);
     if (!rows.entities.empty()) session::append(frames.building(), rows);
-  });
+  };
+  std::size_t from = 0;
+  if (component == next_component_) {
+    sort_unique(entities);
+    from = static_cast<std::size_t>(std::ranges::lower_bound(entities, next_entity_) - entities.begin());
+  }
+  if (tell_all(frames, entities, slice, tell_part, from) && tell_all(frames, entities, slice, tell_part)) return true;
+  next_component_ = component;
+  next_entity_ = from < entities.size() ? entities[from] : entities.front();
+  return false;
 }
 
 }  // namespace muster

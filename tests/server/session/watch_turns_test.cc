@@ -1,35 +1,33 @@
 // Turns of watches: how long one is.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "server/session/watches.h"
 #include "tests/server/arena.h"
 
 using namespace muster;
 
-TEST_CASE("a watch of much is told it in turns, each for as long as it may take", "[watch]") {
-  EntityRegistry registry;
-  registry.add_type<arena::Health>();
-  registry.add_type<Set>();
-  constexpr std::size_t count = 10'000;
-  registry.create_many(count, arena::Health{});
-  // Each look at the clock is a tenth of a ms later.
-  std::uint64_t time_ns = 0;
-  Watches watches(registry, [&] { return time_ns += 100'000; });
-  const auto session = std::make_shared<Session>(1u << 20);
-  session->outgoing = std::make_shared<Outgoing>(OutgoingLimits{.data_bytes_max = 64u << 20});
-  session::Watch what;
-  what.values = true;
-  what.rate_max = 0.001f;  // what is left of the state does not wait for it
-  what.components = {TypeTraits<arena::Health>::id};
-  REQUIRE_FALSE(watches.open(session, 9, what, 10).has_value());
-  std::vector<std::byte> bytes, some;
-  const auto told = [&] {
-    std::size_t entities = 0;
-    bytes.clear();
+namespace {
+
+/// A session that one watch of the world's Health tells.
+struct Told {
+  explicit Told(Watches& watches, float rate_max) {
+    session->outgoing = std::make_shared<Outgoing>(OutgoingLimits{.data_bytes_max = 64u << 20});
+    session::Watch what;
+    what.values = true;
+    what.rate_max = rate_max;
+    what.components = {TypeTraits<arena::Health>::id};
+    REQUIRE_FALSE(watches.open(session, 9, what, 10).has_value());
+  }
+  /// Who was told since the last call.
+  std::vector<Entity> entities() {
+    std::vector<std::byte> bytes, some;
     while (session->outgoing->take(some)) {
       bytes.insert(bytes.end(), some.begin(), some.end());
       session->outgoing->sent();
     }
+    std::vector<Entity> told;
     FrameDecoder decoder(64u << 20, true);
     for (std::span<const std::byte> rest = bytes; !rest.empty();) {
       const auto room = decoder.room();
@@ -38,21 +36,61 @@ TEST_CASE("a watch of much is told it in turns, each for as long as it may take"
       decoder.received(part);
       rest = rest.subspan(part);
       for (auto frame = decoder.next(); frame && *frame; frame = decoder.next())
-        if (const BatchView batch((*frame)->batch); batch.type() == TypeTraits<Set>::id) entities += batch.count();
+        if (const BatchView batch((*frame)->batch); batch.type() == TypeTraits<Set>::id)
+          for (std::uint32_t i = 0; i < batch.count(); ++i) told.push_back(batch.target(i));
     }
-    return entities;
-  };
-  std::size_t all = told(), turns = 0;
+    return told;
+  }
+  const std::shared_ptr<Session> session = std::make_shared<Session>(1u << 20);
+};
+
+constexpr std::size_t count = 10'000;
+
+std::vector<Entity> fill(EntityRegistry& registry) {
+  registry.add_type<arena::Health>();
+  registry.add_type<Set>();
+  return registry.create_many(count, arena::Health{});
+}
+
+}  // namespace
+
+TEST_CASE("a watch of much is told it in turns, each for as long as it may take", "[watch]") {
+  EntityRegistry registry;
+  fill(registry);
+  // Each look at the clock is a tenth of a ms later.
+  std::uint64_t time_ns = 0;
+  Watches watches(registry, [&] { return time_ns += 100'000; });
+  Told told(watches, 0.001f);  // what is left of the state does not wait for it
+  std::size_t all = told.entities().size(), turns = 0;
   CHECK(all > 0);
   CHECK(all < count / 2);
   while (watches.can_go_on()) {
     const std::uint64_t begun_ns = time_ns;
     watches.after_flush(1, 500'000);
     CHECK(time_ns - begun_ns < 1'500'000);
-    all += told();
+    all += told.entities().size();
     ++turns;
     REQUIRE(turns < 100);
   }
   CHECK(all == count);
   CHECK(turns >= 5);
+}
+
+TEST_CASE("a watch that has less time than changes come is told of everyone in turn, not of the first again and again",
+          "[watch]") {
+  EntityRegistry registry;
+  const std::vector<Entity> entities = fill(registry);
+  std::uint64_t time_ns = 0;
+  Watches watches(registry, [&] { return time_ns += 100'000; });
+  Told told(watches, 0);
+  told.entities();
+  std::set<Entity> changed;
+  for (std::uint64_t turn = 1; turn <= 2 * count / 256; ++turn) {
+    for (const Entity e : entities) registry.set(e, arena::Health{.value = static_cast<float>(turn)});
+    watches.after_flush(turn, 0);
+    const auto now = told.entities();
+    CHECK(now.size() <= 512);
+    changed.insert(now.begin(), now.end());
+  }
+  CHECK(changed.size() == count);
 }
