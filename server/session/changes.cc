@@ -86,11 +86,6 @@ void Changes::drop_links() {
   if (--link_users_ == 0) std::vector<Linked>().swap(links_);
 }
 
-bool Changes::concerns(const Archetype& archetype) const {
-  if (structure_users_ > 0) return true;
-  return std::ranges::any_of(shadows_, [&](const auto& shadow) { return archetype.has(shadow->type); });
-}
-
 const Changes::Found& Changes::look() {
   found_.values.clear();
   found_.structure.clear();
@@ -122,18 +117,19 @@ void Changes::look_at(std::uint64_t since) {
         compare_page(number);
   const Storage& storage = registry_.storage();
   for (const auto& archetype : storage.archetypes()) {
-    if (!archetype || archetype->rows() == 0 || !concerns(*archetype)) continue;
+    if (!archetype || archetype->rows() == 0) continue;
+    columns_.clear();
+    for (const auto& shadow : shadows_)
+      if (archetype->has(shadow->type)) columns_.emplace_back(shadow.get(), archetype->column(shadow->type));
+    if (columns_.empty() && structure_users_ == 0) continue;
     for (const Group& group : archetype->groups)
       for (const Chunk* chunk : group.chunks) {
         const bool known = chunk->number < seen_.size() && seen_[chunk->number].uid == chunk->uid;
         const bool rows_moved = !known || chunk->slots()[column_ids].version > since;
         if (rows_moved) remember(*chunk);
-        for (const auto& shadow : shadows_) {
-          if (!archetype->has(shadow->type)) continue;
-          const std::uint16_t column = archetype->column(shadow->type);
+        for (const auto& [shadow, column] : columns_)
           if (rows_moved || (column != no_column && chunk->slots()[column].version > since))
             compare(*shadow, *chunk, column);
-        }
         if (structure_users_ > 0 &&
             (rows_moved || (chunk->depth > 0 && chunk->slots()[column_parents].version > since)))
           compare_places(*chunk);
@@ -142,9 +138,8 @@ void Changes::look_at(std::uint64_t since) {
   for (const Entity e : departed_) {
     const bool lives = registry_.alive(e);
     for (const auto& shadow : shadows_)
-      if (e.index < shadow->generations.size() && shadow->generations[e.index] == e.generation &&
-          !(lives && registry_.find(e, shadow->type) != nullptr)) {
-        shadow->generations[e.index] = 0;
+      if (shadow->has(e) && !(lives && registry_.find(e, shadow->type) != nullptr)) {
+        shadow->erase(e);
         shadow->changed.push_back(e);
       }
     if (structure_users_ > 0 && !lives && e.index < places_.size() && places_[e.index].generation == e.generation) {
@@ -178,20 +173,49 @@ void Changes::find_departed(std::uint64_t since) {
   }
 }
 
+Changes::Shadow::Page& Changes::Shadow::page(std::uint32_t index) {
+  const std::uint32_t number = index / page_indices;
+  if (number >= pages.size()) pages.resize(number + 1);
+  if (!pages[number]) {
+    pages[number] = std::make_unique<Page>();
+    pages[number]->values = std::make_unique_for_overwrite<std::byte[]>(std::size_t{size} * page_indices);
+  }
+  return *pages[number];
+}
+
+void Changes::Shadow::erase(Entity e) noexcept {
+  std::unique_ptr<Page>& page = pages[e.index / page_indices];
+  page->generations[e.index % page_indices] = 0;
+  if (--page->count == 0) page.reset();
+}
+
+std::size_t Changes::bytes() const {
+  std::size_t sum = 0;
+  for (const auto& shadow : shadows_) {
+    sum += shadow->pages.capacity() * sizeof(shadow->pages[0]);
+    for (const auto& page : shadow->pages)
+      if (page) sum += sizeof *page + std::size_t{shadow->size} * Shadow::page_indices;
+  }
+  return sum;
+}
+
 void Changes::compare(Shadow& shadow, const Chunk& chunk, std::uint16_t column) {
   const std::uint32_t size = column == no_column ? 0 : shadow.size;
   const std::byte* values = size > 0 ? chunk.slots()[column].data : nullptr;
+  Shadow::Page* page = nullptr;
+  std::uint32_t page_number = 0;
   for (std::uint32_t row = 0; row < chunk.count; ++row) {
     const Entity e = chunk.ids()[row];
-    if (e.index >= shadow.generations.size()) {
-      const std::size_t indices = std::max<std::size_t>(e.index + 1, shadow.generations.size() * 2);
-      shadow.generations.resize(indices);
-      shadow.values.resize(indices * size);
+    if (const std::uint32_t number = e.index / Shadow::page_indices; !page || number != page_number) {
+      page = &shadow.page(e.index);
+      page_number = number;
     }
-    std::uint32_t& generation = shadow.generations[e.index];
-    std::byte* kept = shadow.values.data() + std::size_t{e.index} * size;
+    const std::uint32_t at = e.index % Shadow::page_indices;
+    std::uint32_t& generation = page->generations[at];
+    std::byte* kept = page->values.get() + std::size_t{at} * size;
     if (generation == e.generation && (size == 0 || std::memcmp(kept, values + std::size_t{row} * size, size) == 0))
       continue;
+    if (generation == 0) ++page->count;
     // The index was given to a new entity since the last look: the old one is gone.
     if (generation != 0 && generation != e.generation) shadow.changed.push_back({e.index, generation});
     generation = e.generation;

@@ -50,15 +50,33 @@ class Changes {
   };
   /// Since the last look, or since the type was wanted. Valid until the next call. No entity is named twice in a list.
   const Found& look();
+  /// About how many bytes the copies of values take.
+  std::size_t bytes() const;
 
  private:
+  /// The values that were told, in pages: indices may be large where few entities are.
   struct Shadow {
+    static constexpr std::uint32_t page_indices = 256;
+    struct Page {
+      std::uint32_t generations[page_indices] = {};  // 0: has it not
+      std::uint32_t count = 0;                       // who has it
+      std::unique_ptr<std::byte[]> values;
+    };
     TypeId type = 0;
     std::uint32_t size = 0;
     std::uint32_t users = 0;
-    std::vector<std::uint32_t> generations;  // by entity index; 0: has it not
-    std::vector<std::byte> values;           // by entity index
+    std::vector<std::unique_ptr<Page>> pages;  // by entity index
     std::vector<Entity> changed;
+
+    /// Made where there is none.
+    Page& page(std::uint32_t index);
+    bool has(Entity e) const noexcept {
+      const std::uint32_t number = e.index / page_indices;
+      return number < pages.size() && pages[number] &&
+             pages[number]->generations[e.index % page_indices] == e.generation;
+    }
+    /// Who has it.
+    void erase(Entity e) noexcept;
   };
   struct Place {
     std::uint32_t generation = 0;
@@ -79,10 +97,10 @@ class Changes {
   void compare(Shadow& shadow, const Chunk& chunk, std::uint16_t column);
   void compare_places(const Chunk& chunk);
   void compare_page(std::uint32_t number);
-  bool concerns(const Archetype& archetype) const;
 
   EntityRegistry& registry_;
   std::vector<std::unique_ptr<Shadow>> shadows_;
+  std::vector<std::pair<Shadow*, std::uint16_t>> columns_;  // of an archetype, while it is looked at
   std::vector<Place> places_;
   std::vector<Linked> links_;  // by entity index
   std::uint32_t structure_users_ = 0, kind_users_ = 0, link_users_ = 0;

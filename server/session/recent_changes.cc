@@ -1,7 +1,5 @@
 #include "server/session/recent_changes.h"
 
-#include <algorithm>
-
 namespace muster {
 
 void RecentChanges::note(const Changes::Found& found) {
@@ -22,9 +20,10 @@ void RecentChanges::note(Column& column, const std::vector<Entity>& entities) {
       continue;
     }
     column.last_changed.push_back(e);
-    if (e.index >= column.looks.size())
-      column.looks.resize(std::max<std::size_t>(e.index + 1, column.looks.size() * 2));
-    column.looks[e.index] = now_;
+    const std::uint32_t number = e.index / page_indices;
+    if (number >= column.looks.size()) column.looks.resize(number + 1);
+    if (!column.looks[number]) column.looks[number] = std::make_unique<Page>();
+    (*column.looks[number])[e.index % page_indices] = now_;
   }
 }
 
@@ -45,7 +44,7 @@ void RecentChanges::forget(std::uint64_t before) {
 
 void RecentChanges::clear() {
   by_component_.clear();
-  structure_ = kinds_ = links_ = {};
+  for (Column* column : {&structure_, &kinds_, &links_}) *column = {};
   dead_ = 0;
 }
 

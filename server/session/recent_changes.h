@@ -1,8 +1,10 @@
 // Which entities changed lately, and when: noted once, for all who watch. Time is counted in looks at the world.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -10,7 +12,7 @@
 
 namespace muster {
 
-/// Owner's thread only. Memory: 8 bytes for each index and component that changed, and who died until it is forgotten.
+/// Owner's thread only. Memory: for each component 2 KiB for 256 indices one of which changed, and who died until it is forgotten.
 class RecentChanges {
  public:
   explicit RecentChanges(const EntityRegistry& registry) : registry_(registry) {}
@@ -55,10 +57,13 @@ class RecentChanges {
     std::uint64_t look;
     Entity entity;
   };
+  // Indices may be large where few entities are.
+  static constexpr std::uint32_t page_indices = 256;
+  using Page = std::array<std::uint64_t, page_indices>;
   struct Column {
-    std::vector<std::uint64_t> looks;  // by index: when it changed last
-    std::uint64_t last = 0;            // when anything did
-    std::vector<Entity> last_changed;  // then, and lives
+    std::vector<std::unique_ptr<Page>> looks;  // by index: when it changed last
+    std::uint64_t last = 0;                    // when anything did
+    std::vector<Entity> last_changed;          // then, and lives
     std::deque<Dead> dead;
   };
   template <class F>
@@ -70,10 +75,14 @@ class RecentChanges {
       return;
     }
     const auto& ids = registry_.storage().ids();
-    for (std::uint32_t index = 0; index < column.looks.size(); ++index) {
-      if (column.looks[index] <= since) continue;
-      const Entity e{index, ids.slot(index).generation};
-      if (registry_.alive(e)) f(e);
+    for (std::uint32_t number = 0; number < column.looks.size(); ++number) {
+      if (!column.looks[number]) continue;
+      for (std::uint32_t i = 0; i < page_indices; ++i) {
+        if ((*column.looks[number])[i] <= since) continue;
+        const std::uint32_t index = number * page_indices + i;
+        const Entity e{index, ids.slot(index).generation};
+        if (registry_.alive(e)) f(e);
+      }
     }
   }
   void note(Column& column, const std::vector<Entity>& entities);

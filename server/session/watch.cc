@@ -64,6 +64,32 @@ void Watch::note_wants() {
   if (!structure) set_structure();
 }
 
+/// Marks many: which components those of an archetype have is found once.
+class Watch::Marking {
+ public:
+  Marking(Watch& watch, std::span<const TypeId> components, bool structure)
+      : watch_(watch), components_(components), structure_(structure) {}
+  void operator()(Entity e) {
+    if (const Row row = watch_.registry_.storage().find(e))
+      for (std::vector<Entity>* list : lists_of(*row.chunk->archetype)) list->push_back(e);
+    if (structure_) watch_.structure_.push_back(e);
+  }
+
+ private:
+  const std::vector<std::vector<Entity>*>& lists_of(const Archetype& archetype) {
+    const auto [at, is_new] = lists_.try_emplace(&archetype);
+    if (is_new)
+      for (const TypeId component : components_)
+        if (archetype.has(component)) at->second.push_back(&watch_.values_[component]);
+    return at->second;
+  }
+
+  Watch& watch_;
+  const std::span<const TypeId> components_;
+  const bool structure_;
+  std::unordered_map<const Archetype*, std::vector<std::vector<Entity>*>> lists_;  // in values_
+};
+
 // --- what it is of
 
 std::size_t Watch::become(WatchAsked next) {
@@ -141,11 +167,12 @@ std::size_t Watch::find_members(const EntitySet& before, bool was_everyone, std:
     scope_.each([&](Entity e) {
       if (passes(e)) shown_.insert(e);
     });
+  Marking mark_known(*this, added, structure_new), mark_new(*this, asked_.components, asked_.structure);
   const auto mark_member = [&](Entity e) {
     if (was_everyone || before.contains(e))
-      mark(e, added, structure_new);
+      mark_known(e);
     else
-      mark(e, asked_.components, asked_.structure);
+      mark_new(e);
   };
   if (asked_.world && !was_everyone && before.empty())
     mark_everyone(asked_.components, asked_.structure);
@@ -228,7 +255,7 @@ void Watch::learn(TypeId component) {
 
 void Watch::mark_members(std::span<const TypeId> components, bool structure) {
   if (asked_.world) return mark_everyone(components, structure);
-  members().each([&](Entity e) { mark(e, components, structure); });
+  members().each(Marking(*this, components, structure));
 }
 
 /// Nil: the roots.

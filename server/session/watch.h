@@ -90,6 +90,7 @@ class Watch {
     Text name;
   };
   class Frames;
+  class Marking;
 
   bool marked() const { return !values_.empty() || !structure_.empty() || !gone_.empty() || !rows_.empty(); }
   const EntitySet& members() const { return filtered_ ? shown_ : scope_; }

@@ -1,4 +1,4 @@
-// Turns of watches: how long one is.
+// Turns of watches: how long one is, who is told in it, and what is kept for it.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
@@ -93,4 +93,31 @@ TEST_CASE("a watch that has less time than changes come is told of everyone in t
     changed.insert(now.begin(), now.end());
   }
   CHECK(changed.size() == count);
+}
+
+TEST_CASE("what is kept of values that are watched grows with who has them, not with their indices", "[watch]") {
+  EntityRegistry registry;
+  registry.add_type<arena::Health>();
+  const Entity first = registry.grant(1'000'000, 5);
+  Changes changes(registry);
+  changes.want(TypeTraits<arena::Health>::id);
+  const auto found = [&] {
+    const auto& values = changes.look().values;
+    return values.empty() ? std::vector<Entity>() : values.front().entities;
+  };
+  const Entity far{first.index + 999'999, 1}, near{first.index, 1};
+  for (const Entity e : {near, far}) {
+    BatchBuilder builder;
+    builder.append_rows(e, Create{}, arena::Health{});
+    REQUIRE(registry.push_batch(builder.bytes(), 5).handled == 1);
+  }
+  CHECK(found() == std::vector{near, far});
+  CHECK(found().empty());
+  const std::size_t bytes = changes.bytes();
+  CHECK(bytes < 64u << 10);
+  registry.set(far, arena::Health{.value = 7});
+  CHECK(found() == std::vector{far});
+  registry.destroy(far);
+  CHECK(found() == std::vector{far});
+  CHECK(changes.bytes() < bytes);
 }
