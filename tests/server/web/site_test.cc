@@ -52,6 +52,10 @@ struct Served {
     fs::create_symlink(files + "/town.muster", files + "/world.glb");
     fs::create_hard_link(files + "/town.muster", files + "/hard.glb");
     fs::create_symlink("/dev/zero", files + "/zero.bin");
+    fs::create_directories(files + "/models/.drafts");
+    test::write_file(files + "/models/.drafts/x.glb", "secret");
+    fs::create_symlink(files + "/models/.drafts", files + "/drafts");
+    fs::create_symlink(files + "/.hidden.glb", files + "/shown.glb");
     return Site(PageFiles::read(page).value(), WorldFiles(files, "town.muster"), port,
                 [](std::string_view token) { return token == "right"; });
   }
@@ -229,7 +233,7 @@ TEST_CASE("of the world's folder models are given, to those with a token, and ne
                              "/notes.txt", "/world.glb", "/hard.glb", "/town.muster-x.bin"})
     CHECK(served.world(hidden) == 403);
   for (const char* none : {"", "/nothing.glb", "/models", "/models/deep", "/out.glb", "/up/outside.glb",
-                           "/up/world/a.glb/x", "/zero.bin", "/a.glb/b.glb"})
+                           "/up/world/a.glb/x", "/zero.bin", "/a.glb/b.glb", "/drafts/x.glb", "/shown.glb"})
     CHECK(served.world(none) == 404);
   for (const char* bad : {"/", "/../outside.glb", "/%2e%2e/outside.glb", "/models/..%2f..%2foutside.glb",
                           "/.hidden.glb", "//a.glb", "/a.glb/"})
