@@ -196,4 +196,8 @@ test('a field that was left stays left, and shows what the world has, however la
     await until(`${label} shows ${shown}`, async () => (await box.inputValue()) === shown);
   }
   assert.equal((await component(other, orc, health)).value, 61);
+  await editor.box(health, 'value').click();
+  await page.keyboard.type('7');
+  assert.equal(await editor.box(health, 'value').inputValue(), '7', 'what is typed after a click replaces the number');
+  await page.keyboard.press('Escape');
 });

@@ -42,7 +42,7 @@ export interface EditedWorld {
   parent(entity: Entity): Entity;
   /** Nil: it is the last child. */
   next_sibling(entity: Entity): Promise<Entity>;
-  /** Handlers write it all the time: what was expected means nothing. */
+  /** Handlers write it all the time, and the clock runs: what was expected means nothing. */
   is_driven(component: string): boolean;
 }
 

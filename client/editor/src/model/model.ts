@@ -95,7 +95,7 @@ export class Model {
         name: (entity) => this.world.get(entity)?.name ?? '',
         parent: (entity) => this.world.get(entity)?.parent ?? nil,
         next_sibling: (entity) => this.next_sibling(entity),
-        is_driven: (component) => this.is_driven(component),
+        is_driven: (component) => !this.clock.paused.peek() && this.is_driven(component),
       },
       this.log,
       this.notices,

@@ -90,6 +90,12 @@ export function TreePanel(): JSX.Element {
     show_row(list.current, at);
   });
 
+  useSignalEffect(() => {
+    const renamed = ui.renaming.value;
+    const at = renamed ? lines.value.lines.findIndex((row) => same_entity(row.entity, renamed)) : -1;
+    if (at >= 0) show_row(list.current, at);
+  });
+
   const rows = lines.value.lines;
   const first = Math.max(0, Math.floor(top.value / row_height) - 4);
   const last = Math.min(rows.length, Math.ceil((top.value + height.value) / row_height) + 4);

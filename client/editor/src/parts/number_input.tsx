@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 
 import { exact_text, is_float, is_wide, limits_of, narrow_text, parse_number, short_text } from '../model/numbers.js';
-import { select_soon, useDraft, useFade } from './use_draft.js';
+import { useDraft, useFade, useSelected } from './use_draft.js';
 
 export interface NumberInputProps {
   field: FieldDescriptor;
@@ -26,12 +26,13 @@ export interface NumberInputProps {
 
 const drag_begins_px = 3;
 /** Characters beside the letter of an axis. */
-const axis_room = 6;
+const axis_room = 5;
 
 export function NumberInput(props: NumberInputProps): JSX.Element {
   const { field, values, read_only } = props;
   const draft = useDraft();
   const input = useRef<HTMLInputElement>(null);
+  useSelected(input, draft);
   const began = useRef<number | bigint | undefined>(undefined);
   const first = values[0];
   const is_long = typeof first === 'bigint' && String(first).length > 15;
@@ -45,7 +46,6 @@ export function NumberInput(props: NumberInputProps): JSX.Element {
   const begin = (): void => {
     began.current = is_mixed ? undefined : first;
     draft.begin(exact);
-    select_soon(input);
   };
   const commit = (): void => {
     const text = draft.text;

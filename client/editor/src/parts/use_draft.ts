@@ -1,6 +1,6 @@
 // What is being typed stays as it is while the world changes the value under it.
 import type { RefObject } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 export interface Draft {
   /** Null: nobody types. As of the last call, not of the last picture. */
@@ -27,9 +27,17 @@ export function useDraft(): Draft {
   };
 }
 
+/** Selects all of it as soon as a draft has begun: what is typed after that replaces it. For boxes that no click puts a caret into. */
+export function useSelected(input: RefObject<HTMLInputElement>, draft: Draft): void {
+  const is_begun = draft.text !== null;
+  useLayoutEffect(() => {
+    if (is_begun) input.current?.select();
+  }, [is_begun]);
+}
+
 /** Selects all of it once the browser has put the caret where somebody clicked; not if it was left by then, since select() would enter it again. */
 export function select_soon(input: RefObject<HTMLInputElement>): void {
-  requestAnimationFrame(() => {
+  setTimeout(() => {
     if (input.current && document.activeElement === input.current) input.current.select();
   });
 }

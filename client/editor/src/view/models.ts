@@ -82,7 +82,7 @@ export class Models {
       model.parts = await parts_of(gltf);
       model.state = 'ready';
       if (missing.length > 0)
-        this.world.log('problem', `${model.path} is drawn without ${list(missing)}: no such file can be fetched.`);
+        this.world.log('note', `${model.path} is drawn without ${list(missing)}: no such file can be fetched.`);
     } catch (error) {
       model.state = 'failed';
       model.why = (error instanceof Error ? error.message : String(error)).replace(/^THREE\.GLTFLoader:\s*/, '');
