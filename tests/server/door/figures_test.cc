@@ -34,6 +34,14 @@ struct Visit {
     loop.step();  // reads
     loop.step();  // takes the request, and asks the world
   }
+  ~Visit() { end(); }
+  /// A stream that waits for bytes holds its connection until it is closed.
+  void end() {
+    if (connection) connection->stop();
+    loop.run();
+    connection.reset();
+    loop.run();
+  }
   void flush() {
     desk.before_flush();
     registry.flush();
@@ -52,10 +60,7 @@ TEST_CASE("figures for a connection that is over are told to nobody, and its loo
     CHECK(visit.loop.step());
   }
   SECTION("it is over") {
-    visit.connection->stop();
-    visit.loop.run();
-    visit.connection.reset();
-    visit.loop.run();
+    visit.end();
     visit.flush();
     CHECK_FALSE(visit.loop.step());
   }
