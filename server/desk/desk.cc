@@ -29,6 +29,7 @@ Desk::Desk(EntityRegistry& registry, DeskHost host, ServerLimits limits)
                .ask = [this](Question question) { questions_.add(std::move(question)); }}),
       questions_([this](const Question& question) { return begin(question); }, host_.processor_ns),
       texts_(registry, limits_),
+      timer_ids_(registry),
       watches_(registry, host_.processor_ns),
       trace_(registry),
       clock_(registry, host_.clock, host_.durable_sequence) {
@@ -124,6 +125,7 @@ void Desk::learn_types() {
 void Desk::on_input(const Envelope& envelope, std::span<const std::byte> batch) {
   sequence_.store(envelope.sequence, std::memory_order_relaxed);
   watches_.on_input(envelope, batch, clock_ns());
+  if (!batch.empty()) timer_ids_.on_input(BatchView(batch));
 }
 
 void Desk::before_flush() {
@@ -144,6 +146,7 @@ void Desk::before_flush() {
 }
 
 void Desk::after_flush(EntityRegistry& registry) {
+  timer_ids_.give_back();
   learn_types();
   sequence_.store(registry.sequence(), std::memory_order_relaxed);
   clock_ns_.store(registry.now_ns(), std::memory_order_relaxed);
@@ -230,10 +233,8 @@ std::uint64_t Desk::keep_unused(std::vector<session::Granted>& grants) const {
 
 void Desk::return_unused(Session& from) {
   // Timers outlive their session: what they will create keeps its ids.
-  std::vector<Entity> named;
-  for (const TimerId timer : from.timers)
-    if (const auto timed = registry_.timers().find(timer); !timed.empty()) add_made(BatchView(timed), named);
-  std::ranges::sort(named);
+  const std::vector<Entity> named = timer_ids_.named_by(from.timers);
+  timer_ids_.keep(from.timers);
   keep_unused(from.grants);
   auto kept = named.begin();
   for (const session::Granted& grant : from.grants) {

@@ -26,6 +26,7 @@
 #include "server/desk/intake.h"
 #include "server/desk/seldom.h"
 #include "server/desk/text_sweep.h"
+#include "server/desk/timer_ids.h"
 #include "server/plugins/reloaded_plugin.h"
 #include "server/questions/clock_questions.h"
 #include "server/questions/question_queue.h"
@@ -138,6 +139,7 @@ class Desk final : public FlushVisitor, private InputSink {
   QuestionQueue questions_;
   Seldom seldom_;
   TextKeeper texts_;
+  TimerIds timer_ids_;
   Watches watches_;
   SessionTrace trace_;
   ClockQuestions clock_;

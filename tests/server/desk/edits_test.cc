@@ -234,6 +234,54 @@ TEST_CASE("an id that a timer of a session will create stays that timer's when t
   CHECK(world.run([&](EntityRegistry& r) { return r.alive(ids[100]); }));
 }
 
+TEST_CASE("ids that a timer of an ended session named go back when it is cancelled or over without them", "[abuse]") {
+  LiveWorld world;
+  std::vector<Entity> ids;
+  std::vector<std::uint64_t> timers;
+  const auto create_later = [&](Client& client, std::uint64_t due_ns, std::size_t first, std::size_t count) {
+    BatchBuilder create, timed;
+    for (std::size_t i = first; i < first + count; ++i) create.append(ids[i], Create{});
+    timers.push_back(world.run([](EntityRegistry& r) { return r.next_timer(); }));
+    timed.append_timed(due_ns, 0, create.front());
+    REQUIRE(client.push_batch(timed.bytes()).has_value());
+  };
+  {
+    Client client = world.client();
+    ids = granted(client, 200);
+    create_later(client, 1'000'000, 0, 100);
+    create_later(client, 2'000'000, 50, 100);
+    create_later(client, 3'000'000, 150, 50);
+  }
+  Client other = world.client();
+  while (other.info()->sessions > 1) std::this_thread::sleep_for(1ms);
+  const auto granted_now = [&] {
+    return world.run([&](EntityRegistry& r) {
+      return std::ranges::count_if(ids, [&](Entity e) { return r.storage().in_state(e, IdState::granted); });
+    });
+  };
+  CHECK(granted_now() == 200);
+  // What two timers name stays until both are over.
+  REQUIRE(other.push(CancelTimer{.timer = timers[0]}).has_value());
+  REQUIRE(other.info().has_value());
+  CHECK(granted_now() == 150);
+  REQUIRE(other.push(CancelTimer{.timer = timers[1]}).has_value());
+  REQUIRE(other.info().has_value());
+  CHECK(granted_now() == 50);
+  // What cancels it is itself a timer: nobody is told of that, until it would have been due.
+  world.run([&](EntityRegistry& r) {
+    BatchBuilder cancel, timed;
+    cancel.append_world(CancelTimer{.timer = timers[2]});
+    timed.append_timed(2'500'000, 0, cancel.front());
+    return r.push_batch(timed.bytes());
+  });
+  world.run([](EntityRegistry& r) { return r.advance(2'999'999), 0; });
+  REQUIRE(other.info().has_value());
+  CHECK(granted_now() == 50);
+  world.run([](EntityRegistry& r) { return r.advance(1), 0; });
+  REQUIRE(other.info().has_value());
+  CHECK(granted_now() == 0);
+}
+
 TEST_CASE("texts of sessions that ended are dropped where they are many, those of sessions that are there are not",
           "[abuse]") {
   LiveWorldOptions options;

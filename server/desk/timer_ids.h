@@ -1,0 +1,42 @@
+// The ids that timers of ended sessions will bring to life. They stay granted for them, and go back when the timer is over.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "messages/batch.h"
+#include "registry/apply/timers.h"
+#include "registry/entity_registry.h"
+
+namespace muster {
+
+/// Owner's thread, between inputs, but for on_input. A timer that a handler cancels is over when it would have been due.
+class TimerIds {
+ public:
+  /// Keeps those of all timers that wait: of a world that was loaded nobody else knows them.
+  explicit TimerIds(EntityRegistry& registry);
+
+  /// The session that set these timers ends: from now on they keep their ids themselves. Those that do not wait are ignored.
+  void keep(std::span<const TimerId> timers);
+  /// Ascending: the granted ids that these timers name, each as often as it is named.
+  std::vector<Entity> named_by(std::span<const TimerId> timers) const;
+  /// Notes which timers an input cancels.
+  void on_input(const BatchView& batch);
+  /// Gives back what no timer names any more that was kept for one. Each run of ids is an input.
+  void give_back();
+
+ private:
+  void keep(const Timers::Key& key, std::span<const std::byte> batch);
+  std::vector<std::uint32_t> granted_ids(std::span<const std::byte> batch) const;
+
+  EntityRegistry& registry_;
+  std::map<Timers::Key, std::vector<std::uint32_t>> kept_;
+  std::unordered_map<TimerId, std::uint64_t> due_;         // of those in kept_
+  std::unordered_map<std::uint32_t, std::uint32_t> uses_;  // id -> how often kept_ has it
+  std::vector<TimerId> cancelled_;                         // since the last give_back
+};
+
+}  // namespace muster
