@@ -212,6 +212,10 @@ def elsewhere_an_address_and_a_token_are_needed(folder):
     beside = folder.path / "a.muster-server.json"
     equal(beside.stat().st_mode & 0o777, 0o600)
     at = json.loads(beside.read_text())
+    # A token that is given counts, whoever says where the server is.
+    for where in (["--world", "a.muster"], []):
+        holds(folder.error(UNREACHABLE, "info", *where, "--token", "x" * 32), "the token is not valid here")
+        equal(folder.json("info", *where, "--token", at["token"])["world"], "a.muster")
     with tempfile.TemporaryDirectory() as away:
         other = Folder(away, MUSTER, SERVER)
         equal(other.json("--connect", at["address"], "--token", at["token"], "info")["world"], "a.muster")
@@ -265,6 +269,8 @@ def entities_have_paths_names_and_ids(folder):
         folder.run("spawn", "a/b")
         equal(folder.json("ls")[-1]["name"], "a/b")
         equal(folder.json("show", "/a\\/b")["name"], "a/b")
+        folder.run("spawn", "/town/c\\/d")
+        equal(folder.json("show", "/town/c\\/d")["name"], "c/d")
 
 
 def show_tells_values_and_units(folder):

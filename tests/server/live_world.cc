@@ -77,6 +77,7 @@ void LiveWorld::own() {
   ListenerOptions listening;
   listening.listen = options_.tcp ? "127.0.0.1:0" : "";
   listening.unix_path = options_.unix_path;
+  listening.log = options_.log;
   listening.admissions = {
       {token, session::Role::admin}, {viewer_token, session::Role::view}, {editor_token, session::Role::edit}};
   if (!options_.page_folder.empty()) listening.page = PageFiles::read(options_.page_folder).value();

@@ -42,6 +42,7 @@ struct LiveWorldOptions {
   std::function<std::uint64_t()> processor_ns = {};  ///< any thread; empty: what the owner's thread really used
   std::string page_folder = {}, files_folder = {};   ///< what is served over HTTP; empty: neither
   std::function<void()> on_damage = {};              ///< owner's thread: each Damage that is handled
+  std::function<void(const std::string&)> log = {};  ///< listener's thread: what it says about sessions
 };
 
 class LiveWorld {

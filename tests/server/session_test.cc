@@ -210,3 +210,23 @@ TEST_CASE("a trace ends with the session that began it, and others may begin one
   REQUIRE(trace.has_value());
   CHECK(trace->slices > 0);
 }
+
+TEST_CASE("a trace that takes several frames comes whole", "[session]") {
+  LiveWorld world;
+  Client client = world.client();
+  const auto orc = client.create({}, "orc", arena::Health{});
+  REQUIRE(client.begin_trace().has_value());
+  world.run([&](EntityRegistry& r) {
+    for (int i = 0; i < 3000; ++i) r.push(*orc, arena::Damage{.amount = 0});
+    return 0;
+  });
+  const auto trace = client.end_trace();
+  REQUIRE(trace.has_value());
+  CHECK(trace->bytes.size() > 512u << 10);  // a frame has a quarter of a MiB
+  const std::string_view text(reinterpret_cast<const char*>(trace->bytes.data()), trace->bytes.size());
+  CHECK(text.starts_with(R"({"displayTimeUnit")"));
+  CHECK(text.ends_with("]}\n"));
+  std::size_t slices = 0;
+  for (std::size_t at = text.find(R"({"ph": "X")"); at != text.npos; at = text.find(R"({"ph": "X")", at + 1)) ++slices;
+  CHECK(slices == trace->slices);
+}

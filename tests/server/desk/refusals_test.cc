@@ -57,6 +57,12 @@ TEST_CASE("each cause of a refusal has a word and a sentence of its own", "[refu
   CHECK(fault.reason == "component_there");
   CHECK(fault.text == shown + " has a arena.Health already");
 
+  const auto elf = scene.client.create(town, "elf");
+  REQUIRE(elf.has_value());
+  fault = scene.refused(scene.client.rename(*elf, "orc"));
+  CHECK(fault.reason == "name_taken");
+  CHECK(fault.text == "#" + std::to_string(elf->index) + ":1 (/town/elf) would get a name that a sibling has");
+
   fault = scene.refused(scene.client.reparent(orc, town, town));
   CHECK(fault.reason == "before_is_no_child");
   CHECK(fault.text == "before is no child of the parent that " + shown + " would get");

@@ -149,6 +149,27 @@ TEST_CASE("more sessions than allowed are refused, and a place that comes free i
   FAIL("the place of a session that ended was not given again");
 }
 
+TEST_CASE("a session's name is shown as one line of moderate length, cut between characters", "[handshake]") {
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  LiveWorldOptions options;
+  options.log = [&](const std::string& line) {
+    const std::lock_guard lock(mutex);
+    if (line.starts_with("welcomed")) lines.push_back(line.substr(line.find(": ") + 2));
+  };
+  LiveWorld world(options);
+  const std::string tower = "\xe5\xa1\x94";
+  const std::string a(62, 'a');
+  const std::string names[] = {"two\nlines\x7f", a + "bcd", a + tower, std::string(61, 'a') + tower};
+  for (const std::string& name : names) {
+    ClientOptions as = world.client_options();
+    as.name = name;
+    REQUIRE(Client::connect(as).has_value());
+  }
+  const std::lock_guard lock(mutex);
+  CHECK(lines == std::vector<std::string>{"twolines", a + "bc", a, std::string(61, 'a') + tower});
+}
+
 TEST_CASE("addresses that are not loopback, not addresses, or taken are errors at start", "[handshake]") {
   LiveWorld world;
   EntityRegistry registry;

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "schema/scene.h"
 #include "tests/server/live_world.h"
 
 using namespace muster;
@@ -345,6 +346,127 @@ TEST_CASE("watches of nothing, of what is unknown or dead are refused with the f
   REQUIRE(client.info().has_value());
 }
 
+TEST_CASE("an entity that goes to another parent and back, and takes another name and its old one, is told each time",
+          "[watch]") {
+  LiveWorld world;
+  Client client = world.client(), editor = world.client();
+  const auto red = editor.create({}, "red"), blue = editor.create({}, "blue");
+  const auto unit = editor.create(*red, "unit");
+  session::Watch asked;
+  asked.structure = true;
+  const auto watch = client.watch(asked);
+  Mirror mirror;
+  mirror.follow(client, *watch, 0);
+  for (const auto& [parent, name] : {std::pair(*blue, "other"), {*red, "unit"}, {*blue, "other"}}) {
+    REQUIRE(editor.reparent(*unit, parent).has_value());
+    const auto renamed = editor.rename(*unit, name);
+    REQUIRE(renamed.has_value());
+    mirror.follow(client, *watch, renamed->sequence);
+    CHECK(mirror.parents[*unit] == parent);
+    CHECK(mirror.names[*unit] == name);
+  }
+}
+
+TEST_CASE("a watch names no sibling that it did not tell", "[watch]") {
+  LiveWorld world;
+  Client client = world.client(), editor = world.client();
+  const auto town = editor.create({}, "town");
+  const auto first = editor.create(*town, "first");
+  REQUIRE(editor.create(*town, "second").has_value());
+  session::Watch asked;
+  asked.structure = true;
+  asked.entities = {*first};
+  const auto watch = client.watch(asked);
+  REQUIRE(watch.has_value());
+  std::vector<Entity> siblings;
+  for (bool more = true; more;) {
+    const auto frame = client.next(*watch, 5s);
+    REQUIRE(frame.has_value());
+    REQUIRE(frame->has_value());
+    more = !(*frame)->is_last();
+    if (!(*frame)->is<Create>()) continue;
+    const BatchView batch = (*frame)->batch();
+    for (std::uint32_t i = 0; i < batch.count(); ++i) {
+      Create create;
+      std::memcpy(&create, batch.payload(i), sizeof create);
+      siblings.push_back(create.before);
+    }
+  }
+  CHECK(siblings == std::vector<Entity>(1));  // none
+}
+
+TEST_CASE("an entity that is dead when a watch is to be of it too is told as destroyed", "[watch]") {
+  LiveWorld world;
+  Client client = world.client(), editor = world.client();
+  const auto lives = editor.create({}, "lives"), gone = editor.create({}, "gone");
+  REQUIRE(editor.destroy(*gone).has_value());
+  session::Follow asked;
+  asked.values = true;
+  asked.components = {health_id};
+  asked.entities = {*lives};
+  const auto watch = client.follow(asked);
+  REQUIRE(watch.has_value());
+  session::FollowMore more;
+  more.watch = *watch;
+  more.add = {*gone};
+  REQUIRE(client.follow_more(more).has_value());  // all that it brings is here
+  std::vector<Entity> destroyed;
+  for (auto frame = client.next(*watch, 0ms); frame && *frame; frame = client.next(*watch, 0ms))
+    if ((*frame)->is<Destroy>()) destroyed.push_back((*frame)->batch().target(0));
+  CHECK(destroyed == std::vector<Entity>{*gone});
+}
+
+TEST_CASE("a watch of all components follows one that the world learns later", "[watch]") {
+  LiveWorld world;
+  Client client = world.client();
+  const auto watch = client.watch(watch_values());
+  Mirror mirror;
+  const auto paint = [&](float red, Entity e) {
+    return world.run([=](EntityRegistry& r) {
+      if (e) {
+        r.set(e, scene::Color{.value = {.r = red}});
+        return std::pair(e, r.sequence());
+      }
+      r.add_type<scene::Color>();
+      const Entity made = r.create(scene::Color{.value = {.r = red}});
+      return std::pair(made, r.sequence());
+    });
+  };
+  auto [e, sequence] = paint(0.25f, {});
+  mirror.follow(client, *watch, sequence);
+  const auto shown = [&] {
+    scene::Color color;
+    std::memcpy(&color, mirror.values.at(e).at(TypeTraits<scene::Color>::id).data(), sizeof color);
+    return color.value.r;
+  };
+  CHECK(shown() == 0.25f);
+  for (const float red : {0.5f, 0.75f}) {
+    mirror.follow(client, *watch, paint(red, e).second);
+    CHECK(shown() == red);
+  }
+}
+
+TEST_CASE("what was fetched of a watch counts no more: only what waits is bounded", "[watch]") {
+  LiveWorld world;
+  ClientOptions options = world.client_options();
+  options.watch_bytes_max = 16 << 10;
+  auto connected = Client::connect(options);
+  REQUIRE(connected.has_value());
+  Client& client = *connected;
+  const auto units = world.run([](EntityRegistry& r) { return r.create_many(100, arena::Health{.value = 0}); });
+  const auto watch = client.watch(watch_values({health_id}));
+  Mirror mirror;
+  mirror.follow(client, *watch, 0);
+  for (int round = 0; round < 30; ++round) {
+    const std::uint64_t sequence = world.run([&](EntityRegistry& r) {
+      r.push(std::span<const Entity>(units), arena::Damage{.amount = -1});
+      return r.sequence();
+    });
+    mirror.follow(client, *watch, sequence);
+  }
+  CHECK(mirror.health(units[99]) == 30);
+}
+
 TEST_CASE("a rate holds changes back, and the newest value comes when it allows", "[watch]") {
   LiveWorld world;
   Client client = world.client(), editor = world.client();
@@ -365,6 +487,27 @@ TEST_CASE("a rate holds changes back, and the newest value comes when it allows"
   }
   REQUIRE(mirror.health(*orc) == 900);
   REQUIRE(frames < 20);
+}
+
+TEST_CASE("what a rate held back comes each time its time has come, though nothing else wakes the world", "[watch]") {
+  LiveWorld world;
+  Client client = world.client();
+  const Entity orc = world.run([](EntityRegistry& r) { return r.create(arena::Health{.value = 100}); });
+  session::Watch asked = watch_values({health_id});
+  asked.rate_max = 20;
+  const auto watch = client.watch(asked);
+  Mirror mirror;
+  mirror.follow(client, *watch, 0);
+  for (int round = 1; round <= 3; ++round) {
+    std::uint64_t last = 0;
+    for (int i = 0; i < 2; ++i)
+      last = world.run([=](EntityRegistry& r) {
+        r.push(orc, arena::Damage{.amount = 1});
+        return r.sequence();
+      });
+    mirror.follow(client, *watch, last);
+    CHECK(mirror.health(orc) == 100.0f - 2.0f * static_cast<float>(round));
+  }
 }
 
 TEST_CASE("a client that does not read costs a bounded queue, sees the newest values later, and is told of lost events",

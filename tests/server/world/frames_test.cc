@@ -63,6 +63,19 @@ TEST_CASE(
   CHECK(world.next_frame().tick == 61);
 }
 
+TEST_CASE("ticks are counted on where they were saved") {
+  const Directory directory;
+  {
+    World world(directory / "w.muster", install, {.hz = 1000});
+    for (int i = 0; i < 5; ++i) REQUIRE(world.next_frame());
+    world.commit();
+    REQUIRE(world.next_frame().tick == 6);  // not saved
+  }
+  World world(directory / "w.muster", install, {.hz = 1000});
+  CHECK(world.tick() == 5);
+  CHECK(world.next_frame().tick == 6);
+}
+
 TEST_CASE("a host that comes late gets its ticks one after another, and after a long absence goes on from now") {
   const Directory directory;
   World world(directory / "w.muster", install, {.hz = 100});
