@@ -197,11 +197,9 @@ std::uint64_t Watches::after_flush(std::uint64_t now_ns, std::uint64_t ns_max) {
     last_turn_ = watch.number();
     watch.catch_up();
     if (!watch.pending()) continue;
-    // What there was no time for does not wait for the watch's rate.
-    if (watch.send([&] { return time_is_left(ns_max); }))
-      watch.due_ns = now_ns + watch.interval_ns();
-    else
-      can_go_on_ = true;
+    if (!watch.send([&] { return time_is_left(ns_max); })) can_go_on_ = true;
+    // What there was no time or no room for does not wait for the watch's rate: no state was told yet.
+    if (!watch.pending()) watch.due_ns = now_ns + watch.interval_ns();
   }
   if (recent_.dead() > 0) {
     std::uint64_t seen = recent_.now();

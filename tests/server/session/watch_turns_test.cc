@@ -12,8 +12,8 @@ namespace {
 
 /// A session that one watch of the world's Health tells.
 struct Told {
-  explicit Told(Watches& watches, float rate_max) {
-    session->outgoing = std::make_shared<Outgoing>(OutgoingLimits{.data_bytes_max = 64u << 20});
+  explicit Told(Watches& watches, float rate_max, std::size_t data_bytes_max = 64u << 20) {
+    session->outgoing = std::make_shared<Outgoing>(OutgoingLimits{.data_bytes_max = data_bytes_max});
     session::Watch what;
     what.values = true;
     what.rate_max = rate_max;
@@ -74,6 +74,30 @@ TEST_CASE("a watch of much is told it in turns, each for as long as it may take"
   }
   CHECK(all == count);
   CHECK(turns >= 5);
+}
+
+TEST_CASE(
+    "what a session's queue has no room for is told as soon as there is some, and does not wait for the watch's rate",
+    "[watch]") {
+  EntityRegistry registry;
+  const std::vector<Entity> entities = fill(registry);
+  Watches watches(registry, [] { return std::uint64_t{0}; });
+  Told told(watches, 1, 64u << 10);
+  const auto rest = [&](std::uint64_t now_ns) {
+    std::size_t sum = 0;
+    for (std::size_t some = told.entities().size(); some > 0; some = told.entities().size()) {
+      sum += some;
+      watches.after_flush(now_ns, 1'000'000);
+    }
+    return sum;
+  };
+  CHECK(rest(1) == count);
+  for (const Entity e : entities) registry.set(e, arena::Health{.value = 7});
+  watches.after_flush(2, 1'000'000);
+  CHECK(rest(2) == 0);  // a second after the last state
+  constexpr std::uint64_t second_ns = 1'000'000'000;
+  watches.after_flush(second_ns + 1, 1'000'000);
+  CHECK(rest(second_ns + 1) == count);
 }
 
 TEST_CASE("a watch that has less time than changes come is told of everyone in turn, not of the first again and again",
