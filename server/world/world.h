@@ -70,7 +70,8 @@ class World {
   /// steps of a clock that is not paused or of a world without hz, too many steps.
   [[nodiscard]] std::expected<void, PaceFault> set_pace(const Pace& pace);
   /// How much processor time the owner's thread used from one frame of a world with hz to the next: the host's own work, what
-  /// arrived meanwhile, and what visitors did. Workers' time is not in it. Owner's thread.
+  /// arrived meanwhile, and what visitors did. Workers' time is not in it, nor what was done while the clock was paused; frames of
+  /// a clock slower than 1 are left out. Owner's thread.
   const TimeCounts& tick_times() const noexcept;
   /// What was put right while the file was read; kept until the world ends. The file has it after the next commit.
   const LoadReport& load_report() const noexcept;

@@ -161,7 +161,8 @@ std::string AbuseReport::text() const {
   times("ticks", ticks);
   times("an honest client's edits", honest_waits);
   out << "\nits questions " << honest_questions << ", the longest silence of the wall clock "
-      << ms(static_cast<std::uint64_t>(honest_silence_max.count())) << " ms";
+      << ms(static_cast<std::uint64_t>(honest_silence_max.count())) << " ms; it had the clock run again "
+      << clocks_set_right << " times";
   out << "\nmemory in MiB: " << static_cast<double>(memory_begin) / mib << " at first, at most "
       << static_cast<double>(memory_max_first_half) / mib << " in the first half and "
       << static_cast<double>(memory_max) / mib << " in all, " << static_cast<double>(memory_end) / mib << " at last";
@@ -201,6 +202,10 @@ Reopened abuse_and_reopen(const AbuseOptions& options) {
       info = looked_at(field.client());
     }
     if (info.sessions > 1) throw std::runtime_error("sessions that ended are not gone");
+    // Somebody may have sped its clock up, or asked for steps.
+    if (const auto paused = field.client().set_clock({.speed = 1, .paused = 1}); !paused)
+      throw std::runtime_error(paused.error().text);
+    info = looked_at(field.client());
     made.hash_before = info.hash;
     made.sequence_before = info.sequence;
     made.exit_code = field.stop();

@@ -41,6 +41,7 @@ struct AbuseReport {
   std::uint64_t acks = 0, frames = 0, bytes = 0;
   std::uint64_t honest_edits = 0, honest_questions = 0;
   std::chrono::nanoseconds honest_silence_max{};  ///< of the wall clock, while it waited for an answer
+  std::uint64_t clocks_set_right = 0;  ///< others had stopped the clock or changed its speed, and it had it run again
   Times ticks, honest_waits;
   std::uint64_t memory_begin = 0, memory_max = 0, memory_max_first_half = 0, memory_end = 0;  ///< bytes
   session::Load last;

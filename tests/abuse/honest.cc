@@ -10,6 +10,8 @@ namespace muster::abuse {
 namespace {
 
 constexpr auto pause = std::chrono::milliseconds(10);  // between an answer and the next request
+// How long others may have the clock run as they like.
+constexpr auto clock_patience = std::chrono::milliseconds(250);
 
 Times times_of(const std::vector<session::TimeCount>& counts, std::uint64_t longest_ns) {
   Times made;
@@ -46,6 +48,13 @@ void Honest::hear(const WireFrame& frame) {
     known_.clock_ns = session::read<session::Info>(batch).clock_ns;
     ++report_.honest_questions;
   }
+  if (batch.type() == TypeTraits<session::ClockState>::id) {
+    const auto clock = session::read<session::ClockState>(batch);
+    known_.clock_ns = clock.clock_ns;
+    const bool odd = clock.paused != 0 || clock.speed != 1;
+    if (!odd) odd_since_.reset();
+    if (odd && !odd_since_) odd_since_ = now;
+  }
   if (frame.header.request == waits_for_ && (frame.header.flags & frame_more) == 0) {
     waits_for_.reset();
     asked_ = now;
@@ -58,6 +67,15 @@ void Honest::ask() {
   asked_ = now;
   waits_for_ = next_request_++;
   if (!own_) return connection_.queue(session::RequestGrant{.count = 1}, *waits_for_);
+  if (!follows_clock_) {
+    follows_clock_ = true;
+    return connection_.queue(session::GetClock{.follow = 1}, *waits_for_);
+  }
+  if (odd_since_ && now - *odd_since_ > clock_patience) {
+    odd_since_.reset();
+    ++report_.clocks_set_right;
+    return connection_.queue(session::SetClock{.speed = 1, .paused = 0}, *waits_for_);
+  }
   if (now >= load_due_) {
     load_due_ = now + std::chrono::milliseconds(500);
     return connection_.queue(session::GetLoad{}, *waits_for_);

@@ -1,4 +1,5 @@
-// A client that wants little: one edit at a time, a question now and then. It sees what others do to it.
+// A client that wants little: one edit at a time, a question now and then. It sees what others do to it, and has the world's clock
+// run again where somebody paused it or gave it another speed: else a measure of ticks would end there.
 #pragma once
 
 #include <chrono>
@@ -29,6 +30,8 @@ class Honest {
   std::uint64_t edits_ = 0;
   std::optional<std::uint64_t> waits_for_;
   Clock::time_point asked_{}, load_due_{};
+  bool follows_clock_ = false;
+  std::optional<Clock::time_point> odd_since_;  // the clock is paused or has another speed than 1
   std::uint64_t next_request_ = 2;
 };
 

@@ -1,4 +1,4 @@
-// How often what is drawn, and the questions.
+// How often what is drawn, and the questions but those of watches.
 #include "tests/abuse/requests.h"
 
 #include <algorithm>
@@ -26,8 +26,13 @@ const std::vector<Requests::Kind>& Requests::kinds() {
       {"GetTemplate", view, 4, &Requests::get_template},
       {"Watch", view, 5, &Requests::watch},
       {"Unwatch", view, 3, &Requests::unwatch},
+      {"Follow", view, 5, &Requests::follow},
+      {"FollowMore", view, 4, &Requests::follow_more},
+      {"GetClock", view, 2, &Requests::get_clock},
+      {"ListHandlers", view, 2, &Requests::list_handlers},
       {"GetInfo", view, 3, &Requests::get_info},
       {"GetLoad", view, 3, &Requests::get_load},
+      {"ListTimers", view, 4, &Requests::list_timers},
       {"RequestGrant", edit, 6, &Requests::request_grant},
       {"ReadTemplates", edit, 1, &Requests::read_templates},
       {"Create", edit, 12, &Requests::create},
@@ -47,11 +52,13 @@ const std::vector<Requests::Kind>& Requests::kinds() {
       {"message of the game", control, 15, &Requests::message},
       {"CancelTimer", control, 3, &Requests::cancel_timer},
       {"EnableHandler", control, 1, &Requests::enable_handler},
+      {"SetClock", control, 2, &Requests::set_clock},
       {"Save", control, 1, &Requests::save},
       {"BeginTrace", control, 1, &Requests::begin_trace},
       {"EndTrace", control, 1, &Requests::end_trace},
       {"AddSchema", admin, 2, &Requests::add_schema},
       {"Reload", admin, 1, &Requests::reload},
+      {"DropTexts", admin, 1, &Requests::drop_texts},
   };
   return all;
 }
@@ -110,11 +117,38 @@ Entity Belongings::any(Random& random, const Knowledge& known) const {
   return known.entities.empty() ? Entity{} : known.entities[random.below(known.entities.size())];
 }
 
+namespace {
+
+void append_utf8(std::string& to, std::uint32_t code) {
+  const auto low = [&](std::uint32_t shift) { return static_cast<char>(0x80 | (code >> shift & 0x3f)); };
+  if (code < 0x80) {
+    to += static_cast<char>(code);
+  } else if (code < 0x800) {
+    to += static_cast<char>(0xc0 | code >> 6);
+    to += low(0);
+  } else {
+    to += static_cast<char>(0xe0 | code >> 12);
+    to += low(6);
+    to += low(0);
+  }
+}
+
+}  // namespace
+
 std::string Requests::word(std::uint32_t bytes_max) {
   std::string made;
   const std::uint32_t bytes = random_.size(bytes_max);
   const std::uint64_t bits = random_.next();
   made.reserve(bytes + 4);
+  if (random_.percent(30)) {
+    while (made.size() + 4 < bytes) {
+      const std::uint32_t code = random_.percent(50)   ? 0x20 + random_.small(0x5f)
+                                 : random_.percent(50) ? 0xa0 + random_.small(0x700)
+                                                       : 0xe000 + random_.small(0x1000);
+      append_utf8(made, code);
+    }
+    return made.empty() ? "x" : made;
+  }
   for (std::uint64_t i = 0; made.size() + 2 < bytes; ++i) {
     static constexpr const char* letters[] = {"a",  "b",        "town", "/", "\\",    " ",
                                               "~2", "\xc3\xa4", "\"",   "x", "Squad", "."};
@@ -134,8 +168,7 @@ void Requests::get_text(BatchBuilder& out, Belongings&) {
   session::append(out, session::GetText{.hash = random_.percent(10) ? random_.next() : name().hash});
 }
 void Requests::request_grant(BatchBuilder& out, Belongings& has) {
-  // Ids of sessions that are gone are few enough.
-  const std::uint32_t most = has.large ? 65'536 : 500;
+  const std::uint32_t most = has.large || random_.percent(5) ? 65'536 : 500;
   if (has.ids.size() + has.ids_asked > 2 * most && !random_.percent(5)) return;
   session::RequestGrant ask{.count = random_.percent(80) ? most : random_.size(most)};
   if (random_.percent(3)) ask.count = random_.percent(50) ? 0 : 65'537 + random_.small(1u << 30);
@@ -196,37 +229,6 @@ void Requests::read_templates(BatchBuilder& out, Belongings&) {
   if (random_.percent(5)) ask.text.append(random_.size(900'000), ' ');
   session::append(out, ask);
 }
-void Requests::watch(BatchBuilder& out, Belongings& has) {
-  session::Watch ask;
-  const bool whole = random_.percent(25);
-  if (!whole)
-    for (std::uint32_t i = 0, count = random_.size(random_.percent(10) ? 10'000 : 20); i < count; ++i) {
-      const Entity e = has.any(random_, known_);
-      if (e) ask.entities.push_back(e);
-    }
-  ask.subtree = random_.percent(50);
-  ask.values = random_.percent(80);
-  if (random_.percent(50))
-    for (std::uint32_t i = 0, count = random_.size(20); i < count; ++i)
-      ask.components.push_back(random_.one_of(known_.components)->id);
-  ask.structure = random_.percent(50);
-  ask.events = random_.percent(50);
-  if (random_.percent(50))
-    for (std::uint32_t i = 0, count = random_.size(20); i < count; ++i)
-      ask.messages.push_back(random_.one_of(known_.messages)->id);
-  ask.rate_max = random_.percent(50) ? 0.0f : static_cast<float>(random_.size(60));
-  has.watches.push_back(request_);
-  session::append(out, ask);
-}
-void Requests::unwatch(BatchBuilder& out, Belongings& has) {
-  std::uint64_t watch = random_.below(1000);
-  if (!has.watches.empty()) {
-    const auto at = has.watches.begin() + static_cast<std::ptrdiff_t>(random_.below(has.watches.size()));
-    watch = *at;
-    has.watches.erase(at);
-  }
-  session::append(out, session::Unwatch{.watch = watch});
-}
 void Requests::save(BatchBuilder& out, Belongings&) { session::append(out, session::Save{}); }
 void Requests::begin_trace(BatchBuilder& out, Belongings&) { session::append(out, session::BeginTrace{}); }
 void Requests::end_trace(BatchBuilder& out, Belongings&) { session::append(out, session::EndTrace{}); }
@@ -234,6 +236,25 @@ void Requests::get_info(BatchBuilder& out, Belongings&) {
   session::append(out, session::GetInfo{.hash = random_.small(2)});
 }
 void Requests::get_load(BatchBuilder& out, Belongings&) { session::append(out, session::GetLoad{}); }
+void Requests::list_timers(BatchBuilder& out, Belongings&) {
+  session::append(out, session::ListTimers{.after_due_ns = random_.percent(70) ? 0 : known_.clock_ns,
+                                           .after_timer = random_.percent(70) ? 0 : random_.below(20'000),
+                                           .limit = random_.percent(30) ? 0 : random_.size(20'000)});
+}
+void Requests::list_handlers(BatchBuilder& out, Belongings&) {
+  session::append(out, session::ListHandlers{.after = random_.percent(70) ? 0 : random_.below(100),
+                                             .limit = random_.percent(30) ? 0 : random_.size(20'000)});
+}
+void Requests::get_clock(BatchBuilder& out, Belongings&) {
+  session::append(out, session::GetClock{.follow = random_.small(2)});
+}
+void Requests::set_clock(BatchBuilder& out, Belongings&) {
+  session::SetClock ask{.speed = 0, .paused = random_.small(3)};
+  if (random_.percent(50)) ask.speed = random_.percent(50) ? 1 : 0.01 * random_.size(10'000);
+  if (random_.percent(ask.paused == 1 ? 60 : 5)) ask.steps = random_.size(100'000);
+  session::append(out, ask);
+}
+void Requests::drop_texts(BatchBuilder& out, Belongings&) { session::append(out, session::DropTexts{}); }
 void Requests::add_schema(BatchBuilder& out, Belongings&) {
   // Such as it knows, or parts of them.
   session::AddSchema ask;

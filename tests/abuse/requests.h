@@ -53,11 +53,18 @@ class Requests {
   void read_templates(BatchBuilder& out, Belongings& has);
   void watch(BatchBuilder& out, Belongings& has);
   void unwatch(BatchBuilder& out, Belongings& has);
+  void follow(BatchBuilder& out, Belongings& has);
+  void follow_more(BatchBuilder& out, Belongings& has);
   void save(BatchBuilder& out, Belongings& has);
   void begin_trace(BatchBuilder& out, Belongings& has);
   void end_trace(BatchBuilder& out, Belongings& has);
   void get_info(BatchBuilder& out, Belongings& has);
   void get_load(BatchBuilder& out, Belongings& has);
+  void list_timers(BatchBuilder& out, Belongings& has);
+  void drop_texts(BatchBuilder& out, Belongings& has);
+  void list_handlers(BatchBuilder& out, Belongings& has);
+  void get_clock(BatchBuilder& out, Belongings& has);
+  void set_clock(BatchBuilder& out, Belongings& has);
   void add_schema(BatchBuilder& out, Belongings& has);
   void reload(BatchBuilder& out, Belongings& has);
 
@@ -83,6 +90,11 @@ class Requests {
   std::vector<Entity> take_ids(Belongings& has, std::uint32_t count);
   std::string word(std::uint32_t bytes_max);
   Text name();
+  /// `count` of them at most, some of which are gone or twice there.
+  std::vector<Entity> some(const Belongings& has, std::uint32_t count);
+  std::vector<std::uint32_t> some(const std::vector<const TypeDescriptor*>& of, std::uint32_t count);
+  /// A watch that the session may have; 0 now and then.
+  std::uint64_t some_watch(const Belongings& has);
   Create new_child(const Belongings& has);
   SetField field_of(const Belongings& has);
   void value(const TypeDescriptor& type, const Belongings& has, std::byte* at);

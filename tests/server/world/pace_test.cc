@@ -167,6 +167,19 @@ TEST_CASE("work that is done while a world is paused is counted to no tick") {
   CHECK(world.tick_times().longest_ns() < 60'000'000);
 }
 
+TEST_CASE("ticks of a slower clock, which leaves more time for what arrives between them, are not timed") {
+  const Directory directory;
+  World world(directory / "w.muster", install, {.hz = 1000});
+  REQUIRE(world.next_frame());
+  REQUIRE(world.tick_times().all() == 1);
+  REQUIRE(world.set_pace({.speed = 0.5}));
+  for (int i = 0; i < 3; ++i) REQUIRE(world.next_frame());
+  CHECK(world.tick_times().all() == 1);
+  REQUIRE(world.set_pace({.speed = 2}));
+  for (int i = 0; i < 3; ++i) REQUIRE(world.next_frame());
+  CHECK(world.tick_times().all() == 4);
+}
+
 TEST_CASE("how a world's clock runs is not saved") {
   const Directory directory;
   {
