@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "registry/handlers/builtin_messages.h"
 
@@ -70,6 +71,15 @@ void TimerIds::give_back() {
   for (auto kept = kept_.begin();
        kept != kept_.end() && kept->first.due_ns <= registry_.now_ns() && !waits(kept->first);)
     kept = ends(kept);
+  if (std::exchange(sequence_, registry_.sequence()) != registry_.sequence() ||
+      std::exchange(now_ns_, registry_.now_ns()) != registry_.now_ns())
+    looks_left_ = kept_.size();
+  for (std::size_t looks = std::min(looks_left_, looks_max); looks > 0 && !kept_.empty(); --looks, --looks_left_) {
+    auto kept = kept_.upper_bound(looked_at_);
+    if (kept == kept_.end()) kept = kept_.begin();
+    looked_at_ = kept->first;
+    if (!waits(kept->first)) ends(kept);
+  }
   std::ranges::sort(over);
   for (std::size_t i = 0; i < over.size();) {
     const std::uint32_t first = over[i];

@@ -13,7 +13,7 @@
 
 namespace muster {
 
-/// Owner's thread, between inputs, but for on_input. A timer that a handler cancels is over when it would have been due.
+/// Owner's thread, between inputs, but for on_input.
 class TimerIds {
  public:
   /// Keeps those of all timers that wait: of a world that was loaded nobody else knows them.
@@ -37,6 +37,11 @@ class TimerIds {
   std::unordered_map<TimerId, std::uint64_t> due_;         // of those in kept_
   std::unordered_map<std::uint32_t, std::uint32_t> uses_;  // id -> how often kept_ has it
   std::vector<TimerId> cancelled_;                         // since the last give_back
+  // What a handler or another timer cancels nobody is told of: when something happened all that are kept are looked at, in turn.
+  static constexpr std::size_t looks_max = 1000;
+  std::size_t looks_left_ = 0;
+  Timers::Key looked_at_{};                  // the last one
+  std::uint64_t sequence_ = 0, now_ns_ = 0;  // of the registry at the last give_back
 };
 
 }  // namespace muster
