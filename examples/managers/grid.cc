@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "examples/managers/bytes.h"
 
@@ -103,9 +104,10 @@ void Grid::gather_triggers(const collision::FindContacts&, std::span<const Entit
       triggers_.push_back({entities[i], at.x, at.y, at.z, triggers[i].radius, 0, triggers[i].mask});
 }
 
-void Grid::ask(const collision::CastRay& ray, Entity self) { rays_.push_back({self, ray}); }
+void Grid::ask(const collision::CastRay& ray, Entity self) { known_.rays.push_back({self, ray}); }
 
 void Grid::find(const collision::FindContacts&, Outbox& out) {
+  forget_dead();
   const auto bits = [](const Sphere& s) { return s.entity.bits(); };
   std::ranges::sort(bodies_, {}, bits);
   std::ranges::sort(triggers_, {}, bits);
@@ -115,7 +117,7 @@ void Grid::find(const collision::FindContacts&, Outbox& out) {
 }
 
 void Grid::answer_rays(Outbox& out) {
-  for (const auto& [asker, ray] : std::exchange(rays_, {})) {
+  for (const auto& [asker, ray] : std::exchange(known_.rays, {})) {
     collision::RayHit hit{.distance = ray.distance, .ticket = ray.ticket};
     const float length = std::sqrt(ray.direction.x * ray.direction.x + ray.direction.y * ray.direction.y +
                                    ray.direction.z * ray.direction.z);
@@ -189,7 +191,7 @@ void Grid::find_collisions(Outbox& out) {
     // Two in one place part along x, the older id to the left.
     const Vec3 normal = distance > 0 ? Vec3{.x = x / distance, .y = y / distance, .z = z / distance} : Vec3{.x = 1};
     const Vec3 mirrored{.x = -normal.x, .y = -normal.y, .z = -normal.z};
-    const bool first = !std::ranges::binary_search(touching_, pair);
+    const bool first = !std::ranges::binary_search(known_.touching, pair);
     const auto tell = [&](Entity whom, Entity other, const Vec3& n) {
       out.push(whom,
                collision::Collision{.other = other, .normal = n, .depth = reach - distance, .first_contact = first});
@@ -198,35 +200,54 @@ void Grid::find_collisions(Outbox& out) {
     if (to_b) tell(b.entity, a.entity, mirrored);
     now.push_back(pair);
   }
-  touching_ = std::move(now);
+  known_.touching = std::move(now);
 }
 
 void Grid::find_triggers(Outbox& out) {
   std::vector<Pair> now;
   for (const auto& [i, j] : touching(triggers_, bodies_))  // a trigger's group is 0: it concerns nobody but itself
     if (triggers_[i].entity != bodies_[j].entity) now.push_back({triggers_[i].entity, bodies_[j].entity});
-  for (const Pair& pair : inside_)
+  for (const Pair& pair : known_.inside)
     if (!std::ranges::binary_search(now, pair)) out.push(pair.first, collision::TriggerExit{.other = pair.second});
   for (const Pair& pair : now)
-    if (!std::ranges::binary_search(inside_, pair)) out.push(pair.first, collision::TriggerEnter{.other = pair.second});
-  inside_ = std::move(now);
+    if (!std::ranges::binary_search(known_.inside, pair))
+      out.push(pair.first, collision::TriggerEnter{.other = pair.second});
+  known_.inside = std::move(now);
 }
 
 void Grid::on_destroyed(std::span<const Entity> gone) {
-  std::vector<Entity> dead(gone.begin(), gone.end());
+  // To look through all pairs for everyone who dies would be quadratic where many do, one by one.
+  dead_.insert(dead_.end(), gone.begin(), gone.end());
+  if (dead_.size() > known_.touching.size() + known_.inside.size() + known_.rays.size() + 1024) forget_dead();
+}
+
+Grid::Known Grid::living() const {
+  std::vector<Entity> dead = dead_;
   std::ranges::sort(dead, {}, &Entity::bits);
-  const auto is_dead = [&](Entity e) { return std::ranges::binary_search(dead, e.bits(), {}, &Entity::bits); };
-  std::erase_if(touching_, [&](const Pair& pair) { return is_dead(pair.first) || is_dead(pair.second); });
+  const auto lives = [&](Entity e) { return !std::ranges::binary_search(dead, e.bits(), {}, &Entity::bits); };
+  Known made;
+  std::ranges::copy_if(known_.touching, std::back_inserter(made.touching),
+                       [&](const Pair& pair) { return lives(pair.first) && lives(pair.second); });
   // A body that died inside a trigger still leaves it, in the next pass.
-  std::erase_if(inside_, [&](const Pair& pair) { return is_dead(pair.first); });
-  std::erase_if(rays_, [&](const Ray& ray) { return is_dead(ray.asker); });
+  std::ranges::copy_if(known_.inside, std::back_inserter(made.inside),
+                       [&](const Pair& pair) { return lives(pair.first); });
+  std::ranges::copy_if(known_.rays, std::back_inserter(made.rays), [&](const Ray& ray) { return lives(ray.asker); });
+  return made;
+}
+
+void Grid::forget_dead() {
+  if (dead_.empty()) return;
+  known_ = living();
+  dead_.clear();
 }
 
 void Grid::save(std::vector<std::byte>& out) const {
-  for (const std::size_t count : {touching_.size(), inside_.size(), rays_.size()}) put(out, std::uint64_t{count});
-  put(out, std::span<const Pair>(touching_));
-  put(out, std::span<const Pair>(inside_));
-  for (const auto& [asker, ray] : rays_) {
+  const Known known = living();
+  for (const std::size_t count : {known.touching.size(), known.inside.size(), known.rays.size()})
+    put(out, std::uint64_t{count});
+  put(out, std::span<const Pair>(known.touching));
+  put(out, std::span<const Pair>(known.inside));
+  for (const auto& [asker, ray] : known.rays) {
     put(out, asker);
     put(out, ray);
   }
@@ -252,9 +273,8 @@ std::expected<void, std::string> Grid::load(std::uint32_t, std::span<const std::
   }
   if (!std::ranges::is_sorted(touching) || !std::ranges::is_sorted(inside))
     return std::unexpected("the grid's pairs are out of order");
-  touching_ = std::move(touching);
-  inside_ = std::move(inside);
-  rays_ = std::move(rays);
+  known_ = {.touching = std::move(touching), .inside = std::move(inside), .rays = std::move(rays)};
+  dead_.clear();
   return {};
 }
 

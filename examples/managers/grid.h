@@ -23,9 +23,6 @@ class Grid final : public muster::Manager {
   Grid(const Grid&) = delete;
   Grid& operator=(const Grid&) = delete;
 
-  /// Of the last pass.
-  std::size_t contacts() const noexcept { return touching_.size(); }
-
   void on_destroyed(std::span<const muster::Entity> gone) override;
   void save(std::vector<std::byte>& out) const override;
   std::expected<void, std::string> load(std::uint32_t version, std::span<const std::byte> bytes) override;
@@ -48,6 +45,15 @@ class Grid final : public muster::Manager {
     collision::CastRay ray;
   };
 
+  /// What is carried from one pass to the next.
+  struct Known {
+    std::vector<Pair> touching, inside;  // of the last pass, ascending; inside: trigger, body
+    std::vector<Ray> rays;
+  };
+
+  /// What is known of those who live.
+  Known living() const;
+  void forget_dead();
   bool begin();
   void gather_bodies(const collision::FindContacts&, std::span<const muster::Entity> entities,
                      std::span<const collision::Place> places, std::span<const collision::Body> bodies);
@@ -74,8 +80,8 @@ class Grid final : public muster::Manager {
   muster::EntityRegistry& registry_;
   float cell_;
   std::vector<Sphere> bodies_, triggers_;  // of this pass, by entity
-  std::vector<Pair> touching_, inside_;    // of the last pass, ascending; inside_: trigger, body
-  std::vector<Ray> rays_;
+  Known known_;                            // some of them may be dead:
+  std::vector<muster::Entity> dead_;       // since they were last forgotten
   muster::Handlers handlers_;
 };
 
