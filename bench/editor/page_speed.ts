@@ -11,7 +11,7 @@ import type { Entity } from 'muster-client';
 import { connect } from 'muster-client/node';
 import type { Client } from 'muster-client/node';
 import { chromium } from 'playwright-core';
-import type { CDPSession, Page } from 'playwright-core';
+import type { CDPSession } from 'playwright-core';
 
 const { values: given } = parseArgs({
   options: {
@@ -41,6 +41,77 @@ interface TraceEvent {
   tid: number;
   args?: { name?: string };
 }
+
+/**
+ * A page that Playwright does not look after: that would be told every byte that a page receives, and here the page's own thread would
+ * spend most of its time on telling.
+ */
+class Tab {
+  private last = 0;
+  private readonly waiting = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();
+  private constructor(
+    private readonly browser: CDPSession,
+    private readonly id: string,
+    private readonly failed: (text: string) => void,
+  ) {
+    browser.on('Target.receivedMessageFromTarget', ({ sessionId, message }) => {
+      if (sessionId === id) this.receive(JSON.parse(message));
+    });
+  }
+  static async open(browser: CDPSession, failed: (text: string) => void): Promise<Tab> {
+    const { browserContextId } = await browser.send('Target.createBrowserContext', {});
+    const { targetId } = await browser.send('Target.createTarget', { url: 'about:blank', browserContextId });
+    const { sessionId } = await browser.send('Target.attachToTarget', { targetId, flatten: false });
+    const tab = new Tab(browser, sessionId, failed);
+    await tab.send('Page.enable');
+    await tab.send('Runtime.enable');
+    const size = { width: 1280, height: 720, deviceScaleFactor: 1, mobile: false };
+    await tab.send('Emulation.setDeviceMetricsOverride', size);
+    const features = [{ name: 'prefers-reduced-motion', value: 'reduce' }];
+    await tab.send('Emulation.setEmulatedMedia', { features });
+    return tab;
+  }
+  async send<T = unknown>(method: string, params: object = {}): Promise<T> {
+    const id = ++this.last;
+    const answer = new Promise<T>((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+    await this.browser.send('Target.sendMessageToTarget', {
+      sessionId: this.id,
+      message: JSON.stringify({ id, method, params }),
+    });
+    return answer;
+  }
+  /** What the script comes to, or its promise does. */
+  async run<T>(script: string): Promise<T> {
+    const options = { expression: script, awaitPromise: true, returnByValue: true };
+    const { result, exceptionDetails } = await this.send<Evaluated>('Runtime.evaluate', options);
+    if (exceptionDetails) throw new Error(text_of(exceptionDetails));
+    return result.value as T;
+  }
+  private receive({ id, method, params, result, error }: Told): void {
+    if (method === 'Runtime.exceptionThrown') this.failed(text_of(params!.exceptionDetails));
+    const waiting = id === undefined ? undefined : this.waiting.get(id);
+    if (!waiting) return;
+    this.waiting.delete(id!);
+    if (error) waiting.reject(new Error(error.message));
+    else waiting.resolve(result as never);
+  }
+}
+interface Failure {
+  text: string;
+  exception?: { description?: string };
+}
+interface Evaluated {
+  result: { value?: unknown };
+  exceptionDetails?: Failure;
+}
+interface Told {
+  id?: number;
+  method?: string;
+  params?: { exceptionDetails: Failure };
+  result?: unknown;
+  error?: { message: string };
+}
+const text_of = (failure: Failure): string => failure.exception?.description ?? failure.text;
 
 /** What runs scripts or is caused by them; the outermost of them are added up. */
 const scripts = new Set([
@@ -136,10 +207,6 @@ function load_of(events: TraceEvent[]): Load {
     busy_per_second: sum(busy) / seconds,
   };
 }
-/** `run` is called in the page, and says when what it waits for is there. */
-function in_page<T>(page: Page, run: string): Promise<T> {
-  return page.evaluate(run) as Promise<T>;
-}
 /** Milliseconds since the page was asked for, or since `begin`. */
 const until_shown = (what: string, begin = ''): string => `new Promise((resolve) => {
   const began = ${begin === '' ? '0' : `(performance.now())`};
@@ -189,34 +256,43 @@ async function main(): Promise<void> {
   });
   const result: Record<string, unknown> = {};
   try {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, reducedMotion: 'reduce' });
-    const page = await context.newPage();
+    const session = await browser.newBrowserCDPSession();
+    const page = await Tab.open(session, (text) => console.error(text));
     // The card of this browser is a program that takes seconds for a picture. Its time is not measured: it is told to draw nothing.
-    await page.addInitScript(`for (const call of ['drawElements', 'drawArrays', 'drawElementsInstanced', 'drawArraysInstanced'])
-      WebGL2RenderingContext.prototype[call] = function () {};`);
-    page.on('pageerror', (error) => console.error(error.stack ?? error.message));
-    const session = await context.newCDPSession(page);
+    const source = `for (const call of ['drawElements', 'drawArrays', 'drawElementsInstanced', 'drawArraysInstanced'])
+      WebGL2RenderingContext.prototype[call] = function () {};`;
+    await page.send('Page.addScriptToEvaluateOnNewDocument', { source });
     const entities = (await client.info()).entities;
     result.entities = Number(entities);
+    if (given.profile) await page.send('Profiler.enable');
+    const profiled = async (name: string, run: () => Promise<void>): Promise<void> => {
+      if (!given.profile) return run();
+      await page.send('Profiler.start');
+      await run();
+      const { profile } = await page.send<{ profile: object }>('Profiler.stop');
+      writeFileSync(`${given.profile}.${name}.cpuprofile`, JSON.stringify(profile));
+    };
     const shown = `document.querySelectorAll('[role=treeitem]').length >= 10 && /^100,0\\d\\d entities/.test(document.querySelector('.viewport-status')?.textContent ?? '')`;
-    const first = await trace(session, async () => {
-      await page.goto(`http://${address.replace(/^.*\/\//, '')}/#token=${encodeURIComponent(token)}`);
-      result.shown_ms = await in_page<number>(page, until_shown(shown));
+    let first: TraceEvent[] = [];
+    await profiled('opening', async () => {
+      first = await trace(session, async () => {
+        const url = `http://${address.replace(/^.*\/\//, '')}/#token=${encodeURIComponent(token)}`;
+        await page.send('Page.navigate', { url });
+        result.shown_ms = await page.run<number>(until_shown(shown));
+      });
     });
     const opening = load_of(first);
     result.script_until_shown_ms = opening.script_per_second * opening.seconds;
     result.busy_until_shown_ms = opening.busy_per_second * opening.seconds;
     if (given.trace) writeFileSync(given.trace, JSON.stringify({ traceEvents: first }));
-    await page.locator('.viewport-status', { hasText: 'at rest' }).waitFor({ timeout: 60_000 });
+    await page.run(until_shown(`/at rest/.test(document.querySelector('.viewport-status').textContent)`));
     const opened: number[] = [];
     const opened_busy: number[] = [];
     for (const name of ['group-3', 'group-4', 'group-5']) {
       const row = `document.querySelector('[role=treeitem][aria-label="${name}"]')`;
       const events = await trace(session, async () => {
         opened.push(
-          await in_page<number>(
-            page,
-            until_shown(
+          await page.run<number>(until_shown(
               `${row}?.getAttribute('aria-expanded') === 'true' && document.querySelector('[role=treeitem][aria-level="2"]')`,
               `${row}.querySelector('.twist').click()`,
             ),
@@ -225,9 +301,7 @@ async function main(): Promise<void> {
       });
       const load = load_of(events);
       opened_busy.push(load.busy_per_second * load.seconds);
-      await in_page(
-        page,
-        until_shown(
+      await page.run(until_shown(
           `!document.querySelector('[role=treeitem][aria-level="2"]')`,
           `${row}.querySelector('.twist').click()`,
         ),
@@ -251,20 +325,15 @@ async function main(): Promise<void> {
       walking = count;
       await pause(2000);
       if (given.only && given.only !== name) continue;
-      if (given.profile) {
-        await session.send('Profiler.enable');
-        await session.send('Profiler.start');
-      }
-      const events = await trace(session, () => pause(seconds * 1000));
-      if (given.profile) {
-        const { profile } = await session.send('Profiler.stop');
-        writeFileSync(`${given.profile}.${name}.cpuprofile`, JSON.stringify(profile));
-      }
+      let events: TraceEvent[] = [];
+      await profiled(name, async () => {
+        events = await trace(session, () => pause(seconds * 1000));
+      });
       if (given.trace) writeFileSync(`${given.trace}.${name}`, JSON.stringify({ traceEvents: events }));
       result[name] = load_of(events);
     }
-    await session.send('HeapProfiler.collectGarbage');
-    result.heap = await session.send('Runtime.getHeapUsage');
+    await page.send('HeapProfiler.collectGarbage');
+    result.heap = await page.send('Runtime.getHeapUsage');
     console.log(JSON.stringify(result, null, 1));
     if (given.json) writeFileSync(given.json, JSON.stringify(result, null, 1) + '\n');
   } finally {
