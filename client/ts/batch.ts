@@ -52,7 +52,8 @@ export class Batch {
 
   private constructor(
     readonly bytes: Uint8Array,
-    private readonly view: DataView,
+    /** Of `bytes`. */
+    readonly view: DataView,
     readonly type: TypeDescriptor,
     readonly kind: BatchKind,
     readonly has_causes: boolean,
@@ -228,7 +229,8 @@ export class Batch {
   private item(i: number): number {
     return this.kind === BatchKind.table ? this.item_places[i] : this.body + i * this.item_bytes;
   }
-  private payload(i: number): number {
+  /** Where in the bytes the struct of message i begins; of a table batch, the table. */
+  payload(i: number): number {
     return (this.kind === BatchKind.shared ? this.body : this.item(i)) + this.payload_offset;
   }
 

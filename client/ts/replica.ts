@@ -13,7 +13,7 @@ import { id_text } from './types.js';
 import type { Entity, Init, TypeKey, TypeRef } from './types.js';
 
 export interface ReplicaListeners {
-  /** The copy is another state of the world. */
+  /** The copy is another state of the world, or a part of it is, where `parts` were asked for. */
   change?(changes: ReplicaChanges): void;
   /** An input as it came, where events were asked for, or what handlers pushed: who sent it is in received.envelope. */
   event?(batch: Batch, received: Received): void;
@@ -40,6 +40,11 @@ export interface ReplicaScope {
    * a second. See `component`, `column`, and what `change` tells as `packed`. Said by `follow`; `change` leaves it as it is.
    */
   packed?: readonly TypeRef[];
+  /**
+   * Once the copy was whole, also tell what came of a state that is not whole yet: in a world in which more changes than
+   * a connection carries, states are seldom whole. Said by `follow`; `change` leaves it as it is.
+   */
+  parts?: boolean;
   /** Also tell inputs, of these types; none named: of every type but those of `except`. */
   events?: boolean;
   messages?: readonly TypeRef[];
@@ -52,7 +57,7 @@ export interface ReplicaScope {
 
 /**
  * Begins empty. Between two changes it is the world as it was at `sequence`; while a change of several frames comes in, a part of it
- * may show already, but `change` is told of the whole. To follow a second time (another client, after the first was lost, or
+ * may show already, but `change` is told of the whole, unless parts were asked for. To follow a second time (another client, after the first was lost, or
  * another scope) compares: the copy stays as it was until the new state is whole, and only what is different is told.
  */
 export class Replica {
@@ -65,6 +70,8 @@ export class Replica {
   private readonly narrowed = new Map<bigint, ReadonlySet<string> | null>();
   /** Which call of follow is the present one. */
   private turn = 0;
+  private parts = false;
+  private is_part_untold = false;
   /** As of which input the copy is, and the world's clock then. */
   sequence = 0n;
   clock_ns = 0n;
@@ -81,6 +88,7 @@ export class Replica {
     if (turn !== this.turn) throw overtaken();
     const question = question_of(client, scope);
     this.narrowed.clear();
+    this.parts = scope.parts ?? false;
     const words: Words = { text: (hash) => client.text(hash), type: (id) => client.types.find(id) };
     this.client = client;
     this.coming = new ReplicaCopy((scope.packed ?? []).map((type) => client.types.component(type)));
@@ -187,9 +195,12 @@ export class Replica {
       const names = this.narrowed.get((batch.message(0) as unknown as Following).change);
       if (names) copy.keep_components(names);
     } else if (batch.type.id !== Watching.id) {
-      for (let i = 0; i < batch.count; ++i) copy.apply(batch, i, words);
+      copy.apply_all(batch, words);
     }
-    if (!received.is_last) return false;
+    if (!received.is_last) {
+      if (this.parts && !this.coming) this.tell_part();
+      return false;
+    }
     if (received.envelope) {
       this.sequence = received.envelope.sequence;
       this.clock_ns = received.envelope.clock_ns;
@@ -202,9 +213,21 @@ export class Replica {
     this.coming = null;
     if (first && this.copy.records.size === 0) this.copy = first;
     else if (first) this.copy.become(first);
-    const changes = this.copy.take_changes(this.sequence, this.clock_ns);
-    guarded(() => this.listeners.change?.(changes));
+    this.tell(true);
     return first !== null;
+  }
+  private tell(is_whole: boolean): void {
+    this.is_part_untold = false;
+    const changes = this.copy.take_changes(this.sequence, this.clock_ns, is_whole);
+    guarded(() => this.listeners.change?.(changes));
+  }
+  /** Once for all frames that came together. */
+  private tell_part(): void {
+    if (this.is_part_untold) return;
+    this.is_part_untold = true;
+    queueMicrotask(() => {
+      if (this.is_part_untold) this.tell(false);
+    });
   }
 }
 

@@ -2,7 +2,7 @@
 import { BadBytes, view_of } from './bytes.js';
 import { FlatBuffer } from './flatbuffer.js';
 import type { Entity, TypeDescriptor } from './types.js';
-import { default_bytes, read_struct } from './values.js';
+import { default_bytes, element_codec, read_struct } from './values.js';
 import type { StructValue } from './values.js';
 
 /** What became of the values of a packed component with one consistent state of the world: indices of entities. */
@@ -39,14 +39,14 @@ export class ReplicaColumn {
   private changed_count = 0;
   private added: number[] = [];
   private removed: number[] = [];
-  private readonly may_be_wrong: boolean;
+  private readonly choices: readonly Choice[];
 
   constructor(readonly type: TypeDescriptor) {
     this.words_each = Math.ceil(type.size / 4);
     this.row_bytes = this.words_each * 4;
     this.words = new Uint32Array(rows_min * this.words_each);
     this.bytes = new Uint8Array(this.words.buffer);
-    this.may_be_wrong = has_choices(type);
+    this.choices = choices_of(type);
   }
 
   /** Of the entity that has this index now; -1: it has no value here. */
@@ -78,7 +78,7 @@ export class ReplicaColumn {
    * Throws BadBytes where a bool or an enum has no such value; then those before it are taken.
    */
   take(view: DataView, entities: number, values: number, count: number, missing: (entity: Entity) => void): void {
-    const { words_each, may_be_wrong, type } = this;
+    const { words_each, choices, type } = this;
     const size = type.tag ? 0 : type.size;
     const begin = view.byteOffset + values;
     // Where the values begin at a whole word they are copied word by word.
@@ -87,7 +87,7 @@ export class ReplicaColumn {
     for (let i = 0; i < count; ++i) {
       const index = view.getUint32(entities + 8 * i, true);
       const generation = view.getUint32(entities + 8 * i + 4, true);
-      if (may_be_wrong && !type.tag) read_struct(type, view, values + i * size);
+      if (!type.tag) for (const choice of choices) choice.read(view, values + i * size + choice.offset);
       let row = index < this.rows.length ? this.rows[index] - 1 : -1;
       if (row < 0 || this.entities[2 * row + 1] !== generation) {
         missing({ index, generation });
@@ -108,7 +108,7 @@ export class ReplicaColumn {
   }
   /** The value of one entity, which must be in the copy. Throws as take does. */
   put(entity: Entity, value: DataView): void {
-    if (this.may_be_wrong) read_struct(this.type, value, 0);
+    for (const choice of this.choices) choice.read(value, choice.offset);
     this.write(entity, new Uint8Array(value.buffer, value.byteOffset, this.type.size));
   }
   private write(entity: Entity, bytes: Uint8Array): void {
@@ -211,12 +211,20 @@ function grown<A extends Uint8Array | Uint32Array | Int32Array>(from: A, to: A):
   return to;
 }
 
-/** A part of it is a bool or an enum, so that some bytes are no value. */
-function has_choices(type: TypeDescriptor): boolean {
-  return type.fields.some(
-    ({ element, enumeration, type: inner }) =>
-      element === 'boolean' || enumeration !== null || (inner !== null && has_choices(inner)),
-  );
+/** A bool or an enum somewhere in a struct: some bytes are no value of it. */
+interface Choice {
+  offset: number;
+  /** Throws BadBytes where the bytes are none. */
+  read(view: DataView, at: number): unknown;
+}
+function choices_of(type: TypeDescriptor, begin = 0): Choice[] {
+  return type.fields.flatMap((field) => {
+    const is_choice = field.element === 'boolean' || field.enumeration !== null;
+    if (!is_choice && field.type === null) return [];
+    return Array.from({ length: field.is_array ? field.count : 1 }, (_, i) => begin + field.offset + i * field.size).flatMap(
+      (offset) => (field.type ? choices_of(field.type, offset) : [{ offset, read: element_codec(field).read }]),
+    );
+  });
 }
 
 /** Where the parts of a Values lie in its bytes. */

@@ -1,4 +1,5 @@
 // The entities of a local copy, and what becomes of them: what a watch tells, applied; two copies, compared.
+import { BatchKind } from './batch.js';
 import type { Batch } from './batch.js';
 import { BadBytes, view_of } from './bytes.js';
 import { Create, Destroy, Remove, Rename, Reparent, Set as SetMessage } from './muster.js';
@@ -21,8 +22,10 @@ export interface ReplicaEntity {
   components: Record<string, StructValue>;
 }
 
-/** What became of a copy with one consistent state of the world. */
+/** What became of a copy with one consistent state of the world, or with a part of it. */
 export interface ReplicaChanges {
+  /** False: a part of a state, told because `parts` were asked for. The sequence and clock are those of the last whole state. */
+  is_whole: boolean;
   sequence: bigint;
   clock_ns: bigint;
   created: ReplicaEntity[];
@@ -75,12 +78,33 @@ export class ReplicaCopy {
   }
 
   /** What was changed since the last call. */
-  take_changes(sequence: bigint, clock_ns: bigint): ReplicaChanges {
+  take_changes(sequence: bigint, clock_ns: bigint, is_whole = true): ReplicaChanges {
     const packed = [...this.columns.values()].map((column) => column.take_changes()).filter((each) => each !== null);
-    const changes = { ...this.changes, sequence, clock_ns, packed };
+    const changes = { ...this.changes, is_whole, sequence, clock_ns, packed };
     this.changes = no_changes();
     this.fresh = new Set();
     return changes;
+  }
+
+  /** A watch's batch. Throws BadBytes where a value cannot be. */
+  apply_all(batch: Batch, words: Words): void {
+    if (batch.type.id === Create.id && batch.rows.length === 0 && batch.kind === BatchKind.each) this.create_all(batch, words);
+    else for (let i = 0; i < batch.count; ++i) this.apply(batch, i, words);
+  }
+  /** A world begins with one of these for each entity: no object is made that is not kept. */
+  private create_all(batch: Batch, words: Words): void {
+    const { view, type } = batch;
+    const offset = (name: string): number => type.fields.find((field) => field.name === name)!.offset;
+    const [parent_at, name_at] = [offset('parent'), offset('name')];
+    let parent = nil;
+    for (let i = 0; i < batch.count; ++i) {
+      const at = batch.payload(i);
+      const record = this.have(batch.target(i));
+      if (view.getUint32(at + parent_at, true) !== parent.index || view.getUint32(at + parent_at + 4, true) !== parent.generation)
+        parent = read_entity(view, at + parent_at);
+      this.move(record, parent);
+      this.rename(record, words.text(view.getBigUint64(at + name_at, true)));
+    }
   }
 
   /** Message i of a watch's batch. Throws BadBytes where a value cannot be. */
@@ -237,6 +261,7 @@ export class ReplicaCopy {
 
 function no_changes(): ReplicaChanges {
   return {
+    is_whole: true,
     sequence: 0n,
     clock_ns: 0n,
     created: [],

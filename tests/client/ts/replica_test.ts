@@ -436,6 +436,53 @@ test('packed components say the same as others, whatever is edited, and are told
   assert.deepEqual(others(packed), others(plain));
 });
 
+test('parts of a state are told as they come, once, where they are asked for and the copy was whole', async () => {
+  for (const parts of [true, false]) {
+    const { client, server } = await Scripted.open();
+    const told: unknown[] = [];
+    const replica = new Replica({
+      change: ({ is_whole, sequence, created, values, packed }) =>
+        void told.push([is_whole, sequence, created.length, values.length, packed.flatMap(({ changed }) => [...changed])]),
+    });
+    const following = replica.follow(client, { packed: ['golden.Health'], parts });
+    await until('the watch was sent', () => server.request_of(session.Follow) !== 0n);
+    const request = server.request_of(session.Follow);
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    const entity = (index: number) => ({ index, generation: 1 });
+    const create = (index: number, sequence: bigint, flags = 0) =>
+      server.tell({ name: 'muster.Create' }, {}, { request, flags, sequence, target: entity(index) });
+    const health = (index: number, value: number, sequence: bigint, flags = 0) =>
+      server.tell(
+        { name: 'muster.Set' },
+        {},
+        { request, flags, sequence, target: entity(index), rows: [['golden.Health', { value }]] },
+      );
+    server.tell(session.Watching, { sequence: 5n }, { request, flags: 2 });
+    create(1, 5n, 2);
+    await turn();
+    create(2, 5n);
+    await following;
+    health(1, 3, 6n, 2);
+    health(1, 4, 6n, 2);
+    await turn();
+    assert.equal(replica.component(entity(1), game.Health)?.value, 4);
+    create(3, 7n, 2);
+    health(2, 5, 7n, 2);
+    await turn();
+    health(1, 6, 8n, 2);
+    health(3, 7, 8n);
+    await turn();
+    const first = [true, 5n, 2, 0, []];
+    assert.deepEqual(
+      told,
+      parts
+        ? [first, [false, 5n, 0, 0, [1]], [false, 5n, 1, 0, [2]], [true, 8n, 0, 0, [1, 3]]]
+        : [first, [true, 8n, 1, 0, [1, 2, 3]]],
+    );
+    client.close();
+  }
+});
+
 test('a packed value that cannot be ends the session, and so does a Values of another length', async () => {
   for (const bad of ['choice', 'length']) {
     const { client, server } = await Scripted.open();

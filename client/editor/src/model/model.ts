@@ -29,6 +29,8 @@ import { SiblingOrder } from './sibling_order.js';
 const drawn_components = ['Transform', 'Shape', 'Color', 'MeshReference', 'Light', 'Camera'].map(
   (each) => 'scene.' + each,
 );
+/** Of these, what nearly everyone has. */
+const packed_components = new Set(['scene.Transform', 'scene.Shape', 'scene.Color']);
 const world_rate = 20;
 const inspected_rate = 20;
 /** Of a larger selection the inspector shows so many. */
@@ -112,7 +114,7 @@ export class Model {
     this.order.open(nil);
     this.keeper.start();
   }
-  /** Calls after each whole state of the world, with what became another; the first one has created everything. */
+  /** Calls with what became another, in whole states of the world or in parts of one; the first one has created everything. */
   on_change(listener: (changes: ReplicaChanges) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
@@ -200,8 +202,8 @@ export class Model {
   }
   private drawn_scope(): ReplicaScope & { components: string[] } {
     const components = drawn_components.filter((name) => this.knows(name));
-    const packed = components.filter((name) => name === 'scene.Transform');
-    return { components, packed, values: components.length > 0, rate_max: world_rate };
+    const packed = components.filter((name) => packed_components.has(name));
+    return { components, packed, parts: true, values: components.length > 0, rate_max: world_rate };
   }
   /** Of how many of the drawn components the copy of the world has the values; -1 while its first state is on its way. */
   private followed = -1;

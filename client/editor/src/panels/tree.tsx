@@ -1,7 +1,7 @@
 // The entities as a tree: only the rows on the screen are drawn.
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import { id_text, is_nil, nil, same_entity } from 'muster-client';
-import type { Entity } from 'muster-client';
+import type { Entity, StructValue } from 'muster-client';
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 
@@ -42,11 +42,14 @@ export function open_lines(model: Model): TreeLine[] {
 
 /** Of what it draws. */
 export function icon_of(model: Model, entity: Entity, children: number): string {
-  const components = model.world.get(entity)?.components ?? {};
-  if (components['scene.Light']) return 'light';
-  if (components['scene.Camera']) return 'camera';
-  if (components['scene.MeshReference']) return 'boxes';
-  const shape = components['scene.Shape'];
+  const drawn = (name: string): StructValue | undefined => {
+    const key: { name: string; value?: StructValue } = { name: `scene.${name}` };
+    return model.world.component(entity, key);
+  };
+  if (drawn('Light')) return 'light';
+  if (drawn('Camera')) return 'camera';
+  if (drawn('MeshReference')) return 'boxes';
+  const shape = drawn('Shape');
   if (shape) return ['box', 'circle', 'cylinder', 'capsule', 'cone'][Number(shape.kind)] ?? 'box';
   return children > 0 ? 'folder' : 'circle';
 }

@@ -19,13 +19,16 @@ const transform = 'scene.Transform';
 const looks_of = new Set(['scene.Shape', 'scene.Color', 'scene.MeshReference', 'scene.Light', 'scene.Camera']);
 
 export class Contents {
-  readonly tree = new TransformTree();
+  readonly tree = new TransformTree((slot, to, at) => this.read(slot, to, at));
   readonly bodies: Bodies;
   readonly markers: Markers;
   /** By slot. */
   readonly records: (ReplicaEntity | undefined)[] = [];
   /** By index of an entity, its slot and 1; 0: it has none. */
   private slots = new Int32Array(1024);
+  /** All Transforms, where they are flat; and their bytes as numbers. */
+  private column: ReplicaColumn | null = null;
+  private numbers: Float32Array = new Float32Array();
   private count = 0;
   /** Transforms are ten numbers in the order of TransformTree; null: not looked at yet. */
   private is_flat: boolean | null = null;
@@ -91,13 +94,15 @@ export class Contents {
       if (component === transform || looks_of.has(component)) others.add(entity);
     }
     for (const { component, column, changed, added, removed } of changes.packed) {
-      if (component !== transform) continue;
-      this.place_all(column, changed);
-      for (const indices of [added, removed])
+      const is_place = component === transform;
+      if (is_place) this.place_all(column, changed);
+      else if (!looks_of.has(component)) continue;
+      for (const indices of [is_place ? added : changed, removed])
         for (const index of indices) {
           const record = this.records[this.slots[index] - 1];
           if (record) others.add(record);
         }
+      if (!is_place) continue;
       for (const index of removed) if (this.slots[index] > 0) this.tree.unplace(this.slots[index] - 1);
     }
     for (const record of others) this.look(record);
@@ -106,15 +111,23 @@ export class Contents {
   private place_all(column: ReplicaColumn, changed: Uint32Array): void {
     const { slots, tree, held } = this;
     this.is_flat ??= is_flat(column);
-    const numbers = new Float32Array(column.bytes.buffer);
-    const each = column.row_bytes / 4;
+    this.column = column;
     for (let i = 0; i < changed.length; ++i) {
       const index = changed[i];
       const slot = index < slots.length ? slots[index] - 1 : -1;
       if (slot < 0 || (held.size > 0 && held.has(slot))) continue;
-      if (this.is_flat) tree.place_from(slot, numbers, column.row(index) * each);
+      if (this.is_flat) tree.moved(slot);
       else this.place(this.records[slot]!);
     }
+  }
+  /** The newest Transform of a slot, which may be newer than what was told. */
+  private read(slot: number, to: Float32Array, at: number): void {
+    const column = this.column!;
+    const row = column.row(this.records[slot]!.entity.index);
+    if (row < 0) return; // it is gone, of which is told next
+    if (this.numbers.buffer !== column.bytes.buffer) this.numbers = new Float32Array(column.bytes.buffer);
+    const { numbers } = this;
+    for (let i = 0, from = (row * column.row_bytes) / 4; i < 10; ++i) to[at + i] = numbers[from + i];
   }
 
   /** Where an entity is said to be, by the world or by the hand that holds it; null: it has no Transform. */
@@ -287,11 +300,11 @@ export class Contents {
   private look(record: ReplicaEntity): void {
     const slot = this.slot(record.entity);
     if (slot === undefined) return;
-    const { components } = record;
-    const reference = components['scene.MeshReference'];
+    const of = <T>(name: string): T | undefined => this.world.component(record.entity, name) as T | undefined;
+    const reference = of<Record<'asset' | 'mesh' | 'index', unknown>>('scene.MeshReference');
     const looks: Looks = {
-      shape: (components['scene.Shape'] as unknown as Looks['shape']) ?? null,
-      color: (components['scene.Color'] as unknown as { value: Looks['color'] } | undefined)?.value ?? null,
+      shape: of<NonNullable<Looks['shape']>>('scene.Shape') ?? null,
+      color: of<{ value: Looks['color'] }>('scene.Color')?.value ?? null,
       mesh: reference
         ? {
             path: this.world.text(reference.asset as bigint),

@@ -222,28 +222,46 @@ export class Pool implements Pickable {
   }
 }
 
-/** Which rows are to be sent again: one stretch of them, since many small ones cost more. */
+const block_bits = 8;
+/** Which rows are to be sent again: stretches of blocks of 256, since many small ones cost more. */
 class Changed {
+  private blocks = new Uint8Array(16);
   private first = Infinity;
   private last = -1;
+  private is_all = false;
   add(row: number): void {
-    if (row < this.first) this.first = row;
-    if (row > this.last) this.last = row;
+    const block = row >> block_bits;
+    if (block >= this.blocks.length) {
+      const grown = new Uint8Array(2 * block);
+      grown.set(this.blocks);
+      this.blocks = grown;
+    }
+    this.blocks[block] = 1;
+    if (block < this.first) this.first = block;
+    if (block > this.last) this.last = block;
   }
   all(): void {
-    this.first = 0;
-    this.last = Infinity;
+    this.is_all = true;
   }
   clear(): void {
+    if (this.last >= 0) this.blocks.fill(0, this.first, this.last + 1);
     this.first = Infinity;
     this.last = -1;
+    this.is_all = false;
   }
   tell(attribute: InstancedBufferAttribute): void {
-    if (this.last < 0) return;
+    if (this.last < 0 && !this.is_all) return;
     attribute.clearUpdateRanges();
-    if (this.last !== Infinity)
-      attribute.addUpdateRange(this.first * attribute.itemSize, (this.last - this.first + 1) * attribute.itemSize);
     attribute.needsUpdate = true;
+    if (this.is_all) return;
+    const each = attribute.itemSize << block_bits;
+    for (let block = this.first; block <= this.last; ++block) {
+      if (this.blocks[block] === 0) continue;
+      const begin = block;
+      while (block < this.last && this.blocks[block + 1] === 1) ++block;
+      const end = Math.min((block + 1) * each, attribute.array.length);
+      attribute.addUpdateRange(begin * each, end - begin * each);
+    }
   }
 }
 

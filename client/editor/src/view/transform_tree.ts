@@ -11,6 +11,7 @@ export class TransformTree {
   parent = new Int32Array(64).fill(none);
   private local = new Float32Array(10 * 64); // position 3, rotation 4, scale 3
   private placed = new Uint8Array(64); // it has a Transform of its own
+  private unread = new Uint8Array(64); // what that is now is asked for when it is computed
   private first = new Int32Array(64).fill(none);
   private next = new Int32Array(64).fill(none);
   private previous = new Int32Array(64).fill(none);
@@ -23,11 +24,14 @@ export class TransformTree {
   /** Slots are below this. */
   end = 0;
 
+  /** `read` puts the ten numbers of a slot that was told to have moved at this place, position, rotation, scale. */
+  constructor(private readonly read: (slot: number, to: Float32Array, at: number) => void = () => {}) {}
+
   /** A root without a Transform. */
   add(): number {
     const slot = this.free.pop() ?? this.end++;
     if (slot >= this.capacity) this.grow();
-    this.placed[slot] = 0;
+    this.placed[slot] = this.unread[slot] = 0;
     this.parent[slot] = this.first[slot] = this.next[slot] = this.previous[slot] = none;
     this.touch(slot);
     return slot;
@@ -37,6 +41,7 @@ export class TransformTree {
   remove(slot: number): void {
     for (let child = this.first[slot]; child !== none; child = this.first[slot]) this.hang(child, none);
     this.unhang(slot);
+    this.unread[slot] = 0;
     this.free.push(slot);
   }
 
@@ -70,18 +75,17 @@ export class TransformTree {
     local[at + 8] = scale.y;
     local[at + 9] = scale.z;
     this.placed[slot] = 1;
+    this.unread[slot] = 0;
     this.touch(slot);
   }
-  /** The same, from ten numbers in this order. */
-  place_from(slot: number, from: Float32Array, first: number): void {
-    const { local } = this;
-    for (let i = 0, at = slot * 10; i < 10; ++i) local[at + i] = from[first + i];
-    this.placed[slot] = 1;
+  /** It has another Transform, position, rotation and scale, that is read when its matrix is computed: however often it moves until then, once. */
+  moved(slot: number): void {
+    this.placed[slot] = this.unread[slot] = 1;
     this.touch(slot);
   }
   unplace(slot: number): void {
     if (!this.placed[slot]) return;
-    this.placed[slot] = 0;
+    this.placed[slot] = this.unread[slot] = 0;
     this.touch(slot);
   }
   is_placed(slot: number): boolean {
@@ -171,6 +175,10 @@ export class TransformTree {
     }
     const local = this.local;
     const at = slot * 10;
+    if (this.unread[slot]) {
+      this.unread[slot] = 0;
+      this.read(slot, local, at);
+    }
     const x = local[at + 3];
     const y = local[at + 4];
     const z = local[at + 5];
@@ -210,15 +218,27 @@ export class TransformTree {
       return;
     }
     const p = parent * 16;
-    for (let row = 0; row < 3; ++row) {
-      const a = world[p + row];
-      const b = world[p + 4 + row];
-      const c = world[p + 8 + row];
-      world[out + row] = a * m00 + b * m10 + c * m20;
-      world[out + 4 + row] = a * m01 + b * m11 + c * m21;
-      world[out + 8 + row] = a * m02 + b * m12 + c * m22;
-      world[out + 12 + row] = a * px + b * py + c * pz + world[p + 12 + row];
-    }
+    const a0 = world[p];
+    const a1 = world[p + 1];
+    const a2 = world[p + 2];
+    const b0 = world[p + 4];
+    const b1 = world[p + 5];
+    const b2 = world[p + 6];
+    const c0 = world[p + 8];
+    const c1 = world[p + 9];
+    const c2 = world[p + 10];
+    world[out] = a0 * m00 + b0 * m10 + c0 * m20;
+    world[out + 1] = a1 * m00 + b1 * m10 + c1 * m20;
+    world[out + 2] = a2 * m00 + b2 * m10 + c2 * m20;
+    world[out + 4] = a0 * m01 + b0 * m11 + c0 * m21;
+    world[out + 5] = a1 * m01 + b1 * m11 + c1 * m21;
+    world[out + 6] = a2 * m01 + b2 * m11 + c2 * m21;
+    world[out + 8] = a0 * m02 + b0 * m12 + c0 * m22;
+    world[out + 9] = a1 * m02 + b1 * m12 + c1 * m22;
+    world[out + 10] = a2 * m02 + b2 * m12 + c2 * m22;
+    world[out + 12] = a0 * px + b0 * py + c0 * pz + world[p + 12];
+    world[out + 13] = a1 * px + b1 * py + c1 * pz + world[p + 13];
+    world[out + 14] = a2 * px + b2 * py + c2 * pz + world[p + 14];
     world[out + 3] = world[out + 7] = world[out + 11] = 0;
     world[out + 15] = 1;
   }
@@ -234,6 +254,7 @@ export class TransformTree {
     this.world = grown(this.world);
     this.local = grown(this.local);
     this.placed = grown(this.placed);
+    this.unread = grown(this.unread);
     this.waiting = grown(this.waiting);
     this.parent = grown(this.parent).fill(none, before);
     this.first = grown(this.first).fill(none, before);

@@ -28,6 +28,7 @@ function world_of(model: Model): ViewWorld {
     get: (entity) => model.world.get(entity),
     transform: (entity) => model.world.component(entity, transform_key),
     transforms: () => model.world.column(transform),
+    component: (entity, name) => model.world.component(entity, { name } as { name: string; value?: object }),
     text: (hash) => model.text(hash),
     has_transforms: () => model.knows(transform),
     follow: (changes) => model.on_change(changes),

@@ -38,11 +38,13 @@ export interface ViewWorld {
   transform(entity: Entity): { position: Vec3; rotation: Quat; scale: Vec3 } | undefined;
   /** All of them, where they are kept side by side. */
   transforms(): ReplicaColumn | undefined;
+  /** What the entity has of the component, by full name. */
+  component(entity: Entity, name: string): object | undefined;
   /** The content of a `text` field; empty where it is not known. */
   text(hash: bigint): string;
   /** The world's schema has scene.Transform. */
   has_transforms(): boolean;
-  /** `changes` is told of each consistent state, `reset` that everything is to be read again. Returns what ends it. */
+  /** `changes` is told of each state of the world, and of parts of one, `reset` that everything is to be read again. Returns what ends it. */
   follow(changes: (changes: ReplicaChanges) => void, reset: () => void): () => void;
 
   /** The last one is the active one. */

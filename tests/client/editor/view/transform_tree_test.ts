@@ -142,7 +142,11 @@ test('random trees that change at random are as matrices multiplied one by one s
 });
 
 test('what is put off is done later, once, in its turn; one that is asked for comes before', () => {
-  const tree = new TransformTree();
+  const read: number[] = [];
+  const tree = new TransformTree((slot, to, at) => {
+    read.push(slot);
+    to.set([7, 0, 0, 0, 0, 0, 1, 1, 1, 1], at);
+  });
   const slots = Array.from({ length: 1000 }, () => tree.add());
   tree.update(() => {});
   slots.forEach((slot, i) => tree.place(slot, { x: i, y: 0, z: 0 }, still, one));
@@ -154,9 +158,12 @@ test('what is put off is done later, once, in its turn; one that is asked for co
   assert.deepEqual(told.slice(0, 2), [slots[900], slots[0]]);
   // It moves again while it waits: then the newest place is what counts.
   tree.place(slots[999], { x: 5, y: 0, z: 0 }, still, one);
-  tree.place_from(slots[0], new Float32Array([9, 7, 0, 0, 0, 0, 0, 1, 1, 1, 1]), 1);
+  for (const slot of [slots[0], slots[0], slots[500]]) tree.moved(slot);
+  tree.place(slots[500], { x: 500, y: 0, z: 0 }, still, one);
+  assert.deepEqual(read, []);
   while (!tree.is_settled) tree.update(one_more, () => true);
   assert.deepEqual([told.length, new Set(told).size], [1001, 1000]);
+  assert.deepEqual(read, [slots[0]]);
   assert.deepEqual(
     [place(tree, slots[999]), place(tree, slots[0]), place(tree, slots[500])],
     [
