@@ -22,7 +22,14 @@ export function utf8(text: string): Uint8Array {
 
 /** Bytes that are no UTF-8 become U+FFFD. */
 export function text_of(bytes: Uint8Array): string {
-  return decoder.decode(bytes);
+  // Names are short and mostly ASCII, and a decoder takes a microsecond and more to be asked.
+  if (bytes.length > 64) return decoder.decode(bytes);
+  let text = '';
+  for (let i = 0; i < bytes.length; ++i) {
+    if (bytes[i] > 127) return decoder.decode(bytes);
+    text += String.fromCharCode(bytes[i]);
+  }
+  return text;
 }
 
 /** 32-bit FNV-1a of the text's UTF-8: ids of types ("game.Health") and of fields ("position.x"). */
@@ -32,12 +39,19 @@ export function hash32(text: string): number {
   return hash >>> 0;
 }
 
+function ascii(text: string): boolean {
+  for (let i = 0; i < text.length; ++i) if (text.charCodeAt(i) > 127) return false;
+  return true;
+}
+
 /** 64-bit FNV-1a of the text's UTF-8: what a `text` field holds, and fingerprints of layouts. */
 export function hash64(text: string): bigint {
   // In two halves of 32 bits: a multiplication by 2^40 + 0x1b3.
   let high = 0xcbf29ce4;
   let low = 0x84222325;
-  for (const byte of utf8(text)) {
+  const bytes = ascii(text) ? null : utf8(text);
+  for (let i = 0, length = bytes ? bytes.length : text.length; i < length; ++i) {
+    const byte = bytes ? bytes[i] : text.charCodeAt(i);
     low = (low ^ byte) >>> 0;
     const product = low * 0x1b3;
     const carried = Math.floor(product / 0x100000000);

@@ -30,8 +30,9 @@ export class ReplicaColumn {
   private entities = new Uint32Array(2 * rows_min);
   /** By index of an entity, its row and 1; 0: it has none. */
   private rows = new Int32Array(rows_min);
-  /** `bytes` in words of 4. */
+  /** `bytes` in words of 4, and to read values from. */
   private words: Uint32Array;
+  private view: DataView;
   private readonly words_each: number;
   /** By index: it is in `changed` already. */
   private marks = new Uint8Array(rows_min);
@@ -46,6 +47,7 @@ export class ReplicaColumn {
     this.row_bytes = this.words_each * 4;
     this.words = new Uint32Array(rows_min * this.words_each);
     this.bytes = new Uint8Array(this.words.buffer);
+    this.view = view_of(this.bytes);
     this.choices = choices_of(type);
   }
 
@@ -59,7 +61,7 @@ export class ReplicaColumn {
   /** A new object at each call. */
   get(entity: Entity): StructValue | undefined {
     const row = this.row_of(entity);
-    return row < 0 ? undefined : read_struct(this.type, view_of(this.bytes), row * this.row_bytes);
+    return row < 0 ? undefined : read_struct(this.type, this.view, row * this.row_bytes);
   }
   /** Of all entities that have a value. */
   indices(): Uint32Array {
@@ -190,6 +192,7 @@ export class ReplicaColumn {
       this.entities = grown(this.entities, new Uint32Array(this.entities.length * 2));
       this.words = grown(this.words, new Uint32Array(this.words.length * 2));
       this.bytes = new Uint8Array(this.words.buffer);
+      this.view = view_of(this.bytes);
     }
     this.entities[2 * row] = index;
     this.entities[2 * row + 1] = generation;

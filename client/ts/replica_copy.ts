@@ -47,13 +47,19 @@ export interface Words {
   type(id: number): TypeDescriptor | undefined;
 }
 
+/** Of everyone who has none. */
+const no_components: Record<string, StructValue> = Object.freeze({});
+
 /** Name and parent of an entity say what these do. */
 const kept_elsewhere = new Set(['muster.Name', 'muster.ChildOf']);
 
 export class ReplicaCopy {
   readonly records = new Map<number, ReplicaEntity>();
-  private readonly children_of = new Map<number, Set<ReplicaEntity>>();
+  /** By index of the parent; null until somebody asks. */
+  private children_of: Map<number, Set<ReplicaEntity>> | null = null;
   private changes = no_changes();
+  /** Changes were never taken: everyone was created, which is noted of nobody. */
+  private is_new = true;
   /** Created since changes were taken: what else becomes of them is not told. */
   private fresh = new Set<ReplicaEntity>();
   /** By full name, of the components that are packed. */
@@ -69,18 +75,20 @@ export class ReplicaCopy {
   }
 
   children(of: Entity): ReplicaEntity[] {
-    return [...(this.children_of.get(of.index) ?? [])].filter((child) => same_entity(child.parent, of));
+    return [...(this.by_parent().get(of.index) ?? [])].filter((child) => same_entity(child.parent, of));
   }
 
   /** In constant time: all children hang under the parent's index, and an index is one entity's at a time. */
   child_count(of: Entity): number {
-    return is_nil(of) || this.get(of) ? (this.children_of.get(of.index)?.size ?? 0) : this.children(of).length;
+    return is_nil(of) || this.get(of) ? (this.by_parent().get(of.index)?.size ?? 0) : this.children(of).length;
   }
 
   /** What was changed since the last call. */
   take_changes(sequence: bigint, clock_ns: bigint, is_whole = true): ReplicaChanges {
     const packed = [...this.columns.values()].map((column) => column.take_changes()).filter((each) => each !== null);
     const changes = { ...this.changes, is_whole, sequence, clock_ns, packed };
+    if (this.is_new) changes.created = [...this.records.values()];
+    this.is_new = false;
     this.changes = no_changes();
     this.fresh = new Set();
     return changes;
@@ -99,9 +107,9 @@ export class ReplicaCopy {
     let parent = nil;
     for (let i = 0; i < batch.count; ++i) {
       const at = batch.payload(i);
-      const record = this.have(batch.target(i));
       if (view.getUint32(at + parent_at, true) !== parent.index || view.getUint32(at + parent_at + 4, true) !== parent.generation)
         parent = read_entity(view, at + parent_at);
+      const record = this.have(batch.target(i), parent);
       this.move(record, parent);
       this.rename(record, words.text(view.getBigUint64(at + name_at, true)));
     }
@@ -198,13 +206,14 @@ export class ReplicaCopy {
     }
   }
 
-  private have(entity: Entity): ReplicaEntity {
+  private have(entity: Entity, parent = nil): ReplicaEntity {
     const known = this.records.get(entity.index);
     if (known && known.entity.generation === entity.generation) return known;
     if (known) this.take_out(known, false); // the index is another entity's by now
-    const record: ReplicaEntity = { entity, name: '', parent: nil, components: {} };
+    const record: ReplicaEntity = { entity, name: '', parent, components: no_components };
     this.records.set(entity.index, record);
     this.hang(record);
+    if (this.is_new) return record;
     this.fresh.add(record);
     this.changes.created.push(record);
     return record;
@@ -214,6 +223,7 @@ export class ReplicaCopy {
     this.records.delete(record.entity.index);
     for (const column of this.columns.values()) column.remove(record.entity, true);
     this.unhang(record);
+    if (this.is_new) return;
     if (this.fresh.delete(record)) this.changes.created.splice(this.changes.created.indexOf(record), 1);
     else (left ? this.changes.left : this.changes.destroyed).push(record);
   }
@@ -224,20 +234,21 @@ export class ReplicaCopy {
     this.unhang(record);
     record.parent = parent;
     this.hang(record);
-    if (!this.fresh.has(record)) this.changes.moved.push({ entity: record, from });
+    if (!this.is_fresh(record)) this.changes.moved.push({ entity: record, from });
   }
 
   private rename(record: ReplicaEntity, name: string): void {
     const from = record.name;
     if (from === name) return;
     record.name = name;
-    if (!this.fresh.has(record)) this.changes.renamed.push({ entity: record, from });
+    if (!this.is_fresh(record)) this.changes.renamed.push({ entity: record, from });
   }
 
   private put(record: ReplicaEntity, component: string, value: StructValue): void {
     const before = record.components[component];
+    if (record.components === no_components) record.components = {};
     record.components[component] = value;
-    if (!this.fresh.has(record)) this.changes.values.push({ entity: record, component, before });
+    if (!this.is_fresh(record)) this.changes.values.push({ entity: record, component, before });
   }
 
   private take_off(record: ReplicaEntity, component: string): void {
@@ -245,17 +256,28 @@ export class ReplicaCopy {
     const before = record.components[component];
     if (!before) return;
     delete record.components[component];
-    if (!this.fresh.has(record)) this.changes.removed.push({ entity: record, component, before });
+    if (!this.is_fresh(record)) this.changes.removed.push({ entity: record, component, before });
   }
 
+  /** What else becomes of it is not told. */
+  private is_fresh(record: ReplicaEntity): boolean {
+    return this.is_new || this.fresh.has(record);
+  }
+
+  private by_parent(): Map<number, Set<ReplicaEntity>> {
+    if (this.children_of) return this.children_of;
+    this.children_of = new Map();
+    for (const record of this.records.values()) this.hang(record);
+    return this.children_of;
+  }
   private hang(record: ReplicaEntity): void {
-    const siblings = this.children_of.get(record.parent.index);
+    const siblings = this.children_of?.get(record.parent.index);
     if (siblings) siblings.add(record);
-    else this.children_of.set(record.parent.index, new Set([record]));
+    else this.children_of?.set(record.parent.index, new Set([record]));
   }
   private unhang(record: ReplicaEntity): void {
-    const siblings = this.children_of.get(record.parent.index);
-    if (siblings?.delete(record) && siblings.size === 0) this.children_of.delete(record.parent.index);
+    const siblings = this.children_of?.get(record.parent.index);
+    if (siblings?.delete(record) && siblings.size === 0) this.children_of?.delete(record.parent.index);
   }
 }
 

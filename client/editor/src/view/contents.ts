@@ -6,6 +6,7 @@ import type { Looks } from './bodies.js';
 import { Markers } from './markers.js';
 import type { MarkerKind } from './markers.js';
 import { Models } from './models.js';
+import { SharedValues } from './shared_values.js';
 import { TransformTree } from './transform_tree.js';
 import type { Entity, Quat, ReplicaChanges, ReplicaColumn, ReplicaEntity, Vec3, ViewWorld } from './world.js';
 
@@ -28,6 +29,10 @@ export class Contents {
   private slots = new Int32Array(1024);
   /** All Transforms, where they are flat; and their bytes as numbers. */
   private column: ReplicaColumn | null = null;
+  private readonly shapes = new SharedValues<NonNullable<Looks['shape']>>();
+  private readonly colors = new SharedValues<{ value: Looks['color'] }>();
+  /** By slot: how it looks is to be looked at, in this call of take. */
+  private is_wanted = new Uint8Array(1024);
   private numbers: Float32Array = new Float32Array();
   private count = 0;
   /** Transforms are ten numbers in the order of TransformTree; null: not looked at yet. */
@@ -65,7 +70,7 @@ export class Contents {
     const all = [...this.world.entities()];
     for (const record of all) this.add(record);
     for (const record of all) this.hang(record);
-    const column = this.world.transforms();
+    const column = this.world.column(transform);
     if (column) this.place_all(column, column.indices());
     this.settle();
     for (const record of all) this.look(record);
@@ -77,35 +82,46 @@ export class Contents {
         const slot = this.slot(record.entity);
         if (slot !== undefined) this.drop(slot);
       }
+    this.tree.reserve(changes.created.length);
     for (const record of changes.created) this.add(record);
     for (const record of changes.created) this.hang(record);
     for (const { entity } of changes.moved) this.hang(entity);
     // Hundreds of thousands move at once: no object is made for any of them, and where they are in the world is computed later.
-    const others = new Set<ReplicaEntity>(changes.created);
+    if (this.is_wanted.length < this.tree.end) this.is_wanted = new Uint8Array(2 * this.tree.end);
+    const wanted: number[] = [];
+    const want = (index: number): void => {
+      const slot = this.slots[index] - 1;
+      if (!(slot >= 0) || this.is_wanted[slot]) return;
+      this.is_wanted[slot] = 1;
+      wanted.push(slot);
+    };
+    for (const { entity, components } of changes.created)
+      for (const name in components) {
+        if (looks_of.has(name) || name === transform) want(entity.index);
+      }
     for (const { entity, component, before } of changes.values) {
       if (component === transform) {
         this.place(entity);
         // What is only a mark becomes another one with its Transform.
-        if (before === undefined) others.add(entity);
-      } else if (looks_of.has(component)) others.add(entity);
+        if (before === undefined) want(entity.entity.index);
+      } else if (looks_of.has(component)) want(entity.entity.index);
     }
     for (const { entity, component } of changes.removed) {
       if (component === transform) this.place(entity);
-      if (component === transform || looks_of.has(component)) others.add(entity);
+      if (component === transform || looks_of.has(component)) want(entity.entity.index);
     }
     for (const { component, column, changed, added, removed } of changes.packed) {
       const is_place = component === transform;
       if (is_place) this.place_all(column, changed);
       else if (!looks_of.has(component)) continue;
-      for (const indices of [is_place ? added : changed, removed])
-        for (const index of indices) {
-          const record = this.records[this.slots[index] - 1];
-          if (record) others.add(record);
-        }
+      for (const indices of [is_place ? added : changed, removed]) for (const index of indices) want(index);
       if (!is_place) continue;
       for (const index of removed) if (this.slots[index] > 0) this.tree.unplace(this.slots[index] - 1);
     }
-    for (const record of others) this.look(record);
+    for (const slot of wanted) {
+      this.is_wanted[slot] = 0;
+      this.look(this.records[slot]!);
+    }
   }
   /** Many at once, as their bytes are in the copy of the world. */
   private place_all(column: ReplicaColumn, changed: Uint32Array): void {
@@ -281,7 +297,7 @@ export class Contents {
     this.records[slot] = record;
     ++this.count;
     // Those that are kept side by side are placed all at once.
-    if (!this.world.transforms()) this.place(record);
+    if (!this.world.column(transform)) this.place(record);
   }
 
   private hang(record: ReplicaEntity): void {
@@ -300,11 +316,10 @@ export class Contents {
   private look(record: ReplicaEntity): void {
     const slot = this.slot(record.entity);
     if (slot === undefined) return;
-    const of = <T>(name: string): T | undefined => this.world.component(record.entity, name) as T | undefined;
-    const reference = of<Record<'asset' | 'mesh' | 'index', unknown>>('scene.MeshReference');
+    const reference = record.components['scene.MeshReference'];
     const looks: Looks = {
-      shape: of<NonNullable<Looks['shape']>>('scene.Shape') ?? null,
-      color: of<{ value: Looks['color'] }>('scene.Color')?.value ?? null,
+      shape: this.value_of(record, 'scene.Shape', this.shapes) ?? null,
+      color: this.value_of(record, 'scene.Color', this.colors)?.value ?? null,
       mesh: reference
         ? {
             path: this.world.text(reference.asset as bigint),
@@ -319,6 +334,11 @@ export class Contents {
     const kind = mark_of(record, looks, this.tree.is_placed(slot));
     if (kind) this.markers.set(slot, kind, this.tree.world);
     else this.markers.remove(slot);
+  }
+
+  private value_of<T extends object>(record: ReplicaEntity, name: string, shared: SharedValues<T>): T | undefined {
+    const column = this.world.column(name);
+    return column ? shared.get(column, record.entity.index) : (record.components[name] as T | undefined);
   }
 
   private release(slot: number): void {

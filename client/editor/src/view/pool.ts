@@ -1,5 +1,5 @@
 // Many bodies of one form and material, drawn at once. Rows are dense: a row that goes is filled with the last one.
-import { BufferAttribute, DynamicDrawUsage, InstancedBufferAttribute, InstancedMesh, Matrix4 } from 'three';
+import { BufferAttribute, DynamicDrawUsage, InstancedBufferAttribute, InstancedMesh, Matrix4, Sphere } from 'three';
 import type { BufferGeometry, Material, Vector3 } from 'three';
 import type { Form, Pickable } from './pick.js';
 
@@ -185,13 +185,17 @@ export class Pool implements Pickable {
       if (before) (this.extra.array as Float32Array).set(before.array);
       own.setAttribute('extra', this.extra);
     }
-    const mesh = new InstancedMesh(own, material, this.capacity);
+    // It would make a matrix for each row that there may be.
+    const mesh = new InstancedMesh(own, material, 0);
+    mesh.instanceMatrix = new InstancedBufferAttribute(new Float32Array(this.capacity * 16), 16);
     mesh.instanceMatrix.setUsage(DynamicDrawUsage);
     if (has_color) {
       mesh.instanceColor = new InstancedBufferAttribute(new Float32Array(this.capacity * 3), 3);
       mesh.instanceColor.setUsage(DynamicDrawUsage);
     }
     mesh.frustumCulled = false;
+    // Nobody asks where all of them are; three would look at each of them for it.
+    mesh.boundingSphere = new Sphere();
     mesh.matrixAutoUpdate = false;
     if (is_mirrored) mesh.matrix.copy(new Matrix4().makeScale(-1, 1, 1));
     mesh.matrixWorldNeedsUpdate = true;
@@ -204,7 +208,7 @@ export class Pool implements Pickable {
 
   private grow(): void {
     const before = this.mesh;
-    this.capacity *= 2;
+    this.capacity *= this.capacity < 8192 ? 4 : 2;
     const spheres = new Float32Array(this.capacity * 4);
     spheres.set(this.spheres);
     this.spheres = spheres;

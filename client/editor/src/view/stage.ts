@@ -12,6 +12,7 @@ import {
   WebGLRenderer,
 } from 'three';
 import type { Sphere } from 'three';
+import { counted } from '../model/numbers.js';
 import { Backdrop } from './backdrop.js';
 import { CameraRig } from './camera_rig.js';
 import { Contents } from './contents.js';
@@ -86,6 +87,8 @@ export class Stage {
     this.root.setAttribute('aria-label', 'Viewport');
     this.renderer = new WebGLRenderer({ antialias: true, powerPreference: 'high-performance' });
     this.renderer.autoClear = false;
+    // To ask whether a shader is good is to wait until it is compiled.
+    this.renderer.debug.checkShaderErrors = false;
     this.renderer.toneMapping = NeutralToneMapping;
     this.renderer.shadowMap.type = PCFShadowMap;
     this.renderer.shadowMap.autoUpdate = false;
@@ -374,7 +377,7 @@ export class Stage {
   }
 
   private tell(calls: number): void {
-    const count = this.contents.size.toLocaleString('en');
+    const count = counted(this.contents.size);
     const text = `${count} ${this.contents.size === 1 ? 'entity' : 'entities'} · ${calls} draws · `;
     if (this.last_ms - this.told_ms > tell_every_ms) {
       this.told_ms = this.last_ms;

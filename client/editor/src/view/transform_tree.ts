@@ -27,10 +27,15 @@ export class TransformTree {
   /** `read` puts the ten numbers of a slot that was told to have moved at this place, position, rotation, scale. */
   constructor(private readonly read: (slot: number, to: Float32Array, at: number) => void = () => {}) {}
 
+  /** Makes room for so many more at once. */
+  reserve(more: number): void {
+    const wanted = this.end + more;
+    if (wanted > this.capacity) this.grow(2 ** Math.ceil(Math.log2(wanted)));
+  }
   /** A root without a Transform. */
   add(): number {
     const slot = this.free.pop() ?? this.end++;
-    if (slot >= this.capacity) this.grow();
+    if (slot >= this.capacity) this.grow(2 * this.capacity);
     this.placed[slot] = this.unread[slot] = 0;
     this.parent[slot] = this.first[slot] = this.next[slot] = this.previous[slot] = none;
     this.touch(slot);
@@ -243,9 +248,9 @@ export class TransformTree {
     world[out + 15] = 1;
   }
 
-  private grow(): void {
+  private grow(capacity: number): void {
     const before = this.capacity;
-    this.capacity *= 2;
+    this.capacity = capacity;
     const grown = <A extends Float32Array | Int32Array | Uint8Array>(array: A): A => {
       const made = new (array.constructor as new (length: number) => A)((array.length / before) * this.capacity);
       made.set(array as never);

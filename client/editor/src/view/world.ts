@@ -36,10 +36,8 @@ export interface ViewWorld {
   get(entity: Entity): ReplicaEntity | undefined;
   /** Its scene.Transform. */
   transform(entity: Entity): { position: Vec3; rotation: Quat; scale: Vec3 } | undefined;
-  /** All of them, where they are kept side by side. */
-  transforms(): ReplicaColumn | undefined;
-  /** What the entity has of the component, by full name. */
-  component(entity: Entity, name: string): object | undefined;
+  /** All values of a component, by full name, where they are kept side by side. */
+  column(name: string): ReplicaColumn | undefined;
   /** The content of a `text` field; empty where it is not known. */
   text(hash: bigint): string;
   /** The world's schema has scene.Transform. */
