@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <expected>
 #include <fstream>
@@ -39,7 +41,7 @@ enum ExitCode {
 
 struct Arguments {
   std::string world;
-  std::vector<std::string> schemas, include_folders, plugins;
+  std::vector<std::string> schemas, include_folders, plugins, limits;
   std::string listen = "127.0.0.1:7717";
   std::string unix_path;
   std::string token_file;
@@ -61,6 +63,23 @@ void on_signal(int) {
 int complain(ExitCode code, const std::string& text) {
   spdlog::error("{}", text);
   return code;
+}
+
+/// From NAME=NUMBER each; the error is a sentence.
+std::expected<ServerLimits, std::string> limits_of(const std::vector<std::string>& given) {
+  ServerLimits limits;
+  for (const std::string& each : given) {
+    const std::size_t equals = std::min(each.find('='), each.size());
+    const std::string name = each.substr(0, equals), number = each.substr(std::min(equals + 1, each.size()));
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    const bool whole = error == std::errc() && end == number.data() + number.size();
+    if (whole && set_limit(limits, name, value)) continue;
+    std::string known;
+    for (const std::string_view limit : limit_names()) known += " " + std::string(limit);
+    return std::unexpected("--limit " + each + ": it is NAME=NUMBER, within the number's range; names are" + known);
+  }
+  return limits;
 }
 
 struct Tokens {
@@ -128,6 +147,8 @@ void warn_of_mended(const World& world) {
 
 int serve(const Arguments& arguments) {
   raise_descriptor_limit();
+  const auto limits = limits_of(arguments.limits);
+  if (!limits) return complain(exit_usage, limits.error());
   std::vector<std::vector<std::byte>> schemas;
   for (const std::string& path : arguments.schemas) {
     auto schema = read_schema_file(path, arguments.include_folders);
@@ -182,6 +203,7 @@ int serve(const Arguments& arguments) {
   listening.log = [](const std::string& line) { spdlog::info("session: {}", line); };
   listening.warn = [](const std::string& line) { spdlog::warn("{}", line); };
   listening.plugins = &plugins;
+  listening.limits = *limits;
   try {  // before anything is made of a new world
     Server::check(listening);
   } catch (const ServerError& error) {
@@ -277,6 +299,9 @@ int main(int argc, char** argv) {
       "--trace", arguments.trace_file,
       "records what the world does and writes the newest 262,144 slices of time into this file when it stops, "
       "for ui.perfetto.dev");
+  app.add_option("--limit", arguments.limits,
+                 "NAME=NUMBER: what sessions may do and bring; docs/protocol.md lists the names; repeatable")
+      ->allow_extra_args(false);
   auto* make_new = app.add_flag("--new", arguments.make_new, "the world must not be there yet");
   app.add_flag("--existing", arguments.must_exist, "the world must be there")->excludes(make_new);
   app.add_flag("--quiet", arguments.quiet, "log warnings and errors only; the token is then in the address file");

@@ -5,6 +5,7 @@
 
 #include "registry/apply/timers.h"
 #include "server/questions/questions.h"
+#include "server/questions/template_questions.h"
 
 namespace muster {
 namespace {
@@ -23,6 +24,7 @@ Desk::Desk(EntityRegistry& registry, DeskHost host, ServerLimits limits)
       host_(std::move(host)),
       limits_(limits),
       instance_(random_id()),
+      requests_(std::make_shared<RequestBytes>(limits_.all_request_bytes_max)),
       intake_(registry, limits_,
               {.durable_sequence = host_.durable_sequence,
                .processor_ns = host_.processor_ns,
@@ -44,7 +46,7 @@ Desk::~Desk() { registry_.remove_sink(*this); }
 
 std::shared_ptr<Session> Desk::join(session::Role role, std::string name, std::string kind,
                                     std::shared_ptr<Outgoing> outgoing) {
-  auto session = std::make_shared<Session>(limits_.request_bytes_max);
+  auto session = std::make_shared<Session>(limits_.request_bytes_max, requests_);
   session->session_id = random_id();
   session->role = role;
   session->name = std::move(name);
@@ -162,7 +164,12 @@ void Desk::after_flush(EntityRegistry& registry) {
   if (figures_wanted_.load(std::memory_order_relaxed)) tell_figures();
   if (questions_.can_go_on() || intake_.can_go_on() || watches_.can_go_on()) wake();
   if (questions_.waits_for_time() || sweep) {
-    const auto in = static_cast<std::uint64_t>(seldom_.due_in(Seldom::Clock::now()).count()) + 1;
+    // Where nothing waits for one of the two it is looked at once for nothing.
+    const auto at = Seldom::Clock::now();
+    const auto wait = seldom_.due(at)           ? watches_seldom_.due_in(at)
+                      : watches_seldom_.due(at) ? seldom_.due_in(at)
+                                                : std::min(seldom_.due_in(at), watches_seldom_.due_in(at));
+    const auto in = static_cast<std::uint64_t>(wait.count()) + 1;
     due_in = due_in == 0 ? in : std::min(due_in, in);
   }
   // One timer is enough for all that wait for a time: whoever is due later is looked at when it wakes.
@@ -255,6 +262,13 @@ void Desk::return_unused(Session& from) {
 
 void Desk::add_schema(Session& to, std::uint64_t request, std::span<const std::uint8_t> bfbs) {
   const std::size_t before = registry_.types().types().size();
+  std::uint64_t bytes = bfbs.size();
+  for (const auto& schema : registry_.types().schemas()) bytes += schema.size();
+  if (bytes > limits_.schemas_bytes_max)
+    return to.outgoing->fault(fault_of(session::FaultCode::refused, "schemas_bytes_max",
+                                       "the world's schemas would have " + std::to_string(bytes) + " bytes; " +
+                                           std::to_string(limits_.schemas_bytes_max) + " are allowed"),
+                              request);
   if (auto added = registry_.types().add_schema(std::as_bytes(bfbs)); !added) {
     session::Fault fault = fault_of(session::FaultCode::refused, "bad_schema",
                                     "the schema does not fit this world: " + added.error().text());
@@ -390,7 +404,7 @@ void Desk::info(Session& to, std::uint64_t request, bool with_hash) {
 }
 
 /// What cannot be cut into slices: one such piece of work in a slice, and seldom.
-std::unique_ptr<Inquiry> Desk::seldom(const Asked& asked, std::function<void()> work) {
+std::unique_ptr<Inquiry> Desk::seldom(const Asked& asked, Seldom& seldom, std::function<void()> work) {
   class Waiting final : public Inquiry {
    public:
     Waiting(const Asked& asked, Seldom& seldom, std::function<void()> work)
@@ -408,17 +422,19 @@ std::unique_ptr<Inquiry> Desk::seldom(const Asked& asked, std::function<void()> 
     Seldom& seldom_;
     const std::function<void()> work_;
   };
-  return std::make_unique<Waiting>(asked, seldom_, std::move(work));
+  return std::make_unique<Waiting>(asked, seldom, std::move(work));
 }
 
 std::unique_ptr<Inquiry> Desk::end_trace(const Asked& asked) {
   class Pieces final : public Inquiry {
    public:
-    Pieces(const Asked& asked, SessionTrace& trace) : asked_(asked), trace_(trace) {}
+    Pieces(const Asked& asked, Seldom& seldom, SessionTrace& trace) : asked_(asked), seldom_(seldom), trace_(trace) {}
     Progress go_on(Steps& steps) override {
       if (pieces_.empty()) {
         if (!asked_.has_room(4096)) return Progress::room;
-        auto pieces = trace_.end(asked_.to());
+        if (!seldom_.due(Seldom::Clock::now())) return Progress::later;
+        std::expected<std::vector<session::TraceText>, session::Fault> pieces;
+        seldom_.run([&] { pieces = trace_.end(asked_.to()); });
         if (!pieces) {
           asked_.fault(pieces.error());
           return Progress::done;
@@ -438,11 +454,12 @@ std::unique_ptr<Inquiry> Desk::end_trace(const Asked& asked) {
 
    private:
     const Asked asked_;
+    Seldom& seldom_;
     SessionTrace& trace_;
     std::vector<session::TraceText> pieces_;
     std::size_t next_ = 0;
   };
-  return std::make_unique<Pieces>(asked, trace_);
+  return std::make_unique<Pieces>(asked, seldom_, trace_);
 }
 
 std::vector<std::shared_ptr<Session>> Desk::present() const {
@@ -484,7 +501,8 @@ std::unique_ptr<Inquiry> Desk::begin(const Question& question) {
   const Asked asked{registry_, limits_, question.from, question.request};
   const BatchView batch{std::span<const std::byte>(question.batch)};
   if (auto inquiry = begin_question(asked, batch)) return inquiry;
-  if (auto inquiry = begin_watch_question(asked, batch, watches_)) return inquiry;
+  const auto opening = [&](std::function<void()> work) { return seldom(asked, watches_seldom_, std::move(work)); };
+  if (auto inquiry = begin_watch_question(asked, batch, watches_, opening)) return inquiry;
   if (auto inquiry = clock_.begin(asked, batch)) return inquiry;
   const auto once = [&](std::function<void(Steps&)> f) { return std::make_unique<Once>(asked, std::move(f)); };
   Session& to = *question.from;
@@ -496,12 +514,15 @@ std::unique_ptr<Inquiry> Desk::begin(const Question& question) {
         grant(to, request, count);
       });
     case TypeTraits<session::AddSchema>::id:
-      return seldom(asked, [&to, request, this, schema = session::read<session::AddSchema>(batch)] {
+      return seldom(asked, seldom_, [&to, request, this, schema = session::read<session::AddSchema>(batch)] {
         add_schema(to, request, schema.bytes);
       });
-    case TypeTraits<session::Save>::id: return seldom(asked, [&to, request, this] { save(to, request); });
+    case TypeTraits<session::ReadTemplates>::id:
+      return begin_read_templates(asked, session::read<session::ReadTemplates>(batch), seldom_,
+                                  [&to, this](BatchView definitions) { return intake_.admit(to, definitions); });
+    case TypeTraits<session::Save>::id: return seldom(asked, seldom_, [&to, request, this] { save(to, request); });
     case TypeTraits<session::Reload>::id:
-      return seldom(asked, [&to, request, this, plugin = session::read<session::Reload>(batch).plugin] {
+      return seldom(asked, seldom_, [&to, request, this, plugin = session::read<session::Reload>(batch).plugin] {
         reload(to, request, plugin);
       });
     case TypeTraits<session::BeginTrace>::id: return once([&to, request, this](Steps&) { trace_.begin(to, request); });
@@ -510,7 +531,7 @@ std::unique_ptr<Inquiry> Desk::begin(const Question& question) {
     case TypeTraits<session::GetInfo>::id:
       if (session::read<session::GetInfo>(batch).hash != 1)
         return once([&to, request, this](Steps&) { info(to, request, false); });
-      return seldom(asked, [&to, request, this] { info(to, request, true); });
+      return seldom(asked, seldom_, [&to, request, this] { info(to, request, true); });
     case TypeTraits<session::GetLoad>::id: return once([&to, request, this](Steps&) { load(to, request); });
     default: break;
   }

@@ -24,12 +24,12 @@
 
 #include "registry/entity_registry.h"
 #include "server/desk/intake.h"
-#include "server/desk/seldom.h"
 #include "server/desk/text_sweep.h"
 #include "server/desk/timer_ids.h"
 #include "server/plugins/reloaded_plugin.h"
 #include "server/questions/clock_questions.h"
 #include "server/questions/question_queue.h"
+#include "server/questions/seldom.h"
 #include "server/session/figures.h"
 #include "server/session/server_limits.h"
 #include "server/session/session.h"
@@ -103,7 +103,7 @@ class Desk final : public FlushVisitor, private InputSink {
   std::unique_ptr<Inquiry> end_trace(const Asked& asked);
   std::unique_ptr<Inquiry> drop_texts(const Asked& asked);
   std::vector<std::shared_ptr<Session>> present() const;
-  std::unique_ptr<Inquiry> seldom(const Asked& asked, std::function<void()> work);
+  std::unique_ptr<Inquiry> seldom(const Asked& asked, Seldom& seldom, std::function<void()> work);
   void grant(Session& to, std::uint64_t request, std::uint32_t count);
   std::uint64_t keep_unused(std::vector<session::Granted>& grants) const;
   void return_unused(Session& from);
@@ -126,7 +126,8 @@ class Desk final : public FlushVisitor, private InputSink {
 
   std::atomic<bool> woken_ = false, figures_wanted_ = false;
 
-  mutable std::mutex mutex_;  // of the following six
+  const std::shared_ptr<RequestBytes> requests_;  // of all sessions
+  mutable std::mutex mutex_;                      // of the following six
   std::vector<std::function<void(const Figures&)>> figures_asked_;
   std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_;  // by author
   std::uint32_t authors_ = 0;
@@ -137,7 +138,7 @@ class Desk final : public FlushVisitor, private InputSink {
   std::vector<std::shared_ptr<Session>> leaving_;  // some of what they sent may not be taken yet
   Intake intake_;
   QuestionQueue questions_;
-  Seldom seldom_;
+  Seldom seldom_, watches_seldom_;  // to open a watch is another thing than what holds it up for long
   TextKeeper texts_;
   TimerIds timer_ids_;
   Watches watches_;

@@ -20,8 +20,9 @@ bool owns(const Session& session, Entity e) noexcept {
 /// Judges one edit.
 class EditWalk {
  public:
-  EditWalk(EditJudge& judge, const Session& from)
-      : judge_(judge), registry_(judge.registry_), limits_(judge.limits_), from_(from) {}
+  /// `costed`: it may cost so much and no more.
+  EditWalk(EditJudge& judge, const Session& from, bool costed = true)
+      : judge_(judge), registry_(judge.registry_), limits_(judge.limits_), from_(from), costed_(costed) {}
 
   std::expected<EditCost, session::Fault> run(BatchView edit) {
     const BatchView whole = edit;
@@ -34,7 +35,7 @@ class EditWalk {
     type_ = edit.type();
     count_ = edit.count();
     spend_bytes(edit.bytes().size());
-    if (!look(edit) || !check_texts() || (timed && !check_due(whole.header().argument)))
+    if (!look(edit) || !check_texts() || !check_rows(edit) || (timed && !check_due(whole.header().argument)))
       return std::unexpected(std::move(fault_));
     return cost_;
   }
@@ -52,7 +53,7 @@ class EditWalk {
   /// False: it is too much already.
   bool spend(std::uint64_t steps) {
     cost_.steps += steps;
-    return cost_.steps <= limits_.edit_steps_max || too_dear();
+    return !costed_ || cost_.steps <= limits_.edit_steps_max || too_dear();
   }
   bool too_dear() {
     const TypeDescriptor* type = registry_.types().find(type_);
@@ -92,6 +93,45 @@ class EditWalk {
     return spend(std::uint64_t{edit.header().payload_bytes} * edit.count() / 64);
   }
 
+  /// Of the components that a row set brings; 0 where the batch brings none.
+  std::uint64_t row_set_bytes(BatchView edit) const {
+    std::uint64_t bytes = 0;
+    for (const RowSetEntry& entry : edit.row_set())
+      if (const TypeDescriptor* component = registry_.types().find(entry.type)) bytes += component->size;
+    return bytes;
+  }
+  /// Of those that the entities of a Set do not have yet.
+  std::uint64_t new_row_bytes(BatchView edit) {
+    std::uint64_t bytes = 0;
+    for (const RowSetEntry& entry : edit.row_set()) {
+      const TypeDescriptor* component = registry_.types().find(entry.type);
+      if (!component) continue;
+      cost_.steps += edit.count() / 4;
+      for (std::uint32_t i = 0; i < edit.count(); ++i)
+        if (const Entity e = edit.target(i); registry_.alive(e) && !registry_.find(e, entry.type))
+          bytes += component->size;
+    }
+    return bytes;
+  }
+  bool check_rows(BatchView edit) {
+    const bool sets =
+        type_ == TypeTraits<Set>::id && (edit.kind() == BatchKind::each || edit.kind() == BatchKind::shared);
+    if (sets) cost_.row_bytes = row_set_bytes(edit) * edit.count();
+    if (cost_.row_bytes == 0) return true;
+    const std::uint64_t max = limits_.world_rows_bytes_max;
+    WorldBudget& budget = judge_.world_budget_;
+    bool exceed = budget.rows_exceed(cost_.row_bytes, max);
+    cost_.steps += budget.steps();
+    if (exceed && sets) {
+      cost_.row_bytes = new_row_bytes(edit);
+      exceed = cost_.row_bytes > 0 && budget.rows() + cost_.row_bytes > max;
+    }
+    if (!exceed) return true;
+    return refuse("world_rows_bytes_max", "the values of the world's entities would have " +
+                                              std::to_string(budget.rows() + cost_.row_bytes) + " bytes; " +
+                                              std::to_string(max) + " are allowed");
+  }
+
   bool check_name(Text name) {
     const std::size_t bytes = registry_.text(name).size();
     if (bytes <= limits_.name_bytes_max) return true;
@@ -123,6 +163,7 @@ class EditWalk {
     if (edit.kind() != BatchKind::each && edit.kind() != BatchKind::shared)
       return spend(count_);  // the world refuses it
     if (!check_entities(count_) || !spend(2ull * count_) || !rows(edit)) return false;
+    cost_.row_bytes = (16 + row_set_bytes(edit)) * count_;
     std::unordered_map<Entity, std::uint32_t> made;  // depths, where parents are made by the same edit
     bool all_alive = true;
     for (std::uint32_t i = 0; i < payloads(edit) && all_alive; ++i) {
@@ -169,6 +210,7 @@ class EditWalk {
       if (!check_id(e)) return false;
     }
     if (!check_entities(made)) return false;
+    cost_.row_bytes = 16 * made + (row_set_bytes(edit) + template_bytes(registry_, name)) * trees;
     std::uint64_t height = 0;
     for (const Template::Node& node : known->nodes()) height = std::max<std::uint64_t>(height, node.depth);
     if (!spawns) {
@@ -312,7 +354,7 @@ class EditWalk {
 
   bool defines(BatchView edit) {
     const std::byte* at = edit.body();
-    std::uint64_t added = 0;
+    std::uint64_t added = 0, replaced_bytes = 0;
     for (std::uint32_t i = 0; i < edit.count(); ++i) {
       const TableItem item = table_item(edit, at);
       at = item.next;
@@ -328,10 +370,24 @@ class EditWalk {
       for (const std::string_view text : defined.texts())
         if (!add_text(text)) return false;
       if (nodes > 0 && !registry_.find_template(defined.name())) ++added;
+      replaced_bytes += template_bytes(registry_, defined.name());
+      if (nodes > 0) cost_.template_bytes += item.table.size();
     }
+    if (!check_template_bytes(replaced_bytes)) return false;
     if (added == 0 || registry_.template_count() + added <= limits_.templates_max) return true;
     return refuse("templates_max", "the world would have " + std::to_string(registry_.template_count() + added) +
                                        " templates; " + std::to_string(limits_.templates_max) + " are allowed");
+  }
+  bool check_template_bytes(std::uint64_t replaced) {
+    const std::uint64_t max = limits_.templates_bytes_max;
+    WorldBudget& budget = judge_.world_budget_;
+    if (cost_.template_bytes == 0) return true;
+    const bool exceed = budget.templates_exceed(cost_.template_bytes, replaced, max);
+    if (!spend(budget.steps())) return false;
+    return !exceed ||
+           refuse("templates_bytes_max", "the world's templates would have " +
+                                             std::to_string(budget.templates() - replaced + cost_.template_bytes) +
+                                             " bytes; " + std::to_string(max) + " are allowed");
   }
   bool check_template_name(std::string_view name) {
     if (name.size() > limits_.name_bytes_max)
@@ -370,40 +426,48 @@ class EditWalk {
 
   // --- messages of the game
 
-  /// Rows that a message reaches cost an eighth of a step. One message alone is never too dear: it is a pass, as ticks are.
+  /// An entity costs a step, a row of a pass an eighth, one in an entity's line a half, each as many times as handlers of such
+  /// messages took longer lately. One message alone is never too dear: it is a pass, as ticks are.
   bool messages(BatchView edit) {
-    std::uint64_t rows = 0;
+    const std::uint64_t pass = registry_.entity_count() / 8 + 1;
+    std::uint64_t steps = 0;
     switch (edit.kind()) {
       case BatchKind::each:
-      case BatchKind::shared: return spend(count_);
-      case BatchKind::world: rows = std::uint64_t{count_} * (registry_.entity_count() + 8); break;
+      case BatchKind::shared: steps = count_; break;
+      case BatchKind::world: steps = count_ * pass; break;
       case BatchKind::subtree:
-        for (std::uint32_t i = 0; i < count_; ++i) rows += line(edit.target(i), edit.header().argument);
+        for (std::uint32_t i = 0; i < count_ && !walked_too_far(); ++i)
+          steps += line(edit.target(i), edit.header().argument) / 2 + 1;
         break;
       case BatchKind::table: {
         const std::byte* at = edit.body();
-        for (std::uint32_t i = 0; i < count_; ++i) {
+        for (std::uint32_t i = 0; i < count_ && !walked_too_far(); ++i) {
           const TableItem item = table_item(edit, at);
           at = item.next;
-          rows += !item.target                  ? registry_.entity_count()
-                  : edit.header().argument != 0 ? line(item.target, edit.header().argument)
-                                                : 8;
+          steps += !item.target                  ? pass
+                   : edit.header().argument != 0 ? line(item.target, edit.header().argument) / 2 + 1
+                                                 : 1;
         }
         break;
       }
       case BatchKind::timed: break;
     }
-    cost_.steps += rows / 8;
+    cost_.delivery = steps;
+    const auto known = judge_.dearness_.find(type_);
+    if (known != judge_.dearness_.end())
+      steps = static_cast<std::uint64_t>(std::min(static_cast<double>(steps) * known->second, 1e15));
+    cost_.steps += steps;
     return count_ == 1 || cost_.steps <= limits_.edit_steps_max || too_dear();
   }
+  std::uint64_t walk_max() const noexcept { return 2ull * limits_.edit_steps_max; }
+  bool walked_too_far() const noexcept { return walked_ > walk_max(); }
   /// How many a message to a part of an entity's line reaches, or a number that is too large.
   std::uint64_t line(Entity e, std::uint64_t parts) {
     if (!registry_.alive(e)) return 1;
     std::uint64_t rows = 1;
     if (parts & subtree_ancestors) rows += registry_.depth(e);
     if (!(parts & subtree_descendants)) return rows;
-    const std::uint64_t rows_max = 8 * limits_.edit_steps_max;
-    for (Entity at = e; at && walked_ <= rows_max;) {
+    for (Entity at = e; at && !walked_too_far();) {
       ++rows;
       ++walked_;
       Entity next = registry_.first_child(at);
@@ -413,19 +477,43 @@ class EditWalk {
       }
       at = next;
     }
-    return walked_ > rows_max ? std::max(rows_max, registry_.entity_count()) : rows;
+    return walked_too_far() ? std::max(walk_max(), registry_.entity_count()) : rows;
   }
 
   EditJudge& judge_;
   const EntityRegistry& registry_;
   const ServerLimits& limits_;
   const Session& from_;
+  const bool costed_;
   TypeId type_ = 0;
   std::uint32_t count_ = 0;
   std::uint64_t walked_ = 0;
   EditCost cost_;
   session::Fault fault_;
 };
+
+void EditJudge::took(BatchView edit, const EditCost& cost, std::uint64_t ns) {
+  constexpr double around = 50;        // steps of the work around a batch
+  constexpr double many = 1000;        // of delivery: what took little then says something, too
+  constexpr double long_time = 10000;  // what takes as long says something however little was counted
+  if (cost.delivery == 0 || edit.kind() == BatchKind::timed) return;
+  const double counted = static_cast<double>(cost.delivery) + around;
+  const double steps = static_cast<double>(ns) / static_cast<double>(step_ns);
+  const double times = std::max(steps / counted, 1.0);
+  const bool says_much = counted >= many || steps >= long_time;
+  const auto known = dearness_.find(edit.type());
+  if (known == dearness_.end()) {
+    if (times > 1 && says_much) dearness_.emplace(edit.type(), times);
+  } else if (times < known->second) {
+    known->second -= (known->second - times) / 8;
+  } else if (says_much) {
+    known->second += (times - known->second) / 2;
+  }
+}
+
+std::expected<EditCost, session::Fault> EditJudge::judge_bounds(const Session& from, BatchView edit) {
+  return EditWalk(*this, from, false).run(edit);
+}
 
 std::expected<EditCost, session::Fault> EditJudge::judge(const Session& from, BatchView edit) {
   EditWalk walk(*this, from);

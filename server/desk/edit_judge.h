@@ -9,7 +9,7 @@
 
 #include "messages/batch.h"
 #include "registry/entity_registry.h"
-#include "server/desk/timer_budget.h"
+#include "server/desk/budgets.h"
 #include "server/session/server_limits.h"
 #include "server/session/session.h"
 
@@ -17,9 +17,12 @@ namespace muster {
 
 /// What an edit that may enter will cost, and bring for good.
 struct EditCost {
-  std::uint64_t steps = 0;  ///< server/questions/steps.h
-  std::uint64_t texts = 0;  ///< that the world does not know
+  std::uint64_t steps = 0;     ///< server/questions/steps.h
+  std::uint64_t delivery = 0;  ///< of a message of the game: the part of it before its handlers' dearness
+  std::uint64_t texts = 0;     ///< that the world does not know
   std::uint64_t text_bytes = 0;
+  std::uint64_t row_bytes = 0;           ///< at most
+  std::uint64_t template_bytes = 0;      ///< those that are replaced are not taken off
   std::vector<std::uint64_t> told = {};  ///< hashes of all that it names by their bytes
 };
 
@@ -27,15 +30,21 @@ struct EditCost {
 class EditJudge {
  public:
   EditJudge(const EntityRegistry& registry, const ServerLimits& limits)
-      : registry_(registry), limits_(limits), timer_budget_(registry) {}
+      : registry_(registry), limits_(limits), timer_budget_(registry), world_budget_(registry) {}
 
   /// The cost for the world as it is now, or the fault: the edit would cost too much, would make what is too deep, names
   /// ids that are not the session's, or brings more than the session or the world may hold.
   [[nodiscard]] std::expected<EditCost, session::Fault> judge(const Session& from, BatchView edit);
+  /// As judge, but for its cost: what is done seldom may cost more.
+  [[nodiscard]] std::expected<EditCost, session::Fault> judge_bounds(const Session& from, BatchView edit);
+  /// An edit of that cost came into the world.
+  void entered(const EditCost& cost) { world_budget_.add(cost.row_bytes, cost.template_bytes); }
   /// A timed batch of that cost waits now.
   void waits(BatchView timed, const EditCost& cost) {
     timer_budget_.add(timed.header().argument, {.steps = cost.steps, .bytes = timed.bytes().size()});
   }
+  /// An edit of that cost took so long: messages of its type cost as much more from now on as their handlers took lately.
+  void took(BatchView edit, const EditCost& cost, std::uint64_t ns);
   /// That the last judging counted.
   std::uint64_t steps() const noexcept { return steps_; }
 
@@ -44,7 +53,10 @@ class EditJudge {
   const EntityRegistry& registry_;
   const ServerLimits& limits_;
   TimerBudget timer_budget_;
+  WorldBudget world_budget_;
   std::uint64_t steps_ = 0;
+  std::unordered_map<TypeId, double>
+      dearness_;                      // of messages of the game whose handlers take longer than is counted: above 1
   std::vector<std::uint32_t> marks_;  // by index: the walk that last passed the entity
   std::uint32_t walk_ = 0;
 };

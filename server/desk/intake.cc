@@ -28,7 +28,6 @@ Intake::Line* Intake::next() {
   Line* first = nullptr;
   for (Line& line : lines_) {
     if (line.stands) continue;
-    if (line.session.get() == put_off_) return &line;
     if (!first || line.taken < first->taken) first = &line;
   }
   return first;
@@ -69,8 +68,8 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   }
   turn.spend(edit_steps);
   if (!request->for_world) {
-    const std::uint64_t id = request->request;
-    host_.ask({line.session, id, from.requests.take()});
+    Request question = from.requests.take();
+    host_.ask({line.session, question.request, std::move(question.batch)});
     return true;
   }
   const BatchView edit{std::span<const std::byte>(request->batch)};
@@ -88,15 +87,16 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
     return true;
   }
   const std::uint64_t before = all.spent() + turn.spent();
-  if (before > edit_steps && before + cost->steps > all.allowed()) {
-    // It begins the next call, whoever comes meanwhile.
+  if (!line.put_off && before > edit_steps && before + cost->steps > all.allowed()) {
+    // When its turn comes again it is taken, whatever was taken before: who sends little meanwhile comes first.
     turn.spend(cost->steps / 8);  // for having been counted
-    put_off_ = &from;
+    line.put_off = true;
     return false;
   }
-  put_off_ = nullptr;
+  line.put_off = false;
   const std::uint64_t begun_ns = processor_ns();
   push(from, *request, *cost);
+  if (host_.processor_ns) judge_.took(edit, *cost, processor_ns() - begun_ns);
   from.requests.pop();
   // What handlers do with it nobody can tell before: who sends what takes long waits as long for the next turn.
   turn.spend(std::max(cost->steps, (processor_ns() - begun_ns) / step_ns));
@@ -109,15 +109,27 @@ void Intake::count_wait(Session& from, const Request& edit) {
   from.edit_waits.add(now_ns > edit.came_ns ? now_ns - edit.came_ns : 0);
 }
 
+void Intake::enter(Session& from, const EditCost& cost) {
+  judge_.entered(cost);
+  from.texts += cost.texts;
+  from.text_bytes += cost.text_bytes;
+  from.texts_told.insert(cost.told.begin(), cost.told.end());
+}
+
+std::optional<session::Fault> Intake::admit(Session& from, BatchView edit) {
+  auto cost = judge_.judge_bounds(from, edit);
+  if (!cost) return std::move(cost.error());
+  enter(from, *cost);
+  return std::nullopt;
+}
+
 void Intake::push(Session& from, const Request& edit, const EditCost& cost) {
   const BatchView batch{std::span<const std::byte>(edit.batch)};
   const TimerId timer = registry_.next_timer();
   const Receipt receipt = registry_.push_batch(edit.batch, from.author, edit.request);
   ++counters_.edits;
   count_wait(from, edit);
-  from.texts += cost.texts;
-  from.text_bytes += cost.text_bytes;
-  from.texts_told.insert(cost.told.begin(), cost.told.end());
+  enter(from, cost);
   if (batch.kind() == BatchKind::timed && registry_.timers().waits(timer)) {
     from.timers.push_back(timer);
     judge_.waits(batch, cost);

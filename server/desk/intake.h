@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "server/desk/edit_judge.h"
@@ -36,8 +37,12 @@ class Intake {
   /// Forgets the session, and what it sent.
   void remove(const Session& session);
 
-  /// Takes what sessions sent, for about `steps` steps; an edit that is dearer is taken where it is the first.
+  /// Takes what sessions sent, for about `steps` steps; an edit that is dearer than what is left of them is taken where it is
+  /// the first, or was put off once.
   void take(std::uint64_t steps);
+  /// For what is done seldom and brings the world something for good, as this edit would: the fault where it would exceed a
+  /// limit; else it counts as the session's.
+  [[nodiscard]] std::optional<session::Fault> admit(Session& from, BatchView edit);
   /// Whether there is more to be taken at once.
   bool can_go_on() const noexcept { return can_go_on_; }
   const IntakeCounters& counters() const noexcept { return counters_; }
@@ -47,7 +52,8 @@ class Intake {
     std::shared_ptr<Session> session;
     std::uint64_t taken = 0;  // steps, counted from where the others were when it had something again
     bool idle = true;
-    bool stands = false;  // there is nothing more to take from it in this call
+    bool stands = false;   // there is nothing more to take from it in this call
+    bool put_off = false;  // its next edit was too dear for what was left of a call
   };
   std::uint64_t processor_ns() const { return host_.processor_ns ? host_.processor_ns() : 0; }
   Line* next();
@@ -55,6 +61,7 @@ class Intake {
   bool take_one(Line& line, Steps& turn, const Steps& all);
   /// The edit is answered now.
   void count_wait(Session& from, const Request& edit);
+  void enter(Session& from, const EditCost& cost);
   void push(Session& from, const Request& edit, const EditCost& cost);
 
   EntityRegistry& registry_;
@@ -62,8 +69,7 @@ class Intake {
   const Host host_;
   EditJudge judge_;
   std::vector<Line> lines_;
-  const Session* put_off_ = nullptr;  // whose edit was too dear for the last call
-  std::uint64_t clock_ = 0;           // `taken` of the line that was last taken from
+  std::uint64_t clock_ = 0;  // `taken` of the line that was last taken from
   bool can_go_on_ = false;
   IntakeCounters counters_;
 };

@@ -15,7 +15,7 @@ namespace muster {
 /// a piece looks at all rows that hold texts, so it is done seldom.
 class TextSweep {
  public:
-  TextSweep(EntityRegistry& registry, std::size_t at_once = 100'000) : registry_(registry), at_once_(at_once) {}
+  TextSweep(EntityRegistry& registry, std::size_t at_once = 10'000) : registry_(registry), at_once_(at_once) {}
 
   /// The next texts: those that no session has been sent or made known, and the host does not keep, the world is asked to drop.
   /// False: these were the last.

@@ -82,6 +82,8 @@ SessionProtocol::Outcome SessionProtocol::on_frame(const WireFrame& frame) {
   if (!welcomed()) return on_hello(frame);
   // Nobody is asked more who has not read the answers.
   if (outgoing_->control_bytes() > desk_.limits().outgoing.control_bytes_max / 2) return Outcome::wait;
+  // What is large and has to wait is not judged again and again meanwhile.
+  if (frame.batch.size() > 4096 && !session_->requests.has_room(frame.batch.size())) return Outcome::wait;
 
   const std::shared_ptr<const TypeTable> types = desk_.types();
   VerifierLimits limits;

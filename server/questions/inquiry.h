@@ -21,7 +21,7 @@ class Inquiry {
     done,   ///< it was answered
     again,  ///< the steps are used up
     room,   ///< its answer waits for room in the session's queue, which wakes the desk when there is some
-    later,  ///< it does what is done seldom (server/desk/seldom.h), and that is not due yet
+    later,  ///< it does what is done seldom (server/questions/seldom.h), and that is not due yet
   };
 
   Inquiry() = default;

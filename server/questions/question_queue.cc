@@ -49,6 +49,7 @@ QuestionQueue::Line* QuestionQueue::next() {
 void QuestionQueue::go_on(Line& line, Steps& steps) {
   const auto end = [&] {
     line.current.reset();
+    line.session->requests.release(line.questions.front().batch.size());
     line.questions.pop_front();
     line.session->open_questions.fetch_sub(1, std::memory_order_relaxed);
   };

@@ -14,7 +14,7 @@
 
 namespace muster {
 
-/// A question that was judged.
+/// A question that was judged. Its bytes count in its session's requests until it is answered.
 struct Question {
   std::shared_ptr<Session> from;
   std::uint64_t request = 0;

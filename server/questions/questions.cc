@@ -123,17 +123,26 @@ std::unique_ptr<Inquiry> begin_question(const Asked& asked, BatchView question) 
   }
 }
 
-std::unique_ptr<Inquiry> begin_watch_question(const Asked& asked, BatchView question, Watches& watches) {
+std::unique_ptr<Inquiry> begin_watch_question(const Asked& asked, BatchView question, Watches& watches,
+                                              const Opening& opening) {
+  const auto may_open = [asked, &watches] {
+    const std::uint64_t watched = watches.entities();
+    if (watched <= asked.limits.watched_entities_max) return true;
+    asked.fault(fault_of(session::FaultCode::bad_question, "watched_entities_max",
+                         "all watches together are of " + std::to_string(watched) + " entities; " +
+                             std::to_string(asked.limits.watched_entities_max) + " are allowed"));
+    return false;
+  };
   const auto once = [&](std::function<void(Steps&)> f) { return std::make_unique<Once>(asked, std::move(f)); };
   switch (question.type()) {
     case TypeTraits<session::Watch>::id:
-      return once([asked, &watches, what = session::read<session::Watch>(question)](Steps& steps) {
-        steps.spend(asked.limits.slice_steps);
+      return opening([asked, &watches, may_open, what = session::read<session::Watch>(question)] {
+        if (!may_open()) return;
         if (auto fault = watches.open(asked.from, asked.request, what, asked.limits.watches_max)) asked.fault(*fault);
       });
     case TypeTraits<session::Follow>::id:
-      return once([asked, &watches, what = session::read<session::Follow>(question)](Steps& steps) {
-        steps.spend(asked.limits.slice_steps);
+      return opening([asked, &watches, may_open, what = session::read<session::Follow>(question)] {
+        if (what.watch == 0 && !may_open()) return;
         const auto done = watches.follow(asked.from, asked.request, what, asked.limits.watches_max);
         if (!done) asked.fault(done.error());
       });

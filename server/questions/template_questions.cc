@@ -69,16 +69,19 @@ std::unique_ptr<Inquiry> begin_get_template(const Asked& asked, const std::strin
 /// What is read is defined at once: the templates of a file come together, or none does.
 class ReadingTemplates final : public Inquiry {
  public:
-  ReadingTemplates(Asked asked, session::ReadTemplates what) : asked_(std::move(asked)), what_(std::move(what)) {}
+  ReadingTemplates(Asked asked, session::ReadTemplates what, Seldom& seldom, AdmitTemplates admit)
+      : asked_(std::move(asked)), what_(std::move(what)), seldom_(seldom), admit_(std::move(admit)) {}
   Progress go_on(Steps& steps) override {
     if (!list_) {
       if (!asked_.has_room(4096)) return Progress::room;
+      if (!seldom_.due(Seldom::Clock::now())) return Progress::later;
       const TemplateLimits limits{.nodes_max = asked_.limits.template_nodes_max,
                                   .bytes_max = asked_.limits.template_bytes_max,
                                   .compares_max = 500ull * asked_.limits.template_nodes_max,
                                   .name_bytes_max = asked_.limits.name_bytes_max};
       steps.spend_bytes(16 * what_.text.size());
-      auto names = define(limits);
+      std::expected<std::vector<std::string>, session::Fault> names;
+      seldom_.run([&] { names = define(limits); });
       if (!names) {
         asked_.fault(names.error());
         return Progress::done;
@@ -99,10 +102,16 @@ class ReadingTemplates final : public Inquiry {
     const auto trees = read_templates(what_.text, what_.file, registry, limits);
     if (!trees) return bad(trees.error());
     // What a file brings needs the same rights as a DefineTemplate of it.
-    for (const TemplateTree& tree : *trees)
-      if (const auto definition = tree.compile())
-        if (auto lacking = template_right_fault(*definition, registry.types(), asked_.to().role))
-          return std::unexpected(std::move(*lacking));
+    BatchBuilder definitions(256u << 20);  // one batch
+    for (const TemplateTree& tree : *trees) {
+      const auto definition = tree.compile();
+      if (!definition) continue;
+      if (auto lacking = template_right_fault(*definition, registry.types(), asked_.to().role))
+        return std::unexpected(std::move(*lacking));
+      session::append(definitions, *definition);
+    }
+    if (!definitions.empty())
+      if (auto fault = admit_(definitions.front())) return std::unexpected(std::move(*fault));
     auto names = define_templates(registry, *trees, what_.file);
     if (!names) return bad(names.error());
     return std::move(*names);
@@ -110,10 +119,17 @@ class ReadingTemplates final : public Inquiry {
 
   const Asked asked_;
   const session::ReadTemplates what_;
+  Seldom& seldom_;
+  const AdmitTemplates admit_;
   std::unique_ptr<TemplateList> list_;
 };
 
 }  // namespace
+
+std::unique_ptr<Inquiry> begin_read_templates(const Asked& asked, session::ReadTemplates what, Seldom& seldom,
+                                              AdmitTemplates admit) {
+  return std::make_unique<ReadingTemplates>(asked, std::move(what), seldom, std::move(admit));
+}
 
 std::unique_ptr<Inquiry> begin_template_question(const Asked& asked, BatchView question) {
   switch (question.type()) {
@@ -123,8 +139,6 @@ std::unique_ptr<Inquiry> begin_template_question(const Asked& asked, BatchView q
     }
     case TypeTraits<session::GetTemplate>::id:
       return begin_get_template(asked, session::read<session::GetTemplate>(question).name);
-    case TypeTraits<session::ReadTemplates>::id:
-      return std::make_unique<ReadingTemplates>(asked, session::read<session::ReadTemplates>(question));
     default: return nullptr;
   }
 }

@@ -1,10 +1,11 @@
-// What a session sent and the world has not taken yet: edits and questions in their order, bounded in bytes.
+// What a session sent and the world has not taken or answered yet: edits and questions in their order, bounded in bytes.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -19,24 +20,43 @@ struct Request {
   std::vector<std::byte> batch;  ///< 16-aligned
 };
 
+/// Of all sessions together. Any thread.
+struct RequestBytes {
+  explicit RequestBytes(std::size_t max) noexcept : bytes_max(max) {}
+  const std::size_t bytes_max;
+  std::atomic<std::size_t> bytes = 0;
+};
+
 /// Filled by the session's thread, emptied by the owner's.
 class Requests {
  public:
-  explicit Requests(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+  /// `all`: what it is counted in besides; may be null.
+  explicit Requests(std::size_t bytes_max, std::shared_ptr<RequestBytes> all = nullptr)
+      : bytes_max_(bytes_max), all_(std::move(all)) {}
+  ~Requests();
+  Requests(const Requests&) = delete;
+  Requests& operator=(const Requests&) = delete;
 
-  /// The session's thread: copies the batch. False, and nothing taken, where others wait and it would exceed the bound.
+  /// The session's thread: copies the batch. False, and nothing taken, where it would exceed the session's bound or that of
+  /// all; a session of which nothing waits may put one in any case.
   [[nodiscard]] bool put(std::span<const std::byte> batch, std::uint64_t request, bool for_world,
                          std::uint64_t came_ns = 0);
 
-  /// The owner's thread: the oldest; null where there is none. Valid until pop.
+  /// The session's thread: whether put would take so many bytes now.
+  bool has_room(std::size_t bytes) const noexcept;
+
+  /// The owner's thread: the oldest; null where there is none. Valid until pop or take.
   Request* front();
   void pop();
-  /// pop, and its batch. There must be one.
-  std::vector<std::byte> take();
+  /// The oldest, which there is. Its bytes count until they are released: it waits elsewhere.
+  Request take();
+  void release(std::size_t bytes) noexcept;
+  /// What counts. Any thread.
   std::size_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
 
  private:
   const std::size_t bytes_max_;
+  const std::shared_ptr<RequestBytes> all_;
   std::atomic<std::size_t> bytes_ = 0;
   std::mutex mutex_;
   std::deque<Request> came_;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "messages/batch_builder.h"
@@ -20,7 +21,8 @@ class EntityRegistry;
 
 /// Made by Desk::join. The identity never changes; each other member says from which thread it may be touched.
 struct Session {
-  explicit Session(std::size_t request_bytes_max) : requests(request_bytes_max) {}
+  Session(std::size_t request_bytes_max, std::shared_ptr<RequestBytes> all_requests)
+      : requests(request_bytes_max, std::move(all_requests)) {}
 
   std::uint64_t session_id = 0;  ///< secret between server and client
   std::uint64_t author = 0;

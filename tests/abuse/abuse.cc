@@ -11,6 +11,8 @@
 #include <thread>
 
 #include "client/cpp/client.h"
+#include "registry/entity_registry.h"
+#include "server/session/server_limits.h"
 #include "tests/abuse/abuser.h"
 #include "tests/abuse/honest.h"
 #include "tests/abuse/server_process.h"
@@ -40,15 +42,22 @@ class Field {
     tokens_ = {"the token to view in a test", "the token to edit in a test", "the token to control in a test",
                "the token of an admin in a test"};
     ::setenv("SKIRMISH_ENTITIES", std::to_string(options.entities).c_str(), 1);
-    server_.emplace(options.server, options.folder + "/abused.muster",
-                    std::vector<std::string>{"--plugin", options.plugin, "--hz", hz, "--token-file", tokens},
-                    options.folder + "/log");
+    std::vector<std::string> arguments = {"--plugin", options.plugin, "--hz", hz, "--token-file", tokens};
+    ServerLimits limits;
+    for (const auto& [name, value] : options.limits) {
+      if (!set_limit(limits, name, value)) throw std::runtime_error("no limit is called " + name);
+      arguments.push_back("--limit");
+      arguments.push_back(name + "=" + std::to_string(value));
+    }
+    server_.emplace(options.server, options.folder + "/abused.muster", arguments, options.folder + "/log");
     client_.emplace(connect());
     known_.learn(client_->types(), random_);
     learn_entities();
     for (std::uint32_t i = 0; i < options.sessions; ++i)
       abusers_.push_back(std::make_unique<Abuser>(random_.next(), known_, server_->address(), tokens_, report));
     report_.memory_begin = server_->memory_bytes();
+    // A cascade may wait while the next one comes to be.
+    report_.memory_sum = memory_sum(limits, report_.memory_begin) + 2 * RegistryOptions{}.cascade_bytes_max;
   }
 
   /// Until the time is over.
@@ -165,7 +174,8 @@ std::string AbuseReport::text() const {
       << clocks_set_right << " times";
   out << "\nmemory in MiB: " << static_cast<double>(memory_begin) / mib << " at first, at most "
       << static_cast<double>(memory_max_first_half) / mib << " in the first half and "
-      << static_cast<double>(memory_max) / mib << " in all, " << static_cast<double>(memory_end) / mib << " at last";
+      << static_cast<double>(memory_max) / mib << " in all, " << static_cast<double>(memory_end) / mib
+      << " at last; the limits allow " << static_cast<double>(memory_sum) / mib;
   out << "\nat last: " << last.entities << " entities, " << last.archetypes << " archetypes, " << last.texts
       << " texts, " << last.timers << " timers, " << last.templates << " templates, " << last.questions
       << " questions; processor time " << ms(last.processor_ns) << " ms\n";

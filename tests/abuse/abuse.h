@@ -22,6 +22,23 @@ struct AbuseOptions {
   std::uint32_t requests_per_look = 3;
   std::chrono::nanoseconds rest = std::chrono::milliseconds(2);
   std::string server, plugin, folder;
+  /// So small that they are reached, and what the server may use has a sum that says something.
+  std::map<std::string, std::uint64_t> limits = {
+      {"all_request_bytes_max", 64u << 20},
+      {"outgoing.control_bytes_max", 2u << 20},
+      {"request_bytes_max", 16u << 20},
+      {"sessions_max", 400},
+      {"templates_bytes_max", 8u << 20},
+      {"texts_bytes_max", 4u << 20},
+      {"texts_max", 20'000},
+      {"watched_entities_max", 1'000'000},
+      {"world_entities_max", 150'000},
+      {"world_rows_bytes_max", 16u << 20},
+      {"world_texts_bytes_max", 16u << 20},
+      {"world_texts_max", 100'000},
+      {"world_timers_bytes_max", 8u << 20},
+      {"world_timers_max", 10'000},
+  };
 };
 
 /// A distribution as session::Load tells it.
@@ -44,6 +61,7 @@ struct AbuseReport {
   std::uint64_t clocks_set_right = 0;  ///< others had stopped the clock or changed its speed, and it had it run again
   Times ticks, honest_waits;
   std::uint64_t memory_begin = 0, memory_max = 0, memory_max_first_half = 0, memory_end = 0;  ///< bytes
+  std::uint64_t memory_sum = 0;  ///< what the limits allow (server/session/server_limits.h), cascades included
   session::Load last;
   int exit_code = -1;  ///< of the server, stopped while all sessions go on
 

@@ -15,10 +15,10 @@ void Knowledge::learn(const TypeTable& table, Random& random) {
     if (type->role == TypeRole::component) components.push_back(type);
     if (type->role == TypeRole::message) messages.push_back(type);
   }
-  // Few enough that the kinds of entities stay bounded: each makes an archetype.
-  for (std::size_t i = 0; i < std::min<std::size_t>(4, components.size()); ++i)
+  // Each kind of entities makes an archetype: with what is set and removed there are thousands, of which few are used at a time.
+  for (std::size_t i = 0; i < std::min<std::size_t>(8, components.size()); ++i)
     changing.push_back(components[random.below(components.size())]);
-  for (int i = 0; i < 48; ++i) {
+  for (int i = 0; i < 200; ++i) {
     std::vector<const TypeDescriptor*> set;
     for (const TypeDescriptor* component : components)
       if (random.percent(i < 2 ? 100 : 20)) set.push_back(component);

@@ -154,6 +154,21 @@ def a_server_that_cannot_listen_makes_nothing(folder):
     equal([path.name for path in folder.path.iterdir()], ["file"])
 
 
+def a_limit_that_there_is_none_of_is_told_with_those_there_are(folder):
+    for limit in ("texts", "texts_max", "texts_max=", "texts_max=-1", "texts_max=4294967296", "texts_max=5x", "=5"):
+        server = folder.start(SERVER, "w.muster", "--listen", "127.0.0.1:0", "--limit", limit, stderr=subprocess.PIPE)
+        equal(server.wait(timeout=20), 2)
+        holds(server.stderr.read(), f"--limit {limit}: it is NAME=NUMBER", " depth_max ", " world_texts_max ")
+        equal(list(folder.path.iterdir()), [])
+
+
+def a_limit_that_was_set_is_held(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    folder.serve("game.muster", "--limit", "name_bytes_max=8", "--limit", "depth_max=50")
+    folder.run("spawn", "/doorway8")
+    holds(folder.error(REFUSED, "rename", "doorway8", "portcullis"), "a name of 10 bytes; 8 are allowed")
+
+
 def a_server_stops_in_good_order_from_the_moment_it_can_be_found(folder):
     for _ in range(5):
         server = folder.start_server("w.muster")

@@ -113,6 +113,66 @@ TEST_CASE("who was idle takes turns with who was busy: nothing is owed for a tim
   CHECK(first_of_busy->sequence < last_of_idle->sequence);
 }
 
+TEST_CASE("messages whose handlers take long are dear from then on: many at once are refused, one never is") {
+  std::atomic<std::uint64_t> time_ns = 0, each_ns = 5'000'000;
+  LiveWorldOptions options;
+  options.processor_ns = [&] { return time_ns.load(); };
+  options.on_damage = [&] { time_ns += each_ns; };
+  LiveWorld world(options);
+  Client client = world.client();
+  const Entity e = world.run([](EntityRegistry& r) { return r.create("e", arena::Health{}); });
+  const auto hit = [&](int times) {
+    BatchBuilder builder;
+    for (int i = 0; i < times; ++i) builder.append(e, arena::Damage{.amount = 0});
+    return client.push_batch(builder.bytes());
+  };
+  // 5 ms each are 50,000 steps: the first one tells.
+  REQUIRE(hit(1).has_value());
+  const auto many = hit(150);
+  REQUIRE_FALSE(many.has_value());
+  CHECK(many.error().fault.reason == "edit_steps_max");
+  CHECK(many.error().fault.refused == 150);
+  CHECK(time_ns == 5'000'000);
+  for (int i = 0; i < 5; ++i) CHECK(hit(1).has_value());
+  // Now they are quick, and become cheap again.
+  each_ns = 100;
+  for (int i = 0; i < 60; ++i) REQUIRE(hit(1).has_value());
+  CHECK(hit(150).has_value());
+}
+
+TEST_CASE("an edit that is too dear for the rest of a turn lets those first who send little, and is taken then") {
+  LiveWorldOptions options;
+  options.limits.intake_steps = 1000;
+  options.processor_ns = [] { return std::uint64_t{0}; };  // edits count as they are costed
+  LiveWorld world(options);
+  Client greedy = world.client(), honest = world.client();
+  const auto many = world.run([](EntityRegistry& r) { return r.create_many(5000, arena::Health{.value = 1000}); });
+  BatchBuilder dear(1u << 20), rename;
+  dear.append_shared(many, arena::Damage{.amount = 0});
+  rename.append(many[0], Rename{});
+  world.hold(true);
+  std::vector<std::uint64_t> sent;
+  sent.push_back(greedy.post_batch(rename.bytes()).value());
+  for (int i = 0; i < 10; ++i) sent.push_back(greedy.post_batch(dear.bytes()).value());
+  REQUIRE(greedy.ask(session::Heartbeat{}).has_value());
+  std::vector<std::uint64_t> little;
+  for (int i = 0; i < 100; ++i) little.push_back(honest.post_batch(rename.bytes()).value());
+  REQUIRE(honest.ask(session::Heartbeat{}).has_value());
+  world.hold(false);
+  std::uint64_t first_dear = 0, last_little = 0;
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    const auto ack = greedy.wait_ack(sent[i]);
+    REQUIRE(ack.has_value());
+    if (i == 1) first_dear = ack->sequence;
+  }
+  for (const std::uint64_t each : little) {
+    const auto ack = honest.wait_ack(each);
+    REQUIRE(ack.has_value());
+    last_little = ack->sequence;
+  }
+  CHECK(last_little < first_dear);
+}
+
 TEST_CASE("watches that there is no time for have their turns after later flushes, and are told all the same") {
   LiveWorldOptions options;
   options.limits.watch_ns = 0;

@@ -41,7 +41,7 @@ struct Told {
     }
     return told;
   }
-  const std::shared_ptr<Session> session = std::make_shared<Session>(1u << 20);
+  const std::shared_ptr<Session> session = std::make_shared<Session>(1u << 20, nullptr);
 };
 
 constexpr std::size_t count = 10'000;

@@ -1,4 +1,4 @@
-#include "server/desk/timer_budget.h"
+#include "server/desk/budgets.h"
 
 #include <algorithm>
 
@@ -40,6 +40,37 @@ void TimerBudget::add(std::uint64_t due_ns, Due due) {
   span.steps += due.steps;
   span.bytes += due.bytes;
   bytes_ += due.bytes;
+}
+
+std::uint64_t template_bytes(const EntityRegistry& registry, std::string_view name) {
+  const auto bytes = registry.template_batch(name);
+  if (bytes.empty()) return 0;
+  const BatchView batch(bytes);
+  return table_item(batch, batch.body()).table.size();
+}
+
+bool WorldBudget::rows_exceed(std::uint64_t more, std::uint64_t max) {
+  steps_ = 0;
+  if (++questions_ < questions_max && rows_ + more <= max) return false;
+  questions_ = 0;
+  rows_ = 0;
+  for (const auto& archetype : registry_.storage().archetypes()) {
+    if (archetype) rows_ += std::uint64_t{archetype->rows()} * archetype->row_bytes;
+    ++steps_;
+  }
+  steps_ /= 4;
+  return rows_ + more > max;
+}
+
+bool WorldBudget::templates_exceed(std::uint64_t more, std::uint64_t less, std::uint64_t max) {
+  steps_ = 0;
+  if (templates_ + more <= max) return false;
+  templates_ = 0;
+  for (const std::string_view name : registry_.template_names()) {
+    templates_ += template_bytes(registry_, name);
+    ++steps_;
+  }
+  return templates_ - less + more > max;
 }
 
 }  // namespace muster

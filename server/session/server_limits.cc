@@ -1,0 +1,117 @@
+#include "server/session/server_limits.h"
+
+#include <array>
+#include <limits>
+
+namespace muster {
+
+namespace {
+
+struct Named {
+  std::string_view name;
+  bool (*set)(ServerLimits&, std::uint64_t) noexcept;
+};
+
+template <class T>
+bool put(T& to, std::uint64_t value) noexcept {
+  if constexpr (requires { to.count(); }) {
+    if (value > static_cast<std::uint64_t>(T::max().count())) return false;
+    to = T(static_cast<typename T::rep>(value));
+  } else {
+    if (value > std::numeric_limits<T>::max()) return false;
+    to = static_cast<T>(value);
+  }
+  return true;
+}
+
+template <auto member>
+bool set(ServerLimits& limits, std::uint64_t value) noexcept {
+  return put(limits.*member, value);
+}
+template <auto member>
+bool set_outgoing(ServerLimits& limits, std::uint64_t value) noexcept {
+  return put(limits.outgoing.*member, value);
+}
+
+constexpr std::array all = {
+    Named{"all_request_bytes_max", set<&ServerLimits::all_request_bytes_max>},
+    Named{"depth_max", set<&ServerLimits::depth_max>},
+    Named{"edit_steps_max", set<&ServerLimits::edit_steps_max>},
+    Named{"frame_bytes_max", set<&ServerLimits::frame_bytes_max>},
+    Named{"grant_count_max", set<&ServerLimits::grant_count_max>},
+    Named{"hello_bytes_max", set<&ServerLimits::hello_bytes_max>},
+    Named{"hello_ns_max", set<&ServerLimits::hello_time_max>},
+    Named{"intake_steps", set<&ServerLimits::intake_steps>},
+    Named{"name_bytes_max", set<&ServerLimits::name_bytes_max>},
+    Named{"outgoing.control_bytes_max", set_outgoing<&OutgoingLimits::control_bytes_max>},
+    Named{"outgoing.data_bytes_max", set_outgoing<&OutgoingLimits::data_bytes_max>},
+    Named{"page_bytes_max", set<&ServerLimits::page_bytes_max>},
+    Named{"path_bytes_max", set<&ServerLimits::path_bytes_max>},
+    Named{"question_bytes_max", set<&ServerLimits::question_bytes_max>},
+    Named{"request_bytes_max", set<&ServerLimits::request_bytes_max>},
+    Named{"requests_max", set<&ServerLimits::requests_max>},
+    Named{"rows_max", set<&ServerLimits::rows_max>},
+    Named{"schemas_bytes_max", set<&ServerLimits::schemas_bytes_max>},
+    Named{"sessions_max", set<&ServerLimits::sessions_max>},
+    Named{"silence_ns_max", set<&ServerLimits::silence_max>},
+    Named{"slice_steps", set<&ServerLimits::slice_steps>},
+    Named{"stall_ns_max", set<&ServerLimits::stall_max>},
+    Named{"stranger_bytes_max", set<&ServerLimits::stranger_bytes_max>},
+    Named{"strangers_max", set<&ServerLimits::strangers_max>},
+    Named{"template_bytes_max", set<&ServerLimits::template_bytes_max>},
+    Named{"template_nodes_max", set<&ServerLimits::template_nodes_max>},
+    Named{"templates_bytes_max", set<&ServerLimits::templates_bytes_max>},
+    Named{"templates_max", set<&ServerLimits::templates_max>},
+    Named{"text_bytes_max", set<&ServerLimits::text_bytes_max>},
+    Named{"texts_bytes_max", set<&ServerLimits::texts_bytes_max>},
+    Named{"texts_max", set<&ServerLimits::texts_max>},
+    Named{"timer_bytes_max", set<&ServerLimits::timer_bytes_max>},
+    Named{"timer_steps_max", set<&ServerLimits::timer_steps_max>},
+    Named{"timers_max", set<&ServerLimits::timers_max>},
+    Named{"unused_ids_max", set<&ServerLimits::unused_ids_max>},
+    Named{"watch_ns", set<&ServerLimits::watch_ns>},
+    Named{"watched_entities_max", set<&ServerLimits::watched_entities_max>},
+    Named{"watches_max", set<&ServerLimits::watches_max>},
+    Named{"world_entities_max", set<&ServerLimits::world_entities_max>},
+    Named{"world_rows_bytes_max", set<&ServerLimits::world_rows_bytes_max>},
+    Named{"world_texts_bytes_max", set<&ServerLimits::world_texts_bytes_max>},
+    Named{"world_texts_max", set<&ServerLimits::world_texts_max>},
+    Named{"world_timers_bytes_max", set<&ServerLimits::world_timers_bytes_max>},
+    Named{"world_timers_max", set<&ServerLimits::world_timers_max>},
+    Named{"wrong_token_delay_ns_max", set<&ServerLimits::wrong_token_delay_max>},
+};
+
+}  // namespace
+
+bool set_limit(ServerLimits& limits, std::string_view name, std::uint64_t value) noexcept {
+  for (const Named& each : all)
+    if (each.name == name) return each.set(limits, value);
+  return false;
+}
+
+std::vector<std::string_view> limit_names() {
+  std::vector<std::string_view> names;
+  for (const Named& each : all) names.push_back(each.name);
+  return names;
+}
+
+std::uint64_t memory_sum(const ServerLimits& limits, std::uint64_t before) noexcept {
+  // What bookkeeping takes, in bytes: of an entity its id, its place among siblings and its name; of a text, a timer and a
+  // watched entity what points at them. Vectors that grow may have twice as much as is in them.
+  constexpr std::uint64_t of_entity = 128, of_text = 128, of_timer = 256, of_watched = 200, of_known_text = 48;
+  // Rows: chunks that are not full, what watches compare with, and a save's copy of a page.
+  constexpr std::uint64_t rows_times = 4, templates_times = 4, schemas_times = 40, grown = 2;
+  const std::uint64_t session =
+      grown * (limits.frame_bytes_max + limits.outgoing.control_bytes_max + limits.outgoing.data_bytes_max) +
+      limits.frame_bytes_max + limits.page_bytes_max +
+      of_known_text * (std::uint64_t{limits.texts_max} + limits.world_texts_max);
+  const std::uint64_t stranger = 2ull * limits.hello_bytes_max + limits.stranger_bytes_max;
+  return before + std::uint64_t{limits.sessions_max} * session + std::uint64_t{limits.strangers_max} * stranger +
+         grown * limits.all_request_bytes_max + of_watched * limits.watched_entities_max +
+         rows_times * limits.world_rows_bytes_max + of_entity * limits.world_entities_max +
+         grown * limits.world_texts_bytes_max + of_text * limits.world_texts_max +
+         grown * limits.world_timers_bytes_max + of_timer * limits.world_timers_max +
+         templates_times * limits.templates_bytes_max + schemas_times * limits.schemas_bytes_max;
+}
+
+}  // namespace muster

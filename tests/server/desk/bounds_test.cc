@@ -1,0 +1,196 @@
+// What sessions may bring the world for good: bounded in bytes, each bound hit exactly.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "registry/templates/template_tree.h"
+#include "tests/server/live_world.h"
+
+using namespace muster;
+using namespace muster::testing;
+
+namespace {
+
+session::Fault refused(const Result<session::Ack>& result) {
+  REQUIRE_FALSE(result.has_value());
+  REQUIRE(result.error().kind == ClientError::Kind::refused);
+  return result.error().fault;
+}
+
+/// All of the same size: names of the same length.
+DefineTemplate tower(const std::string& name) {
+  TemplateTree tree(name);
+  tree.set("top", arena::Health{.value = 5}).set("base", arena::Health{.value = 9});
+  return *tree.compile();
+}
+
+Result<session::Ack> define(Client& client, const DefineTemplate& what) {
+  BatchBuilder builder;
+  session::append(builder, what);
+  return client.push_batch(builder.bytes());
+}
+
+std::uint64_t bytes_of(const DefineTemplate& what) {
+  BatchBuilder builder;
+  session::append(builder, what);
+  return table_item(builder.front(), builder.front().body()).table.size();
+}
+
+std::string file_of(const std::vector<std::string>& names) {
+  std::string text = "{templates: [";
+  for (const std::string& name : names) text += "{name: \"" + name + "\", components: {\"arena.Health\": {}}},";
+  return text + "]}";
+}
+
+struct Rows {
+  explicit Rows(std::uint32_t count) {
+    LiveWorldOptions options;
+    // An id, a nil parent and a Health each.
+    options.limits.world_rows_bytes_max = std::uint64_t{count} * (16 + sizeof(arena::Health));
+    world.emplace(options);
+    client.emplace(world->client());
+    const auto answer = client->ask(session::RequestGrant{.count = 200});
+    REQUIRE(answer.has_value());
+    for (std::uint32_t i = 0; i < 200; ++i)
+      ids.push_back({session::read<session::Granted>(answer->batch()).first + i, 1});
+  }
+  Result<session::Ack> create(std::size_t from, std::size_t count) {
+    BatchBuilder builder;
+    for (std::size_t i = from; i < from + count; ++i) builder.append_rows(ids[i], Create{}, arena::Health{});
+    return client->push_batch(builder.bytes());
+  }
+  template <class Component>
+  Result<session::Ack> set(std::size_t at, const Component& value) {
+    BatchBuilder builder;
+    builder.append_rows(ids[at], Set{}, value);
+    return client->push_batch(builder.bytes());
+  }
+  std::optional<LiveWorld> world;
+  std::optional<Client> client;
+  std::vector<Entity> ids;
+};
+
+}  // namespace
+
+TEST_CASE("each limit is set by its name, where the number fits it", "[limits]") {
+  ServerLimits limits;
+  const auto names = limit_names();
+  CHECK(std::ranges::is_sorted(names));
+  for (const std::string_view name : names) CHECK(set_limit(limits, name, 5));
+  CHECK(limits.depth_max == 5);
+  CHECK(limits.world_texts_bytes_max == 5);
+  CHECK(limits.outgoing.data_bytes_max == 5);
+  CHECK(limits.silence_max == std::chrono::nanoseconds(5));
+  CHECK_FALSE(set_limit(limits, "depth_max", 1ull << 32));
+  CHECK_FALSE(set_limit(limits, "silence_ns_max", ~0ull));
+  CHECK_FALSE(set_limit(limits, "depth", 7));
+  CHECK(limits.depth_max == 5);
+}
+
+TEST_CASE("what the limits allow in memory grows with each of those that are bytes or counts", "[limits]") {
+  const ServerLimits usual;
+  const std::uint64_t sum = memory_sum(usual, 0);
+  CHECK(memory_sum(usual, 1000) == sum + 1000);
+  for (const char* name : {"all_request_bytes_max", "frame_bytes_max", "hello_bytes_max", "outgoing.control_bytes_max",
+                           "outgoing.data_bytes_max", "page_bytes_max", "schemas_bytes_max", "sessions_max",
+                           "stranger_bytes_max", "strangers_max", "templates_bytes_max", "texts_max",
+                           "watched_entities_max", "world_entities_max", "world_rows_bytes_max",
+                           "world_texts_bytes_max", "world_texts_max", "world_timers_bytes_max", "world_timers_max"}) {
+    ServerLimits more;
+    REQUIRE(set_limit(more, name, 1u << 30));
+    ServerLimits less;
+    REQUIRE(set_limit(less, name, 1));
+    INFO(name);
+    CHECK(memory_sum(more, 0) >= sum);
+    CHECK(memory_sum(less, 0) < sum);
+  }
+}
+
+TEST_CASE("all templates together have a stated number of bytes; what is replaced or forgotten makes room",
+          "[limits]") {
+  LiveWorldOptions options;
+  options.limits.templates_bytes_max = 2 * bytes_of(tower("a"));
+  LiveWorld world(options);
+  Client client = world.client();
+  CHECK(define(client, tower("a")).has_value());
+  CHECK(define(client, tower("b")).has_value());
+  const session::Fault fault = refused(define(client, tower("c")));
+  CHECK(fault.reason == "templates_bytes_max");
+  CHECK(fault.text == "the world's templates would have " + std::to_string(3 * bytes_of(tower("a"))) + " bytes; " +
+                          std::to_string(2 * bytes_of(tower("a"))) + " are allowed");
+  for (int i = 0; i < 5; ++i) CHECK(define(client, tower("b")).has_value());
+  DefineTemplate gone;
+  gone.name = "a";
+  CHECK(define(client, gone).has_value());
+  CHECK(define(client, tower("c")).has_value());
+  CHECK(refused(define(client, tower("a"))).reason == "templates_bytes_max");
+  CHECK(client.templates()->names == std::vector<std::string>{"b", "c"});
+}
+
+TEST_CASE("a file of templates is held to the same limits as a DefineTemplate of what is in it, as a whole",
+          "[limits]") {
+  LiveWorldOptions options;
+  options.limits.templates_max = 3;
+  options.limits.texts_max = 5;
+  LiveWorld world(options);
+  Client client = world.client();
+  const auto many = client.read_templates(file_of({"a", "b", "c", "d"}), "many.json");
+  REQUIRE_FALSE(many.has_value());
+  CHECK(many.error().fault.reason == "templates_max");
+  CHECK(client.templates()->names.empty());
+  CHECK(client.read_templates(file_of({"a", "b", "c"}), "few.json").has_value());
+  CHECK(client.templates()->names.size() == 3);
+  // The names are texts that the session made known.
+  CHECK(client.intern("x").has_value());
+  CHECK(client.intern("y").has_value());
+  CHECK_FALSE(client.intern("z").has_value());
+
+  options.limits.templates_bytes_max = 64;
+  LiveWorld small(options);
+  Client other = small.client();
+  const auto large = other.read_templates(file_of({"a"}), "large.json");
+  REQUIRE_FALSE(large.has_value());
+  CHECK(large.error().fault.reason == "templates_bytes_max");
+}
+
+TEST_CASE("the rows of the world have a stated number of bytes when a session adds some", "[limits]") {
+  Rows rows(100);
+  CHECK(rows.create(0, 100).has_value());
+  const session::Fault fault = refused(rows.create(100, 1));
+  CHECK(fault.reason == "world_rows_bytes_max");
+  CHECK(fault.refused == 1);
+  // What is there may change; what would be more is refused.
+  CHECK(rows.set(5, arena::Health{.value = 7}).has_value());
+  CHECK(refused(rows.set(5, arena::Position{})).reason == "world_rows_bytes_max");
+  CHECK(rows.client->destroy(rows.ids[0]).has_value());
+  CHECK(rows.create(100, 1).has_value());
+  CHECK(refused(rows.create(101, 1)).reason == "world_rows_bytes_max");
+}
+
+TEST_CASE("rows that many small edits bring are counted, too", "[limits]") {
+  Rows rows(100);
+  for (std::size_t i = 0; i < 100; ++i) CHECK(rows.create(i, 1).has_value());
+  CHECK(refused(rows.create(100, 1)).reason == "world_rows_bytes_max");
+}
+
+TEST_CASE("the schemas of a world have a stated number of bytes when a session adds one", "[limits]") {
+  const auto bytes = std::as_bytes(TypeTraits<arena::Health>::schema);
+  std::uint64_t before = 0;
+  for (const std::uint64_t less : {std::uint64_t{1}, std::uint64_t{0}}) {
+    LiveWorldOptions options;
+    LiveWorld world(options);
+    before = world.run([](EntityRegistry& r) {
+      std::uint64_t all = 0;
+      for (const auto& schema : r.types().schemas()) all += schema.size();
+      return all;
+    });
+    options.limits.schemas_bytes_max = before + bytes.size() - less;
+    LiveWorld limited(options);
+    Client client = limited.client();
+    session::AddSchema what;
+    const auto* first = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    what.bytes.assign(first, first + bytes.size());
+    const auto added = client.ask(what);
+    CHECK(added.has_value() == (less == 0));
+    if (!added) CHECK(added.error().fault.reason == "schemas_bytes_max");
+  }
+}
