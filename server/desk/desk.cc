@@ -53,7 +53,7 @@ std::shared_ptr<Session> Desk::join(session::Role role, std::string name, std::s
   session->kind = std::move(kind);
   session->outgoing = std::move(outgoing);
   const std::lock_guard lock(mutex_);
-  if (sessions_.size() >= limits_.sessions_max) return nullptr;
+  if (sessions_.size() - ending_ >= limits_.sessions_max) return nullptr;
   // The upper half differs from start to start, so that a journal's authors stay apart.
   session->author = (instance_ & ~std::uint64_t{0xffffffff}) | ++authors_;
   sessions_.emplace(session->author, session);
@@ -74,6 +74,7 @@ void Desk::leave(std::shared_ptr<Session> session) {
   {
     const std::lock_guard lock(mutex_);
     left_.push_back(std::move(session));
+    ++ending_;
   }
   wake();
 }
@@ -140,8 +141,11 @@ void Desk::before_flush() {
     left_.clear();
   }
   intake_.take(limits_.intake_steps);
+  // What they sent before they left counts, but not without end: who left first is done with first.
+  std::size_t too_many = leaving_.size() - std::min<std::size_t>(leaving_.size(), limits_.left_sessions_max);
   std::erase_if(leaving_, [&](const std::shared_ptr<Session>& session) {
-    if (session->requests.front()) return false;  // what it sent before it left counts
+    if (session->requests.front() && too_many == 0) return false;
+    too_many -= std::min<std::size_t>(too_many, 1);
     end_session(session);
     return true;
   });
@@ -188,6 +192,7 @@ void Desk::end_session(const std::shared_ptr<Session>& session) {
   return_unused(*session);
   const std::lock_guard lock(mutex_);
   sessions_.erase(session->author);
+  --ending_;
 }
 
 void Desk::grant(Session& to, std::uint64_t request, std::uint32_t count) {

@@ -127,10 +127,11 @@ class Desk final : public FlushVisitor, private InputSink {
   std::atomic<bool> woken_ = false, figures_wanted_ = false;
 
   const std::shared_ptr<RequestBytes> requests_;  // of all sessions
-  mutable std::mutex mutex_;                      // of the following six
+  mutable std::mutex mutex_;                      // of the following seven
   std::vector<std::function<void(const Figures&)>> figures_asked_;
   std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_;  // by author
   std::uint32_t authors_ = 0;
+  std::size_t ending_ = 0;                             // of sessions_: they left, and something of what they sent waits
   std::vector<std::shared_ptr<Session>> came_, left_;  // since the last flush
   std::shared_ptr<const TypeTable> types_;
 

@@ -42,6 +42,7 @@ constexpr std::array all = {
     Named{"hello_bytes_max", set<&ServerLimits::hello_bytes_max>},
     Named{"hello_ns_max", set<&ServerLimits::hello_time_max>},
     Named{"intake_steps", set<&ServerLimits::intake_steps>},
+    Named{"left_sessions_max", set<&ServerLimits::left_sessions_max>},
     Named{"name_bytes_max", set<&ServerLimits::name_bytes_max>},
     Named{"outgoing.control_bytes_max", set_outgoing<&OutgoingLimits::control_bytes_max>},
     Named{"outgoing.data_bytes_max", set_outgoing<&OutgoingLimits::data_bytes_max>},
@@ -106,11 +107,11 @@ std::uint64_t memory_sum(const ServerLimits& limits, std::uint64_t before) noexc
       limits.frame_bytes_max + limits.page_bytes_max +
       of_known_text * (std::uint64_t{limits.texts_max} + limits.world_texts_max);
   const std::uint64_t stranger = 2ull * limits.hello_bytes_max + limits.stranger_bytes_max;
-  return before + std::uint64_t{limits.sessions_max} * session + std::uint64_t{limits.strangers_max} * stranger +
-         grown * limits.all_request_bytes_max + of_watched * limits.watched_entities_max +
-         rows_times * limits.world_rows_bytes_max + of_entity * limits.world_entities_max +
-         grown * limits.world_texts_bytes_max + of_text * limits.world_texts_max +
-         grown * limits.world_timers_bytes_max + of_timer * limits.world_timers_max +
+  return before + (std::uint64_t{limits.sessions_max} + limits.left_sessions_max) * session +
+         std::uint64_t{limits.strangers_max} * stranger + grown * limits.all_request_bytes_max +
+         of_watched * limits.watched_entities_max + rows_times * limits.world_rows_bytes_max +
+         of_entity * limits.world_entities_max + grown * limits.world_texts_bytes_max +
+         of_text * limits.world_texts_max + grown * limits.world_timers_bytes_max + of_timer * limits.world_timers_max +
          templates_times * limits.templates_bytes_max + schemas_times * limits.schemas_bytes_max;
 }
 

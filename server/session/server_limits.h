@@ -13,6 +13,8 @@ namespace muster {
 
 struct ServerLimits {
   std::uint32_t sessions_max = 1024;  ///< more connections are refused with a Fault
+  /// That left while some of what they sent waited for the world, beside the sessions; with more, what the first of them sent is dropped.
+  std::uint32_t left_sessions_max = 256;
   /// Connections without an accepted Hello, beside the sessions. Where there are more the oldest is closed.
   std::uint32_t strangers_max = 256;
   std::uint32_t stranger_bytes_max = 1u << 16;  ///< taken of a stranger that was refused, so that it can read why

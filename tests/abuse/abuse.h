@@ -25,6 +25,7 @@ struct AbuseOptions {
   /// So small that they are reached, and what the server may use has a sum that says something.
   std::map<std::string, std::uint64_t> limits = {
       {"all_request_bytes_max", 64u << 20},
+      {"left_sessions_max", 100},
       {"outgoing.control_bytes_max", 2u << 20},
       {"request_bytes_max", 16u << 20},
       {"sessions_max", 400},

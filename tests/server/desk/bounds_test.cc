@@ -90,11 +90,26 @@ TEST_CASE("what the limits allow in memory grows with each of those that are byt
   const ServerLimits usual;
   const std::uint64_t sum = memory_sum(usual, 0);
   CHECK(memory_sum(usual, 1000) == sum + 1000);
-  for (const char* name : {"all_request_bytes_max", "frame_bytes_max", "hello_bytes_max", "outgoing.control_bytes_max",
-                           "outgoing.data_bytes_max", "page_bytes_max", "schemas_bytes_max", "sessions_max",
-                           "stranger_bytes_max", "strangers_max", "templates_bytes_max", "texts_max",
-                           "watched_entities_max", "world_entities_max", "world_rows_bytes_max",
-                           "world_texts_bytes_max", "world_texts_max", "world_timers_bytes_max", "world_timers_max"}) {
+  for (const char* name : {"all_request_bytes_max",
+                           "frame_bytes_max",
+                           "hello_bytes_max",
+                           "left_sessions_max",
+                           "outgoing.control_bytes_max",
+                           "outgoing.data_bytes_max",
+                           "page_bytes_max",
+                           "schemas_bytes_max",
+                           "sessions_max",
+                           "stranger_bytes_max",
+                           "strangers_max",
+                           "templates_bytes_max",
+                           "texts_max",
+                           "watched_entities_max",
+                           "world_entities_max",
+                           "world_rows_bytes_max",
+                           "world_texts_bytes_max",
+                           "world_texts_max",
+                           "world_timers_bytes_max",
+                           "world_timers_max"}) {
     ServerLimits more;
     REQUIRE(set_limit(more, name, 1u << 30));
     ServerLimits less;

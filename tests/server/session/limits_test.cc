@@ -6,6 +6,7 @@
 
 using namespace muster;
 using namespace muster::testing;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -32,6 +33,26 @@ std::vector<std::byte> hello_of(std::size_t bytes) {
     append_frame(frame, builder.bytes(), 1);
     if (frame.size() == bytes) return frame;
     REQUIRE(frame.size() < bytes);
+  }
+}
+
+/// They were sent, and nobody waits for their answers.
+void post_hits(Client& client, Entity e, int times) {
+  BatchBuilder hit;
+  hit.append(e, arena::Damage{.amount = 1});
+  for (int i = 0; i < times; ++i) REQUIRE(client.post_batch(hit.bytes()).has_value());
+  REQUIRE(client.ask(session::Heartbeat{}).has_value());
+}
+
+/// The server hears a little later that somebody left.
+Client connect_soon(const LiveWorld& world) {
+  const auto until = std::chrono::steady_clock::now() + 20s;
+  while (true) {
+    auto made = Client::connect(world.client_options());
+    if (made) return std::move(*made);
+    REQUIRE(made.error().fault.reason == "sessions_max");
+    REQUIRE(std::chrono::steady_clock::now() < until);
+    std::this_thread::sleep_for(1ms);
   }
 }
 
@@ -156,6 +177,51 @@ TEST_CASE("as many sessions as allowed; one more is told so", "[limits]") {
   REQUIRE_FALSE(fourth.has_value());
   CHECK(fourth.error().fault.code == session::FaultCode::limit_exceeded);
   for (Client& client : clients) CHECK(client.info().has_value());
+}
+
+TEST_CASE("who left while edits of its wait holds no place; they enter the world all the same", "[limits]") {
+  LiveWorldOptions options;
+  options.limits.sessions_max = 1;
+  LiveWorld world(options);
+  const Entity e = world.run([](EntityRegistry& r) { return r.create("e", arena::Health{.value = 100}); });
+  {
+    Client first = world.client();
+    world.hold(true);
+    post_hits(first, e, 10);
+  }
+  Client second = connect_soon(world);
+  world.hold(false);
+  const auto health = [&] {
+    return world.run([&](EntityRegistry& r) { return static_cast<int>(r.get<arena::Health>(e).value); });
+  };
+  const auto until = std::chrono::steady_clock::now() + 20s;
+  while (health() != 90 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
+  CHECK(health() == 90);
+}
+
+TEST_CASE("of more than left_sessions_max that left what the first of them sent is dropped", "[limits]") {
+  LiveWorldOptions options;
+  options.limits.sessions_max = 3;
+  options.limits.left_sessions_max = 1;
+  options.limits.intake_steps = 1;  // an edit at a time
+  LiveWorld world(options);
+  const Entity e = world.run([](EntityRegistry& r) { return r.create("e", arena::Health{.value = 100}); });
+  {
+    std::vector<Client> clients;
+    for (int i = 0; i < 3; ++i) clients.push_back(world.client());
+    world.hold(true);
+    for (Client& client : clients) post_hits(client, e, 10);
+  }
+  std::vector<Client> others;  // as they are let in, all of those left
+  for (int i = 0; i < 3; ++i) others.push_back(connect_soon(world));
+  world.hold(false);
+  const auto until = std::chrono::steady_clock::now() + 20s;
+  while (others[0].info()->sessions > 3 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
+  CHECK(others[0].info()->sessions == 3);
+  const int hits = 100 - world.run([&](EntityRegistry& r) { return static_cast<int>(r.get<arena::Health>(e).value); });
+  // All of who left last, and what was taken of the others before that was known.
+  CHECK(hits >= 10);
+  CHECK(hits <= 12);
 }
 
 TEST_CASE("a path of exactly path_bytes_max is looked for; one byte more is refused", "[limits]") {
