@@ -28,7 +28,7 @@ Intake::Line* Intake::next() {
   Line* first = nullptr;
   for (Line& line : lines_) {
     if (line.stands) continue;
-    if (!first || line.taken < first->taken) first = &line;
+    if (!first || line.taken + line.next_steps < first->taken + first->next_steps) first = &line;
   }
   return first;
 }
@@ -42,20 +42,26 @@ void Intake::take(std::uint64_t allowed) {
     line.stands = empty;
   }
   Steps all(allowed);
-  bool full = false;
-  while (!full) {
+  put_off_ = false;
+  while (all.left()) {
     Line* const line = next();
     if (!line) break;
     clock_ = line->taken;
     Steps turn(turn_steps);
-    while (turn.left() && !line->stands && !full) full = !take_one(*line, turn, all);
+    while (turn.left() && !line->stands && take_one(*line, turn, all)) {
+    }
     line->taken += turn.spent();
     all.spend(turn.spent());
-    full = full || !all.left();
   }
-  can_go_on_ = next() != nullptr;
+  can_go_on_ = put_off_ || next() != nullptr;
   counters_.steps += all.spent();
   counters_.take_steps_max = std::max(counters_.take_steps_max, all.spent());
+}
+
+bool Intake::others_first(Line& line, std::uint64_t steps) {
+  if (line.next_steps > 0) return false;  // they were let first
+  line.next_steps = steps;
+  return next() != &line;
 }
 
 bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
@@ -77,23 +83,32 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
     turn.spend(from.timers.size());
     std::erase_if(from.timers, [&](TimerId timer) { return !registry_.timers().waits(timer); });
   }
+  const std::uint64_t before = all.spent() + turn.spent();
+  const std::uint64_t judged_ns = processor_ns();
   const auto cost = judge_.judge(from, edit);
   if (!cost) {
-    turn.spend(judge_.steps());
+    // What it would have cost is more than it did.
+    turn.spend(host_.processor_ns ? (processor_ns() - judged_ns) / step_ns : judge_.steps());
+    line.next_steps = 0;
+    line.put_off = false;
     ++counters_.refused;
     count_wait(from, *request);
     if (request->request != 0) from.outgoing->fault(cost.error(), request->request);
     from.requests.pop();
     return true;
   }
-  const std::uint64_t before = all.spent() + turn.spent();
+  if (cost->steps > turn_steps && others_first(line, cost->steps)) {
+    turn.spend((processor_ns() - judged_ns) / step_ns);
+    return false;
+  }
   if (!line.put_off && before > edit_steps && before + cost->steps > all.allowed()) {
-    // When its turn comes again it is taken, whatever was taken before: who sends little meanwhile comes first.
-    turn.spend(cost->steps / 8);  // for having been counted
-    line.put_off = true;
+    // In the next call it is taken when its turn comes, whatever was taken before.
+    turn.spend((processor_ns() - judged_ns) / step_ns);
+    line.put_off = line.stands = put_off_ = true;
     return false;
   }
   line.put_off = false;
+  line.next_steps = 0;
   const std::uint64_t begun_ns = processor_ns();
   push(from, *request, *cost);
   if (host_.processor_ns) judge_.took(edit, *cost, processor_ns() - begun_ns);

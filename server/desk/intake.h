@@ -1,6 +1,7 @@
 // Takes what sessions sent into the world: edits are costed and pushed one by one, so that each is judged against the world as it
 // finds it; questions go on to their queue. Sessions take turns, and a turn is bounded in steps, or in the time that they should
-// take, where edits take longer: who sends little waits for one edit of somebody else, not for all of them.
+// take, where edits take longer. Who would be done first comes first: who sends little waits for one edit of somebody else, not for
+// one of each.
 #pragma once
 
 #include <cstdint>
@@ -52,12 +53,16 @@ class Intake {
     std::shared_ptr<Session> session;
     std::uint64_t taken = 0;  // steps, counted from where the others were when it had something again
     bool idle = true;
-    bool stands = false;   // there is nothing more to take from it in this call
-    bool put_off = false;  // its next edit was too dear for what was left of a call
+    bool stands = false;           // there is nothing more to take from it in this call
+    bool put_off = false;          // its next edit was too dear for what was left of a call
+    std::uint64_t next_steps = 0;  // of its next edit, where it was judged and let others first
   };
   std::uint64_t processor_ns() const { return host_.processor_ns ? host_.processor_ns() : 0; }
+  /// Who would be done first. Null: nobody has anything.
   Line* next();
-  /// False: the next one would exceed what may be taken in this call.
+  /// Notes what the line's next edit costs. True: others would be done before it.
+  bool others_first(Line& line, std::uint64_t steps);
+  /// False: the turn is over, and its next edit not taken.
   bool take_one(Line& line, Steps& turn, const Steps& all);
   /// The edit is answered now.
   void count_wait(Session& from, const Request& edit);
@@ -71,6 +76,7 @@ class Intake {
   std::vector<Line> lines_;
   std::uint64_t clock_ = 0;  // `taken` of the line that was last taken from
   bool can_go_on_ = false;
+  bool put_off_ = false;  // an edit, in the last call
   IntakeCounters counters_;
 };
 

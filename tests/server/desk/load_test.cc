@@ -173,6 +173,36 @@ TEST_CASE("an edit that is too dear for the rest of a turn lets those first who 
   CHECK(last_little < first_dear);
 }
 
+TEST_CASE("who sends little comes before one dear edit of each of many who were there before") {
+  LiveWorldOptions options;
+  options.limits.intake_steps = 1000;
+  options.processor_ns = [] { return std::uint64_t{0}; };  // edits count as they are costed
+  LiveWorld world(options);
+  std::vector<Client> greedy;
+  for (int i = 0; i < 10; ++i) greedy.push_back(world.client());
+  Client honest = world.client();
+  const auto many = world.run([](EntityRegistry& r) { return r.create_many(5000, arena::Health{.value = 1000}); });
+  BatchBuilder dear(1u << 20), rename;
+  dear.append_shared(many, arena::Damage{.amount = 0});
+  rename.append(many[0], Rename{});
+  world.hold(true);
+  std::vector<std::uint64_t> sent;
+  for (Client& client : greedy) {
+    sent.push_back(client.post_batch(dear.bytes()).value());
+    REQUIRE(client.ask(session::Heartbeat{}).has_value());
+  }
+  const std::uint64_t little = honest.post_batch(rename.bytes()).value();
+  REQUIRE(honest.ask(session::Heartbeat{}).has_value());
+  world.hold(false);
+  const auto first = honest.wait_ack(little);
+  REQUIRE(first.has_value());
+  for (std::size_t i = 0; i < greedy.size(); ++i) {
+    const auto ack = greedy[i].wait_ack(sent[i]);
+    REQUIRE(ack.has_value());
+    CHECK(ack->sequence > first->sequence);
+  }
+}
+
 TEST_CASE("watches that there is no time for have their turns after later flushes, and are told all the same") {
   LiveWorldOptions options;
   options.limits.watch_ns = 0;
