@@ -241,7 +241,7 @@ int serve(const Arguments& arguments) {
     return complain(exit_listen, error.what());
   }
 
-  if (*server->editor_url() != '\0') spdlog::info("editor {}", server->editor_url());
+  if (server->has_editor()) spdlog::info("editor {}", server->editor_url());
   spdlog::info("{}: {} entities, {} types, {}", world->path(), world->registry().entity_count(),
                world->registry().types().types().size(), is_new ? "a new world" : "opened");
   if (!server->address().empty()) spdlog::info("listening on {}", server->address());

@@ -93,6 +93,7 @@ struct Server::Impl {
 
     ListenerOptions door = listening(options);
     door.page = page_of(options, true);
+    has_editor = !door.page.empty();
     const std::string world_path = absolute(world.path());
     door.world_folder = world_path.substr(0, world_path.rfind('/'));
     door.world_file = desk->host().world;
@@ -137,6 +138,7 @@ struct Server::Impl {
   std::optional<Listener> listener;  // goes before the desk
   std::optional<AddressFile> address_file;
   std::string address, editor_url;
+  bool has_editor = false;
 };
 
 Server::Server(World& world, ServerOptions options) : impl_(std::make_unique<Impl>(world, std::move(options))) {}
@@ -148,6 +150,7 @@ void Server::check(const ServerOptions& options) {
 const std::string& Server::address() const noexcept { return impl_->address; }
 const std::string& Server::unix_path() const noexcept { return impl_->options.unix_path; }
 const std::string& Server::token() const noexcept { return impl_->options.token; }
+bool Server::has_editor() const noexcept { return impl_->has_editor; }
 const char* Server::editor_url() const noexcept { return impl_->editor_url.c_str(); }
 std::uint32_t Server::sessions() const noexcept { return impl_->desk->sessions(); }
 void Server::stop() { impl_->stop(); }

@@ -67,6 +67,8 @@ class Server {
   /// "http://127.0.0.1:7717/#token=...": where a browser finds the editor, with the token that lets it in, which is behind the #
   /// so that no browser sends it along; what no URL can hold of it is escaped. Whoever has it has every right. Empty without TCP.
   const char* editor_url() const noexcept;
+  /// Whether that address has a page: false without TCP, and where there is no folder with one.
+  bool has_editor() const noexcept;
   /// Open now.
   std::uint32_t sessions() const noexcept;
 

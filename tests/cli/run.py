@@ -169,6 +169,27 @@ def a_limit_that_was_set_is_held(folder):
     holds(folder.error(REFUSED, "rename", "doorway8", "portcullis"), "a name of 10 bytes; 8 are allowed")
 
 
+def a_server_says_where_its_editor_is_where_it_has_one(folder):
+    (folder.path / "page").mkdir()
+    (folder.path / "page" / "index.html").write_text("<!doctype html>")
+
+    def said(*arguments):
+        server = folder.start(SERVER, "w.muster", "--listen", "127.0.0.1:0", *arguments,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        lines = []
+        while not lines or " token " not in lines[-1]:
+            lines.append(server.stdout.readline())
+            assert lines[-1], "".join(lines)
+        server.send_signal(signal.SIGTERM)
+        equal(server.wait(timeout=20), 0)
+        return "".join(lines)
+
+    holds(said("--page", "page"), " editor http://127.0.0.1:", "/#token=")
+    without = said("--page", "none")
+    holds(without, "listening on 127.0.0.1:")
+    assert "http" not in without, without
+
+
 def a_server_stops_in_good_order_from_the_moment_it_can_be_found(folder):
     for _ in range(5):
         server = folder.start_server("w.muster")
