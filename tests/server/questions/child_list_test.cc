@@ -15,7 +15,7 @@ namespace {
 struct Listing {
   EntityRegistry registry;
   const ServerLimits limits = {};
-  std::shared_ptr<Session> session = std::make_shared<Session>(1u << 20);
+  std::shared_ptr<Session> session = std::make_shared<Session>(1u << 20, nullptr);
   Entity town = registry.create("town");
   std::vector<Entity> houses;
 

@@ -43,7 +43,7 @@ struct Follower {
   };
 
   Follower(EntityRegistry& of, Watches& to, OutgoingLimits limits = {})
-      : registry(of), watches(to), session(std::make_shared<Session>(1u << 20)) {
+      : registry(of), watches(to), session(std::make_shared<Session>(1u << 20, nullptr)) {
     session->outgoing = std::make_shared<Outgoing>(limits);
     session->role = session::Role::view;
     REQUIRE(types.add<session::Ack>());
