@@ -111,6 +111,41 @@ test('messages of everybody are listed as they come, and any message is written 
   assert.equal(await log.getByText('Damage', { exact: true }).count(), 0);
 });
 
+test('what handlers push and timers deliver is listed where it is asked for, and told from inputs', async (t) => {
+  const world = await World.serve(t, [...schema, '--hz', '20']);
+  const other = await world.connect();
+  const orc = await other.create(nil, 'orc', [health, { value: 50 }]);
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  const log = page.getByRole('log', { name: 'Messages' });
+  const lines = log.locator('.message', { hasText: 'Damage' });
+  const send = async (amount: number): Promise<void> => {
+    const { clock_ns } = await other.info();
+    await other.push_at(clock_ns + 100_000_000n, orc, 'golden.Damage', { amount });
+  };
+  const says = (amount: number) => lines.filter({ hasText: `amount ${amount}` });
+  await send(11);
+  await other.push(orc, 'golden.Damage', { amount: 12 });
+  await says(12).waitFor();
+  const due = (await other.info()).clock_ns + 300_000_000n;
+  await until('the timer is over', async () => (await other.info()).clock_ns > due);
+  assert.equal(await says(11).count(), 0);
+
+  const toggle = page.getByRole('button', { name: 'Also what handlers push and timers deliver' });
+  await toggle.click();
+  assert.equal(await toggle.getAttribute('aria-pressed'), 'true');
+  // When the change is under way nobody is told of: a message that is sent again is told of once it is done.
+  let amount = 20;
+  await until('what a timer delivers is told', async () => {
+    await send(++amount);
+    return (await log.locator('.message.is-pushed').count()) > 0;
+  });
+  assert.equal(await log.locator('.message.is-pushed .message-author').first().innerText(), 'pushed');
+  await other.push(orc, 'golden.Damage', { amount: 13 });
+  await says(13).waitFor();
+  assert.doesNotMatch((await says(13).getAttribute('class'))!, /is-pushed/);
+});
+
 test('the clock is paused, stepped and played; edits are applied meanwhile', async (t) => {
   const world = await World.serve(t, [...schema, '--hz', '20']);
   const other = await world.connect();

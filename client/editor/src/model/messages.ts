@@ -1,7 +1,7 @@
-// What the world is told: inputs as they come, for the console.
+// What the world is told: inputs as they come, and where it is wanted what handlers push, for the console.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
-import type { Batch, Client, Received, StructValue } from 'muster-client';
+import type { Batch, Client, ClientError, OpenFollow, Received, StructValue } from 'muster-client';
 import { BatchKind, is_nil, session } from 'muster-client';
 import type { Entity } from 'muster-client';
 
@@ -11,6 +11,8 @@ export interface MessageLine {
   clock_ns: bigint;
   /** Who sent it; 0n: the world itself. */
   author: bigint;
+  /** It is no input: a handler pushed it, or a timer delivered it; sequence and author are those of the input that it came of. */
+  is_pushed: boolean;
   /** Full name of the type; empty: a gap. */
   type: string;
   /** Null: the world. */
@@ -32,8 +34,11 @@ export class Messages {
   private readonly kept = signal<readonly MessageLine[]>([]);
   /** Nothing is added while it is true. */
   readonly held = signal(false);
+  /** What handlers push and timers deliver is told, too. */
+  readonly with_pushed = signal(false);
   private coming: MessageLine[] = [];
   private client: Client | null = null;
+  private watch: OpenFollow | null = null;
   private last = 0;
   private is_planned = false;
 
@@ -43,16 +48,49 @@ export class Messages {
   clear(): void {
     this.kept.value = [];
   }
+  /** `failed` is told where a change of what is told was refused. */
+  constructor(private readonly failed: (error: ClientError) => void) {}
+
   async follow(client: Client): Promise<void> {
     this.client = client;
+    this.watch = null;
+    const asked = this.question(client);
+    const watch = await client.follow(asked, { frame: (received) => this.take(client, received) });
+    if (client !== this.client) return;
+    this.watch = watch;
+    const { input_types, pushed } = this.question(client);
+    if (input_types.length !== asked.input_types.length || pushed.length !== asked.pushed.length) this.ask();
+  }
+  /** What is told of it from now on; what was told stays. */
+  show_pushed(wanted: boolean): void {
+    this.with_pushed.value = wanted;
+    this.ask();
+  }
+  /** The world knows other types. */
+  learned(): void {
+    this.ask();
+  }
+  private ask(): void {
+    const { client, watch } = this;
+    if (!client || !watch || client.ended) return;
+    watch.change(this.question(client)).done.catch((error: ClientError) => {
+      if (error.kind === 'refused') this.failed(error);
+    });
+  }
+  private question(client: Client) {
     const messages = [...client.types]
       .filter((type) => /message$/.test(type.role) && !never_shown.has(type.name))
       .filter((type) => !type.name.startsWith('muster.session.'))
       .map((type) => type.id);
-    await client.watch(
-      { entities: [], values: false, structure: false, events: true, messages, rate_max: 20 },
-      { frame: (received) => this.take(client, received) },
-    );
+    return {
+      world: true,
+      values: false,
+      structure: false,
+      inputs: true,
+      input_types: messages,
+      pushed: this.with_pushed.peek() ? messages : [],
+      rate_max: 20,
+    };
   }
 
   private take(client: Client, received: Received): void {
@@ -63,6 +101,7 @@ export class Messages {
       sequence: envelope?.sequence ?? 0n,
       clock_ns: envelope?.clock_ns ?? 0n,
       author: envelope?.author ?? 0n,
+      is_pushed: received.is_pushed,
       at: new Date(),
     };
     if (batch.type.id === session.Gap.id) {

@@ -44,7 +44,7 @@ export class Model {
   readonly notices = new Notices();
   readonly clock = new Clock();
   readonly handlers = new Handlers();
-  readonly messages = new Messages();
+  readonly messages = new Messages((error) => this.log.problem(error.message));
   readonly edits: Edits;
   readonly keeper: LinkKeeper;
   readonly order: SiblingOrder;
@@ -184,7 +184,10 @@ export class Model {
     if (this.server !== client.welcome.server) this.edits.forget_history();
     this.server = client.welcome.server;
     this.tell_types(client);
-    client.on_types(() => this.learned(client));
+    client.on_types(() => {
+      this.learned(client);
+      if (client === this.newest_client) this.messages.learned();
+    });
     const scope = this.drawn_scope();
     this.followed = -1;
     await Promise.all([this.order.follow(client), this.world.follow(client, scope)]);

@@ -70,6 +70,15 @@ export function Console(): JSX.Element {
             </label>
             <button
               class="tool"
+              aria-pressed={model.messages.with_pushed.value}
+              title="Also what handlers push and timers deliver"
+              aria-label="Also what handlers push and timers deliver"
+              onClick={() => model.messages.show_pushed(!model.messages.with_pushed.peek())}
+            >
+              <Icon name="bot" />
+            </button>
+            <button
+              class="tool"
               aria-pressed={model.messages.held.value}
               title="Hold the list still"
               aria-label="Hold the list still"
@@ -119,7 +128,15 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
   }, [lines.length, lines[lines.length - 1]?.number]);
   function text_of(line: MessageLine): string {
     const target = line.target ? `${model.world.get(line.target)?.name ?? ''} ${id_text(line.target)}` : 'world';
-    return `${line.type} ${target} ${author_text(line.author)}`.toLowerCase();
+    return `${line.type} ${target} ${from_text(line)}`.toLowerCase();
+  }
+  function from_text(line: MessageLine): string {
+    return line.is_pushed ? 'pushed' : author_text(line.author);
+  }
+  function from_title(line: MessageLine): string | undefined {
+    if (line.type === '') return undefined;
+    if (!line.is_pushed) return `session ${line.author}`;
+    return `A handler pushed it or a timer delivered it, with input ${line.sequence} from ${author_text(line.author)}`;
   }
   function author_text(author: bigint): string {
     if (author === 0n) return 'world';
@@ -166,7 +183,7 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
           {lines.slice(first, last).map((line, i) => (
             <div
               key={line.number}
-              class={`message ${hz > 0 ? '' : 'has-no-ticks'} ${line.type === '' ? 'is-gap' : ''} ${line.number === open ? 'is-selected' : ''}`}
+              class={`message ${hz > 0 ? '' : 'has-no-ticks'} ${line.type === '' ? 'is-gap' : ''} ${line.is_pushed ? 'is-pushed' : ''} ${line.number === open ? 'is-selected' : ''}`}
               style={{ top: `${(first + i) * line_height}px` }}
               onClick={() => set_open(line.number === open ? null : line.number)}
             >
@@ -174,7 +191,9 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
               <span class="message-tick" title="Tick">
                 {hz > 0 ? Math.round((Number(line.clock_ns) / 1e9) * hz) : ''}
               </span>
-              <span class="message-author" title={line.type === "" ? undefined : `session ${line.author}`}>{line.type === '' ? '' : author_text(line.author)}</span>
+              <span class="message-author" title={from_title(line)}>
+                {line.type === '' ? '' : from_text(line)}
+              </span>
               <span class="message-type" title={line.type}>
                 {line.type === '' ? 'gap' : last_name(line.type)}
               </span>
