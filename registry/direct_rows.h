@@ -38,23 +38,26 @@ constexpr std::uint64_t create_list = 1, set_list = 2, remove_list = 3;  // kind
 struct EntityRegistry::Direct {
   RegistryCore& core;
   InInput mark;
+  Envelope& envelope;
   template <class Undo>
-  [[gnu::always_inline]] Direct(RegistryCore& of, std::span<const std::byte> sealed, Undo undo) : core(of), mark(of) {
+  [[gnu::always_inline]] Direct(RegistryCore& of, Envelope& as, std::span<const std::byte> sealed, Undo undo)
+      : core(of), mark(of), envelope(as) {
     try {
-      core.tell(core.pushed, sealed);
+      core.tell(envelope, sealed);
     } catch (...) {
       undo();
       throw;
     }
   }
-  [[gnu::always_inline]] Direct(RegistryCore& of, std::span<const std::byte> sealed) : core(of), mark(of) {
-    core.tell(core.pushed, sealed);
+  [[gnu::always_inline]] Direct(RegistryCore& of, std::span<const std::byte> sealed)
+      : core(of), mark(of), envelope(of.pushed) {
+    core.tell(envelope, sealed);
   }
   /// Once it was applied.
   [[gnu::always_inline]] Receipt done(EntityRegistry& registry, std::uint32_t handled = 1) const {
     core.count({.handled = handled});
     if (core.told_pushes) [[unlikely]]
-      registry.tell_receipt({.sequence = core.sequence, .handled = handled});
+      registry.tell_receipt(envelope, {.sequence = core.sequence, .handled = handled});
     return {.sequence = core.sequence, .handled = handled};
   }
 };
@@ -71,7 +74,7 @@ template <ComponentType... Cs>
       const Entity made = core.storage.take_id();
       auto& sealed = SingleRows<Create, Cs...>::at(site->sealed.data());
       sealed.set(made, components...);
-      const Direct input(core, sealed.bytes(), [&] { core.storage.undraw_taken(made); });
+      const Direct input(core, core.created, sealed.bytes(), [&] { core.storage.undraw_taken(made); });
       if (!site->open.fits(core.storage)) [[unlikely]]
         site->open.reopen(core.storage, *site->archetype, detail::list_types<Cs...>);
       detail::put_values(site->open, core.storage.create_plain(made, *site->open.chunk), components...);
@@ -110,7 +113,8 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
       core.storage.take_ids(ids);
       std::vector<Entity> made(ids.begin(), ids.end());
       {
-        const Direct input(core, core.pushing.front().bytes(), [&] {
+        Envelope created{.kind = InputKind::push, .drawn = count};
+        const Direct input(core, created, core.pushing.front().bytes(), [&] {
           core.storage.undraw(before);
           core.pushing.clear();
         });

@@ -23,7 +23,9 @@ Receipt EntityRegistry::deliver_new(std::span<Entity> ids, bool waited) { return
 Receipt EntityRegistry::push_sealed(std::span<const std::byte> batch) { return impl_->inputs.push_sealed(batch); }
 Receipt EntityRegistry::end_push(Receipt receipt) { return impl_->inputs.end_push(receipt); }
 Receipt EntityRegistry::end_handled_push() { return end_push({.handled = 1}); }
-void EntityRegistry::tell_receipt(Receipt receipt) { impl_->inputs.tell_receipt(core_.pushed, receipt); }
+void EntityRegistry::tell_receipt(const Envelope& envelope, Receipt receipt) {
+  impl_->inputs.tell_receipt(envelope, receipt);
+}
 void EntityRegistry::handler_failed() { impl_->inputs.delivery_failed(); }
 
 Receipt EntityRegistry::push_batch(std::span<const std::byte> batches, std::uint64_t author, std::uint64_t request) {
@@ -34,7 +36,7 @@ Receipt EntityRegistry::push_batch(std::span<const std::byte> batches, std::uint
 void EntityRegistry::post_batch(std::span<const std::byte> batches) {
   check_outside();
   for_each_batch(batches, [&](const BatchView& batch) {
-    impl_->inputs.claim_ids(batch);
+    impl_->inputs.claim_timer(batch);
     input().append_batch(batch);
   });
 }
@@ -48,6 +50,13 @@ Receipt EntityRegistry::advance(std::uint64_t ns) {
   check_outside();
   known().need<Advance>();
   return impl_->inputs.advance(ns);
+}
+
+Receipt EntityRegistry::replay(const Envelope& recorded, std::span<const std::byte> batch) {
+  check_outside();
+  require(recorded.sequence == core_.sequence + 1, "EntityRegistry::replay: not the input that comes next");
+  require(core_.input.empty(), "EntityRegistry::replay: something else was posted");
+  return impl_->inputs.replay(recorded, batch);
 }
 
 TimerId EntityRegistry::post_timed(std::uint64_t due_ns, BatchView inner) {

@@ -153,6 +153,13 @@ class EntityRegistry {
   /// this is no input.
   Receipt flush();
 
+  /// Does here what an input did in another registry, as a sink was told of it there: its envelope and its bytes, of whatever kind.
+  /// Where the two had the same state, handlers and options when the first of them came, this one has the same state, the same
+  /// sequence and the same receipts after each push, flush and advance; a post or a batch of a lane is delivered, and what its
+  /// handlers push waits for the push, flush or advance behind it. The bytes must be judged (verify_batch). Stops the program where the
+  /// input is not the next one, or something was posted here; what is put into lanes here waits for a flush of one's own.
+  Receipt replay(const Envelope& recorded, std::span<const std::byte> batch);
+
   // --- time: the registry's clock moves when the host says so ---
 
   /// Posts a message that is delivered when the clock reaches `due_ns`; at once where it is past. The number is for cancel().
@@ -453,7 +460,7 @@ class EntityRegistry {
   Receipt end_push(Receipt receipt);
   Receipt end_handled_push();
   /// By value, so that the caller's receipt need not be in memory.
-  void tell_receipt(Receipt receipt);
+  void tell_receipt(const Envelope& envelope, Receipt receipt);
   /// To be called where something is caught: what a handler threw is the end of the program.
   [[noreturn]] void handler_failed();
 

@@ -60,7 +60,8 @@ struct EntityRegistry::Impl {
     delivery.set_observer(watching());
     inputs.set_observer(watching());
     if (parallel) parallel->set_observer(watching());
-    core.observed = counting || cascade.causes() || !options.shortcuts;
+    const bool observed = counting || cascade.causes() || !options.shortcuts;
+    core.general_way = (core.general_way & RegistryCore::was_resumed) | (observed ? RegistryCore::observed : 0);
   }
   /// Calls the restore hook of this runtime type (0: of all) for every value there is, in row order.
   void restore_values(TypeId type);

@@ -18,6 +18,13 @@ struct Envelope {
   std::uint64_t author = 0;    ///< 0: the host; otherwise as given to the inbox lane
   std::uint64_t request = 0;   ///< the sender's own number, 0 if none
   InputKind kind = InputKind::push;
+  /// How often, between the input before and this one, the registry went on with what handlers had pushed and a bound had cut off.
+  /// Each call from outside does that first, also one that then has no input. A replay does it as often.
+  std::uint32_t resumed = 0;
+  std::uint32_t drawn = 0;  ///< ids that were drawn for it before it was told; a replay draws as many
+  /// Of a post, where it is not 0: the number that the next timer would get when it was told. Numbers of timers are drawn when they are
+  /// posted; a replay goes on from here.
+  std::uint64_t next_timer = 0;
 };
 
 /// All calls come on the registry's thread, in the order in which the sinks were added. A sink must not use the registry: the

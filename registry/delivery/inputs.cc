@@ -87,7 +87,15 @@ void RegistryCore::tell_several(const Envelope& envelope, std::span<const std::b
 // --- one input ---
 
 void Inputs::tell(Envelope& envelope, std::span<const std::byte> bytes) {
+  envelope.resumed = core_.resumed;
+  envelope.drawn = core_.drawn;
+  envelope.next_timer = envelope.kind == InputKind::post ? next_timer_ : 0;
   core_.tell(envelope, bytes);
+  core_.drawn = 0;
+  if (core_.resumed != 0) [[unlikely]] {
+    core_.resumed = 0;
+    core_.general_way &= ~RegistryCore::was_resumed;
+  }
   if (core_.cascade.causes()) [[unlikely]]
     delivery_.number_messages(envelope.sequence);
 }
@@ -178,13 +186,19 @@ Receipt Inputs::push_new(std::span<Entity> ids, bool waited) {
         [&](Arena& pushing) {
           before = core_.storage.drawn();
           core_.storage.reserve(ids);
+          core_.drawn = static_cast<std::uint32_t>(ids.size());
           pushing.set_targets(ids);
         },
         waited);
   } catch (...) {
-    if (before) core_.storage.undraw(*before);
+    if (before) undraw(*before);
     throw;
   }
+}
+
+void Inputs::undraw(const Storage::Drawn& before) noexcept {
+  core_.storage.undraw(before);
+  core_.drawn = 0;
 }
 
 Receipt Inputs::push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request) {
@@ -193,11 +207,18 @@ Receipt Inputs::push_batches(std::span<const std::byte> bytes, std::uint64_t aut
     const bool cut_short = inside("push_batch", [&] {
       deliver_waiting();
       const Envelope envelope{.author = author, .request = request, .kind = InputKind::push};
-      add_to(sum, live(envelope, batch.bytes(), [&](Receipt& receipt) {
-               if (author == 0) claim_ids(batch);
-               deliver(batch, envelope, receipt);
-             }));
-      return !deliver_cascade();
+      const Storage::Drawn before = core_.storage.drawn();
+      if (author == 0) core_.drawn = claim_ids(batch);
+      try {
+        add_to(sum, live(envelope, batch.bytes(), [&](Receipt& receipt) {
+                 if (author == 0) claim_timer(batch);
+                 deliver(batch, envelope, receipt);
+               }));
+      } catch (...) {
+        undraw(before);
+        throw;
+      }
+      return !end_call();
     });
     sum.cut_short = cut_short;
   });
@@ -210,7 +231,7 @@ Receipt Inputs::push_sealed(std::span<const std::byte> bytes) {
     Receipt receipt = live({.kind = InputKind::push}, bytes, [&](Receipt& own) {
       delivery_.builtin(batch, *core_.types.route(batch.type()), batch.target(0), batch.payload(0), own);
     });
-    receipt.cut_short = !deliver_cascade();
+    receipt.cut_short = !end_call();
     return receipt;
   });
 }
@@ -219,7 +240,7 @@ Receipt Inputs::end_push(Receipt receipt) {
   return inside("push", [&] {
     receipt.sequence = core_.sequence;
     settle(core_.pushed, receipt);
-    receipt.cut_short = !deliver_cascade();
+    receipt.cut_short = !end_call();
     return receipt;
   });
 }
@@ -235,12 +256,16 @@ Receipt Inputs::flush() {
         });
     sum.sequence = core_.sequence;
     if (!waited && arrived == 0) return sum;
-    Envelope envelope{.kind = InputKind::flush};
-    tell(envelope, {});
-    sum.sequence = envelope.sequence;
-    sum.cut_short = !deliver_cascade();
+    tell_flush(sum);
     return sum;
   });
+}
+
+void Inputs::tell_flush(Receipt& sum) {
+  Envelope envelope{.kind = InputKind::flush};
+  tell(envelope, {});
+  sum.sequence = envelope.sequence;
+  sum.cut_short = !end_call();
 }
 
 Receipt Inputs::advance(std::uint64_t ns) {
@@ -248,42 +273,98 @@ Receipt Inputs::advance(std::uint64_t ns) {
     Receipt sum = deliver_waiting();
     BatchBuilder builder;
     builder.append_world(Advance{.ns = ns});
-    add_to(sum, live(InputKind::advance, builder.front()));
-    deliver_cascade();
-    const std::uint64_t until = later(now_ns_, ns);
-    while (!timers_.empty() && timers_.next_due() <= until) {
-      const std::uint64_t due = timers_.next_due();
-      now_ns_ = std::max(now_ns_, due);
-      while (!timers_.empty() && timers_.next_due() == due) {
-        const std::vector<std::byte> timed = timers_.pop();
-        core_.cascade.append_batch(BatchView(timed).inner());
-      }
-      core_.cascade.seal();
-      deliver_cascade();
-    }
-    now_ns_ = until;
+    add_to(sum, live_advance(builder.front()));
     sum.cut_short = !core_.cascade.empty();
     return sum;
   });
 }
 
-void Inputs::claim_ids(const BatchView& batch) {
-  if (batch.kind() == BatchKind::timed) {
-    if (const TimerId timer = batch.timer(); timer >= next_timer_) next_timer_ = timer + 1;
-    return;
+Receipt Inputs::live_advance(const BatchView& batch) {
+  Advance message;
+  std::memcpy(&message, batch.payload(0), sizeof message);
+  const Receipt receipt = live(InputKind::advance, batch);
+  deliver_cascade();
+  const std::uint64_t until = later(now_ns_, message.ns);
+  while (!timers_.empty() && timers_.next_due() <= until) {
+    const std::uint64_t due = timers_.next_due();
+    now_ns_ = std::max(now_ns_, due);
+    while (!timers_.empty() && timers_.next_due() == due) {
+      const std::vector<std::byte> timed = timers_.pop();
+      core_.cascade.append_batch(BatchView(timed).inner());
+    }
+    core_.cascade.seal();
+    deliver_cascade();
   }
+  now_ns_ = until;
+  clean_up();
+  return receipt;
+}
+
+Receipt Inputs::replay(const Envelope& recorded, std::span<const std::byte> bytes) {
+  return inside("replay", [&] {
+    for (std::uint32_t i = 0; i < recorded.resumed; ++i) resume();
+    const BatchView batch(bytes);
+    Receipt receipt;
+    const auto live_again = [&] {
+      const Storage::Drawn before = core_.storage.drawn();
+      for (std::uint32_t i = 0; i < recorded.drawn; ++i) core_.storage.reserve();
+      core_.drawn = recorded.drawn;
+      if (recorded.next_timer != 0) next_timer_ = recorded.next_timer;
+      try {
+        receipt = live(recorded, bytes, [&](Receipt& own) {
+          if (recorded.kind == InputKind::push && recorded.author == 0) claim_timer(batch);
+          deliver(batch, recorded, own);
+        });
+      } catch (...) {
+        undraw(before);
+        throw;
+      }
+    };
+    switch (recorded.kind) {
+      case InputKind::push:
+        live_again();
+        receipt.cut_short = !end_call();
+        break;
+      case InputKind::post:
+      case InputKind::inbox: live_again(); break;
+      case InputKind::flush: tell_flush(receipt); break;
+      case InputKind::advance:
+        receipt = live_advance(batch);
+        receipt.cut_short = !core_.cascade.empty();
+        break;
+    }
+    return receipt;
+  });
+}
+
+void Inputs::claim_timer(const BatchView& batch) {
+  if (batch.kind() == BatchKind::timed && batch.timer() >= next_timer_) next_timer_ = batch.timer() + 1;
+}
+
+std::uint32_t Inputs::claim_ids(const BatchView& batch) {
   if ((batch.type() != TypeTraits<Create>::id && !is_tree(batch.type())) ||
       (batch.kind() != BatchKind::each && batch.kind() != BatchKind::shared))
-    return;
-  for (std::uint32_t i = 0; i < batch.count(); ++i)
-    if (batch.target(i) == core_.storage.ids().peek()) core_.storage.reserve();
+    return 0;
+  std::uint32_t drawn = 0;
+  for (std::uint32_t i = 0; i < batch.count(); ++i) {
+    if (batch.target(i) != core_.storage.ids().peek()) continue;
+    core_.storage.reserve();
+    ++drawn;
+  }
+  return drawn;
 }
 
 // --- what waits ---
 
 Receipt Inputs::deliver_waiting() {
-  if (!deliver_cascade()) ++core_.counters.overtaken;
+  if (!core_.cascade.empty()) resume();
   return core_.input.empty() ? Receipt{} : deliver_posts();
+}
+
+void Inputs::resume() {
+  ++core_.resumed;
+  core_.general_way |= RegistryCore::was_resumed;
+  if (!deliver_caused()) ++core_.counters.overtaken;
 }
 
 Receipt Inputs::deliver_posts() {
@@ -293,7 +374,7 @@ Receipt Inputs::deliver_posts() {
   const bool plain =
       options_.shortcuts && !observer_ && !core_.cascade.causes() && core_.receipt_sinks_of(InputKind::post).empty();
   while (!posts.empty()) {
-    if (plain && deliver_plain(sum) != 0) continue;
+    if (plain && core_.resumed == 0 && deliver_plain(sum) != 0) continue;
     add_to(sum, live(InputKind::post, posts.front()));
     posts.pop_front();
   }

@@ -5,7 +5,7 @@
 //   deliver      its own messages, by all their handlers                                        Delivery
 //   settle       counters, receipts, managers hear who was destroyed                            settle()
 //   cascade      what handlers pushed, and what that pushes, up to the bounds                   deliver_cascade()
-//   clean up     where archetypes came: those that nobody has are dropped, if they are many     Cleaning
+//   clean up     where archetypes came: those that nobody has are dropped, if they are many     clean_up()
 //
 // Shortcuts take the same steps with fewer instructions: deliver_plain() here; a push to one entity
 // (EntityRegistry::push_direct) and create, set, remove and destroy of one (registry/direct_rows.h). Each says which general
@@ -73,6 +73,8 @@ class Inputs {
   /// that marks the end; then what all these caused.
   Receipt flush();
   Receipt advance(std::uint64_t ns);
+  /// Does what an input did that a sink of another registry was told: see EntityRegistry::replay.
+  Receipt replay(const Envelope& recorded, std::span<const std::byte> bytes);
   /// Delivers what was carried over and what was posted, so that an input can follow.
   void wait_over();
 
@@ -86,8 +88,8 @@ class Inputs {
   void tell_receipt(const Envelope& envelope, const Receipt& receipt) {
     for (InputSink* sink : core_.receipt_sinks_of(envelope.kind)) sink->on_receipt(envelope, receipt);
   }
-  /// Ids that a replayed Create or timer of the host names are taken as the host took them.
-  void claim_ids(const BatchView& batch);
+  /// A timer whose number the host gives takes that number from those that the registry gives.
+  void claim_timer(const BatchView& batch);
   /// Counts and times what is delivered; null: nobody does.
   void set_observer(Observer* observer) noexcept {
     observer_ = observer;
@@ -98,6 +100,8 @@ class Inputs {
     pushed_sink_ = sink;
     attended_ = observer_ || pushed_sink_;
   }
+  /// The ids that were drawn since then were not, because their input does not happen.
+  void undraw(const Storage::Drawn& before) noexcept;
   Observer* observer() const noexcept { return observer_; }
   Inbox& inbox() noexcept { return inbox_; }
   /// Into the front batch of the cascade.
@@ -106,10 +110,26 @@ class Inputs {
 
  private:
   class Observed;
-  class Cleaning;
-  /// Archetypes came: where too many are without rows, these are dropped. When that is asked is decided by the state and the calls
-  /// from outside alone, because numbers of archetypes are state.
+  /// What a push, flush or advance ends with, behind its own input. Where archetypes came and too many are without rows, these are
+  /// dropped. That follows from state and inputs alone (a call without an input of its own does not do it), because numbers of
+  /// archetypes are state.
+  void clean_up() {
+    if (core_.storage.archetypes_came()) [[unlikely]]
+      drop_archetypes();
+  }
   void drop_archetypes();
+  /// The end of a push or flush. True if all that handlers pushed was delivered.
+  bool end_call() {
+    const bool whole = deliver_cascade();
+    clean_up();
+    return whole;
+  }
+  /// A flush's own input, with its end.
+  void tell_flush(Receipt& sum);
+  /// An Advance message with all that comes due, and the end of the call.
+  Receipt live_advance(const BatchView& batch);
+  /// Goes on with what a cut cascade left.
+  void resume();
   /// Which of the texts what waits mentions. Of the front batch of the cascade only what was not delivered: that is all of it that is saved.
   void find_waiting(TextMentions& texts) const;
   /// Tells, delivers (by `deliver(receipt)`) and settles one input.
@@ -117,6 +137,8 @@ class Inputs {
   Receipt live(Envelope envelope, std::span<const std::byte> bytes, Deliver&& deliver);
   Receipt live(InputKind kind, const BatchView& batch, std::uint64_t author = 0, std::uint64_t request = 0);
   void tell(Envelope& envelope, std::span<const std::byte> bytes);
+  /// Draws the ids that a Create, Spawn or MergeTemplate of the host names, as long as they are those that come next. How many.
+  std::uint32_t claim_ids(const BatchView& batch);
   void deliver(const BatchView& batch, const Envelope& envelope, Receipt& receipt);
   void settle(const Envelope& envelope, const Receipt& receipt);
   Receipt deliver_waiting();
@@ -167,26 +189,10 @@ class Inputs::Observed {
   std::uint64_t sequence_, begin_ns_ = 0;
 };
 
-/// At the end of a call from outside, however it ends.
-class Inputs::Cleaning {
- public:
-  explicit Cleaning(Inputs& inputs) noexcept : inputs_(inputs) {}
-  ~Cleaning() {
-    if (inputs_.core_.storage.archetypes_came()) [[unlikely]]
-      inputs_.drop_archetypes();
-  }
-  Cleaning(const Cleaning&) = delete;
-  Cleaning& operator=(const Cleaning&) = delete;
-
- private:
-  Inputs& inputs_;
-};
-
 template <class Work>
 auto Inputs::inside(std::string_view what, Work&& work, Inside who) {
   const InInput mark(core_, who);
   const Observed observed(*this, what);
-  const Cleaning cleaning(*this);
   core_.sink_threw = false;
   try {
     return work();
@@ -207,7 +213,7 @@ Receipt Inputs::push(Finish finish, bool waited) {
     if (!waited) deliver_waiting();
     finish(core_.pushing);
     Receipt receipt = live(InputKind::push, core_.pushing.front());
-    receipt.cut_short = !deliver_cascade();
+    receipt.cut_short = !end_call();
     return receipt;
   });
 }

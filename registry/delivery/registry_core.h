@@ -62,15 +62,19 @@ enum class Inside : std::uint8_t { nobody, handlers, readers };
 
 /// The parts of a registry that its inlined calls use. Owned by the registry.
 struct RegistryCore {
-  Inside inside = Inside::nobody;  // see InInput
-  bool observed = false;  // somebody counts or follows deliveries, or there are no shortcuts: pushes go the general way
-  bool told_pushes = false;  // somebody looks at the receipts of pushes
-  bool sink_threw = false;   // what is being thrown came from a sink, and its input did not happen
+  Inside inside = Inside::nobody;                 // see InInput
+  std::uint8_t general_way = 0;                   // reasons why pushes take the general way
+  static constexpr std::uint8_t observed = 1;     // somebody counts or follows deliveries, or there are no shortcuts
+  static constexpr std::uint8_t was_resumed = 2;  // `resumed` is not 0
+  bool told_pushes = false;                       // somebody looks at the receipts of pushes
+  bool sink_threw = false;                        // what is being thrown came from a sink, and its input did not happen
+  std::uint32_t resumed = 0, drawn = 0;           // those of the next input's envelope
   std::uint64_t sequence = 0;
   RegistryCounters counters;
-  Envelope pushed{.kind = InputKind::push};             // of the push in progress; author and request stay 0
-  SingleBatch<Destroy> destroyed{Entity{}, Destroy{}};  // the last one's bytes, for the next
-  InputSink* only_sink = nullptr;                       // where there is one sink and no more
+  Envelope pushed{.kind = InputKind::push};  // of the push in progress that goes straight to a handler or row
+  Envelope created{.kind = InputKind::push, .drawn = 1};  // likewise, of one that creates
+  SingleBatch<Destroy> destroyed{Entity{}, Destroy{}};    // the last one's bytes, for the next
+  InputSink* only_sink = nullptr;                         // where there is one sink and no more
   std::vector<InputSink*> sinks;
   std::array<std::vector<InputSink*>, input_kinds> receipt_sinks;  // those of them that look at receipts, by kind
   const std::vector<InputSink*>& receipt_sinks_of(InputKind kind) const noexcept {
@@ -110,7 +114,7 @@ struct RegistryCore {
 
   /// Outside handlers, and nothing waits: a push need not go through the queue.
   bool is_quiet() const noexcept {
-    return (static_cast<std::size_t>(inside) | static_cast<std::size_t>(observed) | input.batches() |
+    return (static_cast<std::size_t>(inside) | static_cast<std::size_t>(general_way) | input.batches() |
             cascade.batches()) == 0;
   }
 

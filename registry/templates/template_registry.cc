@@ -70,6 +70,7 @@ Receipt EntityRegistry::merge(Entity top, std::string_view what, std::vector<Ent
       const Entity found =
           there[node.parent] && node.name ? impl_->structure.names().find(ids[node.parent], node.name) : Entity{};
       there[i] = static_cast<bool>(found);
+      core_.drawn += found ? 0 : 1;
       ids.push_back(found ? found : storage.reserve());
     }
   }
@@ -78,7 +79,7 @@ Receipt EntityRegistry::merge(Entity top, std::string_view what, std::vector<Ent
   try {
     return impl_->inputs.push([](Arena&) {}, true);
   } catch (...) {
-    storage.undraw(before);
+    impl_->inputs.undraw(before);
     throw;
   }
 }

@@ -31,15 +31,26 @@ const std::vector<std::string>& wide_features() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> made;
     for (const auto& [what, weight] : wide_kinds) made.push_back(std::string("step: ") + name(what));
-    for (const char* each :
-         {"span of several batches: pushed", "span of several batches: posted",
-          "span of several batches: put into a lane", "span of no batch: pushed", "span of no batch: posted",
-          "span of no batch: put into a lane", "a run of posts fills more than one batch",
-          "saved bytes compared while a cut cascade waits",
-          "saved and loaded with carried messages, causes recorded in one", "way: no shortcuts", "way: causes recorded",
-          "way: causes recorded now and then", "way: figures kept", "way: segments of 1024 bytes",
-          "way: segments of a megabyte", "way: disturbed by pushes that a sink refuses",
-          "memory of a storm given back"})
+    for (const char* each : {"span of several batches: pushed",
+                             "span of several batches: posted",
+                             "span of several batches: put into a lane",
+                             "span of no batch: pushed",
+                             "span of no batch: posted",
+                             "span of no batch: put into a lane",
+                             "a run of posts fills more than one batch",
+                             "saved bytes compared while a cut cascade waits",
+                             "saved and loaded with carried messages, causes recorded in one",
+                             "way: no shortcuts",
+                             "way: causes recorded",
+                             "way: causes recorded now and then",
+                             "way: figures kept",
+                             "way: segments of 1024 bytes",
+                             "way: segments of a megabyte",
+                             "way: disturbed by pushes that a sink refuses",
+                             "memory of a storm given back",
+                             "replay: the same state",
+                             "replay: a batch of a lane",
+                             "replay: a cut cascade that was gone on with"})
       made.emplace_back(each);
     return made;
   }();

@@ -42,7 +42,7 @@ class Participant::Sink final : public muster::InputSink {
   explicit Sink(Participant& owner) : owner_(owner) {}
   void on_input(const muster::Envelope& envelope, std::span<const std::byte> batch) override {
     if (refuses) throw Refused{};
-    owner_.inputs.push_back({envelope, {}});
+    owner_.inputs.push_back({envelope, {}, {batch.begin(), batch.end()}});
     if (batch.empty()) return;
     if (const auto good = muster::verify_batch(batch, owner_.registry.types()); !good)
       owner_.trouble = "input " + std::to_string(envelope.sequence) + " is no good batch: " + good.error().text;
@@ -173,6 +173,24 @@ void Participant::post(const Message& message) {
       case Message::To::later: break;
     }
   });
+}
+
+bool is_input(Do what) {
+  switch (what) {
+    case Do::subscribe:
+    case Do::unsubscribe:
+    case Do::dismiss:
+    case Do::sweep:
+    case Do::hand_over:
+    case Do::forget:
+    case Do::reload: return false;
+    default: return true;
+  }
+}
+
+void Participant::replay(const std::vector<Input>& recorded) {
+  active_recorder = &recorder;
+  for (const Input& input : recorded) registry.replay(input.envelope, input.bytes);
 }
 
 Outcome Participant::perform(const Action& a, std::uint64_t slot) {

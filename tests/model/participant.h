@@ -34,6 +34,8 @@ class Participant {
   /// A push to as many entities that are not alive, which the sink refuses: memory is used, and nothing has happened.
   void push_in_vain(std::size_t targets);
   Outcome perform(const Action& action, std::uint64_t slot);
+  /// Does what another participant's sink saw.
+  void replay(const std::vector<Input>& recorded);
   void subscribe(const Subscribed& what);
   StateRows save() const;
 
@@ -60,6 +62,9 @@ class Participant {
   std::vector<std::shared_ptr<muster::InboxLane>> lanes_;
   std::map<std::uint64_t, muster::Subscription> subscriptions_;
 };
+
+/// Whether it happens to a registry by inputs alone, or not at all: what a replay does without being told.
+bool is_input(Do what);
 
 /// The model's side of an Action; but subscribe, unsubscribe and reload.
 Outcome perform(Model& model, const Action& action);

@@ -26,6 +26,7 @@ Program make_program(std::uint64_t seed) {
   made.cascade_messages_max = random.percent(60) ? 10'000'000 : random.one_of<std::uint64_t>({3, 7, 40});
   made.crowd = seed % 20 == 0;
   made.wide = seed > 200;
+  made.replayed = seed % 3 == 1;
   const auto add = [&](Do what) { made.steps.push_back({what, random.next()}); };
   for (std::uint64_t i = 8 + random.below(40); i > 0; --i) add(Do::subscribe);
   for (std::uint64_t i = 6; i > 0; --i) add(random.percent(80) ? Do::create : Do::create_many);

@@ -24,6 +24,7 @@ struct Program {
   /// Spans of several batches and floods of messages too. Not in the first 200 programs, which stay what they were.
   bool wide = false;
   bool other_way = true;  ///< a second registry runs beside the first in another way
+  bool replayed = false;  ///< another one is given what the first one's sink was told, and nothing else
   std::vector<Step> steps;
   muster::Executor* executor = nullptr;  ///< of its registries; with several workers every pass is spread over them
 };

@@ -1,5 +1,5 @@
-// Runs a random program on the naive model, on a registry, on one that runs another way, and on the one that was loaded from
-// what the first one saved, which runs a third way.
+// Runs a random program on the naive model, on a registry, on one that runs another way, on the one that was loaded from what the
+// first one saved, which runs a third way, and on one that replays what the first one's sink is told.
 #include <algorithm>
 #include <functional>
 
@@ -32,6 +32,7 @@ class Run {
     for (std::size_t lane = 0; lane < lane_count; ++lane) model_->lanes.push_back({lane_author(lane), {}});
     registry_ = std::make_unique<Participant>(plain_way(program).options);
     if (program.other_way) other_ = begin(other_way(program, 0), other_way_);
+    if (program.replayed) replayed_ = begin(other_way(program, 0xfeed), replayed_way_);
   }
 
   Report run() {
@@ -46,6 +47,7 @@ class Run {
     registry_.reset();
     other_.reset();
     loaded_.reset();
+    replayed_.reset();
     if (!report_.failure && Voice::alive() + Spark::alive() != 0)
       fail(program_.steps.size() - 1, "runtime components outlive their registries");
     report_.covered.merge(model_->covered);
@@ -103,6 +105,7 @@ class Run {
     if (loaded_) vary(*loaded_, loaded_way_, random);
     const std::size_t memory = other_ ? other_->registry.memory_waiting() : 0;
     Outcome expected;
+    carried_before_ = model_->carried();
     active_recorder = &recorder_;
     if (what == Do::subscribe)
       expected.number = subscribe(action, i);
@@ -116,9 +119,11 @@ class Run {
       const Outcome found = participant->perform(action, i);
       if (const std::string difference = compare(expected, found); !difference.empty())
         fail(i, prefix(*participant) + difference);
+      if (replayed_ && participant == registry_.get()) recorded_ = participant->inputs;
       compare_records(i, *participant);
       if (const std::string unmarked = participant->marks.check(); !unmarked.empty()) fail(i, "marks: " + unmarked);
     }
+    if (replayed_) replay(i, action);
     if (what == Do::grant)
       for (std::uint32_t n = 0; n < action.number; ++n) granted_.push_back({expected.made[0].index + n, 1});
     if (!model_->gone.empty()) ++report_.covered["manager: told of deaths"];
@@ -127,6 +132,7 @@ class Run {
     recorder_.log.clear();
     if (other_ && other_->registry.memory_waiting() < memory) ++report_.covered["memory of a storm given back"];
     const std::uint64_t hash = registry_->registry.hash();
+    if (replayed_ && replay_whole_ && replayed_->registry.hash() != hash) fail(i, "replayed: another hash");
     report_.hash = (report_.hash ^ hash) * 0x100000001b3ull + 1;
     for (Participant* participant : participants()) {
       if (participant->registry.sequence() != model_->sequence) fail(i, prefix(*participant) + "another sequence");
@@ -142,9 +148,41 @@ class Run {
     }
   }
 
+  /// What made no input happens there too; all else it is told.
+  void replay(std::size_t i, const Action& action) {
+    if (!is_input(action.what)) (void)replayed_->perform(action, i);
+    replayed_->replay(recorded_);
+    const auto say = [&](const std::string& difference) {
+      if (!difference.empty()) fail(i, "replayed: " + difference);
+    };
+    say(compare(model_->inputs, replayed_->inputs));
+    say(replayed_->trouble);
+    say(replayed_->marks.check());
+    for (const Input& input : recorded_) {
+      if (input.envelope.resumed > 0) ++report_.covered["replay: a cut cascade that was gone on with"];
+      if (input.envelope.kind == muster::InputKind::inbox) ++report_.covered["replay: a batch of a lane"];
+      replay_ended_ = input.envelope.kind != muster::InputKind::post && input.envelope.kind != muster::InputKind::inbox;
+    }
+    // What was posted is an input when it is delivered. Spawning from an unknown template may go on with what waits, and has no input:
+    // that shows in the next one.
+    const bool own_input =
+        !recorded_.empty() &&
+        (action.what != Do::spawn ||
+         (replay_ended_ && muster::BatchView(recorded_.back().bytes).type() == muster::TypeTraits<muster::Spawn>::id));
+    const bool nothing_went_on = carried_before_ == 0 && model_->carried() == 0;
+    replay_whole_ = replay_ended_ && model_->posted() == 0 && (own_input || (replay_whole_ && nothing_went_on));
+    if (replay_whole_) ++report_.covered["replay: the same state"];
+    replayed_->inputs.clear();
+    replayed_->recorder.log.clear();
+    replayed_->recorder.ledger->told.clear();
+  }
+
   /// All have saved what the first has.
   void compare_saved(std::size_t i) {
     const StateRows saved = registry_->save();
+    if (replayed_ && replay_whole_)
+      if (const std::string difference = compare(saved, replayed_->save()); !difference.empty())
+        fail(i, "replayed: saved " + difference);
     for (const Participant* participant : participants())
       if (participant != registry_.get())
         if (const std::string difference = compare(saved, participant->save()); !difference.empty())
@@ -185,8 +223,16 @@ class Run {
     std::uint64_t voices = 0;
     for (const Entity e : model_->row_order())
       voices += model_->find(e)->components.count(id_of<Voice>) + model_->find(e)->components.count(id_of<Spark>);
-    if (voices * participants().size() != Voice::alive() + Spark::alive())
+    if (voices * participants().size() + (replayed_ ? replayed_values() : 0) != Voice::alive() + Spark::alive())
       fail(i, "another number of runtime values is alive than entities have");
+  }
+
+  /// The runtime values of the replayed registry, which may be behind.
+  std::uint64_t replayed_values() const {
+    std::uint64_t values = 0;
+    replayed_->registry.each<const Voice>([&](Entity, const Voice&) { ++values; });
+    replayed_->registry.each<const Spark>([&](Entity, const Spark&) { ++values; });
+    return values;
   }
 
   std::uint64_t subscribe(const Action& action, std::uint64_t slot) {
@@ -235,7 +281,9 @@ class Run {
     }
     // Handlers that were refused, or ended by others, are forgotten on both sides: who ends them sends a message.
     std::erase_if(recorder_.late, [&](const auto& slot) { return !model_->subscribed(slot.second.ordinal); });
-    for (Participant* participant : participants())
+    std::vector<Participant*> all = participants();
+    if (replayed_) all.push_back(replayed_.get());
+    for (Participant* participant : all)
       std::erase_if(participant->recorder.late, [&](const auto& slot) { return !recorder_.late.contains(slot.first); });
     const StateRows saved = registry_->save();
     loaded_.reset();
@@ -259,6 +307,7 @@ class Run {
       return fail(i, "another number of timers was saved");
     loaded_ = std::move(loaded);
     for (Participant* participant : participants()) participant->marks.begin();  // versions of changes go on alike
+    if (replayed_) replayed_->marks.begin();
     std::vector<Entity> voices;
     for (const Entity e : model_->row_order())
       if (model_->find(e)->components.contains(id_of<Voice>)) voices.push_back(e);
@@ -307,8 +356,12 @@ class Run {
   Report report_;
   Recorder recorder_;
   std::unique_ptr<Model> model_;
-  std::unique_ptr<Participant> registry_, other_, loaded_;
-  Way other_way_, loaded_way_;
+  std::unique_ptr<Participant> registry_, other_, loaded_, replayed_;
+  Way other_way_, loaded_way_, replayed_way_;
+  std::vector<Input> recorded_;     // of the last step, by registry_
+  std::size_t carried_before_ = 0;  // of the last step
+  bool replay_ended_ = true;        // the last input ends a call
+  bool replay_whole_ = true;        // replayed_ has the state that registry_ has
   std::vector<Subscribed> subscribed_;
   std::vector<Entity> granted_;
 };

@@ -151,10 +151,16 @@ std::uint64_t Model::post_later(std::uint64_t due_ns, Message inner) {
   return id;
 }
 
-/// A replayed input of the host brings the ids that the host took when it made it.
-void Model::claim(const Messages& batch) {
-  for (const Message& message : batch) {
+/// Numbers of timers that the host gives are not given again.
+void Model::claim_timers(const Messages& batch) {
+  for (const Message& message : batch)
     if (message.to == Message::To::later) next_timer = std::max(next_timer, message.timer + 1);
+}
+
+/// Who pushes to the id that comes next draws it.
+void Model::claim(const Messages& batch) {
+  claim_timers(batch);
+  for (const Message& message : batch) {
     if ((message.type != id_of<muster::Create> && !is_tree(message.type)) || message.to == Message::To::later) continue;
     for (const Entity target : message.targets)
       if (target == peek_id()) reserve();
@@ -169,7 +175,7 @@ Receipt Model::push_foreign(const Messages& batch, std::uint64_t author, std::ui
 }
 
 void Model::post_foreign(const Messages& batch) {
-  claim(batch);
+  claim_timers(batch);
   posts_.push_back({batch, true});
   posts_open_ = false;
 }

@@ -38,6 +38,7 @@ struct Counters {
 struct Input {
   muster::Envelope envelope;
   Receipt receipt;
+  std::vector<std::byte> bytes = {};  ///< of a registry's; the model has none
 };
 
 class Model {
@@ -129,6 +130,7 @@ class Model {
   void wait_over();
   void deliver_carried();
   void claim(const Messages& batch);
+  void claim_timers(const Messages& batch);
   Receipt input(const Messages& batch, std::uint64_t author, std::uint64_t request);
 
   void deliver(const Message& message, Receipt& receipt);
