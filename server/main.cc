@@ -140,6 +140,7 @@ void warn_of_mended(const World& world) {
   if (report.mended > report.listed.size())
     spdlog::warn("{}: {} values were put right, of which {} are listed", world.path(), report.mended,
                  report.listed.size());
+  for (const std::string& type : report.converted) spdlog::info("{}: converted: {}", world.path(), type);
   if (report.lost_requests > 0)
     spdlog::warn("{}: {} handlers that were to begin or end when it was saved do not: they belonged to another process",
                  world.path(), report.lost_requests);

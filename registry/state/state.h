@@ -77,6 +77,9 @@ struct LoadReport {
   static constexpr std::size_t listed_max = 64;
   std::uint64_t mended = 0;              ///< values
   std::vector<MendedState> listed = {};  ///< the first `listed_max` of them
+  /// Types of components and templates that were saved with another layout or name, and what is otherwise now: "game.Health: armor is
+  /// new". Their values were converted (registry/state/layout_change.h).
+  std::vector<std::string> converted = {};
   /// Handlers that were subscribed or ended inside a handler, and whose turn had not come when the state was saved: they
   /// belong to the process that asked, so here nobody begins or ends.
   std::uint64_t lost_requests = 0;

@@ -9,6 +9,7 @@
 #include "registry/registry_impl.h"
 #include "registry/state/state_format.h"
 #include "registry/state/state_links.h"
+#include "registry/state/template_change.h"
 
 namespace muster {
 
@@ -68,6 +69,7 @@ class StateReader {
     r_.core.sequence = row_.sequence;
     r_.now_ns = row_.now_ns;
     r_.next_timer = row_.next_timer;
+    report_.converted = saved_.changes();
     r_.core.counters = {row_.messages, row_.unhandled, row_.dead, row_.refused, row_.carried, row_.overtaken};
     return std::move(report_);
   }
@@ -79,6 +81,12 @@ class StateReader {
     std::vector<std::uint64_t> versions = {};
     std::vector<std::uint8_t> found = {};  // by slot: its column came
     Chunk* placed = nullptr;
+  };
+  /// A column as it was saved.
+  struct SavedColumn {
+    TypeId then, now;
+    std::uint32_t bytes;         // of one value
+    const LayoutChange* change;  // null: the bytes are the same
   };
   [[gnu::cold, gnu::noinline]] void fail(std::string what) {
     if (!fault_) fault_ = StateError{at_, std::move(what)};
@@ -123,7 +131,7 @@ class StateReader {
     own.cascade_bytes_max = row_.cascade_bytes_max;
   }
   void schema(const StateKey&, std::span<const std::byte> bytes) {
-    if (const auto added = r_.types.table().add_schema(bytes); !added) fail(added.error().text());
+    if (const auto added = saved_.add(bytes); !added) fail(added.error().text());
     ++schemas_;
   }
   struct States {
@@ -200,18 +208,32 @@ class StateReader {
                 "the archetype's number is wrong"))
       return;
     std::vector<TypeId> types;
+    std::vector<SavedColumn> columns;
+    TypeId previous = 0;
+    bool changed = false;
     for (std::size_t i = 0; i < count; ++i) {
       const auto id = get<TypeId>(bytes, 8 + i * 16);
-      const StoredType* type = r_.types.component(id);
+      const auto saved_bytes = get<std::uint32_t>(bytes, 8 + i * 16 + 4);
+      const auto reading = saved_.reading(id);
+      if (!reading) return fail("component " + reading.error().text());
+      const StoredType* type = r_.types.component(reading->now->id);
       if (!expect(type, "a component type is in no schema")) return;
-      if (get<std::uint64_t>(bytes, 8 + i * 16 + 8) != type->descriptor->fingerprint ||
-          get<std::uint32_t>(bytes, 8 + i * 16 + 4) != type->saved_size())
-        return fail("component " + type->descriptor->name + " was saved with another layout");
-      if (!expect(types.empty() || types.back() < id, "component types are out of order")) return;
-      types.push_back(id);
+      if (get<std::uint64_t>(bytes, 8 + i * 16 + 8) != reading->then->fingerprint ||
+          (reading->change ? saved_bytes != 0 && saved_bytes != reading->then->size
+                           : saved_bytes != type->saved_size()))
+        return fail("component " + reading->then->name + " was saved with another layout than its schema has");
+      if (!expect(i == 0 || previous < id, "component types are out of order")) return;
+      previous = id;
+      types.push_back(reading->now->id);
+      changed |= reading->change != nullptr || reading->now->id != id;
+      if (saved_bytes != 0) columns.push_back({id, reading->now->id, saved_bytes, reading->change});
     }
-    if (!expect(archetypes_.insert(types).second, "two archetypes are equal")) return;
+    std::ranges::sort(types);
+    if (!expect(std::ranges::adjacent_find(types) == types.end(), "two components have become one type") ||
+        !expect(archetypes_.insert(types).second, "two archetypes are equal"))
+      return;
     r_.storage.restore_archetype(static_cast<std::uint32_t>(key.key), types);
+    if (changed) changed_.emplace(static_cast<std::uint32_t>(key.key), std::move(columns));
   }
   void chunk(const StateKey& key, std::span<const std::byte> bytes) {
     if (!expect(bytes.size() >= sizeof(ChunkRow), "the chunk is cut off")) return;
@@ -222,13 +244,15 @@ class StateReader {
         !expect(chunk.row.depth < 1u << 20, "the chunk's depth is out of range") ||
         !expect(key.key < row_.next_chunk_uid, "the chunk's number is out of range"))
       return;
-    const std::size_t slots = archetype->pod_slots;
+    const std::vector<SavedColumn>* const changed = changed_columns(chunk.row.archetype);
+    const std::size_t slots = changed ? column_first + changed->size() : archetype->pod_slots;
     if (!expect(bytes.size() == sizeof(ChunkRow) + slots * 8, "the chunk is cut off")) return;
     for (std::size_t i = 0; i < slots; ++i) {
       chunk.versions.push_back(get<std::uint64_t>(bytes, sizeof(ChunkRow) + i * 8));
       if (!expect(chunk.versions.back() <= row_.version, "a column is newer than its world")) return;
     }
-    chunk.found.resize(slots);
+    if (changed) chunk.versions.assign(archetype->pod_slots, row_.version);  // their bytes are others than the file's
+    chunk.found.resize(archetype->pod_slots);
     waiting_.emplace(key.key, std::move(chunk));
   }
   void column(const StateKey& key, std::span<const std::byte> bytes) {
@@ -236,22 +260,57 @@ class StateReader {
     if (!expect(found != waiting_.end(), "the column's chunk is missing")) return;
     Pending& chunk = found->second;
     const Archetype& archetype = *r_.storage.archetype_numbered(chunk.row.archetype);
-    const std::uint16_t slot =
-        key.column < column_first ? static_cast<std::uint16_t>(key.column) : archetype.column(key.column);
+    const SavedColumn* const saved =
+        key.column < column_first ? nullptr : saved_column(chunk.row.archetype, key.column);
+    const std::uint16_t slot = key.column < column_first ? static_cast<std::uint16_t>(key.column)
+                                                         : archetype.column(saved ? saved->now : key.column);
+    if (saved && r_.types.component(saved->now)->size == 0) return;  // it is a tag now
     if (!expect(slot < archetype.pod_slots, "the column's component is not in its archetype")) return;
-    const std::size_t size = slot < column_first ? 8 : archetype.slot_types[slot]->size;
+    const std::size_t size = slot < column_first ? 8 : saved ? saved->bytes : archetype.slot_types[slot]->size;
     if (!expect(bytes.size() == size * chunk.row.rows, "the column's length does not fit its rows") ||
         !expect(!chunk.found[slot], "the column is there twice") ||
         !expect(slot != column_parents || chunk.row.depth > 0, "roots have a column of parents"))
       return;
     if (!chunk.placed && !place(key.key, chunk)) return;
     chunk.found[slot] = 1;
-    std::memcpy(chunk.placed->slots()[slot].data, bytes.data(), bytes.size());
+    if (saved && saved->change)
+      convert(*saved, bytes, chunk.placed->slots()[slot].data, archetype.slot_types[slot]->size);
+    else
+      std::memcpy(chunk.placed->slots()[slot].data, bytes.data(), bytes.size());
     if (slot >= column_first) return mend_column(chunk, slot);
     if (slot != column_ids) return;
     if (expect(r_.storage.place_ids(*chunk.placed, static_cast<IdState>(state_alive)),
                "a row's entity is not alive, or has two rows"))
       alive_ -= chunk.row.rows;
+  }
+  /// Of an archetype in which some component has another layout or name now: its columns as they were saved; else null.
+  const std::vector<SavedColumn>* changed_columns(std::uint64_t archetype) const {
+    const auto at = changed_.find(static_cast<std::uint32_t>(archetype));
+    return at == changed_.end() ? nullptr : &at->second;
+  }
+  const SavedColumn* saved_column(std::uint64_t archetype, TypeId then) const {
+    const auto* const columns = changed_columns(archetype);
+    if (!columns) return nullptr;
+    const auto at = std::ranges::find(*columns, then, &SavedColumn::then);
+    return at == columns->end() ? nullptr : &*at;
+  }
+  static void convert(const SavedColumn& column, std::span<const std::byte> bytes, std::byte* to, std::size_t size) {
+    for (std::size_t at = 0; at < bytes.size(); at += column.bytes, to += size)
+      column.change->apply(bytes.subspan(at, column.bytes), {to, size});
+  }
+  /// What no column is saved for, since it was a tag.
+  void fill_new_columns(Pending& chunk) {
+    const auto* const changed = changed_columns(chunk.row.archetype);
+    if (!changed) return;
+    const Archetype& archetype = *chunk.placed->archetype;
+    for (std::uint16_t slot = column_first; slot < archetype.pod_slots; ++slot) {
+      const StoredType& type = *archetype.slot_types[slot];
+      if (std::ranges::find(*changed, type.id, &SavedColumn::now) != changed->end()) continue;
+      for (std::uint32_t row = 0; row < chunk.row.rows; ++row)
+        std::memcpy(chunk.placed->slots()[slot].data + std::size_t{row} * type.size,
+                    type.descriptor->default_bytes.data(), type.size);
+      chunk.found[slot] = 1;
+    }
   }
   /// Handlers and callers in C++ may have written what no bool or enum has: nobody judged them.
   void mend_column(const Pending& chunk, std::uint16_t slot) {
@@ -281,6 +340,7 @@ class StateReader {
     chunk.placed = &r_.storage.restore_chunk(archetype, chunk.row.depth, uid, chunk.row.rows);
     for (std::size_t slot = 0; slot < chunk.versions.size(); ++slot)
       chunk.placed->slots()[slot].version = chunk.versions[slot];
+    fill_new_columns(chunk);
     return true;
   }
   void check_chunks() {
@@ -343,11 +403,16 @@ class StateReader {
     const std::span<const std::byte> table = table_item(*defined, defined->body()).table;
     const Text text = text_of(DefineTemplateView::from(table).name());
     if (!expect(text.hash == key.key, "a template is under another's name")) return;
-    const Refusal refusal = r_.structure.define(table);
+    auto converted = convert_template(DefineTemplateView::from(table), saved_);
+    if (!converted) return fail("template: " + converted.error().text());
+    std::vector<std::byte> now;
+    if (*converted) encode(**converted, now);
+    const Refusal refusal = r_.structure.define(*converted ? std::span<const std::byte>(now) : table);
     if (refusal.code != RefusalCode::none) fail(std::string("a template is refused: ") + name(refusal.code));
   }
   /// A copy of a batch at an aligned place, verified but for values that are mended; null where it is not good.
   std::optional<BatchView> batch(std::span<const std::byte> bytes) {
+    if (const auto same = saved_.same_bytes(bytes); !same) return fail(same.error().text()), std::nullopt;
     aligned_.assign((bytes.size() + 15) / 16, {});
     std::memcpy(aligned_.data(), bytes.data(), bytes.size());
     // What strangers may not send, this program may have made.
@@ -454,6 +519,8 @@ class StateReader {
   void finish(StateSection section) {
     at_ = {section, 0, 0};
     if (section == StateSection::registry) expect(found_, "the registry's row is missing");
+    if (section == StateSection::schema)
+      if (const auto settled = saved_.settle(); !settled) fail(settled.error().text());
     if (section == StateSection::directory) {
       expect(slots_.size() == row_.indices, "pages of ids are missing");
       expect(retired_ == row_.retired + 1,
@@ -494,6 +561,8 @@ class StateReader {
   RingQueue<std::uint32_t> free_;
   std::uint64_t alive_ = 0, free_ids_ = 0, retired_ = 0, schemas_ = 0;
   std::set<std::vector<TypeId>> archetypes_;  // as they came
+  SavedTypes saved_{r_.types.table()};
+  std::map<std::uint32_t, std::vector<SavedColumn>> changed_;  // by archetype
   std::map<std::uint64_t, Pending> waiting_;
   std::vector<Block> aligned_;
 };

@@ -1,0 +1,231 @@
+#include "registry/state/layout_change.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace muster {
+namespace {
+
+bool is_integer(FieldKind kind) noexcept { return kind >= FieldKind::boolean && kind <= FieldKind::uint64; }
+bool is_float(FieldKind kind) noexcept { return kind == FieldKind::float32 || kind == FieldKind::float64; }
+bool is_signed(FieldKind kind) noexcept {
+  return kind == FieldKind::int8 || kind == FieldKind::int16 || kind == FieldKind::int32 || kind == FieldKind::int64;
+}
+unsigned value_bits(FieldKind kind) noexcept {
+  switch (kind) {
+    case FieldKind::boolean: return 1;
+    case FieldKind::int8: return 7;
+    case FieldKind::uint8: return 8;
+    case FieldKind::int16: return 15;
+    case FieldKind::uint16: return 16;
+    case FieldKind::int32: return 31;
+    case FieldKind::uint32: return 32;
+    case FieldKind::int64: return 63;
+    case FieldKind::uint64: return 64;
+    case FieldKind::float32: return 24;
+    case FieldKind::float64: return 53;
+    default: return 0;
+  }
+}
+
+/// Whether every value of `then` has an exact one of `now`.
+bool widens(FieldKind then, FieldKind now) noexcept {
+  if (then == now) return true;
+  if (is_float(then)) return is_float(now) && value_bits(then) <= value_bits(now);
+  if (!is_integer(then) || now == FieldKind::boolean || !(is_integer(now) || is_float(now))) return false;
+  return value_bits(then) <= value_bits(now) && (!is_signed(then) || is_signed(now) || is_float(now));
+}
+
+/// As schemas say it.
+const char* word(FieldKind kind) noexcept {
+  static constexpr const char* words[] = {"bool",   "byte",     "ubyte",  "short",  "ushort", "int",
+                                          "uint",   "long",     "ulong",  "float",  "double", "muster.Entity",
+                                          "a text", "a struct", "string", "vector", "a table"};
+  return words[static_cast<std::size_t>(kind)];
+}
+
+std::string shown(const FieldDescriptor& field) {
+  std::string text = field.enumeration != nullptr ? field.enumeration->name : word(field.kind);
+  if (field.is_array) text += "[" + std::to_string(field.count) + "]";
+  return text;
+}
+
+const FieldDescriptor* field_named(const TypeDescriptor& type, const std::string& name) {
+  const auto found = std::ranges::find(type.fields, name, &FieldDescriptor::name);
+  return found == type.fields.end() ? nullptr : &*found;
+}
+
+/// The value's bits; of signed kinds extended.
+std::uint64_t read_integer(FieldKind kind, const std::byte* at, std::uint32_t bytes) noexcept {
+  std::uint64_t value = 0;
+  std::memcpy(&value, at, bytes);
+  if (is_signed(kind) && bytes < 8 && (value >> (bytes * 8 - 1)) != 0) value |= ~std::uint64_t{0} << (bytes * 8);
+  return value;
+}
+
+/// Names decide: an enum may have given its values other numbers.
+std::uint64_t same_name(std::uint64_t value, const EnumDescriptor& then, const EnumDescriptor& now) {
+  const auto number_now = [&](const EnumValue& known) -> std::uint64_t {
+    const auto found = std::ranges::find(now.values, known.name, &EnumValue::name);
+    return static_cast<std::uint64_t>(found == now.values.end() ? known.value : found->value);
+  };
+  if (!then.bit_flags) {
+    const auto known = std::ranges::find(then.values, static_cast<std::int64_t>(value), &EnumValue::value);
+    return known == then.values.end() ? value : number_now(*known);
+  }
+  std::uint64_t made = value;
+  for (const EnumValue& flag : then.values) made &= ~static_cast<std::uint64_t>(flag.value);
+  for (const EnumValue& flag : then.values)
+    if ((value & static_cast<std::uint64_t>(flag.value)) != 0) made |= number_now(flag);
+  return made;
+}
+
+bool names_decide(const EnumDescriptor* then, const EnumDescriptor* now) {
+  if (then == nullptr || now == nullptr || then->bit_flags != now->bit_flags) return false;
+  return std::ranges::any_of(then->values, [&](const EnumValue& value) {
+    const auto found = std::ranges::find(now->values, value.name, &EnumValue::name);
+    return found != now->values.end() && found->value != value.value;
+  });
+}
+
+}  // namespace
+
+class LayoutChange::Comparison {
+ public:
+  Comparison(LayoutChange& made, const Find& find_then, const Find& find_now)
+      : made_(made), find_then_(find_then), find_now_(find_now) {}
+
+  /// Compares two structs at these offsets; what differs is told of the first element of an array only.
+  bool compare(const TypeDescriptor& then, std::uint32_t then_at, const TypeDescriptor& now, std::uint32_t now_at,
+               const std::string& prefix, bool tell) {
+    std::vector<const FieldDescriptor*> used;
+    for (const FieldDescriptor& field : now.fields) {
+      const FieldDescriptor* old = field_named(then, field.name);
+      if (old == nullptr && !field.was.empty()) old = field_named(then, field.was);
+      if (old == nullptr) {
+        if (tell) note(prefix + field.name + " is new");
+        continue;
+      }
+      used.push_back(old);
+      if (tell && old->name != field.name) note(prefix + old->name + " is called " + field.name);
+      if (!compare(*old, then_at, field, now_at, prefix, tell)) return false;
+    }
+    for (const FieldDescriptor& old : then.fields)
+      if (tell && std::ranges::find(used, &old) == used.end()) note(prefix + old.name + " is gone");
+    return true;
+  }
+  SchemaError error;
+
+ private:
+  bool compare(const FieldDescriptor& then, std::uint32_t then_at, const FieldDescriptor& now, std::uint32_t now_at,
+               const std::string& prefix, bool tell) {
+    const bool nested = now.kind == FieldKind::structure;
+    if (nested != (then.kind == FieldKind::structure) || (!nested && !widens(then.kind, now.kind))) {
+      error = {{}, prefix + now.name, "was " + shown(then) + " and is " + shown(now) + ": that cannot be converted"};
+      return false;
+    }
+    const std::string what = prefix + now.name;
+    if (tell && (then.kind != now.kind || then.count != now.count || then.is_array != now.is_array))
+      note(what + " was " + shown(then) + " and is " + shown(now));
+    const bool names = names_decide(then.enumeration, now.enumeration);
+    if (tell && names) note("values of " + what + " have other numbers");
+    for (std::uint32_t i = 0; i < std::min(then.count, now.count); ++i) {
+      const std::uint32_t from = then_at + then.offset + i * then.size, to = now_at + now.offset + i * now.size;
+      if (nested) {
+        const TypeDescriptor *inner = find_then_(then.type), *outer = find_now_(now.type);
+        if (inner == nullptr || outer == nullptr) {
+          error = {{}, what, "holds a struct that is in no schema"};
+          return false;
+        }
+        if (!compare(*inner, from, *outer, to, what + ".", tell && i == 0)) return false;
+      } else {
+        made_.moves_.push_back({then.kind, now.kind, from, to, then.size, now.size, names ? then.enumeration : nullptr,
+                                names ? now.enumeration : nullptr});
+      }
+    }
+    return true;
+  }
+  void note(const std::string& what) { made_.text_ += (made_.text_.empty() ? "" : ", ") + what; }
+
+  LayoutChange& made_;
+  const Find &find_then_, &find_now_;
+};
+
+std::expected<LayoutChange, SchemaError> LayoutChange::between(const TypeDescriptor& then, const Find& find_then,
+                                                               const TypeDescriptor& now, const Find& find_now) {
+  if (then.is_table || now.is_table)
+    return std::unexpected(
+        SchemaError{now.name, {}, now.is_table ? "was a struct and is a table" : "was a table and is a struct"});
+  LayoutChange made;
+  made.now_ = &now;
+  Comparison comparison(made, find_then, find_now);
+  // A tag's one field says nothing.
+  if (!then.tag && !now.tag && !comparison.compare(then, 0, now, 0, "", true)) {
+    comparison.error.type = now.name;
+    return std::unexpected(std::move(comparison.error));
+  }
+  if (then.tag != now.tag) made.text_ = now.tag ? "is a tag now: its values are gone" : "was a tag: it has defaults";
+  if (then.name != now.name) made.text_ = "was called " + then.name + (made.text_.empty() ? "" : ", ") + made.text_;
+  if (made.text_.empty()) made.text_ = "its fields are in other places";
+  return made;
+}
+
+void LayoutChange::move(const Move& move, const std::byte* then, std::byte* now) {
+  const std::byte* const from = then + move.then;
+  std::byte* const to = now + move.now;
+  if (move.then_kind == move.now_kind && move.then_enum == nullptr) {
+    std::memcpy(to, from, move.now_bytes);
+    return;
+  }
+  const auto put_float = [&](double value) {
+    const auto narrow = static_cast<float>(value);
+    if (move.now_kind == FieldKind::float32)
+      std::memcpy(to, &narrow, sizeof narrow);
+    else
+      std::memcpy(to, &value, sizeof value);
+  };
+  if (move.then_kind == FieldKind::float32) {
+    float value;
+    std::memcpy(&value, from, sizeof value);
+    return put_float(static_cast<double>(value));
+  }
+  std::uint64_t value = read_integer(move.then_kind, from, move.then_bytes);
+  if (move.then_enum != nullptr) value = same_name(value, *move.then_enum, *move.now_enum);
+  if (is_float(move.now_kind))
+    return put_float(is_signed(move.then_kind) ? static_cast<double>(static_cast<std::int64_t>(value))
+                                               : static_cast<double>(value));
+  std::memcpy(to, &value, move.now_bytes);  // little-endian, as the file is
+}
+
+void LayoutChange::apply(std::span<const std::byte> then, std::span<std::byte> now) const {
+  std::memcpy(now.data(), now_->default_bytes.data(), std::min(now.size(), now_->default_bytes.size()));
+  for (const Move& one : moves_) move(one, then.data(), now.data());
+}
+
+std::optional<std::uint32_t> LayoutChange::place(std::uint32_t then_offset) const {
+  for (const Move& one : moves_)
+    if (then_offset >= one.then && then_offset < one.then + one.then_bytes) return one.now;
+  return {};
+}
+
+std::optional<SchemaError> table_change(const TypeDescriptor& then, const TypeDescriptor& now) {
+  const auto differs = [&](const FieldDescriptor& field, std::string what) {
+    return SchemaError{now.name, field.name, std::move(what)};
+  };
+  if (!then.is_table || !now.is_table)
+    return SchemaError{now.name, {}, now.is_table ? "was a struct and is a table" : "was a table and is a struct"};
+  for (const FieldDescriptor& field : now.fields) {
+    const FieldDescriptor* const old = field_named(then, field.name);
+    const auto taken = std::ranges::find(then.fields, field.slot, &FieldDescriptor::slot);
+    if (old != nullptr && (old->slot != field.slot || old->kind != field.kind || old->element != field.element))
+      return differs(field, "is in another place of the table than before: give its fields ids");
+    if (old == nullptr && taken != then.fields.end() &&
+        (field.was != taken->name || taken->kind != field.kind || taken->element != field.element))
+      return differs(field, "is where " + taken->name + " was: a field that is gone keeps its place as deprecated");
+    if (old == nullptr && taken == then.fields.end() && field.required) return differs(field, "is new and required");
+  }
+  return {};
+}
+
+}  // namespace muster

@@ -1,0 +1,127 @@
+#include "tests/registry/state/layouts.h"
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "messages/batch_builder.h"
+#include "tests/schema/run_schemac.h"
+
+namespace layouts {
+
+using namespace muster;
+
+std::vector<std::byte> schema_of(const std::string& text) {
+  const ::test::Folder folder;
+  ::test::write_file(folder / "game.fbs", "include \"schema/muster.fbs\";\nnamespace game;\n" + text);
+  const ::test::Said said = ::test::run_schemac(folder, "game.fbs -o game.h --bfbs game.bfbs");
+  INFO(said.errors);
+  REQUIRE(said.code == 0);
+  const std::string bytes = ::test::read_file(folder / "game.bfbs");
+  const auto* first = reinterpret_cast<const std::byte*>(bytes.data());
+  return {first, first + bytes.size()};
+}
+
+World::World(const std::vector<std::string>& texts) {
+  registry.add_type<Set>();
+  for (const std::string& text : texts) {
+    const auto added = registry.types().add_schema(schema_of(text));
+    if (!added) FAIL(added.error().text());
+  }
+}
+
+namespace {
+
+void put(FieldKind kind, std::byte* at, double value) {
+  const auto as = [&]<class T>(T number) { std::memcpy(at, &number, sizeof number); };
+  switch (kind) {
+    case FieldKind::float32: return as(static_cast<float>(value));
+    case FieldKind::float64: return as(value);
+    case FieldKind::int64: return as(static_cast<std::int64_t>(value));
+    case FieldKind::entity: return as(Entity{static_cast<std::uint32_t>(value), 1});
+    case FieldKind::text:
+    case FieldKind::uint64: return as(static_cast<std::uint64_t>(value));
+    case FieldKind::int32: return as(static_cast<std::int32_t>(value));
+    case FieldKind::uint32: return as(static_cast<std::uint32_t>(value));
+    case FieldKind::int16: return as(static_cast<std::int16_t>(value));
+    case FieldKind::uint16: return as(static_cast<std::uint16_t>(value));
+    case FieldKind::int8: return as(static_cast<std::int8_t>(value));
+    default: return as(static_cast<std::uint8_t>(value));
+  }
+}
+
+double get(FieldKind kind, const std::byte* at) {
+  const auto as = [&]<class T>(T number) {
+    std::memcpy(&number, at, sizeof number);
+    return static_cast<double>(number);
+  };
+  switch (kind) {
+    case FieldKind::float32: return as(float{});
+    case FieldKind::float64: return as(double{});
+    case FieldKind::int64: return as(std::int64_t{});
+    case FieldKind::text:
+    case FieldKind::uint64: return as(std::uint64_t{});
+    case FieldKind::int32: return as(std::int32_t{});
+    case FieldKind::entity:
+    case FieldKind::uint32: return as(std::uint32_t{});
+    case FieldKind::int16: return as(std::int16_t{});
+    case FieldKind::uint16: return as(std::uint16_t{});
+    case FieldKind::int8: return as(std::int8_t{});
+    default: return as(std::uint8_t{});
+  }
+}
+
+const TypeDescriptor& type_named(const EntityRegistry& registry, const std::string& name) {
+  const TypeDescriptor* type = registry.types().find("game." + name);
+  if (!type) FAIL("no type game." << name);
+  return *type;
+}
+
+}  // namespace
+
+std::vector<std::byte> World::bytes(const std::string& component, const Values& values) const {
+  const TypeDescriptor& type = type_named(registry, component);
+  std::vector<std::byte> made = type.default_bytes;
+  for (const auto& [path, value] : values) {
+    const auto place = registry.types().place(type, path);
+    if (!place) FAIL(place.error());
+    put(place->field->kind, made.data() + place->offset, value);
+  }
+  return made;
+}
+
+Entity World::create(const std::string& name, const std::string& component, const Values& values) {
+  const TypeDescriptor& type = type_named(registry, component);
+  const Entity made = registry.create(name);
+  const std::array<const TypeDescriptor*, 1> components{&type};
+  const RowSet rows(*registry.types().find(TypeTraits<Set>::id), components);
+  BatchBuilder builder;
+  std::byte* payload = builder.append_rows(rows, made);
+  const std::vector<std::byte> value = bytes(component, values);
+  std::memcpy(payload + rows.entries()[0].offset, value.data(), type.tag ? 0 : value.size());
+  REQUIRE(registry.push_batch(builder.bytes()).refused == 0);
+  return made;
+}
+
+std::string World::load(const naive::StateRows& rows) {
+  naive::RowsSource source(rows);
+  auto loaded = registry.load(source);
+  if (!loaded) return loaded.error().text();
+  report = std::move(*loaded);
+  return {};
+}
+
+double World::value(const std::string& path, const std::string& component, const std::string& field) const {
+  const TypeDescriptor& type = type_named(registry, component);
+  const std::byte* found = registry.find(registry.find_path(path), type.id);
+  if (!found) FAIL(path << " has no " << component);
+  const auto place = registry.types().place(type, field);
+  if (!place) FAIL(place.error());
+  return get(place->field->kind, found + place->offset);
+}
+
+bool World::has(const std::string& path, const std::string& component) const {
+  return registry.find(registry.find_path(path), type_named(registry, component).id) != nullptr;
+}
+
+}  // namespace layouts
