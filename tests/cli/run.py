@@ -628,6 +628,13 @@ def watch_of_one_entity_is_silent_about_others(folder):
         equal(watch.wait(timeout=10), DONE)
 
 
+def watch_prints_as_many_lines_as_asked_though_more_came_at_once(folder):
+    with game(folder), watching(folder, "--structure", "--lines", "2") as watch:
+        folder.run("destroy", "/town")
+        equal(watch.wait(timeout=10), DONE)
+        equal(len(watch.stdout.read().splitlines()), 2)
+
+
 def watch_ends_when_its_time_is_over_or_the_server_goes(folder):
     with game(folder):
         equal(folder.run("watch", "--for", "0.2"), "")

@@ -203,6 +203,35 @@ TEST_CASE("who sends little comes before one dear edit of each of many who were 
   }
 }
 
+TEST_CASE("whose edit was put off takes turns like everybody when it was done") {
+  LiveWorldOptions options;
+  options.processor_ns = [] { return std::uint64_t{0}; };  // edits cost what they are judged to
+  LiveWorld world(options);
+  Client greedy = world.client();
+  Client other = world.client();
+  const auto units = world.run([](EntityRegistry& r) { return r.create_many(40'000, arena::Health{}); });
+  BatchBuilder large(1u << 20), small;
+  large.append_shared(std::span<const Entity>(units), arena::Damage{.amount = 0});
+  small.append_shared(std::span<const Entity>(units).first(400), arena::Damage{.amount = 0});
+  world.hold(true);
+  std::vector<std::uint64_t> of_greedy, of_other;
+  for (int i = 0; i < 2; ++i) of_greedy.push_back(greedy.post_batch(large.bytes()).value());  // too much for one turn
+  REQUIRE(greedy.ask(session::Heartbeat{}).has_value());
+  world.hold(false);
+  for (const std::uint64_t each : of_greedy) REQUIRE(greedy.wait_ack(each).has_value());
+  world.hold(true);
+  for (int i = 0; i < 20; ++i) of_greedy.push_back(greedy.post_batch(small.bytes()).value());
+  for (int i = 0; i < 20; ++i) of_other.push_back(other.post_batch(small.bytes()).value());
+  REQUIRE(greedy.ask(session::Heartbeat{}).has_value());
+  REQUIRE(other.ask(session::Heartbeat{}).has_value());
+  world.hold(false);
+  const auto first_of_other = other.wait_ack(of_other.front());
+  const auto last_of_greedy = greedy.wait_ack(of_greedy.back());
+  REQUIRE(first_of_other.has_value());
+  REQUIRE(last_of_greedy.has_value());
+  CHECK(first_of_other->sequence < last_of_greedy->sequence);
+}
+
 TEST_CASE("watches that there is no time for have their turns after later flushes, and are told all the same") {
   LiveWorldOptions options;
   options.limits.watch_ns = 0;

@@ -43,7 +43,9 @@ TEST_CASE("connections that say nothing take no session's place, however many th
 }
 
 TEST_CASE("of a stranger that was refused not more is read than the limit says", "[door]") {
-  LiveWorld world;
+  LiveWorldOptions options;
+  options.limits.frame_bytes_max = 128u << 20;  // a session's
+  LiveWorld world(options);
   RawClient client(world.address());
   client.send_message(session::GetInfo{});
   const std::vector<std::byte> much(1u << 20);
