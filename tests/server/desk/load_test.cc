@@ -55,6 +55,7 @@ TEST_CASE("each edit of a session is counted with what it waited for, in the pro
   CHECK(once->processor_ns > 0);
   CHECK(once->memory_bytes > 1u << 20);
   CHECK(once->entities == 1);
+  CHECK(once->archetypes == world.run([](EntityRegistry& r) { return r.storage().archetypes().size(); }));
   CHECK(once->ticks.empty());  // nobody ticks
   CHECK(other.load()->edits.empty());
   CHECK(once->edit_ns_max <= once->processor_ns);

@@ -282,14 +282,17 @@ TEST_CASE("texts that a table mentions at any depth are sent before it", "[watch
   announce.first->next = std::make_unique<arena::Rumour>(rumour(texts[5]));
   for (const Text text : {texts[6], texts[7]}) announce.rumours.push_back(rumour(text));
   announce.rumours[1].next = std::make_unique<arena::Rumour>(rumour(texts[8]));
+  const Text other = editor.intern("of the second message").value();
   BatchBuilder builder;
-  builder.append_table(TypeTraits<arena::Announce>::id, Entity{}, encode(announce));
+  for (const auto& table : {encode(announce), encode(arena::Announce{.channel = other})})
+    builder.append_table(TypeTraits<arena::Announce>::id, Entity{}, table);
   const auto ack = editor.push_batch(builder.bytes());
   REQUIRE(ack.has_value());
   Mirror mirror;
   mirror.follow_events(client, *watch, ack->sequence);
   REQUIRE(mirror.events.size() == 1);
   for (std::size_t i = 0; i < words.size(); ++i) CHECK(client.text(texts[i]) == words[i]);
+  CHECK(client.text(other) == "of the second message");
 }
 
 TEST_CASE("two watches of one session do not take each other's changes", "[watch]") {
@@ -315,7 +318,9 @@ TEST_CASE("after Unwatched nothing more comes, and the id may be used again", "[
   REQUIRE(client.info()->watches == 0);
   REQUIRE(client.push(*orc, arena::Damage{.amount = 1}).has_value());
   REQUIRE_FALSE(client.next(0, 50ms).value().has_value());
-  REQUIRE(client.unwatch(12345).error().fault.reason == "unknown_watch");
+  const auto unknown = client.unwatch(12345);
+  REQUIRE(unknown.error().fault.reason == "unknown_watch");
+  CHECK(unknown.error().fault.field == "watch");
 }
 
 TEST_CASE("a watch ends with its session", "[watch]") {
@@ -393,6 +398,26 @@ TEST_CASE("a watch names no sibling that it did not tell", "[watch]") {
     }
   }
   CHECK(siblings == std::vector<Entity>(1));  // none
+}
+
+TEST_CASE("a watch of some entities says nothing of what they never had", "[watch]") {
+  LiveWorld world;
+  Client client = world.client(), editor = world.client();
+  const auto here = editor.create({}, "here", arena::Health{}), there = editor.create({}, "there", arena::Position{});
+  session::Watch asked = watch_values({health_id, TypeTraits<arena::Position>::id});
+  asked.entities = {*here, *there};
+  const auto watch = client.watch(asked);
+  REQUIRE(watch.has_value());
+  int sets = 0, others = 0;
+  for (bool more = true; more;) {
+    const auto frame = client.next(*watch, 5s);
+    REQUIRE(frame.has_value());
+    REQUIRE(frame->has_value());
+    more = !(*frame)->is_last();
+    if (!(*frame)->is<session::Watching>()) ++((*frame)->is<Set>() ? sets : others);
+  }
+  CHECK(sets == 2);
+  CHECK(others == 0);
 }
 
 TEST_CASE("an entity that is dead when a watch is to be of it too is told as destroyed", "[watch]") {

@@ -1,6 +1,7 @@
 // Turns of watches: how long one is, who is told in it, and what is kept for it.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstring>
 #include <set>
 
 #include "server/session/watches.h"
@@ -10,24 +11,27 @@ using namespace muster;
 
 namespace {
 
-/// A session that one watch of the world's Health tells.
+constexpr TypeId health = TypeTraits<arena::Health>::id;
+
+/// A session that one watch tells of components of the world.
 struct Told {
-  explicit Told(Watches& watches, float rate_max, std::size_t data_bytes_max = 64u << 20) {
+  explicit Told(Watches& watches, float rate_max, std::size_t data_bytes_max = 64u << 20,
+                std::vector<TypeId> components = {health}) {
     session->outgoing = std::make_shared<Outgoing>(OutgoingLimits{.data_bytes_max = data_bytes_max});
     session::Watch what;
     what.values = true;
     what.rate_max = rate_max;
-    what.components = {TypeTraits<arena::Health>::id};
+    what.components = std::move(components);
     REQUIRE_FALSE(watches.open(session, 9, what, 10).has_value());
   }
-  /// Who was told since the last call.
-  std::vector<Entity> entities() {
+  /// Calls frame(header, batch) for what came since the last call.
+  template <class F>
+  void read(F&& frame) {
     std::vector<std::byte> bytes, some;
     while (session->outgoing->take(some)) {
       bytes.insert(bytes.end(), some.begin(), some.end());
       session->outgoing->sent();
     }
-    std::vector<Entity> told;
     FrameDecoder decoder(64u << 20, true);
     for (std::span<const std::byte> rest = bytes; !rest.empty();) {
       const auto room = decoder.room();
@@ -35,10 +39,17 @@ struct Told {
       std::copy_n(rest.begin(), part, room.begin());
       decoder.received(part);
       rest = rest.subspan(part);
-      for (auto frame = decoder.next(); frame && *frame; frame = decoder.next())
-        if (const BatchView batch((*frame)->batch); batch.type() == TypeTraits<Set>::id)
-          for (std::uint32_t i = 0; i < batch.count(); ++i) told.push_back(batch.target(i));
+      for (auto next = decoder.next(); next && *next; next = decoder.next())
+        frame((*next)->header, BatchView((*next)->batch));
     }
+  }
+  /// Who was told since the last call.
+  std::vector<Entity> entities() {
+    std::vector<Entity> told;
+    read([&](const FrameHeader&, BatchView batch) {
+      for (std::uint32_t i = 0; batch.type() == TypeTraits<Set>::id && i < batch.count(); ++i)
+        told.push_back(batch.target(i));
+    });
     return told;
   }
   const std::shared_ptr<Session> session = std::make_shared<Session>(1u << 20, nullptr);
@@ -48,6 +59,7 @@ constexpr std::size_t count = 10'000;
 
 std::vector<Entity> fill(EntityRegistry& registry) {
   registry.add_type<arena::Health>();
+  registry.add_type<arena::Position>();
   registry.add_type<Set>();
   return registry.create_many(count, arena::Health{});
 }
@@ -117,6 +129,45 @@ TEST_CASE("a watch that has less time than changes come is told of everyone in t
     changed.insert(now.begin(), now.end());
   }
   CHECK(changed.size() == count);
+}
+
+TEST_CASE("a state is whole when all of it was told, whichever component a turn began with", "[watch]") {
+  EntityRegistry registry;
+  fill(registry);
+  const std::vector<TypeId> components{health, TypeTraits<arena::Position>::id};
+  const std::vector<Entity> entities = registry.create_many(2000, arena::Health{}, arena::Position{});
+  std::uint64_t time_ns = 0;
+  Watches watches(registry, [&] { return time_ns += 100'000; });
+  Told told(watches, 0, 64u << 20, components);
+  std::set<std::pair<TypeId, Entity>> untold;
+  registry.each_entity([&](Entity e) { untold.emplace(health, e); });
+  for (const Entity e : entities) untold.emplace(components[1], e);
+  int whole = 0;
+  const auto read = [&] {
+    told.read([&](const FrameHeader& header, BatchView batch) {
+      if (batch.type() == TypeTraits<Set>::id) {
+        RowSetEntry row;
+        std::memcpy(&row, batch.bytes().data() + sizeof(BatchHeader) + 8, sizeof row);
+        for (std::uint32_t i = 0; i < batch.count(); ++i) untold.erase({row.type, batch.target(i)});
+      }
+      if ((header.flags & frame_more) != 0) return;
+      ++whole;
+      CHECK(untold.empty());
+    });
+  };
+  read();
+  for (std::uint64_t turn = 1; turn <= 150; ++turn) {
+    if (turn <= 100) {
+      const Entity e = entities[turn];
+      registry.set(e, arena::Health{.value = 1000 + static_cast<float>(turn)},
+                   arena::Position{.x = static_cast<double>(turn)});
+      for (const TypeId component : components) untold.emplace(component, e);
+    }
+    watches.after_flush(turn, 0);
+    read();
+  }
+  CHECK(whole > 0);
+  CHECK(untold.empty());
 }
 
 TEST_CASE("what is kept of values that are watched grows with who has them, not with their indices", "[watch]") {
