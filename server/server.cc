@@ -71,6 +71,11 @@ struct Server::Impl {
       if (!saved) return std::unexpected(std::string(saved.error().what()));
       return {};
     };
+    host.begin_save = [this](std::function<void(DeskHost::Saved)> then) {
+      return world.begin_commit([then = std::move(then)](const std::expected<CheckpointReport, WorldError>& saved) {
+        then(saved ? DeskHost::Saved() : std::unexpected(std::string(saved.error().what())));
+      });
+    };
     if (options.plugins) {
       host.reload = [this](std::string_view which) { return reload(which); };
       host.plugins = [this] {

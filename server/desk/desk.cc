@@ -286,12 +286,6 @@ void Desk::add_schema(Session& to, std::uint64_t request, std::span<const std::u
   answer(to, request, answered);
 }
 
-void Desk::save(Session& to, std::uint64_t request) {
-  const auto saved = host_.save ? host_.save() : std::expected<void, std::string>();
-  if (!saved) return to.outgoing->fault(fault_of(session::FaultCode::failed, "save_failed", saved.error()), request);
-  answer(to, request, session::Saved{.sequence = registry_.sequence()});
-}
-
 void Desk::reload(Session& to, std::uint64_t request, const std::string& plugin) {
   auto done = host_.reload ? host_.reload(plugin) : std::unexpected(std::string("this server has no plugins"));
   if (!done) return to.outgoing->fault(fault_of(session::FaultCode::failed, "reload_failed", done.error()), request);
@@ -430,6 +424,44 @@ std::unique_ptr<Inquiry> Desk::seldom(const Asked& asked, Seldom& seldom, std::f
   return std::make_unique<Waiting>(asked, seldom, std::move(work));
 }
 
+std::unique_ptr<Inquiry> Desk::save(const Asked& asked) {
+  class Saving final : public Inquiry {
+   public:
+    Saving(const Asked& asked, const DeskHost& host, Seldom& seldom) : asked_(asked), host_(host), seldom_(seldom) {}
+    Progress go_on(Steps& steps) override {
+      if (!asked_.has_room(4096)) return Progress::room;
+      if (!begun_) {
+        if (!seldom_.due(Seldom::Clock::now())) return Progress::later;
+        sequence_ = asked_.registry.sequence();
+        seldom_.run([&] { begun_ = begin(); });
+        steps.spend(asked_.limits.slice_steps);
+      }
+      if (!*saved_) return Progress::elsewhere;
+      if (**saved_)
+        answer(asked_.to(), asked_.request, session::Saved{.sequence = sequence_});
+      else
+        asked_.fault(fault_of(session::FaultCode::failed, "save_failed", (*saved_)->error()));
+      return Progress::done;
+    }
+
+   private:
+    bool begin() {
+      // The session may end, and this with it, before it is saved.
+      if (host_.begin_save) return host_.begin_save([to = saved_](DeskHost::Saved saved) { *to = std::move(saved); });
+      *saved_ = host_.save ? host_.save() : DeskHost::Saved();
+      return true;
+    }
+
+    const Asked asked_;
+    const DeskHost& host_;
+    Seldom& seldom_;
+    bool begun_ = false;
+    std::uint64_t sequence_ = 0;
+    const std::shared_ptr<std::optional<DeskHost::Saved>> saved_ = std::make_shared<std::optional<DeskHost::Saved>>();
+  };
+  return std::make_unique<Saving>(asked, host_, seldom_);
+}
+
 std::unique_ptr<Inquiry> Desk::end_trace(const Asked& asked) {
   class Pieces final : public Inquiry {
    public:
@@ -525,7 +557,7 @@ std::unique_ptr<Inquiry> Desk::begin(const Question& question) {
     case TypeTraits<session::ReadTemplates>::id:
       return begin_read_templates(asked, session::read<session::ReadTemplates>(batch), seldom_,
                                   [&to, this](BatchView definitions) { return intake_.admit(to, definitions); });
-    case TypeTraits<session::Save>::id: return seldom(asked, seldom_, [&to, request, this] { save(to, request); });
+    case TypeTraits<session::Save>::id: return save(asked);
     case TypeTraits<session::Reload>::id:
       return seldom(asked, seldom_, [&to, request, this, plugin = session::read<session::Reload>(batch).plugin] {
         reload(to, request, plugin);

@@ -41,10 +41,14 @@ namespace muster {
 
 /// What a desk needs of those around it.
 struct DeskHost {
-  std::function<void()> wake;                              ///< any thread: has the world flush soon
-  std::function<void(std::chrono::nanoseconds)> wake_in;   ///< owner's thread: wakes it after that time
-  std::function<std::expected<void, std::string>()> save;  ///< owner's thread
-  std::function<std::uint64_t()> durable_sequence;         ///< of the last input that is on the disk; any thread
+  std::function<void()> wake;                             ///< any thread: has the world flush soon
+  std::function<void(std::chrono::nanoseconds)> wake_in;  ///< owner's thread: wakes it after that time
+  using Saved = std::expected<void, std::string>;
+  std::function<Saved()> save;  ///< owner's thread
+  /// Owner's thread: begins a save of the state as it is; `then` is called between inputs when it is on the disk, or failed. False:
+  /// one is under way; the host flushes when it is over. Null: `save` does it at once.
+  std::function<bool(std::function<void(Saved)> then)> begin_save = {};
+  std::function<std::uint64_t()> durable_sequence;  ///< of the last input that is on the disk; any thread
   /// Owner's thread, between inputs: loads a plugin again (empty: all); what stands in the way. Null: there are none.
   std::function<std::expected<std::vector<ReloadedPlugin>, std::string>(std::string_view)> reload;
   std::function<std::vector<std::string>()> plugins;  ///< owner's thread: name and build of each
@@ -108,7 +112,7 @@ class Desk final : public FlushVisitor, private InputSink {
   std::uint64_t keep_unused(std::vector<session::Granted>& grants) const;
   void return_unused(Session& from);
   void add_schema(Session& to, std::uint64_t request, std::span<const std::uint8_t> bfbs);
-  void save(Session& to, std::uint64_t request);
+  std::unique_ptr<Inquiry> save(const Asked& asked);
   void reload(Session& to, std::uint64_t request, const std::string& plugin);
   void tell_figures();
   Figures figures() const;

@@ -18,10 +18,11 @@ class EntityRegistry;
 class Inquiry {
  public:
   enum class Progress {
-    done,   ///< it was answered
-    again,  ///< the steps are used up
-    room,   ///< its answer waits for room in the session's queue, which wakes the desk when there is some
-    later,  ///< it does what is done seldom (server/questions/seldom.h), and that is not due yet
+    done,       ///< it was answered
+    again,      ///< the steps are used up
+    room,       ///< its answer waits for room in the session's queue, which wakes the desk when there is some
+    elsewhere,  ///< it waits for another thread's work, which wakes the desk when it is done
+    later,      ///< it does what is done seldom (server/questions/seldom.h), and that is not due yet
   };
 
   Inquiry() = default;

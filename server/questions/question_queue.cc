@@ -64,7 +64,8 @@ void QuestionQueue::go_on(Line& line, Steps& steps) {
       ++counters_.answered;
       break;
     case Inquiry::Progress::again: break;
-    case Inquiry::Progress::room: line.stands = true; break;
+    case Inquiry::Progress::room:
+    case Inquiry::Progress::elsewhere: line.stands = true; break;
     case Inquiry::Progress::later:
       line.stands = true;
       waits_for_time_ = true;

@@ -54,6 +54,7 @@ class KeptRows {
     const auto at = std::ranges::find(chunk->second, key.column, &Column::column);
     return at == chunk->second.end() ? nullptr : &at->row;
   }
+  const KeptRow* find(const StateKey& key) const { return const_cast<KeptRows*>(this)->find(key); }
   void put(const StateKey& key, const KeptRow& row) {
     if (KeptRow* known = find(key))
       *known = row;

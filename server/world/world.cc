@@ -7,6 +7,7 @@
 #include <exception>
 #include <optional>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,21 @@ std::unique_ptr<ThreadPool> make_pool(WorldOptions& options) {
 
 }  // namespace
 
+namespace {
+
+/// A commit that another thread writes.
+struct Saving {
+  StateCopy copied;
+  CheckpointStamp stamp;
+  std::vector<const TypeDescriptor*> types;  // of the stamp
+  World::Committed then;
+  std::expected<std::optional<CheckpointReport>, WorldError> written;
+  std::atomic<bool> done = false;
+  std::thread thread = {};
+};
+
+}  // namespace
+
 struct World::Impl {
   // The file goes last, with its lock; handlers end before the registry.
   WorldFile file;
@@ -61,6 +77,7 @@ struct World::Impl {
   TimeCounts tick_times;
   std::optional<std::uint64_t> tick_begun_ns;  // processor time
   bool timers_wait = false;                    // without hz: whether the registry's clock was left running
+  std::unique_ptr<Saving> saving;              // meanwhile nobody else touches the file
 
   Impl(const std::string& path, WorldOptions given)
       : file(open_file(path, given)),
@@ -71,7 +88,25 @@ struct World::Impl {
     if (options.hz > 0) period_ns = 1e9 / options.hz;
   }
 
+  CheckpointStamp stamp() const {
+    return {.sequence = registry.sequence(),
+            .tick = tick,
+            .code = options.code,
+            .types_fingerprint = registry.types().fingerprint(),
+            .types = registry.types().types()};
+  }
+  std::expected<CheckpointReport, WorldError> commit() {
+    // What changes after this save must differ in version from what this save writes.
+    registry.begin_version();
+    auto report = file.checkpoint(stamp(), [&](StateSink& sink) { registry.save(sink); });
+    if (report) durable.store(report->sequence, std::memory_order_release);
+    return report;
+  }
+  void begin_saving(Committed then);
+  /// Waits for it where it is not done.
+  void end_saving();
   void flush() {
+    if (saving && saving->done) end_saving();
     // Not while loading: an input is for sinks to see, which the host adds when the world is there.
     for (const auto& [first, count] : std::exchange(left_grants, {})) registry.return_grant(first, count);
     for (FlushVisitor* visitor : visitors) visitor->before_flush();
@@ -113,12 +148,15 @@ World::World(std::string path, const Install& install, WorldOptions options) {
   impl_->registry.inbox().on_arrival([wake = impl_->wake] { wake->signal(); });
 }
 
-World::~World() { impl_->registry.inbox().on_arrival({}); }
+World::~World() {
+  impl_->registry.inbox().on_arrival({});
+  if (impl_->saving) impl_->saving->thread.join();
+}
 
 EntityRegistry& World::registry() noexcept { return impl_->registry; }
 const EntityRegistry& World::registry() const noexcept { return impl_->registry; }
 const std::string& World::path() const noexcept { return impl_->file.path(); }
-bool World::is_new() const noexcept { return impl_->file.is_new(); }
+bool World::is_new() const noexcept { return !impl_->saving && impl_->file.is_new(); }
 std::uint64_t World::tick() const noexcept { return impl_->tick; }
 double World::hz() const noexcept { return impl_->options.hz; }
 const Pace& World::pace() const noexcept { return impl_->pacer.pace(); }
@@ -129,17 +167,49 @@ void World::set_code(std::string code) { impl_->options.code = std::move(code); 
 std::uint64_t World::durable_sequence() const noexcept { return impl_->durable.load(std::memory_order_acquire); }
 
 std::expected<CheckpointReport, WorldError> World::try_commit() {
-  EntityRegistry& registry = impl_->registry;
-  // What changes after this save must differ in version from what this save writes.
+  if (impl_->saving) impl_->end_saving();
+  return impl_->commit();
+}
+
+bool World::begin_commit(Committed then) {
+  if (impl_->saving) return false;
+  if (impl_->file.is_new())
+    then(impl_->commit());
+  else
+    impl_->begin_saving(std::move(then));
+  return true;
+}
+
+void World::Impl::begin_saving(Committed then) {
   registry.begin_version();
-  auto report = impl_->file.checkpoint({.sequence = registry.sequence(),
-                                        .tick = impl_->tick,
-                                        .code = impl_->options.code,
-                                        .types_fingerprint = registry.types().fingerprint(),
-                                        .types = registry.types().types()},
-                                       [&](StateSink& sink) { registry.save(sink); });
-  if (report) impl_->durable.store(report->sequence, std::memory_order_release);
-  return report;
+  saving.reset(new Saving{.copied = file.copy([&](StateSink& sink) { registry.save(sink); }),
+                          .stamp = stamp(),
+                          .types = {},
+                          .then = std::move(then),
+                          .written = {}});
+  // The registry may learn types meanwhile. What it knows of each stays.
+  saving->types.assign(saving->stamp.types.begin(), saving->stamp.types.end());
+  saving->stamp.types = saving->types;
+  const auto write = [this, &own = *saving] {
+    own.written = file.checkpoint(own.stamp, own.copied);
+    if (own.written && *own.written) durable.store((*own.written)->sequence, std::memory_order_release);
+    own.done = true;
+    wake->signal();
+  };
+  try {
+    saving->thread = std::thread(write);
+  } catch (const std::system_error&) {  // there are no threads left
+    const std::unique_ptr<Saving> alone = std::move(saving);
+    alone->then(commit());
+  }
+}
+
+void World::Impl::end_saving() {
+  saving->thread.join();
+  const std::unique_ptr<Saving> over = std::move(saving);
+  if (!over->written) return over->then(std::unexpected(std::move(over->written.error())));
+  // Another program wrote to the file: all of it is written, of the state as it is by now.
+  over->then(*over->written ? std::expected<CheckpointReport, WorldError>(**over->written) : commit());
 }
 
 CheckpointReport World::commit() {

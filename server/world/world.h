@@ -81,6 +81,12 @@ class World {
   /// Saves everything; on the disk when it returns. What was posted and not yet delivered is saved as such. On an error
   /// the file holds the previous commit, the registry is as it was, and a later commit saves everything.
   [[nodiscard]] std::expected<CheckpointReport, WorldError> try_commit();
+  using Committed = std::function<void(std::expected<CheckpointReport, WorldError>)>;
+  /// The same, of the state as it is now; another thread writes it, and the owner's takes only as long as it takes to copy the rows
+  /// that changed. `then` is called by a later next_frame, try_commit or commit, before what arrived is taken; not where the
+  /// world ends before, though what was begun is then on the disk or failed. False, and nothing is begun: one is under way. A
+  /// world that is new is saved at once.
+  [[nodiscard]] bool begin_commit(Committed then);
   /// try_commit for hosts that cannot go on without: throws WorldError.
   CheckpointReport commit();
   /// Sequence of the last input that is on the disk. Any thread.

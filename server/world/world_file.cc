@@ -279,6 +279,24 @@ std::expected<CheckpointReport, WorldError> WorldFile::checkpoint(const Checkpoi
   return report;
 }
 
+StateCopy WorldFile::copy(const Save& save) const {
+  StateCopy copied(rows_known_ ? &rows_ : nullptr);
+  save(copied);
+  return copied;
+}
+
+std::expected<std::optional<CheckpointReport>, WorldError> WorldFile::checkpoint(const CheckpointStamp& stamp,
+                                                                                 const StateCopy& copied) {
+  struct Stale {};
+  try {
+    return checkpoint(stamp, [&](StateSink& sink) {
+      if (!copied.give(sink)) throw Stale{};
+    });
+  } catch (const Stale&) {
+    return std::nullopt;
+  }
+}
+
 std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointStamp& stamp, const Save& save) {
   constexpr const char* doing = "writing a checkpoint";
   const Transaction transaction(*database_);

@@ -16,6 +16,7 @@
 #include "server/world/file_meta.h"
 #include "server/world/kept_rows.h"
 #include "server/world/lock.h"
+#include "server/world/state_copy.h"
 
 namespace muster {
 
@@ -35,7 +36,7 @@ struct CheckpointStamp {
   std::span<const TypeDescriptor* const> types = {};  ///< for readers with SQL; never read back
 };
 
-/// Held open and locked by one owner; one thread at a time. Movable.
+/// Held open and locked by one owner; one thread at a time, which may be another each time. Movable.
 class WorldFile {
  public:
   /// Opens the world at `path`, or prepares to create it at the first checkpoint: until then only the lock file exists,
@@ -63,6 +64,12 @@ class WorldFile {
   /// Writes only rows whose version changed since this WorldFile wrote or compared them last. After an error the file
   /// holds the previous checkpoint; the next call tries everything again.
   [[nodiscard]] std::expected<CheckpointReport, WorldError> checkpoint(const CheckpointStamp& stamp, const Save& save);
+  /// What `save` gives now, for a checkpoint of it. None may come in between.
+  StateCopy copy(const Save& save) const;
+  /// The same as a checkpoint of what was copied. No value, and the file holds the previous checkpoint: another program wrote to the
+  /// file since, so that what was copied does not do; the next checkpoint writes everything.
+  [[nodiscard]] std::expected<std::optional<CheckpointReport>, WorldError> checkpoint(const CheckpointStamp& stamp,
+                                                                                      const StateCopy& copied);
 
  private:
   WorldFile(std::string shown, std::string path, WorldFileOptions options, WorldLock lock)

@@ -47,6 +47,50 @@ TEST_CASE("a file holds after every checkpoint exactly the rows of a map, whatev
   REQUIRE(*left == contents(rows));
 }
 
+TEST_CASE("a checkpoint of a copy holds what there was when it was made, however others take turns with it") {
+  const std::uint64_t seed = GENERATE(range(1, 11));
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  const Directory directory;
+  auto file = WorldFile::open(directory / "w.muster");
+  REQUIRE(file);
+  Rows rows;
+  std::uint64_t version = 0;
+  const auto change = [&] {
+    ++version;
+    for (std::size_t i = random() % 30; i > 0; --i) {
+      const StateKey key = random_key(random);
+      if (random() % 4 > 0) {
+        rows[key] = {version, random_bytes(random, random() % 5 ? random() % 300 : random() % 400'000)};
+        continue;
+      }
+      rows.erase(key);
+      // A chunk that loses a column is another.
+      const auto chunk = rows.find({StateSection::chunks, key.key, 0});
+      if (key.section == StateSection::columns && chunk != rows.end()) chunk->second.version = version;
+    }
+  };
+  Contents last;
+  for (int round = 0; round < 40; ++round) {
+    change();
+    last = contents(rows);
+    if (random() % 3 == 0) {
+      REQUIRE(file->checkpoint({.sequence = version}, saving_changes(rows)));
+    } else {
+      const std::uint64_t sequence = version;
+      const StateCopy copied = file->copy(saving_changes(rows));
+      change();
+      const auto report = file->checkpoint({.sequence = sequence}, copied);
+      REQUIRE(report);
+      REQUIRE(*report);
+      CHECK((*report)->sequence == sequence);
+      CHECK((*report)->rows == last.size());
+    }
+    if (random() % 4 == 0) REQUIRE(load_all(*file) == last);
+  }
+  REQUIRE(load_all(*file) == last);
+}
+
 TEST_CASE("a checkpoint writes only rows with a new version") {
   const Directory directory;
   auto file = WorldFile::open(directory / "w.muster");

@@ -57,6 +57,26 @@ TEST_CASE("what another program writes into the state of a running world is writ
   CHECK(sqlite3_says(path, "SELECT text FROM notes") == "mine\n");
 }
 
+TEST_CASE(
+    "what was copied for a checkpoint does not do where another program wrote since; the next one writes everything") {
+  if (sqlite3_says(":memory:", "select 1") != "1\n") return;
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  Rows rows = make_world(path);
+  auto file = WorldFile::open(path);
+  REQUIRE(load_all(*file));
+  REQUIRE(file->checkpoint({}, saving(rows)));
+  const StateCopy copied = file->copy(saving_changes(rows));
+  CHECK(sqlite3_says(path, "DELETE FROM state WHERE id % 2") == "");
+  const auto stale = file->checkpoint({}, copied);
+  REQUIRE(stale);
+  CHECK_FALSE(*stale);
+  const auto report = file->checkpoint({}, saving_changes(rows));
+  REQUIRE(report);
+  CHECK(report->rows_written == rows.size());
+  REQUIRE(load_all(*file) == contents(rows));
+}
+
 TEST_CASE("a program that holds a write transaction delays a checkpoint, and is named as the reason if it stays") {
   if (sqlite3_says(":memory:", "select 1") != "1\n") return;
   const Directory directory;

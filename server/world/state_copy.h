@@ -1,0 +1,43 @@
+// The rows of a save, kept in memory, so that another thread can write them while the registry goes on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "registry/state/state.h"
+#include "server/world/kept_rows.h"
+
+namespace muster {
+
+/// Filled by one thread, given by another afterwards. Memory: the rows that changed since the last save, and 40 bytes for each of the
+/// others.
+class StateCopy final : public StateSink {
+ public:
+  /// Copies no row that `known` has at the version that is asked for; null: all. Used while it is filled only.
+  explicit StateCopy(const KeptRows* known) : known_(known) {}
+
+  bool has(const StateKey& key, std::uint64_t version) override;
+  void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) override;
+
+  /// Gives all of it, in the order in which it came. False: `to` has not got a row any more that `known` had; what it was given then is
+  /// not the whole state.
+  [[nodiscard]] bool give(StateSink& to) const;
+
+ private:
+  struct Row {
+    StateKey key;
+    std::uint64_t version;
+    std::span<const std::byte> bytes;
+    bool known;
+  };
+  const KeptRows* const known_;
+  std::vector<Row> rows_;
+  std::vector<std::unique_ptr<std::byte[]>> blocks_;
+  std::byte* end_ = nullptr;  // of the last block
+  std::size_t left_ = 0;      // in it
+};
+
+}  // namespace muster
