@@ -130,7 +130,8 @@ void ParallelPass::cut_depths(const Handler& handler, std::uint32_t number, std:
     task.first_piece = task.end_piece;
     taken = 0;
   };
-  for (std::uint32_t depth = begin_depth; depth < end_depth; ++depth)
+  for (std::uint32_t depth = begin_depth; depth < end_depth; ++depth) {
+    if (rows_at_[depth] == 0) continue;
     for (const Archetype* archetype : handler.matched) {
       if (depth >= archetype->groups.size()) continue;
       const std::uint16_t* columns = handler.columns(*archetype);
@@ -147,6 +148,7 @@ void ParallelPass::cut_depths(const Handler& handler, std::uint32_t number, std:
           if (taken + 16 > per_task) close();
         }
     }
+  }
   close();
   phases_.push_back({first, static_cast<std::uint32_t>(tasks_.size())});
 }

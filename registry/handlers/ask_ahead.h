@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "registry/handlers/handler.h"
 #include "registry/storage/archetype.h"
@@ -34,7 +35,13 @@ class PassChunks {
     Chunk* chunk = nullptr;  ///< null: there are no more
     const std::uint16_t* columns = nullptr;
   };
-  PassChunks(const Handler& handler, std::uint32_t depths) : handler_(handler), depths_(depths) { next_group(); }
+  PassChunks(const Handler& handler, std::uint32_t depths)
+      : handler_(handler), depths_(depths), many_(depths > 8 && handler.matched.size() > 32) {
+    if (many_) [[unlikely]]
+      for (const Archetype* archetype : handler.matched)
+        if (archetype->chunks > 0) left_.push_back({archetype, archetype->chunks});
+    next_group();
+  }
   Place next() noexcept {
     while (at_ == end_)
       if (!next_group()) return {};
@@ -43,6 +50,8 @@ class PassChunks {
 
  private:
   bool next_group() noexcept {
+    if (many_) [[unlikely]]
+      return next_of_many();
     for (; depth_ < depths_; ++depth_, archetype_ = 0)
       while (archetype_ < handler_.matched.size()) {
         const Archetype& archetype = *handler_.matched[archetype_++];
@@ -57,8 +66,34 @@ class PassChunks {
     return false;
   }
 
+  /// Looks at each archetype as far down as it has rows: to look at all of them at each depth would be quadratic.
+  bool next_of_many() noexcept {
+    for (; !left_.empty(); ++depth_, archetype_ = 0) {
+      while (archetype_ < left_.size()) {
+        Left& left = left_[archetype_++];
+        const Archetype& archetype = *left.archetype;
+        if (left.chunks == 0 || depth_ >= archetype.groups.size() || archetype.groups[depth_].chunks.empty()) continue;
+        const std::vector<Chunk*>& chunks = archetype.groups[depth_].chunks;
+        left.chunks -= static_cast<std::uint32_t>(chunks.size());
+        at_ = chunks.data();
+        end_ = at_ + chunks.size();
+        columns_ = handler_.columns(archetype);
+        return true;
+      }
+      std::erase_if(left_, [](const Left& left) { return left.chunks == 0; });
+    }
+    at_ = end_ = nullptr;
+    return false;
+  }
+
+  struct Left {
+    const Archetype* archetype;
+    std::uint32_t chunks;  // below the depths that were passed
+  };
   const Handler& handler_;
   const std::uint32_t depths_;
+  const bool many_;         // archetypes and depths
+  std::vector<Left> left_;  // of many
   std::uint32_t depth_ = 0;
   std::size_t archetype_ = 0;
   Chunk* const* at_ = nullptr;

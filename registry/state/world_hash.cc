@@ -37,9 +37,17 @@ std::uint64_t EntityRegistry::hash() const {
   const Hierarchy& hierarchy = r.structure.hierarchy();
   Hasher hasher;
   // Column by column over a whole group, so that where chunks end cannot be seen.
-  for (std::uint32_t depth = 0; depth < storage.depths(); ++depth)
-    for (const auto& archetype : storage.archetypes()) {
-      if (!archetype || depth >= archetype->groups.size() || archetype->groups[depth].rows() == 0) continue;
+  struct Left {
+    const Archetype* archetype;
+    std::size_t chunks;  // below the depths that were passed
+  };
+  std::vector<Left> left;
+  for (const auto& archetype : storage.archetypes())
+    if (archetype && archetype->chunks > 0) left.push_back({archetype.get(), archetype->chunks});
+  for (std::uint32_t depth = 0; depth < storage.depths() && !left.empty(); ++depth) {
+    for (auto& [archetype, chunks] : left) {
+      if (depth >= archetype->groups.size() || archetype->groups[depth].rows() == 0) continue;
+      chunks -= archetype->groups[depth].chunks.size();
       hasher.add(depth);
       hasher.add(archetype->number);
       hasher.add(archetype->types.data(), archetype->types.size() * sizeof(TypeId));
@@ -54,6 +62,8 @@ std::uint64_t EntityRegistry::hash() const {
           hasher.add(links);
         }
     }
+    std::erase_if(left, [](const Left& each) { return each.chunks == 0; });
+  }
   const auto& ids = storage.ids();
   hasher.add(std::uint64_t{storage.next_archetype()});
   for (std::uint32_t i = 0; i < ids.indices(); ++i) {

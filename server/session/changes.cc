@@ -41,13 +41,11 @@ void Changes::want(TypeId component) {
   // Filled with what is there now, without telling anybody.
   for (const auto& archetype : registry_.storage().archetypes()) {
     if (!archetype || !archetype->has(component)) continue;
-    for (const Group& group : archetype->groups)
-      for (const Chunk* chunk : group.chunks) {
-        compare(*shadow, *chunk, archetype->column(component));
-        remember(*chunk);
-      }
+    each_chunk_of(*archetype, [&](const Chunk& chunk) {
+      fill(*shadow, chunk, archetype->column(component));
+      if (chunk.number >= seen_.size() || seen_[chunk.number].uid != chunk.uid) remember(chunk);
+    });
   }
-  shadow->changed.clear();
   shadows_.push_back(std::move(shadow));
 }
 
@@ -63,11 +61,10 @@ void Changes::want_structure() {
   if (++structure_users_ > 1) return;
   for (const auto& archetype : registry_.storage().archetypes())
     if (archetype)
-      for (const Group& group : archetype->groups)
-        for (const Chunk* chunk : group.chunks) {
-          compare_places(*chunk);
-          remember(*chunk);
-        }
+      each_chunk_of(*archetype, [&](const Chunk& chunk) {
+        compare_places(chunk);
+        remember(chunk);
+      });
   structure_changed_.clear();
   kinds_changed_.clear();
 }
@@ -117,23 +114,21 @@ void Changes::look_at(std::uint64_t since) {
         compare_page(number);
   const Storage& storage = registry_.storage();
   for (const auto& archetype : storage.archetypes()) {
-    if (!archetype || archetype->rows() == 0) continue;
+    if (!archetype || archetype->chunks == 0) continue;
     columns_.clear();
     for (const auto& shadow : shadows_)
       if (archetype->has(shadow->type)) columns_.emplace_back(shadow.get(), archetype->column(shadow->type));
     if (columns_.empty() && structure_users_ == 0) continue;
-    for (const Group& group : archetype->groups)
-      for (const Chunk* chunk : group.chunks) {
-        const bool known = chunk->number < seen_.size() && seen_[chunk->number].uid == chunk->uid;
-        const bool rows_moved = !known || chunk->slots()[column_ids].version > since;
-        if (rows_moved) remember(*chunk);
-        for (const auto& [shadow, column] : columns_)
-          if (rows_moved || (column != no_column && chunk->slots()[column].version > since))
-            compare(*shadow, *chunk, column);
-        if (structure_users_ > 0 &&
-            (rows_moved || (chunk->depth > 0 && chunk->slots()[column_parents].version > since)))
-          compare_places(*chunk);
-      }
+    each_chunk_of(*archetype, [&](const Chunk& chunk) {
+      const bool known = chunk.number < seen_.size() && seen_[chunk.number].uid == chunk.uid;
+      const bool rows_moved = !known || chunk.slots()[column_ids].version > since;
+      if (rows_moved) remember(chunk);
+      for (const auto& [shadow, column] : columns_)
+        if (rows_moved || (column != no_column && chunk.slots()[column].version > since))
+          compare(*shadow, chunk, column);
+      if (structure_users_ > 0 && (rows_moved || (chunk.depth > 0 && chunk.slots()[column_parents].version > since)))
+        compare_places(chunk);
+    });
   }
   for (const Entity e : departed_) {
     const bool lives = registry_.alive(e);
@@ -202,6 +197,25 @@ std::size_t Changes::bytes() const {
 void Changes::compare(Shadow& shadow, const Chunk& chunk, std::uint16_t column) {
   const std::uint32_t size = column == no_column ? 0 : shadow.size;
   const std::byte* values = size > 0 ? chunk.slots()[column].data : nullptr;
+  // Compared without a call, where the size is known here.
+  switch (size) {
+    case 4: return compare_values<4>(shadow, chunk, values, size);
+    case 8: return compare_values<8>(shadow, chunk, values, size);
+    case 12: return compare_values<12>(shadow, chunk, values, size);
+    case 16: return compare_values<16>(shadow, chunk, values, size);
+    case 20: return compare_values<20>(shadow, chunk, values, size);
+    case 24: return compare_values<24>(shadow, chunk, values, size);
+    case 28: return compare_values<28>(shadow, chunk, values, size);
+    case 32: return compare_values<32>(shadow, chunk, values, size);
+    case 40: return compare_values<40>(shadow, chunk, values, size);
+    default: return compare_values<0>(shadow, chunk, values, size);
+  }
+}
+
+/// `fixed`: the size; 0: any.
+template <std::uint32_t fixed>
+void Changes::compare_values(Shadow& shadow, const Chunk& chunk, const std::byte* values, std::uint32_t any_size) {
+  const std::uint32_t size = fixed > 0 ? fixed : any_size;
   Shadow::Page* page = nullptr;
   std::uint32_t page_number = 0;
   for (std::uint32_t row = 0; row < chunk.count; ++row) {
@@ -221,6 +235,28 @@ void Changes::compare(Shadow& shadow, const Chunk& chunk, std::uint16_t column) 
     generation = e.generation;
     if (size > 0) std::memcpy(kept, values + std::size_t{row} * size, size);
     shadow.changed.push_back(e);
+  }
+}
+
+void Changes::fill(Shadow& shadow, const Chunk& chunk, std::uint16_t column) {
+  const std::uint32_t size = column == no_column ? 0 : shadow.size;
+  const std::byte* values = size > 0 ? chunk.slots()[column].data : nullptr;
+  for (std::uint32_t row = 0; row < chunk.count;) {
+    const Entity e = chunk.ids()[row];
+    Shadow::Page& page = shadow.page(e.index);
+    // Entities that were made together lie together, mostly.
+    const std::uint32_t at = e.index % Shadow::page_indices;
+    std::uint32_t count = 0;
+    for (; row + count < chunk.count && at + count < Shadow::page_indices; ++count) {
+      const Entity next = chunk.ids()[row + count];
+      if (next.index != e.index + count) break;
+      page.generations[at + count] = next.generation;
+    }
+    page.count += count;
+    if (size > 0)
+      std::memcpy(page.values.get() + std::size_t{at} * size, values + std::size_t{row} * size,
+                  std::size_t{count} * size);
+    row += count;
   }
 }
 

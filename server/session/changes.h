@@ -18,6 +18,14 @@ void sort_unique(std::vector<Entity>& entities);
 /// The same of a list whose first `sorted` ones are so already: it costs what it takes to read it where the others are, too.
 void merge_unique(std::vector<Entity>& entities, std::size_t sorted);
 
+/// Calls f(chunk) for each chunk of it, by depth. There may be many depths below the last one.
+template <class F>
+void each_chunk_of(const Archetype& archetype, F&& f) {
+  std::size_t left = archetype.chunks;
+  for (auto group = archetype.groups.begin(); left > 0; left -= group++->chunks.size())
+    for (const Chunk* chunk : group->chunks) f(*chunk);
+}
+
 /// Owner's thread only. Memory: one copy of every watched component, and the ids of every chunk.
 class Changes {
  public:
@@ -94,7 +102,11 @@ class Changes {
   void look_at(std::uint64_t since);
   void find_departed(std::uint64_t since);
   void remember(const Chunk& chunk);
+  /// Of a shadow that has nothing of the chunk yet.
+  static void fill(Shadow& shadow, const Chunk& chunk, std::uint16_t column);
   void compare(Shadow& shadow, const Chunk& chunk, std::uint16_t column);
+  template <std::uint32_t fixed>
+  static void compare_values(Shadow& shadow, const Chunk& chunk, const std::byte* values, std::uint32_t any_size);
   void compare_places(const Chunk& chunk);
   void compare_page(std::uint32_t number);
 

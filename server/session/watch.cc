@@ -17,6 +17,16 @@ std::vector<TypeId> without(const std::vector<TypeId>& types, const std::vector<
   return left;
 }
 
+/// Calls f(entity) for everyone.
+template <class F>
+void each_row(const EntityRegistry& registry, F&& f) {
+  for (const auto& archetype : registry.storage().archetypes())
+    if (archetype)
+      each_chunk_of(*archetype, [&](const Chunk& chunk) {
+        for (std::uint32_t row = 0; row < chunk.count; ++row) f(chunk.ids()[row]);
+      });
+}
+
 }  // namespace
 
 Watch::Watch(EntityRegistry& registry, Changes& changes, const RecentChanges& recent, std::shared_ptr<Session> to,
@@ -177,14 +187,14 @@ std::size_t Watch::find_members(const EntitySet& before, bool was_everyone, std:
   if (asked_.world && !was_everyone && before.empty())
     mark_everyone(asked_.components, asked_.structure);
   else if (is_of_everyone())
-    registry_.each_entity(mark_member);
+    each_row(registry_, mark_member);
   else
     members().each(mark_member);
   const auto tell_gone = [&](Entity e) {
     if (!concerns(e)) leave(e);
   };
   if (was_everyone)
-    registry_.each_entity(tell_gone);
+    each_row(registry_, tell_gone);
   else
     before.each(tell_gone);
   return (asked_.world || was_everyone ? registry_.entity_count() : scope_.size()) + before.size();
@@ -286,9 +296,7 @@ bool Watch::passes(Entity e) const {
 template <class F>
 void Watch::each_of_world(F&& f) const {
   for (const auto& archetype : registry_.storage().archetypes())
-    if (archetype && archetype->chunks > 0 && passes(*archetype))
-      for (const Group& group : archetype->groups)
-        for (const Chunk* chunk : group.chunks) f(*chunk);
+    if (archetype && archetype->chunks > 0 && passes(*archetype)) each_chunk_of(*archetype, f);
 }
 
 void Watch::mark(Entity e, std::span<const TypeId> components, bool structure) {
