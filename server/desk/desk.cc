@@ -140,6 +140,7 @@ void Desk::before_flush() {
     leaving_.insert(leaving_.end(), std::make_move_iterator(left_.begin()), std::make_move_iterator(left_.end()));
     left_.clear();
   }
+  flush_begun_ns_ = processor_ns();
   intake_.take(limits_.intake_steps);
   // What they sent before they left counts, but not without end: who left first is done with first.
   std::size_t too_many = leaving_.size() - std::min<std::size_t>(leaving_.size(), limits_.left_sessions_max);
@@ -162,11 +163,11 @@ void Desk::after_flush(EntityRegistry& registry) {
   std::uint64_t due_in = watches_.after_flush(now, limits_.watch_ns);
   const bool sweep = texts_.wanted();
   if (sweep && seldom_.due(Seldom::Clock::now())) seldom_.run([&] { texts_.go_on(present()); });
-  questions_.work(limits_.slice_steps);
+  work_on_questions();
   clock_.tell();
   sequence_.store(registry.sequence(), std::memory_order_relaxed);
   if (figures_wanted_.load(std::memory_order_relaxed)) tell_figures();
-  if (questions_.can_go_on() || intake_.can_go_on() || watches_.can_go_on()) wake();
+  if (questions_put_off_ || questions_.can_go_on() || intake_.can_go_on() || watches_.can_go_on()) wake();
   if (questions_.waits_for_time() || sweep) {
     // Where nothing waits for one of the two it is looked at once for nothing.
     const auto at = Seldom::Clock::now();
@@ -181,6 +182,18 @@ void Desk::after_flush(EntityRegistry& registry) {
     wake_due_ns_ = now + due_in;
     host_.wake_in(std::chrono::nanoseconds(due_in));
   }
+}
+
+/// What takes long does not add up: after much work on edits and watches questions come after the next flush. And where much was
+/// done, an edit that came meanwhile does not wait for the tick, too, which may be due.
+void Desk::work_on_questions() {
+  questions_put_off_ =
+      !questions_put_off_ && questions_.size() > 0 && processor_ns() - flush_begun_ns_ > limits_.flush_ns;
+  if (!questions_put_off_) questions_.work(limits_.slice_steps);
+  if (processor_ns() - flush_begun_ns_ < limits_.flush_ns / 2) return;
+  const std::uint64_t before = intake_.counters().steps;
+  intake_.take_cheap(limits_.intake_steps / 4);
+  if (intake_.counters().steps > before) wake();
 }
 
 void Desk::end_session(const std::shared_ptr<Session>& session) {

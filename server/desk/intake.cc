@@ -33,16 +33,19 @@ Intake::Line* Intake::next() {
   return first;
 }
 
-void Intake::take(std::uint64_t allowed) {
+void Intake::take(std::uint64_t allowed, bool cheap) {
+  cheap_ = cheap;
+  put_off_ = false;
   for (Line& line : lines_) {
     const bool empty = line.session->requests.front() == nullptr;
     // Nothing is owed for a time in which nothing was sent: who was idle comes in where the others are.
     if (line.idle && !empty) line.taken = std::max(line.taken, clock_);
     line.idle = empty;
-    line.stands = empty;
+    // What was judged and let others first is dear.
+    line.stands = empty || (cheap && line.next_steps > 0);
+    put_off_ = put_off_ || (!empty && line.stands);
   }
   Steps all(allowed);
-  put_off_ = false;
   while (all.left()) {
     Line* const line = next();
     if (!line) break;
@@ -97,8 +100,9 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
     from.requests.pop();
     return true;
   }
-  if (cost->steps > turn_steps && others_first(line, cost->steps)) {
+  if (cost->steps > turn_steps && (others_first(line, cost->steps) || cheap_)) {
     turn.spend((processor_ns() - judged_ns) / step_ns);
+    if (cheap_) line.stands = put_off_ = true;
     return false;
   }
   if (!line.put_off && before > edit_steps && before + cost->steps > all.allowed()) {

@@ -40,7 +40,9 @@ class Intake {
 
   /// Takes what sessions sent, for about `steps` steps; an edit that is dearer than what is left of them is taken where it is
   /// the first, or was put off once.
-  void take(std::uint64_t steps);
+  void take(std::uint64_t steps) { take(steps, false); }
+  /// Takes those that cost little only.
+  void take_cheap(std::uint64_t steps) { take(steps, true); }
   /// For what is done seldom and brings the world something for good, as this edit would: the fault where it would exceed a
   /// limit; else it counts as the session's.
   [[nodiscard]] std::optional<session::Fault> admit(Session& from, BatchView edit);
@@ -58,6 +60,7 @@ class Intake {
     std::uint64_t next_steps = 0;  // of its next edit, where it was judged and let others first
   };
   std::uint64_t processor_ns() const { return host_.processor_ns ? host_.processor_ns() : 0; }
+  void take(std::uint64_t steps, bool cheap);
   /// Who would be done first. Null: nobody has anything.
   Line* next();
   /// Notes what the line's next edit costs. True: others would be done before it.
@@ -76,6 +79,7 @@ class Intake {
   std::vector<Line> lines_;
   std::uint64_t clock_ = 0;  // `taken` of the line that was last taken from
   bool can_go_on_ = false;
+  bool cheap_ = false;    // nothing dear is taken in this call
   bool put_off_ = false;  // an edit, in the last call
   IntakeCounters counters_;
 };

@@ -37,6 +37,7 @@ constexpr std::array all = {
     Named{"all_request_bytes_max", set<&ServerLimits::all_request_bytes_max>},
     Named{"depth_max", set<&ServerLimits::depth_max>},
     Named{"edit_steps_max", set<&ServerLimits::edit_steps_max>},
+    Named{"flush_ns", set<&ServerLimits::flush_ns>},
     Named{"frame_bytes_max", set<&ServerLimits::frame_bytes_max>},
     Named{"grant_count_max", set<&ServerLimits::grant_count_max>},
     Named{"hello_bytes_max", set<&ServerLimits::hello_bytes_max>},
@@ -100,8 +101,8 @@ std::uint64_t memory_sum(const ServerLimits& limits, std::uint64_t before) noexc
   // What bookkeeping takes, in bytes: of an entity its id, its place among siblings and its name; of a text, a timer and a
   // watched entity what points at them. Vectors that grow may have twice as much as is in them.
   constexpr std::uint64_t of_entity = 128, of_text = 128, of_timer = 256, of_watched = 200, of_known_text = 48;
-  // Rows: chunks that are not full, what watches compare with, and a save's copy of a page.
-  constexpr std::uint64_t rows_times = 4, templates_times = 4, schemas_times = 40, grown = 2;
+  // Rows: chunks that are not full, what watches compare with, and a save's copy.
+  constexpr std::uint64_t rows_times = 5, templates_times = 4, schemas_times = 40, grown = 2;
   const std::uint64_t session =
       grown * (limits.frame_bytes_max + limits.outgoing.control_bytes_max + limits.outgoing.data_bytes_max) +
       limits.frame_bytes_max + limits.page_bytes_max +

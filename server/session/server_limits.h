@@ -33,6 +33,8 @@ struct ServerLimits {
   std::uint32_t intake_steps = 20'000;          ///< of edits between two flushes; one that is dearer is taken alone
   /// Of all watches together; one more is opened where there are no more.
   std::uint64_t watched_entities_max = 10'000'000;
+  std::uint64_t flush_ns =
+      4'000'000;  ///< of processor time for edits and watches, above which questions come after the next flush
   std::uint64_t watch_ns = 2'000'000;       ///< of processor time for watches between two flushes
   std::uint32_t edit_steps_max = 100'000;   ///< of one edit; a dearer one is refused
   std::uint32_t depth_max = 1024;           ///< levels below its root that an edit may bring an entity to
