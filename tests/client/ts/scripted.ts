@@ -1,6 +1,6 @@
 // A session with nobody behind it: the test says what the server says.
 import { Batch, Client, encode_batch, encode_frame, FrameDecoder, nil, session } from 'muster-client';
-import type { Entity } from 'muster-client';
+import type { Entity, TypeTable } from 'muster-client';
 
 import { built, TestStream, types_of } from './support.js';
 
@@ -19,11 +19,15 @@ export class Scripted {
   readonly stream = new TestStream();
   /** What the client sent, by name, with the requests. */
   readonly sent: { name: string; request: bigint; value: unknown }[] = [];
-  private readonly types = types_of('everything.bfbs');
+  private readonly types: TypeTable;
 
-  /** A client that was welcomed so. */
-  static async open(welcome: object = {}): Promise<{ client: Client; server: Scripted }> {
-    const server = new Scripted();
+  constructor(private readonly schema: string) {
+    this.types = types_of(schema);
+  }
+
+  /** A client that was welcomed so, to a world of that schema. */
+  static async open(welcome: object = {}, schema = 'everything.bfbs'): Promise<{ client: Client; server: Scripted }> {
+    const server = new Scripted(schema);
     server.types.add_schema(new Uint8Array(Buffer.from(session.schema, 'base64')));
     const decoder = new FrameDecoder(1 << 24);
     server.stream.on_send = (bytes) => decoder.receive(bytes.slice(), (frame) => server.hear(frame, welcome));
@@ -56,7 +60,7 @@ export class Scripted {
     queueMicrotask(() => {
       if (name === session.Hello.name)
         this.tell(session.Welcome, { frame_bytes_max: 1 << 20, ...welcome }, { request });
-      if (name === session.GetSchema.name) this.tell(session.Schema, { bytes: built('everything.bfbs') }, { request });
+      if (name === session.GetSchema.name) this.tell(session.Schema, { bytes: built(this.schema) }, { request });
       if (name === session.Unwatch.name) this.tell(session.Unwatched, {}, { request });
     });
   }

@@ -463,9 +463,10 @@ test('types that the world learns later reach every session', async (t) => {
     ++told;
     other.types.get('test.Lamp');
   });
+  other.on_types(() => ++told);
   assert.ok((await admin.add_schema(built('test_types.bfbs'))) > 5);
   await other.info();
-  assert.equal(told, 1);
+  assert.equal(told, 2); // each who asked, once
   const lamp = await other.create(nil, 'lamp', ['test.Lamp', { lit: true, color: 'blue' }]);
   assert.deepEqual((await admin.show(lamp)).components['test.Lamp'], { lit: true, color: 5 });
   assert.equal((await error_of(admin.add_schema(new Uint8Array(64)))).kind, 'refused');

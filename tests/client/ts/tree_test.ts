@@ -89,6 +89,12 @@ test('a node that was opened shows its children when open resolves, and none whe
   assert.deepEqual([a.child_count, a.parent, tree.get(b.entity) === b], [0, town, true]);
   assert.equal(client.types.find(a.components.at(-1)!)?.role, 'component');
 
+  const before = tree.children(town);
+  const d = await client.create(town, 'd');
+  await until('it is the last', () => names().join() === 'a,b,c,d');
+  assert.equal(before.length, 3); // who has a list keeps it as it was
+  await client.destroy(d);
+  await until('it is gone', () => names().join() === 'a,b,c');
   all.length = 0;
   await client.reparent(c.entity, town, a.entity);
   await until('the order is another', () => names().join() === 'c,a,b');
