@@ -1,6 +1,6 @@
 // The world as the viewport holds it: a slot for each entity, where it is, and what is drawn of it.
 import { Box3, Matrix4, Sphere, Vector3 } from 'three';
-import type { Object3D } from 'three';
+import type { Object3D, Plane } from 'three';
 import { Bodies } from './bodies.js';
 import type { Looks } from './bodies.js';
 import { Markers } from './markers.js';
@@ -173,12 +173,29 @@ export class Contents {
       if (!told || same_transform(told, value)) this.release(slot);
     }
   }
-  /** Computes what moved since the last time, or a part of it: see TransformTree.update. True: something did. */
+  /** What one sees, and how much farther things are computed as often as what one sees; null: all are. */
+  sight: { planes: readonly Plane[]; margin: number } | null = null;
+  /** As far as is known: it may have come into sight since it was computed. */
+  private readonly is_unseen = (slot: number): boolean => {
+    const body = this.bodies.get(slot);
+    if (!body || !this.sight) return false;
+    const { spheres } = body.pool;
+    const at = body.row * 4;
+    const near = -(spheres[at + 3] + this.sight.margin);
+    for (const { normal, constant } of this.sight.planes)
+      if (normal.x * spheres[at] + normal.y * spheres[at + 1] + normal.z * spheres[at + 2] + constant < near) return true;
+    return false;
+  };
+
+  /**
+   * Computes what moved since the last time, or a part of it, what is in sight first: see TransformTree.update. True: something
+   * did.
+   */
   settle(is_over?: () => boolean): boolean {
     this.has_moved = false;
     // What is in the hand comes first.
     for (const slot of this.held.keys()) this.tree.settle(slot, this.moved);
-    this.tree.update(this.moved, is_over);
+    this.tree.update(this.moved, is_over, this.is_unseen);
     return this.has_moved;
   }
   get is_settled(): boolean {

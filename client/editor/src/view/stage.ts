@@ -2,9 +2,11 @@
 import {
   Color,
   DirectionalLight,
+  Frustum,
   Group,
   HemisphereLight,
   MathUtils,
+  Matrix4,
   NeutralToneMapping,
   PCFShadowMap,
   Scene,
@@ -34,6 +36,10 @@ const tell_every_ms = 250;
 const shadowed_max = 30_000;
 const outlined_max = 20_000;
 const rest_after_ms = 400;
+/** Around what is seen, by how far away it is: that is drawn as often. */
+const seen_around = 0.2;
+/** While the camera moves it is found anew so often who is in sight. */
+const see_again_ms = 250;
 /** How far away the farthest thing is need not be known at once. */
 const around_every_ms = 1000;
 /** A hand's value is held so long, at most, after it was let go. */
@@ -68,6 +74,8 @@ export class Stage {
   private around_is_old = true;
   private around_ms = 0;
   private was_framed = false;
+  private readonly seen = new Matrix4();
+  private seen_ms = 0;
   private shadow_at = '';
   private rest_timer = 0;
   private told_timer = 0;
@@ -266,6 +274,7 @@ export class Stage {
     const passed_s = Math.min((now_ms - this.last_ms) / 1000, 0.1);
     this.last_ms = now_ms;
     const goes_on = this.rig.step(now_ms) || this.hands.fly(passed_s);
+    this.see(now_ms);
     // The first picture waits until everything is in its place; later ones show what was reached.
     const over = began + settle_ms;
     if (this.contents.settle(this.was_framed ? () => performance.now() > over : undefined)) {
@@ -312,6 +321,19 @@ export class Stage {
     gl.deleteSync(drawn);
     this.drawn = null;
     return false;
+  }
+
+  /** What comes into sight because one looks elsewhere does not wait as long as what is out of it. */
+  private see(now_ms: number): void {
+    const { camera, view } = this.rig;
+    camera.updateMatrixWorld();
+    matrix.multiplyMatrices(camera.projectionMatrix, camera.matrixWorldInverse);
+    frustum.setFromProjectionMatrix(matrix);
+    this.contents.sight = { planes: frustum.planes, margin: view.distance * seen_around };
+    if (matrix.equals(this.seen) || now_ms - this.seen_ms < see_again_ms) return;
+    this.seen.copy(matrix);
+    this.seen_ms = now_ms;
+    this.contents.tree.recall();
   }
 
   /** The camera begins where it sees most of what there is, once there is something. */
@@ -418,6 +440,8 @@ export class Stage {
 }
 
 const zero = new Vector3();
+const matrix = new Matrix4();
+const frustum = new Frustum();
 const none: ReadonlySet<number> = new Set();
 /** From where the light comes: each side of a box gets another amount of it. */
 const sun_way = new Vector3(-0.62, 1, 0.58).normalize();

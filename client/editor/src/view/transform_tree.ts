@@ -4,6 +4,16 @@ import type { Quat, Vec3 } from './world.js';
 
 const none = -1;
 
+/** Slots that wait, in the order in which they came. */
+class Line {
+  slots: number[] = [];
+  /** Those before this one are done. */
+  done = 0;
+  get is_done(): boolean {
+    return this.done === this.slots.length;
+  }
+}
+
 export class TransformTree {
   /** Column-major, 16 numbers a slot; right after update(). */
   world = new Float32Array(16 * 64);
@@ -16,9 +26,10 @@ export class TransformTree {
   private next = new Int32Array(64).fill(none);
   private previous = new Int32Array(64).fill(none);
   private waiting = new Uint8Array(64);
-  private dirty: number[] = [];
-  /** Of `dirty`, those before this one are done. */
-  private done = 0;
+  private readonly dirty = new Line();
+  /** Those of them that may wait longer. */
+  private readonly later = new Line();
+  private turns = 0;
   private free: number[] = [];
   private capacity = 64;
   /** Slots are below this. */
@@ -113,27 +124,49 @@ export class TransformTree {
 
   /** Nothing waits to be computed. */
   get is_settled(): boolean {
-    return this.done === this.dirty.length;
+    return this.dirty.is_done && this.later.is_done;
   }
 
   /**
    * Computes what moved, what moved first before the rest; `moved` is called for each slot whose matrix may be another. Where `is_over`,
-   * which is asked now and then, says so, the rest waits for the next call.
+   * which is asked now and then, says so, the rest waits for the next call. Those without children of whom `may_wait` says so come when the others
+   * are done, and first in one of four calls.
    */
-  update(moved: (slot: number) => void, is_over?: () => boolean): void {
-    const { dirty } = this;
-    let computed = 0;
-    while (this.done < dirty.length) {
-      const slot = dirty[this.done++];
+  update(moved: (slot: number) => void, is_over?: () => boolean, may_wait?: (slot: number) => boolean): void {
+    if ((!is_over || (++this.turns & 3) === 0) && !this.work(this.later, moved, is_over)) return;
+    if (this.work(this.dirty, moved, is_over, is_over && may_wait)) this.work(this.later, moved, is_over);
+  }
+  /** It is asked again who may wait. */
+  recall(): void {
+    const waited = this.later.slots.slice(this.later.done);
+    this.later.slots = [];
+    this.later.done = 0;
+    this.dirty.slots = this.dirty.slots.slice(this.dirty.done).concat(waited);
+    this.dirty.done = 0;
+  }
+  /** False: it was over before all of them were done. */
+  private work(
+    line: Line,
+    moved: (slot: number) => void,
+    is_over?: () => boolean,
+    may_wait?: (slot: number) => boolean,
+  ): boolean {
+    let looked = 0;
+    while (!line.is_done) {
+      const slot = line.slots[line.done++];
       if (!this.waiting[slot]) continue; // its index was given back, or a tree above it was done already
-      this.settle(slot, moved);
-      if (is_over && (++computed & 127) === 0 && is_over()) {
-        this.dirty = dirty.slice(this.done);
-        this.done = 0;
-        return;
+      if (may_wait && this.first[slot] === none && may_wait(slot)) this.later.slots.push(slot);
+      else this.settle(slot, moved);
+      if (is_over && (++looked & 127) === 0 && is_over()) {
+        if (line.done * 2 < line.slots.length) return false;
+        line.slots = line.slots.slice(line.done);
+        line.done = 0;
+        return false;
       }
     }
-    dirty.length = this.done = 0;
+    line.slots = [];
+    line.done = 0;
+    return true;
   }
 
   /** Computes one slot, where it waits, and what has to be before and with it. */
@@ -154,7 +187,7 @@ export class TransformTree {
   private touch(slot: number): void {
     if (this.waiting[slot]) return;
     this.waiting[slot] = 1;
-    this.dirty.push(slot);
+    this.dirty.slots.push(slot);
   }
 
   private unhang(slot: number): void {

@@ -141,6 +141,48 @@ test('random trees that change at random are as matrices multiplied one by one s
   }
 });
 
+test('what may wait comes behind the rest, but first in one of four turns, and all of it in the end', () => {
+  const tree = new TransformTree();
+  const slots = Array.from({ length: 1000 }, () => tree.add());
+  tree.update(() => {});
+  const told: number[] = [];
+  const one_more = (slot: number): void => void told.push(slot);
+  const is_odd = (slot: number): boolean => slots.indexOf(slot) % 2 === 1;
+  const turn = (): number[] => {
+    told.length = 0;
+    for (const slot of slots) tree.moved(slot);
+    tree.update(one_more, () => true, is_odd);
+    return [...told];
+  };
+  // A turn is over after 128 were looked at: of the even ones all of its share are done, of the odd ones in the fourth turn.
+  const turns = [1, 2, 3, 4, 5, 6, 7, 8].map(turn);
+  const odd = turns.map((each) => each.filter(is_odd).length);
+  assert.deepEqual([odd[3], odd[7]], [128, 128]);
+  assert.deepEqual([odd[0], odd[1], odd[2], odd[4], odd[5], odd[6]], [0, 0, 0, 0, 0, 0]);
+  assert.ok([0, 1, 2, 4, 5, 6].every((each) => turns[each].length >= 64));
+  told.length = 0;
+  tree.recall();
+  while (!tree.is_settled) tree.update(one_more, () => true, is_odd);
+  assert.equal(new Set(told).size, told.length);
+  for (const slot of slots) tree.moved(slot);
+  tree.update(() => {}, () => true, is_odd);
+  told.length = 0;
+  tree.update(one_more);
+  assert.ok(tree.is_settled && told.length > 870);
+});
+
+test('who has children does not wait, nor who waits for one that has', () => {
+  const tree = new TransformTree();
+  const [above, below] = [tree.add(), tree.add()];
+  tree.hang(below, above);
+  tree.update(() => {});
+  tree.moved(above);
+  tree.moved(below);
+  const told: number[] = [];
+  tree.update((slot) => told.push(slot), () => false, () => true);
+  assert.deepEqual(told, [above, below]);
+});
+
 test('what is put off is done later, once, in its turn; one that is asked for comes before', () => {
   const read: number[] = [];
   const tree = new TransformTree((slot, to, at) => {
