@@ -13,6 +13,8 @@ export interface MessageLine {
   author: bigint;
   /** It is no input: a handler pushed it, or a timer delivered it; sequence and author are those of the input that it came of. */
   is_pushed: boolean;
+  /** When it is to be delivered, by the world's clock; 0n: it was, at once. */
+  due_ns: bigint;
   /** Full name of the type; empty: a gap. */
   type: string;
   /** Null: the world. */
@@ -105,10 +107,11 @@ export class Messages {
       at: new Date(),
     };
     if (batch.type.id === session.Gap.id) {
-      this.add({ ...about, type: '', target: null, more: 0, value: batch.message(0) });
+      this.add({ ...about, due_ns: 0n, type: '', target: null, more: 0, value: batch.message(0) });
       return;
     }
-    for (const line of lines_of(batch)) this.add({ ...about, ...line });
+    const due_ns = batch.kind === BatchKind.timed ? batch.argument : 0n;
+    for (const line of lines_of(batch.inner ?? batch)) this.add({ ...about, due_ns, ...line });
   }
   private add(line: Omit<MessageLine, 'number'>): void {
     this.coming.push({ number: ++this.last, ...line });
@@ -130,7 +133,6 @@ function lines_of(batch: Batch): Pick<MessageLine, 'type' | 'target' | 'more' | 
     batch.rows.forEach((row, k) => (parts[row.type.name.replace(/^.*\./, '')] = batch.component(i, k)));
     return parts;
   };
-  if (batch.kind === BatchKind.timed) return [{ type, target: null, more: batch.count - 1, value: {} }];
   if (batch.kind === BatchKind.shared)
     return [{ type, target: batch.target(0), more: batch.count - 1, value: value(0) }];
   const lines = [];

@@ -5,7 +5,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 import type { MessageLine } from '../model/messages.js';
-import { counted } from '../model/numbers.js';
+import { counted, short_text } from '../model/numbers.js';
 import { last_name } from '../model/values.js';
 import { Icon } from '../parts/icon.js';
 import { usePage } from './context.js';
@@ -217,7 +217,7 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
               <span class="message-value">
                 {line.type === ''
                   ? `${String(line.value.lost)} messages were not sent: this page was too slow`
-                  : preview(model, line.type, line.value)}
+                  : later_text(line) + preview(model, line.type, line.value)}
               </span>
             </div>
           ))}
@@ -257,6 +257,13 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
       )}
     </div>
   );
+}
+
+/** Of what waits for its time. */
+function later_text({ due_ns, clock_ns }: MessageLine): string {
+  if (due_ns === 0n) return '';
+  const seconds = Math.max(0, Number(due_ns - clock_ns) / 1e9);
+  return `in ${short_text(Math.round(seconds * 1000) / 1000)} s: `;
 }
 
 function LogList(): JSX.Element {
