@@ -207,6 +207,8 @@ test('values that do not fit are refused by the name of their field', () => {
     [{ team: 'green' }, /^golden\.Health\.team: 'green' is no value of golden\.Team/],
     [{ traits: 8 }, /^golden\.Health\.traits: 8 is no value of golden\.Trait/],
     [{ big: -1n }, /^golden\.Health\.big: -1 is no bigint from 0 to 18446744073709551615/],
+    [{ big: 2n ** 64n }, /^golden\.Health\.big: 18446744073709551616 is no bigint from 0 to 18446744073709551615/],
+    [{ low: 2n ** 63n }, /^golden\.Health\.low: 9223372036854775808 is no bigint from -9223372036854775808 to 9223372036854775807/],
     [{ big: 1.5 }, /^golden\.Health\.big: 1\.5 is no bigint/],
     [{ at: { x: 'a' } }, /^golden\.Health\.at\.x: 'a' is no number/],
     [{ at: 3 }, /^golden\.Health\.at: 3 is no object with fields/],

@@ -70,6 +70,61 @@ test('a fault that closes fails everything, one that does not fails its question
   await assert.rejects(client.post('world', game.Damage, {}), { kind: 'lost' });
 });
 
+test('a text that was refused is told again when it is needed again', async () => {
+  const { client, server } = await Scripted.open();
+  const told = () => server.sent.filter((each) => each.name === 'muster.InternText');
+  const refused = assert.rejects(client.intern('town'), { kind: 'refused', message: 'too many texts' });
+  await until('it is told', () => told().length === 1);
+  const fault = { code: session.FaultCode.busy, text: 'too many texts' };
+  server.tell(session.Fault, fault, { request: told()[0].request });
+  await refused;
+  const again = client.intern('town');
+  await until('it is told again', () => told().length === 2);
+  server.tell(session.Ack, { sequence: 1n }, { request: told()[1].request });
+  assert.equal(await again, hash64('town'));
+  client.close();
+});
+
+test('a batch whose frame is longer than the server takes is not sent', async () => {
+  const { client, server } = await Scripted.open({ frame_bytes_max: 4096 });
+  server.sent.length = 0;
+  for (const bytes of [4096 - 15, 4096, 1 << 20])
+    await assert.rejects(client.post_batch(new Uint8Array(bytes)), { kind: 'mistaken', message: /at most 4096/ });
+  assert.deepEqual([server.sent, client.ended], [[], null]);
+  client.close();
+});
+
+test('handlers are asked for page by page until there are no more', async () => {
+  const { client, server } = await Scripted.open();
+  const asked = () => server.sent.filter((each) => each.name === session.ListHandlers.name);
+  const listed = client.handlers();
+  for (const [i, after] of [0n, 7n, 9n].entries()) {
+    await until('the next page is asked for', () => asked().length === i + 1);
+    assert.equal((asked()[i].value as session.ListHandlers).after, after);
+    const page = {
+      more: i < 2,
+      handlers: [[3n, 7n], [9n], [12n]][i],
+      names: [['a', 'b'], ['c'], ['d']][i],
+      messages: i === 0 ? [1, 1] : [1],
+      changes: new Uint8Array(i === 0 ? 2 : 1),
+      enabled: new Uint8Array(i === 0 ? 2 : 1),
+      write_counts: i === 0 ? [0, 0] : [0],
+      read_counts: i === 0 ? [0, 0] : [0],
+    };
+    server.tell(session.HandlerList, page, { request: asked()[i].request });
+  }
+  assert.deepEqual(
+    (await listed).map(({ handler, name }) => [handler, name]),
+    [
+      [3n, 'a'],
+      [7n, 'b'],
+      [9n, 'c'],
+      [12n, 'd'],
+    ],
+  );
+  client.close();
+});
+
 test('the end of the stream is the end of the session, inside a frame too', async () => {
   const { client, server } = await Scripted.open();
   server.stream.receive(new Uint8Array(5));

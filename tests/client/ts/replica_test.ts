@@ -273,6 +273,25 @@ test('after a server was killed, following its successor tells only what is diff
   await until('it goes on', () => replica.component(same, game.Health)?.value === 3);
 });
 
+test('what was moved and renamed between two calls of follow is told as that', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const [town, orc] = [await client.create(nil, 'town'), await client.create(nil, 'orc')];
+  const all: ReplicaChanges[] = [];
+  const replica = new Replica({ change: (changes) => void all.push(changes) });
+  await replica.follow(client);
+  await replica.stop();
+  await client.reparent(orc, town);
+  await client.rename(orc, 'elf');
+  all.length = 0;
+  await replica.follow(client);
+  assert.deepEqual(
+    all.map(({ created, moved, renamed }) => [created.length, moved.map(({ from }) => from), renamed.map(({ from }) => from)]),
+    [[0, [nil], ['orc']]],
+  );
+  assert.deepEqual([replica.path(orc), replica.children(town).length], ['/town/elf', 1]);
+});
+
 test('a scope that the server refuses leaves the copy as it was', async (t) => {
   const world = await World.serve(t);
   const client = await world.connect();

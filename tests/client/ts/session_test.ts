@@ -145,7 +145,8 @@ test('many fields of many entities are set by one batch, and those that are refu
     { entity: first, component: 'Health', path: 'value', value: 1, expected: 11 },
     { entity: second, component: 'Health', path: 'value', value: 2 },
   ];
-  assert.equal((await error_of(client.set_fields(half))).kind, 'mistaken');
+  for (const edits of [half, [half[1], half[0]]])
+    assert.equal((await error_of(client.set_fields(edits))).kind, 'mistaken');
   assert.deepEqual(await values(), [11, 20, 13]);
 });
 

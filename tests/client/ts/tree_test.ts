@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 
-import { id_text, nil, same_entity, Tree } from 'muster-client';
+import { id_text, nil, same_entity, session, Tree } from 'muster-client';
 import type { Client, Entity, TreeChanges } from 'muster-client';
 
 import * as game from './everything.js';
+import { Scripted } from './scripted.js';
 import { Random, test } from './support.js';
 import { until, World } from './world.js';
 
@@ -93,8 +94,13 @@ test('a node that was opened shows its children when open resolves, and none whe
   const d = await client.create(town, 'd');
   await until('it is the last', () => names().join() === 'a,b,c,d');
   assert.equal(before.length, 3); // who has a list keeps it as it was
+  all.length = 0;
   await client.destroy(d);
   await until('it is gone', () => names().join() === 'a,b,c');
+  assert.ok(all.some(({ lists }) => lists.some((each) => same_entity(each, town))));
+  await tree.open(a.entity);
+  assert.deepEqual([tree.is_open(a.entity), tree.children(a.entity)], [true, []]);
+  await tree.close(a.entity);
   all.length = 0;
   await client.reparent(c.entity, town, a.entity);
   await until('the order is another', () => names().join() === 'c,a,b');
@@ -113,6 +119,28 @@ test('a node that was opened shows its children when open resolves, and none whe
   await client.destroy(town);
   await until('the node died', () => all.some((changes) => changes.died.some((each) => same_entity(each, town))));
   assert.deepEqual([tree.children(nil), tree.is_open(town)], [[], false]);
+});
+
+test('what is opened, closed or dies while a tree begins to follow counts', async () => {
+  const { client, server } = await Scripted.open();
+  const node = (index: number): Entity => ({ index, generation: 1 });
+  const died: Entity[] = [];
+  const tree = new Tree({ change: (changes) => void died.push(...changes.died) });
+  await tree.open(node(5), node(6));
+  const following = tree.follow(client);
+  await until('the watch was sent', () => server.request_of(session.Follow) !== 0n);
+  const request = server.request_of(session.Follow);
+  await tree.open(node(7));
+  await tree.close(node(6));
+  server.tell(session.Watching, { sequence: 5n }, { request, flags: 2 });
+  server.tell({ name: 'muster.Destroy' }, {}, { request, sequence: 5n, target: node(5) });
+  await following;
+  assert.deepEqual(died, [node(5)]);
+  await until('the rest is asked for', () => server.request_of(session.FollowMore) !== 0n);
+  const more = server.sent.find((each) => each.name === session.FollowMore.name)!.value as session.FollowMore;
+  assert.deepEqual(more.open, [node(7)]);
+  assert.ok(more.close.some((each) => same_entity(each, node(6))));
+  client.close();
 });
 
 test('after a server was killed, the tree follows its successor with the same nodes open', async (t) => {
