@@ -43,9 +43,13 @@ namespace {
 
 /// A commit that another thread writes.
 struct Saving {
+  Saving(StateCopy rows, CheckpointStamp of, World::Committed told)
+      : copied(std::move(rows)), types(of.types.begin(), of.types.end()), stamp(std::move(of)), then(std::move(told)) {
+    stamp.types = types;
+  }
   StateCopy copied;
+  std::vector<const TypeDescriptor*> types;  // of the stamp: the registry may learn more meanwhile, and keeps those
   CheckpointStamp stamp;
-  std::vector<const TypeDescriptor*> types;  // of the stamp
   World::Committed then;
   std::expected<std::optional<CheckpointReport>, WorldError> written;
   std::atomic<bool> done = false;
@@ -182,14 +186,7 @@ bool World::begin_commit(Committed then) {
 
 void World::Impl::begin_saving(Committed then) {
   registry.begin_version();
-  saving.reset(new Saving{.copied = file.copy([&](StateSink& sink) { registry.save(sink); }),
-                          .stamp = stamp(),
-                          .types = {},
-                          .then = std::move(then),
-                          .written = {}});
-  // The registry may learn types meanwhile. What it knows of each stays.
-  saving->types.assign(saving->stamp.types.begin(), saving->stamp.types.end());
-  saving->stamp.types = saving->types;
+  saving = std::make_unique<Saving>(file.copy([&](StateSink& sink) { registry.save(sink); }), stamp(), std::move(then));
   const auto write = [this, &own = *saving] {
     own.written = file.checkpoint(own.stamp, own.copied);
     if (own.written && *own.written) durable.store((*own.written)->sequence, std::memory_order_release);
