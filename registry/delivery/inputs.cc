@@ -87,21 +87,26 @@ void RegistryCore::tell_several(const Envelope& envelope, std::span<const std::b
 // --- one input ---
 
 void Inputs::tell(Envelope& envelope, std::span<const std::byte> bytes) {
-  envelope.resumed = core_.resumed;
-  envelope.drawn = core_.drawn;
-  envelope.next_timer = envelope.kind == InputKind::post ? next_timer_ : 0;
+  if ((core_.resumed | core_.drawn) != 0) [[unlikely]]
+    return tell_after_more(envelope, bytes);
+  if (envelope.kind == InputKind::post) envelope.next_timer = next_timer_;
   core_.tell(envelope, bytes);
-  core_.drawn = 0;
-  if (core_.resumed != 0) [[unlikely]] {
-    core_.resumed = 0;
-    core_.general_way &= ~RegistryCore::was_resumed;
-  }
   if (core_.cascade.causes()) [[unlikely]]
     delivery_.number_messages(envelope.sequence);
 }
 
+void Inputs::tell_after_more(Envelope& envelope, std::span<const std::byte> bytes) {
+  envelope.resumed = core_.resumed;
+  envelope.drawn = core_.drawn;
+  envelope.next_timer = envelope.kind == InputKind::post ? next_timer_ : 0;
+  core_.tell(envelope, bytes);
+  core_.resumed = core_.drawn = 0;
+  core_.general_way &= ~RegistryCore::was_resumed;
+  if (core_.cascade.causes()) delivery_.number_messages(envelope.sequence);
+}
+
 template <class Deliver>
-Receipt Inputs::live(Envelope envelope, std::span<const std::byte> bytes, Deliver&& deliver) {
+Receipt Inputs::live(Envelope& envelope, std::span<const std::byte> bytes, Deliver&& deliver) {
   tell(envelope, bytes);
   Receipt receipt{.sequence = envelope.sequence};
   deliver(receipt);
@@ -110,7 +115,7 @@ Receipt Inputs::live(Envelope envelope, std::span<const std::byte> bytes, Delive
 }
 
 Receipt Inputs::live(InputKind kind, const BatchView& batch, std::uint64_t author, std::uint64_t request) {
-  const Envelope envelope{.author = author, .request = request, .kind = kind};
+  Envelope envelope{.author = author, .request = request, .kind = kind};
   return live(envelope, batch.bytes(), [&](Receipt& receipt) { deliver(batch, envelope, receipt); });
 }
 
@@ -206,7 +211,7 @@ Receipt Inputs::push_batches(std::span<const std::byte> bytes, std::uint64_t aut
   for_each_batch(bytes, [&](const BatchView& batch) {
     const bool cut_short = inside("push_batch", [&] {
       deliver_waiting();
-      const Envelope envelope{.author = author, .request = request, .kind = InputKind::push};
+      Envelope envelope{.author = author, .request = request, .kind = InputKind::push};
       const Storage::Drawn before = core_.storage.drawn();
       if (author == 0) core_.drawn = claim_ids(batch);
       try {
@@ -228,7 +233,8 @@ Receipt Inputs::push_batches(std::span<const std::byte> bytes, std::uint64_t aut
 Receipt Inputs::push_sealed(std::span<const std::byte> bytes) {
   return inside("push", [&] {
     const BatchView batch(bytes);
-    Receipt receipt = live({.kind = InputKind::push}, bytes, [&](Receipt& own) {
+    Envelope envelope{.kind = InputKind::push};
+    Receipt receipt = live(envelope, bytes, [&](Receipt& own) {
       delivery_.builtin(batch, *core_.types.route(batch.type()), batch.target(0), batch.payload(0), own);
     });
     receipt.cut_short = !end_call();
@@ -311,7 +317,8 @@ Receipt Inputs::replay(const Envelope& recorded, std::span<const std::byte> byte
       core_.drawn = recorded.drawn;
       if (recorded.next_timer != 0) next_timer_ = recorded.next_timer;
       try {
-        receipt = live(recorded, bytes, [&](Receipt& own) {
+        Envelope envelope{.author = recorded.author, .request = recorded.request, .kind = recorded.kind};
+        receipt = live(envelope, bytes, [&](Receipt& own) {
           if (recorded.kind == InputKind::push && recorded.author == 0) claim_timer(batch);
           deliver(batch, recorded, own);
         });

@@ -134,9 +134,11 @@ class Inputs {
   void find_waiting(TextMentions& texts) const;
   /// Tells, delivers (by `deliver(receipt)`) and settles one input.
   template <class Deliver>
-  Receipt live(Envelope envelope, std::span<const std::byte> bytes, Deliver&& deliver);
+  Receipt live(Envelope& envelope, std::span<const std::byte> bytes, Deliver&& deliver);
   Receipt live(InputKind kind, const BatchView& batch, std::uint64_t author = 0, std::uint64_t request = 0);
   void tell(Envelope& envelope, std::span<const std::byte> bytes);
+  /// Equals tell(); the envelope says besides what happened since the input before.
+  void tell_after_more(Envelope& envelope, std::span<const std::byte> bytes);
   /// Draws the ids that a Create, Spawn or MergeTemplate of the host names, as long as they are those that come next. How many.
   std::uint32_t claim_ids(const BatchView& batch);
   void deliver(const BatchView& batch, const Envelope& envelope, Receipt& receipt);

@@ -244,14 +244,15 @@ class StateReader {
         !expect(chunk.row.depth < 1u << 20, "the chunk's depth is out of range") ||
         !expect(key.key < row_.next_chunk_uid, "the chunk's number is out of range"))
       return;
-    const std::vector<SavedColumn>* const changed = changed_columns(chunk.row.archetype);
-    const std::size_t slots = changed ? column_first + changed->size() : archetype->pod_slots;
+    const std::size_t slots = changed_.empty() ? archetype->pod_slots : saved_slots(*archetype);
     if (!expect(bytes.size() == sizeof(ChunkRow) + slots * 8, "the chunk is cut off")) return;
     for (std::size_t i = 0; i < slots; ++i) {
       chunk.versions.push_back(get<std::uint64_t>(bytes, sizeof(ChunkRow) + i * 8));
       if (!expect(chunk.versions.back() <= row_.version, "a column is newer than its world")) return;
     }
-    if (changed) chunk.versions.assign(archetype->pod_slots, row_.version);  // their bytes are others than the file's
+    // Where columns came or went, versions say nothing of those that are here.
+    if (slots != archetype->pod_slots) [[unlikely]]
+      chunk.versions.assign(archetype->pod_slots, row_.version);
     chunk.found.resize(archetype->pod_slots);
     waiting_.emplace(key.key, std::move(chunk));
   }
@@ -260,23 +261,20 @@ class StateReader {
     if (!expect(found != waiting_.end(), "the column's chunk is missing")) return;
     Pending& chunk = found->second;
     const Archetype& archetype = *r_.storage.archetype_numbered(chunk.row.archetype);
-    const SavedColumn* const saved =
-        key.column < column_first ? nullptr : saved_column(chunk.row.archetype, key.column);
-    const std::uint16_t slot = key.column < column_first ? static_cast<std::uint16_t>(key.column)
-                                                         : archetype.column(saved ? saved->now : key.column);
-    if (saved && r_.types.component(saved->now)->size == 0) return;  // it is a tag now
+    if (!changed_.empty()) [[unlikely]]
+      if (const SavedColumn* saved = saved_column(chunk.row.archetype, key.column))
+        return converted_column(key, bytes, chunk, *saved);
+    const std::uint16_t slot =
+        key.column < column_first ? static_cast<std::uint16_t>(key.column) : archetype.column(key.column);
     if (!expect(slot < archetype.pod_slots, "the column's component is not in its archetype")) return;
-    const std::size_t size = slot < column_first ? 8 : saved ? saved->bytes : archetype.slot_types[slot]->size;
+    const std::size_t size = slot < column_first ? 8 : archetype.slot_types[slot]->size;
     if (!expect(bytes.size() == size * chunk.row.rows, "the column's length does not fit its rows") ||
         !expect(!chunk.found[slot], "the column is there twice") ||
         !expect(slot != column_parents || chunk.row.depth > 0, "roots have a column of parents"))
       return;
     if (!chunk.placed && !place(key.key, chunk)) return;
     chunk.found[slot] = 1;
-    if (saved && saved->change)
-      convert(*saved, bytes, chunk.placed->slots()[slot].data, archetype.slot_types[slot]->size);
-    else
-      std::memcpy(chunk.placed->slots()[slot].data, bytes.data(), bytes.size());
+    std::memcpy(chunk.placed->slots()[slot].data, bytes.data(), bytes.size());
     if (slot >= column_first) return mend_column(chunk, slot);
     if (slot != column_ids) return;
     if (expect(r_.storage.place_ids(*chunk.placed, static_cast<IdState>(state_alive)),
@@ -288,18 +286,37 @@ class StateReader {
     const auto at = changed_.find(static_cast<std::uint32_t>(archetype));
     return at == changed_.end() ? nullptr : &at->second;
   }
-  const SavedColumn* saved_column(std::uint64_t archetype, TypeId then) const {
+  [[gnu::cold, gnu::noinline]] std::size_t saved_slots(const Archetype& archetype) const {
+    const auto* const changed = changed_columns(archetype.number);
+    return changed ? column_first + changed->size() : archetype.pod_slots;
+  }
+  [[gnu::cold, gnu::noinline]] const SavedColumn* saved_column(std::uint64_t archetype, TypeId then) const {
     const auto* const columns = changed_columns(archetype);
     if (!columns) return nullptr;
     const auto at = std::ranges::find(*columns, then, &SavedColumn::then);
     return at == columns->end() ? nullptr : &*at;
   }
-  static void convert(const SavedColumn& column, std::span<const std::byte> bytes, std::byte* to, std::size_t size) {
-    for (std::size_t at = 0; at < bytes.size(); at += column.bytes, to += size)
-      column.change->apply(bytes.subspan(at, column.bytes), {to, size});
+  /// As column(), of a component that has another layout or name now.
+  [[gnu::cold, gnu::noinline]] void converted_column(const StateKey& key, std::span<const std::byte> bytes,
+                                                     Pending& chunk, const SavedColumn& saved) {
+    const StoredType& type = *r_.types.component(saved.now);
+    if (!expect(bytes.size() == std::size_t{saved.bytes} * chunk.row.rows, "the column's length does not fit its rows"))
+      return;
+    if (type.size == 0) return;  // it is a tag now
+    const std::uint16_t slot = r_.storage.archetype_numbered(chunk.row.archetype)->column(saved.now);
+    if (!expect(!chunk.found[slot], "the column is there twice")) return;
+    if (!chunk.placed && !place(key.key, chunk)) return;
+    chunk.found[slot] = 1;
+    std::byte* to = chunk.placed->slots()[slot].data;
+    for (std::size_t at = 0; at < bytes.size(); at += saved.bytes, to += type.size)
+      if (saved.change)
+        saved.change->apply(bytes.subspan(at, saved.bytes), {to, type.size});
+      else
+        std::memcpy(to, bytes.data() + at, saved.bytes);
+    mend_column(chunk, slot);
   }
   /// What no column is saved for, since it was a tag.
-  void fill_new_columns(Pending& chunk) {
+  [[gnu::cold, gnu::noinline]] void fill_new_columns(Pending& chunk) {
     const auto* const changed = changed_columns(chunk.row.archetype);
     if (!changed) return;
     const Archetype& archetype = *chunk.placed->archetype;
@@ -340,7 +357,8 @@ class StateReader {
     chunk.placed = &r_.storage.restore_chunk(archetype, chunk.row.depth, uid, chunk.row.rows);
     for (std::size_t slot = 0; slot < chunk.versions.size(); ++slot)
       chunk.placed->slots()[slot].version = chunk.versions[slot];
-    fill_new_columns(chunk);
+    if (!changed_.empty()) [[unlikely]]
+      fill_new_columns(chunk);
     return true;
   }
   void check_chunks() {
