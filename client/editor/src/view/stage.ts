@@ -29,7 +29,7 @@ import { calm, view_commands } from './view_commands.js';
 import type { Entity, ViewCommand, ViewWorld } from './world.js';
 
 /** Of a picture's time so much goes to what moved; the rest of it is shown with the next one. */
-const settle_ms = 3;
+const settle_ms = 2;
 /** How often the corner says what a picture takes. */
 const tell_every_ms = 250;
 /** More bodies than these throw no shadows. */
