@@ -104,6 +104,7 @@ class PassChunks {
 /// Calls f(chunk, columns) for each chunk that a handler matches, and asks ahead for those that follow.
 template <class F>
 void each_chunk(const Handler& handler, std::uint32_t depths, F&& f) {
+  if (handler.matched.empty()) return;
   PassChunks chunks(handler, depths);
   PassChunks::Place here = chunks.next(), next = chunks.next();
   while (here.chunk) {

