@@ -302,7 +302,7 @@ class StateReader {
     const StoredType& type = *r_.types.component(saved.now);
     if (!expect(bytes.size() == std::size_t{saved.bytes} * chunk.row.rows, "the column's length does not fit its rows"))
       return;
-    if (type.size == 0) return;  // it is a tag now
+    if (type.saved_size() == 0) return;  // it is a tag now, or lives in this process only
     const std::uint16_t slot = r_.storage.archetype_numbered(chunk.row.archetype)->column(saved.now);
     if (!expect(!chunk.found[slot], "the column is there twice")) return;
     if (!chunk.placed && !place(key.key, chunk)) return;

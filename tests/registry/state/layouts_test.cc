@@ -13,6 +13,20 @@ using layouts::World;
 
 namespace {
 
+/// Lives in this process only.
+struct Sound {
+  std::uint64_t voice[4] = {1, 2, 3, 4};
+};
+
+}  // namespace
+
+template <>
+struct muster::RuntimeTraits<Sound> {
+  static constexpr std::string_view name = "game.Health";
+};
+
+namespace {
+
 /// Saved with `then`, opened with `now`.
 struct Reopened {
   World before, after;
@@ -198,6 +212,16 @@ TEST_CASE("a component that becomes a tag loses its values, a tag that becomes o
   const Reopened to_data(tag, data, "Health", {});
   REQUIRE(to_data.error == "");
   CHECK(to_data["value"] == 3);
+}
+
+TEST_CASE("a component with data that is a runtime component now is there, and nothing is written over its value") {
+  World before({"struct Health (component) { value:[ulong:4]; }"}), after({});
+  before.create("it", "Health", {{"value[0]", 9}, {"value[3]", 9}});
+  std::vector<std::uint64_t> voices;
+  after.registry.add_runtime_type<Sound>(
+      [&](const Sound& sound, Entity) { voices.assign(sound.voice, sound.voice + 4); });
+  REQUIRE(after.load(before.rows()) == "");
+  CHECK(voices == std::vector<std::uint64_t>{1, 2, 3, 4});
 }
 
 TEST_CASE("a type that nothing holds never refuses a world, whatever became of it") {
