@@ -1,8 +1,10 @@
 #include "registry/state/layout_change.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
+#include <type_traits>
+
+#include "messages/number_kinds.h"
 
 namespace muster {
 namespace {
@@ -54,14 +56,6 @@ std::string shown(const FieldDescriptor& field) {
 const FieldDescriptor* field_named(const TypeDescriptor& type, const std::string& name) {
   const auto found = std::ranges::find(type.fields, name, &FieldDescriptor::name);
   return found == type.fields.end() ? nullptr : &*found;
-}
-
-/// The value's bits; of signed kinds extended.
-std::uint64_t read_integer(FieldKind kind, const std::byte* at, std::uint32_t bytes) noexcept {
-  std::uint64_t value = 0;
-  std::memcpy(&value, at, bytes);
-  if (is_signed(kind) && bytes < 8 && (value >> (bytes * 8 - 1)) != 0) value |= ~std::uint64_t{0} << (bytes * 8);
-  return value;
 }
 
 /// Names decide: an enum may have given its values other numbers.
@@ -178,24 +172,20 @@ void LayoutChange::move(const Move& move, const std::byte* then, std::byte* now)
     std::memcpy(to, from, move.now_bytes);
     return;
   }
-  const auto put_float = [&](double value) {
-    const auto narrow = static_cast<float>(value);
-    if (move.now_kind == FieldKind::float32)
-      std::memcpy(to, &narrow, sizeof narrow);
-    else
-      std::memcpy(to, &value, sizeof value);
+  const auto put = [&](auto value) {
+    if (move.now_kind == FieldKind::float32) {
+      const auto number = static_cast<float>(value);
+      std::memcpy(to, &number, sizeof number);
+    } else if (move.now_kind == FieldKind::float64) {
+      const auto number = static_cast<double>(value);
+      std::memcpy(to, &number, sizeof number);
+    } else if constexpr (std::is_integral_v<decltype(value)>) {
+      auto bits = static_cast<std::uint64_t>(value);
+      if (move.then_enum != nullptr) bits = same_name(bits, *move.then_enum, *move.now_enum);
+      std::memcpy(to, &bits, move.now_bytes);  // little-endian, as the file is
+    }
   };
-  if (move.then_kind == FieldKind::float32) {
-    float value;
-    std::memcpy(&value, from, sizeof value);
-    return put_float(static_cast<double>(value));
-  }
-  std::uint64_t value = read_integer(move.then_kind, from, move.then_bytes);
-  if (move.then_enum != nullptr) value = same_name(value, *move.then_enum, *move.now_enum);
-  if (is_float(move.now_kind))
-    return put_float(is_signed(move.then_kind) ? static_cast<double>(static_cast<std::int64_t>(value))
-                                               : static_cast<double>(value));
-  std::memcpy(to, &value, move.now_bytes);  // little-endian, as the file is
+  with_number(move.then_kind, from, [&] { put(read_number<std::uint8_t>(from)); }, put);  // bool is no number
 }
 
 void LayoutChange::apply(std::span<const std::byte> then, std::span<std::byte> now) const {
