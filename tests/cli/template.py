@@ -1,0 +1,47 @@
+"""Templates, defined from files."""
+
+from shared import BAD_FILE, REFUSED, equal, game, holds
+
+
+def templates_are_defined_spawned_and_merged(folder):
+    with game(folder):
+        squad = folder.path / "squad.json"
+        squad.write_text("""{ templates: [
+  { name: "game.man", components: { "game.Health": { value: 80 } },
+    children: [ { name: "bag", components: { Unit: { target: "." } } } ] },
+  { name: "game.pair", bases: ["game.man"], components: { Unit: { team: "red" } },
+    messages: [ { type: "game.Damage", value: { amount: 3 } } ],
+    children: [ { name: "mate", bases: ["game.man"] } ] } ] }""")
+        equal(folder.run("templates"), "")
+        equal(folder.run("timers"), "")
+        equal(folder.json("timers"), [])
+        equal(folder.json("define", squad), [{"name": "game.man", "entities": 2}, {"name": "game.pair", "entities": 4}])
+        equal(folder.json("templates"), [{"name": "game.man", "entities": 2}, {"name": "game.pair", "entities": 4}])
+        nodes = folder.json("templates", "game.pair")["nodes"]
+        equal([node["name"] for node in nodes], ["", "bag", "mate", "bag"])
+        equal([node["parent"] for node in nodes], [0, 0, 0, 2])
+        holds(folder.run("templates", "game.pair"), "game.pair  ", "  mate", "    bag", "game.Damage")
+
+        made = folder.json("spawn", "/town/two", "--template", "game.pair", "Health.value=50")
+        equal(made["path"], "/town/two")
+        equal(folder.json("show", "/town/two")["components"]["game.Health"]["value"], 50)
+        equal(folder.json("show", "/town/two")["components"]["game.Unit"]["team"], "red")
+        equal(folder.json("show", "/town/two/mate")["components"]["game.Health"]["value"], 80)
+        mate = folder.json("show", "/town/two/mate")["id"]
+        equal(folder.json("show", "/town/two/mate/bag")["components"]["game.Unit"]["target"], mate)
+        holds(folder.error(REFUSED, "spawn", "/town/two", "--template", "game.pair"), 'the name "two" is taken')
+        equal(folder.json("spawn", "/town/two", "--template", "game.man", "--suffix")["path"], "/town/two~2")
+
+        folder.run("spawn", "/town/gate/mate")
+        equal(folder.run("merge", "/town/gate", "game.pair").split("  ")[1], "merged with game.pair, 2 created\n")
+        holds(folder.run("tree", "/town/gate"), "bag", "mate")
+        equal(folder.json("show", "/town/gate/mate")["components"]["game.Health"]["value"], 80)
+        equal(folder.json("merge", "/town/gate", "game.pair")["created"], 0)
+
+        equal(folder.error(REFUSED, "spawn", "x", "--template", "game.no"),
+              'the world has no template called "game.no"')
+        equal(folder.error(REFUSED, "merge", "/town", "game.no"), 'the world has no template called "game.no"')
+        squad.write_text('{ templates: [ { name: "game.bad", components: { "game.Health": { valu: 1 } } } ] }')
+        holds(folder.error(REFUSED, "define", squad), f"{squad}:1: game.bad", "valu")
+        holds(folder.error(BAD_FILE, "define", "no.json"), "no.json cannot be read")
+        equal(len(folder.json("templates")), 2)

@@ -1,0 +1,103 @@
+"""`muster watch`, and answers that come late."""
+import contextlib
+import json
+import signal
+import subprocess
+import time
+
+from shared import DONE, MUSTER, REFUSED, UNREACHABLE, equal, game, holds
+
+
+@contextlib.contextmanager
+def watching(folder, *arguments):
+    process = subprocess.Popen([MUSTER, "watch", *arguments], cwd=folder.path, env=folder.environment,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        if "--json" not in arguments:
+            equal(process.stderr.readline(), "watching; end with Ctrl-C\n")
+        else:
+            time.sleep(1)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+
+
+def watch_prints_what_another_client_does(folder):
+    with game(folder), watching(folder, "--values", "--structure") as watch:
+        folder.run("set", "tower", "Health.value", "12")
+        holds(watch.stdout.readline(), "/town/tower (", "game.Health  value=12")
+        folder.run("spawn", "/town/orc")
+        holds(watch.stdout.readline(), "/town/orc (", "created")
+        folder.run("rename", "orc", "ork")
+        holds(watch.stdout.readline(), "/town/ork (", "renamed")
+        folder.run("reparent", "ork", "/")
+        holds(watch.stdout.readline(), "/ork (", "moved")
+        folder.run("remove", "gate", "Health")
+        holds(watch.stdout.readline(), "/town/gate (", "removed game.Health")
+        folder.run("destroy", "ork")
+        holds(watch.stdout.readline(), "/ork (", "destroyed")
+        watch.send_signal(signal.SIGINT)
+        equal(watch.wait(timeout=10), DONE)
+
+
+def watch_tells_messages_with_their_fields(folder):
+    with game(folder), watching(folder, "--events", "--json") as watch:
+        folder.run("push", "tower", "Damage", "amount=7")
+        event = json.loads(watch.stdout.readline())
+        equal((event["what"], event["path"], event["message"], event["value"]["amount"]),
+              ("event", "/town/tower", "game.Damage", 7))
+        folder.run("push", "@world", "Say", "text=hi")
+        event = json.loads(watch.stdout.readline())
+        equal((event["message"], event["value"]), ("game.Say", {"text": "hi"}))
+        assert "id" not in event
+
+
+def watch_leaves_out_messages_that_are_named(folder):
+    with game(folder), watching(folder, "--events", "--except", "Damage") as watch:
+        folder.run("push", "tower", "Damage", "amount=7")
+        folder.run("push", "@world", "Say", "text=hi")
+        holds(watch.stdout.readline(), "@world", "game.Say")
+        holds(folder.error(REFUSED, "watch", "--pushed", "Nothing"), "Nothing")
+
+
+def watch_of_one_entity_is_silent_about_others(folder):
+    with game(folder), watching(folder, "gate", "--component", "Health", "--lines", "1") as watch:
+        folder.run("set", "tower", "Health.value", "1")
+        folder.run("set", "gate", "Health.value", "2")
+        holds(watch.stdout.readline(), "/town/gate (", "value=2")
+        equal(watch.wait(timeout=10), DONE)
+
+
+def watch_prints_as_many_lines_as_asked_though_more_came_at_once(folder):
+    with game(folder), watching(folder, "--structure", "--lines", "2") as watch:
+        folder.run("destroy", "/town")
+        equal(watch.wait(timeout=10), DONE)
+        equal(len(watch.stdout.read().splitlines()), 2)
+
+
+def watch_ends_when_its_time_is_over_or_the_server_goes(folder):
+    with game(folder):
+        equal(folder.run("watch", "--for", "0.2"), "")
+        with watching(folder) as watch:
+            folder.stop(folder.started[0])
+            equal(watch.wait(timeout=10), UNREACHABLE)
+
+
+def a_command_whose_answer_is_late_ends_with_3_and_says_so(folder):
+    with game(folder):
+        server = folder.started[0]
+        server.send_signal(signal.SIGSTOP)  # connections are taken by the system, and nobody answers
+        try:
+            for command in (["info"], ["ls"], ["show", "tower"], ["set", "tower", "Health.value", "7"], ["spawn", "/town/hut"], ["save"]):
+                began = time.monotonic()
+                holds(folder.error(UNREACHABLE, "--timeout", "0.3", *command), "did not answer within 300 ms")
+                assert time.monotonic() - began < 20, command
+            said = json.loads(folder.run("--timeout", "0.3", "info", "--json", exit=UNREACHABLE))
+            equal(said["exit"], UNREACHABLE)
+        finally:
+            server.send_signal(signal.SIGCONT)
+        holds(folder.run("show", "tower"), "80")  # a late Hello is no session: nothing of it was done
+        holds(folder.run("show", "/town/hut", exit=REFUSED), "muster: ")

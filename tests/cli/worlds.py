@@ -1,0 +1,100 @@
+"""Worlds made, imported into, saved and opened again."""
+import os
+
+from shared import BAD_FILE, GAME, REFUSED, TOWN, UNREACHABLE, USAGE, equal, game, holds
+
+
+def new_makes_a_world_and_never_replaces_one(folder):
+    equal(folder.run("new", "a.muster"), "made a.muster\n")
+    before = (folder.path / "a.muster").read_bytes()
+    equal(folder.error(REFUSED, "new", "a.muster"), "a.muster is there already")
+    equal((folder.path / "a.muster").read_bytes(), before)
+    equal(folder.json("new", "b.muster"), {"world": str(folder.path / "b.muster")})
+    holds(folder.error(BAD_FILE, "new", "nowhere/c.muster"), "there is no folder")
+    equal(folder.error(BAD_FILE, "new", "c.muster", "--schema", "no.fbs"), "there is no schema file no.fbs")
+    (folder.path / "bad.bfbs").write_bytes(b"not a schema")
+    holds(folder.error(BAD_FILE, "new", "c.muster", "--schema", "bad.bfbs"), "bad.bfbs")
+    equal(folder.error(UNREACHABLE, "info", "--world", "c.muster"), "there is no world c.muster")
+    assert not list(folder.path.glob("*-server.json")), "a server was left behind"
+
+
+def the_town_is_imported_whole(folder):
+    counts = folder.json("import", TOWN, "town.muster")
+    equal({key: counts[key] for key in ("path", "entities", "meshes", "lights", "cameras", "warnings")},
+          {"path": "/town_model", "entities": 112, "meshes": 60, "lights": 0, "cameras": 0, "warnings": []})
+    folder.serve("town.muster")
+    equal(folder.json("info")["entities"], 112)
+
+    def count(children):
+        return sum(1 + count(child.get("children", [])) for child in children)
+
+    equal(count(folder.json("tree")["children"]), 112)
+    equal(len(folder.json("ls", "--with", "MeshReference")), 60)
+    mesh = folder.json("show", folder.json("ls", "--with", "scene.MeshReference")[0]["id"])
+    equal(mesh["components"]["scene.MeshReference"]["asset"], os.path.relpath(TOWN, folder.path))
+    holds(folder.run("tree", "--depth", "1"), "town_model", "… 4 below")
+
+
+def import_uses_the_server_of_a_served_world(folder):
+    with game(folder):
+        holds(folder.run("import", TOWN, "game.muster", "--under", "/town", "--name", "model"),
+              "imported ", " as /town/model (", "112 entities, 60 meshes, 0 lights, 0 cameras")
+        equal(folder.json("info")["entities"], 115)
+        equal(folder.error(REFUSED, "import", TOWN, "game.muster", "--under", "town", "--name", "model"),
+              'the name "model" is taken; leave --name out, or "model~2" is free')
+        equal(folder.json("import", TOWN, "game.muster")["path"], "/town_model")
+        equal(folder.json("import", TOWN, "game.muster")["path"], "/town_model~2")
+        holds(folder.error(USAGE, "import", TOWN, "game.muster", "--schema", GAME), "is served already")
+
+
+def a_broken_model_changes_nothing(folder):
+    folder.run("new", "a.muster")
+    before = (folder.path / "a.muster").read_bytes()
+    (folder.path / "broken.gltf").write_text('{"asset": {"version": "2.0"}, "nodes": [')
+    (folder.path / "what.xyz").write_text("no model")
+    for file in ("broken.gltf", "what.xyz", "missing.glb"):
+        holds(folder.error(BAD_FILE, "import", file, "a.muster"), "cannot import " + file)
+        holds(folder.error(BAD_FILE, "import", file, "new.muster"), file)
+    equal((folder.path / "a.muster").read_bytes(), before)
+    assert not (folder.path / "new.muster").exists()
+
+
+def a_file_that_is_no_world_is_left_alone(folder):
+    (folder.path / "a.muster").write_text("these are no entities\n" * 100)
+    before = (folder.path / "a.muster").read_bytes()
+    holds(folder.error(BAD_FILE, "import", TOWN, "a.muster"), "a.muster")
+    equal((folder.path / "a.muster").read_bytes(), before)
+
+
+def import_says_what_it_needs(folder):
+    holds(folder.error(USAGE, "import", TOWN), "import needs the world")
+    holds(folder.error(USAGE, "import"), "FILE is required")
+    holds(folder.error(USAGE, "import", TOWN, "a.muster", "--connect", "127.0.0.1:1"), "not both")
+
+
+def what_was_edited_is_there_after_a_restart(folder):
+    with game(folder):
+        folder.run("import", TOWN, "game.muster")
+        folder.run("set", "tower", "Unit.title", "the old tower, north")
+        folder.run("set", "tower", "Unit.target", "gate")
+        tree, tower = folder.json("tree"), folder.json("show", "tower")
+        info = folder.json("info", "--hash")
+        folder.stop(folder.started[0])
+        assert not (folder.path / "game.muster-server.json").exists()
+        folder.serve("game.muster")
+        equal(folder.json("tree"), tree)
+        again = folder.json("show", "tower")
+        equal(again["components"]["game.Unit"]["title"], "the old tower, north")
+        equal({**again, "sequence": 0}, {**tower, "sequence": 0})
+        equal(folder.json("info", "--hash")["hash"], info["hash"])
+
+
+def save_writes_what_was_edited(folder):
+    with game(folder):
+        folder.run("spawn", "/kept")
+        sequence = folder.json("save")["sequence"]
+        equal(folder.run("save"), f"saved, through sequence {sequence}\n")
+        folder.started[0].kill()
+        folder.started[0].wait()
+        folder.serve("game.muster")
+        equal([child["name"] for child in folder.json("ls")], ["town", "kept"])
