@@ -11,7 +11,7 @@ import os
 import re
 import tempfile
 
-from source_tree import cpp_files, includes, read, run_check, self_tested, without_comments
+from source_tree import cpp_files, includes, read, run_check, self_tested, tracked, without_comments
 
 # Rooms of a layer, from below to above: each may name those before it. The layer's own name stands for the files beside the rooms.
 ROOMS = {
@@ -22,6 +22,7 @@ ROOMS = {
 }
 FILES_MAX = 30  # source files side by side in a folder
 LINES_MAX = 600
+WRITTEN = (".cc", ".h", ".fbs", ".py", ".ts", ".tsx", ".css")  # what people write and read, whatever the language
 
 # layer -> the layers it may name besides itself. A file belongs to the longest layer its path begins with.
 LAYERS = {
@@ -75,15 +76,16 @@ def sizes(root, files):
     count = {}
     for path in files:
         count[os.path.dirname(path)] = count.get(os.path.dirname(path), 0) + 1
-        lines = read(root, path).count("\n")
-        if lines > LINES_MAX:
-            yield f"{path}: has {lines} lines, more than {LINES_MAX}: it is several subjects"
         room = room_of(path)
         if room and room[1] < 0:
             yield f"{path}: {os.path.dirname(path)} is no room of {room[0]}; the rooms are in tests/checks/includes.py"
     for folder, files_there in sorted(count.items()):
         if files_there > FILES_MAX:
             yield f"{folder}: holds {files_there} source files, more than {FILES_MAX}: it needs rooms"
+    for path in tracked(root):
+        lines = read(root, path).count("\n") if path.endswith(WRITTEN) else 0
+        if lines > LINES_MAX:
+            yield f"{path}: has {lines} lines, more than {LINES_MAX}: it is several subjects"
 
 
 def schemas_and_made_headers(root):
@@ -231,7 +233,10 @@ def self_test():
     crowded = found_in(GOOD | {f"schema/file_{i}.h": HEADER for i in range(FILES_MAX)})
     if len(crowded) != 1 or "needs rooms" not in crowded[0]:
         failures.append(f"a crowded folder: {crowded}")
-    return self_tested(len(BAD) + 2, failures)
+    long = found_in(GOOD | {"tests/cli/long.py": "\n" * (LINES_MAX + 1)})
+    if len(long) != 1 or "several subjects" not in long[0]:
+        failures.append(f"a long file that is no C++: {long}")
+    return self_tested(len(BAD) + 3, failures)
 
 
 if __name__ == "__main__":

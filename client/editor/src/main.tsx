@@ -11,7 +11,9 @@ import { PageContext } from './panels/context.js';
 import { Ui } from './panels/ui.js';
 import './theme/tokens.css';
 import './theme/page.css';
+import './theme/bands.css';
 import './theme/panels.css';
+import './theme/console.css';
 import './theme/fields.css';
 
 const model = new Model();
