@@ -320,7 +320,7 @@ class StateReader {
     const auto* const changed = changed_columns(chunk.row.archetype);
     if (!changed) return;
     const Archetype& archetype = *chunk.placed->archetype;
-    for (std::uint16_t slot = column_first; slot < archetype.pod_slots; ++slot) {
+    for (std::uint32_t slot = column_first; slot < archetype.pod_slots; ++slot) {
       const StoredType& type = *archetype.slot_types[slot];
       if (std::ranges::find(*changed, type.id, &SavedColumn::now) != changed->end()) continue;
       for (std::uint32_t row = 0; row < chunk.row.rows; ++row)
