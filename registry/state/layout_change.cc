@@ -180,6 +180,7 @@ void LayoutChange::move(const Move& move, const std::byte* then, std::byte* now)
       const auto number = static_cast<double>(value);
       std::memcpy(to, &number, sizeof number);
     } else if constexpr (std::is_integral_v<decltype(value)>) {
+      // NOLINTNEXTLINE(bugprone-signed-char-misuse): a number of 8 bits keeps its sign, as longer ones do
       auto bits = static_cast<std::uint64_t>(value);
       if (move.then_enum != nullptr) bits = same_name(bits, *move.then_enum, *move.now_enum);
       std::memcpy(to, &bits, move.now_bytes);  // little-endian, as the file is
