@@ -138,8 +138,9 @@ void Desk::before_flush() {
     leaving_.insert(leaving_.end(), std::make_move_iterator(left_.begin()), std::make_move_iterator(left_.end()));
     left_.clear();
   }
-  flush_begun_ns_ = processor_ns();
+  flush_begun_ns_ = edits_taken_ns_ = processor_ns();
   intake_.take(limits_.intake_steps);
+  let_edits_in();
   // What they sent before they left counts, but not without end: who left first is done with first.
   std::size_t too_many = leaving_.size() - std::min<std::size_t>(leaving_.size(), limits_.left_sessions_max);
   std::erase_if(leaving_, [&](const std::shared_ptr<Session>& session) {
@@ -151,6 +152,7 @@ void Desk::before_flush() {
 }
 
 void Desk::after_flush(EntityRegistry& registry) {
+  const std::uint64_t steps_before = intake_.counters().steps;
   timer_ids_.give_back();
   learn_types();
   sequence_.store(registry.sequence(), std::memory_order_relaxed);
@@ -165,7 +167,8 @@ void Desk::after_flush(EntityRegistry& registry) {
   clock_.tell();
   sequence_.store(registry.sequence(), std::memory_order_relaxed);
   if (figures_wanted_.load(std::memory_order_relaxed)) tell_figures();
-  if (questions_put_off_ || questions_.can_go_on() || intake_.can_go_on() || watches_.can_go_on()) wake();
+  const bool watches_behind = watches_.can_go_on() || intake_.counters().steps > steps_before;
+  if (questions_put_off_ || questions_.can_go_on() || intake_.can_go_on() || watches_behind) wake();
   if (questions_.waits_for_time() || sweep) {
     // Where nothing waits for one of the two it is looked at once for nothing.
     const auto at = Seldom::Clock::now();
@@ -182,16 +185,19 @@ void Desk::after_flush(EntityRegistry& registry) {
   }
 }
 
-/// What takes long does not add up: after much work on edits and watches questions come after the next flush. And where much was
-/// done, an edit that came meanwhile does not wait for the tick, too, which may be due.
+/// What takes long does not add up: after much work on edits and watches questions come after the next flush.
 void Desk::work_on_questions() {
   questions_put_off_ =
       !questions_put_off_ && questions_.size() > 0 && processor_ns() - flush_begun_ns_ > limits_.flush_ns;
-  if (!questions_put_off_) questions_.work(limits_.slice_steps);
-  if (processor_ns() - flush_begun_ns_ < limits_.flush_ns / 2) return;
-  const std::uint64_t before = intake_.counters().steps;
+  if (!questions_put_off_) questions_.work(limits_.slice_steps, [this] { let_edits_in(); });
+  let_edits_in();
+}
+
+/// Between two pieces of work: a cheap edit that came meanwhile waits for one of them, and not for the tick, which may be due.
+void Desk::let_edits_in() {
+  if (processor_ns() - edits_taken_ns_ < limits_.flush_ns / 4) return;
   intake_.take_cheap(limits_.intake_steps / 4);
-  if (intake_.counters().steps > before) wake();
+  edits_taken_ns_ = processor_ns();
 }
 
 void Desk::end_session(const std::shared_ptr<Session>& session) {

@@ -116,6 +116,7 @@ class Desk final : public FlushVisitor, private InputSink {
   void reload(Session& to, std::uint64_t request, const std::string& plugin);
   void tell_figures();
   void work_on_questions();
+  void let_edits_in();
   Figures figures() const;
   std::uint64_t processor_ns() const { return host_.processor_ns ? host_.processor_ns() : 0; }
   std::uint64_t uptime_ns() const;
@@ -151,9 +152,9 @@ class Desk final : public FlushVisitor, private InputSink {
   SessionTrace trace_;
   ClockQuestions clock_;
   std::size_t schemas_known_ = 0;
-  std::uint64_t flush_begun_ns_ = 0;  // processor time
-  bool questions_put_off_ = false;    // in the last flush
-  std::uint64_t wake_due_ns_ = 0;     // steady clock, when the host was last asked to wake
+  std::uint64_t flush_begun_ns_ = 0, edits_taken_ns_ = 0;  // processor time
+  bool questions_put_off_ = false;                         // in the last flush
+  std::uint64_t wake_due_ns_ = 0;                          // steady clock, when the host was last asked to wake
 };
 
 }  // namespace muster

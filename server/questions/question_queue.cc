@@ -73,23 +73,24 @@ void QuestionQueue::go_on(Line& line, Steps& steps) {
   }
 }
 
-void QuestionQueue::work(std::uint64_t allowed) {
+void QuestionQueue::work(std::uint64_t allowed, const std::function<void()>& between) {
   can_go_on_ = waits_for_time_ = false;
   if (lines_.empty()) return;
   for (const auto& line : lines_) line->stands = false;
   Steps slice(allowed), time(allowed);
-  const auto now_ns = [&] { return processor_ns_ ? processor_ns_() : 0; };
   while (slice.left() && time.left()) {
+    if (between) between();
     Line* const line = next();
     if (!line) break;
     clock_ = line->taken;
     Steps turn(std::min(turn_steps, allowed - slice.spent()));
     const std::uint64_t begun_ns = now_ns();
-    while (turn.left() && !line->stands && !line->questions.empty()) {
+    std::uint64_t took = 0;
+    while (turn.left() && took < turn_steps && !line->stands && !line->questions.empty()) {
       turn.spend(1);
       go_on(*line, turn);
+      took = (now_ns() - begun_ns) / step_ns;
     }
-    const std::uint64_t took = (now_ns() - begun_ns) / step_ns;
     line->taken += std::max(turn.spent(), took);
     time.spend(took);
     slice.spend(turn.spent());

@@ -43,9 +43,9 @@ class QuestionQueue {
   /// The session ended: its questions go unanswered.
   void drop(const Session& session);
 
-  /// Works on what there is, for about `steps` steps, or for the time that these should take. Sessions take turns: the one that took the fewest steps since it has
-  /// questions comes first.
-  void work(std::uint64_t steps);
+  /// Works on what there is, for about `steps` steps, or for the time that these should take. Sessions take turns: the one that
+  /// took the fewest steps since it has questions comes first. `between` is called before each turn, and may add questions.
+  void work(std::uint64_t steps, const std::function<void()>& between = {});
   /// Whether there is something to go on with at once.
   bool can_go_on() const noexcept { return can_go_on_; }
   /// Whether a question waits until something is due that is done seldom.
@@ -63,6 +63,7 @@ class QuestionQueue {
   };
   Line* next();
   void go_on(Line& line, Steps& steps);
+  std::uint64_t now_ns() const { return processor_ns_ ? processor_ns_() : 0; }
 
   const Begin begin_;
   const std::function<std::uint64_t()> processor_ns_;
