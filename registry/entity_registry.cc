@@ -55,7 +55,12 @@ Receipt EntityRegistry::advance(std::uint64_t ns) {
 Receipt EntityRegistry::replay(const Envelope& recorded, std::span<const std::byte> batch) {
   check_outside();
   require(recorded.sequence == core_.sequence + 1, "EntityRegistry::replay: not the input that comes next");
-  require(core_.input.empty(), "EntityRegistry::replay: something else was posted");
+  if (!core_.input.empty()) {
+    // What was saved as posted: it is the first to be told then, and is told now.
+    require(recorded.kind == InputKind::post, "EntityRegistry::replay: something else was posted");
+    core_.input.seal();
+    core_.input.pop_front();
+  }
   return impl_->inputs.replay(recorded, batch);
 }
 

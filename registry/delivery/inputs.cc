@@ -308,7 +308,7 @@ Receipt Inputs::live_advance(const BatchView& batch) {
 
 Receipt Inputs::replay(const Envelope& recorded, std::span<const std::byte> bytes) {
   return inside("replay", [&] {
-    for (std::uint32_t i = 0; i < recorded.resumed; ++i) resume();
+    for (std::uint32_t i = 0; i < recorded.resumed && !core_.cascade.empty(); ++i) resume();
     const BatchView batch(bytes);
     Receipt receipt;
     const auto live_again = [&] {

@@ -1,0 +1,160 @@
+#include "server/world/journal/journal_recorder.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "messages/batch.h"
+#include "messages/type_table.h"
+#include "registry/entity_registry.h"
+#include "registry/handlers/handler_table.h"
+#include "server/world/journal/code_identity.h"
+#include "server/world/journal/journal_format.h"
+
+namespace muster {
+
+using namespace journal_format;
+
+JournalRecorder::JournalRecorder(const EntityRegistry& registry, Start start)
+    : registry_(registry),
+      types_(registry.types()),
+      host_code_(std::move(start.code)),
+      code_(code_identity(host_code_, registry)),
+      epoch_(start.epoch),
+      group_bytes_(start.group_bytes),
+      tick_(start.tick),
+      last_(registry.sequence()),
+      handler_steps_(registry.handlers().steps()),
+      types_known_(types_.fingerprint()),
+      types_before_(types_known_),
+      schemas_(types_.schemas().size()),
+      schemas_before_(schemas_) {}
+
+template <class Record>
+void JournalRecorder::append(const Record& record, std::span<const std::byte> body, std::size_t zeros) {
+  std::vector<std::byte>& records = open_.records;
+  const std::size_t whole = records.size() + sizeof record + body.size() + zeros;
+  // All the memory first: what is half there would be no record.
+  if (whole > records.capacity()) records.reserve(std::max(whole, 2 * records.capacity()));
+  last_record_ = records.size();
+  const auto* const header = reinterpret_cast<const std::byte*>(&record);
+  records.insert(records.end(), header, header + sizeof record);
+  records.insert(records.end(), body.begin(), body.end());
+  records.insert(records.end(), zeros, std::byte{0});
+}
+
+void JournalRecorder::on_input(const Envelope& envelope, std::span<const std::byte> batch) {
+  if (paused_) [[unlikely]] {
+    last_ = envelope.sequence;
+    return;
+  }
+  if (open_.records.size() >= group_bytes_) [[unlikely]]
+    end_group();
+  if (open_.records.empty()) [[unlikely]]
+    begin_group();
+  if (types_.schemas().size() != schemas_) [[unlikely]]
+    learn_schemas();
+  append(InputRecord{.bytes = static_cast<std::uint32_t>(sizeof(InputRecord) + batch.size()),
+                     .kind = static_cast<std::uint8_t>(envelope.kind),
+                     .resumed = envelope.resumed,
+                     .drawn = envelope.drawn,
+                     .sequence = envelope.sequence,
+                     .session = envelope.author,
+                     .request = envelope.request,
+                     .next_timer = envelope.next_timer},
+         batch);
+  open_.last = last_ = envelope.sequence;
+}
+
+void JournalRecorder::on_withdrawn(const Envelope& envelope) noexcept {
+  last_ = envelope.sequence - 1;
+  if (paused_) return;
+  open_.records.resize(last_record_);
+  open_.last = last_;
+}
+
+void JournalRecorder::made_tick(std::uint64_t tick, double carry_ns) {
+  tick_ = tick;
+  if (paused_) return;
+  if (open_.records.empty()) begin_group();
+  append(TickRecord{.sequence = last_, .tick = tick, .carry_ns = carry_ns}, {});
+}
+
+void JournalRecorder::learn_schemas() {
+  const auto all = types_.schemas();
+  for (; schemas_ < all.size(); ++schemas_) {
+    const std::span<const std::byte> schema = all[schemas_];
+    const std::size_t zeros = round_up(static_cast<std::uint32_t>(schema.size()), alignment) - schema.size();
+    append(SchemaRecord{.bytes = static_cast<std::uint32_t>(sizeof(SchemaRecord) + schema.size() + zeros),
+                        .sequence = last_,
+                        .length = schema.size()},
+           schema, zeros);
+  }
+  types_known_ = types_.fingerprint();
+}
+
+void JournalRecorder::begin_group() {
+  look_at_code();
+  schemas_before_ = schemas_;
+  types_before_ = types_known_;
+  open_.first = last_ + 1;
+  open_.last = last_;
+  open_.first_tick = tick_;
+  open_.epoch = epoch_;
+  open_.types = types_known_;
+  open_.code = code_;
+  open_.records.reserve(usual_bytes_);
+}
+
+void JournalRecorder::look_at_code() {
+  const std::uint64_t steps = registry_.handlers().steps();
+  if (steps == handler_steps_) return;
+  handler_steps_ = steps;
+  code_ = code_identity(host_code_, registry_);
+}
+
+void JournalRecorder::set_code(std::string code) {
+  end_group();
+  host_code_ = std::move(code);
+  code_ = code_identity(host_code_, registry_);
+}
+
+void JournalRecorder::end_group() {
+  if (open_.records.empty()) return;
+  if (open_.last < open_.first) {  // schemas, and the input behind them was withdrawn: they are written down again
+    open_ = {};
+    schemas_ = schemas_before_;
+    types_known_ = types_before_;
+    return;
+  }
+  look_at_code();
+  // Which of its inputs were handled by whom nobody can tell any more, so no code is its code.
+  if (open_.code != code_) open_.code += ", then " + code_;
+  open_.last_tick = tick_;
+  usual_bytes_ = std::clamp(open_.records.size() + open_.records.size() / 4, std::size_t{4096}, 2 * group_bytes_);
+  closed_bytes_ += open_.records.size();
+  closed_.push_back(std::exchange(open_, {}));
+}
+
+std::vector<JournalGroup> JournalRecorder::take() {
+  end_group();
+  closed_bytes_ = 0;
+  return std::exchange(closed_, {});
+}
+
+void JournalRecorder::pause() noexcept {
+  paused_ = true;
+  open_ = {};
+  closed_.clear();
+  closed_bytes_ = 0;
+}
+
+void JournalRecorder::resume(std::uint64_t tick) {
+  paused_ = false;
+  tick_ = tick;
+  last_ = registry_.sequence();
+  schemas_ = types_.schemas().size();
+  types_known_ = types_.fingerprint();
+}
+
+}  // namespace muster

@@ -1,0 +1,150 @@
+#include "server/world/journal/record_reader.h"
+
+#include <cstring>
+
+#include "messages/judge/verifier.h"
+#include "messages/require.h"
+#include "schema/muster.h"
+#include "server/world/journal/journal_format.h"
+
+namespace muster {
+
+using namespace journal_format;
+
+namespace {
+
+template <class Record>
+Record read(std::span<const std::byte> bytes) noexcept {
+  Record record;
+  std::memcpy(&record, bytes.data(), sizeof record);
+  return record;
+}
+
+/// Where in bytes [from, to) is one that is not zero; `to` where none is.
+std::size_t nonzero(std::span<const std::byte> bytes, std::size_t from, std::size_t to) noexcept {
+  while (from < to && bytes[from] == std::byte{0}) ++from;
+  return from;
+}
+
+/// What strangers may not send, this program may have made.
+constexpr VerifierLimits own{
+    .batch_bytes_max = batch_bytes_max, .count_max = ~0u, .table_depth_max = 1024, .table_tables_max = ~0u};
+
+}  // namespace
+
+std::unexpected<JournalFault> RecordReader::fault(std::size_t in_record, const std::string& what,
+                                                  const InputKind* of) const {
+  const std::size_t offset = begin_ + in_record;
+  return std::unexpected(
+      JournalFault{offset, "byte " + std::to_string(offset) + ": " + what, of != nullptr, of ? *of : InputKind::push});
+}
+
+std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::next(const TypeTable& types) {
+  require(reinterpret_cast<std::uintptr_t>(records_.data()) % alignment == 0,
+          "RecordReader: bytes that are not aligned");
+  begin_ = at_;
+  const std::size_t left = records_.size() - at_;
+  if (left == 0) return std::nullopt;
+  if (left < sizeof(InputRecord))
+    return fault(0, "the group ends inside a record's header, after " + std::to_string(left) + " bytes of it");
+  const auto header = read<InputRecord>(records_.subspan(at_));
+  if (header.bytes < sizeof header || header.bytes % alignment != 0 || header.bytes > left)
+    return fault(0,
+                 "a record of " + std::to_string(header.bytes) + " bytes, where " + std::to_string(left) + " are left");
+  const auto record = records_.subspan(at_, header.bytes);
+  at_ += header.bytes;
+  switch (header.kind) {
+    case kind_tick: return read_tick(record);
+    case kind_schema: return read_schema(record);
+    default: return read_input(record, types);
+  }
+}
+
+std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_input(std::span<const std::byte> record,
+                                                                                   const TypeTable& types) {
+  const auto header = read<InputRecord>(record);
+  if (header.kind == 0 || header.kind >= input_kinds)
+    return fault(offsetof(InputRecord, kind), "unknown kind of record " + std::to_string(header.kind));
+  const auto kind = static_cast<InputKind>(header.kind);
+  for (const auto& [from, to] : {std::pair{offsetof(InputRecord, zero), offsetof(InputRecord, resumed)},
+                                 std::pair{offsetof(InputRecord, user), offsetof(InputRecord, session)},
+                                 std::pair{offsetof(InputRecord, more_zero), sizeof header}})
+    if (const std::size_t at = nonzero(record, from, to); at != to) return fault(at, "a byte that must be zero");
+  if (header.sequence != next_)
+    return fault(offsetof(InputRecord, sequence),
+                 "sequence " + std::to_string(header.sequence) + ", where " + std::to_string(next_) + " comes next");
+  if (header.next_timer != 0 && kind != InputKind::post)
+    return fault(offsetof(InputRecord, next_timer), "a number of a timer, where none was posted");
+  ++next_;
+  JournalRecord read{.offset = begin_,
+                     .envelope = {.sequence = header.sequence,
+                                  .author = header.session,
+                                  .request = header.request,
+                                  .kind = kind,
+                                  .resumed = header.resumed,
+                                  .drawn = header.drawn,
+                                  .next_timer = header.next_timer},
+                     .batch = record.subspan(sizeof header)};
+  if ((kind == InputKind::flush) != read.batch.empty())
+    return fault(offsetof(InputRecord, bytes),
+                 read.batch.empty() ? "an input without its batch" : "a flush with a batch", &kind);
+  if (kind == InputKind::flush) {
+    if (header.drawn != 0) return fault(offsetof(InputRecord, drawn), "ids that a flush drew", &kind);
+    return read;
+  }
+  if (auto good = verify_batch(read.batch, types, own); !good) {
+    BatchFault first = std::move(good.error());
+    mended_.assign(read.batch.begin(), read.batch.end());
+    Mended mended{.listed_max = 0};
+    if (!mend_batch(mended_, types, own, mended)) return fault(sizeof header + first.offset, first.text, &kind);
+  }
+  const BatchView batch(read.batch);
+  if (header.drawn > batch.count())
+    return fault(offsetof(InputRecord, drawn), "more ids drawn than the batch names", &kind);
+  if (kind == InputKind::advance &&
+      (batch.type() != TypeTraits<Advance>::id || batch.kind() != BatchKind::world || batch.count() != 1))
+    return fault(sizeof header + offsetof(BatchHeader, type), "the clock is moved by another message than Advance",
+                 &kind);
+  return read;
+}
+
+std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_tick(
+    std::span<const std::byte> record) const {
+  if (record.size() != sizeof(TickRecord)) return fault(0, "a tick of " + std::to_string(record.size()) + " bytes");
+  const auto tick = read<TickRecord>(record);
+  for (const auto& [from, to] : {std::pair{offsetof(TickRecord, zero), offsetof(TickRecord, sequence)},
+                                 std::pair{offsetof(TickRecord, more_zero), sizeof tick}})
+    if (const std::size_t at = nonzero(record, from, to); at != to) return fault(at, "a byte that must be zero");
+  if (tick.sequence != next_ - 1) return fault(offsetof(TickRecord, sequence), "a tick at another input than the last");
+  if (!(tick.carry_ns >= 0 && tick.carry_ns < 1))
+    return fault(offsetof(TickRecord, carry_ns), "a part of a ns that is not from 0 to 1");
+  return JournalRecord{.kind = JournalRecord::Kind::tick,
+                       .offset = begin_,
+                       .envelope = {.sequence = tick.sequence},
+                       .tick = tick.tick,
+                       .carry_ns = tick.carry_ns};
+}
+
+std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_schema(
+    std::span<const std::byte> record) const {
+  const auto schema = read<SchemaRecord>(record);
+  for (const auto& [from, to] : {std::pair{offsetof(SchemaRecord, zero), offsetof(SchemaRecord, sequence)},
+                                 std::pair{offsetof(SchemaRecord, more_zero), offsetof(SchemaRecord, length)},
+                                 std::pair{offsetof(SchemaRecord, still_more_zero), sizeof schema}})
+    if (const std::size_t at = nonzero(record, from, to); at != to) return fault(at, "a byte that must be zero");
+  if (schema.sequence != next_ - 1)
+    return fault(offsetof(SchemaRecord, sequence), "a schema at another input than the last");
+  const std::size_t body = record.size() - sizeof schema;
+  if (schema.length > body || body - schema.length >= alignment)
+    return fault(offsetof(SchemaRecord, length),
+                 "a schema of " + std::to_string(schema.length) + " bytes in " + std::to_string(body));
+  const std::size_t end = sizeof schema + static_cast<std::size_t>(schema.length);
+  if (const std::size_t at = nonzero(record, end, record.size()); at != record.size())
+    return fault(at, "a byte that must be zero");
+  return JournalRecord{.kind = JournalRecord::Kind::schema,
+                       .offset = begin_,
+                       .envelope = {.sequence = schema.sequence},
+                       .schema = record.subspan(sizeof schema, static_cast<std::size_t>(schema.length))};
+}
+
+}  // namespace muster

@@ -1,0 +1,181 @@
+#include "server/world/journal/recovery.h"
+
+#include <cstring>
+#include <utility>
+
+#include "messages/batch_builder.h"
+#include "registry/entity_registry.h"
+#include "schema/muster.h"
+#include "server/world/journal/code_identity.h"
+
+namespace muster {
+namespace {
+
+/// "1 input", "7 inputs".
+std::string counted(std::uint64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// What sessions' edits need of the server's own inputs.
+bool serves_edits(TypeId type) noexcept {
+  return type == TypeTraits<InternText>::id || type == TypeTraits<DefineTemplate>::id;
+}
+
+}  // namespace
+
+std::string RecoveryReport::text() const {
+  std::string text;
+  const auto say = [&](const std::string& sentence) { text += (text.empty() ? "" : " ") + sentence + "."; };
+  if (inputs > 0)
+    say(counted(inputs, "input") + " with " + counted(ticks, "tick") + " were done again from the journal");
+  if (edits_only > 0)
+    say("of " + counted(edits_only, "group") + " of the journal the edits alone were applied, because " + why + ": " +
+        counted(edits, "edit") + " applied, " + counted(left_out, "input") + " and " + counted(ticks_lost, "tick") +
+        " left out");
+  if (failed > 0) say(counted(failed, "edit") + " could not be applied");
+  if (!cut.empty()) say("the end of the journal was cut off: " + cut);
+  return text;
+}
+
+Recovery::Recovery(EntityRegistry& registry, Start start)
+    : registry_(registry), host_code_(std::move(start.code)), tick_(start.tick), carry_ns_(start.carry_ns) {
+  report_.why = std::move(start.not_exact);
+}
+
+std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
+  const std::string place = "journal group " + std::to_string(group.id);
+  if (group.first != registry_.sequence() + 1)
+    return std::unexpected(place + ": begins with input " + std::to_string(group.first) + ", where " +
+                           std::to_string(registry_.sequence() + 1) + " comes next");
+  ++report_.groups;
+  if (report_.why.empty()) {
+    if (const std::string now = code_identity(host_code_, registry_); group.code != now)
+      report_.why = "other code wrote it (" + group.code + ") than runs now (" + now + ")";
+    else if (group.types != registry_.types().fingerprint())
+      report_.why = "the types are others than when it was written";
+  }
+  const bool exact = report_.why.empty();
+  if (!exact) ++report_.edits_only;
+  RecordReader reader(group.records, group.first);
+  for (;;) {
+    auto read = reader.next(registry_.types());
+    if (!read) {
+      const JournalFault& fault = read.error();
+      if (exact || !fault.can_go_on) return std::unexpected(place + ", " + fault.text);
+      const std::uint64_t sequence = reader.next_sequence() - 1;
+      pass_over(sequence, fault.kind);
+      ++report_.left_out;
+      note_failure(group, sequence, fault.text);
+      continue;
+    }
+    if (!*read) break;
+    const JournalRecord& record = **read;
+    switch (record.kind) {
+      case JournalRecord::Kind::tick:
+        if (!exact) {
+          ++report_.ticks_lost;
+          break;
+        }
+        ++report_.ticks;
+        tick_ = record.tick;
+        carry_ns_ = record.carry_ns;
+        break;
+      case JournalRecord::Kind::schema:
+        if (auto added = registry_.types().add_schema(record.schema); !added) {
+          const std::string what = "the schema does not fit: " + added.error().text();
+          if (exact) return std::unexpected(place + ", byte " + std::to_string(record.offset) + ": " + what);
+          note_failure(group, record.envelope.sequence, what);
+        }
+        break;
+      case JournalRecord::Kind::input:
+        if (!exact) {
+          apply_edit(group, record);
+        } else {
+          posts_first_ = posts_first_ && record.envelope.kind == InputKind::post;
+          registry_.replay(record.envelope, record.batch);
+          ++report_.inputs;
+        }
+        break;
+    }
+  }
+  if (registry_.sequence() != group.last)
+    return std::unexpected(place + ": ends with input " + std::to_string(registry_.sequence()) + ", not " +
+                           std::to_string(group.last));
+  return {};
+}
+
+void Recovery::pass_over(std::uint64_t sequence, InputKind kind) {
+  if (posts_first_ && kind == InputKind::post) {
+    BatchBuilder nothing;
+    nothing.append_world(CancelTimer{});
+    registry_.replay({.sequence = sequence, .kind = InputKind::post}, nothing.front().bytes());
+    return;
+  }
+  posts_first_ = false;
+  registry_.replay({.sequence = sequence, .kind = InputKind::flush}, {});
+}
+
+void Recovery::note_failure(const JournalGroup& group, std::uint64_t sequence, const std::string& what) {
+  ++report_.failed;
+  if (report_.listed.size() < RecoveryReport::listed_max)
+    report_.listed.push_back("journal group " + std::to_string(group.id) + ", input " + std::to_string(sequence) +
+                             ": " + what);
+}
+
+bool Recovery::grant_again(const JournalRecord& record) {
+  const BatchView batch(record.batch);
+  if (batch.kind() != BatchKind::world || batch.count() != 1) return false;
+  Grant grant;
+  std::memcpy(&grant, batch.payload(0), sizeof grant);
+  const Storage& storage = registry_.storage();
+  const Envelope envelope{.sequence = record.envelope.sequence, .kind = InputKind::push};
+  if (grant.first != storage.next_grant(grant.count)) {
+    // What handlers drew before it is not drawn: those ids are granted with it, and go back with what is left of it.
+    const std::uint64_t next = storage.ids().indices(), end = std::uint64_t{grant.first} + grant.count;
+    if (grant.first < next || end > ~std::uint32_t{0}) return false;
+    grant.first = static_cast<std::uint32_t>(next);
+    grant.count = static_cast<std::uint32_t>(end - next);
+    if (storage.next_grant(grant.count) != grant.first) return false;
+  }
+  posts_first_ = false;
+  BatchBuilder builder;
+  builder.append_world(grant);
+  registry_.replay(envelope, builder.front().bytes());
+  return true;
+}
+
+void Recovery::apply_edit(const JournalGroup& group, const JournalRecord& record) {
+  const std::uint64_t sequence = record.envelope.sequence;
+  const TypeId type = record.batch.empty() ? 0 : BatchView(record.batch).type();
+  if (record.envelope.author == 0) {
+    if (posts_first_ && record.envelope.kind == InputKind::post) {
+      registry_.replay(record.envelope, record.batch);
+      return;
+    }
+    if (type == TypeTraits<Grant>::id) {
+      if (grant_again(record)) return;
+      note_failure(group, sequence, "ids that were granted then are used by now");
+    } else if (serves_edits(type)) {
+      posts_first_ = false;
+      registry_.replay({.sequence = sequence, .kind = InputKind::push}, record.batch);
+      return;
+    }
+    ++report_.left_out;
+    return pass_over(sequence, record.envelope.kind);
+  }
+  posts_first_ = false;
+  const Receipt receipt = registry_.replay({.sequence = sequence,
+                                            .author = record.envelope.author,
+                                            .request = record.envelope.request,
+                                            .kind = InputKind::push},
+                                           record.batch);
+  ++report_.edits;
+  const TypeDescriptor* const known = registry_.types().find(type);
+  const std::string name = known ? known->name : "a message";
+  if (receipt.refused > 0)
+    note_failure(group, sequence, name + " was refused: " + muster::name(receipt.refusal.code));
+  else if (receipt.dead > 0)
+    note_failure(group, sequence, name + " is to an entity that is not alive");
+}
+
+}  // namespace muster

@@ -1,0 +1,77 @@
+// Brings a registry that was read from a checkpoint to the end of its journal.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <vector>
+
+#include "server/world/journal/journal_group.h"
+#include "server/world/journal/record_reader.h"
+
+namespace muster {
+
+class EntityRegistry;
+
+/// What became of the journal when a world was opened.
+struct RecoveryReport {
+  static constexpr std::size_t listed_max = 64;
+  std::uint64_t groups = 0;      ///< that were there
+  std::uint64_t inputs = 0;      ///< of them, that were done again as they were
+  std::uint64_t ticks = 0;       ///< likewise
+  std::uint64_t edits_only = 0;  ///< groups of which the edits alone were applied
+  std::uint64_t edits = 0;       ///< that were applied in these
+  std::uint64_t left_out =
+      0;  ///< inputs in these that were not: passes, clocks, what the host pushed, edits that do not fit any more
+  std::uint64_t ticks_lost = 0;
+  std::string why = {};  ///< the edits alone: a sentence
+  std::string cut =
+      {};  ///< a torn end of the journal that was cut off: where, and why. Nothing in it was reported durable
+  std::uint64_t failed = 0;              ///< edits that could not be applied
+  std::vector<std::string> listed = {};  ///< the first of them, with their places
+
+  /// The state is that of the world at its last recorded input.
+  bool exact() const noexcept { return edits_only == 0; }
+  /// Sentences for people; empty where there was no journal.
+  std::string text() const;
+};
+
+/// Groups come in order, one by one. While code and types are those that wrote them, each input is done again exactly
+/// (EntityRegistry::replay). From the first group of other code on only what sessions sent is applied (and grants of ids, texts: what
+/// that needs), each under its old number; every input left out is an empty one, so that no number is given twice. Owner's thread;
+/// nothing else uses the registry meanwhile.
+class Recovery {
+ public:
+  struct Start {
+    std::string code = {};  ///< of the host, as for JournalRecorder
+    std::uint64_t tick = 0;
+    double carry_ns = 0;
+    std::string not_exact = {};  ///< why the state is not the one that was recorded: then the edits alone are applied
+  };
+  Recovery(EntityRegistry& registry, Start start);
+
+  /// An error is a sentence with the place, and the registry is to be thrown away: exact, and a record that cannot be read or applied.
+  [[nodiscard]] std::expected<void, std::string> take(const JournalGroup& group);
+  const RecoveryReport& report() const noexcept { return report_; }
+  /// As of the last tick that was done again.
+  std::uint64_t tick() const noexcept { return tick_; }
+  double carry_ns() const noexcept { return carry_ns_; }
+
+ private:
+  void apply_edit(const JournalGroup& group, const JournalRecord& record);
+  /// Whether the ids are granted now, if perhaps others with them.
+  bool grant_again(const JournalRecord& record);
+  /// An input of this number that does nothing.
+  void pass_over(std::uint64_t sequence, InputKind kind);
+  void note_failure(const JournalGroup& group, std::uint64_t sequence, const std::string& what);
+
+  EntityRegistry& registry_;
+  const std::string host_code_;
+  std::uint64_t tick_;
+  double carry_ns_;
+  // Only posts came yet: they may be those that the checkpoint holds as posted, and one that is told takes the first one's place.
+  bool posts_first_ = true;
+  RecoveryReport report_;
+};
+
+}  // namespace muster

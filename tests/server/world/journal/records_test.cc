@@ -1,0 +1,195 @@
+// The bytes of a journal group: drawn once, and judged before anybody acts on them.
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <string>
+
+#include "schema/scene.h"
+#include "server/world/journal/journal_format.h"
+#include "server/world/journal/record_reader.h"
+#include "server/world/journal/recovery.h"
+#include "tests/server/world/journal/recorded_game.h"
+
+using namespace muster;
+using namespace muster::test;
+
+namespace {
+
+/// 16 bytes a line.
+std::string hex(std::span<const std::byte> bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    text += digits[std::to_integer<unsigned>(bytes[i]) >> 4];
+    text += digits[std::to_integer<unsigned>(bytes[i]) & 15];
+    if (i % 16 == 15)
+      text += '\n';
+    else if (i % 4 == 3)
+      text += ' ';
+  }
+  return text;
+}
+
+/// A group with an input of every kind, a tick and, where wanted, a schema.
+JournalGroup every_kind(bool with_schema) {
+  RecordedGame of;
+  EntityRegistry& r = of.registry;
+  r.add_type<Advance>();
+  r.add_type<Create>();
+  const Entity a = r.create(game::Health{.value = 50});
+  const auto lane = r.inbox().open_lane(0x1122334455667788);
+  of.record();
+  if (with_schema) r.add_type<scene::Shape>();
+  r.push(a, game::Damage{.amount = 2});
+  r.post(a, game::Damage{.amount = 4});
+  BatchBuilder hit;
+  hit.append(a, game::Damage{.amount = 8});
+  REQUIRE(lane->put(hit.bytes(), 77));
+  r.flush();
+  r.advance(16'666'666);
+  of.recorder->made_tick(3, 0.5);
+  return of.journal().at(0);
+}
+
+/// How many records are read, and the error's text; "" at a good end.
+std::pair<int, std::string> read_all(std::span<const std::byte> records, std::uint64_t first, const TypeTable& types) {
+  RecordReader reader(records, first);
+  for (int count = 0;; ++count) {
+    const auto read = reader.next(types);
+    if (!read) return {count, read.error().text};
+    if (!*read) return {count, ""};
+  }
+}
+
+std::vector<std::byte> copied(std::span<const std::byte> bytes) { return {bytes.begin(), bytes.end()}; }
+
+}  // namespace
+
+TEST_CASE("the records of a group are these bytes") {
+  const JournalGroup group = every_kind(false);
+  CHECK(group.first == 2);
+  CHECK(group.last == 6);
+  CHECK(group.first_tick == 0);
+  CHECK(group.last_tick == 3);
+  CHECK(group.epoch == 7);
+  // A push, a post and an input of a lane (its session, its request), each with a batch of 64 bytes; a flush; an Advance with one of 48;
+  // a tick.
+  CHECK(hex(group.records) ==
+        "80000000 01000000 00000000 00000000\n"
+        "02000000 00000000 00000000 00000000\n"
+        "00000000 00000000 00000000 00000000\n"
+        "00000000 00000000 00000000 00000000\n"
+        "40000000 2ab2c880 01000208 01000000\n"
+        "10000000 18000000 00000000 00000000\n"
+        "01000000 01000000 00000040 00000000\n"
+        "00000000 00000000 00000000 00000000\n"
+        "80000000 02000000 00000000 00000000\n"
+        "03000000 00000000 00000000 00000000\n"
+        "00000000 00000000 00000000 00000000\n"
+        "00000000 00000000 00000000 00000000\n"
+        "40000000 2ab2c880 01000208 01000000\n"
+        "10000000 18000000 00000000 00000000\n"
+        "01000000 01000000 00008040 00000000\n"
+        "00000000 00000000 00000000 00000000\n"
+        "80000000 05000000 00000000 00000000\n"
+        "04000000 00000000 00000000 00000000\n"
+        "88776655 44332211 4d000000 00000000\n"
+        "00000000 00000000 00000000 00000000\n"
+        "40000000 2ab2c880 01000208 01000000\n"
+        "10000000 18000000 00000000 00000000\n"
+        "01000000 01000000 00000041 00000000\n"
+        "00000000 00000000 00000000 00000000\n"
+        "40000000 03000000 00000000 00000000\n"
+        "05000000 00000000 00000000 00000000\n"
+        "00000000 00000000 00000000 00000000\n"
+        "00000000 00000000 00000000 00000000\n"
+        "70000000 04000000 00000000 00000000\n"
+        "06000000 00000000 00000000 00000000\n"
+        "00000000 00000000 00000000 00000000\n"
+        "00000000 00000000 00000000 00000000\n"
+        "30000000 1b740679 04000200 01000000\n"
+        "08000000 08000000 00000000 00000000\n"
+        "2a50fe00 00000000 00000000 00000000\n"
+        "40000000 10000000 00000000 00000000\n"
+        "06000000 00000000 03000000 00000000\n"
+        "00000000 0000e03f 00000000 00000000\n"
+        "00000000 00000000 00000000 00000000\n");
+}
+
+TEST_CASE("a group cut off anywhere is refused, or ends after a whole record") {
+  const JournalGroup group = every_kind(true);
+  RecordedGame of;
+  of.registry.add_type<scene::Shape>();
+  REQUIRE(read_all(group.records, group.first, of.registry.types()).second.empty());
+  const int all = read_all(group.records, group.first, of.registry.types()).first;
+  CHECK(all == 7);
+  int whole = 0;
+  for (std::size_t length = 0; length < group.records.size(); ++length) {
+    CAPTURE(length);
+    const auto cut = copied(std::span(group.records).first(length));
+    const auto [count, error] = read_all(cut, group.first, of.registry.types());
+    CHECK(count < all);
+    if (error.empty())
+      ++whole;
+    else
+      CHECK(error.starts_with("byte "));
+  }
+  CHECK(whole == all);
+}
+
+TEST_CASE("a group with one bit changed is refused with its byte, or is read and done as something else whole") {
+  const JournalGroup group = every_kind(false);
+  int refused = 0, taken = 0;
+  for (std::size_t at = 0; at < group.records.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      CAPTURE(at, bit);
+      JournalGroup changed = group;
+      changed.records[at] ^= static_cast<std::byte>(1 << bit);
+      RecordedGame of;
+      of.registry.create(game::Health{.value = 50});
+      Recovery recovery(of.registry, {.code = RecordedGame::code});
+      changed.code = group.code;
+      const auto done = recovery.take(changed);
+      if (!done) {
+        CHECK(done.error().find("byte ") != std::string::npos);
+        ++refused;
+      } else {
+        CHECK(of.registry.sequence() == group.last);
+        CHECK(recovery.report().exact());
+        ++taken;
+      }
+    }
+  }
+  CHECK(refused > 1000);
+  CHECK(taken > 500);  // amounts, targets, the sender's own numbers: the checksum of the group is for these
+}
+
+TEST_CASE("what a record may not say is refused, naming the byte") {
+  const JournalGroup group = every_kind(true);
+  RecordedGame of;
+  of.registry.add_type<scene::Shape>();
+  const auto error = [&](std::size_t at, std::uint8_t value) {
+    auto bytes = copied(group.records);
+    bytes[at] = static_cast<std::byte>(value);
+    return read_all(bytes, group.first, of.registry.types()).second;
+  };
+  CHECK(error(4, 9) == "byte 4: unknown kind of record 9");
+  std::uint32_t first = 0;
+  std::memcpy(&first, group.records.data(), sizeof first);
+  REQUIRE(group.records[4] == std::byte{17});
+  CHECK(error(2, 1).starts_with("byte 0: a record of "));
+  const std::size_t input = first;  // the push
+  CHECK(error(input + 5, 1) == "byte " + std::to_string(input + 5) + ": a byte that must be zero");
+  CHECK(error(input + 16, 9) == "byte " + std::to_string(input + 16) + ": sequence 9, where 2 comes next");
+  CHECK(error(input + 24, 1) == "byte " + std::to_string(input + 24) + ": a byte that must be zero");
+  CHECK(error(input + 12, 2) == "byte " + std::to_string(input + 12) + ": more ids drawn than the batch names");
+  CHECK(error(input + 48, 1) == "byte " + std::to_string(input + 48) + ": a number of a timer, where none was posted");
+}
+
+TEST_CASE("values that no field can have are read as they were recorded: a handler or host of that world made them") {
+  RecordedGame of;
+  of.registry.add_type<game::Swear>();
+  const Entity a = of.registry.create(game::Health{});
+  of.record();
+  of.registry.push(a, game::Swear{.team = static_cast<game::Team>(9)});
+  CHECK(read_all(of.journal().at(0).records, 2, of.registry.types()) == std::pair{1, std::string()});
+}
