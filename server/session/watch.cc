@@ -17,14 +17,18 @@ std::vector<TypeId> without(const std::vector<TypeId>& types, const std::vector<
   return left;
 }
 
-/// Calls f(entity) for everyone.
+/// Calls f(entity, archetype) for everyone, by index: lists of those are in order then, which sorting them costs the most.
 template <class F>
-void each_row(const EntityRegistry& registry, F&& f) {
-  for (const auto& archetype : registry.storage().archetypes())
-    if (archetype)
-      each_chunk_of(*archetype, [&](const Chunk& chunk) {
-        for (std::uint32_t row = 0; row < chunk.count; ++row) f(chunk.ids()[row]);
-      });
+void each_by_index(const EntityRegistry& registry, F&& f) {
+  const Storage& storage = registry.storage();
+  std::size_t left = registry.entity_count();
+  for (std::uint32_t index = 0; left > 0 && index < storage.ids().indices(); ++index) {
+    const Entity e{index, storage.ids().slot(index).generation};
+    const Row row = storage.find(e);
+    if (!row) continue;
+    --left;
+    f(e, *row.chunk->archetype);
+  }
 }
 
 }  // namespace
@@ -80,17 +84,23 @@ class Watch::Marking {
   Marking(Watch& watch, std::span<const TypeId> components, bool structure)
       : watch_(watch), components_(components), structure_(structure) {}
   void operator()(Entity e) {
-    if (const Row row = watch_.registry_.storage().find(e))
-      for (std::vector<Entity>* list : lists_of(*row.chunk->archetype)) list->push_back(e);
+    if (const Row row = watch_.registry_.storage().find(e)) return (*this)(e, *row.chunk->archetype);
+    if (structure_) watch_.structure_.push_back(e);
+  }
+  void operator()(Entity e, const Archetype& archetype) {
+    for (std::vector<Entity>* list : lists_of(archetype)) list->push_back(e);
     if (structure_) watch_.structure_.push_back(e);
   }
 
  private:
   const std::vector<std::vector<Entity>*>& lists_of(const Archetype& archetype) {
+    if (&archetype == last_) return *of_last_;
     const auto [at, is_new] = lists_.try_emplace(&archetype);
     if (is_new)
       for (const TypeId component : components_)
         if (archetype.has(component)) at->second.push_back(&watch_.values_[component]);
+    last_ = &archetype;
+    of_last_ = &at->second;
     return at->second;
   }
 
@@ -98,6 +108,9 @@ class Watch::Marking {
   const std::span<const TypeId> components_;
   const bool structure_;
   std::unordered_map<const Archetype*, std::vector<std::vector<Entity>*>> lists_;  // in values_
+  // Neighbours are alike, mostly.
+  const Archetype* last_ = nullptr;
+  const std::vector<std::vector<Entity>*>* of_last_ = nullptr;
 };
 
 // --- what it is of
@@ -178,23 +191,18 @@ std::size_t Watch::find_members(const EntitySet& before, bool was_everyone, std:
       if (passes(e)) shown_.insert(e);
     });
   Marking mark_known(*this, added, structure_new), mark_new(*this, asked_.components, asked_.structure);
-  const auto mark_member = [&](Entity e) {
-    if (was_everyone || before.contains(e))
-      mark_known(e);
-    else
-      mark_new(e);
-  };
+  const auto mark_member = [&](Entity e) { (was_everyone || before.contains(e) ? mark_known : mark_new)(e); };
   if (asked_.world && !was_everyone && before.empty())
     mark_everyone(asked_.components, asked_.structure);
   else if (is_of_everyone())
-    each_row(registry_, mark_member);
+    each_by_index(registry_, [&](Entity e, const Archetype&) { mark_member(e); });
   else
     members().each(mark_member);
   const auto tell_gone = [&](Entity e) {
     if (!concerns(e)) leave(e);
   };
   if (was_everyone)
-    each_row(registry_, tell_gone);
+    each_by_index(registry_, [&](Entity e, const Archetype&) { tell_gone(e); });
   else
     before.each(tell_gone);
   return (asked_.world || was_everyone ? registry_.entity_count() : scope_.size()) + before.size();
@@ -306,13 +314,12 @@ void Watch::mark(Entity e, std::span<const TypeId> components, bool structure) {
 }
 
 void Watch::mark_everyone(std::span<const TypeId> components, bool structure) {
-  each_of_world([&](const Chunk& chunk) {
-    const auto add_to = [&](std::vector<Entity>& list) {
-      list.insert(list.end(), chunk.ids(), chunk.ids() + chunk.count);
-    };
-    for (const TypeId component : components)
-      if (chunk.archetype->has(component)) add_to(values_[component]);
-    if (structure) add_to(structure_);
+  Marking mark(*this, components, structure);
+  const Archetype* last = nullptr;
+  bool right = false;
+  each_by_index(registry_, [&](Entity e, const Archetype& archetype) {
+    if (&archetype != std::exchange(last, &archetype)) right = passes(archetype);
+    if (right) mark(e, archetype);
   });
 }
 

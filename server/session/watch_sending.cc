@@ -165,14 +165,15 @@ bool Watch::send_structure(Frames& frames) {
 }
 
 void Watch::order_structure() {
-  std::vector<std::pair<std::uint32_t, Entity>> by_depth;
-  by_depth.reserve(structure_.size());
-  for (const Entity e : structure_) by_depth.emplace_back(registry_.alive(e) ? registry_.depth(e) + 1 : 0, e);
-  std::ranges::sort(by_depth);
-  const auto doubles = std::ranges::unique(by_depth);
-  by_depth.erase(doubles.begin(), doubles.end());
-  structure_.resize(by_depth.size());
-  for (std::size_t i = 0; i < by_depth.size(); ++i) structure_[i] = by_depth[i].second;
+  sort_unique(structure_);
+  std::vector<std::vector<Entity>> by_depth(1);  // first those who died
+  for (const Entity e : structure_) {
+    const std::size_t depth = registry_.alive(e) ? registry_.depth(e) + 1 : 0;
+    if (depth >= by_depth.size()) by_depth.resize(depth + 1);
+    by_depth[depth].push_back(e);
+  }
+  structure_.clear();
+  for (const std::vector<Entity>& of_one : by_depth) structure_.insert(structure_.end(), of_one.begin(), of_one.end());
 }
 
 void Watch::tell_structure(Frames& frames, Entity e) {
