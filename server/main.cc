@@ -200,6 +200,7 @@ int serve(const Arguments& arguments) {
   listening.more_tokens = tokens->more;
   listening.page_folder = arguments.page;
   listening.address_file = arguments.world + "-server.json";
+  listening.users_file = arguments.world + "-users";
   listening.program = "muster-server " MUSTER_VERSION;
   listening.log = [](const std::string& line) { spdlog::info("session: {}", line); };
   listening.warn = [](const std::string& line) { spdlog::warn("{}", line); };

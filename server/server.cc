@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <optional>
-#include <random>
 
 #include "schema/kinds.h"
 #include "server/desk/desk.h"
@@ -19,15 +18,6 @@
 namespace muster {
 namespace {
 
-/// 160 random bits as letters and digits.
-std::string draw_token() {
-  static constexpr char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
-  std::random_device device;
-  std::string token;
-  for (int i = 0; i < 32; ++i) token += letters[device() & 31];
-  return token;
-}
-
 session::Role role_named(const std::string& name) {
   const auto right = right_named(name);
   if (right && *right != RemoteRight::none) return static_cast<session::Role>(*right);
@@ -42,6 +32,7 @@ ListenerOptions listening(const ServerOptions& options) {
   made.unix_path = options.unix_path;
   made.log = options.log;
   made.warn = options.warn;
+  made.users_file = options.users_file;
   made.admissions.push_back({options.token, session::Role::admin});
   for (const auto& [token, right] : options.more_tokens) made.admissions.push_back({token, role_named(right)});
   return made;
@@ -150,7 +141,9 @@ Server::Server(World& world, ServerOptions options) : impl_(std::make_unique<Imp
 Server::~Server() = default;
 void Server::check(const ServerOptions& options) {
   (void)page_of(options, false);
-  check_listening(listening(options).listen, options.unix_path);
+  const ListenerOptions door = listening(options);
+  check_listening(door.listen, options.unix_path);
+  (void)Users(door.admissions, door.users_file);
 }
 const std::string& Server::address() const noexcept { return impl_->address; }
 const std::string& Server::unix_path() const noexcept { return impl_->options.unix_path; }

@@ -26,6 +26,9 @@ struct ServerOptions {
   std::string token = {};
   /// Tokens that allow less: {token, right}, the right being "view", "edit" or "control".
   std::vector<std::pair<std::string, std::string>> more_tokens = {};
+  /// The list of users with tokens of their own, which sessions with the right to admin add to and take from; server/door/users.h
+  /// draws it. It need not be there. Empty: there are none.
+  std::string users_file = {};
   /// Where address and token are written for clients on this machine, readable by the owner only, and removed on a clean
   /// stop. Empty: nowhere.
   std::string address_file = {};
@@ -49,7 +52,8 @@ struct ServerOptions {
 /// thread; the world must outlive it. Handlers never run on its thread, and it never makes the world's wait.
 class Server {
  public:
-  /// Throws ServerError where an address, a socket path or a right is none, or cannot be listened on, or the page cannot be read.
+  /// Throws ServerError where an address, a socket path or a right is none, or cannot be listened on, or the page or the list of users
+  /// cannot be read.
   explicit Server(World& world, ServerOptions options = {});
   ~Server();
   Server(const Server&) = delete;

@@ -42,6 +42,14 @@ void clock(const Common& common, const ClockOrder& order);
 /// Who acts on which message, and which components that writes and reads.
 void handlers(const Common& common);
 
+// --- token.cc
+struct TokenOrder {
+  std::string what;           ///< "create", "list", "revoke"
+  std::string name;           ///< of the user; of "list" empty
+  std::string role, expires;  ///< of "create"
+};
+void token(const Common& common, const TokenOrder& order);
+
 // --- edit.cc
 struct SetOne {
   std::string entity, field, value;

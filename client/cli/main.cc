@@ -237,6 +237,18 @@ int main(int argc, char** argv) {
         sub.add_option("NUMBER", clock_.number, "How many ticks (1), or how many times as fast (0.01 to 100)");
       },
       [&] { muster::cli::clock(common, clock_); });
+  TokenOrder token_;
+  command(
+      "token", "Say who may come in, let somebody in, or no more: muster token create ann --role edit",
+      [&](CLI::App& sub) {
+        sub.add_option("WHAT", token_.what, "create, list or revoke")
+            ->required()
+            ->check(CLI::IsMember({"create", "list", "revoke"}));
+        sub.add_option("NAME", token_.name, "The user's, with create and revoke");
+        sub.add_option("--role", token_.role, "What the user may do: view, edit, control or admin");
+        sub.add_option("--expires", token_.expires, "Until when: 30d, 2027-01-31, 2027-01-31T12:00:00Z");
+      },
+      [&] { muster::cli::token(common, token_); });
   command("save", "Save the world to its file", [](CLI::App&) {}, [&] { save(common); });
   std::string plugin;
   command(

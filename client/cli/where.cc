@@ -48,6 +48,11 @@ std::vector<ServerAddress> served_here() {
 
 }  // namespace
 
+std::string world_meant(const Where& where) {
+  if (!where.connect.empty()) return {};
+  return where.world.empty() ? variable("MUSTER_WORLD") : where.world;
+}
+
 bool is_served(const std::string& world) { return read_address_file(world).has_value(); }
 
 Client connect_to_world(const Where& where, const std::string& world) {

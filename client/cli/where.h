@@ -20,6 +20,8 @@ struct Where {
 Client connect(const Where& where);
 /// To the server of this world file; `pid` receives the server's process.
 Client connect_to_world(const Where& where, const std::string& world);
+/// The world file that --world or MUSTER_WORLD names; empty where --connect counts, or neither is given.
+std::string world_meant(const Where& where);
 /// True where a server of this world file runs.
 bool is_served(const std::string& world);
 

@@ -43,10 +43,11 @@ Desk::Desk(EntityRegistry& registry, DeskHost host, ServerLimits limits)
 Desk::~Desk() { registry_.remove_sink(*this); }
 
 std::shared_ptr<Session> Desk::join(session::Role role, std::string name, std::string kind,
-                                    std::shared_ptr<Outgoing> outgoing) {
+                                    std::shared_ptr<Outgoing> outgoing, std::uint64_t user) {
   auto session = std::make_shared<Session>(limits_.request_bytes_max, requests_);
   session->session_id = random_id();
   session->role = role;
+  session->user = user;
   session->name = std::move(name);
   session->kind = std::move(kind);
   session->outgoing = std::move(outgoing);

@@ -67,7 +67,7 @@ struct Listener::Impl final : Loop {
   Impl(Desk& the_desk, ListenerOptions the_options)
       : desk(the_desk),
         options(std::move(the_options)),
-        door{desk, options.admissions, options.log,
+        door{desk, Users(options.admissions, options.users_file), options.log,
              Refusals(options.warn ? options.warn : options.log, desk.limits().wrong_token_delay_max)},
         tcp_door(io),
         unix_door(io),
@@ -105,7 +105,9 @@ struct Listener::Impl final : Loop {
       tcp_door.assign(made.is_v6 ? tcp::v6() : tcp::v4(), made.descriptor);
       address = made.address;
       site.emplace(std::move(options.page), WorldFiles(options.world_folder, options.world_file), made.port,
-                   [this](std::string_view token) { return role_of(door.admissions, token) != session::Role::none; });
+                   [this](std::string_view token) {
+                     return door.users.admit(token, Users::Clock::now()).role != session::Role::none;
+                   });
       http.emplace(HttpHost{door, *site, *this, [this] { return streams_open.load(); }});
     }
     if (!options.unix_path.empty()) unix_door.assign(Local(), listen_unix(options.unix_path).descriptor);

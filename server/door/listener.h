@@ -22,6 +22,7 @@ struct ListenerOptions {
   PageFiles page = {};            ///< what is served over HTTP; may be empty
   std::string world_folder = {};  ///< whose models are served over HTTP; empty: none are
   std::string world_file = {};    ///< the name of the world's file in it, which is not
+  std::string users_file = {};    ///< server/door/users.h; empty: there are no users
 };
 
 /// Made, stopped and destroyed on the owner's thread. The desk must outlive it.

@@ -22,20 +22,6 @@ session::Fault closing(session::FaultCode code, const char* reason, std::string 
 
 }  // namespace
 
-session::Role role_of(const std::vector<Admission>& admissions, std::string_view token) noexcept {
-  session::Role role = session::Role::none;
-  for (const Admission& admission : admissions) {
-    // Every byte of the offered token is looked at, whatever was found before.
-    unsigned difference = admission.token.size() == token.size() && !token.empty() ? 0u : 1u;
-    for (std::size_t i = 0; i < token.size(); ++i) {
-      const char expected = admission.token.empty() ? '\0' : admission.token[i % admission.token.size()];
-      difference |= static_cast<unsigned char>(expected ^ token[i]);
-    }
-    if (difference == 0) role = admission.role;
-  }
-  return role;
-}
-
 SessionProtocol::SessionProtocol(Door& door, std::shared_ptr<Outgoing> outgoing, std::string address)
     : door_(door), desk_(door.desk), outgoing_(std::move(outgoing)), address_(std::move(address)) {}
 
@@ -73,6 +59,11 @@ void SessionProtocol::let_go() {
 
 void SessionProtocol::on_crowd() {
   refuse(closing(session::FaultCode::limit_exceeded, "strangers_max", "too many connections said no Hello"), 0);
+}
+
+void SessionProtocol::check_user(Users::Clock::time_point now) {
+  if (welcomed() && !outgoing_->closed() && !door_.users.may_stay(admitted_, now))
+    refuse(closing(session::FaultCode::bad_token, "token_ended", "the token was revoked, or its time is over"), 0);
 }
 
 void SessionProtocol::on_stop() { refuse(closing(session::FaultCode::stopping, "stopping", "the server stops"), 0); }
@@ -122,15 +113,17 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
                     std::to_string(hello.protocol) + ", this server " + std::to_string(session::protocol_oldest) +
                     " to " + std::to_string(session::protocol_newest)),
         request);
-  const session::Role role = role_of(door_.admissions, hello.token);
-  if (role == session::Role::none) {
+  admitted_ = door_.users.admit(hello.token, Users::Clock::now());
+  if (admitted_.role == session::Role::none) {
     held_ = closing(session::FaultCode::bad_token, "bad_token", "the token is not valid here");
     held_request_ = request;
     held_for_ = door_.refusals.wrong_token(address_, Refusals::Clock::now());
     if (held_for_.count() > 0) return Outcome::held;
     return refuse(held_, request);
   }
-  session_ = desk_.join(role, presentable(hello.name), presentable(hello.kind), outgoing_);
+  // A user is called as who let it in called it, whatever its client says.
+  session_ = desk_.join(admitted_.role, admitted_.user == 0 ? presentable(hello.name) : admitted_.name,
+                        presentable(hello.kind), outgoing_, admitted_.user);
   if (!session_)
     return refuse(
         closing(session::FaultCode::limit_exceeded, "sessions_max", "the server has as many sessions as it allows"),
@@ -143,7 +136,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   welcome.author = session_->author;
   welcome.sequence = desk_.sequence();
   welcome.clock_ns = desk_.clock_ns();
-  welcome.role = role;
+  welcome.role = admitted_.role;
   welcome.resumed = false;  // every session begins anew for now; watches are opened again
   welcome.schema_fingerprint = types->fingerprint();
   welcome.world = desk_.host().world;
@@ -153,7 +146,9 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   welcome.requests_max = desk_.limits().requests_max;
   welcome.silence_ns_max = static_cast<std::uint64_t>(desk_.limits().silence_max.count());
   answer(*session_, request, welcome);
-  if (door_.log) door_.log("welcomed as author " + std::to_string(session_->author) + ": " + session_->name);
+  if (door_.log)
+    door_.log("welcomed as author " + std::to_string(session_->author) +
+              (admitted_.user == 0 ? "" : ", user " + std::to_string(admitted_.user)) + ": " + session_->name);
   return Outcome::done;
 }
 
@@ -170,6 +165,42 @@ void SessionProtocol::send_schemas(std::uint64_t request) {
   }
 }
 
+SessionProtocol::Outcome SessionProtocol::on_token_message(const Judged& judged, std::uint64_t request) {
+  const auto failed = [&](UserFault fault) {
+    const auto code = fault.reason == std::string_view("not_found")    ? session::FaultCode::not_found
+                      : fault.reason == std::string_view("users_file") ? session::FaultCode::failed
+                                                                       : session::FaultCode::refused;
+    return refuse(fault_of(code, fault.reason, std::move(fault.text)), request);
+  };
+  const Users::Clock::time_point now = Users::Clock::now();
+  if (judged.type->id == TypeTraits<session::CreateToken>::id) {
+    const auto asked = session::read<session::CreateToken>(judged.batch);
+    auto made = door_.users.create(asked.name, static_cast<session::Role>(asked.role), asked.expires_s, now);
+    if (!made) return failed(std::move(made.error()));
+    if (door_.log) door_.log("a token for user " + std::to_string(made->user) + ": " + asked.name);
+    session::TokenCreated created;
+    created.user = made->user;
+    created.token = std::move(made->token);
+    answer(*session_, request, created);
+  } else if (judged.type->id == TypeTraits<session::RevokeToken>::id) {
+    const auto asked = session::read<session::RevokeToken>(judged.batch);
+    const auto revoked = door_.users.revoke(asked.name);
+    if (!revoked) return failed(revoked.error());
+    if (door_.log) door_.log("no token any more for user " + std::to_string(*revoked) + ": " + asked.name);
+    answer(*session_, request, session::TokenRevoked{.user = *revoked});
+  } else {
+    session::Tokens tokens;
+    for (const User& user : door_.users.all()) {
+      tokens.users.push_back(user.number);
+      tokens.names.push_back(user.name);
+      tokens.roles.push_back(static_cast<std::uint8_t>(user.role));
+      tokens.expires_s.push_back(user.expires_s);
+    }
+    answer(*session_, request, tokens);
+  }
+  return Outcome::done;
+}
+
 SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judged, std::uint64_t request) {
   switch (judged.type->id) {
     case TypeTraits<session::Hello>::id:
@@ -183,6 +214,9 @@ SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judge
       return Outcome::done;
     }
     case TypeTraits<session::GetSchema>::id: send_schemas(request); return Outcome::done;
+    case TypeTraits<session::CreateToken>::id:
+    case TypeTraits<session::ListTokens>::id:
+    case TypeTraits<session::RevokeToken>::id: return on_token_message(judged, request);
     default: break;
   }
   if (judged.batch.bytes().size() > desk_.limits().question_bytes_max)

@@ -11,24 +11,16 @@
 
 #include "server/desk/desk.h"
 #include "server/door/refusals.h"
+#include "server/door/users.h"
 #include "server/door/wire_stream.h"
 #include "server/session/judge.h"
 
 namespace muster {
 
-/// A token and what it allows. Compared in constant time.
-struct Admission {
-  std::string token;
-  session::Role role = session::Role::none;
-};
-
-/// The role of a token; none for a wrong one. Takes equally long for every token of one length.
-session::Role role_of(const std::vector<Admission>& admissions, std::string_view token) noexcept;
-
 /// What all streams of a server share. One thread at a time.
 struct Door {
   Desk& desk;
-  const std::vector<Admission> admissions;
+  Users users;
   const std::function<void(const std::string&)>
       log;  ///< one line about a session that began or was closed; may be empty
   Refusals refusals;
@@ -59,6 +51,8 @@ class SessionProtocol {
   void on_crowd();
   /// No Hello came in time, or nothing for too long. Ends the session. `told`: the log hears of a stranger's.
   void on_silence(bool told = true);
+  /// Ends the session where its user may not come in any more.
+  void check_user(Users::Clock::time_point now);
   /// The server ends. Ends the session.
   void on_stop();
 
@@ -73,6 +67,7 @@ class SessionProtocol {
   Outcome on_hello(const WireFrame& frame);
   Outcome on_session_message(const Judged& judged, std::uint64_t request);
   void send_schemas(std::uint64_t request);
+  Outcome on_token_message(const Judged& judged, std::uint64_t request);
 
   Door& door_;
   Desk& desk_;
@@ -83,6 +78,7 @@ class SessionProtocol {
   std::chrono::nanoseconds held_for_{0};
   Farewell farewell_ = Farewell::done;
   std::shared_ptr<Session> session_;
+  Admitted admitted_;
 };
 
 }  // namespace muster

@@ -50,6 +50,7 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
     if (writing_since_ && now - *writing_since_ > limits_.stall_max) return abort();
     if (closing_since_ && now - *closing_since_ > linger_max) return abort();
     if (closing_since_ || outgoing_->closed()) return;
+    protocol_.check_user(Users::Clock::now());
     const auto quiet = now - heard_;
     if (!protocol_.welcomed() ? now - began_ > limits_.hello_time_max
                               : limits_.silence_max.count() > 0 && quiet > limits_.silence_max)

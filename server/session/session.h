@@ -26,6 +26,7 @@ struct Session {
 
   std::uint64_t session_id = 0;  ///< secret between server and client
   std::uint64_t author = 0;
+  std::uint64_t user = 0;  ///< who has the token; 0: it is the server's own
   session::Role role = session::Role::none;
   std::string name, kind;
   std::shared_ptr<Outgoing> outgoing;  ///< any thread

@@ -11,12 +11,13 @@ import command
 import looking
 import serving
 import template
+import tokens
 import watching
 import worlds
 from shared import MUSTER, SERVER, Folder
 from programs import run_tests
 
-MODULES = worlds, serving, looking, changing, clock, template, watching, command
+MODULES = worlds, serving, looking, changing, clock, template, tokens, watching, command
 
 
 def main():

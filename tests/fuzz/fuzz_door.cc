@@ -70,7 +70,8 @@ struct World {
               return host;
             }(),
             {}};
-  Door door{desk, {{std::string(token), session::Role::view}}, {}, Refusals({}, std::chrono::nanoseconds(0))};
+  Door door{
+      desk, Users({{std::string(token), session::Role::view}}, ""), {}, Refusals({}, std::chrono::nanoseconds(0))};
   Site site{{}, WorldFiles("", ""), 7717, [](std::string_view offered) { return offered == token; }};
 
   void pump() {

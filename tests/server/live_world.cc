@@ -81,6 +81,7 @@ void LiveWorld::own() {
   listening.admissions = {
       {token, session::Role::admin}, {viewer_token, session::Role::view}, {editor_token, session::Role::edit}};
   if (!options_.page_folder.empty()) listening.page = PageFiles::read(options_.page_folder).value();
+  listening.users_file = options_.users_file;
   listening.world_folder = options_.files_folder;
   listening.world_file = "arena.muster";
   try {

@@ -41,6 +41,7 @@ struct LiveWorldOptions {
   std::string unix_path = {};
   std::function<std::uint64_t()> processor_ns = {};  ///< any thread; empty: what the owner's thread really used
   std::string page_folder = {}, files_folder = {};   ///< what is served over HTTP; empty: neither
+  std::string users_file = {};                       ///< users with tokens of their own; empty: none
   std::function<void()> on_damage = {};              ///< owner's thread: each Damage that is handled
   std::function<void(const std::string&)> log = {};  ///< listener's thread: what it says about sessions
 };

@@ -21,7 +21,7 @@ struct Visit {
               return host;
             }(),
             {}};
-  Door door{desk, {}, {}, Refusals({}, std::chrono::nanoseconds(0))};
+  Door door{desk, Users({}, ""), {}, Refusals({}, std::chrono::nanoseconds(0))};
   Site site{{}, WorldFiles("", ""), 7717, [](std::string_view) { return false; }};
   TestLoop loop;
   HttpHost http{door, site, loop, [] { return 1u; }};

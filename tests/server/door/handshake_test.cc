@@ -1,6 +1,5 @@
 #include <catch2/catch.hpp>
 
-#include "server/door/session_protocol.h"
 #include "tests/server/live_world.h"
 
 using namespace muster;
@@ -19,17 +18,6 @@ TEST_CASE("a wrong token, and none, are refused with one and the same sentence",
     REQUIRE(fault.text == "the token is not valid here");
     REQUIRE(client.closed());
   }
-}
-
-TEST_CASE("tokens are compared to the last byte, and empty ones never fit", "[handshake]") {
-  const std::vector<Admission> admissions = {
-      {"alpha", session::Role::view}, {"beta", session::Role::admin}, {"", session::Role::admin}};
-  REQUIRE(role_of(admissions, "alpha") == session::Role::view);
-  REQUIRE(role_of(admissions, "beta") == session::Role::admin);
-  REQUIRE(role_of(admissions, "alphA") == session::Role::none);
-  REQUIRE(role_of(admissions, "alph") == session::Role::none);
-  REQUIRE(role_of(admissions, "alphaalpha") == session::Role::none);
-  REQUIRE(role_of(admissions, "") == session::Role::none);
 }
 
 TEST_CASE("a protocol version that the server does not speak is refused with those it does", "[handshake]") {

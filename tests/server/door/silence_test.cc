@@ -17,8 +17,10 @@ std::vector<std::string> told_of(const std::string& said, bool http) {
   host.wake = [] {};
   Desk desk(registry, std::move(host), {});
   std::vector<std::string> lines;
-  Door door{
-      desk, {}, {}, Refusals([&](const std::string& line) { lines.push_back(line); }, std::chrono::nanoseconds(0))};
+  Door door{desk,
+            Users({}, ""),
+            {},
+            Refusals([&](const std::string& line) { lines.push_back(line); }, std::chrono::nanoseconds(0))};
   TestLoop loop;
   std::string written;
   bool ended = false;

@@ -1,0 +1,150 @@
+// muster token: who may come in. The server that serves the world keeps the list; for a world that none serves one is started.
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "client/cli/commands.h"
+#include "client/cli/failure.h"
+#include "client/cli/print.h"
+#include "client/cli/remote_world.h"
+#include "client/cli/server_process.h"
+#include "messages/json_writer.h"
+#include "schema/kinds.h"
+
+namespace muster::cli {
+namespace {
+
+using Seconds = std::chrono::sys_seconds;
+
+/// "30d" from now, or a day or moment in UTC: "2027-01-31", "2027-01-31T12:00:00Z". 0 for an empty text: never.
+std::uint64_t expiry(const std::string& text) {
+  if (text.empty()) return 0;
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  std::uint64_t count = 0;
+  const auto [behind, error] = std::from_chars(begin, end, count);
+  const std::string_view units = "smhdw";
+  constexpr std::uint64_t lengths[] = {1, 60, 3600, 86'400, 604'800};
+  if (error == std::errc() && behind + 1 == end && units.contains(*behind) && count <= 1'000'000'000) {
+    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    return static_cast<std::uint64_t>(now.time_since_epoch().count()) + count * lengths[units.find(*behind)];
+  }
+  int year = 0, hour = 0, minute = 0, second = 0, read = 0;
+  unsigned month = 0, day = 0;
+  const bool is_day = std::sscanf(begin, "%4d-%2u-%2u%n", &year, &month, &day, &read) == 3 && begin + read == end;
+  const bool is_moment =
+      !is_day &&
+      std::sscanf(begin, "%4d-%2u-%2uT%2d:%2d:%2dZ%n", &year, &month, &day, &hour, &minute, &second, &read) == 6 &&
+      begin + read == end;
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
+  if (!(is_day || is_moment) || !date.ok() || year < 1970 || hour < 0 || hour > 23 || minute < 0 || minute > 59 ||
+      second < 0 || second > 59)
+    fail(Exit::usage, "'" + text + "' is no time: 30d (s, m, h, d, w), 2027-01-31 or 2027-01-31T12:00:00Z");
+  const Seconds at = std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
+                     std::chrono::seconds(second);
+  return static_cast<std::uint64_t>(at.time_since_epoch().count());
+}
+
+std::string moment_text(std::uint64_t seconds) {
+  // A clock that counts in 64 bits reaches years that no calendar has.
+  if (seconds > 253'402'300'799) return std::to_string(seconds) + " s";
+  const Seconds at{std::chrono::seconds(seconds)};
+  const auto day = std::chrono::floor<std::chrono::days>(at);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss time(at - day);
+  char text[32];
+  std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02ld:%02ld:%02ldZ", static_cast<int>(date.year()),
+                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                static_cast<long>(time.hours().count()), static_cast<long>(time.minutes().count()),
+                static_cast<long>(time.seconds().count()));
+  return text;
+}
+
+JsonWriter& member_expires(JsonWriter& out, std::uint64_t expires_s) {
+  if (expires_s == 0) return out.key("expires").null();
+  return out.member("expires", moment_text(expires_s));
+}
+
+void create(const Common& common, Client& client, const TokenOrder& order) {
+  const auto role = right_named(order.role);
+  if (!role || *role == RemoteRight::none)
+    fail(Exit::usage, order.role.empty() ? "a token needs --role view, edit, control or admin"
+                                         : "'" + order.role + "' is no role: view, edit, control or admin");
+  session::CreateToken what;
+  what.name = order.name;
+  what.role = static_cast<std::uint8_t>(*role);
+  what.expires_s = expiry(order.expires);
+  const auto made = session::read<session::TokenCreated>(must(client.ask(what)).batch());
+  if (common.json) {
+    JsonWriter out;
+    out.open_object().member("user", made.user).member("name", order.name).member("role", order.role);
+    return print_line(member_expires(out, what.expires_s).member("token", made.token).close_object().text());
+  }
+  print_line("user " + std::to_string(made.user) + ", " + printable(order.name) + ", may " + order.role +
+             (what.expires_s == 0 ? "" : " until " + moment_text(what.expires_s)) + ". The token, shown this once:");
+  print_line(made.token);
+}
+
+void list(const Common& common, Client& client) {
+  const auto now = static_cast<std::uint64_t>(
+      std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()).time_since_epoch().count());
+  const auto all = session::read<session::Tokens>(must(client.ask(session::ListTokens{})).batch());
+  JsonWriter out;
+  out.open_array();
+  Columns columns({"USER", "NAME", "ROLE", "EXPIRES"});
+  const std::size_t count = std::min({all.users.size(), all.names.size(), all.roles.size(), all.expires_s.size()});
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool revoked = all.roles[i] == 0, over = all.expires_s[i] != 0 && all.expires_s[i] <= now;
+    const std::string role(right_name(static_cast<RemoteRight>(all.roles[i])));
+    columns.add({std::to_string(all.users[i]), all.names[i], revoked ? "revoked" : role,
+                 revoked || all.expires_s[i] == 0 ? "" : moment_text(all.expires_s[i]) + (over ? ", is over" : "")});
+    out.open_object().member("user", all.users[i]).member("name", all.names[i]);
+    if (revoked)
+      out.key("role").null();
+    else
+      out.member("role", role);
+    member_expires(out, all.expires_s[i]).close_object();
+  }
+  common.json ? print_line(out.close_array().text()) : columns.print();
+}
+
+void revoke(const Common& common, Client& client, const TokenOrder& order) {
+  session::RevokeToken what;
+  what.name = order.name;
+  const auto revoked = session::read<session::TokenRevoked>(must(client.ask(what)).batch());
+  if (!common.json)
+    return print_line("user " + std::to_string(revoked.user) + ", " + printable(order.name) +
+                      ", may not come in any more");
+  JsonWriter out;
+  print_line(out.open_object().member("user", revoked.user).member("name", order.name).close_object().text());
+}
+
+}  // namespace
+
+void token(const Common& common, const TokenOrder& order) {
+  if (order.what == "list" && !order.name.empty()) fail(Exit::usage, "token list takes no name");
+  if (order.what != "list" && order.name.empty())
+    fail(Exit::usage, "token " + order.what + " needs the user's name: muster token " + order.what + " ann");
+  if (order.what != "create" && !(order.role.empty() && order.expires.empty()))
+    fail(Exit::usage, "--role and --expires are for token create");
+  (void)expiry(order.expires);  // before a server is started for it
+  const std::string world = world_meant(common.where);
+  std::unique_ptr<ServerProcess> server;
+  if (!world.empty() && std::filesystem::exists(world) && !is_served(world))
+    server = std::make_unique<ServerProcess>(common.where, world, std::vector<std::string>{"--existing"});
+  {
+    RemoteWorld remote(server ? connect_to_world(common.where, world) : connect(common.where));
+    if (order.what == "create")
+      create(common, remote.client(), order);
+    else if (order.what == "list")
+      list(common, remote.client());
+    else
+      revoke(common, remote.client(), order);
+  }
+  if (server) server->stop();
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,98 @@
+// Who may come in: holders of the server's own tokens, and users with tokens of their own, who outlive sessions and starts of the
+// server. A file beside the world keeps the users, and of each token its hash only: SHA-256, which is enough for 160 random bits.
+//
+//   level1.muster-users, text, readable by its owner only:
+//     muster-users 1
+//     next 4                                      the number of the next user: a list that was cut off is found out
+//     1 edit 0 5f70bf18a0... ann                  number, role, until when (seconds since 1970; 0: for ever), hash, name
+//     2 view 1798761600 a1b2c3... the build
+//     3 revoked 0 - bob                           kept, so that the number and what it did stay somebody's
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "messages/session.h"
+#include "server/door/server_error.h"
+
+namespace muster {
+
+/// A token of the server's own, and what it allows.
+struct Admission {
+  std::string token;
+  session::Role role = session::Role::none;
+};
+
+using TokenHash = std::array<unsigned char, 32>;
+
+struct User {
+  std::uint64_t number = 0;
+  std::string name;
+  session::Role role = session::Role::none;  ///< none: was revoked
+  std::uint64_t expires_s = 0;               ///< since 1970; 0: never
+  TokenHash hash{};                          ///< of the token; of one that was revoked zero
+};
+
+/// What a token gave.
+struct Admitted {
+  session::Role role = session::Role::none;  ///< none: the token is not valid here
+  std::uint64_t user = 0;                    ///< 0: it is the server's own
+  std::string name = {};                     ///< the user's
+};
+
+/// Why a user was not made: a short word for programs, and a sentence.
+struct UserFault {
+  const char* reason;
+  std::string text;
+};
+
+/// 160 random bits as letters and digits.
+std::string draw_token();
+
+/// One thread at a time.
+class Users {
+ public:
+  using Clock = std::chrono::system_clock;
+  static constexpr std::size_t users_max = 10'000;  ///< those that were revoked counted
+  static constexpr std::size_t name_bytes_max = 64;
+
+  /// Reads the file at `path`; it need not be there. Empty: there are no users, and none can be made. Throws ServerError where it
+  /// cannot be read or understood, naming the line: nobody is let in by half a list.
+  Users(const std::vector<Admission>& own, std::string path);
+
+  /// Takes equally long for every token of one length: each hash is compared, and each to its end.
+  Admitted admit(std::string_view token, Clock::time_point now) const;
+  /// False: the user was revoked since, or its time is over.
+  bool may_stay(const Admitted& admitted, Clock::time_point now) const;
+
+  struct Made {
+    std::uint64_t user = 0;
+    std::string token;
+  };
+  /// On the disk when it returns. On an error nothing has changed.
+  [[nodiscard]] std::expected<Made, UserFault> create(const std::string& name, session::Role role,
+                                                      std::uint64_t expires_s, Clock::time_point now);
+  /// Gives the number. On the disk when it returns; on an error nothing has changed.
+  [[nodiscard]] std::expected<std::uint64_t, UserFault> revoke(const std::string& name);
+  const std::vector<User>& all() const noexcept { return users_; }  ///< by number
+
+ private:
+  void read();
+  std::expected<void, UserFault> write() const;
+
+  struct Own {
+    TokenHash hash;
+    session::Role role;
+  };
+  std::vector<Own> own_;
+  std::string path_;
+  std::vector<User> users_;  // number n at n - 1
+  std::uint64_t next_ = 1;
+};
+
+}  // namespace muster

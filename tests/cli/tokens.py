@@ -1,0 +1,67 @@
+"""Users with tokens of their own."""
+import json
+import subprocess
+
+from shared import GAME, REFUSED, SERVER, UNREACHABLE, USAGE, equal, game, holds
+
+
+def a_user_is_let_in_by_a_token_and_out_again(folder):
+    with game(folder):
+        made = folder.json("token", "create", "ann", "--role", "edit")
+        equal({key: made[key] for key in ("user", "name", "role", "expires")},
+              {"user": 1, "name": "ann", "role": "edit", "expires": None})
+        folder.run("set", "tower", "Health.value", "12", "--token", made["token"])
+        equal(json.loads(folder.run("show", "tower", "--json", MUSTER_TOKEN=made["token"]))["components"]["game.Health"]["value"], 12)
+        holds(folder.error(REFUSED, "save", "--token", made["token"]), "control")
+        holds(folder.error(REFUSED, "token", "list", "--token", made["token"]), "admin")
+        equal(folder.error(REFUSED, "token", "create", "ann", "--role", "view"),
+              'there is a user "ann", whose token is to be revoked first')
+        equal(folder.run("token", "revoke", "ann"), "user 1, ann, may not come in any more\n")
+        holds(folder.error(UNREACHABLE, "ls", "--token", made["token"]), "the token is not valid here")
+        equal(folder.error(REFUSED, "token", "revoke", "ann"), 'there is no user "ann"')
+        holds(folder.run("token", "create", "the build", "--role", "view", "--expires", "30d"), "user 2, the build, may view until 20")
+        equal([(user["user"], user["name"], user["role"]) for user in folder.json("token", "list")],
+              [(1, "ann", None), (2, "the build", "view")])
+        holds(folder.run("token", "list"), "USER  NAME       ROLE     EXPIRES", "1     ann        revoked", "2     the build  view     20")
+
+
+def users_of_a_world_that_none_serves_are_kept_too(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    token = folder.run("token", "create", "ann", "--role", "view", "--world", "game.muster").splitlines()[1]
+    users = folder.path / "game.muster-users"
+    equal(users.stat().st_mode & 0o777, 0o600)
+    assert token not in users.read_text()
+    server = folder.serve("game.muster")
+    equal(folder.json("ls", "--token", token), [])
+    folder.stop(server)
+    folder.run("token", "revoke", "ann", MUSTER_WORLD="game.muster")
+    folder.serve("game.muster")
+    holds(folder.error(UNREACHABLE, "ls", "--token", token), "the token is not valid here")
+
+
+def token_says_what_it_needs(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    world = ("--world", "game.muster")
+    equal(folder.error(USAGE, "token", "create", "ann", *world), "a token needs --role view, edit, control or admin")
+    equal(folder.error(USAGE, "token", "create", "ann", "--role", "king", *world), "'king' is no role: view, edit, control or admin")
+    holds(folder.error(USAGE, "token", "create", *world), "needs the user's name")
+    holds(folder.error(USAGE, "token", "revoke", *world), "needs the user's name")
+    holds(folder.error(USAGE, "token", "give", "ann", *world), "give")
+    equal(folder.error(USAGE, "token", "list", "ann", *world), "token list takes no name")
+    holds(folder.error(USAGE, "token", "revoke", "ann", "--role", "view", *world), "for token create")
+    for time in ("soon", "30", "-1d", "30y", "2027-02-30", "2027-1-1x", "2027-01-01T25:00:00Z", "1e9d"):
+        holds(folder.error(USAGE, "token", "create", "ann", "--role", "view", "--expires", time, *world), f"'{time}' is no time")
+    equal(folder.error(REFUSED, "token", "create", "ann", "--role", "view", "--expires", "2020-01-01", *world),
+          "the time until which the token holds is over")
+    holds(folder.error(UNREACHABLE, "token", "list", "--world", "no.muster"), "there is no world no.muster")
+    equal(folder.json("token", "list", *world), [])
+
+
+def a_list_of_users_that_is_cut_off_is_not_served(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    folder.run("token", "create", "ann", "--role", "view", "--world", "game.muster")
+    users = folder.path / "game.muster-users"
+    users.write_text(users.read_text().rsplit("\n", 2)[0] + "\n")
+    server = folder.start(SERVER, "game.muster", "--listen", "127.0.0.1:0", stderr=subprocess.PIPE)
+    equal(server.wait(timeout=20), 6)
+    holds(server.stderr.read(), "game.muster-users: it has 0 users")
