@@ -84,7 +84,7 @@ void TimerIds::give_back() {
   for (std::size_t i = 0; i < over.size();) {
     const std::uint32_t first = over[i];
     std::uint32_t count = 1;
-    while (++i < over.size() && over[i] == first + count) ++count;
+    for (++i; i < over.size() && over[i] == first + count; ++i) ++count;
     registry_.return_grant({first, 1}, count);
   }
 }
