@@ -29,16 +29,21 @@ std::string suggestion(std::string_view name, std::vector<std::string_view> know
   return nearest.empty() ? "" : "; did you mean " + quoted(nearest) + "?";
 }
 
-class FileReader {
- public:
-  FileReader(std::string_view file, const EntityRegistry& registry, const TemplateLimits& limits)
-      : checks_(file, limits), registry_(registry) {}
+}  // namespace
 
-  std::expected<std::vector<TemplateTree>, TemplateError> run(const Json& root) {
-    std::vector<TemplateTree> made;
-    if (templates(root))
-      for (std::size_t i = 0; i < sources_.size() && !checks_.failed(); ++i) build(i, root.line);
+class TemplateFile::Reader {
+ public:
+  Reader(Json root, std::string_view file, const EntityRegistry& registry, const TemplateLimits& limits)
+      : root_(std::move(root)), checks_(file, limits), registry_(registry) {}
+
+  bool go_on() {
+    if (next_ == 0 && !templates(root_)) return false;
+    if (next_ < sources_.size()) build(next_++, root_.line);
+    return next_ < sources_.size() && !checks_.failed();
+  }
+  std::expected<std::vector<TemplateTree>, TemplateError> take() {
     if (checks_.failed()) return std::unexpected(checks_.error());
+    std::vector<TemplateTree> made;
     for (Source& source : sources_) made.push_back(std::move(*source.tree));
     return made;
   }
@@ -213,20 +218,38 @@ class FileReader {
     return node(values, *at, json, so_far, true);
   }
 
+  const Json root_;
   TemplateChecks checks_;
   const EntityRegistry& registry_;
   std::vector<Source> sources_;
+  std::size_t next_ = 0;
   std::vector<std::string> chain_;
 };
 
-}  // namespace
+TemplateFile::TemplateFile(std::string_view text, std::string_view file, const EntityRegistry& registry,
+                           const TemplateLimits& limits) {
+  auto json = parse_json(text);
+  if (json)
+    reader_ = std::make_unique<Reader>(std::move(*json), file, registry, limits);
+  else
+    reader_ = std::unexpected(TemplateError{std::string(file), json.error().line, {}, json.error().what});
+}
+TemplateFile::~TemplateFile() = default;
+
+bool TemplateFile::go_on() { return reader_ && (*reader_)->go_on(); }
+
+std::expected<std::vector<TemplateTree>, TemplateError> TemplateFile::take() {
+  if (!reader_) return std::unexpected(reader_.error());
+  return (*reader_)->take();
+}
 
 std::expected<std::vector<TemplateTree>, TemplateError> read_templates(std::string_view text, std::string_view file,
                                                                        const EntityRegistry& registry,
                                                                        const TemplateLimits& limits) {
-  const auto json = parse_json(text);
-  if (!json) return std::unexpected(TemplateError{std::string(file), json.error().line, {}, json.error().what});
-  return FileReader(file, registry, limits).run(*json);
+  TemplateFile read(text, file, registry, limits);
+  while (read.go_on()) {
+  }
+  return read.take();
 }
 
 std::expected<std::vector<std::string>, TemplateError> define_templates(EntityRegistry& registry, std::string_view text,
@@ -243,15 +266,18 @@ std::expected<std::vector<std::string>, TemplateError> define_templates(EntityRe
   std::vector<std::string> names;
   for (const TemplateTree& tree : trees) {
     const Receipt receipt = registry.define(tree);
-    if (receipt.refused) {
-      const TypeDescriptor* type = registry.types().find(receipt.refusal.type);
-      return std::unexpected(TemplateError{
-          std::string(file), 0, tree.name(),
-          std::string("refused: ") + name(receipt.refusal.code) + (type ? " (" + type->name + ")" : std::string())});
-    }
+    if (receipt.refused) return std::unexpected(refused_definition(registry, receipt, file, tree.name()));
     names.push_back(tree.name());
   }
   return names;
+}
+
+TemplateError refused_definition(const EntityRegistry& registry, const Receipt& receipt, std::string_view file,
+                                 std::string_view name) {
+  const TypeDescriptor* type = registry.types().find(receipt.refusal.type);
+  return {
+      std::string(file), 0, std::string(name),
+      std::string("refused: ") + muster::name(receipt.refusal.code) + (type ? " (" + type->name + ")" : std::string())};
 }
 
 }  // namespace muster

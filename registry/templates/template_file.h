@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,8 @@
 #include "registry/templates/template_tree.h"
 
 namespace muster {
+
+struct Receipt;
 
 /// What is wrong with a template file, and where.
 struct TemplateError {
@@ -37,9 +40,32 @@ struct TemplateLimits {
                                                                                      const EntityRegistry& registry,
                                                                                      const TemplateLimits& limits = {});
 
+/// The same, one template after the other, for whoever has other things to do between two. The registry must outlive it, and may
+/// change meanwhile. Not thread-safe.
+class TemplateFile {
+ public:
+  TemplateFile(std::string_view text, std::string_view file, const EntityRegistry& registry,
+               const TemplateLimits& limits = {});
+  ~TemplateFile();
+  TemplateFile(const TemplateFile&) = delete;
+  TemplateFile& operator=(const TemplateFile&) = delete;
+
+  /// Makes the next template of the file, and those of the file that it is made of. False: there is none, or something is wrong.
+  bool go_on();
+  /// What read_templates gives; to be called once, when go_on() gave false.
+  [[nodiscard]] std::expected<std::vector<TemplateTree>, TemplateError> take();
+
+ private:
+  class Reader;
+  std::expected<std::unique_ptr<Reader>, TemplateError> reader_;
+};
+
 /// Reads a file's templates and defines them all. On an error of the file nothing is defined. Gives their names.
 [[nodiscard]] std::expected<std::vector<std::string>, TemplateError> define_templates(
     EntityRegistry& registry, std::string_view text, std::string_view file, const TemplateLimits& limits = {});
+/// Why a DefineTemplate was refused.
+[[nodiscard]] TemplateError refused_definition(const EntityRegistry& registry, const Receipt& receipt,
+                                               std::string_view file, std::string_view name);
 /// Defines what read_templates gave, in order; the first that is refused ends it, those before it are defined.
 [[nodiscard]] std::expected<std::vector<std::string>, TemplateError> define_templates(
     EntityRegistry& registry, std::span<const TemplateTree> trees, std::string_view file);

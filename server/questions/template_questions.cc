@@ -1,6 +1,8 @@
 #include "server/questions/template_questions.h"
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
 #include "registry/entity_registry.h"
 #include "registry/templates/template_file.h"
@@ -66,61 +68,88 @@ std::unique_ptr<Inquiry> begin_get_template(const Asked& asked, const std::strin
       bytes);
 }
 
-/// What is read is defined at once: the templates of a file come together, or none does.
+/// Read template by template: a ms or one template, then as long as others may need. What was read is defined at once: the
+/// templates of a file come together, or none does.
 class ReadingTemplates final : public Inquiry {
  public:
   ReadingTemplates(Asked asked, session::ReadTemplates what, Seldom& seldom, AdmitTemplates admit)
       : asked_(std::move(asked)), what_(std::move(what)), seldom_(seldom), admit_(std::move(admit)) {}
   Progress go_on(Steps& steps) override {
-    if (!list_) {
+    while (!list_ && !wrong_) {
       if (!asked_.has_room(4096)) return Progress::room;
       if (!seldom_.due(Seldom::Clock::now())) return Progress::later;
-      const TemplateLimits limits{.nodes_max = asked_.limits.template_nodes_max,
-                                  .bytes_max = asked_.limits.template_bytes_max,
-                                  .compares_max = 500ull * asked_.limits.template_nodes_max,
-                                  .name_bytes_max = asked_.limits.name_bytes_max};
-      steps.spend_bytes(16 * what_.text.size());
-      std::expected<std::vector<std::string>, session::Fault> names;
-      seldom_.run([&] { names = define(limits); });
-      if (!names) {
-        asked_.fault(names.error());
-        return Progress::done;
-      }
-      for (const std::string& name : *names)
-        if (const auto known = asked_.registry.find_template(name)) steps.spend(10 * known->size());
-      list_ = std::make_unique<TemplateList>(asked_, std::move(*names));
+      seldom_.run([&] {
+        const auto begun = Seldom::Clock::now();
+        while (!list_ && !wrong_ && Seldom::Clock::now() - begun < std::chrono::milliseconds(1)) do_next();
+      });
+      if (!list_ && !wrong_) return Progress::later;
+      steps.spend(asked_.limits.slice_steps / 8);
     }
-    return list_->go_on(steps);
+    if (list_) return list_->go_on(steps);
+    asked_.fault(*wrong_);
+    return Progress::done;
   }
 
  private:
-  std::expected<std::vector<std::string>, session::Fault> define(const TemplateLimits& limits) {
-    EntityRegistry& registry = asked_.registry;
-    const auto bad = [](const TemplateError& error) {
-      return std::unexpected(fault_of(session::FaultCode::refused, "bad_templates", error.text()));
-    };
-    const auto trees = read_templates(what_.text, what_.file, registry, limits);
-    if (!trees) return bad(trees.error());
-    // What a file brings needs the same rights as a DefineTemplate of it.
-    BatchBuilder definitions(256u << 20);  // one batch
-    for (const TemplateTree& tree : *trees) {
-      const auto definition = tree.compile();
-      if (!definition) continue;
-      if (auto lacking = template_right_fault(*definition, registry.types(), asked_.to().role))
-        return std::unexpected(std::move(*lacking));
-      session::append(definitions, *definition);
+  /// Of a file, or of one template.
+  void do_next() {
+    if (!trees_) {
+      if (!file_) file_ = std::make_unique<TemplateFile>(what_.text, what_.file, asked_.registry, limits());
+      if (file_->go_on()) return;
+      auto trees = file_->take();
+      file_.reset();
+      if (trees)
+        trees_ = std::move(*trees);
+      else
+        wrong_ = bad(trees.error());
+    } else if (next_ < trees_->size()) {
+      compile((*trees_)[next_++]);
+    } else {
+      define();
     }
-    if (!definitions.empty())
-      if (auto fault = admit_(definitions.front())) return std::unexpected(std::move(*fault));
-    auto names = define_templates(registry, *trees, what_.file);
-    if (!names) return bad(names.error());
-    return std::move(*names);
+  }
+  /// What a file brings needs the same rights as a DefineTemplate of it.
+  void compile(const TemplateTree& tree) {
+    const auto definition = tree.compile();
+    if (!definition) return;
+    wrong_ = template_right_fault(*definition, asked_.registry.types(), asked_.to().role);
+    session::append(definitions_, *definition);
+    BatchBuilder alone(256u << 20);
+    session::append(alone, *definition);
+    defined_.emplace_back(tree.name(), std::vector<std::byte>(alone.bytes().begin(), alone.bytes().end()));
+  }
+  void define() {
+    EntityRegistry& registry = asked_.registry;
+    if (!definitions_.empty()) wrong_ = admit_(definitions_.front());
+    std::vector<std::string> names;
+    for (const auto& [name, batch] : defined_) {
+      if (wrong_) return;
+      const Receipt receipt = registry.push_batch(batch);
+      if (receipt.refused > 0) wrong_ = bad(refused_definition(registry, receipt, what_.file, name));
+      names.push_back(name);
+    }
+    if (!wrong_) list_ = std::make_unique<TemplateList>(asked_, std::move(names));
+  }
+  static session::Fault bad(const TemplateError& error) {
+    return fault_of(session::FaultCode::refused, "bad_templates", error.text());
+  }
+  TemplateLimits limits() const {
+    return {.nodes_max = asked_.limits.template_nodes_max,
+            .bytes_max = asked_.limits.template_bytes_max,
+            .compares_max = 500ull * asked_.limits.template_nodes_max,
+            .name_bytes_max = asked_.limits.name_bytes_max};
   }
 
   const Asked asked_;
   const session::ReadTemplates what_;
   Seldom& seldom_;
   const AdmitTemplates admit_;
+  std::unique_ptr<TemplateFile> file_;
+  std::optional<std::vector<TemplateTree>> trees_;
+  std::size_t next_ = 0;                                                 // of the trees, to be compiled
+  BatchBuilder definitions_{256u << 20};                                 // of all of them, in one batch
+  std::vector<std::pair<std::string, std::vector<std::byte>>> defined_;  // each with its name
+  std::optional<session::Fault> wrong_;
   std::unique_ptr<TemplateList> list_;
 };
 

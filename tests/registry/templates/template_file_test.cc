@@ -183,3 +183,32 @@ TEST_CASE("template files are JSON as flatc takes it, and are refused where they
     world.error(changed);
   }
 }
+
+TEST_CASE("a file is read template by template, each with those it is made of, and the world may change meanwhile") {
+  World world;
+  world.define(R"({templates: [{name: "old", components: {Health: {value: 1}}}]})");
+  const std::string text = R"({templates: [{name: "a", bases: ["c"]}, {name: "b", bases: ["old"]}, {name: "c"}]})";
+  TemplateFile file(text, "x.json", world.registry);
+  CHECK(file.go_on());
+  world.define(R"({templates: [{name: "old", components: {Health: {value: 2}}}]})");
+  std::size_t more = 1;
+  while (file.go_on()) ++more;
+  CHECK(more == 2);
+  const auto trees = file.take();
+  REQUIRE(trees);
+  REQUIRE(trees->size() == 3);
+  for (const TemplateTree& tree : *trees) CHECK_FALSE(world.registry.define(tree).refused);
+  const Entity b = world.registry.spawn("b", {});
+  CHECK(world.registry.get<Health>(b).value == 2);
+  // What is wrong ends it, with the place.
+  TemplateFile wrong(R"({templates: [{name: "d"}, {name: "e", bases: ["nobody"]}, {name: "f"}]})", "x.json",
+                     world.registry);
+  CHECK(wrong.go_on());
+  CHECK_FALSE(wrong.go_on());
+  const auto none = wrong.take();
+  REQUIRE_FALSE(none);
+  CHECK(none.error().path == "e");
+  TemplateFile no_json("{", "x.json", world.registry);
+  CHECK_FALSE(no_json.go_on());
+  CHECK_FALSE(no_json.take().has_value());
+}
