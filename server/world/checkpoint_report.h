@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace muster {
 
@@ -16,6 +17,8 @@ struct CheckpointReport {
   std::uint64_t sequence = 0;    ///< of the last input that it contains
   std::uint64_t rows = 0;        ///< in the file
   std::uint64_t rows_written = 0, rows_removed = 0, bytes_written = 0;
+  /// Where this checkpoint took a file of format 1 over: the path of the copy of the file as it was. Else empty.
+  std::string original = {};
 };
 
 }  // namespace muster

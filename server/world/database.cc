@@ -38,6 +38,11 @@ Statement& Statement::bind(int index, std::string_view text) noexcept {
   return *this;
 }
 
+Statement& Statement::bind_null(int index) noexcept {
+  bound_ &= sqlite3_bind_null(statement_, index) == SQLITE_OK;
+  return *this;
+}
+
 Step Statement::step() noexcept {
   if (!bound_) return Step::error;
   switch (sqlite3_step(statement_)) {
@@ -64,6 +69,7 @@ bool Statement::is_integer(int column) const noexcept {
 }
 bool Statement::is_blob(int column) const noexcept { return sqlite3_column_type(statement_, column) == SQLITE_BLOB; }
 bool Statement::is_text(int column) const noexcept { return sqlite3_column_type(statement_, column) == SQLITE_TEXT; }
+bool Statement::is_null(int column) const noexcept { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
 
 std::uint64_t Statement::integer(int column) const noexcept {
   return static_cast<std::uint64_t>(sqlite3_column_int64(statement_, column));
@@ -196,6 +202,16 @@ void Database::merge_at_end(bool merge) noexcept {
 
 void Database::merge() noexcept {
   sqlite3_wal_checkpoint_v2(connection_, "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+}
+
+std::expected<void, WorldError> Database::copy_to(const std::string& path, const std::string& vfs, const char* doing) {
+  auto copy = open(path, true, vfs, shown_);
+  if (!copy) return std::unexpected(std::move(copy.error()));
+  sqlite3_backup* const backup = sqlite3_backup_init(copy->connection_, "main", connection_, "main");
+  if (backup == nullptr) return std::unexpected(copy->error(doing));
+  sqlite3_backup_step(backup, -1);
+  if (sqlite3_backup_finish(backup) != SQLITE_OK) return std::unexpected(copy->error(doing));
+  return {};
 }
 
 bool Database::holds(std::int64_t id, std::span<const std::byte> bytes) noexcept {

@@ -31,6 +31,7 @@ class Statement {
   Statement& bind(int index, std::uint64_t value) noexcept;
   Statement& bind(int index, std::span<const std::byte> bytes) noexcept;
   Statement& bind(int index, std::string_view text) noexcept;
+  Statement& bind_null(int index) noexcept;
   Step step() noexcept;
   /// One step that gives no row, then reset.
   bool run() noexcept;
@@ -39,6 +40,7 @@ class Statement {
   bool is_integer(int column) const noexcept;
   bool is_blob(int column) const noexcept;
   bool is_text(int column) const noexcept;
+  bool is_null(int column) const noexcept;
   std::uint64_t integer(int column) const noexcept;
   std::span<const std::byte> blob(int column) const noexcept;
   std::string text(int column) const;
@@ -74,6 +76,10 @@ class Database {
   void merge_at_end(bool merge) noexcept;
   /// Moves committed pages from the -wal into the file, as far as readers allow. A failure costs nothing but space.
   void merge() noexcept;
+  /// Writes all that this connection sees to a new database at `path`; on the disk when it returns. After an error something of it
+  /// may be there. Not within a transaction.
+  [[nodiscard]] std::expected<void, WorldError> copy_to(const std::string& path, const std::string& vfs,
+                                                        const char* doing);
   /// True where the bytes of row `id` of `state` are exactly `bytes`. Keeps a reader open until stop_comparing.
   bool holds(std::int64_t id, std::span<const std::byte> bytes) noexcept;
   /// To be called before a commit: an open reader would keep the -wal from being reused.

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "server/world/format.h"
+#include "server/world/rows/format.h"
 
 namespace muster {
 namespace {
@@ -60,7 +60,7 @@ std::expected<void, WorldError> check_header(const std::string& path, const std:
   const std::uint32_t format = big_endian(&header[60]);
   if (format > world_format::version)
     return refuse(WorldErrorCode::newer, "written in file format " + std::to_string(format) + "; this Muster " +
-                                             std::string(world_format::product) + " reads format " +
+                                             std::string(world_format::product) + " reads formats up to " +
                                              std::to_string(world_format::version));
   if (format == 0) return refuse(WorldErrorCode::damaged, "damaged: the header names no file format");
   // While a -wal waits to be merged the header may be ahead of the file.

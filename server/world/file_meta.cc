@@ -5,24 +5,30 @@
 #include <cstdio>
 #include <ctime>
 #include <random>
+#include <vector>
 
-#include "server/world/checksum.h"
+#include "server/world/rows/checksum.h"
+#include "server/world/rows/format.h"
 
 namespace muster {
 namespace {
 
 using Values = std::map<std::string, std::string>;
 
+std::string hex(std::uint64_t value) {
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(value));
+  return digits;
+}
+
 std::string checksum_of(const Values& values) {
   std::string all;
   for (const auto& [name, value] : values)
     if (name != "checksum") all += name + '=' + value + '\n';
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(text_checksum(all)));
-  return digits;
+  return hex(text_checksum(all));
 }
 
-Values values_of(const FileMeta& meta) {
+Values values_of(const FileMeta& meta, std::uint32_t format) {
   Values values{{"world", meta.world},
                 {"product", meta.product},
                 {"created", meta.created},
@@ -34,13 +40,17 @@ Values values_of(const FileMeta& meta) {
                 {"tick", std::to_string(meta.tick)},
                 {"rows", std::to_string(meta.rows)},
                 {"digest", meta.digest}};
+  if (format > 1) {
+    values["group"] = std::to_string(meta.group);
+    values["journal"] = hex(meta.chain);
+  }
   values["checksum"] = checksum_of(values);
   return values;
 }
 
 }  // namespace
 
-std::expected<FileMeta, WorldError> read_meta(Database& database, const std::string& shown) {
+std::expected<FileMeta, WorldError> read_meta(Database& database, std::uint32_t format, const std::string& shown) {
   constexpr const char* doing = "reading the meta table";
   auto statement = database.prepare("SELECT name, value FROM meta", doing);
   if (!statement) return std::unexpected(std::move(statement.error()));
@@ -52,7 +62,7 @@ std::expected<FileMeta, WorldError> read_meta(Database& database, const std::str
   const auto damaged = [&](const std::string& what) {
     return std::unexpected(WorldError(WorldErrorCode::damaged, shown, "damaged: in the meta table " + what));
   };
-  for (const auto& [name, value] : values_of({}))
+  for (const auto& [name, value] : values_of({}, format))
     if (!values.contains(name)) return damaged("'" + name + "' is missing");
   if (values["checksum"] != checksum_of(values)) return damaged("the checksum does not fit the values");
 
@@ -64,11 +74,17 @@ std::expected<FileMeta, WorldError> read_meta(Database& database, const std::str
   meta.code = values["code"];
   meta.types = values["types"];
   meta.digest = values["digest"];
-  const std::pair<const char*, std::uint64_t*> numbers[] = {
+  struct Number {
+    const char* name;
+    std::uint64_t* value;
+    int base = 10;
+  };
+  std::vector<Number> numbers = {
       {"checkpoint", &meta.checkpoint}, {"sequence", &meta.sequence}, {"tick", &meta.tick}, {"rows", &meta.rows}};
-  for (const auto& [name, number] : numbers) {
+  if (format > 1) numbers.insert(numbers.end(), {{"group", &meta.group}, {"journal", &meta.chain, 16}});
+  for (const auto& [name, number, base] : numbers) {
     const std::string& text = values[name];
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number, base);
     if (error != std::errc() || end != text.data() + text.size())
       return damaged("'" + std::string(name) + "' is no number: '" + text + "'");
   }
@@ -80,7 +96,7 @@ std::expected<void, WorldError> write_meta(Database& database, const FileMeta& m
   if (auto emptied = database.run("DELETE FROM meta", doing); !emptied) return emptied;
   auto statement = database.prepare("INSERT INTO meta(name, value) VALUES(?1, ?2)", doing);
   if (!statement) return std::unexpected(std::move(statement.error()));
-  for (const auto& [name, value] : values_of(meta))
+  for (const auto& [name, value] : values_of(meta, world_format::version))
     if (!statement->bind(1, std::string_view(name)).bind(2, std::string_view(value)).run())
       return std::unexpected(database.error(doing));
   return {};

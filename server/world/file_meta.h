@@ -23,12 +23,15 @@ struct FileMeta {
   std::uint64_t tick = 0;
   std::uint64_t rows = 0;  ///< of `state`
   std::string digest;      ///< see checksum.h
+  /// The journal's last group that the state contains, 0: none, and its checksum: with it the next one is seeded. Not in format 1.
+  std::uint64_t group = 0, chain = 0;
 };
 
-/// Reads and checks the table. Damaged where a value is missing, is not of its kind, or the checksum disagrees.
-[[nodiscard]] std::expected<FileMeta, WorldError> read_meta(Database& database, const std::string& shown);
+/// Reads and checks the table of a file of this format. Damaged where a value is missing, is not of its kind, or the checksum disagrees.
+[[nodiscard]] std::expected<FileMeta, WorldError> read_meta(Database& database, std::uint32_t format,
+                                                            const std::string& shown);
 
-/// Replaces the table's contents, inside the caller's transaction.
+/// Replaces the table's contents by those of format 2, inside the caller's transaction.
 [[nodiscard]] std::expected<void, WorldError> write_meta(Database& database, const FileMeta& meta);
 
 std::string new_world_name();

@@ -16,7 +16,8 @@
 namespace muster {
 namespace {
 
-constexpr const char* layout = "muster-lock 1\nprocess %010" PRId64 "\nworld %32.32s\ncheckpoint %020" PRIu64 "\n";
+constexpr const char* layout =
+    "muster-lock 1\nprocess %010" PRId64 "\nworld %32.32s\ncheckpoint %020" PRIu64 "\ngroup %020" PRIu64 "\n";
 constexpr off_t locked_byte = off_t{1} << 62;  // SQLite's are from 2^30 on
 constexpr const char* no_world = "00000000000000000000000000000000";
 
@@ -32,8 +33,8 @@ std::optional<Content> read_content(int fd) noexcept {
   text[length] = 0;
   Content content;
   char world[33] = {};
-  if (std::sscanf(text, "muster-lock 1\nprocess %" SCNd64 "\nworld %32[0-9a-f]\ncheckpoint %" SCNu64, &content.process,
-                  world, &content.mark.checkpoint) != 3)
+  if (std::sscanf(text, "muster-lock 1\nprocess %" SCNd64 "\nworld %32[0-9a-f]\ncheckpoint %" SCNu64 "\ngroup %" SCNu64,
+                  &content.process, world, &content.mark.checkpoint, &content.mark.group) < 3)
     return std::nullopt;
   if (std::strcmp(world, no_world) != 0) content.mark.world = world;
   return content;
@@ -147,8 +148,9 @@ void WorldLock::read() noexcept {
 
 void WorldLock::write(std::int64_t process) const noexcept {
   char text[256];
-  const int length = std::snprintf(text, sizeof text, layout, process,
-                                   mark_.world.size() == 32 ? mark_.world.c_str() : no_world, mark_.checkpoint);
+  const int length =
+      std::snprintf(text, sizeof text, layout, process, mark_.world.size() == 32 ? mark_.world.c_str() : no_world,
+                    mark_.checkpoint, mark_.group);
   // A mark that cannot be written costs its check, nothing else. The length is always the same, so old text never shows.
   if (::pwrite(fd_, text, static_cast<std::size_t>(length), 0) != length) return;
 }

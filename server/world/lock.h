@@ -5,8 +5,9 @@
 //     process 0000004711                           0: nobody, the last owner left in good order
 //     world 0123456789abcdef0123456789abcdef       `world` of the meta table, or 32 zeros
 //     checkpoint 00000000000000000012              the last checkpoint that was reported durable
+//     group 00000000000000000345                   the last group of the journal that was; lock files of format 1 lack the line
 //
-// The last two lines find out a file that is older than what was acknowledged: a -wal that was lost or cut off.
+// The last three lines find out a file that is older than what was acknowledged: a -wal that was lost or cut off.
 //
 // A file can be reached by several paths (a mount, a new name), each with a lock file of its own. So the world file itself
 // is locked too, at a byte far beyond those that SQLite locks; and a file of several names (hard links) is refused.
@@ -24,6 +25,7 @@ namespace muster {
 struct LockMark {
   std::string world;  ///< 32 hexadecimal digits; empty if none was written
   std::uint64_t checkpoint = 0;
+  std::uint64_t group = 0;
 };
 
 /// Held from a successful take to its destruction. Movable; any thread, one at a time.
@@ -44,7 +46,7 @@ class WorldLock {
 
   bool is_held() const noexcept { return fd_ >= 0; }
   const LockMark& mark() const noexcept { return mark_; }
-  /// Notes a durable checkpoint. Not synced: after a power cut the mark may be older, never newer, than the file.
+  /// Notes what is durable. Not synced: after a power cut the mark may be older, never newer, than the file.
   void set_mark(LockMark mark) noexcept;
   /// Removes the lock file when the lock is given back: nothing is there that it belongs to.
   void remove_at_end() noexcept { remove_at_end_ = true; }

@@ -8,11 +8,13 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "server/world/file_header.h"
 #include "server/world/file_sink.h"
 #include "server/world/file_source.h"
-#include "server/world/format.h"
+#include "server/world/file_takeover.h"
+#include "server/world/rows/format.h"
 #include "server/world/type_rows.h"
 
 namespace muster {
@@ -31,16 +33,6 @@ class Transaction {
 };
 
 bool may_write(const std::string& path) noexcept { return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0; }
-
-std::expected<void, WorldError> sync_directory(const std::filesystem::path& directory, const std::string& shown) {
-  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool good = fd >= 0 && ::fsync(fd) == 0;
-  const int error = errno;
-  if (fd >= 0) ::close(fd);
-  if (good) return {};
-  return std::unexpected(
-      WorldError(WorldErrorCode::io, shown, "its directory cannot be synced: " + std::string(std::strerror(error))));
-}
 
 /// create() gives the file its name before it takes the first one away: a crash in between leaves both.
 void remove_unfinished_name(const std::string& path, const struct stat& file) noexcept {
@@ -116,6 +108,12 @@ std::expected<void, WorldError> WorldFile::open_database() {
   constexpr const char* doing = "opening the file";
   if (auto begun = database_->run("BEGIN", doing); !begun) return begun;
   const Transaction transaction(*database_);
+  // The header in the file may be older than what a -wal says.
+  auto format = database_->value("PRAGMA user_version", doing);
+  if (!format) return std::unexpected(std::move(format.error()));
+  format_ = *format == "1" ? 1 : world_format::version;
+  if (*format != std::to_string(format_))
+    return std::unexpected(error(WorldErrorCode::newer, "written in file format " + *format));
   if (auto good = check_tables(); !good) return good;
   if (options_.check_structure) {
     auto verdict = database_->value("PRAGMA quick_check(1)", "checking the structure");
@@ -126,16 +124,19 @@ std::expected<void, WorldError> WorldFile::open_database() {
       return std::unexpected(error(WorldErrorCode::damaged, "damaged: " + *verdict));
     }
   }
-  auto meta = read_meta(*database_, shown_);
+  auto meta = read_meta(*database_, format_, shown_);
   if (!meta) return std::unexpected(std::move(meta.error()));
   meta_ = std::move(*meta);
+  if (format_ > 1) {
+    if (auto good = journal_.open(*database_, meta_, shown_); !good) return good;
+    return check_mark(had_wal);
+  }
   if (auto good = check_mark(had_wal); !good) return good;
   auto journal = database_->value("SELECT sequence FROM journal LIMIT 1", "reading the journal");
   if (!journal) return std::unexpected(std::move(journal.error()));
   if (!journal->empty())
     return std::unexpected(error(WorldErrorCode::newer, "holds journalled inputs from " + *journal +
-                                                            " on, which this Muster " +
-                                                            std::string(world_format::product) + " does not read"));
+                                                            " on, which no Muster of file format 1 wrote"));
   return {};
 }
 
@@ -143,15 +144,16 @@ std::expected<void, WorldError> WorldFile::check_tables() {
   constexpr const char* doing = "reading the tables";
   auto statement = database_->prepare("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1", doing);
   if (!statement) return std::unexpected(std::move(statement.error()));
-  for (const world_format::Table& table : world_format::tables) {
-    const Step step = statement->bind(1, std::string_view(table.name)).step();
+  for (const world_format::Table& table : world_format::tables_of(format_)) {
+    const Step step = statement->bind(1, table.name).step();
     if (step == Step::error) return std::unexpected(database_->error(doing));
     if (step == Step::done)
       return std::unexpected(
           error(WorldErrorCode::damaged, "damaged: the table '" + std::string(table.name) + "' is missing"));
     if (statement->text(0) != table.sql)
       return std::unexpected(error(WorldErrorCode::damaged, "damaged: the table '" + std::string(table.name) +
-                                                                "' is not the one of file format 1"));
+                                                                "' is not the one of file format " +
+                                                                std::to_string(format_)));
     statement->reset();
   }
   return {};
@@ -159,13 +161,20 @@ std::expected<void, WorldError> WorldFile::check_tables() {
 
 std::expected<void, WorldError> WorldFile::check_mark(bool had_wal) const {
   const LockMark& mark = lock_.mark();
-  if (mark.world != meta_.world || mark.checkpoint <= meta_.checkpoint) return {};
-  return std::unexpected(
-      error(WorldErrorCode::damaged,
-            "damaged: it holds checkpoint " + std::to_string(meta_.checkpoint) + ", but checkpoint " +
-                std::to_string(mark.checkpoint) + " was reported durable: " + path_ +
-                (had_wal ? "-wal is cut off, or both are an older copy" : "-wal is missing, or this is an older copy") +
-                ". To go on from here, remove " + path_ + "-lock"));
+  if (mark.world != meta_.world) return {};
+  std::string lost;
+  if (mark.checkpoint > meta_.checkpoint)
+    lost = "damaged: it holds checkpoint " + std::to_string(meta_.checkpoint) + ", but checkpoint " +
+           std::to_string(mark.checkpoint);
+  else if (mark.group > journal_.newest())
+    lost = "damaged: its journal ends with group " + std::to_string(journal_.newest()) + ", but group " +
+           std::to_string(mark.group);
+  else
+    return {};
+  return std::unexpected(error(WorldErrorCode::damaged, lost + " was reported durable: " + path_ +
+                                                            (had_wal ? "-wal is cut off, or both are an older copy"
+                                                                     : "-wal is missing, or this is an older copy") +
+                                                            ". To go on from here, remove " + path_ + "-lock"));
 }
 
 std::expected<void, WorldError> WorldFile::create() {
@@ -219,7 +228,7 @@ std::expected<void, WorldError> WorldFile::create() {
   const auto take_back = [&] {
     for (const char* part : {"", "-wal", "-shm"}) ::unlink((path_ + part).c_str());
   };
-  if (auto synced = sync_directory(std::filesystem::path(path_).parent_path(), shown_); !synced) {
+  if (auto synced = sync_directory(std::filesystem::path(path_).parent_path().string(), shown_); !synced) {
     take_back();
     return synced;
   }
@@ -236,46 +245,89 @@ std::expected<void, WorldError> WorldFile::load(const Read& read) {
   if (!database_) return {};
   constexpr const char* doing = "reading the state";
   rows_.clear();
+  left_over_.clear();
   rows_known_ = false;
   if (auto begun = database_->run("BEGIN", doing); !begun) return begun;
   const Transaction transaction(*database_);
-  auto meta = read_meta(*database_, shown_);
+  auto meta = read_meta(*database_, format_, shown_);
   if (!meta) return std::unexpected(std::move(meta.error()));
   meta_ = std::move(*meta);
-  FileSource source(*database_, rows_, shown_);
+  FileSource source(*database_, format_, meta_, rows_, shown_);
   std::expected<void, StateError> taken;
   if (!is_new()) taken = read(source);
-  if (auto whole = source.finish(meta_); !whole) return whole;
+  if (auto whole = source.finish(); !whole) return whole;
   if (!taken) {
     std::string detail = "the state is refused: " + world_format::place(taken.error().at) + ": " + taken.error().what;
     return std::unexpected(error(WorldErrorCode::incompatible, std::move(detail)));
   }
-  digest_ = {};
-  rows_.each([&](const StateKey& key, const KeptRow& row) {
-    digest_.add({key, row.version, row.checkpoint}, row.checksum, row.length);
-  });
+  digest_ = source.digest();
+  left_over_ = source.left_over();
   auto seen = database_->value("PRAGMA data_version", doing);
   if (!seen) return std::unexpected(std::move(seen.error()));
   data_version_ = std::move(*seen);
-  rows_known_ = true;
+  rows_known_ = format_ > 1;  // those of format 1 are written anew
+  return {};
+}
+
+std::expected<JournalReport, WorldError> WorldFile::journal(const FileJournal::Take& take) {
+  if (!database_ || format_ == 1) return {};
+  constexpr const char* doing = "reading the journal";
+  if (auto begun = database_->run("BEGIN", doing); !begun) return std::unexpected(std::move(begun.error()));
+  const Transaction transaction(*database_);
+  return journal_.read(*database_, meta_, shown_, take);
+}
+
+std::expected<void, WorldError> WorldFile::begin_writing(const char* doing) {
+  if (journal_.is_unread())
+    return std::unexpected(error(WorldErrorCode::setup, "holds inputs that were recorded after checkpoint " +
+                                                            std::to_string(meta_.checkpoint) +
+                                                            " and not read since; nothing is written over them"));
+  if (auto mode = database_->run("PRAGMA journal_mode=WAL", doing); !mode) return mode;
+  return database_->run("BEGIN IMMEDIATE", doing);
+}
+
+void WorldFile::merge_in_time(std::uint64_t bytes_written) noexcept {
+  database_->merge_at_end(true);
+  unmerged_bytes_ += bytes_written;
+  if (unmerged_bytes_ < options_.merge_bytes) return;
+  database_->merge();
+  unmerged_bytes_ = 0;
+}
+
+std::expected<void, WorldError> WorldFile::append(JournalGroup& group) {
+  constexpr const char* doing = "writing the journal";
+  if (is_new() || is_older())
+    return std::unexpected(error(WorldErrorCode::setup, "inputs cannot be recorded before the first checkpoint"));
+  if (auto begun = begin_writing(doing); !begun) return begun;
+  const Transaction transaction(*database_);
+  if (auto appended = journal_.append(*database_, shown_, group); !appended) return appended;
+  if (auto committed = database_->run("COMMIT", doing); !committed) return committed;
+  journal_.keep(group);
+  lock_.set_mark({meta_.world, meta_.checkpoint, group.id});
+  merge_in_time(group.records.size());
   return {};
 }
 
 std::expected<CheckpointReport, WorldError> WorldFile::checkpoint(const CheckpointStamp& stamp, const Save& save) {
   if (!database_)
     if (auto created = create(); !created) return std::unexpected(std::move(created.error()));
-  if (auto mode = database_->run("PRAGMA journal_mode=WAL", "writing a checkpoint"); !mode)
-    return std::unexpected(std::move(mode.error()));
-  if (auto begun = database_->run("BEGIN IMMEDIATE", "writing a checkpoint"); !begun)
-    return std::unexpected(std::move(begun.error()));
+  struct Original {
+    // Where nothing was changed, the next try keeps it again.
+    ~Original() {
+      if (!path.empty()) ::unlink(path.c_str());
+    }
+    std::string path;
+  } original;
+  if (is_older()) {
+    auto kept = keep_original(*database_, path_, options_.vfs, shown_);
+    if (!kept) return std::unexpected(std::move(kept.error()));
+    original.path = std::move(*kept);
+  }
+  if (auto begun = begin_writing("writing a checkpoint"); !begun) return std::unexpected(std::move(begun.error()));
   auto report = write(stamp, save);
   if (!report) return report;
-  database_->merge_at_end(true);
-  unmerged_bytes_ += report->bytes_written;
-  if (unmerged_bytes_ >= options_.merge_bytes) {
-    database_->merge();
-    unmerged_bytes_ = 0;
-  }
+  report->original = std::exchange(original.path, {});
+  merge_in_time(report->bytes_written);
   return report;
 }
 
@@ -297,6 +349,16 @@ std::expected<std::optional<CheckpointReport>, WorldError> WorldFile::checkpoint
   }
 }
 
+std::expected<void, WorldError> WorldFile::remove_left_over() {
+  constexpr const char* doing = "removing rows of the past";
+  if (left_over_.empty()) return {};
+  auto statement = database_->prepare("DELETE FROM state WHERE id = ?1", doing);
+  if (!statement) return std::unexpected(std::move(statement.error()));
+  for (const std::int64_t id : left_over_)
+    if (!statement->bind(1, static_cast<std::uint64_t>(id)).run()) return std::unexpected(database_->error(doing));
+  return {};
+}
+
 std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointStamp& stamp, const Save& save) {
   constexpr const char* doing = "writing a checkpoint";
   const Transaction transaction(*database_);
@@ -307,10 +369,12 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
   if (!rows_known_ || *seen != data_version_) {
     rows_.clear();
     digest_ = {};
+    left_over_.clear();
     rows_known_ = false;
-    if (auto emptied = database_->run("DELETE FROM state", doing); !emptied)
-      return std::unexpected(std::move(emptied.error()));
+    auto emptied = format_ == 1 ? make_format_2(*database_) : database_->run("DELETE FROM state", doing);
+    if (!emptied) return std::unexpected(std::move(emptied.error()));
   }
+  if (auto removed = remove_left_over(); !removed) return std::unexpected(std::move(removed.error()));
   FileMeta meta = meta_;
   ++meta.checkpoint;
   meta.product = "muster " + std::string(world_format::product);
@@ -319,11 +383,18 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
   meta.sequence = stamp.sequence;
   meta.tick = stamp.tick;
 
-  FileSink sink(*database_, rows_, digest_, meta.checkpoint, ++saves_, shown_);
+  FileSink sink(*database_, rows_, digest_, meta.checkpoint, ++saves_, Replacing::in_place, shown_);
   save(sink);
-  if (auto finished = sink.finish(); !finished) return std::unexpected(std::move(finished.error()));
+  for (const FileSink::Row& row : sink.vanished()) sink.remove(row);
+  database_->stop_comparing();
+  if (auto good = sink.good(); !good) return std::unexpected(std::move(good.error()));
   meta.rows = sink.digest().rows;
   meta.digest = sink.digest().text();
+  const JournalEnd contained = journal_.end();
+  meta.group = contained.group;
+  meta.chain = contained.checksum;
+  if (auto removed = journal_.remove(*database_, contained); !removed)
+    return std::unexpected(std::move(removed.error()));
   if (auto types = write_types(*database_, stamp.types, stamp.types_fingerprint, meta); !types)
     return std::unexpected(std::move(types.error()));
   if (auto written = write_meta(*database_, meta); !written) return std::unexpected(std::move(written.error()));
@@ -333,9 +404,12 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
   sink.keep();
   digest_ = sink.digest();
   meta_ = std::move(meta);
+  format_ = world_format::version;
+  left_over_.clear();
   rows_known_ = true;
   data_version_ = std::move(*seen);
-  lock_.set_mark({meta_.world, meta_.checkpoint});
+  journal_.kept(contained, meta_.sequence);
+  lock_.set_mark({meta_.world, meta_.checkpoint, journal_.end().group});
   const SinkCounts& counts = sink.counts();
   return CheckpointReport{.checkpoint = meta_.checkpoint,
                           .sequence = meta_.sequence,

@@ -1,22 +1,27 @@
-// A world's file: opening or refusing it, reading the state, writing checkpoints. Knows rows of bytes, no registry.
+// A world's file: opening or refusing it, reading state and journal, writing checkpoints and groups of inputs. Knows rows of bytes
+// and records, no registry.
 // docs/file-format.md draws the tables.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <expected>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "registry/state/state.h"
 #include "schema/descriptor.h"
 #include "server/world/checkpoint_report.h"
 #include "server/world/database.h"
+#include "server/world/file_journal.h"
 #include "server/world/file_meta.h"
-#include "server/world/kept_rows.h"
 #include "server/world/lock.h"
-#include "server/world/state_copy.h"
+#include "server/world/rows/format.h"
+#include "server/world/rows/kept_rows.h"
+#include "server/world/rows/state_copy.h"
 
 namespace muster {
 
@@ -51,6 +56,8 @@ class WorldFile {
 
   /// True until the first checkpoint of the world's life is durable.
   bool is_new() const noexcept { return meta_.checkpoint == 0; }
+  /// A file of an older format is taken over by its first checkpoint, which keeps the original beside it.
+  bool is_older() const noexcept { return database_ && format_ < world_format::version; }
   const FileMeta& meta() const noexcept { return meta_; }
   const std::string& path() const noexcept { return shown_; }  ///< as given
 
@@ -59,8 +66,21 @@ class WorldFile {
   /// thrown away; the file is as before. A new world gives no rows, and `read` is not called.
   [[nodiscard]] std::expected<void, WorldError> load(const Read& read);
 
+  /// Lets `take` have the groups of inputs that were recorded after the checkpoint, in order, each judged before. Where `take` gives
+  /// false it gets no more, and the others are only judged. A last group that is torn is left out and reported; one that is wrong
+  /// before the last, or missing, is an error with its place. The file is as before. To be called after load() and before anything
+  /// is written: append() and checkpoint() are refused while there are groups that were not read.
+  [[nodiscard]] std::expected<JournalReport, WorldError> journal(const FileJournal::Take& take);
+  /// Adds a group behind those that are there, in one transaction that is on the disk when this returns, and gives it its id. Its inputs
+  /// follow the last ones that the file has (`durable()`). After an error the file is as before (after a power cut it may have the
+  /// group all the same), and the same group may be tried again. Refused before a world's first checkpoint, and where is_older().
+  [[nodiscard]] std::expected<void, WorldError> append(JournalGroup& group);
+  /// Sequence of the last input that the file has, in the state or in the journal as far as that was read.
+  std::uint64_t durable() const noexcept { return std::max(meta_.sequence, journal_.end().last); }
+
   using Save = std::function<void(StateSink&)>;
-  /// Makes the file hold exactly the rows that `save` gives, in one transaction that is on the disk when this returns.
+  /// Makes the file hold exactly the rows that `save` gives, in one transaction that is on the disk when this returns, and no group of
+  /// inputs any more: what `save` gives contains them.
   /// Writes only rows whose version changed since this WorldFile wrote or compared them last. After an error the file
   /// holds the previous checkpoint; the next call tries everything again.
   [[nodiscard]] std::expected<CheckpointReport, WorldError> checkpoint(const CheckpointStamp& stamp, const Save& save);
@@ -78,6 +98,9 @@ class WorldFile {
   std::expected<void, WorldError> create();
   std::expected<void, WorldError> check_tables();
   std::expected<void, WorldError> check_mark(bool had_wal) const;
+  std::expected<void, WorldError> begin_writing(const char* doing);
+  std::expected<void, WorldError> remove_left_over();
+  void merge_in_time(std::uint64_t bytes_written) noexcept;
   std::expected<CheckpointReport, WorldError> write(const CheckpointStamp& stamp, const Save& save);
   WorldError error(WorldErrorCode code, std::string detail) const { return {code, shown_, std::move(detail)}; }
 
@@ -85,11 +108,14 @@ class WorldFile {
   WorldFileOptions options_;
   WorldLock lock_;  // given back after the database is closed
   std::optional<Database> database_;
+  FileJournal journal_;
+  std::uint32_t format_ = world_format::version;
   FileMeta meta_;
   StateDigest digest_;
   KeptRows rows_;
-  bool rows_known_ = false;   // rows_ and digest_ are those of the file
-  std::string data_version_;  // tells whether another program wrote since
+  std::vector<std::int64_t> left_over_;  // rows that mean nothing any more, in the order in which they may go
+  bool rows_known_ = false;              // rows_ and digest_ are those of the file
+  std::string data_version_;             // tells whether another program wrote since
   std::uint64_t saves_ = 0;
   std::uint64_t unmerged_bytes_ = 0;
 };

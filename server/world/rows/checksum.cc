@@ -1,4 +1,4 @@
-#include "server/world/checksum.h"
+#include "server/world/rows/checksum.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -11,36 +11,33 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "rows are hashed as they are in memory");
 
-struct RowRecord {
-  std::uint32_t section, column;
-  std::uint64_t key, version, checkpoint;
-};
-static_assert(sizeof(RowRecord) == 32);
-
 struct DigestRecord {
-  RowRecord row;
+  RowStamp row;
   std::uint64_t checksum, length;
 };
 static_assert(sizeof(DigestRecord) == 48);
 
-RowRecord record(const RowStamp& stamp) noexcept {
-  return {static_cast<std::uint32_t>(stamp.key.section), stamp.key.column, stamp.key.key, stamp.version,
-          stamp.checkpoint};
-}
-
 XXH128_hash_t row_digest(const RowStamp& stamp, std::uint64_t checksum, std::uint64_t length) noexcept {
-  const DigestRecord whole{record(stamp), checksum, length};
+  const DigestRecord whole{stamp, checksum, length};
   return XXH3_128bits(&whole, sizeof whole);
 }
 
 }  // namespace
 
 std::uint64_t row_checksum(const RowStamp& stamp, std::span<const std::byte> bytes) noexcept {
-  const RowRecord place = record(stamp);
-  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), XXH3_64bits(&place, sizeof place));
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), XXH3_64bits(&stamp, sizeof stamp));
 }
 
 std::uint64_t text_checksum(std::string_view text) noexcept { return XXH3_64bits(text.data(), text.size()); }
+
+std::uint64_t group_checksum(std::uint64_t before, const GroupStamp& stamp,
+                             std::span<const std::byte> records) noexcept {
+  XXH3_state_t state{};  // the reset reads the seed that is there
+  XXH3_64bits_reset_withSeed(&state, before);
+  XXH3_64bits_update(&state, &stamp, sizeof stamp);
+  XXH3_64bits_update(&state, records.data(), records.size());
+  return XXH3_64bits_digest(&state);
+}
 
 void StateDigest::add(const RowStamp& stamp, std::uint64_t checksum, std::uint64_t length) noexcept {
   const XXH128_hash_t digest = row_digest(stamp, checksum, length);

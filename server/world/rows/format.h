@@ -1,8 +1,10 @@
-// The tables of a world file, format 1. docs/file-format.md draws them for people; this is what is executed.
+// The tables of a world file, format 2, and those of format 1, which is read. docs/file-format.md draws them for people; this is
+// what is executed.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,14 +15,14 @@ namespace muster::world_format {
 /// PRAGMA application_id of every world, "Mstr": file(1) and this library tell by it what the database is.
 constexpr std::uint32_t application_id = 0x4d737472;
 /// PRAGMA user_version: grows with every change that an older reader cannot read.
-constexpr std::uint32_t version = 1;
+constexpr std::uint32_t version = 2;
 constexpr std::string_view product = "0.1.0";
 
 constexpr int page_bytes = 4096;
 
 struct Table {
-  const char* name;
-  const char* sql;  ///< sqlite_schema holds exactly this
+  std::string_view name;
+  std::string_view sql;  ///< sqlite_schema holds exactly this
 };
 
 /// A file that lacks one of these, or has another one by the name, is damaged. Tables, indices and views that people
@@ -30,22 +32,43 @@ inline constexpr std::array tables = {
     Table{"meta", "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"},
     // The registry's rows, see registry/state/state.h. A rowid table: 64 KiB values in a WITHOUT ROWID table are rewritten six
     // times slower (2.3 GB/s against 0.34) and inserted a quarter slower. `key` holds an unsigned number as the signed
-    // one with the same bits.
+    // one with the same bits. A row counts from its checkpoint on until a later one has the same place; without bytes it says that
+    // there is none. Newest first, so that a reader takes the first it may and passes over the others.
     Table{"state",
           "CREATE TABLE state(id INTEGER PRIMARY KEY, section INTEGER NOT NULL, key INTEGER NOT NULL, "
-          "column_ INTEGER NOT NULL, version INTEGER NOT NULL, checkpoint INTEGER NOT NULL, checksum INTEGER NOT NULL, "
-          "bytes BLOB NOT NULL, UNIQUE(section, key, column_))"},
-    // Inputs after the checkpoint, in order. Nothing writes it yet; readers of format 1 refuse a file that has rows here,
-    // since to ignore them would lose acknowledged edits.
+          "column_ INTEGER NOT NULL, checkpoint INTEGER NOT NULL, checksum INTEGER NOT NULL, "
+          "bytes BLOB, UNIQUE(section, key, column_, checkpoint DESC))"},
+    // Inputs after the checkpoint, in groups that came to the disk together: server/world/file_journal.h.
     Table{"journal",
-          "CREATE TABLE journal(sequence INTEGER PRIMARY KEY, tick INTEGER NOT NULL, author INTEGER NOT NULL, "
-          "request INTEGER NOT NULL, kind INTEGER NOT NULL, checksum INTEGER NOT NULL, batch BLOB NOT NULL)"},
+          "CREATE TABLE journal(id INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL, "
+          "first_tick INTEGER NOT NULL, last_tick INTEGER NOT NULL, epoch INTEGER NOT NULL, code INTEGER NOT NULL, "
+          "types INTEGER NOT NULL, checksum INTEGER NOT NULL, records BLOB NOT NULL)"},
+    // What ran when inputs were recorded. The id is the identity's checksum.
+    Table{"codes", "CREATE TABLE codes(id INTEGER PRIMARY KEY, identity TEXT NOT NULL)"},
     // For readers with SQL only: the names of sections and the types that the rows of `state` are made of. Never read back.
     Table{"section_names", "CREATE TABLE section_names(section INTEGER PRIMARY KEY, name TEXT NOT NULL)"},
     Table{"types",
           "CREATE TABLE types(id INTEGER PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, bytes INTEGER NOT NULL, "
           "fingerprint TEXT NOT NULL, fields TEXT NOT NULL)"},
 };
+
+/// Those of format 1. Its journal was never written.
+inline constexpr std::array tables_of_format_1 = {
+    tables[0],
+    Table{"state",
+          "CREATE TABLE state(id INTEGER PRIMARY KEY, section INTEGER NOT NULL, key INTEGER NOT NULL, "
+          "column_ INTEGER NOT NULL, version INTEGER NOT NULL, checkpoint INTEGER NOT NULL, checksum INTEGER NOT NULL, "
+          "bytes BLOB NOT NULL, UNIQUE(section, key, column_))"},
+    Table{"journal",
+          "CREATE TABLE journal(sequence INTEGER PRIMARY KEY, tick INTEGER NOT NULL, author INTEGER NOT NULL, "
+          "request INTEGER NOT NULL, kind INTEGER NOT NULL, checksum INTEGER NOT NULL, batch BLOB NOT NULL)"},
+    tables[4],
+    tables[5],
+};
+
+constexpr std::span<const Table> tables_of(std::uint32_t format) noexcept {
+  return format == 1 ? std::span<const Table>(tables_of_format_1) : std::span<const Table>(tables);
+}
 
 struct SectionName {
   StateSection section;
@@ -61,6 +84,9 @@ inline constexpr std::array sections = {
     SectionName{StateSection::managers, "managers"},   SectionName{StateSection::templates, "templates"},
     SectionName{StateSection::disabled, "disabled"},
 };
+
+/// Whether this version knows the section.
+bool knows(StateSection section) noexcept;
 
 /// "columns 12, column 0x811c9dc5": a row's place as people read it.
 std::string place(const StateKey& key);

@@ -1,4 +1,4 @@
-#include "server/world/state_copy.h"
+#include "server/world/rows/state_copy.h"
 
 #include <algorithm>
 #include <cstring>

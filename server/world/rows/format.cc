@@ -1,8 +1,13 @@
-#include "server/world/format.h"
+#include "server/world/rows/format.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace muster::world_format {
+
+bool knows(StateSection section) noexcept {
+  return std::ranges::find(sections, section, &SectionName::section) != sections.end();
+}
 
 std::string place(const StateKey& key) {
   std::string text = "section " + std::to_string(static_cast<unsigned>(key.section));

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "registry/state/state.h"
-#include "server/world/kept_rows.h"
+#include "server/world/rows/kept_rows.h"
 
 namespace muster {
 

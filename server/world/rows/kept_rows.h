@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "server/world/checksum.h"
+#include "server/world/rows/checksum.h"
 
 namespace muster {
 
 struct KeptRow {
   std::int64_t id = 0;  ///< rowid in `state`
-  std::uint64_t version = 0, checkpoint = 0;
+  std::uint64_t checkpoint = 0;
   std::uint64_t checksum = 0;
   std::uint64_t length = 0;
   /// The version at which this process last gave the row; versions of an earlier process mean nothing to this one, so

@@ -1,0 +1,63 @@
+// The table `journal`: groups of inputs after the checkpoint, each chained to the one before by its checksum (checksum.h).
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <string>
+
+#include "server/world/database.h"
+#include "server/world/file_meta.h"
+#include "server/world/journal/journal_group.h"
+
+namespace muster {
+
+/// Where the chain stands: the last group, its checksum, and the sequence of the last input.
+struct JournalEnd {
+  std::uint64_t group = 0, checksum = 0, last = 0;
+};
+
+/// Of one open file. Ends before its database.
+class FileJournal {
+ public:
+  /// Takes a group; false: it wants no more of them, and the rest is only checked. The text of an error says what it refused.
+  using Take = std::function<std::expected<bool, std::string>(const JournalGroup&)>;
+
+  /// Begins with what a file whose checkpoint is `meta` has: inside the caller's read transaction.
+  [[nodiscard]] std::expected<void, WorldError> open(Database& database, const FileMeta& meta,
+                                                     const std::string& shown);
+  /// Whether groups are there that read() did not pass.
+  bool is_unread() const noexcept { return unread_; }
+  /// The largest number that a group in the file has, good or not; of the last checkpoint's where there is none.
+  std::uint64_t newest() const noexcept { return newest_; }
+  /// The last good group; where groups are unread, of those that were there at the checkpoint.
+  const JournalEnd& end() const noexcept { return end_; }
+
+  /// Gives the groups after the checkpoint in order, each judged before it is given. Inside the caller's read transaction. Bytes are
+  /// given aligned to 16. The last group, where it is torn, is left out and reported; a wrong one before it is an error that
+  /// names it. Changes nothing.
+  [[nodiscard]] std::expected<JournalReport, WorldError> read(Database& database, const FileMeta& meta,
+                                                              const std::string& shown, const Take& take);
+
+  /// Writes a group inside the caller's transaction, whose commit is followed by keep(). Gives it its id.
+  [[nodiscard]] std::expected<void, WorldError> append(Database& database, const std::string& shown,
+                                                       JournalGroup& group);
+  void keep(const JournalGroup& group) noexcept;
+
+  /// Inside the caller's transaction, whose commit is followed by kept(): removes the groups that a checkpoint contains, and what was
+  /// cut off.
+  [[nodiscard]] std::expected<void, WorldError> remove(Database& database, const JournalEnd& contained);
+  /// A checkpoint with the inputs up to `sequence` contains the groups up to `contained`.
+  void kept(const JournalEnd& contained, std::uint64_t sequence) noexcept;
+
+ private:
+  std::expected<void, WorldError> remove_cut(Database& database);
+
+  JournalEnd end_;
+  std::uint64_t newest_ = 0;
+  std::uint64_t appended_checksum_ = 0;
+  bool unread_ = false;
+  Statement insert_, code_;
+};
+
+}  // namespace muster

@@ -1,0 +1,67 @@
+// What every byte of a world file is checked against: a checksum per row, which covers the row's place too, and a digest
+// over all rows, so that a lost, doubled or older row is found although it is whole in itself.
+//
+//   row record   0         4        8     16           24        32
+//                | section | column | key | checkpoint | removed |          little-endian; removed: 1 of a row without bytes, else 0
+//                | section | column | key | version | checkpoint |          in format 1
+//
+//   row checksum   XXH3-64 of the bytes, seeded with XXH3-64 of the row record
+//   row digest     XXH3-128 of | row record 32 | checksum 8 | length 8 |
+//   state digest   the row digests added up, low and high half each modulo 2^64: independent of the rows' order
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "registry/state/state.h"
+
+namespace muster {
+
+/// A row's place and age: everything about it but its bytes. Hashed as it lies in memory.
+struct RowStamp {
+  std::uint32_t section, column;
+  std::uint64_t key, third, fourth;
+
+  /// `checkpoint` is the one that wrote the row; `removed`: the row says that from then on there is none.
+  static RowStamp of(const StateKey& at, std::uint64_t checkpoint, bool removed = false) noexcept {
+    return {static_cast<std::uint32_t>(at.section), at.column, at.key, checkpoint, removed ? 1u : 0u};
+  }
+  static RowStamp of_format_1(const StateKey& at, std::uint64_t version, std::uint64_t checkpoint) noexcept {
+    return {static_cast<std::uint32_t>(at.section), at.column, at.key, version, checkpoint};
+  }
+};
+static_assert(sizeof(RowStamp) == 32);
+
+std::uint64_t row_checksum(const RowStamp& stamp, std::span<const std::byte> bytes) noexcept;
+
+/// XXH3-64 of a text, for the tables `meta` and `codes`.
+std::uint64_t text_checksum(std::string_view text) noexcept;
+
+/// What a group of the journal is checked against: XXH3-64 of
+///
+///   0    8       16     24           32          40      48     56      64
+///   | id | first | last | first_tick | last_tick | epoch | code | types | records |
+///
+/// seeded with `before`, the checksum of the group before: none can be left out, doubled or exchanged unnoticed.
+struct GroupStamp {
+  std::uint64_t id, first, last, first_tick, last_tick, epoch, code, types;
+};
+static_assert(sizeof(GroupStamp) == 64);
+std::uint64_t group_checksum(std::uint64_t before, const GroupStamp& stamp,
+                             std::span<const std::byte> records) noexcept;
+
+struct StateDigest {
+  std::uint64_t low = 0, high = 0;
+  std::uint64_t rows = 0;
+
+  void add(const RowStamp& stamp, std::uint64_t checksum, std::uint64_t length) noexcept;
+  void remove(const RowStamp& stamp, std::uint64_t checksum, std::uint64_t length) noexcept;
+  void add(const StateDigest& other) noexcept;
+  std::string text() const;  ///< 32 hexadecimal digits, high half first
+  friend bool operator==(const StateDigest&, const StateDigest&) noexcept = default;
+};
+
+}  // namespace muster
