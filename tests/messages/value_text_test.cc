@@ -100,6 +100,22 @@ TEST_CASE_METHOD(Fixture, "what is shown of a value can be read again") {
   CHECK(parse("test.Painted", shown) == bytes);
 }
 
+TEST_CASE("a struct of up to four numbers is one line, a larger one and each struct of an array a line per field") {
+  TypeTable types;
+  Known known;
+  const auto lines = [&](const std::string& name) {
+    std::vector<std::string> paths;
+    const TypeDescriptor& type = *types.find(name);
+    for (const FieldLine& line : field_lines(types, type, type.default_bytes.data(), known))
+      paths.push_back(line.path + "=" + line.value);
+    return paths;
+  };
+  REQUIRE(types.add<test::Shown>());
+  CHECK(lines("test.Shown") == std::vector<std::string>{"three=0, 0, 0", "four=0, 0, 0, 0", "five.x=0",
+                                                        "five.rest=0, 0, 0, 0", "pair[0].x=0", "pair[0].y=0",
+                                                        "pair[0].z=0", "pair[1].x=0", "pair[1].y=0", "pair[1].z=0"});
+}
+
 TEST_CASE_METHOD(Fixture, "errors name the place, what was written, and what would fit") {
   CHECK(error("test.Health", {{"value", "full"}}) ==
         "test.Health.value cannot be 'full': it takes a number from 0 to 100");
@@ -165,6 +181,11 @@ TEST_CASE_METHOD(Fixture, "types are found by full or last name, and mistyped on
   CHECK(find_message(types, "Damage").value()->name == "test.Damage");
   CHECK(find_component(types, "Helth").error().text == "no component \"Helth\"; did you mean test.Health?");
   CHECK(find_component(types, "health").error().text == "no component \"health\"; did you mean test.Health?");
+  // An end of a name is one of whole words only.
+  for (const char* part : {"ealth", "est.Health", "t.Health", ".Health", "h", ""}) {
+    CAPTURE(part);
+    CHECK_FALSE(find_component(types, part));
+  }
   CHECK(find_component(types, "test.Damage").error().text == "no component \"test.Damage\": that type is no component");
   CHECK(find_component(types, "Rainfall").error().text ==
         "no component \"Rainfall\" in this world; it has test.Health, test.Lamp, test.Level, test.Matrix, test.Tag64, "

@@ -75,6 +75,19 @@ TEST_CASE("schemac names file, type and field of what is wrong and exits with 1"
   CHECK(said.code == 1);
 }
 
+TEST_CASE("Attributes that hold at the edge are taken", "[errors]") {
+  const char* const schema =
+      GENERATE("struct A { v:int (range: \"0,0\"); }", "struct A { v:float (range: \"0.5,0.5\", default: \"0.5\"); }",
+               "struct A { v:int (range: \"-5,100\", default: \"-5\"); }",
+               "struct A { v:int (range: \"-5,100\", default: \"100\"); }", "struct A { v:ubyte (default: \"255\"); }",
+               "struct A { v:byte (default: \"-128\"); }", "table A { v:int = 4 (range: \"0,4\"); }");
+  const test::Folder folder;
+  test::write_file(folder / "right.fbs", attributes + schema);
+  const test::Said said = test::run_schemac(folder, "right.fbs --check");
+  CHECK(said.errors == "");
+  CHECK(said.code == 0);
+}
+
 TEST_CASE("A default of muster.Entity is refused", "[errors]") {
   const test::Folder folder;
   test::write_file(folder / "wrong.fbs",

@@ -85,6 +85,32 @@ TEST_CASE("figures of messages to one entity: pushed, handled, unhandled, droppe
   CHECK(registry.get<game::Health>(orc).value == 100 - 6);
 }
 
+TEST_CASE("figures have what the receipt of each call has, also where one batch is of many targets") {
+  EntityRegistry registry;
+  const auto s = registry.subscribe<hit>("hit");
+  std::vector<Entity> targets;
+  for (int i = 0; i < 3; ++i) targets.push_back(registry.create(game::Health{}));
+  for (int i = 0; i < 4; ++i) targets.push_back(registry.create(game::Armor{}));
+  for (int i = 0; i < 5; ++i) targets.push_back(registry.create());
+  for (std::size_t i = 7; i < 12; ++i) registry.destroy(targets[i]);
+  registry.observe(true);
+  const auto check = [&](const Receipt& receipt, const MessageFigures& figures) {
+    CHECK(figures.handled == receipt.handled);
+    CHECK(figures.unhandled == receipt.unhandled);
+    CHECK(figures.refused == receipt.refused);
+    CHECK(figures.dead == receipt.dead);
+  };
+  BatchBuilder damage, armor;
+  for (const Entity e : targets) damage.append(e, game::Damage{});
+  for (const Entity e : targets) armor.append(e, Remove{.component = TypeTraits<game::Armor>::id});
+  const Receipt damaged = registry.push_batch(damage.bytes());
+  CHECK((damaged.handled == 3 && damaged.unhandled == 4 && damaged.dead == 5));
+  check(damaged, of_message<game::Damage>(registry));
+  const Receipt removed = registry.push_batch(armor.bytes());
+  CHECK((removed.handled == 4 && removed.refused == 3 && removed.dead == 5));
+  check(removed, of_message<Remove>(registry));
+}
+
 TEST_CASE("figures of handlers that take turns message by message count each for itself") {
   EntityRegistry registry;
   const auto armor = registry.subscribe(

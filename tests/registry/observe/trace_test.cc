@@ -128,6 +128,34 @@ TEST_CASE("of a trace that is full every slice is newer than those it lost") {
   CHECK(sequences == std::vector<double>{newest - 1, newest});
 }
 
+TEST_CASE("a trace that was cleared is as a new one") {
+  EntityRegistry registry;
+  const Entity orc = registry.create(game::Health{});
+  const auto kept = [&](Trace& trace) {
+    registry.set_trace(&trace);
+    registry.observe(true);
+    const std::uint64_t before = registry.sequence();
+    for (int i = 0; i < 4; ++i) registry.push(orc, game::Damage{});
+    std::vector<double> inputs;
+    for (const Slice& slice : slices_of(JsonReader::read(trace.json())))
+      if (slice.category == "input") inputs.push_back(slice.args["sequence"].number - static_cast<double>(before));
+    return inputs;
+  };
+  // Wherever its ring stood.
+  for (std::size_t slices_max = 3; slices_max < 10; ++slices_max) {
+    CAPTURE(slices_max);
+    Trace fresh(slices_max), cleared(slices_max);
+    kept(cleared);
+    cleared.clear();
+    CHECK(cleared.slices() == 0);
+    CHECK(cleared.left_out() == 0);
+    CHECK(kept(cleared) == kept(fresh));
+    CHECK(cleared.slices() == fresh.slices());
+    CHECK(cleared.left_out() == fresh.left_out());
+  }
+  registry.set_trace(nullptr);
+}
+
 TEST_CASE("a trace of handlers that take turns shows the first of their calls and counts the others") {
   EntityRegistry registry;
   const auto armor =

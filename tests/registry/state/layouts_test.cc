@@ -1,4 +1,5 @@
 // A world that was saved with older schemas is opened: values are converted field by field, by name.
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -277,6 +278,30 @@ TEST_CASE("templates are converted like rows, with what they give themselves and
   REQUIRE(fresh.load(after.rows()) == "");
   CHECK(fresh.report.converted.empty());
   CHECK(fresh.registry.hash() == after.registry.hash());
+}
+
+TEST_CASE("a template that gives some fields gives the same ones when these have other places") {
+  const std::string then = "struct Health (component) { value:int; shield:long; other:int; }";
+  const std::string now = "struct Health (component) { other:long; value:int; shield:long; fresh:int; }";
+  for (const std::string given : {"value", "other", "shield"}) {
+    CAPTURE(given);
+    World before({then}), after({now});
+    const TypeDescriptor& type = *before.registry.types().find("game.Health");
+    TemplateTree tree("hurt");
+    TemplateTree::Value& value =
+        tree.set(tree.root(), type.id, type.fingerprint, before.bytes("Health", {{given, 41}}));
+    std::ranges::fill(value.given, std::uint8_t{0});
+    const FieldDescriptor& field = *std::ranges::find(type.fields, given, &FieldDescriptor::name);
+    std::fill_n(value.given.begin() + field.offset, field.size, std::uint8_t{1});
+    before.registry.define(tree);
+    REQUIRE(after.load(before.rows()) == "");
+    const Entity orc = after.create("orc", "Health", {{"value", 1}, {"shield", 2}, {"other", 3}, {"fresh", 4}});
+    REQUIRE(after.registry.merge(orc, "hurt").handled == 1);
+    CHECK(after.value("/orc", "Health", "value") == (given == "value" ? 41 : 1));
+    CHECK(after.value("/orc", "Health", "shield") == (given == "shield" ? 41 : 2));
+    CHECK(after.value("/orc", "Health", "other") == (given == "other" ? 41 : 3));
+    CHECK(after.value("/orc", "Health", "fresh") == 4);
+  }
 }
 
 TEST_CASE("a message that waits and has another layout refuses the world by its name, and says what to do") {
