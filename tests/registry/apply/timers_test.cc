@@ -1,7 +1,10 @@
 #include <catch2/catch.hpp>
+
+#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "registry/apply/timers.h"
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 #include "tests/support/change_marks.h"
@@ -130,6 +133,27 @@ TEST_CASE("a time behind the last there is, is the last there is") {
   CHECK(late == 1);
   registry.advance(5);
   CHECK(registry.now_ns() == last);
+}
+
+TEST_CASE("a number that an input of the host brings for a timer is used up, and no other is") {
+  EntityRegistry registry;
+  const Entity orc = registry.create("orc", game::Health{});
+  BatchBuilder inner;
+  inner.append(orc, game::Damage{});
+  const auto push = [&](TimerId timer) {
+    BatchBuilder builder;
+    builder.append_timed(100, timer, inner.front());
+    return registry.push_batch(builder.bytes()).handled;
+  };
+  for (const TimerId timer : {TimerId{1}, TimerId{5}, TimerId{3}}) {
+    CAPTURE(timer);
+    const TimerId before = registry.next_timer();
+    CHECK(push(timer) == 1);
+    CHECK(registry.next_timer() == std::max(before, timer + 1));
+  }
+  CHECK(registry.post_at(100, orc, game::Damage{}) == 6);
+  CHECK(registry.flush().refused == 0);
+  CHECK(registry.timers().waiting().size() == 4);
 }
 
 TEST_CASE("a timer that takes the number of one that is gone is saved as another") {

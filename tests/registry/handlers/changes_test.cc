@@ -120,6 +120,32 @@ TEST_CASE("changes can be followed by run-time ids") {
   CHECK(calls == 1);
 }
 
+TEST_CASE("a name is Added when it comes, Changed when it becomes another, Removed when it goes") {
+  EntityRegistry registry;
+  Lines lines;
+  const auto log = [&](const char* what) {
+    return [&lines, &registry, what](const auto&, const Name& name, Entity) {
+      lines.push_back(what + std::string(registry.text(name.text)));
+    };
+  };
+  Handlers handlers;
+  handlers.add(
+      registry.subscribe("added", [log = log("+")](const Added<Name>& m, const Name& n, Entity e) { log(m, n, e); }));
+  handlers.add(registry.subscribe("changed",
+                                  [log = log("~")](const Changed<Name>& m, const Name& n, Entity e) { log(m, n, e); }));
+  handlers.add(registry.subscribe("removed",
+                                  [log = log("-")](const Removed<Name>& m, const Name& n, Entity e) { log(m, n, e); }));
+  const Entity orc = registry.create("orc");
+  registry.rename(orc, "ork");
+  registry.rename(orc, "ork");
+  registry.rename(orc, "");
+  const Entity troll = registry.create();
+  registry.rename(troll, "troll");
+  registry.rename(troll, "ogre");
+  registry.destroy(troll);
+  CHECK(lines == Lines{"+orc", "~ork", "-ork", "+troll", "~ogre", "-ogre"});
+}
+
 TEST_CASE("Removed of a name runs while the name is still there, however it goes") {
   EntityRegistry registry;
   std::vector<std::string> seen;

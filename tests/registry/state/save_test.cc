@@ -35,6 +35,61 @@ TEST_CASE("posts that were saved while open are extended by later posts as if no
   CHECK(third.hash() == saved.hash());
 }
 
+TEST_CASE("a batch of any kind that a cut cascade carries over reaches the same when it was saved and read back") {
+  const auto listen = [](EntityRegistry& registry, std::string& log) {
+    Handlers handlers;
+    handlers.add(registry.subscribe("hit", [&log](const game::Damage& damage, const game::Health&, Entity self) {
+      log += std::to_string(self.index) + ":" + std::to_string(static_cast<int>(damage.amount)) + " ";
+    }));
+    handlers.add(registry.subscribe("ear", [&log](const game::SayView& say, const game::Health&, Entity self) {
+      log += std::to_string(self.index) + ":" + std::string(say.text()) + " ";
+    }));
+    return handlers;
+  };
+  const auto listened = [](EntityRegistry& registry, std::string& log) {
+    log.clear();
+    for (int i = 0; i < 20; ++i) registry.advance(1);
+    return log;
+  };
+  game::Say text;
+  text.text = "psst";
+  const std::vector<std::byte> say = encode(text);
+  for (const bool causes : {false, true}) {
+    EntityRegistry saved({.cascade_messages_max = 1}), loaded({.cascade_messages_max = 1});
+    saved.record_causes(causes);
+    std::string log;
+    const Handlers handlers = listen(saved, log);
+    const Entity orc = saved.create("orc", game::Health{}), arm = saved.create_under(orc, "arm", game::Health{});
+    saved.create_under(arm, "hand", game::Health{});
+    const std::vector<Entity> both{orc, arm};
+    std::vector<BatchBuilder> kinds(10);
+    kinds[0].append(orc, game::Damage{.amount = 0});  // delivered before the cascade is cut
+    kinds[1].append(orc, game::Damage{.amount = 1});
+    kinds[2].append_shared(std::span<const Entity>(both), game::Damage{.amount = 2});
+    kinds[3].append_subtree(arm, subtree_self | subtree_descendants, game::Damage{.amount = 3});
+    kinds[4].append_subtree(arm, subtree_ancestors, game::Damage{.amount = 4});
+    kinds[5].append_world(game::Damage{.amount = 5});
+    kinds[6].append_table(TypeTraits<game::Say>::id, arm, say);
+    kinds[7].append_table(TypeTraits<game::Say>::id, {}, say);
+    kinds[8].append_table(TypeTraits<game::Say>::id, arm, say, subtree_self | subtree_descendants);
+    kinds[9].append_table(TypeTraits<game::Say>::id, arm, say, subtree_ancestors);
+    for (BatchBuilder& kind : kinds) {
+      BatchBuilder timed;
+      timed.append_timed(5, 0, kind.front());
+      REQUIRE(saved.push_batch(timed.bytes()).handled == 1);
+    }
+    REQUIRE(saved.advance(5).cut_short);
+    const naive::StateRows rows = naive::saved_rows(saved);
+    const std::string heard = listened(saved, log);
+    CHECK(heard == "1:1 1:2 2:2 2:3 3:3 1:4 1:5 2:5 3:5 2:psst 1:psst 2:psst 3:psst 2:psst 3:psst 1:psst ");
+    std::string log_after;
+    const Handlers again = listen(loaded, log_after);
+    naive::RowsSource source(rows);
+    REQUIRE(loaded.load(source));
+    CHECK(listened(loaded, log_after) == heard);
+  }
+}
+
 TEST_CASE("tables that were delivered before a cascade was cut are not saved as waiting") {
   const auto talks = [](EntityRegistry& registry, std::string& log) {
     Handlers handlers;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/templates/template_tree.h"
 #include "tests/registry/game.h"
 #include "tests/support/change_marks.h"
 
@@ -83,6 +84,39 @@ TEST_CASE("change marks: what a registry does by itself is marked") {
   registry.destroy(orc);
   CHECK(marks.check().empty());
   CHECK(marks.check().empty());
+}
+
+TEST_CASE("change marks: what structure messages and templates write is marked") {
+  EntityRegistry registry;
+  ChangeMarks marks(registry);
+  const auto marked = [&](const char* what, const Receipt& receipt) {
+    CAPTURE(what, receipt.handled, receipt.refused);
+    CHECK(receipt.handled > 0);
+    CHECK(marks.check() == "");
+  };
+  TemplateTree tree("squad");
+  tree.set("", game::Health{.value = 7}).set("man", game::Health{.value = 8}).set("man/hat", game::Armor{});
+  marked("define", registry.define(tree));
+  const Entity first = registry.spawn("squad", {.name = "first"});
+  CHECK(marks.check() == "");
+  const Entity second = registry.spawn("squad", {.name = "second"});
+  CHECK(marks.check() == "");
+  const Entity inner = registry.spawn("squad", {.parent = second, .name = "inner"});
+  CHECK(marks.check() == "");
+  const Entity man = registry.find_child(first, "man"), bare = registry.create("bare");
+  marks.begin();
+  marked("Set of a component that is there", registry.set(man, game::Health{.value = 1}));
+  marked("MergeTemplate over components that are there", registry.merge(first, "squad"));
+  CHECK(registry.get<game::Health>(man).value == 8);
+  marked("MergeTemplate that adds components and entities", registry.merge(bare, "squad"));
+  marked("MergeTemplate over what it made", registry.merge(bare, "squad"));
+  marked("Rename", registry.rename(man, "woman"));
+  marked("Reparent at the same depth", registry.reparent(man, bare));
+  marked("Reparent among siblings", registry.reparent(man, bare, registry.first_child(bare)));
+  marked("Reparent to another depth", registry.reparent(inner, registry.first_child(bare)));
+  marked("Remove", registry.remove<game::Health>(man));
+  marked("Remove of a name", registry.remove<Name>(man));
+  marked("Destroy", registry.destroy(second));
 }
 
 TEST_CASE("change marks: a value, a parent or an id that is written behind the registry's back is found") {
