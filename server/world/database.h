@@ -94,4 +94,16 @@ class Database {
   std::string shown_;
 };
 
+/// Ends the transaction that was begun before it, unless that was done.
+class Transaction {
+ public:
+  explicit Transaction(Database& database) : database_(database) {}
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction() { database_.roll_back(); }
+
+ private:
+  Database& database_;
+};
+
 }  // namespace muster

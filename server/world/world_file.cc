@@ -20,18 +20,6 @@
 namespace muster {
 namespace {
 
-/// Ends the transaction it began, unless that was done.
-class Transaction {
- public:
-  explicit Transaction(Database& database) : database_(database) {}
-  Transaction(const Transaction&) = delete;
-  Transaction& operator=(const Transaction&) = delete;
-  ~Transaction() { database_.roll_back(); }
-
- private:
-  Database& database_;
-};
-
 bool may_write(const std::string& path) noexcept { return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0; }
 
 /// create() gives the file its name before it takes the first one away: a crash in between leaves both.
@@ -244,6 +232,7 @@ std::expected<void, WorldError> WorldFile::create() {
 std::expected<void, WorldError> WorldFile::load(const Read& read) {
   if (!database_) return {};
   constexpr const char* doing = "reading the state";
+  begun_.reset();  // it points into the rows, and what it wrote is found again
   rows_.clear();
   left_over_.clear();
   rows_known_ = false;
@@ -306,117 +295,6 @@ std::expected<void, WorldError> WorldFile::append(JournalGroup& group) {
   lock_.set_mark({meta_.world, meta_.checkpoint, group.id});
   merge_in_time(group.records.size());
   return {};
-}
-
-std::expected<CheckpointReport, WorldError> WorldFile::checkpoint(const CheckpointStamp& stamp, const Save& save) {
-  if (!database_)
-    if (auto created = create(); !created) return std::unexpected(std::move(created.error()));
-  struct Original {
-    // Where nothing was changed, the next try keeps it again.
-    ~Original() {
-      if (!path.empty()) ::unlink(path.c_str());
-    }
-    std::string path;
-  } original;
-  if (is_older()) {
-    auto kept = keep_original(*database_, path_, options_.vfs, shown_);
-    if (!kept) return std::unexpected(std::move(kept.error()));
-    original.path = std::move(*kept);
-  }
-  if (auto begun = begin_writing("writing a checkpoint"); !begun) return std::unexpected(std::move(begun.error()));
-  auto report = write(stamp, save);
-  if (!report) return report;
-  report->original = std::exchange(original.path, {});
-  merge_in_time(report->bytes_written);
-  return report;
-}
-
-StateCopy WorldFile::copy(const Save& save) const {
-  StateCopy copied(rows_known_ ? &rows_ : nullptr);
-  save(copied);
-  return copied;
-}
-
-std::expected<std::optional<CheckpointReport>, WorldError> WorldFile::checkpoint(const CheckpointStamp& stamp,
-                                                                                 const StateCopy& copied) {
-  struct Stale {};
-  try {
-    return checkpoint(stamp, [&](StateSink& sink) {
-      if (!copied.give(sink)) throw Stale{};
-    });
-  } catch (const Stale&) {
-    return std::nullopt;
-  }
-}
-
-std::expected<void, WorldError> WorldFile::remove_left_over() {
-  constexpr const char* doing = "removing rows of the past";
-  if (left_over_.empty()) return {};
-  auto statement = database_->prepare("DELETE FROM state WHERE id = ?1", doing);
-  if (!statement) return std::unexpected(std::move(statement.error()));
-  for (const std::int64_t id : left_over_)
-    if (!statement->bind(1, static_cast<std::uint64_t>(id)).run()) return std::unexpected(database_->error(doing));
-  return {};
-}
-
-std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointStamp& stamp, const Save& save) {
-  constexpr const char* doing = "writing a checkpoint";
-  const Transaction transaction(*database_);
-  // Another program may have written to the file (somebody's SQL): nothing that is known of the rows holds, so all are
-  // written.
-  auto seen = database_->value("PRAGMA data_version", doing);
-  if (!seen) return std::unexpected(std::move(seen.error()));
-  if (!rows_known_ || *seen != data_version_) {
-    rows_.clear();
-    digest_ = {};
-    left_over_.clear();
-    rows_known_ = false;
-    auto emptied = format_ == 1 ? make_format_2(*database_) : database_->run("DELETE FROM state", doing);
-    if (!emptied) return std::unexpected(std::move(emptied.error()));
-  }
-  if (auto removed = remove_left_over(); !removed) return std::unexpected(std::move(removed.error()));
-  FileMeta meta = meta_;
-  ++meta.checkpoint;
-  meta.product = "muster " + std::string(world_format::product);
-  meta.saved = utc_now();
-  meta.code = stamp.code;
-  meta.sequence = stamp.sequence;
-  meta.tick = stamp.tick;
-
-  FileSink sink(*database_, rows_, digest_, meta.checkpoint, ++saves_, Replacing::in_place, shown_);
-  save(sink);
-  for (const FileSink::Row& row : sink.vanished()) sink.remove(row);
-  database_->stop_comparing();
-  if (auto good = sink.good(); !good) return std::unexpected(std::move(good.error()));
-  meta.rows = sink.digest().rows;
-  meta.digest = sink.digest().text();
-  const JournalEnd contained = journal_.end();
-  meta.group = contained.group;
-  meta.chain = contained.checksum;
-  if (auto removed = journal_.remove(*database_, contained); !removed)
-    return std::unexpected(std::move(removed.error()));
-  if (auto types = write_types(*database_, stamp.types, stamp.types_fingerprint, meta); !types)
-    return std::unexpected(std::move(types.error()));
-  if (auto written = write_meta(*database_, meta); !written) return std::unexpected(std::move(written.error()));
-  if (auto committed = database_->run("COMMIT", doing); !committed)
-    return std::unexpected(std::move(committed.error()));
-
-  sink.keep();
-  digest_ = sink.digest();
-  meta_ = std::move(meta);
-  format_ = world_format::version;
-  left_over_.clear();
-  rows_known_ = true;
-  data_version_ = std::move(*seen);
-  journal_.kept(contained, meta_.sequence);
-  lock_.set_mark({meta_.world, meta_.checkpoint, journal_.end().group});
-  const SinkCounts& counts = sink.counts();
-  return CheckpointReport{.checkpoint = meta_.checkpoint,
-                          .sequence = meta_.sequence,
-                          .rows = meta_.rows,
-                          .rows_written = counts.rows_written,
-                          .rows_removed = counts.rows_removed,
-                          .bytes_written = counts.bytes_written};
 }
 
 }  // namespace muster

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -18,6 +19,7 @@
 #include "server/world/database.h"
 #include "server/world/file_journal.h"
 #include "server/world/file_meta.h"
+#include "server/world/file_sink.h"
 #include "server/world/lock.h"
 #include "server/world/rows/format.h"
 #include "server/world/rows/kept_rows.h"
@@ -39,6 +41,22 @@ struct CheckpointStamp {
   std::string code = {};                              ///< code identity of the host
   std::uint64_t types_fingerprint = 0;                ///< `types` is written where this changed
   std::span<const TypeDescriptor* const> types = {};  ///< for readers with SQL; never read back
+};
+
+/// How much a step of a checkpoint writes at most, a single row excepted.
+struct CheckpointSlice {
+  std::uint64_t bytes = 1u << 20;
+  std::chrono::nanoseconds time = std::chrono::milliseconds(20);
+};
+
+struct CheckpointStep {
+  enum class State : std::uint8_t {
+    more,  ///< another step is to come
+    done,  ///< the checkpoint is current and on the disk
+    stale,  ///< given up: another program wrote to the file since the copy was made; the next checkpoint writes everything
+  };
+  State state = State::more;
+  CheckpointReport report = {};  ///< where it is done
 };
 
 /// Held open and locked by one owner; one thread at a time, which may be another each time. Movable.
@@ -91,6 +109,17 @@ class WorldFile {
   [[nodiscard]] std::expected<std::optional<CheckpointReport>, WorldError> checkpoint(const CheckpointStamp& stamp,
                                                                                       const StateCopy& copied);
 
+  /// The same in steps, between which groups may be appended: such groups are not contained. Rows are written beside those that are
+  /// current, so until the step that makes all of them current, the file holds the previous checkpoint. Stamp and copy live until the
+  /// last step, and the file stays where it is in memory; meanwhile nothing is copied. A checkpoint that was begun before and is not done is
+  /// given up, as it is by checkpoint() and load().
+  void begin_checkpoint(const CheckpointStamp& stamp, const StateCopy& copied);
+  /// One transaction. After an error nothing is begun any more, and the file holds the previous checkpoint.
+  [[nodiscard]] std::expected<CheckpointStep, WorldError> step_checkpoint(const CheckpointSlice& slice = {});
+  /// Removes some of the rows that no checkpoint needs any more: those that the last one replaced, or that one which failed left. The
+  /// value says whether there are more. The next checkpoint does what was not done.
+  [[nodiscard]] std::expected<bool, WorldError> remove_past(const CheckpointSlice& slice = {});
+
  private:
   WorldFile(std::string shown, std::string path, WorldFileOptions options, WorldLock lock)
       : shown_(std::move(shown)), path_(std::move(path)), options_(std::move(options)), lock_(std::move(lock)) {}
@@ -99,10 +128,35 @@ class WorldFile {
   std::expected<void, WorldError> check_tables();
   std::expected<void, WorldError> check_mark(bool had_wal) const;
   std::expected<void, WorldError> begin_writing(const char* doing);
-  std::expected<void, WorldError> remove_left_over();
+  std::expected<void, WorldError> remove_left_over(std::size_t count);
+  /// Whether another program wrote since the rows were known.
+  std::expected<bool, WorldError> is_foreign();
+  FileMeta next_meta(const CheckpointStamp& stamp) const;
+  /// Writes what the state's rows need beside them, and makes all of it current.
+  std::expected<CheckpointReport, WorldError> make_current(const CheckpointStamp& stamp, FileSink& sink, FileMeta meta,
+                                                           const JournalEnd& contained);
+  std::expected<CheckpointStep, WorldError> step_beside(const CheckpointSlice& slice);
+  void give_up_checkpoint();
   void merge_in_time(std::uint64_t bytes_written) noexcept;
-  std::expected<CheckpointReport, WorldError> write(const CheckpointStamp& stamp, const Save& save);
+  std::expected<CheckpointReport, WorldError> save_whole(const CheckpointStamp& stamp, const Save& save,
+                                                         const JournalEnd& contained);
+  std::expected<std::optional<CheckpointReport>, WorldError> save_copy(const CheckpointStamp& stamp,
+                                                                       const StateCopy& copied,
+                                                                       const JournalEnd& contained);
+  std::expected<CheckpointReport, WorldError> write(const CheckpointStamp& stamp, const Save& save,
+                                                    const JournalEnd& contained);
   WorldError error(WorldErrorCode code, std::string detail) const { return {code, shown_, std::move(detail)}; }
+
+  /// A checkpoint that is written in steps.
+  struct Begun {
+    const CheckpointStamp* stamp;
+    const StateCopy* copied;
+    JournalEnd contained;
+    std::optional<FileSink> sink = {};
+    std::size_t given = 0;                                    // rows of the copy
+    std::optional<std::vector<FileSink::Row>> vanished = {};  // found when all rows were given
+    std::size_t removed = 0;                                  // of those
+  };
 
   std::string shown_, path_;
   WorldFileOptions options_;
@@ -116,6 +170,7 @@ class WorldFile {
   std::vector<std::int64_t> left_over_;  // rows that mean nothing any more, in the order in which they may go
   bool rows_known_ = false;              // rows_ and digest_ are those of the file
   std::string data_version_;             // tells whether another program wrote since
+  std::optional<Begun> begun_;
   std::uint64_t saves_ = 0;
   std::uint64_t unmerged_bytes_ = 0;
 };

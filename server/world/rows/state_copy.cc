@@ -27,12 +27,13 @@ void StateCopy::row(const StateKey& key, std::uint64_t version, std::span<const 
 }
 
 bool StateCopy::give(StateSink& to) const {
-  for (const Row& row : rows_) {
-    if (!row.known)
-      to.row(row.key, row.version, row.bytes);
-    else if (!to.has(row.key, row.version))
-      return false;
-  }
+  std::size_t at = 0;
+  return give(to, at, [] { return false; });
+}
+
+bool StateCopy::give_row(StateSink& to, const Row& row) {
+  if (row.known) return to.has(row.key, row.version);
+  to.row(row.key, row.version, row.bytes);
   return true;
 }
 

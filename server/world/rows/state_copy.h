@@ -25,6 +25,18 @@ class StateCopy final : public StateSink {
   /// Gives all of it, in the order in which it came. False: `to` has not got a row any more that `known` had; what it was given then is
   /// not the whole state.
   [[nodiscard]] bool give(StateSink& to) const;
+  /// The same from row `at` on, until `enough`, which is asked after each row, or the end; `at` is then where to go on.
+  template <class Enough>
+  [[nodiscard]] bool give(StateSink& to, std::size_t& at, Enough enough) const {
+    while (at < rows_.size()) {
+      if (!give_row(to, rows_[at])) return false;
+      ++at;
+      if (enough()) break;
+    }
+    return true;
+  }
+  /// Rows that it gives, those that are only asked for counted.
+  std::size_t size() const noexcept { return rows_.size(); }
 
  private:
   struct Row {
@@ -33,6 +45,8 @@ class StateCopy final : public StateSink {
     std::span<const std::byte> bytes;
     bool known;
   };
+  static bool give_row(StateSink& to, const Row& row);
+
   const KeptRows* const known_;
   std::vector<Row> rows_;
   std::vector<std::unique_ptr<std::byte[]>> blocks_;

@@ -1,0 +1,281 @@
+// Checkpoints: whole ones, in one transaction, and such that are written in steps beside what is current.
+#include <unistd.h>
+
+#include <utility>
+
+#include "server/world/file_takeover.h"
+#include "server/world/type_rows.h"
+#include "server/world/world_file.h"
+
+namespace muster {
+namespace {
+
+constexpr const char* doing = "writing a checkpoint";
+
+/// Whether a step has done enough. The clock is asked now and then only, since most rows cost nothing.
+class Limit {
+ public:
+  explicit Limit(const CheckpointSlice& slice) : slice_(slice) {}
+  bool reached(std::uint64_t bytes) {
+    if (bytes >= slice_.bytes) return true;
+    return ++asked_ % 64 == 0 && std::chrono::steady_clock::now() - begun_ >= slice_.time;
+  }
+
+ private:
+  const CheckpointSlice& slice_;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  std::uint64_t asked_ = 0;
+};
+
+/// Rows that a transaction removes at most: each costs about what 200 bytes cost that are written.
+std::size_t removed_at_once(const CheckpointSlice& slice) { return static_cast<std::size_t>(slice.bytes / 200 + 1); }
+
+}  // namespace
+
+std::expected<CheckpointReport, WorldError> WorldFile::checkpoint(const CheckpointStamp& stamp, const Save& save) {
+  if (!database_)
+    if (auto created = create(); !created) return std::unexpected(std::move(created.error()));
+  give_up_checkpoint();
+  return save_whole(stamp, save, journal_.end());
+}
+
+std::expected<CheckpointReport, WorldError> WorldFile::save_whole(const CheckpointStamp& stamp, const Save& save,
+                                                                  const JournalEnd& contained) {
+  struct Original {
+    // Where nothing was changed, the next try keeps it again.
+    ~Original() {
+      if (!path.empty()) ::unlink(path.c_str());
+    }
+    std::string path;
+  } original;
+  if (is_older()) {
+    auto kept = keep_original(*database_, path_, options_.vfs, shown_);
+    if (!kept) return std::unexpected(std::move(kept.error()));
+    original.path = std::move(*kept);
+  }
+  if (auto begun = begin_writing(doing); !begun) return std::unexpected(std::move(begun.error()));
+  auto report = write(stamp, save, contained);
+  if (!report) return report;
+  report->original = std::exchange(original.path, {});
+  merge_in_time(report->bytes_written);
+  return report;
+}
+
+StateCopy WorldFile::copy(const Save& save) const {
+  StateCopy copied(rows_known_ ? &rows_ : nullptr);
+  save(copied);
+  return copied;
+}
+
+std::expected<std::optional<CheckpointReport>, WorldError> WorldFile::checkpoint(const CheckpointStamp& stamp,
+                                                                                 const StateCopy& copied) {
+  if (!database_)
+    if (auto created = create(); !created) return std::unexpected(std::move(created.error()));
+  give_up_checkpoint();
+  return save_copy(stamp, copied, journal_.end());
+}
+
+std::expected<std::optional<CheckpointReport>, WorldError> WorldFile::save_copy(const CheckpointStamp& stamp,
+                                                                                const StateCopy& copied,
+                                                                                const JournalEnd& contained) {
+  struct Stale {};
+  const auto give = [&](StateSink& sink) {
+    if (!copied.give(sink)) throw Stale{};
+  };
+  try {
+    return save_whole(stamp, give, contained);
+  } catch (const Stale&) {
+    return std::nullopt;
+  }
+}
+
+std::expected<void, WorldError> WorldFile::remove_left_over(std::size_t count) {
+  constexpr const char* removing = "removing rows of the past";
+  if (left_over_.empty()) return {};
+  auto statement = database_->prepare("DELETE FROM state WHERE id = ?1", removing);
+  if (!statement) return std::unexpected(std::move(statement.error()));
+  for (std::size_t i = 0; i < std::min(count, left_over_.size()); ++i)
+    if (!statement->bind(1, static_cast<std::uint64_t>(left_over_[i])).run())
+      return std::unexpected(database_->error(removing));
+  return {};
+}
+
+std::expected<bool, WorldError> WorldFile::is_foreign() {
+  auto seen = database_->value("PRAGMA data_version", doing);
+  if (!seen) return std::unexpected(std::move(seen.error()));
+  const bool foreign = !rows_known_ || *seen != data_version_;
+  data_version_ = std::move(*seen);
+  if (foreign) rows_known_ = false;
+  return foreign;
+}
+
+FileMeta WorldFile::next_meta(const CheckpointStamp& stamp) const {
+  FileMeta meta = meta_;
+  ++meta.checkpoint;
+  meta.product = "muster " + std::string(world_format::product);
+  meta.saved = utc_now();
+  meta.code = stamp.code;
+  meta.sequence = stamp.sequence;
+  meta.tick = stamp.tick;
+  return meta;
+}
+
+std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointStamp& stamp, const Save& save,
+                                                             const JournalEnd& contained) {
+  const Transaction transaction(*database_);
+  // Another program may have written to the file (somebody's SQL): nothing that is known of the rows holds, so all are
+  // written.
+  const auto foreign = is_foreign();
+  if (!foreign) return std::unexpected(foreign.error());
+  if (*foreign) {
+    rows_.clear();
+    digest_ = {};
+    left_over_.clear();
+    auto emptied = format_ == 1 ? make_format_2(*database_) : database_->run("DELETE FROM state", doing);
+    if (!emptied) return std::unexpected(std::move(emptied.error()));
+  }
+  if (auto removed = remove_left_over(left_over_.size()); !removed) return std::unexpected(std::move(removed.error()));
+  FileMeta meta = next_meta(stamp);
+  FileSink sink(*database_, rows_, digest_, meta.checkpoint, ++saves_, Replacing::in_place, shown_);
+  save(sink);
+  for (const FileSink::Row& row : sink.vanished()) sink.remove(row);
+  auto report = make_current(stamp, sink, std::move(meta), contained);
+  if (!report) return report;
+  format_ = world_format::version;
+  rows_known_ = true;
+  return report;
+}
+
+std::expected<CheckpointReport, WorldError> WorldFile::make_current(const CheckpointStamp& stamp, FileSink& sink,
+                                                                    FileMeta meta, const JournalEnd& contained) {
+  database_->stop_comparing();
+  if (auto good = sink.good(); !good) return std::unexpected(std::move(good.error()));
+  meta.rows = sink.digest().rows;
+  meta.digest = sink.digest().text();
+  meta.group = contained.group;
+  meta.chain = contained.checksum;
+  if (auto removed = journal_.remove(*database_, contained); !removed)
+    return std::unexpected(std::move(removed.error()));
+  if (auto types = write_types(*database_, stamp.types, stamp.types_fingerprint, meta); !types)
+    return std::unexpected(std::move(types.error()));
+  if (auto written = write_meta(*database_, meta); !written) return std::unexpected(std::move(written.error()));
+  if (auto committed = database_->run("COMMIT", doing); !committed)
+    return std::unexpected(std::move(committed.error()));
+  sink.keep();
+  digest_ = sink.digest();
+  meta_ = std::move(meta);
+  left_over_ = sink.replaced();
+  journal_.kept(contained, meta_.sequence);
+  lock_.set_mark({meta_.world, meta_.checkpoint, journal_.end().group});
+  const SinkCounts& counts = sink.counts();
+  return CheckpointReport{.checkpoint = meta_.checkpoint,
+                          .sequence = meta_.sequence,
+                          .rows = meta_.rows,
+                          .rows_written = counts.rows_written,
+                          .rows_removed = counts.rows_removed,
+                          .bytes_written = counts.bytes_written};
+}
+
+void WorldFile::begin_checkpoint(const CheckpointStamp& stamp, const StateCopy& copied) {
+  give_up_checkpoint();
+  begun_.emplace(Begun{.stamp = &stamp, .copied = &copied, .contained = journal_.end()});
+}
+
+void WorldFile::give_up_checkpoint() {
+  if (!begun_) return;
+  if (begun_->sink) {
+    // The next checkpoint has the same number: these go before it writes its own.
+    const std::vector<std::int64_t> inserted = begun_->sink->inserted();
+    left_over_.insert(left_over_.end(), inserted.begin(), inserted.end());
+  }
+  if (database_) database_->stop_comparing();
+  begun_.reset();
+}
+
+std::expected<CheckpointStep, WorldError> WorldFile::step_checkpoint(const CheckpointSlice& slice) {
+  if (!begun_) return std::unexpected(error(WorldErrorCode::setup, "no checkpoint was begun"));
+  using State = CheckpointStep::State;
+  if (database_ && rows_known_) {
+    auto step = step_beside(slice);
+    if (!step || step->state != State::more) give_up_checkpoint();
+    return step;
+  }
+  // There is nothing whose place could be kept: all is written at once.
+  if (!database_)
+    if (auto created = create(); !created) {
+      begun_.reset();
+      return std::unexpected(std::move(created.error()));
+    }
+  const Begun begun = std::move(*begun_);
+  begun_.reset();
+  auto report = save_copy(*begun.stamp, *begun.copied, begun.contained);
+  if (!report) return std::unexpected(std::move(report.error()));
+  if (!*report) return CheckpointStep{.state = State::stale};
+  return CheckpointStep{.state = State::done, .report = std::move(**report)};
+}
+
+std::expected<CheckpointStep, WorldError> WorldFile::step_beside(const CheckpointSlice& slice) {
+  using State = CheckpointStep::State;
+  if (auto begun = begin_writing(doing); !begun) return std::unexpected(std::move(begun.error()));
+  const Transaction transaction(*database_);
+  const auto foreign = is_foreign();
+  if (!foreign) return std::unexpected(foreign.error());
+  if (*foreign) return CheckpointStep{.state = State::stale};
+  const auto commit = [&](std::uint64_t bytes) -> std::expected<CheckpointStep, WorldError> {
+    database_->stop_comparing();
+    if (auto committed = database_->run("COMMIT", doing); !committed)
+      return std::unexpected(std::move(committed.error()));
+    merge_in_time(bytes);
+    return CheckpointStep{};
+  };
+
+  Begun& now = *begun_;
+  if (!now.sink) {
+    // What an earlier one left behind has the same number.
+    if (const std::size_t count = std::min(left_over_.size(), removed_at_once(slice)); count > 0) {
+      if (auto removed = remove_left_over(count); !removed) return std::unexpected(std::move(removed.error()));
+      auto step = commit(0);
+      if (step) left_over_.erase(left_over_.begin(), left_over_.begin() + static_cast<std::ptrdiff_t>(count));
+      return step;
+    }
+    now.sink.emplace(*database_, rows_, digest_, meta_.checkpoint + 1, ++saves_, Replacing::beside, shown_);
+  }
+  FileSink& sink = *now.sink;
+  const std::uint64_t before = sink.counts().bytes_written;
+  const auto written = [&] { return sink.counts().bytes_written - before; };
+  Limit limit(slice);
+  const auto enough = [&] { return limit.reached(written()); };
+  if (now.given < now.copied->size()) {
+    if (!now.copied->give(sink, now.given, enough)) return CheckpointStep{.state = State::stale};
+  }
+  if (now.given == now.copied->size() && !now.vanished) now.vanished = sink.vanished();
+  if (now.vanished) {
+    std::size_t count = 0;
+    while (now.removed < now.vanished->size() && ++count <= removed_at_once(slice) && !enough())
+      sink.remove((*now.vanished)[now.removed++]);
+  }
+  if (auto good = sink.good(); !good) return std::unexpected(std::move(good.error()));
+  if (!now.vanished || now.removed < now.vanished->size()) return commit(written());
+  auto report = make_current(*now.stamp, sink, next_meta(*now.stamp), now.contained);
+  if (!report) return std::unexpected(std::move(report.error()));
+  now.sink.reset();
+  merge_in_time(written());
+  return CheckpointStep{.state = State::done, .report = std::move(*report)};
+}
+
+std::expected<bool, WorldError> WorldFile::remove_past(const CheckpointSlice& slice) {
+  if (!database_ || !rows_known_ || begun_ || left_over_.empty()) return false;
+  if (auto begun = begin_writing(doing); !begun) return std::unexpected(std::move(begun.error()));
+  const Transaction transaction(*database_);
+  const auto foreign = is_foreign();
+  if (!foreign) return std::unexpected(foreign.error());
+  if (*foreign) return false;
+  const std::size_t count = std::min(left_over_.size(), removed_at_once(slice));
+  if (auto removed = remove_left_over(count); !removed) return std::unexpected(std::move(removed.error()));
+  if (auto committed = database_->run("COMMIT", doing); !committed)
+    return std::unexpected(std::move(committed.error()));
+  left_over_.erase(left_over_.begin(), left_over_.begin() + static_cast<std::ptrdiff_t>(count));
+  return !left_over_.empty();
+}
+
+}  // namespace muster
