@@ -28,6 +28,24 @@ TEST_CASE("nebula 12: a client connects, creates an entity, edits it and reads i
   REQUIRE(world.run([&](EntityRegistry& r) { return r.get<arena::Health>(*orc).value; }) == 23);
 }
 
+TEST_CASE("set by a component's name changes the fields that are named and keeps the others", "[session]") {
+  LiveWorld world;
+  Client client = world.client();
+  const auto orc = client.create({}, "orc", arena::Position{1, 2, 3});
+  REQUIRE(orc.has_value());
+  const auto place = [&] { return world.run([&](EntityRegistry& r) { return r.get<arena::Position>(*orc); }); };
+  REQUIRE(client.set(*orc, "Position", {{"y", "5"}}).has_value());
+  CHECK(place() == arena::Position{1, 5, 3});
+  REQUIRE(client.set(*orc, "Position", {{"x", "7"}, {"z", "9"}}).has_value());
+  CHECK(place() == arena::Position{7, 5, 9});
+  REQUIRE(client.set(*orc, "Position", {}).has_value());
+  CHECK(place() == arena::Position{7, 5, 9});
+  // One that it has not begins with its defaults.
+  REQUIRE(client.remove(*orc, "Position").has_value());
+  REQUIRE(client.set(*orc, "Position", {{"y", "5"}}).has_value());
+  CHECK(place() == arena::Position{.y = 5});
+}
+
 TEST_CASE("the same over a Unix socket that only its owner may open", "[session]") {
   const test::Folder folder;
   const std::string path = folder / "socket";

@@ -19,9 +19,9 @@ struct Listing {
   Entity town = registry.create("town");
   std::vector<Entity> houses;
 
-  Listing() {
+  explicit Listing(int children = 20) {
     session->outgoing = std::make_shared<Outgoing>(OutgoingLimits{});
-    for (int i = 0; i < 20; ++i) houses.push_back(registry.create_under(town, "h" + std::to_string(i)));
+    for (int i = 0; i < children; ++i) houses.push_back(registry.create_under(town, "h" + std::to_string(i)));
   }
   std::unique_ptr<Inquiry> begin(std::uint32_t offset, std::uint32_t limit) {
     session::ListChildren what;
@@ -73,4 +73,19 @@ TEST_CASE("where all children that were passed are gone a page begins anew") {
   Steps rest(10'000);
   REQUIRE(inquiry->go_on(rest) == Inquiry::Progress::done);
   CHECK(list.page().entities == std::vector<Entity>(list.houses.begin() + 8, list.houses.begin() + 11));
+}
+
+TEST_CASE("a page that begins anew behind more children than are remembered is counted from the first") {
+  Listing list(300);
+  const auto inquiry = list.begin(140, 3);
+  Steps slice(138);
+  REQUIRE(inquiry->go_on(slice) == Inquiry::Progress::again);
+  // Those that are remembered, the last 128 at most, and none before.
+  for (std::size_t i = 10; i < 138; ++i) list.registry.destroy(list.houses[i]);
+  Steps rest(10'000);
+  REQUIRE(inquiry->go_on(rest) == Inquiry::Progress::done);
+  const session::Children page = list.page();
+  CHECK(page.total == 172);
+  const auto first = list.houses.begin() + 138 + (140 - 10);
+  CHECK(page.entities == std::vector<Entity>(first, first + 3));
 }

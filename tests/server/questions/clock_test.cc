@@ -1,9 +1,12 @@
 // GetClock and SetClock, of a world with ticks that is served.
 #include <catch2/catch.hpp>
+#include <cstring>
 #include <limits>
 #include <thread>
 
+#include "messages/frame.h"
 #include "registry/entity_registry.h"
+#include "server/questions/clock_questions.h"
 #include "server/server.h"
 #include "server/world/world.h"
 #include "tests/server/live_world.h"
@@ -255,4 +258,48 @@ TEST_CASE("a server whose host has no clock says so") {
   Client client = world.client();
   CHECK(client.clock().has_value());
   CHECK(refusal(client.set_clock({.paused = 1})) == ": no_clock");
+}
+
+TEST_CASE("a clock that its host sets has no author until a session sets it again") {
+  EntityRegistry registry;
+  const ServerLimits limits;
+  const auto session = std::make_shared<Session>(1u << 20, nullptr);
+  session->outgoing = std::make_shared<Outgoing>(OutgoingLimits{});
+  session->author = 7;
+  Pace pace;
+  ClockQuestions clock(registry,
+                       {.pace = [&] { return pace; },
+                        .set_pace =
+                            [&](const Pace& asked) {
+                              pace = asked;
+                              return std::expected<void, PaceFault>();
+                            },
+                        .hz = 20},
+                       nullptr);
+  const auto ask = [&](const auto& question) {
+    BatchBuilder builder;
+    session::append(builder, question);
+    Steps steps(1000);
+    const auto inquiry = clock.begin(Asked{registry, limits, session, 1}, builder.front());
+    REQUIRE(inquiry->go_on(steps) == Inquiry::Progress::done);
+    std::vector<std::byte> bytes;
+    REQUIRE(session->outgoing->take(bytes));
+    session->outgoing->sent();
+    FrameDecoder decoder(1u << 20, true);
+    const auto room = decoder.room();
+    REQUIRE(bytes.size() <= room.size());
+    std::memcpy(room.data(), bytes.data(), bytes.size());
+    decoder.received(bytes.size());
+    const auto frame = decoder.next();
+    REQUIRE((frame.has_value() && frame->has_value()));
+    return session::read<session::ClockState>(BatchView((*frame)->batch)).author;
+  };
+  CHECK(ask(session::GetClock{}) == 0);
+  CHECK(ask(session::SetClock{.paused = 1}) == 7);
+  CHECK(ask(session::GetClock{}) == 7);
+  pace.paused = false;
+  CHECK(ask(session::GetClock{}) == 0);
+  CHECK(ask(session::SetClock{.speed = 2, .paused = 2}) == 7);
+  pace.speed = 3;
+  CHECK(ask(session::GetClock{}) == 0);
 }

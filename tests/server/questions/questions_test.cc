@@ -112,6 +112,28 @@ TEST_CASE("a part of a name is looked for in one pass over the name", "[abuse]")
   CHECK(world.longest_turn() < turn_max);
 }
 
+TEST_CASE("Find takes a letter of ASCII in either case, each of them, and nothing else for another") {
+  LiveWorld world;
+  // "@", "[", "`" and "{" stand beside the letters.
+  const std::string lower = "@abcdefghijklmnopqrstuvwxyz[", upper = "@ABCDEFGHIJKLMNOPQRSTUVWXYZ[";
+  world.run([&](EntityRegistry& r) {
+    for (const char letter : lower + "`{") r.create(std::string("low ") + letter);
+    return 0;
+  });
+  Client client = world.client(viewer_token);
+  const auto named = [&](const std::string& part) {
+    session::Find find;
+    find.name = part;
+    const auto found = client.find(find);
+    REQUIRE(found.has_value());
+    return found->paths;
+  };
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    CAPTURE(upper[i]);
+    CHECK(named(std::string("LOW ") + upper[i]) == std::vector<std::string>{std::string("/low ") + lower[i]});
+  }
+}
+
 TEST_CASE("an answer that is larger than what may wait for a client comes in pages and ends no session", "[abuse]") {
   LiveWorldOptions options;
   options.limits.outgoing.control_bytes_max = 256 << 10;
