@@ -93,6 +93,15 @@ def components_come_and_go(folder):
               "muster.ChildOf is kept by the world and not written from outside")
 
 
+def a_path_to_spawn_at_may_have_escaped_slashes_and_backslashes(folder):
+    with game(folder):
+        equal(folder.json("spawn", r"/town/and\/or")["path"], r"/town/and\/or")
+        equal(folder.json("spawn", r"/town/and\/or/in\\side")["path"], r"/town/and\/or/in\\side")
+        equal(folder.json("spawn", r"/\/")["path"], r"/\/")
+        equal([child["name"] for child in folder.json("ls", r"/town/and\/or")], ["in\\side"])
+        equal(folder.json("spawn", "a/b", "--under", "town")["path"], r"/town/a\/b")
+
+
 def entities_are_spawned_moved_renamed_and_destroyed(folder):
     with game(folder):
         made = folder.json("spawn", "orc", "--under", "town", "--before", "gate", "Health.value=30", "Frozen")

@@ -52,6 +52,15 @@ def a_server_begins_with_a_clock_that_is_paused_where_it_is_told_so(folder):
     equal(len(folder.json("ls")), 1)
 
 
+def times_are_shown_in_the_two_largest_units(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    folder.serve("game.muster", "--hz", "0.5", "--paused")
+    for steps, shown in ((1, "2 s"), (28, "58 s"), (1, "1 min 0 s"), (31, "2 min 2 s"), (1738, "59 min 58 s"), (1, "1 h 0 min"),
+                         (31, "1 h 1 min"), (1768, "1 h 59 min"), (1, "2 h 0 min"), (41430, "25 h 1 min")):
+        folder.run("clock", "step", str(steps))
+        holds(folder.run("clock"), f"time   {shown}\n")
+
+
 def a_world_without_ticks_has_nothing_to_step_to(folder):
     with game(folder):
         holds(folder.run("clock"), "clock  runs", "ticks  none: it moves when something arrives", "tick   0")

@@ -31,6 +31,9 @@ def templates_are_defined_spawned_and_merged(folder):
         equal(folder.json("show", "/town/two/mate/bag")["components"]["game.Unit"]["target"], mate)
         holds(folder.error(REFUSED, "spawn", "/town/two", "--template", "game.pair"), 'the name "two" is taken')
         equal(folder.json("spawn", "/town/two", "--template", "game.man", "--suffix")["path"], "/town/two~2")
+        folder.run("spawn", "/town/one", "--template", "game.man", "--before", "/town/two")
+        equal([child["name"] for child in folder.json("ls", "town")], ["tower", "gate", "one", "two", "two~2"])
+        holds(folder.error(REFUSED, "spawn", "/town/x", "--template", "game.man", "--before", "/town/two/mate"), "no child")
 
         folder.run("spawn", "/town/gate/mate")
         equal(folder.run("merge", "/town/gate", "game.pair").split("  ")[1], "merged with game.pair, 2 created\n")

@@ -58,6 +58,19 @@ def an_address_file_of_a_server_that_is_gone_is_not_believed(folder):
     folder.run("info")
 
 
+def an_address_file_that_others_may_use_is_refused(folder):
+    folder.serve("w.muster", "--schema", GAME)
+    beside = folder.path / "w.muster-server.json"
+    for bit in (0o040, 0o020, 0o010, 0o004, 0o002, 0o001):
+        beside.chmod(0o600 | bit)
+        said = folder.run("info", "--world", "w.muster", exit=3)
+        assert "w.muster-server.json can be read by others" in said, (oct(bit), said)
+    beside.chmod(0o600)
+    folder.run("info", "--world", "w.muster")
+    beside.chmod(0o400)
+    folder.run("info", "--world", "w.muster")
+
+
 def a_request_whose_server_goes_meanwhile_is_lost_and_says_so(folder):
     server = folder.serve("w.muster", "--schema", GAME)
     probe = folder.start(PROBE, "w.muster", "ask", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -88,7 +101,7 @@ def a_server_that_stops_in_good_order_says_so_to_who_waits(folder):
 
 
 TESTS = [a_client_with_another_layout_is_told_type_and_field, a_second_server_of_a_world_is_told_who_has_it,
-         an_address_file_of_a_server_that_is_gone_is_not_believed,
+         an_address_file_of_a_server_that_is_gone_is_not_believed, an_address_file_that_others_may_use_is_refused,
          a_request_whose_server_goes_meanwhile_is_lost_and_says_so,
          a_server_that_stops_in_good_order_says_so_to_who_waits]
 

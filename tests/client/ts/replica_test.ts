@@ -366,6 +366,38 @@ test('a state of several frames shows when it is whole, events and gaps are told
   client.close();
 });
 
+test('who comes and goes within one change is told of in none of its lists', async () => {
+  const { client, server } = await Scripted.open();
+  const all: ReplicaChanges[] = [];
+  const replica = new Replica({ change: (changes) => void all.push(changes) });
+  const following = replica.follow(client, {});
+  await until('the watch was sent', () => server.request_of(session.Follow) !== 0n);
+  const request = server.request_of(session.Follow);
+  const entity = (index: number, generation = 1): Entity => ({ index, generation });
+  server.tell(session.Watching, { sequence: 5n }, { request, flags: 2 });
+  server.tell({ name: 'muster.Create' }, {}, { request, sequence: 5n, target: entity(1) });
+  await following;
+  all.length = 0;
+  const health: [string, unknown][] = [['golden.Health', { value: 3 }]];
+  for (const [name, generation] of [['muster.Destroy', 1], [session.Left.name, 2]] as const) {
+    const passing = entity(2, generation);
+    server.tell({ name: 'muster.Create' }, {}, { request, flags: 2, sequence: 6n, target: passing });
+    server.tell({ name: 'muster.Set' }, {}, { request, flags: 2, sequence: 6n, target: passing, rows: health });
+    server.tell({ name: 'muster.Reparent' }, { parent: entity(1) }, { request, flags: 2, sequence: 6n, target: passing });
+    server.tell({ name }, {}, { request, flags: 2, sequence: 6n, target: passing });
+  }
+  server.tell({ name: 'muster.Create' }, {}, { request, sequence: 6n, target: entity(3) });
+  await until('it was told', () => all.length > 0);
+  const [{ created, destroyed, left, moved, renamed, values, removed }] = all;
+  assert.deepEqual(
+    created.map((each) => each.entity),
+    [entity(3)],
+  );
+  assert.deepEqual([destroyed, left, moved, renamed, values, removed], [[], [], [], [], [], []]);
+  assert.equal(replica.size, 2);
+  client.close();
+});
+
 test('a listener that throws does not disturb the session', async (t) => {
   const { client, server } = await Scripted.open();
   const thrown: unknown[] = [];

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { chmodSync } from 'node:fs';
 
 import { ClientError, handler_rows, hash64, muster, nil, place_of, session } from 'muster-client';
 import type { Received } from 'muster-client';
@@ -406,6 +407,12 @@ test('a wrong token, a wrong address and a server that is gone are told apart', 
   assert.deepEqual([token.kind, token.fault?.code], ['lost', session.FaultCode.bad_token]);
   for (const address of ['nowhere', '127.0.0.1', '127.0.0.1:x', '127.0.0.1:0', 'unix:'])
     assert.equal((await error_of(connect({ address }))).kind, 'mistaken', address);
+  const beside = world.path + '-server.json';
+  for (const bit of [0o040, 0o020, 0o010, 0o004, 0o002, 0o001]) {
+    chmodSync(beside, 0o600 | bit);
+    assert.throws(() => read_address_file(world.path), /can be read by others: its token is no secret/);
+  }
+  chmodSync(beside, 0o600);
   await world.kill();
   assert.match((await error_of(connect(where))).message, /^cannot connect to 127\.0\.0\.1:\d+: /);
   assert.throws(() => read_address_file(world.path), /no server serves .* any more \(process \d+ is gone\)/);

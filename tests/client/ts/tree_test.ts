@@ -119,6 +119,10 @@ test('a node that was opened shows its children when open resolves, and none whe
   await client.destroy(town);
   await until('the node died', () => all.some((changes) => changes.died.some((each) => same_entity(each, town))));
   assert.deepEqual([tree.children(nil), tree.is_open(town)], [[], false]);
+  // Nobody asks for it again.
+  all.length = 0;
+  await tree.follow(await world.connect());
+  assert.deepEqual([all.flatMap((changes) => changes.died), tree.is_open(town), tree.is_open(nil)], [[], false, true]);
 });
 
 test('what is opened, closed or dies while a tree begins to follow counts', async () => {
