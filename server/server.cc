@@ -113,6 +113,7 @@ struct Server::Impl {
   }
 
   std::expected<std::vector<ReloadedPlugin>, std::string> reload(std::string_view which) {
+    world.set_code(options.plugins->code(options.program));  // what was recorded until now is the present build's
     auto done = options.plugins->reload(world.registry(), which);
     if (done) world.set_code(options.plugins->code(options.program));
     if (options.log && !done) options.log("not reloaded: " + done.error());

@@ -1,16 +1,18 @@
 #include "server/world/world.h"
 #include "registry/delivery/thread_pool.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
 #include <exception>
 #include <optional>
+#include <random>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "server/world/saver.h"
 #include "server/world/time/wake.h"
 #include "server/world/time/work_time.h"
 #include "server/world/world_file.h"
@@ -19,6 +21,11 @@ namespace muster {
 namespace {
 
 using Clock = Wake::Clock;
+
+/// No value: never.
+std::optional<Clock::time_point> earlier(std::optional<Clock::time_point> a, std::optional<Clock::time_point> b) {
+  return a && b ? std::min(*a, *b) : a ? a : b;
+}
 
 WorldFile open_file(const std::string& path, const WorldOptions& options) {
   auto file = WorldFile::open(path, {.mode = options.open});
@@ -41,20 +48,18 @@ std::unique_ptr<ThreadPool> make_pool(WorldOptions& options) {
 
 namespace {
 
-/// A commit that another thread writes.
-struct Saving {
-  Saving(StateCopy rows, CheckpointStamp of, World::Committed told)
-      : copied(std::move(rows)), types(of.types.begin(), of.types.end()), stamp(std::move(of)), then(std::move(told)) {
-    stamp.types = types;
-  }
-  StateCopy copied;
-  std::vector<const TypeDescriptor*> types;  // of the stamp: the registry may learn more meanwhile, and keeps those
-  CheckpointStamp stamp;
-  World::Committed then;
-  std::expected<std::optional<CheckpointReport>, WorldError> written;
-  std::atomic<bool> done = false;
-  std::thread thread = {};
-};
+std::uint64_t drawn_epoch() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+/// Whether the state that was read is the one that was saved; else why not.
+std::string not_as_saved(const LoadReport& report) {
+  if (report.mended > 0) return "values of the checkpoint were put right";
+  if (!report.converted.empty()) return "the checkpoint was converted to other types";
+  if (report.lost_requests > 0) return "handlers were to begin or end that belonged to another process";
+  return {};
+}
 
 }  // namespace
 
@@ -68,27 +73,31 @@ struct World::Impl {
   std::shared_ptr<Wake> wake = std::make_shared<Wake>();  // shared with arrivals on other threads
   std::vector<FlushVisitor*> visitors;
   LoadReport load_report;
+  RecoveryReport recovery;
   std::vector<std::pair<Entity, std::uint32_t>> left_grants;  // of sessions and threads before the load
 
   std::atomic<bool> stopped{false};
-  std::atomic<std::uint64_t> durable{0};
   static_assert(std::atomic<bool>::is_always_lock_free);  // stop() is called by signal handlers
 
   std::uint64_t tick = 0;
   double period_ns = 0;  // of a tick; 0 without hz
-  double carry_ns = 0;   // the part of a tick below one ns, so that 60 ticks are a second
   Pacer pacer;
   TimeCounts tick_times;
   std::optional<std::uint64_t> tick_begun_ns;  // processor time
   bool timers_wait = false;                    // without hz: whether the registry's clock was left running
-  std::unique_ptr<Saving> saving;              // meanwhile nobody else touches the file
+  Saver saver;                                 // alone has the file once the world is open
 
   Impl(const std::string& path, WorldOptions given)
       : file(open_file(path, given)),
         options(std::move(given)),
         pool(make_pool(options)),
         registry(options.registry),
-        pacer(options.hz) {
+        pacer(options.hz),
+        saver(file, registry,
+              {.stamp = [this] { return stamp(); },
+               .wake = [wake = wake] { wake->signal(); },
+               .durability = options.durability,
+               .epoch = drawn_epoch()}) {
     if (options.hz > 0) period_ns = 1e9 / options.hz;
   }
 
@@ -99,23 +108,20 @@ struct World::Impl {
             .types_fingerprint = registry.types().fingerprint(),
             .types = registry.types().types()};
   }
-  std::expected<CheckpointReport, WorldError> commit() {
-    // What changes after this save must differ in version from what this save writes.
-    registry.begin_version();
-    auto report = file.checkpoint(stamp(), [&](StateSink& sink) { registry.save(sink); });
-    if (report) durable.store(report->sequence, std::memory_order_release);
-    return report;
+  void recover();
+  /// Of a tick by the registry's clock, ns: a whole number, and all of them together are as long as they should be.
+  std::uint64_t tick_ns(std::uint64_t number) const {
+    const auto end = [&](std::uint64_t ticks) { return std::floor(static_cast<double>(ticks) * 1e9 / options.hz); };
+    return static_cast<std::uint64_t>(end(number) - end(number - 1));
   }
-  void begin_saving(Committed then);
-  /// Waits for it where it is not done.
-  void end_saving();
   void flush() {
-    if (saving && saving->done) end_saving();
+    saver.look();
     // Not while loading: an input is for sinks to see, which the host adds when the world is there.
     for (const auto& [first, count] : std::exchange(left_grants, {})) registry.return_grant(first, count);
     for (FlushVisitor* visitor : visitors) visitor->before_flush();
     registry.flush();
     for (FlushVisitor* visitor : visitors) visitor->after_flush(registry);
+    saver.hand_over(Clock::now());
   }
   Frame next_tick_frame();
   void run_until_stopped();
@@ -141,72 +147,54 @@ World::World(std::string path, const Install& install, WorldOptions options) {
     auto read = impl_->registry.load(source);
     if (!read) return std::unexpected(std::move(read.error()));
     impl_->load_report = std::move(*read);
-    impl_->left_grants = impl_->registry.left_grants();
     return {};
   });
   if (!loaded) throw WorldError(std::move(loaded.error()));
-  if (!impl_->file.is_new()) {
-    impl_->tick = impl_->file.meta().tick;
-    impl_->durable = impl_->registry.sequence();
-  }
+  if (!impl_->file.is_new()) impl_->recover();
+  impl_->saver.opened();
   impl_->registry.inbox().on_arrival([wake = impl_->wake] { wake->signal(); });
 }
 
-World::~World() {
-  impl_->registry.inbox().on_arrival({});
-  if (impl_->saving) impl_->saving->thread.join();
-}
+World::~World() { impl_->registry.inbox().on_arrival({}); }
 
 EntityRegistry& World::registry() noexcept { return impl_->registry; }
 const EntityRegistry& World::registry() const noexcept { return impl_->registry; }
 const std::string& World::path() const noexcept { return impl_->file.path(); }
-bool World::is_new() const noexcept { return !impl_->saving && impl_->file.is_new(); }
+bool World::is_new() const noexcept { return !impl_->saver.is_saving() && impl_->file.is_new(); }
 std::uint64_t World::tick() const noexcept { return impl_->tick; }
 double World::hz() const noexcept { return impl_->options.hz; }
 const Pace& World::pace() const noexcept { return impl_->pacer.pace(); }
 std::expected<void, PaceFault> World::set_pace(const Pace& pace) { return impl_->pacer.set(pace, Clock::now()); }
 const TimeCounts& World::tick_times() const noexcept { return impl_->tick_times; }
 const LoadReport& World::load_report() const noexcept { return impl_->load_report; }
-void World::set_code(std::string code) { impl_->options.code = std::move(code); }
-std::uint64_t World::durable_sequence() const noexcept { return impl_->durable.load(std::memory_order_acquire); }
-
-std::expected<CheckpointReport, WorldError> World::try_commit() {
-  if (impl_->saving) impl_->end_saving();
-  return impl_->commit();
+const RecoveryReport& World::recovery_report() const noexcept { return impl_->recovery; }
+void World::set_code(std::string code) {
+  impl_->saver.set_code(code);
+  impl_->options.code = std::move(code);
 }
+std::uint64_t World::durable_sequence() const noexcept { return impl_->saver.durable(); }
+const std::string* World::recording_error() const noexcept { return impl_->saver.error(); }
+std::uint64_t World::disk_waits() const noexcept { return impl_->saver.waits(); }
 
-bool World::begin_commit(Committed then) {
-  if (impl_->saving) return false;
-  if (impl_->file.is_new())
-    then(impl_->commit());
-  else
-    impl_->begin_saving(std::move(then));
-  return true;
-}
+std::expected<CheckpointReport, WorldError> World::try_commit() { return impl_->saver.commit(); }
 
-void World::Impl::begin_saving(Committed then) {
-  registry.begin_version();
-  saving = std::make_unique<Saving>(file.copy([&](StateSink& sink) { registry.save(sink); }), stamp(), std::move(then));
-  const auto write = [this, &own = *saving] {
-    own.written = file.checkpoint(own.stamp, own.copied);
-    if (own.written && *own.written) durable.store((*own.written)->sequence, std::memory_order_release);
-    own.done = true;
-    wake->signal();
-  };
-  try {
-    saving->thread = std::thread(write);
-  } catch (const std::system_error&) {  // there are no threads left
-    const std::unique_ptr<Saving> alone = std::move(saving);
-    alone->then(commit());
-  }
-}
+bool World::begin_commit(Committed then) { return impl_->saver.begin(std::move(then)); }
 
-void World::Impl::end_saving() {
-  saving->thread.join();
-  const std::unique_ptr<Saving> over = std::move(saving);
-  if (!over->written) return over->then(std::unexpected(std::move(over->written.error())));
-  // Another program wrote to the file: all of it is written, of the state as it is by now.
-  over->then(*over->written ? std::expected<CheckpointReport, WorldError>(**over->written) : commit());
+void World::Impl::recover() {
+  tick = file.meta().tick;
+  Recovery journal(registry, {.code = options.code, .tick = tick, .not_exact = not_as_saved(load_report)});
+  auto read = file.journal([&](const JournalGroup& group) -> std::expected<bool, std::string> {
+    if (auto taken = journal.take(group); !taken) return std::unexpected(std::move(taken.error()));
+    return true;
+  });
+  if (!read) throw WorldError(std::move(read.error()));
+  recovery = journal.report();
+  recovery.cut = std::move(read->cut);
+  tick = journal.tick();
+  left_grants = registry.left_grants();
+  if (recovery.exact()) return;
+  // What follows is recorded behind this state alone.
+  if (auto report = saver.commit(); !report) throw WorldError(std::move(report.error()));
 }
 
 CheckpointReport World::commit() {
@@ -234,18 +222,18 @@ Frame World::Impl::next_tick_frame() {
     const Clock::time_point now = Clock::now();
     const auto due = pacer.next_tick(now);
     // Sleeping ends early on every arrival; what arrived is handled at once, not at the tick.
-    if (due && (now >= *due || !wake->wait(due))) break;
+    if (due && now >= *due) break;
+    const auto until = earlier(due, saver.due());
+    const bool woken = wake->wait(until);
+    if (due && !woken && until == due) break;
     if (due) continue;
-    wake->wait(std::nullopt);
     tick_begun_ns = processor_ns();  // what was done while it was paused belongs to no tick
   }
   Frame frame{.dt = static_cast<float>(1 / options.hz), .late_ns = pacer.begin_tick(Clock::now())};
 
-  carry_ns += period_ns;
-  const double whole = std::floor(carry_ns);
-  carry_ns -= whole;
-  registry.advance(static_cast<std::uint64_t>(whole));
-  frame.tick = ++tick;
+  registry.advance(tick_ns(++tick));
+  saver.made_tick(tick);
+  frame.tick = tick;
   frame.now_ns = registry.now_ns();
   const std::uint64_t used_ns = processor_ns();
   if (counts) tick_times.add(used_ns - *tick_begun_ns);
@@ -263,7 +251,7 @@ void World::Impl::run_until_stopped() {
     std::uint64_t due = 0;
     timers_wait = registry.next_due(due);
     const std::uint64_t now = registry.now_ns();
-    wake->wait(timers_wait ? pacer.when(due > now ? due - now : 0) : std::nullopt);
+    wake->wait(earlier(timers_wait ? pacer.when(due > now ? due - now : 0) : std::nullopt, saver.due()));
   }
 }
 

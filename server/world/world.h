@@ -14,7 +14,9 @@
 #include "registry/entity_registry.h"
 #include "registry/state/state.h"
 #include "server/world/checkpoint_report.h"
+#include "server/world/durability.h"
 #include "server/world/flush_visitor.h"
+#include "server/world/journal/recovery.h"
 #include "server/world/time/pacer.h"
 #include "server/world/time/work_time.h"
 #include "server/world/world_error.h"
@@ -24,7 +26,10 @@ namespace muster {
 struct WorldOptions {
   double hz = 0;  ///< ticks per second; 0: driven by events alone
   OpenMode open = OpenMode::open_or_create;
-  std::string code = {};  ///< code identity of the host, kept with every checkpoint: which build ran the handlers
+  /// Code identity of the host, kept with every checkpoint and group of the journal: what decides, beside the running program itself,
+  /// what handlers do. See code_identity().
+  std::string code = {};
+  Durability durability = Durability::checkpoint;  ///< what is on the disk between commits
   RegistryOptions registry = {};
   std::uint32_t workers = 1;  ///< that passes are spread over, the owner's thread included; 0: one per processor
 };
@@ -39,7 +44,8 @@ struct Frame {
 };
 
 /// Belongs to one thread, its owner's; only stop, wake, durable_sequence and inbox lanes are for others. Ending a world
-/// saves nothing: what was not committed is gone.
+/// saves nothing: what was not committed is gone, unless its inputs were recorded (WorldOptions::durability): then the journal has them,
+/// and the next one to open the world goes on where this one was.
 class World {
  public:
   /// Makes the handlers of one registry: called for the world's own, later also for looks into its past.
@@ -48,6 +54,8 @@ class World {
   /// Opens, locks and reads the world at `path`, or prepares a new one, whose file appears at the first commit. `install`
   /// runs first, on an empty registry, so that compiled types are known when saved ones come; it subscribes and adds types
   /// but pushes nothing. Types that only the file knows are kept, their components too.
+  /// A journal behind the checkpoint is done again (server/world/journal/recovery.h), whatever the options say; handlers that come after
+  /// `install` are not there yet. Where that was not exact the state is saved at once.
   /// Throws WorldError; the file is then byte for byte as before.
   World(std::string path, const Install& install, WorldOptions options = {});
   ~World();
@@ -75,7 +83,10 @@ class World {
   const TimeCounts& tick_times() const noexcept;
   /// What was put right while the file was read; kept until the world ends. The file has it after the next commit.
   const LoadReport& load_report() const noexcept;
-  /// Another build runs the handlers from now on: see WorldOptions::code. Kept with the next commit.
+  /// What became of the journal when the world was opened; kept until the world ends.
+  const RecoveryReport& recovery_report() const noexcept;
+  /// Another build runs the handlers from now on: see WorldOptions::code. Kept with the next commit, and with what is recorded from
+  /// now on.
   void set_code(std::string code);
 
   /// Saves everything; on the disk when it returns. What was posted and not yet delivered is saved as such. On an error
@@ -89,8 +100,13 @@ class World {
   [[nodiscard]] bool begin_commit(Committed then);
   /// try_commit for hosts that cannot go on without: throws WorldError.
   CheckpointReport commit();
-  /// Sequence of the last input that is on the disk. Any thread.
+  /// Sequence of the last input that is on the disk, in the state or in the journal. Any thread.
   std::uint64_t durable_sequence() const noexcept;
+  /// Why inputs are not recorded, though WorldOptions::durability wants it: a sentence of the disk's error. Null: they are. The world runs
+  /// on, and nothing more becomes durable until a commit succeeds, which ends it. Owner's thread; valid until the next flush or commit.
+  const std::string* recording_error() const noexcept;
+  /// How often the world waited for the disk, because 64 MiB of records did. Owner's thread.
+  std::uint64_t disk_waits() const noexcept;
 
   /// Takes the inbox at once, and again on every arrival, see FlushVisitor, until the next tick is due; then moves the
   /// registry's clock by 1/hz and returns. Ticks come hz times pace().speed times a second. A host that comes late gets its

@@ -26,7 +26,7 @@ int main(int count, char** arguments) {
   r.flush();
   r.post_at(5, e, game::Spawn{.children = 2});
   r.advance(10);
-  game.recorder->made_tick(1, 0.5);
+  game.recorder->made_tick(1);
   const Entity first = r.grant(4, 5);
   BatchBuilder create;
   create.append_rows(first, Create{}, game::Health{.value = 7});

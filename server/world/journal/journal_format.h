@@ -7,10 +7,9 @@
 //            kind 1 to 5: InputKind, and the fields are those of its Envelope (registry/delivery/input_sink.h). session: its author.
 //            user: zero until users outlive sessions. batch: as the input sink saw it, messages/batch.h draws it; none of a flush.
 //
-//   tick     | bytes | kind | zero | zero 8          | sequence | tick | carry   | zero 24                     |
+//   tick     | bytes | kind | zero | zero 8          | sequence | tick | zero 32                               |
 //
-//            kind 16: the world has made this tick, and `carry` (a double) is the part of a ns that it will add to the next.
-//            sequence: of the last input, here and in a schema.
+//            kind 16: the world has made this tick. sequence: of the last input, here and in a schema.
 //
 //   schema   | bytes | kind | zero | zero 8          | sequence | zero 16        | length  | zero 16           |  schema ...
 //
@@ -48,10 +47,9 @@ struct TickRecord {
   std::uint8_t zero[11] = {};
   std::uint64_t sequence = 0;
   std::uint64_t tick = 0;
-  double carry_ns = 0;  ///< 0 to 1, 1 not included
-  std::uint64_t more_zero[3] = {};
+  std::uint64_t more_zero[4] = {};
 };
-static_assert(sizeof(TickRecord) == 64 && offsetof(TickRecord, carry_ns) == offsetof(InputRecord, session));
+static_assert(sizeof(TickRecord) == 64 && offsetof(TickRecord, tick) == offsetof(InputRecord, user));
 
 struct SchemaRecord {
   std::uint32_t bytes = 0;

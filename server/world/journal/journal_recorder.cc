@@ -73,11 +73,11 @@ void JournalRecorder::on_withdrawn(const Envelope& envelope) noexcept {
   open_.last = last_;
 }
 
-void JournalRecorder::made_tick(std::uint64_t tick, double carry_ns) {
+void JournalRecorder::made_tick(std::uint64_t tick) {
   tick_ = tick;
   if (paused_) return;
   if (open_.records.empty()) begin_group();
-  append(TickRecord{.sequence = last_, .tick = tick, .carry_ns = carry_ns}, {});
+  append(TickRecord{.sequence = last_, .tick = tick}, {});
 }
 
 void JournalRecorder::learn_schemas() {

@@ -34,7 +34,7 @@ class JournalRecorder final : public InputSink {
   bool wants_receipts(InputKind) const noexcept override { return false; }
 
   /// The world made this tick: belongs to the Advance input before it, and is in its group.
-  void made_tick(std::uint64_t tick, double carry_ns);
+  void made_tick(std::uint64_t tick);
   /// Another build of the host's code, or of a plugin, runs the handlers from now on. Ends the open group.
   void set_code(std::string code);
   /// Nothing that comes belongs to the open group: as where the state is copied for a checkpoint. Without records there is none.

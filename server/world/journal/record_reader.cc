@@ -116,13 +116,8 @@ std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_tic
                                  std::pair{offsetof(TickRecord, more_zero), sizeof tick}})
     if (const std::size_t at = nonzero(record, from, to); at != to) return fault(at, "a byte that must be zero");
   if (tick.sequence != next_ - 1) return fault(offsetof(TickRecord, sequence), "a tick at another input than the last");
-  if (!(tick.carry_ns >= 0 && tick.carry_ns < 1))
-    return fault(offsetof(TickRecord, carry_ns), "a part of a ns that is not from 0 to 1");
-  return JournalRecord{.kind = JournalRecord::Kind::tick,
-                       .offset = begin_,
-                       .envelope = {.sequence = tick.sequence},
-                       .tick = tick.tick,
-                       .carry_ns = tick.carry_ns};
+  return JournalRecord{
+      .kind = JournalRecord::Kind::tick, .offset = begin_, .envelope = {.sequence = tick.sequence}, .tick = tick.tick};
 }
 
 std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_schema(

@@ -23,7 +23,6 @@ struct JournalRecord {
   Envelope envelope = {};                 ///< of an input; of others its sequence alone, that of the input before
   std::span<const std::byte> batch = {};  ///< of an input; empty of a flush
   std::uint64_t tick = 0;                 ///< of a tick
-  double carry_ns = 0;                    ///< likewise, 0 to 1
   std::span<const std::byte> schema = {};
 };
 

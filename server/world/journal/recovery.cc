@@ -38,7 +38,7 @@ std::string RecoveryReport::text() const {
 }
 
 Recovery::Recovery(EntityRegistry& registry, Start start)
-    : registry_(registry), host_code_(std::move(start.code)), tick_(start.tick), carry_ns_(start.carry_ns) {
+    : registry_(registry), host_code_(std::move(start.code)), tick_(start.tick) {
   report_.why = std::move(start.not_exact);
 }
 
@@ -78,7 +78,6 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
         }
         ++report_.ticks;
         tick_ = record.tick;
-        carry_ns_ = record.carry_ns;
         break;
       case JournalRecord::Kind::schema:
         if (auto added = registry_.types().add_schema(record.schema); !added) {

@@ -45,7 +45,6 @@ class Recovery {
   struct Start {
     std::string code = {};  ///< of the host, as for JournalRecorder
     std::uint64_t tick = 0;
-    double carry_ns = 0;
     std::string not_exact = {};  ///< why the state is not the one that was recorded: then the edits alone are applied
   };
   Recovery(EntityRegistry& registry, Start start);
@@ -55,7 +54,6 @@ class Recovery {
   const RecoveryReport& report() const noexcept { return report_; }
   /// As of the last tick that was done again.
   std::uint64_t tick() const noexcept { return tick_; }
-  double carry_ns() const noexcept { return carry_ns_; }
 
  private:
   void apply_edit(const JournalGroup& group, const JournalRecord& record);
@@ -68,7 +66,6 @@ class Recovery {
   EntityRegistry& registry_;
   const std::string host_code_;
   std::uint64_t tick_;
-  double carry_ns_;
   // Only posts came yet: they may be those that the checkpoint holds as posted, and one that is told takes the first one's place.
   bool posts_first_ = true;
   RecoveryReport report_;

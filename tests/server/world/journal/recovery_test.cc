@@ -33,7 +33,7 @@ struct Player {
       case 5: r.post_at(r.now_ns() + draw(100), some(), game::Damage{.amount = 1}); break;
       case 6:
         r.advance(draw(50));
-        game.recorder->made_tick(++tick, static_cast<double>(draw(8)) / 8);
+        game.recorder->made_tick(++tick);
         break;
       case 7: r.flush(); break;
       case 8: r.intern("text " + std::to_string(draw(1000))); break;
@@ -121,7 +121,7 @@ TEST_CASE(
     again->registry.flush();
     live.registry.flush();
     REQUIRE(again->registry.advance(100).sequence == live.registry.advance(100).sequence);
-    live.recorder->made_tick(++player.tick, 0);
+    live.recorder->made_tick(++player.tick);
     if (options.cascade_messages_max > 6) REQUIRE(again->registry.hash() == live.registry.hash());
     ++recovered;
   }
@@ -183,7 +183,7 @@ TEST_CASE(
   r.push(e, game::Damage{.amount = 50});  // the host's own
   of_session(3, e, r);
   r.advance(1000);
-  live.recorder->made_tick(12, 0.5);
+  live.recorder->made_tick(12);
   r.push(f, game::Spawn{.children = 2});  // draws ids
   const Entity granted = r.grant(3, 5);
   BatchBuilder create;

@@ -1,0 +1,65 @@
+#include "server/world/journal/write_queue.h"
+
+#include <system_error>
+#include <utility>
+
+namespace muster {
+
+WriteQueue::~WriteQueue() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  came_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void WriteQueue::add(std::size_t bytes, std::move_only_function<void()> work) {
+  if (!thread_.joinable()) {
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error&) {
+      return work();
+    }
+  }
+  std::unique_lock lock(mutex_);
+  const auto has_room = [&] { return bytes_ == 0 || bytes_ + bytes <= bytes_max_; };
+  if (!has_room()) {
+    ++waits_;
+    went_.wait(lock, has_room);
+  }
+  bytes_ += bytes;
+  waiting_.push_back({bytes, std::move(work)});
+  lock.unlock();
+  came_.notify_one();
+}
+
+void WriteQueue::drain() {
+  std::unique_lock lock(mutex_);
+  went_.wait(lock, [&] { return waiting_.empty() && !working_; });
+}
+
+bool WriteQueue::is_idle() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.empty() && !working_;
+}
+
+void WriteQueue::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    came_.wait(lock, [&] { return ends_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    Work work = std::move(waiting_.front());
+    waiting_.pop_front();
+    working_ = true;
+    lock.unlock();
+    work.f();
+    work.f = nullptr;  // what it holds goes before others are told
+    lock.lock();
+    working_ = false;
+    bytes_ -= work.bytes;
+    went_.notify_all();
+  }
+}
+
+}  // namespace muster

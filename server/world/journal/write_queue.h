@@ -1,0 +1,51 @@
+// One thread that does what it is given, in order: whatever a world writes goes through it, so the world need not wait for a disk.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace muster {
+
+/// Belongs to one thread, which alone calls it, but for what is said of others. Where the system has no thread left, work is done at
+/// once, by the caller.
+class WriteQueue {
+ public:
+  /// Work of more than `bytes_max` bytes does not wait here: then add() waits.
+  explicit WriteQueue(std::size_t bytes_max = 64u << 20) : bytes_max_(bytes_max) {}
+  /// Does all that waits.
+  ~WriteQueue();
+  WriteQueue(const WriteQueue&) = delete;
+  WriteQueue& operator=(const WriteQueue&) = delete;
+
+  /// `work` must not throw. It holds about so many bytes. Returns when there is room for them, or nothing else waits.
+  void add(std::size_t bytes, std::move_only_function<void()> work);
+  /// Returns when all is done. Meanwhile, and until the next add(), nobody else uses what the work uses.
+  void drain();
+  /// Whether nothing waits, and nothing is being done.
+  bool is_idle() const;
+  /// How often add() had to wait.
+  std::uint64_t waits() const noexcept { return waits_; }
+
+ private:
+  struct Work {
+    std::size_t bytes;
+    std::move_only_function<void()> f;
+  };
+  void run();
+
+  const std::size_t bytes_max_;
+  std::uint64_t waits_ = 0;
+  mutable std::mutex mutex_;  // of all that follows
+  std::condition_variable came_, went_;
+  std::deque<Work> waiting_;
+  std::size_t bytes_ = 0;  // of what waits and what is being done
+  bool working_ = false, ends_ = false;
+  std::thread thread_;
+};
+
+}  // namespace muster

@@ -1,0 +1,102 @@
+// Everything that a world that runs writes: commits, commits that were begun, and the journal between them.
+//
+//   registry ─ JournalRecorder      records of inputs, in memory              owner's thread
+//                 hand_over()       groups, at the end of a flush
+//              WriteQueue           group | checkpoint | group ...            its own thread, alone with the file
+//                 durable()         sequence of the last input on the disk
+//
+// A checkpoint that was begun stands in the queue where its state was copied: groups before it are in it, and go with it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "registry/entity_registry.h"
+#include "server/world/checkpoint_report.h"
+#include "server/world/durability.h"
+#include "server/world/journal/journal_recorder.h"
+#include "server/world/journal/write_queue.h"
+#include "server/world/world_error.h"
+#include "server/world/world_file.h"
+
+namespace muster {
+
+/// Owner's thread, but for what is said of others. The file is its own while work waits.
+class Saver {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Report = std::expected<CheckpointReport, WorldError>;
+  struct Host {
+    std::function<CheckpointStamp()> stamp;  ///< of the state as it is
+    std::function<void()> wake;              ///< any thread: a flush is to come soon
+    Durability durability = Durability::checkpoint;
+    std::uint64_t epoch = 0;
+    std::chrono::nanoseconds batch_for = std::chrono::milliseconds(100);  ///< with Durability::batched
+  };
+  Saver(WorldFile& file, EntityRegistry& registry, Host host);
+  /// What was recorded is written.
+  ~Saver();
+  Saver(const Saver&) = delete;
+  Saver& operator=(const Saver&) = delete;
+
+  /// The world was opened: its file holds the inputs up to the registry's sequence. Inputs are recorded from now on, where the file can take
+  /// them; else from its next commit on.
+  void opened();
+
+  Report commit();
+  /// False: one is under way.
+  bool begin(std::function<void(Report)> then);
+  /// Tells of a commit that was begun, where it is over.
+  void look();
+  bool is_saving() const noexcept { return saving_ != nullptr; }
+
+  /// What was recorded goes to the disk now, where it is to.
+  void hand_over(Clock::time_point now);
+  /// When hand_over() has something to do, if nothing comes.
+  std::optional<Clock::time_point> due() const;
+  void made_tick(std::uint64_t tick) {
+    if (recorder_) recorder_->made_tick(tick);
+  }
+  void set_code(std::string code) {
+    if (recorder_) recorder_->set_code(std::move(code));
+  }
+  /// Why inputs are not recorded though they should be; null: they are. Until a commit succeeds.
+  const std::string* error() const noexcept { return failed_seen_ ? &error_ : nullptr; }
+  /// How often the world waited for the disk.
+  std::uint64_t waits() const noexcept { return queue_.waits(); }
+  /// Any thread.
+  std::uint64_t durable() const noexcept { return durable_.load(std::memory_order_acquire); }
+
+ private:
+  struct Saving;
+  void begin_recording();
+  void put_all();
+  void write(JournalGroup& group);
+  void notice_failure();
+  void mended();
+  void end_saving();
+  void raise_durable(std::uint64_t sequence) noexcept { durable_.store(sequence, std::memory_order_release); }
+
+  WorldFile& file_;
+  EntityRegistry& registry_;
+  const Host host_;
+  std::optional<JournalRecorder> recorder_;
+  Clock::time_point next_ = {};  // before then nothing is handed over, with Durability::batched
+  std::unique_ptr<Saving> saving_;
+  bool failed_seen_ = false;
+  std::string error_;  // as the owner saw it
+  std::atomic<std::uint64_t> durable_ = 0;
+  std::atomic<bool> failed_ = false;
+  std::mutex mutex_;     // of the following
+  std::string failure_;  // of the queue's thread
+  WriteQueue queue_;     // ends first
+};
+
+}  // namespace muster

@@ -1,0 +1,295 @@
+// A world whose inputs are recorded: what was durable comes back, however its process ended.
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "include/muster/world.h"
+#include "messages/batch_builder.h"
+#include "tests/registry/game.h"
+#include "tests/server/world/made_up_rows.h"
+#include "tests/support/faulty_disk.h"
+
+using namespace muster;
+using namespace muster::test;
+
+namespace {
+
+Handlers install(EntityRegistry& registry) {
+  registry.add_type<game::Health>();
+  return {registry.subscribe("hit", [](const game::Damage& hit, game::Health& health) { health.value -= hit.amount; }),
+          registry.subscribe("tick", [](const game::Ping& ping, const game::Health& health, Entity self, Outbox& out,
+                                        Spawner& spawner) {
+            if (static_cast<std::uint32_t>(std::abs(health.value)) % 16 == ping.hops % 16)
+              spawner.create_under(self, "child", game::Armor{.factor = health.value});
+            if (health.value < -50) out.destroy(self);
+          })};
+}
+
+WorldOptions recorded(Durability durability = Durability::commit, std::string code = "game 1") {
+  return {.hz = 20'000, .code = std::move(code), .durability = durability};
+}
+
+/// A world in which the host makes ticks and three lanes bring edits, all drawn by the tick's number alone.
+struct Life {
+  Life(const std::string& path, WorldOptions options) : world(path, install, std::move(options)) {
+    EntityRegistry& r = world.registry();
+    if (world.is_new()) {
+      for (int i = 0; i < 20; ++i) r.create("e" + std::to_string(i), game::Health{.value = static_cast<float>(i * 7)});
+      world.commit();
+    }
+    for (std::uint64_t author = 1; author <= 3; ++author) lanes.push_back(r.inbox().open_lane(author));
+  }
+  bool tick() {
+    const Frame frame = world.next_frame();
+    if (!frame) return false;
+    EntityRegistry& r = world.registry();
+    std::mt19937_64 random(frame.tick);
+    r.push(game::Ping{.hops = static_cast<std::uint32_t>(random() % 100)});
+    for (int edits = static_cast<int>(random() % 5); edits > 0; --edits) {
+      BatchBuilder edit;
+      edit.append(r.find_path("/e" + std::to_string(random() % 20)),
+                  game::Damage{.amount = static_cast<float>(random() % 5) - 2});
+      (void)lanes[random() % 3]->put(edit.bytes(), random() % 1000);
+    }
+    return true;
+  }
+  World world;
+  std::vector<std::shared_ptr<InboxLane>> lanes;
+};
+
+/// The state after each flush of a life that nothing interrupts.
+struct Uninterrupted final : FlushVisitor {
+  explicit Uninterrupted(const std::string& path, std::uint64_t ticks) : life(path, recorded(Durability::checkpoint)) {
+    life.world.add_visitor(*this);
+    note();
+    while (life.world.tick() < ticks) (void)life.tick();
+    life.world.remove_visitor(*this);
+  }
+  void before_flush() override {}
+  void after_flush(EntityRegistry&) override { note(); }
+  void note() { hashes[life.world.registry().sequence()] = {life.world.registry().hash(), life.world.tick()}; }
+  Life life;
+  std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> hashes;  // sequence -> hash, tick
+};
+
+/// Begins a commit now and then, where nothing lies in a lane.
+struct Committing final : FlushVisitor {
+  Committing(World& of, std::uint64_t ticks) : world(of), every(ticks) { world.add_visitor(*this); }
+  ~Committing() override { world.remove_visitor(*this); }
+  Committing(const Committing&) = delete;
+  Committing& operator=(const Committing&) = delete;
+  void before_flush() override {}
+  void after_flush(EntityRegistry&) override {
+    if (every > 0 && world.tick() % every == every - 1) (void)world.begin_commit([](const auto&) {});
+  }
+  World& world;
+  const std::uint64_t every;
+};
+
+/// Lives `ticks` ticks in a process of its own that ends without warning, and says after each what is durable. The last it said.
+std::uint64_t die_after(const std::string& path, Durability durability, std::uint64_t ticks, std::uint64_t commit_at) {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Life life(path, recorded(durability));
+    const Committing committing(life.world, commit_at);
+    while (life.world.tick() < ticks && life.tick()) {
+      const std::uint64_t durable = life.world.durable_sequence();
+      if (::write(ends[1], &durable, sizeof durable) != sizeof durable) ::_exit(1);
+    }
+    ::kill(::getpid(), SIGKILL);
+  }
+  ::close(ends[1]);
+  std::uint64_t told = 0, one = 0;
+  while (::read(ends[0], &one, sizeof one) == sizeof one) told = one;
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  REQUIRE(WIFSIGNALED(status));
+  return told;
+}
+
+}  // namespace
+
+TEST_CASE("a world that was killed goes on at its durable sequence, with the state of one that was not") {
+  const Directory directory;
+  const Uninterrupted whole(directory / "whole.muster", 2000);
+  const auto durability = GENERATE(Durability::commit, Durability::batched);
+  const std::uint64_t commit_at = GENERATE(0, 300);
+  CAPTURE(static_cast<int>(durability), commit_at);
+  const std::string path = directory / "w.muster";
+  for (const std::uint64_t ticks : {1, 7, 400, 1100, 1999}) {
+    const std::uint64_t told = die_after(path, durability, ticks, commit_at);
+    const Life life(path, recorded(durability));
+    const World& world = life.world;
+    CAPTURE(ticks, told, world.registry().sequence(), world.recovery_report().text());
+    CHECK(world.recovery_report().exact());
+    CHECK(world.recovery_report().cut.empty());
+    const std::uint64_t sequence = world.registry().sequence();
+    CHECK(sequence >= told);
+    CHECK(world.durable_sequence() == sequence);
+    REQUIRE(whole.hashes.contains(sequence));
+    CHECK(world.registry().hash() == whole.hashes.at(sequence).first);
+    CHECK(world.tick() == whole.hashes.at(sequence).second);
+  }
+}
+
+TEST_CASE("a world that ends without a commit goes on where it was, where inputs are recorded") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  const auto durability = GENERATE(Durability::commit, Durability::batched);
+  std::uint64_t hash = 0, sequence = 0;
+  for (int start = 0; start < 4; ++start) {
+    Life life(path, recorded(durability));
+    if (start > 0) {
+      CHECK(life.world.registry().hash() == hash);
+      CHECK(life.world.registry().sequence() == sequence);
+      CHECK(life.world.tick() == 50 * static_cast<std::uint64_t>(start));
+      CHECK(life.world.recovery_report().inputs ==
+            sequence - 40);  // the first commit, of names and entities, is the last one
+      CHECK(life.world.recovery_report().exact());
+    }
+    for (int i = 0; i < 50; ++i) REQUIRE(life.tick());
+    hash = life.world.registry().hash();
+    sequence = life.world.registry().sequence();
+  }
+}
+
+TEST_CASE("without a journal a world that ends without a commit is as of the last one") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  std::uint64_t hash = 0;
+  {
+    Life life(path, recorded(Durability::checkpoint));
+    hash = life.world.registry().hash();
+    for (int i = 0; i < 5; ++i) REQUIRE(life.tick());
+    CHECK(life.world.durable_sequence() < life.world.registry().sequence());
+  }
+  const Life life(path, recorded(Durability::checkpoint));
+  CHECK(life.world.registry().hash() == hash);
+  CHECK(life.world.recovery_report().text().empty());
+}
+
+TEST_CASE("a journal is done again by a world that keeps none itself") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  std::uint64_t hash = 0;
+  {
+    Life life(path, recorded());
+    for (int i = 0; i < 5; ++i) REQUIRE(life.tick());
+    hash = life.world.registry().hash();
+  }
+  Life life(path, recorded(Durability::checkpoint));
+  CHECK(life.world.registry().hash() == hash);
+  life.world.commit();
+  const Life again(directory / "other.muster", recorded());
+}
+
+TEST_CASE("other code gets the edits of a journal, saves them at once, and says what was lost") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  Entity e;
+  std::uint64_t sequence = 0, tick = 0;
+  {
+    Life life(path, recorded());
+    EntityRegistry& r = life.world.registry();
+    e = r.find_path("/e3");
+    tick = life.world.tick();
+    r.push(e, game::Damage{.amount = 11});  // the host's
+    BatchBuilder edit;
+    edit.append(e, game::Damage{.amount = 4});
+    REQUIRE(life.lanes[1]->put(edit.bytes(), 1));
+    REQUIRE(life.world.next_frame());
+    sequence = r.sequence();
+  }
+  for (int start = 0; start < 2; ++start) {
+    const Life life(path, recorded(Durability::commit, "game 2"));
+    const World& world = life.world;
+    CHECK(world.registry().get<game::Health>(e).value == 17);
+    CHECK(world.registry().sequence() == sequence);
+    CHECK(world.tick() == tick);
+    CHECK(world.durable_sequence() == sequence);
+    CHECK(world.recovery_report().exact() == (start == 1));
+    CHECK(world.recovery_report().edits == (start == 0 ? 1 : 0));
+    CHECK(world.recovery_report().ticks_lost == (start == 0 ? 1 : 0));
+  }
+}
+
+TEST_CASE("the ids that sessions of a killed world had and did not use come back") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  for (int start = 0; start < 3; ++start) {
+    Life life(path, recorded());
+    EntityRegistry& r = life.world.registry();
+    REQUIRE(life.world.next_frame());
+    const Entity first = r.grant(1000, 5);
+    CHECK(first.index < 1500);
+    REQUIRE(life.world.next_frame());
+  }
+}
+
+TEST_CASE("where the disk fails inputs are not recorded, the world says so, and a commit that succeeds mends it") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  FaultyDisk disk("faulty-recording");
+  sqlite3_vfs* const usual = sqlite3_vfs_find(nullptr);
+  sqlite3_vfs_register(sqlite3_vfs_find("faulty-recording"), 1);
+  struct Usual {
+    ~Usual() { sqlite3_vfs_register(vfs, 1); }
+    sqlite3_vfs* vfs;
+  } const back{usual};
+  std::uint64_t hash = 0, sequence = 0;
+  {
+    Life life(path, recorded());
+    for (int i = 0; i < 5; ++i) REQUIRE(life.tick());
+    CHECK(life.world.recording_error() == nullptr);
+    life.world.commit();  // nothing is being written now
+    disk.operations_left = 0;
+    const std::uint64_t durable = life.world.durable_sequence();
+    for (int i = 0; i < 20'000 && !life.world.recording_error(); ++i) REQUIRE(life.tick());
+    REQUIRE(life.world.recording_error());
+    CHECK(life.world.recording_error()->starts_with(path + ": "));
+    for (int i = 0; i < 50; ++i) REQUIRE(life.tick());
+    CHECK(life.world.durable_sequence() == durable);
+    CHECK_FALSE(life.world.try_commit());
+    CHECK(life.world.recording_error());
+
+    disk.operations_left = -1;
+    std::optional<bool> saved;
+    REQUIRE(life.world.begin_commit([&](const auto& report) { saved = report.has_value(); }));
+    for (int i = 0; i < 20'000 && !saved; ++i) REQUIRE(life.tick());
+    CHECK(saved == true);
+    CHECK(life.world.recording_error() == nullptr);
+    for (int i = 0; i < 50; ++i) REQUIRE(life.tick());
+    hash = life.world.registry().hash();
+    sequence = life.world.registry().sequence();
+  }
+  const Life life(path, recorded());
+  CHECK(life.world.registry().sequence() == sequence);
+  CHECK(life.world.registry().hash() == hash);
+}
+
+TEST_CASE("a tick is as long as the tick's number says, whatever was before it in this process") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  const std::string other = directory / "other.muster";
+  World whole(other, install, {.hz = 7000});
+  std::uint64_t now = 0;
+  for (int start = 0; start < 10; ++start) {
+    World world(path, install, {.hz = 7000});
+    for (int i = 0; i < 3; ++i) {
+      now = world.next_frame().now_ns;
+      CHECK(whole.next_frame().now_ns == now);
+    }
+    world.commit();
+  }
+  CHECK(now == 30 * 1'000'000'000ull / 7000);
+}
