@@ -16,7 +16,7 @@ template <TableMessageType T>
 void append(BatchWriter& out, const T& message) {
   out.append_table(TypeTraits<T>::id, Entity{}, encode(message));
 }
-/// The same for struct messages.
+/// Appends a struct message, for the world or the session as a whole.
 template <MessageType T>
 void append(BatchWriter& out, const T& message) {
   out.append_world(message);

@@ -53,7 +53,7 @@ std::string printable(std::string_view text);
 
 /// By full name or its last part. The error suggests the nearest name, or lists those that fit an ambiguous one.
 ValueResult<const TypeDescriptor*> find_component(const TypeTable& types, std::string_view name);
-/// The same for messages of the world, tables included; those of sessions are not found.
+/// A message of the world, likewise; tables are found, messages of sessions are not.
 ValueResult<const TypeDescriptor*> find_message(const TypeTable& types, std::string_view name);
 
 struct FieldName {

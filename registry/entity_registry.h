@@ -216,7 +216,7 @@ class EntityRegistry {
   Receipt rename(Entity e, std::string_view name);
   /// Never-used ids for another thread or a session, which may create with them without asking: `count` indices from the
   /// returned entity's on, all of generation 1. Always granted, from what was returned before where a range there is long
-  /// enough. Indices end at 2^32: who draws more stops the program.
+  /// enough. Indices end at 2^32: drawing more stops the program.
   Entity grant(std::uint32_t count, std::uint64_t author);
   /// Those of them that were not used go back: 64 and more in a row wait for later grants, shorter runs are ids that the registry
   /// gives out itself. Used ones, and ids that were never granted, are ignored; whoever had them may not create with them any more.
@@ -278,7 +278,7 @@ class EntityRegistry {
   void remove_runtime_types(const std::function<bool(const RuntimeOps&)>& whose);
   /// Makes the text known to the world (a message, if it is new) and returns its hash. A hash collision with another
   /// text is refused: the result is the empty text. Servers do not have a text dropped that was interned so in this process:
-  /// who keeps a Text where the registry does not see it (a handler, a manager, a runtime component) interns it at each start.
+  /// code that keeps a Text where the registry does not see it (a handler, a manager, a runtime component) interns it at each start.
   Text intern(std::string_view text);
   /// The bytes of a text; empty where unknown. Valid until the next push.
   std::string_view text(Text text) const noexcept;

@@ -20,7 +20,7 @@ session::Ack acknowledged(Result<session::Ack> answer, const std::string& target
   return ack;
 }
 
-/// The same for a message that gives a name: one that a sibling has is said with the name.
+/// Sends a message that gives a name; where a sibling has that name, the error says it.
 session::Ack named(Result<session::Ack> answer, const std::string& name, const std::string& advice) {
   if (!answer && answer.error().fault.reason == "name_taken")
     fail(Exit::refused, "the name \"" + printable(name) + "\" is taken by a sibling" + advice);

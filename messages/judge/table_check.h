@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// Where bytes that are judged may be changed, and who is told; all null: nowhere.
+/// Where bytes that are judged may be changed, and what is told of it; all null: nowhere.
 struct Mending {
   const std::byte* judged = nullptr;
   std::byte* same = nullptr;  ///< as `judged`, for writing

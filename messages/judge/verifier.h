@@ -59,7 +59,7 @@ struct VerifierLimits {
   std::uint32_t table_tables_max = 1u << 16;
   /// Also what numbers and texts are: floats are finite, numbers within their field's `range`, texts UTF-8 without a zero byte,
   /// fields `reserved` of Muster's own types zero; likewise the values that SetField, SetFieldIf and DefineTemplate carry. Servers ask for
-  /// this of clients. A client does not: handlers in C++ may make other values, and who looks at a world must see them.
+  /// this of clients. A client does not: handlers in C++ may make other values, and a client that looks at a world must see them.
   bool values = false;
 };
 

@@ -27,7 +27,7 @@ struct BatchCursor {
 
 class ParallelPass;
 
-/// Calls a handler whose writes somebody follows: row by row, with a look before and after. ComponentChanged goes to
+/// Calls a handler whose writes another handler follows: row by row, with a look before and after. ComponentChanged goes to
 /// `changed`, behind what the handler pushed for the row. `before` is scratch memory.
 bool run_followed(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
                   std::uint32_t end, const std::uint16_t* columns, std::vector<std::byte>& before,
@@ -196,7 +196,7 @@ class Delivery {
     context_.running = nullptr;
     return consumed;
   }
-  /// Calls who follows a change of one entity's component.
+  /// Calls the handlers that follow a change of one entity's component.
   void follow(ChangeKind kind, Entity e, TypeId component);
   void follow_created(Entity e) {
     for (const TypeId component : context_.storage.find(e).chunk->archetype->types)

@@ -3,7 +3,7 @@
 //   what waits   what a cut cascade carried over, then what was posted (inputs of their own)    deliver_waiting()
 //   tell         its number; every sink sees its sealed bytes                                   RegistryCore::tell
 //   deliver      its own messages, by all their handlers                                        Delivery
-//   settle       counters, receipts, managers hear who was destroyed                            settle()
+//   settle       counters, receipts, managers hear which entities were destroyed                            settle()
 //   cascade      what handlers pushed, and what that pushes, up to the bounds                   deliver_cascade()
 //   clean up     where archetypes came: those that nobody has are dropped, if they are many     clean_up()
 //
@@ -80,7 +80,7 @@ class Inputs {
 
   // --- for the registry's parts ---
 
-  /// Runs what calls handlers or hooks; `who` they are says what they may do with the registry meanwhile.
+  /// Runs work that calls handlers or hooks; `who` says which, and so what they may do with the registry meanwhile.
   template <class Work>
   auto inside(std::string_view what, Work&& work, Inside who = Inside::handlers);
   /// Where something was caught that was thrown while an input was delivered: the end of the program, naming the handler.

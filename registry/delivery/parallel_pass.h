@@ -1,6 +1,6 @@
 // A pass on several workers, with the results of one.
 //
-//   schedule   who conflicts with whom, who may be split                       registry/delivery/schedule.h
+//   schedule   which handlers conflict, which may be split                       registry/delivery/schedule.h
 //   stage      handlers in their order, until one's on_begin must wait for another of them; on_begin, change versions and
 //              column copies (Storage::touch) are done here, on the caller's thread, before the stage runs
 //   task       some rows of one handler in row order, or a branch of the hierarchy, numbered in the order that one worker
@@ -72,7 +72,7 @@ class ParallelPass {
     std::uint32_t node = 0;
     std::uint32_t first_piece = 0, end_piece = 0;
     std::uint32_t branch = ~0u;                // instead of pieces
-    std::uint32_t worker = 0;                  // who did it
+    std::uint32_t worker = 0;                  // which worker did it
     std::size_t first_batch = 0, batches = 0;  // of what it pushed, among the worker's
     std::uint64_t begin_ns = 0;
     double ns = 0;        // without waiting
@@ -96,7 +96,7 @@ class ParallelPass {
     return node.splitting.split == Split::whole || node.in_turn > 0;
   }
   bool worth(PassSchedule& schedule, std::uint64_t& total_rows, double& total_ns);
-  /// Before the first stage: who may join it, as far as others are concerned.
+  /// Before the first stage: which nodes may join it, as far as others are concerned.
   void begin_stages(const PassSchedule& schedule);
   /// Calls on_begin of those that join. False where nobody is left.
   bool next_stage(const PassSchedule& schedule, bool& called);

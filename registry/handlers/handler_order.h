@@ -19,7 +19,7 @@ class SetupError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Handlers stay the caller's. One that nobody has to wait for, which most are, is put in its place among the others, who
+/// Handlers stay the caller's. One that no other has to wait for, as most are, is put in its place among the others, which
 /// stay where they are; otherwise the order is found anew, in steps that grow with the handlers and what they name, times
 /// the logarithm of their number.
 class HandlerOrder {
@@ -58,7 +58,7 @@ class HandlerOrder {
   bool comes_first(const Handler& a, const Handler& b) noexcept;
   /// Whether some handler that is there, itself not counted, must wait for it.
   bool is_waited_for(const Handler& handler) const;
-  /// After whom a handler that nobody waits for may come at the earliest.
+  /// After which place a handler that no other waits for may come at the earliest.
   std::size_t first_place(const Handler& handler);
   /// Of these, which are in the order of everything but before/after.
   std::vector<Handler*> ordered(const std::vector<Handler*>& sorted);

@@ -81,7 +81,7 @@ class HandlerTable {
   /// The names of handlers that are off, ascending by hash.
   const std::vector<Text>& disabled() const noexcept { return disabled_; }
   /// To be called with every new archetype: binds the handlers to its columns. What a filter throws stops the program,
-  /// naming the handler: the archetype is there, and no caller could put right whom it calls.
+  /// naming the handler: the archetype is there, and no caller could put right which handlers it calls.
   void bind(Archetype& archetype);
   /// To be called with an archetype whose slots were given out anew.
   void bind_again(Archetype& archetype);

@@ -1,5 +1,5 @@
 // The border between a registry and whatever keeps its state: rows of bytes, each with a key and a version. The world
-// file stores one database row per StateKey; a test keeps them in a map. Every row is checksummed by who stores it.
+// file stores one database row per StateKey; a test keeps them in a map. What stores a row checksums it.
 #pragma once
 
 #include <compare>

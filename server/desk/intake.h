@@ -1,6 +1,6 @@
 // Takes what sessions sent into the world: edits are costed and pushed one by one, so that each is judged against the world as it
 // finds it; questions go on to their queue. Sessions take turns, and a turn is bounded in steps, or in the time that they should
-// take, where edits take longer. Who would be done first comes first: who sends little waits for one edit of somebody else, not for
+// take, where edits take longer. A session that would be done first comes first: one that sends little waits for one edit of another, not for
 // one of each.
 #pragma once
 

@@ -67,7 +67,7 @@ class Changes {
     static constexpr std::uint32_t page_indices = 256;
     struct Page {
       std::uint32_t generations[page_indices] = {};  // 0: has it not
-      std::uint32_t count = 0;                       // who has it
+      std::uint32_t count = 0;                       // entities that have it
       std::unique_ptr<std::byte[]> values;
     };
     TypeId type = 0;

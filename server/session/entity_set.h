@@ -10,7 +10,7 @@
 
 namespace muster {
 
-/// Of an index one generation at a time: who inserts another one takes the place of the first. Nil is never in it.
+/// Of an index one generation at a time: one that is inserted takes the place of another. Nil is never in it.
 class EntitySet {
  public:
   bool contains(Entity e) const noexcept {

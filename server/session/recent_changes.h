@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// Owner's thread only. Memory: for each component 2 KiB for 256 indices one of which changed, and who died until it is forgotten.
+/// Owner's thread only. Memory: for each component 2 KiB for 256 indices one of which changed, and entities that died until they are forgotten.
 class RecentChanges {
  public:
   explicit RecentChanges(const EntityRegistry& registry) : registry_(registry) {}
@@ -24,14 +24,14 @@ class RecentChanges {
   /// Of the last one that found something in the hierarchy.
   std::uint64_t structure_changed() const noexcept { return structure_.last; }
 
-  /// Calls f(entity) for everyone whose component changed after look `since`, those that died included. To be called after the
+  /// Calls f(entity) for each whose component changed after look `since`, those that died included. To be called after the
   /// last look, before the world changes again.
   template <class F>
   void each(TypeId component, std::uint64_t since, F&& f) const {
     const auto at = by_component_.find(component);
     if (at != by_component_.end()) each_of(at->second, since, f);
   }
-  /// Calls f(entity) for everyone who was created, destroyed or put under another parent after look `since`; when, as for each().
+  /// Calls f(entity) for each that was created, destroyed or put under another parent after look `since`; when, as for each().
   template <class F>
   void each_structure(std::uint64_t since, F&& f) const {
     each_of(structure_, since, f);
