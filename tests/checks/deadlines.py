@@ -5,6 +5,7 @@ under a deadline or with a timeout of its own.
 
 `deadlines.py ROOT` checks a tree; `deadlines.py --self-test` checks the check.
 """
+import os
 import re
 
 from source_tree import read, run_check, self_tested, tracked
@@ -49,6 +50,11 @@ def meson_wrongs(text):
     return wrong
 
 
+def runs(runner, module):
+    """Whether `runner`, the text of a run.py, runs the tests of `module`, a file beside it, each under a deadline."""
+    return bool(UNDER_DEADLINE.search(runner) and re.search(rf"^import {module}$", runner, re.MULTILINE))
+
+
 def python_wrongs(text):
     if UNDER_DEADLINE.search(text):
         return []
@@ -73,7 +79,9 @@ def check(root):
         if name.endswith("meson.build"):
             wrong = meson_wrongs(read(root, name))
         elif name.endswith(".py") and name not in ("tests/checks/deadlines.py", "tests/support/programs.py"):
-            wrong = python_wrongs(read(root, name))
+            runner = os.path.join(os.path.dirname(name), "run.py")
+            beside = read(root, runner) if os.path.isfile(os.path.join(root, runner)) else ""
+            wrong = [] if runs(beside, os.path.basename(name).removesuffix(".py")) else python_wrongs(read(root, name))
         else:
             continue
         found += [f"{name}:{line}: {what}" for line, what in wrong]
@@ -92,7 +100,10 @@ def self_test():
               ("os.path.join(a, b)", 0), ("shlex.join(a)", 0)]
     failures = [f"{text!r}: found {meson_wrongs(text)}" for text, expected in meson if len(meson_wrongs(text)) != expected]
     failures += [f"{text!r}: found {python_wrongs(text)}" for text, expected in python if len(python_wrongs(text)) != expected]
-    return self_tested(len(meson) + len(python), failures)
+    together = [("import looking\nimport worlds\nrun_tests(all)", "worlds", True), ("import worlds\nmain()", "worlds", False),
+                ("import worldly\nrun_tests(all)", "world", False), ("", "worlds", False)]
+    failures += [f"{runner!r} and {module}" for runner, module, expected in together if runs(runner, module) != expected]
+    return self_tested(len(meson) + len(python) + len(together), failures)
 
 
 if __name__ == "__main__":
