@@ -183,12 +183,10 @@ std::expected<std::uint64_t, UserFault> Users::revoke(const std::string& name) {
   const auto at = std::ranges::find_if(
       users_, [&](const User& user) { return user.role != session::Role::none && user.name == name; });
   if (at == users_.end()) return std::unexpected(UserFault{"not_found", "there is no user \"" + name + "\""});
-  const User before = *at;
-  at->role = session::Role::none;
-  at->expires_s = 0;
-  at->hash = {};
+  User other{.number = at->number, .name = at->name};
+  std::swap(*at, other);
   if (auto written = write(); !written) {
-    *at = before;
+    std::swap(*at, other);
     return std::unexpected(std::move(written.error()));
   }
   return at->number;

@@ -131,7 +131,9 @@ std::expected<JournalReport, WorldError> FileJournal::read(Database& database, c
     code_of->reset();
     const Step found = code_of->bind(1, key).step();
     if (found == Step::error) return std::unexpected(database.error(reading));
-    if (found == Step::done || !code_of->is_text(0) || text_checksum(group->code = code_of->text(0)) != key)
+    const bool is_there = found == Step::row && code_of->is_text(0);
+    if (is_there) group->code = code_of->text(0);
+    if (!is_there || text_checksum(group->code) != key)
       return damaged("the code of " + named(*group) + ", " + hex(key) + ", is missing in the table 'codes' or another");
     end_ = {.group = group->id, .checksum = rows->integer(checksum), .last = group->last};
     ++report.groups;

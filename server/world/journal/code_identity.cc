@@ -33,6 +33,7 @@ std::string build_id() {
     for (std::size_t i = 0; i < program->dlpi_phnum; ++i) {
       const auto& part = program->dlpi_phdr[i];
       if (part.p_type != PT_NOTE) continue;
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader says where it is as a number
       const auto* at = reinterpret_cast<const unsigned char*>(program->dlpi_addr + part.p_vaddr);
       const auto* const end = at + part.p_memsz;
       while (at + sizeof(ElfW(Nhdr)) <= end) {

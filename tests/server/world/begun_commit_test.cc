@@ -21,7 +21,7 @@ using Report = std::expected<CheckpointReport, WorldError>;
 /// Frames until the commit that was begun is over.
 void wait_for(World& world, const std::optional<Report>& told) {
   for (int frame = 0; !told && frame < 20'000; ++frame) REQUIRE(world.next_frame());
-  REQUIRE(told);
+  REQUIRE(told.has_value());
 }
 
 float health_in(const std::string& path) {
@@ -54,7 +54,7 @@ TEST_CASE("a commit that was begun saves the state of that moment, and is told b
     of.set(2);
     const std::uint64_t sequence = of.world.registry().sequence();
     REQUIRE(of.begin());
-    CHECK_FALSE(of.told);
+    CHECK_FALSE(of.told.has_value());
     of.set(3);
     wait_for(of.world, of.told);
     REQUIRE(*of.told);
@@ -74,7 +74,7 @@ TEST_CASE("one commit is under way at a time; another that must be done at once 
     CHECK_FALSE(of.world.begin_commit([](const Report&) { FAIL("it was not begun"); }));
     of.set(3);
     const auto report = of.world.commit();
-    REQUIRE(of.told);
+    REQUIRE(of.told.has_value());
     REQUIRE(*of.told);
     CHECK(report.checkpoint == (*of.told)->checkpoint + 1);
     CHECK(report.rows_written > 0);
@@ -91,7 +91,7 @@ TEST_CASE("a world that ends while a commit is under way has it on the disk, and
     of.set(2);
     REQUIRE(of.world.begin_commit([&](Report report) { told = std::move(report); }));
   }
-  CHECK_FALSE(told);
+  CHECK_FALSE(told.has_value());
   CHECK(health_in(path) == 2);
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("a new world is saved at once where a commit of it is begun") {
   world.registry().create("e", game::Health{.value = 5});
   std::optional<Report> told;
   REQUIRE(world.begin_commit([&](Report report) { told = std::move(report); }));
-  REQUIRE(told);
+  REQUIRE(told.has_value());
   CHECK(*told);
   CHECK_FALSE(world.is_new());
 }
