@@ -1,30 +1,32 @@
 #!/usr/bin/env python3
 """Runs `muster` and `muster-server` as people do, in folders of their own: every command, its JSON, its errors and exit codes.
 
-`run.py MUSTER SERVER GAME_BFBS SOURCE_ROOT [NAME...]`; NAMEs pick tests. The last line is `N passed, N failed`.
+`run.py MUSTER SERVER GAME_BFBS SOURCE_ROOT SESSION_BFBS [NAME...]`; NAMEs pick tests. The last line is `N passed, N failed`.
 """
 import sys
 
+import answers
 import changing
 import clock
 import command
 import looking
 import serving
 import template
+import told
 import tokens
 import watching
 import worlds
 from shared import MUSTER, SERVER, Folder
 from programs import run_tests
 
-MODULES = worlds, serving, looking, changing, clock, template, tokens, watching, command
+MODULES = worlds, serving, looking, changing, clock, template, tokens, watching, command, answers, told
 
 
 def main():
     tests = [test for module in MODULES for test in vars(module).values()
              if getattr(test, "__module__", None) == module.__name__ and not hasattr(test, "__wrapped__")
              and test.__code__.co_varnames[:1] == ("folder",)]
-    return run_tests([test for test in tests if not sys.argv[5:] or test.__name__ in sys.argv[5:]],
+    return run_tests([test for test in tests if not sys.argv[6:] or test.__name__ in sys.argv[6:]],
                      lambda path: Folder(path, MUSTER, SERVER))
 
 

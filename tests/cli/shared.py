@@ -6,7 +6,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from programs import Folder, equal  # noqa: E402, F401
 
-MUSTER, SERVER, GAME, ROOT = (pathlib.Path(argument).resolve() for argument in sys.argv[1:5])
+MUSTER, SERVER, GAME, ROOT, SESSION = (pathlib.Path(argument).resolve() for argument in sys.argv[1:6])
 TOWN = ROOT / "examples/levels/town/town_model.gltf"
 DONE, REFUSED, USAGE, UNREACHABLE, BAD_FILE = range(5)
 

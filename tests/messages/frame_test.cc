@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <string>
+#include <utility>
 #include <vector>
 
 using namespace muster;
@@ -160,4 +162,65 @@ TEST_CASE("a large frame grows the buffer only as its bytes come, and a quiet st
   append_frame(stream, batch_of(32, 5), 1);
   for (int i = 0; i < 20; ++i) REQUIRE(feed(busy, stream, {}).size() == 1);
   REQUIRE(busy.memory_bytes() <= 8192);
+}
+
+TEST_CASE("what is wrong with a frame is said in numbers, and every fault has its name", "[frame]") {
+  REQUIRE(fault_of(0, 0).text == "a frame of 0 bytes; the shortest has 48");
+  REQUIRE(fault_of(32, 0).text == "a frame of 32 bytes; the shortest has 48");
+  REQUIRE(fault_of(64, frame_envelope, 1024, true).text == "a frame of 64 bytes; the shortest has 80");
+  REQUIRE(fault_of(64, 16, 1024, true).text == "frame flags 16; this version knows 15");
+  REQUIRE(fault_of(64, frame_more).code == FrameFault::Code::unknown_flag);
+  REQUIRE(fault_of(64, frame_more).text == "frame flags 2; a frame to the server has none");
+  REQUIRE(fault_of(96, frame_envelope).text == "an envelope in a frame to the server, which writes them itself");
+  const std::pair<FrameFault::Code, std::string> names[] = {
+      {FrameFault::Code::misaligned, "misaligned"},     {FrameFault::Code::too_short, "too_short"},
+      {FrameFault::Code::oversized, "oversized"},       {FrameFault::Code::unknown_flag, "unknown_flag"},
+      {FrameFault::Code::ended_inside, "ended_inside"}, {FrameFault::Code::unexpected_envelope, "unexpected_envelope"}};
+  for (const auto& [code, text] : names) CHECK(name(code) == text);
+}
+
+TEST_CASE("the shortest and the longest frame are taken, and the longest may grow with the next header", "[frame]") {
+  std::vector<std::byte> stream;
+  append_frame(stream, batch_of(32, 1), 1);
+  append_frame(stream, batch_of(112, 1), 2);
+  append_frame(stream, batch_of(128, 1), 3);
+  FrameDecoder decoder(128);
+  std::memcpy(decoder.room().data(), stream.data(), stream.size());
+  decoder.received(stream.size());
+  CHECK(decoder.next().value()->header.bytes == 48);
+  CHECK(decoder.next().value()->header.bytes == 128);
+  decoder.set_frame_bytes_max(144);
+  CHECK(decoder.next().value()->header.bytes == 144);
+  CHECK_FALSE(decoder.next().value().has_value());
+  const FrameEnvelope envelope{1, 2, 3, 4};
+  std::vector<std::byte> enveloped;
+  append_frame(enveloped, batch_of(32, 1), 1, 0, &envelope);
+  REQUIRE(enveloped.size() == frame_bytes_min + 32);
+  FrameDecoder other(80, true);
+  CHECK(feed(other, enveloped, {}).size() == 1);
+}
+
+TEST_CASE("a frame without an envelope never says that it has one", "[frame]") {
+  std::vector<std::byte> stream;
+  append_frame(stream, batch_of(32, 1), 1, frame_envelope | frame_event | frame_pushed);
+  FrameDecoder decoder(1024, true);
+  const auto seen = feed(decoder, stream, {});
+  REQUIRE(seen.size() == 1);
+  CHECK(seen[0].header.flags == (frame_event | frame_pushed));
+  CHECK(seen[0].envelope.sequence == 0);
+  CHECK(seen[0].header.bytes == 48);
+}
+
+TEST_CASE("where a stream ended inside a frame is told by its bytes, and after a fault that fault", "[frame]") {
+  const auto stream = three_frames();
+  FrameDecoder decoder(1024, true);
+  feed(decoder, std::span(stream).first(48 + 20), {});
+  CHECK(decoder.finish().error().text == "the stream ended 20 bytes into a frame");
+  CHECK(decoder.finish().error().stream_offset == 48);
+  FrameDecoder faulty(1024, true);
+  const FrameHeader header{50, 0, 1};
+  std::memcpy(faulty.room().data(), &header, sizeof header);
+  faulty.received(sizeof header);
+  CHECK_FALSE(faulty.next().has_value());
+  CHECK(faulty.finish().error().code == FrameFault::Code::misaligned);
 }

@@ -201,4 +201,50 @@ TEST_CASE("fingerprints say whether two tables know the same layouts, in whateve
   CHECK(one.fingerprint() != other.fingerprint());
 }
 
+TEST_CASE("the first difference between two layouts of one type is named, whatever it is") {
+  const auto field = [](std::string name, FieldKind kind, std::uint32_t offset) {
+    FieldDescriptor made;
+    made.name = std::move(name);
+    made.kind = kind;
+    made.offset = offset;
+    made.size = 4;
+    made.count = 1;
+    return made;
+  };
+  TypeDescriptor known;
+  known.name = "g.A";
+  known.size = 8;
+  known.fields = {field("x", FieldKind::int32, 0), field("y", FieldKind::int32, 4)};
+  const auto difference = [&](auto&& change) {
+    TypeDescriptor other = known;
+    change(other);
+    return layout_difference(known, other, "in the file").text();
+  };
+  CHECK(difference([](TypeDescriptor& other) { other.is_table = true; }) ==
+        "g.A: is a struct here and a table in the file");
+  CHECK(difference([](TypeDescriptor& other) { other.fields.pop_back(); }) == "g.A.y: is missing in the file");
+  CHECK(difference([](TypeDescriptor& other) { other.fields.emplace_back().name = "z"; }) ==
+        "g.A.z: is new in the file");
+  CHECK(difference([](TypeDescriptor& other) { other.fields[0].name = "w"; }) == "g.A.x: is called w in the file");
+  CHECK(difference([](TypeDescriptor& other) { other.fields[1].kind = FieldKind::float32; }) ==
+        "g.A.y: has another type in the file");
+  CHECK(difference([](TypeDescriptor& other) { other.fields[1].element = FieldKind::string; }) ==
+        "g.A.y: has another type in the file");
+  CHECK(difference([](TypeDescriptor& other) { other.fields[1].type = 7; }) == "g.A.y: has another type in the file");
+  CHECK(difference([](TypeDescriptor& other) { other.fields[1].offset = 8; }) ==
+        "g.A.y: is at 4, but at 8 in the file");
+  CHECK(difference([](TypeDescriptor& other) { other.fields[1].count = 2; }) ==
+        "g.A.y: has 1 elements of 4 bytes, but 2 of 4 in the file");
+  CHECK(difference([](TypeDescriptor& other) { other.fields[1].size = 2; }) ==
+        "g.A.y: has 1 elements of 4 bytes, but 1 of 2 in the file");
+  CHECK(difference([](TypeDescriptor& other) { other.size = 12; }) ==
+        "g.A: is known with another layout (8 bytes; in the file 12)");
+  known.is_table = true;
+  known.fields[0].slot = 4;
+  known.fields[1].slot = 6;
+  CHECK(difference([](TypeDescriptor& other) { other.is_table = false; }) ==
+        "g.A: is a table here and a struct in the file");
+  CHECK(difference([](TypeDescriptor& other) { other.fields[1].slot = 8; }) == "g.A.y: is at 6, but at 8 in the file");
+}
+
 }  // namespace

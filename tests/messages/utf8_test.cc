@@ -1,6 +1,8 @@
 #include "messages/utf8.h"
 
 #include <catch2/catch.hpp>
+#include <cstdint>
+#include <string>
 
 #include "messages/json_writer.h"
 
@@ -43,4 +45,42 @@ TEST_CASE("JSON is UTF-8 whatever the texts are") {
   CHECK(json_string("T\xfcr \xc3\xa4") == "\"T\xef\xbf\xbdr \xc3\xa4\"");
   CHECK(JsonWriter().open_object().member("\xff", std::string("\xc3")).close_object().text() ==
         "{\"\xef\xbf\xbd\": \"\xef\xbf\xbd\"}");
+}
+
+namespace {
+
+/// How long the character at the beginning is, by what Unicode says of code points; 0: none is there.
+std::size_t length_by_code_point(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return 1;
+  const std::size_t length = byte(0) >> 5 == 6 ? 2 : byte(0) >> 4 == 14 ? 3 : byte(0) >> 3 == 30 ? 4 : 0;
+  if (length == 0 || text.size() < length) return 0;
+  std::uint32_t point = byte(0) & (0x7fu >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if (byte(i) >> 6 != 2) return 0;
+    point = point << 6 | (byte(i) & 0x3fu);
+  }
+  constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  return point < least[length] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000) ? 0 : length;
+}
+
+}  // namespace
+
+TEST_CASE("a character is as long as its code point says, whatever bytes there are and wherever they end") {
+  std::size_t wrong = 0;
+  for (int first = 0; first < 256; ++first)
+    for (int second = 0; second < 256; ++second)
+      for (const int third : {0x00, 0x7f, 0x80, 0xbf, 0xc0, 0xff})
+        for (const int fourth : {0x7f, 0x80, 0xbf, 0xc0}) {
+          const char bytes[] = {static_cast<char>(first), static_cast<char>(second), static_cast<char>(third),
+                                static_cast<char>(fourth)};
+          for (std::size_t size = 1; size <= 4; ++size)
+            wrong += utf8_length({bytes, size}) != length_by_code_point({bytes, size});
+        }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("in names control characters become blanks, at the ends of their range and nowhere else") {
+  CHECK(valid_utf8(std::string("\0\x1f\x20\x7e\x7f", 5)) == "   ~ ");
+  CHECK(valid_utf8("\xc2\x80") == "\xc2\x80");
 }
