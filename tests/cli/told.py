@@ -23,10 +23,10 @@ def one(name, value, rows=None, index=4, **more):
     return Told(name, [((index, 1), value, rows or {})], kind=EACH, **more)
 
 
-def watched(folder, state, *options, follows=WATCHING, lines):
+def watched(within, state, *options, follows=WATCHING, lines):
     """What `muster watch` prints, to stdout and stderr, of what the server tells it."""
-    with spoken(folder, {"Watch": state, "Follow": follows, "Show": fault(102, "dead")}) as world:
-        with subprocess.Popen([MUSTER, *world.where, "watch", "--lines", str(lines), *options], cwd=folder.path, env=folder.environment,
+    with spoken(within, {"Watch": state, "Follow": follows, "Show": fault(102, "dead")}) as world:
+        with subprocess.Popen([MUSTER, *world.where, "watch", "--lines", str(lines), *options], cwd=within.path, env=within.environment,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             out, errors = process.communicate(timeout=20)
             equal(process.returncode, 0)

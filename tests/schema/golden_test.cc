@@ -137,3 +137,34 @@ TEST_CASE("schemac that cannot run flatc or write its header says so and exits w
   CHECK(said.errors == "missing/a.h: cannot write it: No such file or directory\n");
   CHECK(said.code == 2);
 }
+
+TEST_CASE("Paths in a depfile are written as make reads them, and --help says how schemac is used", "[cli]") {
+  const test::Folder folder;
+  std::filesystem::create_directory(folder / "a $b#");
+  test::write_file(folder / "a $b#/in.fbs", "namespace a; struct A { x:int; }");
+  REQUIRE(test::run_schemac(folder, "'a $b#/in.fbs' -o 'o $b#.h' --depfile d").code == 0);
+  CHECK(test::read_file(folder / "d") == "o\\ $$b\\#.h: \\\n  a\\ $$b\\#/in.fbs\n");
+  for (const char* option : {"--help", "-h"}) {
+    const test::Said said = test::run_schemac(folder, option);
+    CHECK(said.code == 0);
+    CHECK(said.output.starts_with("schemac [options] SCHEMA.fbs -o HEADER.h --ts MODULE.ts\n"));
+  }
+  const test::Said nameless = test::run_schemac(folder, "'a $b#/in.fbs' --check -o missing/a.h");
+  CHECK(nameless.code == 0);  // nothing is written
+}
+
+TEST_CASE("A header that would be as it was is not written again, and includes are looked for where they may be",
+          "[cli]") {
+  const test::Folder folder;
+  std::filesystem::create_directory(folder / "far");
+  test::write_file(folder / "far/in.fbs", "namespace a; struct In { x:int; }");
+  test::write_file(folder / "a.fbs", "include \"in.fbs\"; namespace a; struct A { i:In; }");
+  CHECK(test::run_schemac(folder, "a.fbs -o a.h").code == 1);
+  REQUIRE(test::run_schemac(folder, "a.fbs -I far -o a.h").code == 0);
+  const std::string header = test::read_file(folder / "a.h");
+  std::filesystem::permissions(folder / "a.h", std::filesystem::perms::owner_read);
+  const auto before = std::filesystem::last_write_time(folder / "a.h");
+  REQUIRE(test::run_schemac(folder, "a.fbs -I far -o a.h").code == 0);
+  CHECK(std::filesystem::last_write_time(folder / "a.h") == before);
+  CHECK(test::read_file(folder / "a.h") == header);
+}

@@ -103,6 +103,80 @@ TEST_CASE("Structs nested deeper than 32 are refused instead of followed", "[hos
   CHECK(error_of(forge(things)) == "g.S133: structs are nested more than 32 deep");
 }
 
+TEST_CASE("Structs are exactly as large, as deep and as long in name as is allowed", "[hostile]") {
+  const auto bytes = [](int size) {
+    return error_of(forge({{"g.A", size, 1, {{"x", rf::Array, 0, -1, rf::UByte, static_cast<std::uint16_t>(size)}}}}));
+  };
+  CHECK(bytes(65535) == "(loaded)");
+  CHECK(error_of(forge({{"g.A", 65536, 1, {{"x", rf::UByte}}}})) == "g.A: size 65536 is outside 1..65535 bytes");
+  CHECK(error_of(forge({{"g.A", 0, 1, {{"x", rf::UByte}}}})) == "g.A: size 0 is outside 1..65535 bytes");
+  CHECK(error_of(forge({{"g.A", 4, 4, {{"b", rf::Obj, 0, 1}}}, {"g.B", 65536, 1, {{"x", rf::UByte}}}})) ==
+        "g.B: size 65536 is outside 1..65535 bytes");
+  CHECK(error_of(forge({{"g.A", 16, 16, {{"m", rf::Obj, 0, 1}}},
+                        {"g.B", 16, 16, {{"x", rf::Array, 0, -1, rf::Int, 4}}}})) == "(loaded)");
+  const auto nested = [](int depth) {
+    std::vector<Thing> things;
+    for (int i = 0; i <= depth; ++i)
+      things.push_back({"g.S" + std::to_string(100 + i),
+                        4,
+                        4,
+                        {i == depth ? Part{"x", rf::Int} : Part{"inner", rf::Obj, 0, i + 1}}});
+    return error_of(forge(things));
+  };
+  CHECK(nested(32) == "(loaded)");
+  CHECK(nested(33) == "g.S133: structs are nested more than 32 deep");
+  const auto all = [](int last) {
+    std::vector<Thing> things;
+    for (int i = 0; i < 1024; ++i)
+      things.push_back({"g.S" + std::to_string(i), 65535, 1, {{"x", rf::Array, 0, -1, rf::UByte, 65535}}});
+    things.push_back({"g.T", last, 1, {{"x", rf::Array, 0, -1, rf::UByte, static_cast<std::uint16_t>(last)}}});
+    return error_of(forge(things));
+  };
+  CHECK(all(1024) == "(loaded)");
+  CHECK(all(1025) == "the structs of the schema are over 64 MiB in all");
+}
+
+TEST_CASE("A name is letters, figures and underscores, up to 255 of them, in parts of which none is empty",
+          "[hostile]") {
+  const auto type = [](const std::string& name) { return error_of(forge({{name, 4, 4, {{"x", rf::Int}}}})); };
+  const auto field = [](const std::string& name) { return error_of(forge({{"g.A", 4, 4, {{name, rf::Int}}}})); };
+  for (const std::string& good :
+       {std::string("a"), std::string("_"), std::string("Z9"), std::string("g.h_.A1"), std::string(255, 'a')}) {
+    CAPTURE(good);
+    CHECK(type(good) == "(loaded)");
+  }
+  for (const std::string& bad :
+       {std::string(), std::string(256, 'a'), std::string("9a"), std::string(".a"), std::string("a."),
+        std::string("a..b"), std::string("a.9"), std::string("a-b"), std::string("a b"), std::string("\xc3\xa4")}) {
+    CAPTURE(bad);
+    CHECK(type(bad) == "a type's name is no identifier");
+    CHECK(field(bad) == "g.A: a field's name is no identifier");
+  }
+  CHECK(field(std::string(255, 'a')) == "(loaded)");
+  CHECK(field("a.b") == "g.A: a field's name is no identifier");
+}
+
+TEST_CASE("A struct has no more padding than its alignment explains, and its fields lie in it", "[hostile]") {
+  const auto of = [](int bytes, int align, std::vector<Part> parts) {
+    return error_of(forge({{"g.A", bytes, align, std::move(parts)}}));
+  };
+  CHECK(of(8, 4, {{"x", rf::Int}, {"y", rf::UByte, 4}}) == "(loaded)");
+  CHECK(of(8, 8, {{"x", rf::UByte}}) == "(loaded)");
+  CHECK(of(8, 4, {{"x", rf::Int}}) == "g.A: has more padding than its alignment explains");
+  CHECK(of(8, 4, {{"x", rf::Int, 4}}) == "(loaded)");
+  CHECK(of(8, 4, {{"x", rf::Array, 4, -1, rf::Int, 1}}) == "(loaded)");
+  CHECK(of(8, 4, {{"x", rf::Array, 4, -1, rf::Int, 2}}) == "g.A.x: lies outside the struct");
+  CHECK(of(4, 2, {{"x", rf::Int}}) == "g.A.x: is misaligned");
+  CHECK(of(8, 4, {{"x", rf::Short, 0}, {"y", rf::Short, 1}}) == "g.A.y: is misaligned");
+  CHECK(of(4, 2, {{"x", rf::Short, 0}, {"y", rf::Short, 2}}) == "(loaded)");
+}
+
+TEST_CASE("Fields of a table have an even place behind its first four bytes", "[hostile]") {
+  const auto at = [](std::uint16_t slot) { return error_of(forge({{"g.T", 0, 1, {{"x", rf::Int, slot}}, false}})); };
+  CHECK(at(4) == "(loaded)");
+  for (const int slot : {0, 2, 3, 5}) CHECK(at(static_cast<std::uint16_t>(slot)) == "g.T.x: has no place in the table");
+}
+
 TEST_CASE("Defaults of strings and vectors, which a binary schema loses, are refused", "[hostile]") {
   CHECK(error_of(forge({{"g.T", 0, 1, {{"s", rf::String, 4}}, false}}, rf::DefaultVectorsAndStrings)) ==
         "g.T: a binary schema does not keep defaults of strings and vectors; leave them out");

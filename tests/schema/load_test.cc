@@ -1,9 +1,11 @@
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <set>
 
 #include "everything.h"
 #include "schema/load.h"
 #include "schema/muster.h"
+#include "schema/reduce.h"
 
 namespace {
 
@@ -169,4 +171,56 @@ TEST_CASE("A schema that lies at an odd address loads as well", "[load]") {
   const auto schema = muster::load_schema(std::span(shifted).subspan(3));
   REQUIRE(schema.has_value());
   CHECK(type(*schema, "golden.Health").fingerprint == muster::TypeTraits<golden::Health>::fingerprint);
+}
+
+TEST_CASE("A schema that is reduced has the types that were named and what they hold, with the same layouts",
+          "[load]") {
+  const auto whole = std::as_bytes(muster::TypeTraits<golden::Health>::schema);
+  const muster::Schema all = load(muster::TypeTraits<golden::Health>::schema);
+  const auto names = [&](const std::set<std::string>& kept) {
+    const auto bytes = muster::reduce_schema(whole, kept);
+    const auto reduced = muster::load_schema(bytes);
+    REQUIRE(reduced);
+    std::set<std::string> found;
+    for (const TypeDescriptor& each : reduced->types) {
+      found.insert(each.name);
+      const TypeDescriptor& before = type(all, each.name);
+      CHECK(each.fingerprint == before.fingerprint);
+      CHECK((each.default_bytes == before.default_bytes));
+      CHECK(each.doc == before.doc);
+      CHECK(each.file == before.file);
+      CHECK(each.was == before.was);
+      CHECK(each.remote == before.remote);
+      CHECK(each.journal == before.journal);
+      REQUIRE(each.fields.size() == before.fields.size());
+      for (std::size_t i = 0; i < each.fields.size(); ++i) {
+        const muster::FieldDescriptor &now = each.fields[i], &was = before.fields[i];
+        CHECK(now.name == was.name);
+        CHECK(now.doc == was.doc);
+        CHECK(now.default_text == was.default_text);
+        CHECK(now.required == was.required);
+        CHECK(now.optional == was.optional);
+        CHECK(now.unit == was.unit);
+        CHECK(now.has_range == was.has_range);
+        REQUIRE((now.enumeration == nullptr) == (was.enumeration == nullptr));
+        if (now.enumeration) {
+          CHECK(now.enumeration->name == was.enumeration->name);
+          CHECK(now.enumeration->doc == was.enumeration->doc);
+          CHECK(now.enumeration->bit_flags == was.enumeration->bit_flags);
+          CHECK(now.enumeration->values.size() == was.enumeration->values.size());
+        }
+      }
+    }
+    for (const muster::EnumDescriptor& each : reduced->enums) found.insert(each.name);
+    return found;
+  };
+  using Names = std::set<std::string>;
+  CHECK(names({"golden.Dead"}) == Names{"golden.Dead"});
+  CHECK(names({"golden.Slot"}) == Names{"golden.Slot", "muster.Entity"});
+  CHECK(names({"golden.Tree"}) == Names{"golden.Tree"});
+  CHECK(names({"golden.Health"}) == Names{"golden.Health", "golden.Slot", "golden.Vec3", "golden.Matrix", "golden.Team",
+                                          "golden.Gate", "golden.Trait", "muster.Entity"});
+  CHECK(names({"golden.Chat"}) ==
+        Names{"golden.Chat", "golden.Line", "golden.Vec3", "golden.Team", "golden.Trait", "muster.Entity"});
+  CHECK(names({"golden.Nobody"}).empty());
 }

@@ -1,6 +1,8 @@
 // What sessions may bring the world for good: bounded in bytes, each bound hit exactly.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <functional>
+#include <map>
 
 #include "registry/templates/template_tree.h"
 #include "tests/server/live_world.h"
@@ -84,6 +86,126 @@ TEST_CASE("each limit is set by its name, where the number fits it", "[limits]")
   CHECK_FALSE(set_limit(limits, "silence_ns_max", ~0ull));
   CHECK_FALSE(set_limit(limits, "depth", 7));
   CHECK(limits.depth_max == 5);
+}
+
+TEST_CASE("each limit's name is that of its member, and the largest number that fits it is taken", "[limits]") {
+  const auto ns = [](std::chrono::nanoseconds time) { return static_cast<std::uint64_t>(time.count()); };
+  using Member = std::function<std::uint64_t(const ServerLimits&)>;
+  const std::map<std::string_view, Member> members = {
+      {"all_request_bytes_max",
+       [](const ServerLimits& limits) -> std::uint64_t { return limits.all_request_bytes_max; }},
+      {"depth_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.depth_max; }},
+      {"edit_steps_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.edit_steps_max; }},
+      {"flush_ns", [](const ServerLimits& limits) -> std::uint64_t { return limits.flush_ns; }},
+      {"frame_bytes_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.frame_bytes_max; }},
+      {"grant_count_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.grant_count_max; }},
+      {"hello_bytes_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.hello_bytes_max; }},
+      {"hello_ns_max", [&](const ServerLimits& limits) -> std::uint64_t { return ns(limits.hello_time_max); }},
+      {"intake_steps", [](const ServerLimits& limits) -> std::uint64_t { return limits.intake_steps; }},
+      {"left_sessions_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.left_sessions_max; }},
+      {"name_bytes_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.name_bytes_max; }},
+      {"outgoing.control_bytes_max",
+       [](const ServerLimits& limits) -> std::uint64_t { return limits.outgoing.control_bytes_max; }},
+      {"outgoing.data_bytes_max",
+       [](const ServerLimits& limits) -> std::uint64_t { return limits.outgoing.data_bytes_max; }},
+      {"page_bytes_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.page_bytes_max; }},
+      {"path_bytes_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.path_bytes_max; }},
+      {"question_bytes_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.question_bytes_max; }},
+      {"request_bytes_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.request_bytes_max; }},
+      {"requests_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.requests_max; }},
+      {"rows_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.rows_max; }},
+      {"schemas_bytes_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.schemas_bytes_max; }},
+      {"sessions_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.sessions_max; }},
+      {"silence_ns_max", [&](const ServerLimits& limits) -> std::uint64_t { return ns(limits.silence_max); }},
+      {"slice_steps", [](const ServerLimits& limits) -> std::uint64_t { return limits.slice_steps; }},
+      {"stall_ns_max", [&](const ServerLimits& limits) -> std::uint64_t { return ns(limits.stall_max); }},
+      {"stranger_bytes_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.stranger_bytes_max; }},
+      {"strangers_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.strangers_max; }},
+      {"template_bytes_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.template_bytes_max; }},
+      {"template_nodes_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.template_nodes_max; }},
+      {"templates_bytes_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.templates_bytes_max; }},
+      {"templates_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.templates_max; }},
+      {"text_bytes_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.text_bytes_max; }},
+      {"texts_bytes_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.texts_bytes_max; }},
+      {"texts_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.texts_max; }},
+      {"timer_bytes_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.timer_bytes_max; }},
+      {"timer_steps_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.timer_steps_max; }},
+      {"timers_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.timers_max; }},
+      {"unused_ids_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.unused_ids_max; }},
+      {"watch_ns", [](const ServerLimits& limits) -> std::uint64_t { return limits.watch_ns; }},
+      {"watched_entities_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.watched_entities_max; }},
+      {"watches_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.watches_max; }},
+      {"world_entities_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.world_entities_max; }},
+      {"world_rows_bytes_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.world_rows_bytes_max; }},
+      {"world_texts_bytes_max",
+       [](const ServerLimits& limits) -> std::uint64_t { return limits.world_texts_bytes_max; }},
+      {"world_texts_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.world_texts_max; }},
+      {"world_timers_bytes_max",
+       [](const ServerLimits& limits) -> std::uint64_t { return limits.world_timers_bytes_max; }},
+      {"world_timers_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.world_timers_max; }},
+      {"wrong_token_delay_ns_max",
+       [&](const ServerLimits& limits) -> std::uint64_t { return ns(limits.wrong_token_delay_max); }},
+  };
+  const auto names = limit_names();
+  CHECK(names.size() == members.size());
+  for (const std::string_view name : names) {
+    CAPTURE(name);
+    REQUIRE(members.contains(name));
+    ServerLimits limits;
+    REQUIRE(set_limit(limits, name, 4242));
+    for (const auto& [other, member] : members) CHECK((member(limits) == 4242) == (other == name));
+  }
+  ServerLimits limits;
+  CHECK(set_limit(limits, "depth_max", 0xffffffffu));
+  CHECK(limits.depth_max == 0xffffffffu);
+  CHECK(set_limit(limits, "silence_ns_max", 0x7fffffffffffffffu));
+  CHECK_FALSE(set_limit(limits, "silence_ns_max", 0x8000000000000000u));
+  CHECK(set_limit(limits, "flush_ns", 0xffffffffffffffffu));
+}
+
+TEST_CASE("what the limits allow in memory is a sum with these weights", "[limits]") {
+  ServerLimits none;
+  for (const std::string_view name : limit_names()) REQUIRE(set_limit(none, name, 0));
+  CHECK(memory_sum(none, 7) == 7);
+  const auto weight = [&](const char* name, std::uint64_t sessions, std::uint64_t strangers) {
+    ServerLimits limits = none;
+    limits.sessions_max = static_cast<std::uint32_t>(sessions);
+    limits.strangers_max = static_cast<std::uint32_t>(strangers);
+    REQUIRE(set_limit(limits, name, 10));
+    return memory_sum(limits, 0);
+  };
+  const std::pair<const char*, std::uint64_t> alone[] = {{"all_request_bytes_max", 2},
+                                                         {"watched_entities_max", 200},
+                                                         {"world_rows_bytes_max", 5},
+                                                         {"world_entities_max", 128},
+                                                         {"world_texts_bytes_max", 2},
+                                                         {"world_texts_max", 128},
+                                                         {"world_timers_bytes_max", 2},
+                                                         {"world_timers_max", 256},
+                                                         {"templates_bytes_max", 4},
+                                                         {"schemas_bytes_max", 40},
+                                                         {"rows_max", 0},
+                                                         {"depth_max", 0}};
+  for (const auto& [name, times] : alone) {
+    CAPTURE(name);
+    CHECK(weight(name, 0, 0) == 10 * times);
+  }
+  const std::pair<const char*, std::uint64_t> of_sessions[] = {{"frame_bytes_max", 3},
+                                                               {"outgoing.control_bytes_max", 2},
+                                                               {"outgoing.data_bytes_max", 2},
+                                                               {"page_bytes_max", 1},
+                                                               {"texts_max", 48}};
+  for (const auto& [name, times] : of_sessions) {
+    CAPTURE(name);
+    CHECK(weight(name, 3, 0) == 3 * 10 * times);
+  }
+  CHECK(weight("hello_bytes_max", 0, 3) == 3 * 10 * 2);
+  CHECK(weight("stranger_bytes_max", 0, 3) == 3 * 10);
+  CHECK(weight("world_texts_max", 3, 0) == 10 * (128 + 3 * 48));
+  ServerLimits left = none;
+  left.left_sessions_max = 5;
+  left.page_bytes_max = 11;
+  CHECK(memory_sum(left, 0) == 55);
 }
 
 TEST_CASE("what the limits allow in memory grows with each of those that are bytes or counts", "[limits]") {

@@ -65,3 +65,42 @@ TEST_CASE("the log is told of refusals once a second, with their number", "[door
   refusals.tell(start + 5s);
   CHECK(lines.size() == 2);
 }
+
+TEST_CASE("a wrong token is forgiven with each second, not before it is over", "[door]") {
+  const auto fourth = [](auto after) {
+    Refusals refusals({}, 2s);
+    for (int i = 0; i < 3; ++i) (void)refusals.wrong_token("a", start);
+    return std::chrono::duration_cast<std::chrono::milliseconds>(refusals.wrong_token("a", start + after));
+  };
+  CHECK(fourth(999ms) == 100ms);
+  CHECK(fourth(1000ms) == 0ms);
+  // Of two halves of a second nothing is lost.
+  Refusals refusals({}, 2s);
+  for (int i = 0; i < 4; ++i) (void)refusals.wrong_token("a", start);
+  CHECK(refusals.wrong_token("a", start + 1500ms) == 100ms);
+  CHECK(refusals.wrong_token("a", start + 1999ms) == 200ms);
+  CHECK(refusals.wrong_token("a", start + 2000ms) == 200ms);
+  // After twenty doublings there is no more to forgive than twenty and the three that are free.
+  for (int i = 0; i < 100; ++i) (void)refusals.wrong_token("b", start);
+  CHECK(refusals.wrong_token("b", start + 20s) == 100ms);
+  for (int i = 0; i < 100; ++i) (void)refusals.wrong_token("c", start);
+  CHECK(refusals.wrong_token("c", start + 21s) == 0ms);
+  // Nobody is forgiven for a clock that goes back.
+  for (int i = 0; i < 4; ++i) (void)refusals.wrong_token("d", start);
+  CHECK(refusals.wrong_token("d", start - 10s) == 200ms);
+}
+
+TEST_CASE("one refusal is told as it is, and what was told is not told again", "[door]") {
+  std::vector<std::string> lines;
+  Refusals refusals([&](const std::string& line) { lines.push_back(line); }, 2s);
+  (void)refusals.wrong_token("a", start);
+  refusals.note("a", "first", start);
+  refusals.note("b", "second", start + 999ms);
+  CHECK(lines.size() == 1);
+  refusals.note("c", "third", start + 1000ms);
+  refusals.note("d", "fourth", start + 2000ms);
+  CHECK(lines == std::vector<std::string>{"refused a: first",
+                                          "refused 2 connections before their Hello was accepted, 0 for a wrong token; "
+                                          "the last was c: third",
+                                          "refused d: fourth"});
+}

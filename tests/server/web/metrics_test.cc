@@ -60,3 +60,98 @@ TEST_CASE("metrics are what Prometheus reads: each value once, with its kind, in
   CHECK(values.contains("muster_watches"));
   CHECK_FALSE(values_of(metrics_text({}, 0)).contains("muster_tick_seconds{quantile=\"0.5\"}"));
 }
+
+TEST_CASE("the whole text of the metrics is this", "[metrics]") {
+  const Figures figures{.sequence = 1,
+                        .durable_sequence = 2,
+                        .clock_ns = 3'000'000'000,
+                        .hz = 4.5,
+                        .uptime_ns = 5'000'000'000,
+                        .processor_ns = 6'000'000'000,
+                        .memory_bytes = 7,
+                        .ticks = 8,
+                        .tick_p50_ns = 9'000'000'000,
+                        .tick_p99_ns = 10'000'000'000,
+                        .tick_max_ns = 11'000'000'000,
+                        .edits = 12,
+                        .edits_refused = 13,
+                        .answers_waiting_bytes = 14,
+                        .requests_waiting_bytes = 15,
+                        .sessions = 16,
+                        .watches = 17,
+                        .questions = 18,
+                        .entities = 19,
+                        .archetypes = 20,
+                        .texts = 21,
+                        .timers = 22,
+                        .templates = 23};
+  CHECK(metrics_text(figures, 24) ==
+        "# HELP muster_tick_seconds Processor time from one tick to the next, since the server began.\n"
+        "# TYPE muster_tick_seconds summary\n"
+        "muster_tick_seconds{quantile=\"0.5\"} 9\n"
+        "muster_tick_seconds{quantile=\"0.99\"} 10\n"
+        "muster_tick_seconds_count 8\n"
+        "# HELP muster_tick_seconds_max The longest of them.\n"
+        "# TYPE muster_tick_seconds_max gauge\n"
+        "muster_tick_seconds_max 11\n"
+        "# HELP muster_hz Ticks a second that the world is to have; 0: none.\n"
+        "# TYPE muster_hz gauge\n"
+        "muster_hz 4.5\n"
+        "# HELP muster_applied_sequence Number of the last input of the world.\n"
+        "# TYPE muster_applied_sequence counter\n"
+        "muster_applied_sequence 1\n"
+        "# HELP muster_durable_sequence Number of the last input that is on the disk.\n"
+        "# TYPE muster_durable_sequence counter\n"
+        "muster_durable_sequence 2\n"
+        "# HELP muster_clock_seconds The world's clock.\n"
+        "# TYPE muster_clock_seconds gauge\n"
+        "muster_clock_seconds 3\n"
+        "# HELP muster_uptime_seconds Since the server began.\n"
+        "# TYPE muster_uptime_seconds gauge\n"
+        "muster_uptime_seconds 5\n"
+        "# HELP muster_world_processor_seconds_total Processor time of the world's thread.\n"
+        "# TYPE muster_world_processor_seconds_total counter\n"
+        "muster_world_processor_seconds_total 6\n"
+        "# HELP muster_memory_bytes Of the process, in real memory.\n"
+        "# TYPE muster_memory_bytes gauge\n"
+        "muster_memory_bytes 7\n"
+        "# HELP muster_connections Open: sessions, and those that are none.\n"
+        "# TYPE muster_connections gauge\n"
+        "muster_connections 24\n"
+        "# HELP muster_sessions Sessions.\n"
+        "# TYPE muster_sessions gauge\n"
+        "muster_sessions 16\n"
+        "# HELP muster_watches Watches of all sessions.\n"
+        "# TYPE muster_watches gauge\n"
+        "muster_watches 17\n"
+        "# HELP muster_questions_waiting Questions that are not answered yet.\n"
+        "# TYPE muster_questions_waiting gauge\n"
+        "muster_questions_waiting 18\n"
+        "# HELP muster_requests_waiting_bytes Of what sessions sent and the world has not taken.\n"
+        "# TYPE muster_requests_waiting_bytes gauge\n"
+        "muster_requests_waiting_bytes 15\n"
+        "# HELP muster_answers_waiting_bytes Of what is to be sent to sessions.\n"
+        "# TYPE muster_answers_waiting_bytes gauge\n"
+        "muster_answers_waiting_bytes 14\n"
+        "# HELP muster_edits_total Batches of sessions that went into the world.\n"
+        "# TYPE muster_edits_total counter\n"
+        "muster_edits_total 12\n"
+        "# HELP muster_edits_refused_total Batches of sessions that were not let in.\n"
+        "# TYPE muster_edits_refused_total counter\n"
+        "muster_edits_refused_total 13\n"
+        "# HELP muster_entities Entities.\n"
+        "# TYPE muster_entities gauge\n"
+        "muster_entities 19\n"
+        "# HELP muster_archetypes Sets of components that entities have.\n"
+        "# TYPE muster_archetypes gauge\n"
+        "muster_archetypes 20\n"
+        "# HELP muster_texts Texts that the world knows.\n"
+        "# TYPE muster_texts gauge\n"
+        "muster_texts 21\n"
+        "# HELP muster_timers Timed messages that wait.\n"
+        "# TYPE muster_timers gauge\n"
+        "muster_timers 22\n"
+        "# HELP muster_templates Templates.\n"
+        "# TYPE muster_templates gauge\n"
+        "muster_templates 23\n");
+}

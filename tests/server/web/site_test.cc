@@ -269,3 +269,156 @@ TEST_CASE("a server without a page says so, and a folder that is no page is refu
   CHECK(PageFiles::read(folder / "nothing").error() == "the page's folder '" + (folder / "nothing") + "' is no folder");
   CHECK(PageFiles::read(folder.path()).error().find("has no index.html") != std::string::npos);
 }
+
+TEST_CASE("each kind of file has its media type, by its suffix in any case", "[site]") {
+  const std::pair<const char*, const char*> types[] = {{"html", "text/html; charset=utf-8"},
+                                                       {"js", "text/javascript; charset=utf-8"},
+                                                       {"css", "text/css; charset=utf-8"},
+                                                       {"json", "application/json"},
+                                                       {"map", "application/json"},
+                                                       {"txt", "text/plain; charset=utf-8"},
+                                                       {"svg", "image/svg+xml"},
+                                                       {"png", "image/png"},
+                                                       {"jpg", "image/jpeg"},
+                                                       {"jpeg", "image/jpeg"},
+                                                       {"webp", "image/webp"},
+                                                       {"ico", "image/x-icon"},
+                                                       {"ktx2", "image/ktx2"},
+                                                       {"woff2", "font/woff2"},
+                                                       {"wasm", "application/wasm"},
+                                                       {"gltf", "model/gltf+json"},
+                                                       {"glb", "model/gltf-binary"},
+                                                       {"exe", "application/octet-stream"},
+                                                       {"", "application/octet-stream"}};
+  for (const auto& [suffix, type] : types) CHECK(media_type_of(suffix) == type);
+  CHECK(suffix_of("a.b.GLB") == "glb");
+  CHECK(suffix_of("aZ.Az") == "az");
+  CHECK(suffix_of("none").empty());
+  CHECK(suffix_of("dot.").empty());
+}
+
+TEST_CASE("the ends of what is a loopback name, an escape and a plain letter", "[site]") {
+  for (const char* ours : {"127.0.0.0:7717", "127.255.255.255:7717", "LOCALHOST:7717", "localhost:07717"})
+    CHECK(is_own_host(ours, port));
+  for (const char* other :
+       {"126.255.255.255:7717", "128.0.0.0:7717", "127.0.0.256:7717", "localhost:65536", "[::1]:77"})
+    CHECK_FALSE(is_own_host(other, port));
+  CHECK(is_own_host("[::1]", 80));
+  CHECK_FALSE(is_own_host("localhost", 81));
+  using Parts = std::vector<std::string>;
+  CHECK(path_of("/%41%7e%7E%2a") == Parts{"A~~*"});
+  CHECK(path_of("/a%20") == Parts{"a "});
+  CHECK(path_of("/a#b?c") == Parts{"a"});
+  for (const char* bad : {"/%7f", "/%1f", "/%4", "/%4g", "/%g4", "/%/a"}) CHECK_FALSE(path_of(bad));
+  CHECK(escaped("/09:@AZ[`az{") == "%2F09%3A%40AZ%5B%60az%7B");
+}
+
+TEST_CASE("gzip goes to those who name it with a weight above none, wherever in the list", "[site]") {
+  const Served served;
+  const auto zipped = [&](const char* accepted) {
+    HttpRequest request = asking("/");
+    request.accept_encoding = accepted;
+    return field(served.ask(request).answer, "Content-Encoding") == "gzip";
+  };
+  for (const char* taken : {"gzip", " gzip", "br,gzip", "gzip;q=1", "gzip;q=0.001", "gzip ;q=0.9", "x, gzip;q=1.0, y"})
+    CHECK(zipped(taken));
+  for (const char* not_taken : {"gzip;q=0, gzip", "gzip;q=0.000", "x;gzip", "br,"}) CHECK_FALSE(zipped(not_taken));
+}
+
+TEST_CASE("every refusal is a sentence under its status, with the fields that say what would do", "[site]") {
+  const Served served;
+  const auto said = [&](auto change, bool is_local = true) {
+    HttpRequest request = asking("/session");
+    change(request);
+    return served.ask(request, is_local).answer;
+  };
+  CHECK(said([](HttpRequest& r) { r.hosts = {}; }).text == "a request has one Host\n");
+  CHECK(said([](HttpRequest& r) { r.hosts = {"x"}; }).text ==
+        "this server is reached as localhost or by its loopback address, with its port\n");
+  CHECK(said([](HttpRequest& r) { r.origins = {"a", "b"}; }).text == "a request has one Origin at most\n");
+  CHECK(said([](HttpRequest& r) { r.origins = {"a"}; }).text == "pages of another origin are not answered\n");
+  const HttpAnswer method = said([](HttpRequest& r) { r.method = "PUT"; });
+  CHECK(method.text == "only GET and HEAD are answered\n");
+  CHECK(field(method, "Allow") == "GET, HEAD");
+  const HttpAnswer body = said([](HttpRequest& r) { r.has_body = true; });
+  CHECK(body.text == "a body belongs to no request that is answered here\n");
+  CHECK(body.closes);
+  CHECK(said([](HttpRequest& r) { r.target = "x"; }).text == "the target of the request is no path\n");
+  const HttpAnswer upgrade = said([](HttpRequest&) {});
+  CHECK(upgrade.status == 426);
+  CHECK(upgrade.text == "frames are spoken here over a WebSocket of version 13\n");
+  CHECK(field(upgrade, "Upgrade") == "websocket");
+  CHECK(field(upgrade, "Sec-WebSocket-Version") == "13");
+  CHECK(said([](HttpRequest& r) {
+          r.upgrades = true;
+          r.web_version = "13";
+          r.web_key = std::string(23, 'a');
+        }).text == "Sec-WebSocket-Key is to be 16 bytes in base64\n");
+  const HttpAnswer stranger = said([](HttpRequest& r) { r.target = "/health"; }, false);
+  CHECK(stranger.text == "the token is needed: Authorization: Bearer TOKEN\n");
+  CHECK(field(stranger, "WWW-Authenticate") == "Bearer");
+  const HttpAnswer wrong = said(
+      [](HttpRequest& r) {
+        r.target = "/metrics";
+        r.authorization = "Bearer right ";
+      },
+      false);
+  CHECK(wrong.text == "the token is not valid here\n");
+  CHECK(said(
+            [](HttpRequest& r) {
+              r.target = "/health";
+              r.authorization = "bearer right";
+            },
+            false)
+            .text == "the token is needed: Authorization: Bearer TOKEN\n");
+  CHECK(said([](HttpRequest& r) { r.target = "/nothing"; }).text == "there is no such file\n");
+  CHECK(field(said([](HttpRequest& r) { r.target = "/nothing"; }), "Content-Type") == "text/plain; charset=utf-8");
+  const auto world = [&](const std::string& path) {
+    return said([&](HttpRequest& r) {
+      r.target = "/world" + path;
+      r.authorization = "Bearer right";
+    });
+  };
+  CHECK(world("/notes.txt").text ==
+        "of the world's folder only models and what belongs to them is given: files with their suffixes\n");
+  CHECK(world("/nothing.glb").text == "there is no such file in the world's folder\n");
+  CHECK(world("/a.glb").body_bytes() == 7);
+  CHECK(field(world("/a.glb"), "Content-Type") == "model/gltf-binary");
+}
+
+TEST_CASE("a HEAD is answered as a GET without the body, and what does not keep alive is closed", "[site]") {
+  const Served served;
+  HttpRequest request = asking("/");
+  CHECK_FALSE(served.ask(request).answer.head_only);
+  CHECK_FALSE(served.ask(request).answer.closes);
+  request.method = "HEAD";
+  const HttpAnswer head = served.ask(request).answer;
+  CHECK(head.head_only);
+  CHECK(head.status == 200);
+  CHECK(head.body_bytes() == 2015);
+  request.keeps_alive = false;
+  CHECK(served.ask(request).answer.closes);
+  request.hosts = {"x"};
+  CHECK(served.ask(request).answer.head_only);
+}
+
+TEST_CASE("common fields are these, and a policy of one's own stays", "[site]") {
+  HttpAnswer answer = http_sentence(404, "none");
+  add_common_fields(answer);
+  CHECK(field(answer, "Referrer-Policy") == "no-referrer");
+  CHECK(field(answer, "Cross-Origin-Resource-Policy") == "same-origin");
+  CHECK(field(answer, "Cross-Origin-Opener-Policy") == "same-origin");
+  CHECK(field(answer, "Content-Security-Policy") == "default-src 'none'; frame-ancestors 'none'");
+  const Served served;
+  HttpAnswer page = served.ask(asking("/")).answer;
+  const std::string own = field(page, "Content-Security-Policy");
+  add_common_fields(page);
+  std::size_t policies = 0;
+  for (const auto& [name, value] : page.fields) policies += name == "Content-Security-Policy";
+  CHECK(policies == 1);
+  CHECK(own ==
+        "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' blob: data:; "
+        "connect-src 'self' ws://127.0.0.1:7717 blob: data:; worker-src 'self'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'");
+  CHECK(field(page, "Cache-Control") == "no-cache");
+}
