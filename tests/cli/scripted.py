@@ -122,7 +122,7 @@ class Scripted:
     def close(self):
         self.listening.shutdown(socket.SHUT_RDWR)
         self.listening.close()
-        self.thread.join(10)
+        self.thread.join(timeout=10)
         if self.wrong:
             raise self.wrong
 
