@@ -13,7 +13,7 @@ using namespace muster;
 using namespace muster::testing;
 
 TEST_CASE(
-    "times are counted in classes that are an eighth wide, none is lost, and each is shorter than its class's end") {
+    "times are counted in classes that are a 32nd wide, none is lost, and each is shorter than its class's end") {
   TimeCounts counts;
   std::uint64_t before = 0;
   for (std::uint32_t i = 0; i + 1 < TimeCounts::classes; ++i) {
@@ -21,7 +21,7 @@ TEST_CASE(
     CHECK(end > before);
     CHECK(TimeCounts::class_of(end - 1) == i);
     CHECK(TimeCounts::class_of(end) == i + 1);
-    if (i > 0) CHECK(end - before <= before / 8);
+    if (i > 0) CHECK(end - before <= before / 32);
     before = end;
   }
   for (const std::uint64_t ns : {std::uint64_t{0}, std::uint64_t{5'000'000}, ~std::uint64_t{0}}) counts.add(ns);
