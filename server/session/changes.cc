@@ -4,13 +4,42 @@
 #include <cstring>
 #include <functional>
 #include <iterator>
+#include <span>
 
 namespace muster {
+
+namespace {
+
+/// By index: two passes over what a comparing sort looks at sixteen times and more, where they are many.
+void sort_by_index(std::vector<Entity>& entities) {
+  constexpr std::uint32_t bits = 11, values = 1u << bits;
+  std::uint32_t largest = 0;
+  for (const Entity e : entities) largest = std::max(largest, e.index);
+  std::vector<Entity> other(entities.size());
+  std::vector<std::uint32_t> ends(values);
+  for (std::uint32_t shift = 0; shift < 32 && (shift == 0 || largest >> shift > 0); shift += bits) {
+    std::ranges::fill(ends, 0);
+    const auto digit = [&](Entity e) { return (e.index >> shift) & (values - 1); };
+    for (const Entity e : entities) ++ends[digit(e)];
+    std::uint32_t begin = 0;
+    for (std::uint32_t& end : ends) begin += std::exchange(end, begin);
+    for (const Entity e : entities) other[ends[digit(e)]++] = e;
+    entities.swap(other);
+  }
+  // Of one index there are seldom several: those are brought in order here.
+  for (std::size_t i = 1; i < entities.size(); ++i)
+    for (std::size_t k = i; k > 0 && entities[k] < entities[k - 1]; --k) std::swap(entities[k], entities[k - 1]);
+}
+
+}  // namespace
 
 void sort_unique(std::vector<Entity>& entities) {
   // Mostly they are in order already.
   if (std::ranges::adjacent_find(entities, std::ranges::greater_equal()) == entities.end()) return;
-  std::ranges::sort(entities);
+  if (entities.size() > 2048)
+    sort_by_index(entities);
+  else
+    std::ranges::sort(entities);
   const auto doubles = std::ranges::unique(entities);
   entities.erase(doubles.begin(), doubles.end());
 }
@@ -26,12 +55,20 @@ void merge_unique(std::vector<Entity>& entities, std::size_t sorted) {
   entities.swap(merged);
 }
 
+/// Where nothing was found until now there is no look to go back to.
+void Changes::begin_finding() {
+  if (wanted()) return;
+  seen_.clear();
+  looked_ = registry_.begin_version();
+}
+
 void Changes::want(TypeId component) {
-  for (const auto& shadow : shadows_)
-    if (shadow->type == component) {
-      ++shadow->users;
-      return;
-    }
+  const auto at = std::ranges::lower_bound(shadows_, component, {}, [](const auto& each) { return each->type; });
+  if (at != shadows_.end() && (*at)->type == component) {
+    ++(*at)->users;
+    return;
+  }
+  begin_finding();
   const TypeDescriptor* type = registry_.types().find(component);
   auto shadow = std::make_unique<Shadow>();
   shadow->type = component;
@@ -42,11 +79,15 @@ void Changes::want(TypeId component) {
   for (const auto& archetype : registry_.storage().archetypes()) {
     if (!archetype || !archetype->has(component)) continue;
     each_chunk_of(*archetype, [&](const Chunk& chunk) {
-      fill(*shadow, chunk, archetype->column(component));
-      if (chunk.number >= seen_.size() || seen_[chunk.number].uid != chunk.uid) remember(chunk);
+      const bool is_new = !knows(chunk);
+      if (is_new) remember(chunk);
+      if (is_new || chunk.slots()[column_ids].version <= looked_)
+        fill(*shadow, chunk, archetype->column(component));
+      else
+        fill_seen(*shadow, chunk);
     });
   }
-  shadows_.push_back(std::move(shadow));
+  shadows_.insert(at, std::move(shadow));
 }
 
 void Changes::drop(TypeId component) {
@@ -58,12 +99,13 @@ void Changes::drop(TypeId component) {
 }
 
 void Changes::want_structure() {
+  if (structure_users_ == 0) begin_finding();
   if (++structure_users_ > 1) return;
   for (const auto& archetype : registry_.storage().archetypes())
     if (archetype)
       each_chunk_of(*archetype, [&](const Chunk& chunk) {
         compare_places(chunk);
-        remember(chunk);
+        if (!knows(chunk)) remember(chunk);
       });
   structure_changed_.clear();
   kinds_changed_.clear();
@@ -107,40 +149,39 @@ const Changes::Found& Changes::look() {
 }
 
 void Changes::look_at(std::uint64_t since) {
-  find_departed(since);
+  find_moved(since);
   if (link_users_ > 0)
     for (std::uint32_t number = 0; number < registry_.hierarchy().pages(); ++number)
       if (const Hierarchy::Page* page = registry_.hierarchy().page(number); page && page->version > since)
         compare_page(number);
-  const Storage& storage = registry_.storage();
-  for (const auto& archetype : storage.archetypes()) {
+  for (const auto& archetype : registry_.storage().archetypes()) {
     if (!archetype || archetype->chunks == 0) continue;
-    columns_.clear();
-    for (const auto& shadow : shadows_)
-      if (archetype->has(shadow->type)) columns_.emplace_back(shadow.get(), archetype->column(shadow->type));
+    find_columns(*archetype);
     if (columns_.empty() && structure_users_ == 0) continue;
     each_chunk_of(*archetype, [&](const Chunk& chunk) {
-      const bool known = chunk.number < seen_.size() && seen_[chunk.number].uid == chunk.uid;
-      const bool rows_moved = !known || chunk.slots()[column_ids].version > since;
+      const bool rows_moved = !knows(chunk);  // also where they moved: find_moved forgot them
       if (rows_moved) remember(chunk);
+      const std::uint32_t moved = chunk.number < moved_numbers_.size() ? moved_numbers_[chunk.number] : no_chunk;
       for (const auto& [shadow, column] : columns_)
-        if (rows_moved || (column != no_column && chunk.slots()[column].version > since))
+        if (rows_moved)
+          compare_moved(*shadow, chunk, column, moved);
+        else if (column != no_column && chunk.slots()[column].version > since)
           compare(*shadow, chunk, column);
       if (structure_users_ > 0 && (rows_moved || (chunk.depth > 0 && chunk.slots()[column_parents].version > since)))
         compare_places(chunk);
     });
   }
-  for (const Entity e : departed_) {
-    const bool lives = registry_.alive(e);
-    for (const auto& shadow : shadows_)
-      if (shadow->has(e) && !(lives && registry_.find(e, shadow->type) != nullptr)) {
-        shadow->erase(e);
-        shadow->changed.push_back(e);
-      }
-    if (structure_users_ > 0 && !lives && e.index < places_.size() && places_[e.index].generation == e.generation) {
-      places_[e.index] = {};
-      structure_changed_.push_back(e);
-    }
+  note_departed();
+}
+
+/// What there is to compare in it.
+void Changes::find_columns(const Archetype& archetype) {
+  columns_.clear();
+  auto shadow = shadows_.begin();
+  for (std::size_t i = 0; i < archetype.types.size(); ++i) {
+    while (shadow != shadows_.end() && (*shadow)->type < archetype.types[i]) ++shadow;
+    if (shadow == shadows_.end()) return;
+    if ((*shadow)->type == archetype.types[i]) columns_.emplace_back(shadow->get(), archetype.columns[i]);
   }
 }
 
@@ -151,113 +192,122 @@ void Changes::remember(const Chunk& chunk) {
   seen_[chunk.number].ids.assign(chunk.ids(), chunk.ids() + chunk.count);
 }
 
-void Changes::find_departed(std::uint64_t since) {
-  departed_.clear();
+/// Forgets the chunks whose rows moved or that are gone, but for what this look needs of them.
+void Changes::find_moved(std::uint64_t since) {
   const Storage& storage = registry_.storage();
+  departed_.clear();
+  moved_.clear();
+  moved_numbers_.assign(seen_.size(), no_chunk);
+  for (const auto& shadow : shadows_) shadow->before.clear();
   for (std::uint32_t number = 0; number < seen_.size(); ++number) {
     SeenChunk& seen = seen_[number];
     if (seen.uid == 0) continue;
     const Chunk* chunk = number < storage.chunk_numbers() ? storage.chunk(number) : nullptr;
-    if (!chunk || chunk->uid != seen.uid) {
-      departed_.insert(departed_.end(), seen.ids.begin(), seen.ids.end());
-      seen = {};
-    } else if (chunk->slots()[column_ids].version > since) {
-      for (std::uint32_t row = 0; row < seen.ids.size(); ++row)
-        if (row >= chunk->count || chunk->ids()[row] != seen.ids[row]) departed_.push_back(seen.ids[row]);
+    const bool gone = !chunk || chunk->uid != seen.uid;
+    if (!gone && chunk->slots()[column_ids].version <= since) continue;
+    const auto moved = static_cast<std::uint32_t>(moved_.size());
+    for (std::uint32_t row = 0; row < seen.ids.size(); ++row)
+      if (gone || row >= chunk->count || chunk->ids()[row] != seen.ids[row])
+        departed_.push_back({seen.ids[row], moved, row});
+    moved_.push_back(std::move(seen.ids));
+    if (!gone) moved_numbers_[number] = moved;
+    seen = {};
+    for (const auto& shadow : shadows_) {
+      shadow->before.emplace_back();
+      if (number < shadow->copies.size()) shadow->before.back() = std::move(shadow->copies[number]);
     }
   }
+  std::ranges::sort(departed_, std::less());
 }
 
-Changes::Shadow::Page& Changes::Shadow::page(std::uint32_t index) {
-  const std::uint32_t number = index / page_indices;
-  if (number >= pages.size()) pages.resize(number + 1);
-  if (!pages[number]) {
-    pages[number] = std::make_unique<Page>();
-    pages[number]->values = std::make_unique_for_overwrite<std::byte[]>(std::size_t{size} * page_indices);
+/// Null: it had none.
+const std::byte* Changes::value_before(const Shadow& shadow, Entity e) const {
+  for (auto at = std::ranges::lower_bound(departed_, Departed{.entity = e}, std::less());
+       at != departed_.end() && at->entity == e; ++at)
+    if (const std::byte* copy = shadow.before[at->moved].get()) return copy + std::size_t{at->row} * shadow.size;
+  return nullptr;
+}
+
+/// Those who have a component no more, and those who are no more.
+void Changes::note_departed() {
+  for (const auto& [e, moved, row] : departed_) {
+    const Row now = registry_.storage().find(e);
+    for (const auto& shadow : shadows_)
+      if (shadow->before[moved] && !(now && now.chunk->archetype->has(shadow->type))) shadow->changed.push_back(e);
+    if (structure_users_ > 0 && !now && e.index < places_.size() && places_[e.index].generation == e.generation) {
+      places_[e.index] = {};
+      structure_changed_.push_back(e);
+    }
   }
-  return *pages[number];
+  for (const auto& shadow : shadows_) shadow->before.clear();
 }
 
-void Changes::Shadow::erase(Entity e) noexcept {
-  std::unique_ptr<Page>& page = pages[e.index / page_indices];
-  page->generations[e.index % page_indices] = 0;
-  if (--page->count == 0) page.reset();
+std::byte* Changes::Shadow::make_copy(std::uint32_t chunk, std::size_t rows) {
+  if (chunk >= copies.size()) copies.resize(chunk + 1);
+  copies[chunk] = std::make_unique_for_overwrite<std::byte[]>(size * rows);
+  return copies[chunk].get();
 }
 
 std::size_t Changes::bytes() const {
   std::size_t sum = 0;
   for (const auto& shadow : shadows_) {
-    sum += shadow->pages.capacity() * sizeof(shadow->pages[0]);
-    for (const auto& page : shadow->pages)
-      if (page) sum += sizeof *page + std::size_t{shadow->size} * Shadow::page_indices;
+    sum += shadow->copies.capacity() * sizeof(Bytes);
+    for (std::uint32_t number = 0; number < seen_.size(); ++number)
+      if (shadow->copy(number)) sum += std::size_t{shadow->size} * seen_[number].ids.size();
   }
   return sum;
 }
 
-void Changes::compare(Shadow& shadow, const Chunk& chunk, std::uint16_t column) {
-  const std::uint32_t size = column == no_column ? 0 : shadow.size;
-  const std::byte* values = size > 0 ? chunk.slots()[column].data : nullptr;
-  // Compared without a call, where the size is known here.
-  switch (size) {
-    case 4: return compare_values<4>(shadow, chunk, values, size);
-    case 8: return compare_values<8>(shadow, chunk, values, size);
-    case 12: return compare_values<12>(shadow, chunk, values, size);
-    case 16: return compare_values<16>(shadow, chunk, values, size);
-    case 20: return compare_values<20>(shadow, chunk, values, size);
-    case 24: return compare_values<24>(shadow, chunk, values, size);
-    case 28: return compare_values<28>(shadow, chunk, values, size);
-    case 32: return compare_values<32>(shadow, chunk, values, size);
-    case 40: return compare_values<40>(shadow, chunk, values, size);
-    default: return compare_values<0>(shadow, chunk, values, size);
+void Changes::fill(Shadow& shadow, const Chunk& chunk, std::uint16_t column) {
+  std::byte* const copy = shadow.make_copy(chunk.number, chunk.count);
+  if (column != no_column && shadow.size > 0)
+    std::memcpy(copy, chunk.slots()[column].data, std::size_t{shadow.size} * chunk.count);
+}
+
+/// Of the rows that are remembered, where they are others now: what the next look finds of them begins here.
+void Changes::fill_seen(Shadow& shadow, const Chunk& chunk) {
+  const std::vector<Entity>& ids = seen_[chunk.number].ids;
+  std::byte* const copy = shadow.make_copy(chunk.number, ids.size());
+  for (std::size_t row = 0; shadow.size > 0 && row < ids.size(); ++row) {
+    std::byte* const to = copy + row * shadow.size;
+    if (const std::byte* value = registry_.find(ids[row], shadow.type))
+      std::memcpy(to, value, shadow.size);
+    else
+      std::memset(to, 0, shadow.size);  // who has it no more is told as if it had had it until now
   }
 }
 
-/// `fixed`: the size; 0: any.
-template <std::uint32_t fixed>
-void Changes::compare_values(Shadow& shadow, const Chunk& chunk, const std::byte* values, std::uint32_t any_size) {
-  const std::uint32_t size = fixed > 0 ? fixed : any_size;
-  Shadow::Page* page = nullptr;
-  std::uint32_t page_number = 0;
+/// Of a chunk whose rows are where they were.
+void Changes::compare(Shadow& shadow, const Chunk& chunk, std::uint16_t column) {
+  const std::size_t size = shadow.size;
+  if (size == 0) return;
+  const std::byte* const values = chunk.slots()[column].data;
+  std::byte* const copy = shadow.copy(chunk.number);
+  constexpr std::uint32_t block = 16;  // rows
+  for (std::uint32_t first = 0; first < chunk.count; first += block) {
+    const std::uint32_t end = std::min(first + block, chunk.count);
+    const std::size_t bytes = (end - first) * size;
+    if (std::memcmp(copy + first * size, values + first * size, bytes) == 0) continue;
+    for (std::uint32_t row = first; row < end; ++row)
+      if (std::memcmp(copy + row * size, values + row * size, size) != 0) shadow.changed.push_back(chunk.ids()[row]);
+    std::memcpy(copy + first * size, values + first * size, bytes);
+  }
+}
+
+/// Of a chunk whose rows are others, or stand elsewhere, or that is new.
+void Changes::compare_moved(Shadow& shadow, const Chunk& chunk, std::uint16_t column, std::uint32_t moved) {
+  const std::size_t size = column == no_column ? 0 : shadow.size;
+  const std::byte* const values = size > 0 ? chunk.slots()[column].data : nullptr;
+  const std::byte* const before = moved == no_chunk ? nullptr : shadow.before[moved].get();
+  const std::span<const Entity> ids_before =
+      before ? std::span<const Entity>(moved_[moved]) : std::span<const Entity>();
   for (std::uint32_t row = 0; row < chunk.count; ++row) {
     const Entity e = chunk.ids()[row];
-    if (const std::uint32_t number = e.index / Shadow::page_indices; !page || number != page_number) {
-      page = &shadow.page(e.index);
-      page_number = number;
-    }
-    const std::uint32_t at = e.index % Shadow::page_indices;
-    std::uint32_t& generation = page->generations[at];
-    std::byte* kept = page->values.get() + std::size_t{at} * size;
-    if (generation == e.generation && (size == 0 || std::memcmp(kept, values + std::size_t{row} * size, size) == 0))
-      continue;
-    if (generation == 0) ++page->count;
-    // The index was given to a new entity since the last look: the old one is gone.
-    if (generation != 0 && generation != e.generation) shadow.changed.push_back({e.index, generation});
-    generation = e.generation;
-    if (size > 0) std::memcpy(kept, values + std::size_t{row} * size, size);
-    shadow.changed.push_back(e);
+    const std::byte* const old =
+        row < ids_before.size() && ids_before[row] == e ? before + row * size : value_before(shadow, e);
+    if (!old || (size > 0 && std::memcmp(old, values + row * size, size) != 0)) shadow.changed.push_back(e);
   }
-}
-
-void Changes::fill(Shadow& shadow, const Chunk& chunk, std::uint16_t column) {
-  const std::uint32_t size = column == no_column ? 0 : shadow.size;
-  const std::byte* values = size > 0 ? chunk.slots()[column].data : nullptr;
-  for (std::uint32_t row = 0; row < chunk.count;) {
-    const Entity e = chunk.ids()[row];
-    Shadow::Page& page = shadow.page(e.index);
-    // Entities that were made together lie together, mostly.
-    const std::uint32_t at = e.index % Shadow::page_indices;
-    std::uint32_t count = 0;
-    for (; row + count < chunk.count && at + count < Shadow::page_indices; ++count) {
-      const Entity next = chunk.ids()[row + count];
-      if (next.index != e.index + count) break;
-      page.generations[at + count] = next.generation;
-    }
-    page.count += count;
-    if (size > 0)
-      std::memcpy(page.values.get() + std::size_t{at} * size, values + std::size_t{row} * size,
-                  std::size_t{count} * size);
-    row += count;
-  }
+  fill(shadow, chunk, column);
 }
 
 void Changes::compare_places(const Chunk& chunk) {

@@ -1,5 +1,6 @@
-// What changed in a registry since the last look. One shadow copy per watched component type, shared by all watches
-// of it; column versions say which chunks to compare at all, rows of those are compared byte by byte.
+// What changed in a registry since the last look. One copy of every watched component, shared by all watches of it, laid out
+// as the rows are: column versions say which chunks to compare at all, a whole column of those is compared at once, and its
+// rows where it differs.
 #pragma once
 
 #include <cstddef>
@@ -62,29 +63,21 @@ class Changes {
   std::size_t bytes() const;
 
  private:
-  /// The values that were told, in pages: indices may be large where few entities are.
+  using Bytes = std::unique_ptr<std::byte[]>;
+  /// The values of one component as they were looked at last.
   struct Shadow {
-    static constexpr std::uint32_t page_indices = 256;
-    struct Page {
-      std::uint32_t generations[page_indices] = {};  // 0: has it not
-      std::uint32_t count = 0;                       // entities that have it
-      std::unique_ptr<std::byte[]> values;
-    };
     TypeId type = 0;
-    std::uint32_t size = 0;
+    std::uint32_t size = 0;  // of a tag or a runtime component 0: who has it is all
     std::uint32_t users = 0;
-    std::vector<std::unique_ptr<Page>> pages;  // by entity index
+    std::vector<Bytes> copies;  // by chunk number, of the rows that SeenChunk names. Null: none of them has it
+    std::vector<Bytes> before;  // by number in moved_, while looking: the copies of those chunks
     std::vector<Entity> changed;
 
-    /// Made where there is none.
-    Page& page(std::uint32_t index);
-    bool has(Entity e) const noexcept {
-      const std::uint32_t number = e.index / page_indices;
-      return number < pages.size() && pages[number] &&
-             pages[number]->generations[e.index % page_indices] == e.generation;
+    /// Null as above.
+    std::byte* copy(std::uint32_t chunk) const noexcept {
+      return chunk < copies.size() ? copies[chunk].get() : nullptr;
     }
-    /// Who has it.
-    void erase(Entity e) noexcept;
+    std::byte* make_copy(std::uint32_t chunk, std::size_t rows);
   };
   struct Place {
     std::uint32_t generation = 0;
@@ -98,26 +91,42 @@ class Changes {
     std::uint64_t uid = 0;
     std::vector<Entity> ids;
   };
+  /// A row that its entity is no longer in: where the values are that it had.
+  struct Departed {
+    Entity entity;
+    std::uint32_t moved = 0, row = 0;
+    friend bool operator<(const Departed& a, const Departed& b) noexcept { return a.entity < b.entity; }
+  };
+  static constexpr std::uint32_t no_chunk = ~std::uint32_t{0};
 
+  void begin_finding();
+  bool knows(const Chunk& chunk) const noexcept {
+    return chunk.number < seen_.size() && seen_[chunk.number].uid == chunk.uid;
+  }
   void look_at(std::uint64_t since);
-  void find_departed(std::uint64_t since);
+  void find_moved(std::uint64_t since);
+  void find_columns(const Archetype& archetype);
   void remember(const Chunk& chunk);
-  /// Of a shadow that has nothing of the chunk yet.
   static void fill(Shadow& shadow, const Chunk& chunk, std::uint16_t column);
-  void compare(Shadow& shadow, const Chunk& chunk, std::uint16_t column);
-  template <std::uint32_t fixed>
-  static void compare_values(Shadow& shadow, const Chunk& chunk, const std::byte* values, std::uint32_t any_size);
+  void fill_seen(Shadow& shadow, const Chunk& chunk);
+  static void compare(Shadow& shadow, const Chunk& chunk, std::uint16_t column);
+  void compare_moved(Shadow& shadow, const Chunk& chunk, std::uint16_t column, std::uint32_t moved);
+  const std::byte* value_before(const Shadow& shadow, Entity e) const;
+  void note_departed();
   void compare_places(const Chunk& chunk);
   void compare_page(std::uint32_t number);
 
   EntityRegistry& registry_;
-  std::vector<std::unique_ptr<Shadow>> shadows_;
+  std::vector<std::unique_ptr<Shadow>> shadows_;            // by type
   std::vector<std::pair<Shadow*, std::uint16_t>> columns_;  // of an archetype, while it is looked at
   std::vector<Place> places_;
   std::vector<Linked> links_;  // by entity index
   std::uint32_t structure_users_ = 0, kind_users_ = 0, link_users_ = 0;
-  std::vector<SeenChunk> seen_;   // by chunk number
-  std::vector<Entity> departed_;  // whose row is no longer where it was
+  std::vector<SeenChunk> seen_;  // by chunk number; of a chunk that nothing is found in it may say nothing
+  // While looking: chunks whose rows moved or that are gone, and who left one of their rows, in order.
+  std::vector<std::vector<Entity>> moved_;
+  std::vector<std::uint32_t> moved_numbers_;  // by chunk number, in moved_; no_chunk: did not move
+  std::vector<Departed> departed_;
   std::vector<Entity> structure_changed_, kinds_changed_, links_changed_;
   std::uint64_t looked_ = 0;  // storage version of the last look
   Found found_;
