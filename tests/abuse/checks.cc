@@ -19,6 +19,7 @@ AbuseOptions options_for(std::chrono::nanoseconds time, std::uint64_t seed, cons
   options.server = MUSTER_SERVER;
   options.plugin = SKIRMISH_PLUGIN;
   options.folder = folder;
+  options.entities = static_cast<std::uint32_t>(test::number_in("MUSTER_ABUSE_ENTITIES", options.entities));
   return options;
 }
 
