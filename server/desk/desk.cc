@@ -142,12 +142,27 @@ void Desk::before_flush() {
   flush_begun_ns_ = edits_taken_ns_ = processor_ns();
   intake_.take(limits_.intake_steps);
   let_edits_in();
-  // What they sent before they left counts, but not without end: who left first is done with first.
+  end_sessions();
+}
+
+/// What they sent before they left counts, but not without end: who left first is done with first. Where many leave at once, and
+/// were told much, each flush is done with as many as there is time for.
+void Desk::end_sessions() {
+  ends_put_off_ = false;
   std::size_t too_many = leaving_.size() - std::min<std::size_t>(leaving_.size(), limits_.left_sessions_max);
+  const std::uint64_t begun_ns = processor_ns();
+  bool any = false;
   std::erase_if(leaving_, [&](const std::shared_ptr<Session>& session) {
-    if (session->requests.front() && too_many == 0) return false;
-    too_many -= std::min<std::size_t>(too_many, 1);
+    const bool dropped = too_many > 0;
+    if (session->requests.front() && !dropped) return false;
+    too_many -= dropped ? 1 : 0;
+    if (any && !dropped && processor_ns() - begun_ns > limits_.flush_ns / 4) {
+      ends_put_off_ = true;
+      return false;
+    }
+    any = true;
     end_session(session);
+    let_edits_in();
     return true;
   });
 }
@@ -169,7 +184,7 @@ void Desk::after_flush(EntityRegistry& registry) {
   sequence_.store(registry.sequence(), std::memory_order_relaxed);
   if (figures_wanted_.load(std::memory_order_relaxed)) tell_figures();
   const bool watches_behind = watches_.can_go_on() || intake_.counters().steps > steps_before;
-  if (questions_put_off_ || questions_.can_go_on() || intake_.can_go_on() || watches_behind) wake();
+  if (ends_put_off_ || questions_put_off_ || questions_.can_go_on() || intake_.can_go_on() || watches_behind) wake();
   if (questions_.waits_for_time() || sweep) {
     // Where nothing waits for one of the two it is looked at once for nothing.
     const auto at = Seldom::Clock::now();

@@ -103,6 +103,7 @@ class Desk final : public FlushVisitor, private InputSink {
   /// A flush is asked for once, until it comes.
   void wake();
   void learn_types();
+  void end_sessions();
   void end_session(const std::shared_ptr<Session>& session);
   std::unique_ptr<Inquiry> begin(const Question& question);
   std::unique_ptr<Inquiry> end_trace(const Asked& asked);
@@ -154,7 +155,7 @@ class Desk final : public FlushVisitor, private InputSink {
   ClockQuestions clock_;
   std::size_t schemas_known_ = 0;
   std::uint64_t flush_begun_ns_ = 0, edits_taken_ns_ = 0;  // processor time
-  bool questions_put_off_ = false;                         // in the last flush
+  bool questions_put_off_ = false, ends_put_off_ = false;  // in the last flush
   std::uint64_t wake_due_ns_ = 0;                          // steady clock, when the host was last asked to wake
 };
 

@@ -12,8 +12,7 @@
 using namespace muster;
 using namespace muster::testing;
 
-TEST_CASE(
-    "times are counted in classes that are a 32nd wide, none is lost, and each is shorter than its class's end") {
+TEST_CASE("times are counted in classes that are a 32nd wide, none is lost, and each is shorter than its class's end") {
   TimeCounts counts;
   std::uint64_t before = 0;
   for (std::uint32_t i = 0; i + 1 < TimeCounts::classes; ++i) {

@@ -1,0 +1,40 @@
+// What is done where sessions end.
+#include <catch2/catch.hpp>
+#include <memory>
+#include <vector>
+
+#include "server/desk/desk.h"
+
+using namespace muster;
+
+TEST_CASE("sessions that end together are done with in several flushes, each soon after the one before") {
+  EntityRegistry registry;
+  // Each look at the clock is two ms later.
+  std::uint64_t time_ns = 0;
+  int wakes = 0;
+  DeskHost host;
+  host.wake = [&] { ++wakes; };
+  host.wake_in = [](std::chrono::nanoseconds) {};
+  host.processor_ns = [&] { return time_ns += 2'000'000; };
+  Desk desk(registry, std::move(host), {});
+  const auto flush = [&] {
+    desk.before_flush();
+    registry.flush();
+    desk.after_flush(registry);
+  };
+  std::vector<std::shared_ptr<Session>> sessions;
+  for (int i = 0; i < 10; ++i)
+    sessions.push_back(desk.join(session::Role::view, "some", "test", std::make_shared<Outgoing>()));
+  flush();
+  REQUIRE(desk.sessions() == 10);
+  for (auto& session : sessions) desk.leave(std::move(session));
+  for (int flushes = 0; desk.sessions() > 0; ++flushes) {
+    REQUIRE(flushes < 20);
+    const std::uint32_t before = desk.sessions();
+    const int woken = wakes;
+    flush();
+    CHECK(desk.sessions() < before);
+    CHECK(before - desk.sessions() <= 2);
+    if (desk.sessions() > 0) CHECK(wakes > woken);
+  }
+}
