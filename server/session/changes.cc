@@ -10,6 +10,8 @@ namespace muster {
 
 namespace {
 
+constexpr std::uint32_t block = 16;  // rows that are compared at once
+
 /// By index: two passes over what a comparing sort looks at sixteen times and more, where they are many.
 void sort_by_index(std::vector<Entity>& entities) {
   constexpr std::uint32_t bits = 11, values = 1u << bits;
@@ -244,7 +246,9 @@ void Changes::note_departed() {
 
 std::byte* Changes::Shadow::make_copy(std::uint32_t chunk, std::size_t rows) {
   if (chunk >= copies.size()) copies.resize(chunk + 1);
-  copies[chunk] = std::make_unique_for_overwrite<std::byte[]>(size * rows);
+  // The next copy of the chunk mostly fits where this one was.
+  constexpr std::size_t step = 16;
+  copies[chunk] = std::make_unique_for_overwrite<std::byte[]>(size * ((rows + step - 1) / step * step));
   return copies[chunk].get();
 }
 
@@ -283,7 +287,6 @@ void Changes::compare(Shadow& shadow, const Chunk& chunk, std::uint16_t column) 
   if (size == 0) return;
   const std::byte* const values = chunk.slots()[column].data;
   std::byte* const copy = shadow.copy(chunk.number);
-  constexpr std::uint32_t block = 16;  // rows
   for (std::uint32_t first = 0; first < chunk.count; first += block) {
     const std::uint32_t end = std::min(first + block, chunk.count);
     const std::size_t bytes = (end - first) * size;
@@ -301,11 +304,18 @@ void Changes::compare_moved(Shadow& shadow, const Chunk& chunk, std::uint16_t co
   const std::byte* const before = moved == no_chunk ? nullptr : shadow.before[moved].get();
   const std::span<const Entity> ids_before =
       before ? std::span<const Entity>(moved_[moved]) : std::span<const Entity>();
-  for (std::uint32_t row = 0; row < chunk.count; ++row) {
-    const Entity e = chunk.ids()[row];
-    const std::byte* const old =
-        row < ids_before.size() && ids_before[row] == e ? before + row * size : value_before(shadow, e);
-    if (!old || (size > 0 && std::memcmp(old, values + row * size, size) != 0)) shadow.changed.push_back(e);
+  for (std::uint32_t first = 0; first < chunk.count; first += block) {
+    const std::uint32_t end = std::min(first + block, chunk.count);
+    // Most are where they were, also here.
+    if (end <= ids_before.size() && std::equal(chunk.ids() + first, chunk.ids() + end, &ids_before[first]) &&
+        (size == 0 || std::memcmp(before + first * size, values + first * size, (end - first) * size) == 0))
+      continue;
+    for (std::uint32_t row = first; row < end; ++row) {
+      const Entity e = chunk.ids()[row];
+      const std::byte* const old =
+          row < ids_before.size() && ids_before[row] == e ? before + row * size : value_before(shadow, e);
+      if (!old || (size > 0 && std::memcmp(old, values + row * size, size) != 0)) shadow.changed.push_back(e);
+    }
   }
   fill(shadow, chunk, column);
 }

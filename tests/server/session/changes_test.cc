@@ -118,6 +118,23 @@ TEST_CASE("a component that is wanted between two looks, while rows move, is fou
   CHECK(of(changes.look(), TypeTraits<arena::Position>::id) == std::vector{entities[51]});
 }
 
+TEST_CASE("who was created before a component is wanted, and after the last look, is found by both") {
+  EntityRegistry registry;
+  registry.create(arena::Health{});
+  Changes changes(registry);
+  changes.want_structure();
+  changes.look();
+  const Entity e = registry.create(arena::Health{}, arena::Position{});  // in a chunk that no look has seen
+  const Entity gone = registry.create(arena::Health{}, arena::Position{});
+  changes.want(health);
+  registry.destroy(gone);
+  const Changes::Found& found = changes.look();
+  CHECK(found.structure == std::vector{e});
+  REQUIRE(found.values.size() == 1);
+  CHECK(found.values[0].entities == std::vector{gone});
+  CHECK(changes.look().empty());
+}
+
 TEST_CASE("what a look finds is what differs between two copies of the world, whatever happened between") {
   constexpr TypeId position = TypeTraits<arena::Position>::id;
   std::mt19937 random(11);
