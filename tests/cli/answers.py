@@ -305,6 +305,8 @@ def what_a_server_ends_or_refuses_decides_the_exit_code(folder):
         equal(world.error(UNREACHABLE, "save"), "the server gave another answer than muster.session.Saved")
     with spoken(folder, {"Save": CLOSE}) as world:
         equal(world.error(UNREACHABLE, "save"), "the server closed the connection")
+    with spoken(folder, {"Save": [fault(12, "the server stops", request=0), NEVER]}) as world:
+        equal(world.error(UNREACHABLE, "save"), "the server stops")  # though nobody asked
     with spoken(folder, {"Save": NEVER}) as world:
         holds(world.error(UNREACHABLE, "--timeout", "1", "save"), "the server did not answer within 1000 ms")
     with spoken(folder, {"Save": Told("", [], data=bytes(32))}) as world:
@@ -377,3 +379,49 @@ def set_sends_the_field_s_bytes_and_what_is_expected(folder):
         world.run("set", "9:1", "Path.points", ",".join(["2"] * 32))
         sent = next(batch for batch in world.server.batches if batch.type == "muster.Set").messages[0]
         equal((sent.value["mode"], sent.rows["game.Path"]["points"]), (2, [2] * 32))
+
+
+def types_are_listed_by_kind_and_name_and_described_field_by_field(folder):
+    with spoken(folder, {}) as world:
+        types = world.json("types")
+        equal([type["name"] for type in types if type["kind"] != "message"],
+              ["game.Frozen", "game.Health", "game.Path", "game.Unit", "muster.ChildOf", "muster.Name"])
+        names = [type["name"] for type in types]
+        places = [names.index(name) for name in ("muster.Name", "game.Damage", "muster.Create", "muster.SetField", "game.Say")]
+        equal(places, sorted(places))  # messages behind components, tables behind structs
+        assert "game.Team" not in names and not any(name.startswith("muster.session.") for name in names), names
+        lines = world.run("types").splitlines()
+        equal(lines[0], "KIND       NAME")
+        equal([line.split(maxsplit=2) for line in lines[1:3]], [["tag", "game.Frozen"], ["component", "game.Health", "How much an entity can bear."]])
+        equal(world.run("types", "Health"), "game.Health  component\n  How much an entity can bear.\n"
+              + world_table(["FIELD", "TAKES", "DEFAULT"], ["value", "a number from 0 to 100 (hp)", "100"]))
+        equal(world.run("types", "Unit"), "game.Unit  component\n" + world_table(
+            ["FIELD", "TAKES", "DEFAULT"], ["team", "one of neutral, red, blue", ""], ["speed", "a number", ""],
+            ["target", "an entity: a path, a name, an id or nil", ""], ["title", "a text", ""]))
+        equal(world.run("types", "Path"), "game.Path  component\n" + world_table(["FIELD", "TAKES", "DEFAULT"], ["points[32]", "a number", ""]))
+        equal(world.run("types", "Frozen"), "game.Frozen  tag\n")
+        equal(world.json("types", "Health"), {"name": "game.Health", "kind": "component", "remote": "edit",
+              "doc": "How much an entity can bear. At zero it falls.",
+              "fields": [{"name": "value", "takes": "a number from 0 to 100 (hp)", "default": "100", "unit": "hp", "count": 1, "doc": ""}]})
+        equal(world.json("types", "Frozen")["fields"], [])
+        equal(world.error(REFUSED, "types", "Tower"), 'no component "Tower" in this world; it has game.Frozen, game.Health, game.Path, '
+                                                      "game.Unit, muster.ChildOf, muster.Name")
+
+
+def a_page_of_one_is_followed_by_the_next_and_one_child_is_counted(folder):
+    with spoken(folder, {"Find": [[found("/a", more=True, first=4)], [found("/b", more=True, first=8)], [found("/c", first=9)]],
+                         "Show": shown(4, "/a", child_count=1)}) as world:
+        equal([each["id"] for each in world.json("ls", "--name", "x")], ["4:1", "8:1", "9:1"])
+        equal(world.count("Find"), 3)
+        equal(world.run("show", "4:1"), "/a (4:1)\n  children  1\n")
+
+
+def a_clock_takes_whole_ticks_up_to_the_largest_number(folder):
+    state = said("ClockState", {"hz": 1, "speed": 1})
+    with spoken(folder, {"SetClock": state}) as world:
+        world.run("clock", "step", "100000")
+        equal(world.question("SetClock"), {"paused": 2, "steps": 100000})
+        for steps in ("1.5", "0.5", "0", "4000000001", "1x", " 1"):
+            equal(world.error(USAGE, "clock", "step", steps), f"'{steps}' is no number of ticks")
+        equal(world.error(USAGE, "clock", "play", "2"), "play takes no number")
+        equal(world.count("SetClock"), 1)

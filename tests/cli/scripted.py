@@ -31,8 +31,8 @@ class Told:
         self.whole = False  # not flagged more, whatever comes behind it
 
 
-def fault(code, text, **more):
-    return said("Fault", {"code": code, "text": text, "closes": code < 100} | more)
+def fault(code, text, request=None, **more):
+    return said("Fault", {"code": code, "text": text, "closes": code < 100} | more, request=request)
 
 
 def ids(*indices):
