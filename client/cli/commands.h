@@ -42,6 +42,10 @@ void clock(const Common& common, const ClockOrder& order);
 /// Who acts on which message, and which components that writes and reads.
 void handlers(const Common& common);
 
+// --- file.cc
+/// Goes on as the program that knows world files, with these arguments: does not return. Fails where that cannot be started.
+void run_on_file(const Common& common, const std::vector<std::string>& arguments);
+
 // --- token.cc
 struct TokenOrder {
   std::string what;           ///< "create", "list", "revoke"

@@ -74,6 +74,30 @@ int main(int argc, char** argv) {
         server_options(sub);
       },
       [&] { import(common, import_, server); });
+  std::string copy, from, lines;
+  const auto file_option = [&](CLI::App& sub) { sub.add_option("WORLD", world, "The world file")->required(); };
+  command("verify", "Read every byte of a world file, and say whether it is good; also while it is served", file_option,
+          [&] { run_on_file(common, {"verify", world}); });
+  command(
+      "backup", "Copy a world file, also while it is served",
+      [&](CLI::App& sub) {
+        file_option(sub);
+        sub.add_option("COPY", copy, "The file to make; one that is there is never replaced")->required();
+      },
+      [&] { run_on_file(common, {"backup", world, copy}); });
+  command(
+      "journal", "Print the inputs that a world file has behind its checkpoint; also while it is served",
+      [&](CLI::App& sub) {
+        file_option(sub);
+        sub.add_option("--from", from, "The first sequence to print");
+        sub.add_option("--lines", lines, "How many inputs to print at most");
+      },
+      [&] {
+        std::vector<std::string> arguments = {"journal", world};
+        if (!from.empty()) arguments.insert(arguments.end(), {"--from", from});
+        if (!lines.empty()) arguments.insert(arguments.end(), {"--lines", lines});
+        run_on_file(common, arguments);
+      });
 
   // --- looking
   List list;

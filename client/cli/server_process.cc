@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "client/cli/failure.h"
+#include "client/cli/programs.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
@@ -24,15 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-/// Beside this program, or where the build tree has it; otherwise by the PATH.
-std::string server_program() {
-  std::error_code error;
-  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& path : {here / "muster-server", here / "../../server/muster-server"})
-    if (!here.empty() && ::access(path.c_str(), X_OK) == 0) return path.string();
-  return "muster-server";
-}
-
 }  // namespace
 
 ServerProcess::ServerProcess(const Where& where, const std::string& world, const std::vector<std::string>& arguments) {
@@ -40,8 +32,8 @@ ServerProcess::ServerProcess(const Where& where, const std::string& world, const
   if (!::mkdtemp(folder.data()))
     fail(Exit::unreachable, "cannot make a folder like " + folder + ": " + std::strerror(errno));
   folder_ = folder;
-  const std::string program = server_program();
-  std::vector<std::string> all = {program, world, "--listen", "", "--unix", folder + "/socket", "--quiet"};
+  const std::string server = program("muster-server", "../../server/muster-server");
+  std::vector<std::string> all = {server, world, "--listen", "", "--unix", folder + "/socket", "--quiet"};
   all.insert(all.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& each : all) argv.push_back(each.data());
@@ -53,7 +45,7 @@ ServerProcess::ServerProcess(const Where& where, const std::string& world, const
   posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&files, 2, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  const int error = ::posix_spawnp(&pid_, program.c_str(), &files, nullptr, argv.data(), environ);
+  const int error = ::posix_spawnp(&pid_, server.c_str(), &files, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&files);
   if (error != 0) {
     pid_ = -1;

@@ -32,6 +32,7 @@ LAYERS = {
     "registry": ["schema", "messages"],
     "server/world": ["schema", "messages", "registry"],
     "server": ["schema", "messages", "registry", "server/world"],
+    "server/file": ["schema", "messages", "registry", "server/world"],  # a program for world files that are not served
     "client/cpp": ["schema", "messages"],
     "client/import": ["schema", "messages", "client/cpp"],
     "client/cli": ["schema", "messages", "client/cpp", "client/import"],

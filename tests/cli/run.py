@@ -9,6 +9,7 @@ import answers
 import changing
 import clock
 import command
+import files
 import looking
 import serving
 import template
@@ -19,7 +20,7 @@ import worlds
 from shared import MUSTER, SERVER, Folder
 from programs import run_tests
 
-MODULES = worlds, serving, looking, changing, clock, template, tokens, watching, command, answers, told
+MODULES = worlds, files, serving, looking, changing, clock, template, tokens, watching, command, answers, told
 
 
 def main():

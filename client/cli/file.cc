@@ -1,0 +1,27 @@
+// `muster verify`, `backup` and `journal`: what is done with a world's file, which this program knows nothing of.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "client/cli/commands.h"
+#include "client/cli/failure.h"
+#include "client/cli/programs.h"
+
+namespace muster::cli {
+
+void run_on_file(const Common& common, const std::vector<std::string>& arguments) {
+  std::vector<std::string> all = {program("muster-file", "../../server/file/muster-file")};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  if (common.json) all.emplace_back("--json");
+  std::vector<char*> argv;
+  for (std::string& each : all) argv.push_back(each.data());
+  argv.push_back(nullptr);
+  std::fflush(stdout);
+  ::execvp(argv.front(), argv.data());
+  fail(Exit::unreachable, "cannot start muster-file, which is neither beside this program nor on the PATH: " +
+                              std::string(std::strerror(errno)));
+}
+
+}  // namespace muster::cli
