@@ -1,12 +1,12 @@
 // The bytes of the rows of saved state, shared by their writer and their reader. All numbers little-endian, as in memory.
 //
-//   registry    one RegistryRow; the counts at its end may be missing, and are then not checked; so may the bounds behind them,
-//               and then the reader's own hold
+//   registry    one RegistryRow; in format 1 the counts at its end may be missing, and are then not checked; so may the bounds
+//               behind them, and then the reader's own hold
 //   schema      a binary schema (.bfbs), key: its ordinal
 //   directory   page of 4096 ids: | count 4 | zero 4 | generation 4 x count | state 1 x count |   (state 255: alive)
 //   free_queue  | index 4 ... | front first
 //   archetypes  | count 4 | zero 4 | { type id 4, size 4, fingerprint 8 } x count |   ascending by type id
-//   chunks      | ChunkRow | version 8 x slots |
+//   chunks      | ChunkRow |   in format 1: | ChunkRow | version 8 x slots |
 //   columns     the bytes of one column's rows; column 0: entity ids, 1: parents, else the component's type id
 //   hierarchy   page of 1024 Links, by index
 //   texts       page of 256: { length 4, bytes } ...
@@ -31,14 +31,16 @@
 
 namespace muster {
 
+/// Format 1 held when columns had changed, counted from the start of a registry: such rows differed where state was equal. They are
+/// read, and what they counted is passed over.
 struct RegistryRow {
-  std::uint64_t format = 1;
+  std::uint64_t format = 2;
   std::uint64_t sequence = 0;
   std::uint64_t now_ns = 0;
   std::uint64_t next_timer = 1;
   std::uint64_t next_chunk_uid = 1;
   std::uint64_t next_archetype = 0;
-  std::uint64_t version = 1;
+  std::uint64_t zero = 0;     ///< in format 1 the newest of its versions
   std::uint64_t indices = 0;  ///< ids ever used, index 0 counted
   std::uint64_t retired = 0;
   std::uint64_t messages = 0, unhandled = 0, dead = 0, refused = 0, carried = 0, overtaken = 0;

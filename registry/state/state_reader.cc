@@ -65,7 +65,8 @@ class StateReader {
     restore_names();
     if (fault_) return std::unexpected(std::move(*fault_));
     r_.restore_values(0);
-    r_.storage.restore_counters(row_.next_chunk_uid, static_cast<std::uint32_t>(row_.next_archetype), row_.version);
+    r_.storage.restore_counters(row_.next_chunk_uid, static_cast<std::uint32_t>(row_.next_archetype),
+                                r_.storage.version());
     r_.core.sequence = row_.sequence;
     r_.now_ns = row_.now_ns;
     r_.next_timer = row_.next_timer;
@@ -78,7 +79,6 @@ class StateReader {
   /// A chunk whose columns are to come.
   struct Pending {
     ChunkRow row = {};
-    std::vector<std::uint64_t> versions = {};
     std::vector<std::uint8_t> found = {};  // by slot: its column came
     Chunk* placed = nullptr;
   };
@@ -105,17 +105,20 @@ class StateReader {
   }
 
   void registry(const StateKey&, std::span<const std::byte> bytes) {
-    if (!expect(bytes.size() == sizeof(RegistryRow) || bytes.size() == registry_row_counted ||
-                    bytes.size() == registry_row_first,
+    if (!expect(bytes.size() >= sizeof row_.format, "the registry's row has a wrong length")) return;
+    const auto format = get<std::uint64_t>(bytes, 0);
+    if (format != 1 && format != 2)
+      return fail("format " + std::to_string(format) +
+                  " of the saved registry is not known to this version, which reads 1 and 2");
+    if (!expect(bytes.size() == sizeof(RegistryRow) ||
+                    (format == 1 && (bytes.size() == registry_row_counted || bytes.size() == registry_row_first)),
                 "the registry's row has a wrong length"))
       return;
     std::memcpy(&row_, bytes.data(), bytes.size());
     found_ = true;
     counted_ = bytes.size() >= registry_row_counted;
     if (bytes.size() == sizeof(RegistryRow)) bounds();
-    if (row_.format != 1)
-      return fail("format " + std::to_string(row_.format) +
-                  " of the saved registry is not known to this version, which reads 1");
+    expect(format == 1 || row_.zero == 0, "the registry's row has a number where there is none");
     expect(row_.indices >= 1 && row_.indices < 0xffffffffull, "the number of ids is out of range");
     expect(row_.next_archetype < 0xffffffffull, "the number of archetypes is out of range");
   }
@@ -244,15 +247,10 @@ class StateReader {
         !expect(chunk.row.depth < 1u << 20, "the chunk's depth is out of range") ||
         !expect(key.key < row_.next_chunk_uid, "the chunk's number is out of range"))
       return;
-    const std::size_t slots = changed_.empty() ? archetype->pod_slots : saved_slots(*archetype);
-    if (!expect(bytes.size() == sizeof(ChunkRow) + slots * 8, "the chunk is cut off")) return;
-    for (std::size_t i = 0; i < slots; ++i) {
-      chunk.versions.push_back(get<std::uint64_t>(bytes, sizeof(ChunkRow) + i * 8));
-      if (!expect(chunk.versions.back() <= row_.version, "a column is newer than its world")) return;
-    }
-    // Where columns came or went, versions say nothing of those that are here.
-    if (slots != archetype->pod_slots) [[unlikely]]
-      chunk.versions.assign(archetype->pod_slots, row_.version);
+    const std::size_t versions = row_.format == 2   ? 0
+                                 : changed_.empty() ? archetype->pod_slots
+                                                    : saved_slots(*archetype);
+    if (!expect(bytes.size() == sizeof(ChunkRow) + versions * 8, "the chunk's row has a wrong length")) return;
     chunk.found.resize(archetype->pod_slots);
     waiting_.emplace(key.key, std::move(chunk));
   }
@@ -355,8 +353,6 @@ class StateReader {
         chunk.row.depth < archetype.groups.size() ? archetype.groups[chunk.row.depth].chunks.size() : 0;
     if (!expect(chunk.row.place == place, "a chunk before this one is missing")) return false;
     chunk.placed = &r_.storage.restore_chunk(archetype, chunk.row.depth, uid, chunk.row.rows);
-    for (std::size_t slot = 0; slot < chunk.versions.size(); ++slot)
-      chunk.placed->slots()[slot].version = chunk.versions[slot];
     if (!changed_.empty()) [[unlikely]]
       fill_new_columns(chunk);
     return true;
@@ -377,7 +373,7 @@ class StateReader {
       return;
     Hierarchy::Page& page = r_.structure.hierarchy().restore_page(static_cast<std::uint32_t>(key.key));
     std::memcpy(page.links, bytes.data(), bytes.size());
-    page.version = row_.version;
+    page.version = r_.storage.version();
     for (std::uint32_t i = 0; i < std::size(page.links); ++i) {
       const Links& links = page.links[i];
       const std::uint32_t largest = std::max({links.first_child, links.last_child, links.next, links.previous});

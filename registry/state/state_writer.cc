@@ -38,7 +38,6 @@ class StateWriter {
                           .next_timer = r_.next_timer,
                           .next_chunk_uid = r_.storage.next_chunk_uid(),
                           .next_archetype = r_.storage.next_archetype(),
-                          .version = r_.storage.version(),
                           .indices = r_.storage.ids().indices(),
                           .retired = r_.storage.ids().retired(),
                           .messages = c.messages,
@@ -148,7 +147,6 @@ class StateWriter {
     if (sink_.has(key, newest)) return;
     buffer_.clear();
     put(buffer_, ChunkRow{archetype.number, chunk.depth, chunk.place, chunk.count});
-    for (std::uint32_t slot = 0; slot < archetype.pod_slots; ++slot) put(buffer_, chunk.slots()[slot].version);
     sink_.row(key, newest, buffer_);
     for (std::uint32_t slot = 0; slot < archetype.pod_slots; ++slot) {
       const ColumnSlot& column = chunk.slots()[slot];

@@ -170,8 +170,6 @@ class Run {
         (action.what != Do::spawn ||
          (replay_ended_ && muster::BatchView(recorded_.back().bytes).type() == muster::TypeTraits<muster::Spawn>::id));
     const bool nothing_went_on = carried_before_ == 0 && model_->carried() == 0;
-    // Then it is done later here, and chunks were touched in another version; versions are saved, and are no state.
-    if (!own_input && !nothing_went_on) replay_versions_ = false;
     replay_whole_ = replay_ended_ && model_->posted() == 0 && (own_input || (replay_whole_ && nothing_went_on));
     if (replay_whole_) ++report_.covered["replay: the same state"];
     replayed_->inputs.clear();
@@ -182,7 +180,7 @@ class Run {
   /// All have saved what the first has.
   void compare_saved(std::size_t i) {
     const StateRows saved = registry_->save();
-    if (replayed_ && replay_whole_ && replay_versions_)
+    if (replayed_ && replay_whole_)
       if (const std::string difference = compare(saved, replayed_->save()); !difference.empty())
         fail(i, "replayed: saved " + difference);
     for (const Participant* participant : participants())
@@ -308,8 +306,7 @@ class Run {
         })))
       return fail(i, "another number of timers was saved");
     loaded_ = std::move(loaded);
-    for (Participant* participant : participants()) participant->marks.begin();  // versions of changes go on alike
-    if (replayed_) replayed_->marks.begin();
+    loaded_->marks.begin();
     std::vector<Entity> voices;
     for (const Entity e : model_->row_order())
       if (model_->find(e)->components.contains(id_of<Voice>)) voices.push_back(e);
@@ -362,7 +359,6 @@ class Run {
   Way other_way_, loaded_way_, replayed_way_;
   std::vector<Input> recorded_;     // of the last step, by registry_
   std::size_t carried_before_ = 0;  // of the last step
-  bool replay_versions_ = true;     // what changed did so between the same two saves
   bool replay_ended_ = true;        // the last input ends a call
   bool replay_whole_ = true;        // replayed_ has the state that registry_ has
   std::vector<Subscribed> subscribed_;

@@ -111,6 +111,26 @@ TEST_CASE("a checkpoint writes only rows with a new version") {
   REQUIRE(one->rows == 99);
 }
 
+TEST_CASE("a row that comes with another version and the bytes it had is not written") {
+  const Directory directory;
+  auto file = WorldFile::open(directory / "w.muster");
+  REQUIRE(file);
+  std::mt19937_64 random(1);
+  Rows rows;
+  for (std::uint64_t i = 0; i < 4; ++i) rows[{StateSection::managers, i, 0}] = {1, random_bytes(random, 40'000)};
+  REQUIRE(file->checkpoint({}, saving(rows)));
+  for (auto& [key, row] : rows) row.version = 2;
+  rows.at({StateSection::managers, 1, 0}).bytes.back() ^= std::byte{1};
+  rows.at({StateSection::managers, 2, 0}).bytes.pop_back();
+  const auto report = file->checkpoint({}, saving(rows));
+  REQUIRE(report);
+  CHECK(report->rows_written == 2);
+  CHECK(report->bytes_written == 79'999);
+  CHECK(report->rows == 4);
+  CHECK((load_all(*file) == contents(rows)));
+  CHECK(file->checkpoint({}, saving(rows))->rows_written == 0);
+}
+
 TEST_CASE("a file is asked for chunks that did not change, and holds what was neither asked for nor given no longer") {
   const std::uint64_t seed = GENERATE(range(1, 11));
   CAPTURE(seed);
