@@ -1,5 +1,6 @@
 #include "server/world/saver.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -16,11 +17,20 @@ struct Saver::Saving {
   CheckpointStamp stamp;
   std::function<void(Report)> then;
   std::expected<std::optional<CheckpointReport>, WorldError> written;
+  bool begun = false;                 // the queue's thread
+  std::atomic<bool> between = false;  // groups are written between its steps
   std::atomic<bool> done = false;
 };
 
+namespace {
+
+/// A save that stops the world so long is not begun by itself again before so many times that have passed.
+constexpr int rest_after_copy = 50;
+
+}  // namespace
+
 Saver::Saver(WorldFile& file, EntityRegistry& registry, Host host)
-    : file_(file), registry_(registry), host_(std::move(host)) {}
+    : file_(file), registry_(registry), host_(std::move(host)), save_every_(host_.autosave) {}
 
 Saver::~Saver() {
   put_all();
@@ -29,7 +39,11 @@ Saver::~Saver() {
 }
 
 void Saver::opened() {
-  raise_durable(file_.is_new() ? 0 : registry_.sequence());
+  if (!file_.is_new()) {
+    raise_durable(registry_.sequence());
+    saved_ = file_.meta().sequence;
+    saved_schemas_ = registry_.types().schemas().size();
+  }
   if (!recorder_ && !file_.is_new() && !file_.is_older()) begin_recording();
 }
 
@@ -63,7 +77,9 @@ void Saver::write(JournalGroup& group) {
 }
 
 void Saver::notice_failure() {
-  if (saving_ || !failed_.load(std::memory_order_acquire) || !recorder_ || recorder_->paused()) return;
+  if (!failed_.load(std::memory_order_acquire) || !recorder_ || recorder_->paused()) return;
+  // A checkpoint that was begun after it failed mends it, or does not.
+  if (saving_ && !saving_->between.load(std::memory_order_acquire)) return;
   recorder_->pause();
   failed_seen_ = true;
   const std::lock_guard lock(mutex_);
@@ -75,7 +91,24 @@ void Saver::mended() {
   failed_seen_ = false;
 }
 
+bool Saver::has_news() const noexcept {
+  return registry_.sequence() != saved() || registry_.types().schemas().size() != saved_schemas_;
+}
+
+void Saver::autosave(Clock::time_point now) {
+  if (host_.autosave.count() == 0 || saving_ || file_.is_new()) return;
+  if (!next_save_) {
+    if (has_news()) next_save_ = now + save_every_;
+    return;
+  }
+  if (now < *next_save_) return;
+  next_save_.reset();
+  (void)begin([this](const Report& report) { autosave_error_ = report ? std::string() : report.error().what(); });
+  save_every_ = std::max<std::chrono::nanoseconds>(host_.autosave, rest_after_copy * (Clock::now() - now));
+}
+
 void Saver::hand_over(Clock::time_point now) {
+  autosave(now);
   if (!recorder_) return;
   notice_failure();
   constexpr std::size_t much = 1u << 20;
@@ -88,13 +121,17 @@ void Saver::hand_over(Clock::time_point now) {
 }
 
 std::optional<Saver::Clock::time_point> Saver::due() const {
+  const auto save = saving_ ? std::nullopt : next_save_;
   // While something is written, the end of that is what is waited for.
-  if (!recorder_ || recorder_->waiting_bytes() == 0 || !queue_.is_idle()) return std::nullopt;
-  return next_;
+  if (!recorder_ || recorder_->waiting_bytes() == 0 || !queue_.is_idle()) return save;
+  return save ? std::min(*save, next_) : next_;
 }
 
 Saver::Report Saver::commit() {
-  if (saving_) end_saving();
+  if (saving_) {
+    queue_.drain();
+    end_saving();
+  }
   put_all();
   queue_.drain();
   // What changes after this save must differ in version from what this save writes.
@@ -104,7 +141,10 @@ Saver::Report Saver::commit() {
     notice_failure();
     return report;
   }
-  raise_durable(report->sequence);
+  raise_saved(report->sequence);
+  saved_schemas_ = registry_.types().schemas().size();
+  next_save_.reset();
+  autosave_error_.clear();
   if (!recorder_) begin_recording();
   if (recorder_ && (failed_ || recorder_->paused())) {
     recorder_->pause();
@@ -123,6 +163,7 @@ bool Saver::begin(std::function<void(Report)> then) {
   notice_failure();
   put_all();
   registry_.begin_version();
+  saved_schemas_ = registry_.types().schemas().size();
   saving_ = std::make_unique<Saving>(file_.copy([&](StateSink& sink) { registry_.save(sink); }), host_.stamp(),
                                      std::move(then));
   // Recorded from here on, in the hope that this checkpoint succeeds.
@@ -130,30 +171,54 @@ bool Saver::begin(std::function<void(Report)> then) {
     begin_recording();
   else if (recorder_->paused())
     recorder_->resume(saving_->stamp.tick);
-  queue_.add(0, [this, &own = *saving_] {
-    own.written = file_.checkpoint(own.stamp, own.copied);
-    if (own.written && *own.written) {
-      raise_durable((*own.written)->sequence);
-      failed_ = false;
-    }
-    own.done = true;
-    host_.wake();
-  });
+  queue_.add_steps([this, &own = *saving_] { return step(own); });
   return true;
 }
 
+bool Saver::step(Saving& of) {
+  const auto over = [&](std::expected<std::optional<CheckpointReport>, WorldError> written) {
+    if (written && *written) raise_saved((*written)->sequence);
+    of.written = std::move(written);
+    of.done.store(true, std::memory_order_release);  // of is the owner's from here on
+    host_.wake();
+    return false;
+  };
+  if (!of.begun) {
+    of.begun = true;
+    if (failed_) {
+      // What is recorded follows this checkpoint, and the journal does not reach it: nothing comes between.
+      auto written = file_.checkpoint(of.stamp, of.copied);
+      if (written && *written) failed_ = false;
+      return over(std::move(written));
+    }
+    of.between.store(true, std::memory_order_release);
+    file_.begin_checkpoint(of.stamp, of.copied);
+  }
+  auto done = file_.step_checkpoint();
+  if (!done) return over(std::unexpected(std::move(done.error())));
+  switch (done->state) {
+    case CheckpointStep::State::more: return true;
+    case CheckpointStep::State::stale: return over(std::optional<CheckpointReport>());
+    case CheckpointStep::State::done: break;
+  }
+  return over(std::optional(std::move(done->report)));
+}
+
 void Saver::look() {
-  if (saving_ && saving_->done) end_saving();
+  if (saving_ && saving_->done.load(std::memory_order_acquire)) end_saving();
 }
 
 void Saver::end_saving() {
-  queue_.drain();
   const std::unique_ptr<Saving> over = std::move(saving_);
   if (!over->written) {
+    saved_schemas_ = 0;  // they are not in the file, as far as is known
     notice_failure();
     return over->then(std::unexpected(std::move(over->written.error())));
   }
-  if (!failed_) mended();
+  if (!failed_) {
+    failed_seen_ = false;
+    autosave_error_.clear();
+  }
   notice_failure();
   // Another program wrote to the file: all of it is written, of the state as it is by now.
   over->then(*over->written ? Report(**over->written) : commit());

@@ -5,7 +5,8 @@
 //              WriteQueue           group | checkpoint | group ...            its own thread, alone with the file
 //                 durable()         sequence of the last input on the disk
 //
-// A checkpoint that was begun stands in the queue where its state was copied: groups before it are in it, and go with it.
+// A checkpoint that was begun stands in the queue where its state was copied: groups before it are in it, and go with it. It is written in
+// steps, and groups that come meanwhile are written between them.
 #pragma once
 
 #include <atomic>
@@ -39,6 +40,8 @@ class Saver {
     Durability durability = Durability::checkpoint;
     std::uint64_t epoch = 0;
     std::chrono::nanoseconds batch_for = std::chrono::milliseconds(100);  ///< with Durability::batched
+    std::chrono::nanoseconds autosave{
+        0};  ///< how long after a save the next one is begun, where there is something new; 0: never
   };
   Saver(WorldFile& file, EntityRegistry& registry, Host host);
   /// What was recorded is written.
@@ -57,7 +60,7 @@ class Saver {
   void look();
   bool is_saving() const noexcept { return saving_ != nullptr; }
 
-  /// What was recorded goes to the disk now, where it is to.
+  /// What was recorded goes to the disk now, where it is to; a save is begun where one is due.
   void hand_over(Clock::time_point now);
   /// When hand_over() has something to do, if nothing comes.
   std::optional<Clock::time_point> due() const;
@@ -67,22 +70,38 @@ class Saver {
   void set_code(std::string code) {
     if (recorder_) recorder_->set_code(std::move(code));
   }
-  /// Why inputs are not recorded though they should be; null: they are. Until a commit succeeds.
-  const std::string* error() const noexcept { return failed_seen_ ? &error_ : nullptr; }
+  /// Why inputs are not recorded though they should be, or, where none are to be, why the last save that was begun by itself failed.
+  /// Null: they are. Until a commit succeeds.
+  const std::string* error() const noexcept { return failed_seen_ ? &error_ : !recorder_ ? autosave_error() : nullptr; }
+  /// Why the last save that was begun by itself failed. Null: it did not. Until a commit succeeds.
+  const std::string* autosave_error() const noexcept { return autosave_error_.empty() ? nullptr : &autosave_error_; }
   /// How often the world waited for the disk.
   std::uint64_t waits() const noexcept { return queue_.waits(); }
   /// Any thread.
   std::uint64_t durable() const noexcept { return durable_.load(std::memory_order_acquire); }
+  /// Of the last input that is in the state in the file. Any thread.
+  std::uint64_t saved() const noexcept { return saved_.load(std::memory_order_acquire); }
 
  private:
   struct Saving;
+  bool has_news() const noexcept;
+  void autosave(Clock::time_point now);
+  /// A piece of a commit that was begun, on the queue's thread. False: it was the last.
+  bool step(Saving& of);
   void begin_recording();
   void put_all();
   void write(JournalGroup& group);
   void notice_failure();
   void mended();
   void end_saving();
-  void raise_durable(std::uint64_t sequence) noexcept { durable_.store(sequence, std::memory_order_release); }
+  /// One thread at a time.
+  void raise_durable(std::uint64_t sequence) noexcept {
+    if (sequence > durable()) durable_.store(sequence, std::memory_order_release);
+  }
+  void raise_saved(std::uint64_t sequence) noexcept {
+    raise_durable(sequence);
+    saved_.store(sequence, std::memory_order_release);
+  }
 
   WorldFile& file_;
   EntityRegistry& registry_;
@@ -90,9 +109,13 @@ class Saver {
   std::optional<JournalRecorder> recorder_;
   Clock::time_point next_ = {};  // before then nothing is handed over, with Durability::batched
   std::unique_ptr<Saving> saving_;
+  std::optional<Clock::time_point> next_save_;  // by itself; none: nothing is new
+  std::chrono::nanoseconds save_every_;         // longer than the host asked for where a save stops the world for long
+  std::size_t saved_schemas_ = 0;               // of the registry, when it was saved last
+  std::string autosave_error_;
   bool failed_seen_ = false;
   std::string error_;  // as the owner saw it
-  std::atomic<std::uint64_t> durable_ = 0;
+  std::atomic<std::uint64_t> durable_ = 0, saved_ = 0;
   std::atomic<bool> failed_ = false;
   std::mutex mutex_;     // of the following
   std::string failure_;  // of the queue's thread

@@ -97,7 +97,8 @@ struct World::Impl {
               {.stamp = [this] { return stamp(); },
                .wake = [wake = wake] { wake->signal(); },
                .durability = options.durability,
-               .epoch = drawn_epoch()}) {
+               .epoch = drawn_epoch(),
+               .autosave = options.autosave}) {
     if (options.hz > 0) period_ns = 1e9 / options.hz;
   }
 
@@ -173,6 +174,10 @@ void World::set_code(std::string code) {
   impl_->options.code = std::move(code);
 }
 std::uint64_t World::durable_sequence() const noexcept { return impl_->saver.durable(); }
+std::uint64_t World::saved_sequence() const noexcept { return impl_->saver.saved(); }
+Durability World::durability() const noexcept { return impl_->options.durability; }
+std::chrono::nanoseconds World::autosave() const noexcept { return impl_->options.autosave; }
+const std::string* World::autosave_error() const noexcept { return impl_->saver.autosave_error(); }
 const std::string* World::recording_error() const noexcept { return impl_->saver.error(); }
 std::uint64_t World::disk_waits() const noexcept { return impl_->saver.waits(); }
 

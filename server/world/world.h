@@ -5,6 +5,7 @@
 //   while (auto frame = world.next_frame()) world.registry().push(muster::Update{.dt = frame.dt});
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -30,6 +31,9 @@ struct WorldOptions {
   /// what handlers do. See code_identity().
   std::string code = {};
   Durability durability = Durability::checkpoint;  ///< what is on the disk between commits
+  /// So long after a commit the next one is begun by itself, where the world has anything new; 0: never. It is put off, to fifty times what
+  /// it took to copy the rows that changed, where that is longer.
+  std::chrono::nanoseconds autosave{0};
   RegistryOptions registry = {};
   std::uint32_t workers = 1;  ///< that passes are spread over, the owner's thread included; 0: one per processor
 };
@@ -102,9 +106,16 @@ class World {
   CheckpointReport commit();
   /// Sequence of the last input that is on the disk, in the state or in the journal. Any thread.
   std::uint64_t durable_sequence() const noexcept;
+  /// Sequence of the last input that is in the state in the file. Any thread.
+  std::uint64_t saved_sequence() const noexcept;
+  Durability durability() const noexcept;
+  std::chrono::nanoseconds autosave() const noexcept;
   /// Why inputs are not recorded, though WorldOptions::durability wants it: a sentence of the disk's error. Null: they are. The world runs
-  /// on, and nothing more becomes durable until a commit succeeds, which ends it. Owner's thread; valid until the next flush or commit.
+  /// on, and nothing more becomes durable until a commit succeeds, which ends it. With Durability::checkpoint, why the last commit that
+  /// came by itself failed. Owner's thread; valid until the next flush or commit.
   const std::string* recording_error() const noexcept;
+  /// Why the last commit that came by itself failed, until one succeeds. Null: it did not. Likewise.
+  const std::string* autosave_error() const noexcept;
   /// How often the world waited for the disk, because 64 MiB of records did. Owner's thread.
   std::uint64_t disk_waits() const noexcept;
 

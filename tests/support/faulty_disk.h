@@ -2,6 +2,7 @@
 // power cut leaves of a world file.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -24,7 +25,8 @@ class FaultyDisk {
   /// Files may grow by this many bytes together; after that every growing write is "disk full". Negative: no limit.
   std::int64_t free_bytes = -1;
   /// Counts down with every write, sync and truncation; at 0 that one and all later ones fail. Negative: never.
-  std::int64_t operations_left = -1;
+  /// Any thread sets it.
+  std::atomic<std::int64_t> operations_left = -1;
   std::uint64_t operations = 0;  ///< writes, syncs and truncations so far
   std::uint64_t refusals = 0;    ///< operations that were made to fail
 

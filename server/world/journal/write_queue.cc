@@ -14,14 +14,18 @@ WriteQueue::~WriteQueue() {
   if (thread_.joinable()) thread_.join();
 }
 
-void WriteQueue::add(std::size_t bytes, std::move_only_function<void()> work) {
-  if (!thread_.joinable()) {
-    try {
-      thread_ = std::thread([this] { run(); });
-    } catch (const std::system_error&) {
-      return work();
-    }
+bool WriteQueue::has_thread() {
+  if (thread_.joinable()) return true;
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {
+    return false;
   }
+  return true;
+}
+
+void WriteQueue::add(std::size_t bytes, std::move_only_function<void()> work) {
+  if (!has_thread()) return work();
   std::unique_lock lock(mutex_);
   const auto has_room = [&] { return bytes_ == 0 || bytes_ + bytes <= bytes_max_; };
   if (!has_room()) {
@@ -29,14 +33,27 @@ void WriteQueue::add(std::size_t bytes, std::move_only_function<void()> work) {
     went_.wait(lock, has_room);
   }
   bytes_ += bytes;
-  waiting_.push_back({bytes, std::move(work)});
+  waiting_.push_back({.bytes = bytes, .f = std::move(work), .step = nullptr});
   lock.unlock();
+  came_.notify_one();
+}
+
+void WriteQueue::add_steps(std::move_only_function<bool()> step) {
+  if (!has_thread()) {
+    while (step()) {
+    }
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back({.bytes = 0, .f = nullptr, .step = std::move(step)});
+  }
   came_.notify_one();
 }
 
 void WriteQueue::drain() {
   std::unique_lock lock(mutex_);
-  went_.wait(lock, [&] { return waiting_.empty() && !working_; });
+  went_.wait(lock, [&] { return waiting_.empty() && !working_ && !step_; });
 }
 
 bool WriteQueue::is_idle() const {
@@ -47,17 +64,30 @@ bool WriteQueue::is_idle() const {
 void WriteQueue::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    came_.wait(lock, [&] { return ends_ || !waiting_.empty(); });
-    if (waiting_.empty()) return;
-    Work work = std::move(waiting_.front());
-    waiting_.pop_front();
-    working_ = true;
-    lock.unlock();
-    work.f();
-    work.f = nullptr;  // what it holds goes before others are told
-    lock.lock();
-    working_ = false;
-    bytes_ -= work.bytes;
+    came_.wait(lock, [&] { return ends_ || !waiting_.empty() || step_; });
+    if (!waiting_.empty()) {
+      Work work = std::move(waiting_.front());
+      waiting_.pop_front();
+      if (work.step) {
+        step_ = std::move(work.step);
+      } else {
+        working_ = true;
+        lock.unlock();
+        work.f();
+        work.f = nullptr;  // what it holds goes before others are told
+        lock.lock();
+        working_ = false;
+        bytes_ -= work.bytes;
+      }
+    } else if (!step_) {
+      return;
+    }
+    if (step_) {
+      lock.unlock();
+      const bool more = step_();
+      lock.lock();
+      if (!more) step_ = nullptr;
+    }
     went_.notify_all();
   }
 }

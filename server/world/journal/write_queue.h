@@ -24,9 +24,12 @@ class WriteQueue {
 
   /// `work` must not throw. It holds about so many bytes. Returns when there is room for them, or nothing else waits.
   void add(std::size_t bytes, std::move_only_function<void()> work);
-  /// Returns when all is done. Meanwhile, and until the next add(), nobody else uses what the work uses.
+  /// Called again and again from its place on, until it gives false: between two calls one piece of the work behind it is done. Must not
+  /// throw. One at a time: the next is given when the one before is over.
+  void add_steps(std::move_only_function<bool()> step);
+  /// Returns when all is done, steps too. Meanwhile, and until the next add(), nobody else uses what the work uses.
   void drain();
-  /// Whether nothing waits, and nothing is being done.
+  /// Whether nothing waits, and nothing is being done, but for steps.
   bool is_idle() const;
   /// How often add() had to wait.
   std::uint64_t waits() const noexcept { return waits_; }
@@ -35,7 +38,10 @@ class WriteQueue {
   struct Work {
     std::size_t bytes;
     std::move_only_function<void()> f;
+    std::move_only_function<bool()> step;  // instead of f
   };
+  /// False: there is no thread, and none can be had.
+  bool has_thread();
   void run();
 
   const std::size_t bytes_max_;
@@ -43,7 +49,8 @@ class WriteQueue {
   mutable std::mutex mutex_;  // of all that follows
   std::condition_variable came_, went_;
   std::deque<Work> waiting_;
-  std::size_t bytes_ = 0;  // of what waits and what is being done
+  std::size_t bytes_ = 0;                 // of what waits and what is being done
+  std::move_only_function<bool()> step_;  // whose turn came
   bool working_ = false, ends_ = false;
   std::thread thread_;
 };

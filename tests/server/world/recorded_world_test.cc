@@ -236,6 +236,95 @@ TEST_CASE("the ids that sessions of a killed world had and did not use come back
   }
 }
 
+TEST_CASE("a world saves itself") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  const auto durability = GENERATE(Durability::batched, Durability::checkpoint);
+  WorldOptions options = recorded(durability);
+  options.autosave = std::chrono::milliseconds(2);
+  options.hz = 2000;
+  Life life(path, options);
+  for (int save = 0; save < 3; ++save) {
+    const std::uint64_t before = life.world.saved_sequence();
+    for (int i = 0; i < 20'000 && life.world.saved_sequence() == before; ++i) REQUIRE(life.tick());
+    CHECK(life.world.saved_sequence() > before);
+    CHECK(life.world.durable_sequence() >= life.world.saved_sequence());
+    CHECK(life.world.autosave_error() == nullptr);
+  }
+}
+
+namespace {
+
+/// Worlds of this process use it while this lives.
+struct FailingDisk {
+  FailingDisk() { sqlite3_vfs_register(sqlite3_vfs_find("faulty-recording"), 1); }
+  ~FailingDisk() { sqlite3_vfs_register(usual, 1); }
+  FailingDisk(const FailingDisk&) = delete;
+  FailingDisk& operator=(const FailingDisk&) = delete;
+  sqlite3_vfs* const usual = sqlite3_vfs_find(nullptr);
+  FaultyDisk disk{"faulty-recording"};
+};
+
+}  // namespace
+
+TEST_CASE("whatever the disk fails at, and however often, what was durable comes back with the state of that input") {
+  const std::uint64_t seed = GENERATE(1, 2);
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  const Directory directory;
+  const Uninterrupted whole(directory / "whole.muster", 1300);
+  FailingDisk failing;
+  const std::string path = directory / "w.muster";
+  std::uint64_t recovered = 0;
+  for (std::uint64_t round = 0, ticks = 0; ticks < 1000; ++round) {
+    WorldOptions options = recorded(random() % 2 ? Durability::commit : Durability::batched);
+    if (random() % 4 > 0) options.autosave = std::chrono::microseconds(random() % 3000 + 1);
+    std::uint64_t told = 0;
+    {
+      Life life(path, options);
+      const Committing committing(life.world, random() % 2 ? 0 : 3 + random() % 40);
+      for (std::uint64_t left = random() % 120 + 1; left > 0; --left) {
+        if (random() % 30 == 0) failing.disk.operations_left = static_cast<std::int64_t>(random() % 60);
+        if (random() % 15 == 0) failing.disk.operations_left = -1;
+        REQUIRE(life.tick());
+        CHECK(life.world.durable_sequence() >= told);
+        told = life.world.durable_sequence();
+      }
+      failing.disk.operations_left = 0;  // as if it were killed
+    }
+    failing.disk.operations_left = -1;
+    const Life life(path, recorded(Durability::checkpoint));
+    const World& world = life.world;
+    const std::uint64_t sequence = world.registry().sequence();
+    CAPTURE(round, told, sequence, world.recovery_report().text());
+    CHECK(world.recovery_report().exact());
+    CHECK(world.recovery_report().cut.empty());
+    REQUIRE(sequence >= told);
+    REQUIRE(whole.hashes.contains(sequence));
+    REQUIRE(world.registry().hash() == whole.hashes.at(sequence).first);
+    ticks = world.tick();
+    recovered += world.recovery_report().inputs;
+  }
+  CHECK(recovered > 100);
+}
+
+TEST_CASE("where no inputs are recorded the world says that it cannot save itself, until it can") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  FailingDisk failing;
+  WorldOptions options = recorded(Durability::checkpoint);
+  options.autosave = std::chrono::milliseconds(1);
+  Life life(path, options);
+  failing.disk.operations_left = 0;
+  for (int i = 0; i < 20'000 && !life.world.recording_error(); ++i) REQUIRE(life.tick());
+  REQUIRE(life.world.recording_error());
+  CHECK(life.world.recording_error()->starts_with(path + ": "));
+  failing.disk.operations_left = -1;
+  for (int i = 0; i < 20'000 && life.world.recording_error(); ++i) REQUIRE(life.tick());
+  CHECK(life.world.recording_error() == nullptr);
+  CHECK(life.world.autosave_error() == nullptr);
+}
+
 TEST_CASE("where the disk fails inputs are not recorded, the world says so, and a commit that succeeds mends it") {
   const Directory directory;
   const std::string path = directory / "w.muster";
