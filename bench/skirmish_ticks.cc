@@ -1,12 +1,13 @@
 // What a tick of the demo costs: a battle of its own, no server, no file.
 //
-//   skirmish_ticks [--workers N] [--spread] [--split] [--trace FILE] [--json FILE] [UNITS [TICKS [DISTANCE]]]
+//   skirmish_ticks [--workers N] [--spread] [--split] [--record] [--trace FILE] [--json FILE] [UNITS [TICKS [DISTANCE]]]
 //                                     100000 units, 1200 ticks (20 s of the world), lines 90 m apart
 //
 // Prints the processor time to deploy, and, of each fifth of the ticks, median and worst, with the messages delivered per tick.
 // With several workers it is the time of all their processors together; what became of passes is printed too. With --split the
 // registry is observed, and the time of a tick is split by handler and by message; --trace writes what the last ticks did, for
-// ui.perfetto.dev. --spread spreads every pass over the workers, also where other programs have the processors. --json writes the
+// ui.perfetto.dev. --record has the inputs recorded, groups of them taken every 100 ms of the world, and the whole state copied every
+// 2 s, as a server has it done on the world's thread (writing it is another's). --spread spreads every pass over the workers, also where other programs have the processors. --json writes the
 // figures for tools/battle_report.py: of each fifth wall time and, apart, the processor time of the pushing thread and of
 // the other workers (the mean of theirs).
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <ctime>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +27,8 @@
 #include "registry/observe/figures.h"
 #include "registry/observe/trace.h"
 #include "schema/skirmish.h"
+#include "server/world/journal/journal_recorder.h"
+#include "server/world/rows/state_copy.h"
 
 namespace {
 
@@ -121,7 +125,7 @@ void write_json(const char* path, const muster::EntityRegistry& registry, std::u
 
 int main(int argc, char** argv) {
   std::uint32_t workers = 1;
-  bool split = false, spread = false;
+  bool split = false, spread = false, record = false;
   const char *trace_file = nullptr, *json_file = nullptr;
   int plain = 1;  // arguments that are no options move to the front
   for (int i = 1; i < argc; ++i) {
@@ -134,6 +138,8 @@ int main(int argc, char** argv) {
       json_file = argv[++i];
     else if (word == "--split")
       split = true;
+    else if (word == "--record")
+      record = true;
     else if (word == "--spread")
       spread = true;
     else if (word.starts_with("--"))
@@ -162,6 +168,19 @@ int main(int argc, char** argv) {
   muster::Trace trace;
   if (trace_file) registry.set_trace(&trace);
   registry.observe(split || trace_file);
+  std::optional<muster::JournalRecorder> recorder;
+  if (record) registry.add_sink(recorder.emplace(registry, muster::JournalRecorder::Start{.code = "skirmish_ticks"}));
+  std::uint64_t tick = 0, recorded_bytes = 0, copied_rows = 0;
+  const auto keep = [&] {
+    recorder->made_tick(++tick);
+    if (tick % 6 == 0)
+      for (const muster::JournalGroup& group : recorder->take()) recorded_bytes += group.records.size();
+    if (tick % 120 != 0) return;
+    registry.begin_version();
+    muster::StateCopy copy(nullptr);
+    registry.save(copy);
+    copied_rows += copy.size();
+  };
   std::vector<Part> parts;
   const Clocks battle;
   for (int fifth = 0; fifth < 5; ++fifth) {
@@ -171,6 +190,7 @@ int main(int argc, char** argv) {
       const Clocks before;
       registry.advance(1'000'000'000 / 60);
       registry.push(muster::Update{.dt = 1.0f / 60});
+      if (recorder) keep();
       part.add(before, Clocks(), workers);
     }
     part.sort();
@@ -187,6 +207,11 @@ int main(int argc, char** argv) {
                 static_cast<unsigned long long>(passes.alone));
   const long done = ticks / 5 * 5;
   std::printf("%.3f ms of wall time per tick\n", (Clocks().wall_ms - battle.wall_ms) / static_cast<double>(done));
+  if (recorder) {
+    registry.remove_sink(*recorder);
+    std::printf("%llu bytes of records, %llu rows copied\n", static_cast<unsigned long long>(recorded_bytes),
+                static_cast<unsigned long long>(copied_rows));
+  }
   if (split) print_split(registry, done);
   if (json_file) write_json(json_file, registry, units, deployed, workers, parts);
   if (!trace_file) return 0;
