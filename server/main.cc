@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <expected>
 #include <fstream>
@@ -49,6 +50,8 @@ struct Arguments {
   std::string page;
   double hz = 0;
   bool paused = false;
+  std::string durability = "batched";
+  double autosave_s = 2;
   std::uint32_t workers = 1;
   bool make_new = false, must_exist = false, quiet = false;
 };
@@ -146,6 +149,23 @@ void warn_of_mended(const World& world) {
                  world.path(), report.lost_requests);
 }
 
+/// What became of inputs that were recorded and not in the state when the world's last server ended.
+void tell_of_recovery(const World& world) {
+  const RecoveryReport& report = world.recovery_report();
+  const std::string text = report.text();
+  if (text.empty()) return;
+  const auto level = report.exact() && report.failed == 0 ? spdlog::level::info : spdlog::level::warn;
+  spdlog::log(level, "{}: recovered up to sequence {}, tick {}. {}", world.path(), world.registry().sequence(),
+              world.tick(), text);
+  for (const std::string& each : report.listed) spdlog::warn("{}: lost: {}", world.path(), each);
+  if (report.failed > report.listed.size())
+    spdlog::warn("{}: {} edits were lost, of which {} are listed", world.path(), report.failed, report.listed.size());
+}
+
+Durability durability_of(const std::string& name) {
+  return name == "commit" ? Durability::commit : name == "batched" ? Durability::batched : Durability::checkpoint;
+}
+
 int serve(const Arguments& arguments) {
   raise_descriptor_limit();
   const auto limits = limits_of(arguments.limits);
@@ -173,6 +193,8 @@ int serve(const Arguments& arguments) {
     WorldOptions options;
     options.hz = arguments.hz;
     options.workers = arguments.workers;
+    options.durability = durability_of(arguments.durability);
+    options.autosave = std::chrono::nanoseconds(static_cast<std::int64_t>(arguments.autosave_s * 1e9));
     options.open = arguments.make_new     ? OpenMode::create_new
                    : arguments.must_exist ? OpenMode::open_existing
                                           : OpenMode::open_or_create;
@@ -213,6 +235,7 @@ int serve(const Arguments& arguments) {
   }
 
   warn_of_mended(*world);
+  tell_of_recovery(*world);
   begin_trace(trace, world->registry());
   if (arguments.paused) (void)world->set_pace({.paused = true});
   const bool is_new = world->is_new();
@@ -289,6 +312,16 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.0, 10'000.0))
       ->capture_default_str();
   app.add_flag("--paused", arguments.paused, "begin with a clock that is paused: see muster clock");
+  app.add_option(
+         "--durability", arguments.durability,
+         "what a crash or a loss of power takes: commit: some ms; batched: a tenth of a second and what the disk "
+         "takes; checkpoint: what came since the last save")
+      ->check(CLI::IsMember({"commit", "batched", "checkpoint"}))
+      ->capture_default_str();
+  app.add_option("--autosave", arguments.autosave_s,
+                 "seconds from a save to the next, where there is anything new; 0: only on request and at the end")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
   app.add_option("--workers", arguments.workers,
                  "threads that passes are spread over, with the results of one; 0: one per processor")
       ->check(CLI::Range(0u, 256u))

@@ -78,6 +78,12 @@ struct Server::Impl {
     host.processor_ns = [clock = ProcessorClock::of_this_thread()] { return clock.now_ns(); };
     host.tick_times = [this]() -> const TimeCounts& { return world.tick_times(); };
     host.durable_sequence = [this] { return world.durable_sequence(); };
+    host.durable = {.saved_sequence = [this] { return world.saved_sequence(); },
+                    .error = [this] { return world.recording_error(); },
+                    .save_error = [this] { return world.autosave_error(); },
+                    .durability = world.durability(),
+                    .autosave = world.autosave()};
+    host.warn = options.warn ? options.warn : options.log;
     const std::size_t slash = world.path().rfind('/');
     host.world = slash == std::string::npos ? world.path() : world.path().substr(slash + 1);
     host.server = options.program;

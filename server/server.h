@@ -40,7 +40,7 @@ struct ServerOptions {
   /// One line about a session that came, went or was refused; on the server's thread. Empty: nobody is told.
   std::function<void(const std::string&)> log = {};
   /// One line, at most once a second, about connections that were refused before they were sessions: wrong tokens above
-  /// all. On the server's thread. Empty: `log` is told.
+  /// all, on the server's thread; and where the disk begins to fail, or works again, on the world's. Empty: `log` is told.
   std::function<void(const std::string&)> warn = {};
   ServerLimits limits = {};
   /// Those installed in the world: they are told of in Info, and sessions with the right to admin may load them again. Null:

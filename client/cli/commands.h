@@ -13,6 +13,7 @@ namespace muster::cli {
 struct Common {
   Where where;
   bool json = false;
+  bool durable = false;  ///< an edit is done when it survives a loss of power
 };
 
 // --- look.cc

@@ -27,9 +27,11 @@ session::Ack named(Result<session::Ack> answer, const std::string& name, const s
   return must(std::move(answer));
 }
 
-/// Prints one line about a change, or its JSON: {"sequence": ..., "id": ..., members...}.
+/// Prints one line about a change, or its JSON: {"sequence": ..., "id": ..., members...}; with --durable when it is.
 template <class Members>
-void report(const Common& common, const session::Ack& ack, Entity entity, const std::string& line, Members&& members) {
+void report(RemoteWorld& world, const Common& common, const session::Ack& ack, Entity entity, const std::string& line,
+            Members&& members) {
+  world.wait_until_durable(common, ack.sequence);
   if (!common.json) return print_line(line);
   JsonWriter out;
   out.open_object().member("sequence", ack.sequence);
@@ -37,8 +39,8 @@ void report(const Common& common, const session::Ack& ack, Entity entity, const 
   members(out);
   print_line(out.close_object().text());
 }
-void report(const Common& common, const session::Ack& ack, Entity entity, const std::string& line) {
-  report(common, ack, entity, line, [](JsonWriter&) {});
+void report(RemoteWorld& world, const Common& common, const session::Ack& ack, Entity entity, const std::string& line) {
+  report(world, common, ack, entity, line, [](JsonWriter&) {});
 }
 
 FieldTexts assignments(const std::vector<std::string>& texts) {
@@ -147,7 +149,7 @@ void set(const Common& common, const SetOne& asked) {
     ack = set_component(world, entity, type, value, SetMode::replace);
   }
   const std::string now = shown_place(world, field, value.data());
-  report(common, ack, entity.entity, entity.text() + "  " + type.name + '.' + field.path + " = " + now,
+  report(world, common, ack, entity.entity, entity.text() + "  " + type.name + '.' + field.path + " = " + now,
          [&](JsonWriter& out) { out.member("component", type.name).member("field", field.path).member("value", now); });
 }
 
@@ -178,7 +180,7 @@ void push(const Common& common, const Push& asked) {
     line = target + "  " + type.name + (ack.handled > 0 ? "  handled" : "  no handler took it");
   if (ack.unhandled > 0 && (everyone || asked.below)) line += ", not by " + std::to_string(ack.unhandled);
   if (ack.cut_short) line += "; what it caused met a bound and goes on with the next input";
-  report(common, ack, entity.entity, line, [&](JsonWriter& out) {
+  report(world, common, ack, entity.entity, line, [&](JsonWriter& out) {
     out.member("message", type.name).member("handled", ack.handled).member("unhandled", ack.unhandled);
     out.member("dead", ack.dead).member("cut_short", ack.cut_short != 0);
   });
@@ -195,7 +197,7 @@ void add(const Common& common, const std::string& name, const std::string& compo
   if (std::ranges::find(before.about.components, type.id) != before.about.components.end())
     fail(Exit::refused, entity.text() + " has " + type.name + " already; change it with `muster set`");
   const session::Ack ack = set_component(world, entity, type, value, SetMode::add);
-  report(common, ack, entity.entity, entity.text() + "  added " + type.name,
+  report(world, common, ack, entity.entity, entity.text() + "  added " + type.name,
          [&](JsonWriter& out) { out.member("component", type.name); });
 }
 
@@ -208,7 +210,7 @@ void remove(const Common& common, const std::string& name, const std::string& co
   Remove message;
   message.component = type.id;
   const session::Ack ack = acknowledged(world.client().push(entity.entity, message), entity.text());
-  report(common, ack, entity.entity, entity.text() + "  removed " + type.name,
+  report(world, common, ack, entity.entity, entity.text() + "  removed " + type.name,
          [&](JsonWriter& out) { out.member("component", type.name); });
 }
 
@@ -277,7 +279,7 @@ void spawn(const Common& common, const SpawnOne& asked) {
   const session::Ack ack =
       named(world.client().push_batch(builder.bytes()), name, asked.suffix ? "" : "; --suffix finds a free one");
   const std::string path = must(world.client().show(id)).about.path;
-  report(common, ack, id, NamedEntity{id, path}.text(), [&](JsonWriter& out) { out.member("path", path); });
+  report(world, common, ack, id, NamedEntity{id, path}.text(), [&](JsonWriter& out) { out.member("path", path); });
 }
 
 void destroy(const Common& common, const std::vector<std::string>& names) {
@@ -293,7 +295,7 @@ void destroy(const Common& common, const std::vector<std::string>& names) {
     const session::Ack ack = must(world.client().destroy(entity.entity));
     if (ack.dead > 0 && entities.size() == 1) fail(Exit::refused, entity.text() + " is not alive");
     if (ack.dead > 0) continue;  // it went with one of the others
-    report(common, ack, entity.entity, entity.text() + "  destroyed");
+    report(world, common, ack, entity.entity, entity.text() + "  destroyed");
   }
 }
 
@@ -304,7 +306,7 @@ void reparent(const Common& common, const std::string& name, const std::string& 
   const Entity sibling = before.empty() ? Entity{} : world.find(before).entity;
   const session::Ack ack = acknowledged(world.client().reparent(entity.entity, parent.entity, sibling), entity.text());
   const std::string path = must(world.client().show(entity.entity)).about.path;
-  report(common, ack, entity.entity, entity.text() + "  is now " + printable(path),
+  report(world, common, ack, entity.entity, entity.text() + "  is now " + printable(path),
          [&](JsonWriter& out) { out.member("path", path); });
 }
 
@@ -313,7 +315,7 @@ void rename(const Common& common, const std::string& name, const std::string& to
   const NamedEntity entity = world.find(name);
   const session::Ack ack = named(world.client().rename(entity.entity, to), to, "");
   const std::string path = must(world.client().show(entity.entity)).about.path;
-  report(common, ack, entity.entity, entity.text() + "  is now " + printable(path),
+  report(world, common, ack, entity.entity, entity.text() + "  is now " + printable(path),
          [&](JsonWriter& out) { out.member("path", path); });
 }
 
@@ -347,7 +349,7 @@ void save(const Common& common) {
   RemoteWorld world(connect(common.where));
   session::Ack ack;
   ack.sequence = must(world.client().save());
-  report(common, ack, {}, "saved, through sequence " + std::to_string(ack.sequence));
+  report(world, common, ack, {}, "saved, through sequence " + std::to_string(ack.sequence));
 }
 
 }  // namespace muster::cli

@@ -208,6 +208,16 @@ static std::uint64_t within_ns(const session::Load& load, double share) {
   return load.tick_ns_max;
 }
 
+/// What a crash of the server takes.
+static std::string loss_text(const session::Info& info) {
+  switch (info.durability) {
+    case session::Durability::commit: return "some ms";
+    case session::Durability::batched: return "a tenth of a second";
+    case session::Durability::checkpoint: break;
+  }
+  return info.autosave_ns > 0 ? "the last " + seconds_text(info.autosave_ns) : "all since the last save";
+}
+
 void info(const Common& common, bool with_hash) {
   RemoteWorld world(connect(common.where));
   const session::Info info = must(world.client().info(with_hash));
@@ -228,6 +238,9 @@ void info(const Common& common, bool with_hash) {
     out.key("plugins").open_array();
     for (const std::string& plugin : info.plugins) out.value(plugin);
     out.close_array();
+    out.member("durable_sequence", info.durable_sequence).member("saved_sequence", info.saved_sequence);
+    out.member("durability", session::name_of(info.durability)).member("autosave_ns", info.autosave_ns);
+    out.member("error", info.error).member("save_error", info.save_error);
     if (with_hash) out.member("hash", hash);
     return print_line(out.close_object().text());
   }
@@ -237,6 +250,11 @@ void info(const Common& common, bool with_hash) {
   columns.add({"entities", std::to_string(info.entities)});
   columns.add({"types", std::to_string(info.types)});
   columns.add({"sequence", std::to_string(info.sequence)});
+  const bool all = info.durable_sequence >= info.sequence;
+  columns.add({"durable", (all ? "all of it" : "through sequence " + std::to_string(info.durable_sequence)) +
+                              "; a crash takes " + loss_text(info)});
+  if (!info.error.empty()) columns.add({"EDITS REFUSED", "nothing more is kept: " + printable(info.error)});
+  if (!info.save_error.empty() && info.error.empty()) columns.add({"not saved", printable(info.save_error)});
   columns.add({"clock", seconds_text(info.clock_ns)});
   columns.add({"ticks", info.hz > 0 ? number_text(info.hz) + " per second" : "none: it moves when something arrives"});
   if (!load.ticks.empty()) {

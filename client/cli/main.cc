@@ -165,12 +165,16 @@ int main(int argc, char** argv) {
       });
 
   // --- changing
+  const auto durable_option = [&](CLI::App& sub) {
+    sub.add_flag("--durable", common.durable, "Wait until it is on the disk, and survives a crash");
+  };
   SetOne set_;
   std::string expected;
   CLI::Option* expect_option = nullptr;
   command(
       "set", "Write a field: muster set tower Health.value 50",
       [&](CLI::App& sub) {
+        durable_option(sub);
         sub.add_option("ENTITY", set_.entity)->required();
         sub.add_option("FIELD", set_.field, "Component.field")->required();
         sub.add_option("VALUE", set_.value, "Several parts are separated by commas: 1,2,3")->required();
@@ -184,6 +188,7 @@ int main(int argc, char** argv) {
   command(
       "push", "Send a message: muster push tower Damage amount=5",
       [&](CLI::App& sub) {
+        durable_option(sub);
         sub.add_option("ENTITY", push_.entity, "@world: everyone")->required();
         sub.add_option("MESSAGE", push_.message)->required();
         sub.add_option("FIELD=VALUE", push_.fields);
@@ -195,6 +200,7 @@ int main(int argc, char** argv) {
   command(
       "add", "Give an entity a component",
       [&](CLI::App& sub) {
+        durable_option(sub);
         entity_option(sub);
         sub.add_option("COMPONENT", component)->required();
         sub.add_option("FIELD=VALUE", fields);
@@ -203,6 +209,7 @@ int main(int argc, char** argv) {
   command(
       "remove", "Take a component from an entity",
       [&](CLI::App& sub) {
+        durable_option(sub);
         entity_option(sub);
         sub.add_option("COMPONENT", component)->required();
       },
@@ -211,6 +218,7 @@ int main(int argc, char** argv) {
   command(
       "spawn", "Make an entity: muster spawn /town/orc Health.value=30",
       [&](CLI::App& sub) {
+        durable_option(sub);
         sub.add_option("NAME", spawn_.name, "Its name, or its path")->required();
         sub.add_option("COMPONENT[.FIELD=VALUE]", spawn_.values);
         sub.add_option("--template", spawn_.what, "What it is made from, with everything below it");
@@ -223,6 +231,7 @@ int main(int argc, char** argv) {
   command(
       "merge", "Lay a template over an entity and what is below it",
       [&](CLI::App& sub) {
+        durable_option(sub);
         entity_option(sub);
         sub.add_option("TEMPLATE", template_)->required();
       },
@@ -230,15 +239,24 @@ int main(int argc, char** argv) {
   std::vector<std::string> files;
   command(
       "define", "Define the templates of a file (FlatBuffers JSON), or replace them",
-      [&](CLI::App& sub) { sub.add_option("FILE", files)->required(); }, [&] { define(common, files); });
+      [&](CLI::App& sub) {
+        durable_option(sub);
+        sub.add_option("FILE", files)->required();
+      },
+      [&] { define(common, files); });
   std::vector<std::string> entities;
   command(
       "destroy", "End entities and everything below them",
-      [&](CLI::App& sub) { sub.add_option("ENTITY", entities)->required(); }, [&] { destroy(common, entities); });
+      [&](CLI::App& sub) {
+        durable_option(sub);
+        sub.add_option("ENTITY", entities)->required();
+      },
+      [&] { destroy(common, entities); });
   std::string parent, before;
   command(
       "reparent", "Hang an entity under another one",
       [&](CLI::App& sub) {
+        durable_option(sub);
         entity_option(sub);
         sub.add_option("PARENT", parent, "/: it becomes a root")->required();
         sub.add_option("--before", before, "The sibling it is put before");
@@ -248,6 +266,7 @@ int main(int argc, char** argv) {
   command(
       "rename", "Name an entity",
       [&](CLI::App& sub) {
+        durable_option(sub);
         entity_option(sub);
         sub.add_option("NAME", name)->required();
       },

@@ -128,6 +128,14 @@ std::vector<Entity> RemoteWorld::grant(std::size_t count) {
   return ids;
 }
 
+void RemoteWorld::wait_until_durable(const Common& common, std::uint64_t sequence) {
+  if (!common.durable) return;
+  const auto durable = client_.wait_durable(sequence);
+  if (!durable)
+    fail(exit_of(durable.error()),
+         "applied, as sequence " + std::to_string(sequence) + ", but " + durable.error().text);
+}
+
 std::string RemoteWorld::component_names(const std::vector<TypeId>& components) const {
   std::string names;
   for (const TypeId id : components) {

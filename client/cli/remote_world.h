@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "client/cli/commands.h"
 #include "client/cpp/client.h"
 #include "messages/value_text.h"
 
@@ -41,6 +42,8 @@ class RemoteWorld final : public ValueReferences {
   void each_child(Entity of, const std::function<void(const Child&)>& f);
   /// New ids that this session may create entities with.
   std::vector<Entity> grant(std::size_t count);
+  /// Where --durable asks for that: returns when the input of this sequence survives a loss of power.
+  void wait_until_durable(const Common& common, std::uint64_t sequence);
   /// Full names of components, without the two that say name and parent; separated by ", ".
   std::string component_names(const std::vector<TypeId>& components) const;
 

@@ -73,7 +73,9 @@ void define(const Common& common, const std::vector<std::string>& files) {
     const session::Templates defined = must(world.client().read_templates(text, path));
     all.names.insert(all.names.end(), defined.names.begin(), defined.names.end());
     all.nodes.insert(all.nodes.end(), defined.nodes.begin(), defined.nodes.end());
+    all.sequence = defined.sequence;
   }
+  world.wait_until_durable(common, all.sequence);
   list(common, all);
 }
 
@@ -101,6 +103,7 @@ void merge(const Common& common, const std::string& name, const std::string& wha
   BatchBuilder builder;
   builder.append_shared(std::span<const Entity>(ids), MergeTemplate{.what = Text{hash64(what_name)}});
   const session::Ack ack = must(world.client().push_batch(builder.bytes()));
+  world.wait_until_durable(common, ack.sequence);
   if (common.json) {
     JsonWriter out;
     out.open_object().member("sequence", ack.sequence).member("id", id_text(top.entity));

@@ -144,6 +144,10 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
         return {};
       }
       break;
+    case TypeTraits<session::Durable>::id:
+      durable = session::read<session::Durable>(*batch);
+      if (request == 0) return {};
+      break;
     case TypeTraits<session::Heartbeat>::id: {
       auto beat = session::read<session::Heartbeat>(*batch);
       if (beat.answer != 0) break;

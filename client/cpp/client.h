@@ -193,6 +193,11 @@ class Client {
   /// Pauses it, has it run, step, or run at another speed; speed 0 and paused 2 leave that as it is. The answer comes at once: its
   /// `steps` are still to be made.
   Result<session::ClockState> set_clock(const session::SetClock& what);
+  /// How much of the world is on the disk.
+  Result<session::Durable> durable();
+  /// Returns when every input up to `sequence`, an Ack's, survives a crash and a loss of power; with how much does then. Refused where the
+  /// disk fails, or where the server writes nothing by itself (then save() does).
+  Result<session::Durable> wait_durable(std::uint64_t sequence);
   /// The sequence through which the state is in the file.
   Result<std::uint64_t> save();
   /// Has the server load a plugin again, by name or file; empty: all. Refused: the running build goes on.

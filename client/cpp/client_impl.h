@@ -57,8 +57,9 @@ struct Client::Impl {
   std::unordered_map<std::uint64_t, Answer> answers;
   std::map<std::uint64_t, Watch> watches;
   std::unordered_map<std::uint64_t, std::string> texts;
-  std::unordered_set<std::uint64_t> told;  // texts the world has from us
-  session::Granted grant;                  // what is left of it
+  std::unordered_set<std::uint64_t> told;   // texts the world has from us
+  session::Granted grant;                   // what is left of it
+  std::optional<session::Durable> durable;  // the newest that came; from FollowDurable on
 };
 
 }  // namespace muster

@@ -5,6 +5,7 @@ import { hash64, view_of } from './bytes.js';
 import { ClientError, mistaken } from './client_error.js';
 import { answer_of, Connection } from './connection.js';
 import type { Received } from './connection.js';
+import { ask_durable, wait_durable } from './durable.js';
 import { handler_rows } from './handlers.js';
 import type { HandlerRow } from './handlers.js';
 import {
@@ -67,7 +68,7 @@ import {
   Watching,
   Welcome,
 } from './session.js';
-import type { Fault } from './session.js';
+import type { Durable, Fault } from './session.js';
 import type { ByteStream } from './stream.js';
 import { Texts } from './texts.js';
 import { place_of } from './type_table.js';
@@ -466,6 +467,14 @@ export class Client {
   }
   info(with_hash = false): Promise<Info> {
     return this.ask(GetInfo, { hash: with_hash ? 1 : 0 }, Info);
+  }
+  /** How much of the world is on the disk; `told`, where given, hears of it from then on, the newest only, when it is another. */
+  durable(told?: (state: Durable) => void): Promise<Durable> {
+    return ask_durable(this.connection, told);
+  }
+  /** Resolves when an Ack's `sequence` survives a crash; refused where the disk fails, or the server writes nothing by itself. */
+  wait_durable(sequence: bigint): Promise<Durable> {
+    return wait_durable(this.connection, sequence);
   }
   /** How the world's clock runs. */
   clock(): Promise<ClockState> {

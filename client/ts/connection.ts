@@ -5,7 +5,7 @@ import { BadBytes, from_base64, hash64 } from './bytes.js';
 import { ClientError, mistaken } from './client_error.js';
 import { encode_frame, frame_event, frame_more, frame_pushed, FrameDecoder } from './frame.js';
 import type { Envelope, Frame } from './frame.js';
-import { ClockState, Fault, Heartbeat, Schema, schema as session_schema } from './session.js';
+import { ClockState, Durable, Fault, Heartbeat, Schema, schema as session_schema } from './session.js';
 import { InternText } from './muster.js';
 import type { ByteStream } from './stream.js';
 import { TypeTable } from './type_table.js';
@@ -68,6 +68,7 @@ export class Connection {
   private readonly waiting = new Map<bigint, Waiting>();
   private readonly listeners = new Map<bigint, Listener>();
   private readonly clock_listeners: ((state: ClockState) => void)[] = [];
+  private readonly durable_listeners = new Set<(state: Durable) => void>();
   private readonly types_listeners: (() => void)[] = [];
   private last_request = 0n;
   private error: ClientError | null = null;
@@ -78,7 +79,7 @@ export class Connection {
 
   constructor(
     private readonly stream: ByteStream,
-    private readonly time_max_ms: number,
+    readonly time_max_ms: number,
   ) {
     this.closed = new Promise((resolve) => (this.tell_closed = resolve));
     this.types.add_schema(from_base64(session_schema));
@@ -196,6 +197,11 @@ export class Connection {
   on_clock(told: (state: ClockState) => void): void {
     this.clock_listeners.push(told);
   }
+  /** Told of each Durable that comes by itself, until the function that is returned is called. */
+  on_durable(told: (state: Durable) => void): () => void {
+    this.durable_listeners.add(told);
+    return () => this.durable_listeners.delete(told);
+  }
   /** Told when types were learned. */
   on_types(told: () => void): void {
     this.types_listeners.push(told);
@@ -272,6 +278,12 @@ export class Connection {
         if (request !== 0n) return false;
         const state = answer_of(received, ClockState);
         for (const told of this.clock_listeners) guarded(() => told(state));
+        return true;
+      }
+      case Durable.id: {
+        if (request !== 0n) return false;
+        const state = answer_of(received, Durable);
+        for (const told of [...this.durable_listeners]) guarded(() => told(state));
         return true;
       }
       case Heartbeat.id: {

@@ -26,13 +26,16 @@ Desk::Desk(EntityRegistry& registry, DeskHost host, ServerLimits limits)
       intake_(registry, limits_,
               {.durable_sequence = host_.durable_sequence,
                .processor_ns = host_.processor_ns,
+               .recording_error = host_.durable.error,
                .ask = [this](Question question) { questions_.add(std::move(question)); }}),
       questions_([this](const Question& question) { return begin(question); }, host_.processor_ns),
       texts_(registry, limits_),
       timer_ids_(registry),
       watches_(registry, host_.processor_ns),
       trace_(registry),
-      clock_(registry, host_.clock, host_.durable_sequence) {
+      clock_(registry, host_.clock,
+             host_.durable.saved_sequence ? host_.durable.saved_sequence : host_.durable_sequence),
+      durable_(host_.durable_sequence, host_.durable) {
   registry_.add_type<Set>();
   learn_types();
   sequence_ = registry_.sequence();
@@ -51,12 +54,15 @@ std::shared_ptr<Session> Desk::join(session::Role role, std::string name, std::s
   session->name = std::move(name);
   session->kind = std::move(kind);
   session->outgoing = std::move(outgoing);
-  const std::lock_guard lock(mutex_);
-  if (sessions_.size() - ending_ >= limits_.sessions_max) return nullptr;
-  // The upper half differs from start to start, so that a journal's authors stay apart.
-  session->author = (instance_ & ~std::uint64_t{0xffffffff}) | ++authors_;
-  sessions_.emplace(session->author, session);
-  came_.push_back(session);
+  {
+    const std::lock_guard lock(mutex_);
+    if (sessions_.size() - ending_ >= limits_.sessions_max) return nullptr;
+    // The upper half differs from start to start, so that a journal's authors stay apart.
+    session->author = (instance_ & ~std::uint64_t{0xffffffff}) | ++authors_;
+    sessions_.emplace(session->author, session);
+    came_.push_back(session);
+  }
+  wake();  // it is told where the disk fails
   return session;
 }
 
@@ -130,15 +136,37 @@ void Desk::on_input(const Envelope& envelope, std::span<const std::byte> batch) 
   if (!batch.empty()) timer_ids_.on_input(BatchView(batch));
 }
 
+void Desk::tell_of_disk(std::span<const std::shared_ptr<Session>> came) {
+  const auto told = [](const std::function<const std::string*()>& error) {
+    const std::string* const text = error ? error() : nullptr;
+    return text ? *text : std::string();
+  };
+  const bool failed_before = !disk_error_.empty();
+  const std::string save_error = told(host_.durable.save_error);
+  disk_error_ = told(host_.durable.error);
+  const bool fails = !disk_error_.empty();
+  if (fails)
+    for (const auto& session : failed_before ? std::vector(came.begin(), came.end()) : present())
+      session->outgoing->fault(not_recorded_fault(disk_error_), 0);
+  if (host_.warn && fails != failed_before)
+    host_.warn(fails ? "nothing is recorded any more, and edits are refused: " + disk_error_
+                     : "the world was saved; what happens is recorded again, and edits are taken");
+  if (host_.warn && !fails && !save_error.empty() && save_error_.empty())
+    host_.warn("the world was not saved, but what happens is recorded: " + save_error);
+  save_error_ = save_error;
+}
+
 void Desk::before_flush() {
   woken_ = false;
+  std::vector<std::shared_ptr<Session>> came;
   {
     const std::lock_guard lock(mutex_);
-    for (auto& session : came_) intake_.add(std::move(session));
-    came_.clear();
+    came.swap(came_);
     leaving_.insert(leaving_.end(), std::make_move_iterator(left_.begin()), std::make_move_iterator(left_.end()));
     left_.clear();
   }
+  for (const auto& session : came) intake_.add(session);
+  tell_of_disk(came);
   flush_begun_ns_ = edits_taken_ns_ = processor_ns();
   intake_.take(limits_.intake_steps);
   let_edits_in();
@@ -181,6 +209,7 @@ void Desk::after_flush(EntityRegistry& registry) {
   if (sweep && seldom_.due(Seldom::Clock::now())) seldom_.run([&] { texts_.go_on(present()); });
   work_on_questions();
   clock_.tell();
+  durable_.tell();
   sequence_.store(registry.sequence(), std::memory_order_relaxed);
   if (figures_wanted_.load(std::memory_order_relaxed)) tell_figures();
   const bool watches_behind = watches_.can_go_on() || intake_.counters().steps > steps_before;
@@ -222,6 +251,7 @@ void Desk::end_session(const std::shared_ptr<Session>& session) {
   watches_.close_all(*session);
   trace_.leave(*session);
   clock_.leave(*session);
+  durable_.leave(*session);
   return_unused(*session);
   const std::lock_guard lock(mutex_);
   sessions_.erase(session->author);
@@ -299,6 +329,7 @@ void Desk::return_unused(Session& from) {
 }
 
 void Desk::add_schema(Session& to, std::uint64_t request, std::span<const std::uint8_t> bfbs) {
+  if (!disk_error_.empty()) return to.outgoing->fault(not_recorded_fault(disk_error_), request);
   const std::size_t before = registry_.types().types().size();
   std::uint64_t bytes = bfbs.size();
   for (const auto& schema : registry_.types().schemas()) bytes += schema.size();

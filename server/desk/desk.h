@@ -28,6 +28,7 @@
 #include "server/desk/timer_ids.h"
 #include "server/plugins/reloaded_plugin.h"
 #include "server/questions/clock_questions.h"
+#include "server/questions/durable_questions.h"
 #include "server/questions/question_queue.h"
 #include "server/questions/seldom.h"
 #include "server/session/figures.h"
@@ -49,6 +50,9 @@ struct DeskHost {
   /// one is under way; the host flushes when it is over. Null: `save` does it at once.
   std::function<bool(std::function<void(Saved)> then)> begin_save = {};
   std::function<std::uint64_t()> durable_sequence;  ///< of the last input that is on the disk; any thread
+  DurableHost durable = {};                         ///< more of that
+  /// One line for the log of whoever runs the server, on the owner's thread; may be null.
+  std::function<void(const std::string&)> warn = {};
   /// Owner's thread, between inputs: loads a plugin again (empty: all); what stands in the way. Null: there are none.
   std::function<std::expected<std::vector<ReloadedPlugin>, std::string>(std::string_view)> reload;
   std::function<std::vector<std::string>()> plugins;  ///< owner's thread: name and build of each
@@ -109,6 +113,8 @@ class Desk final : public FlushVisitor, private InputSink {
   std::unique_ptr<Inquiry> end_trace(const Asked& asked);
   std::unique_ptr<Inquiry> drop_texts(const Asked& asked);
   std::vector<std::shared_ptr<Session>> present() const;
+  /// Tells all sessions where the disk has begun to fail, and `came` where it fails.
+  void tell_of_disk(std::span<const std::shared_ptr<Session>> came);
   std::unique_ptr<Inquiry> seldom(const Asked& asked, Seldom& seldom, std::function<void()> work);
   void grant(Session& to, std::uint64_t request, std::uint32_t count);
   std::uint64_t keep_unused(std::vector<session::Granted>& grants) const;
@@ -153,6 +159,8 @@ class Desk final : public FlushVisitor, private InputSink {
   Watches watches_;
   SessionTrace trace_;
   ClockQuestions clock_;
+  DurableQuestions durable_;
+  std::string disk_error_, save_error_;  // that sessions, and the log, were told
   std::size_t schemas_known_ = 0;
   std::uint64_t flush_begun_ns_ = 0, edits_taken_ns_ = 0;  // processor time
   bool questions_put_off_ = false, ends_put_off_ = false;  // in the last flush

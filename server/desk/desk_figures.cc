@@ -103,6 +103,14 @@ void Desk::info(Session& to, std::uint64_t request, bool with_hash) {
   info.world = host_.world;
   info.server = host_.server;
   if (host_.plugins) info.plugins = host_.plugins();
+  const session::Durable durable = durable_.state();
+  info.durable_sequence = durable.sequence;
+  info.saved_sequence = durable.saved_sequence;
+  info.durability = durable.durability;
+  info.autosave_ns = durable.autosave_ns;
+  info.error = durable.error;
+  if (const std::string* const error = host_.durable.save_error ? host_.durable.save_error() : nullptr)
+    info.save_error = *error;
   answer(to, request, info);
 }
 

@@ -146,6 +146,7 @@ std::unique_ptr<Inquiry> Desk::begin(const Question& question) {
   const auto opening = [&](std::function<void()> work) { return seldom(asked, watches_seldom_, std::move(work)); };
   if (auto inquiry = begin_watch_question(asked, batch, watches_, opening)) return inquiry;
   if (auto inquiry = clock_.begin(asked, batch)) return inquiry;
+  if (auto inquiry = durable_.begin(asked, batch)) return inquiry;
   const auto once = [&](std::function<void(Steps&)> f) { return std::make_unique<Once>(asked, std::move(f)); };
   Session& to = *question.from;
   const std::uint64_t request = question.request;

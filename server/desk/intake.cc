@@ -81,6 +81,10 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
     host_.ask({line.session, question.request, std::move(question.batch)});
     return true;
   }
+  if (const auto fault = closed()) {
+    refuse(line, *fault);
+    return true;
+  }
   const BatchView edit{std::span<const std::byte>(request->batch)};
   if (edit.kind() == BatchKind::timed && from.timers.size() >= limits_.timers_max) {
     turn.spend(from.timers.size());
@@ -92,12 +96,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   if (!cost) {
     // What it would have cost is more than it did.
     turn.spend(host_.processor_ns ? (processor_ns() - judged_ns) / step_ns : judge_.steps());
-    line.next_steps = 0;
-    line.put_off = false;
-    ++counters_.refused;
-    count_wait(from, *request);
-    if (request->request != 0) from.outgoing->fault(cost.error(), request->request);
-    from.requests.pop();
+    refuse(line, cost.error());
     return true;
   }
   if (cost->steps > turn_steps && (others_first(line, cost->steps) || cheap_)) {
@@ -122,6 +121,23 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   return true;
 }
 
+std::optional<session::Fault> Intake::closed() const {
+  const std::string* const error = host_.recording_error ? host_.recording_error() : nullptr;
+  if (!error) return std::nullopt;
+  return not_recorded_fault(*error);
+}
+
+void Intake::refuse(Line& line, const session::Fault& fault) {
+  Session& from = *line.session;
+  line.next_steps = 0;
+  line.put_off = false;
+  ++counters_.refused;
+  const Request& request = *from.requests.front();
+  count_wait(from, request);
+  if (request.request != 0) from.outgoing->fault(fault, request.request);
+  from.requests.pop();
+}
+
 void Intake::count_wait(Session& from, const Request& edit) {
   if (!host_.processor_ns) return;
   const std::uint64_t now_ns = processor_ns();
@@ -136,6 +152,7 @@ void Intake::enter(Session& from, const EditCost& cost) {
 }
 
 std::optional<session::Fault> Intake::admit(Session& from, BatchView edit) {
+  if (auto fault = closed()) return fault;
   auto cost = judge_.judge_bounds(from, edit);
   if (!cost) return std::move(cost.error());
   enter(from, *cost);

@@ -27,8 +27,9 @@ struct IntakeCounters {
 class Intake {
  public:
   struct Host {
-    std::function<std::uint64_t()> durable_sequence;  ///< may be null
-    std::function<std::uint64_t()> processor_ns;      ///< that this thread has used; may be null
+    std::function<std::uint64_t()> durable_sequence;           ///< may be null
+    std::function<std::uint64_t()> processor_ns;               ///< that this thread has used; may be null
+    std::function<const std::string*()> recording_error = {};  ///< not null, and gives one: edits are refused
     std::function<void(Question)> ask;
   };
   Intake(EntityRegistry& registry, const ServerLimits& limits, Host host)
@@ -67,6 +68,9 @@ class Intake {
   bool others_first(Line& line, std::uint64_t steps);
   /// False: the turn is over, and its next edit not taken.
   bool take_one(Line& line, Steps& turn, const Steps& all);
+  /// Why no edit is taken, whatever it is. None: they are.
+  std::optional<session::Fault> closed() const;
+  void refuse(Line& line, const session::Fault& fault);
   /// The edit is answered now.
   void count_wait(Session& from, const Request& edit);
   void enter(Session& from, const EditCost& cost);

@@ -79,6 +79,11 @@ void send_texts(Session& to, const EntityRegistry& registry, const TypeTable& ty
   }
 }
 
+session::Fault not_recorded_fault(const std::string& error) {
+  return fault_of(session::FaultCode::not_recorded, "not_recorded",
+                  "edits are refused until the world can be saved, because none could be kept: " + error);
+}
+
 session::Fault fault_of(session::FaultCode code, const char* reason, std::string text) {
   session::Fault fault;
   fault.code = code;

@@ -54,6 +54,9 @@ void send_texts(Session& to, const EntityRegistry& registry, const TypeTable& ty
 /// A fault that leaves the session open.
 session::Fault fault_of(session::FaultCode code, const char* reason, std::string text);
 
+/// What an edit is answered while the disk fails with that sentence.
+session::Fault not_recorded_fault(const std::string& error);
+
 /// Queues one message as a control frame.
 template <GeneratedType M>
 void answer(Session& to, std::uint64_t request, const M& message, std::uint32_t flags = 0) {

@@ -42,7 +42,9 @@ class Field {
     tokens_ = {"the token to view in a test", "the token to edit in a test", "the token to control in a test",
                "the token of an admin in a test"};
     ::setenv("SKIRMISH_ENTITIES", std::to_string(options.entities).c_str(), 1);
-    std::vector<std::string> arguments = {"--plugin", options.plugin, "--hz", hz, "--token-file", tokens};
+    std::vector<std::string> arguments = {
+        "--plugin",     options.plugin, "--hz",       hz,
+        "--token-file", tokens,         "--autosave", "0"};  // a save's copy is no part of what is judged
     ServerLimits limits;
     for (const auto& [name, value] : options.limits) {
       if (!set_limit(limits, name, value)) throw std::runtime_error("no limit is called " + name);

@@ -28,12 +28,13 @@ def found(*paths, more=False, first=1):
 
 def info_says_what_ticks_take_and_how_much_memory_there_is(folder):
     info = said("Info", {"world": "a.muster", "server": "muster-server 9", "entities": 3, "types": 4, "sequence": 5, "clock_ns": 61 * SECOND,
-                         "hz": 0.5, "sessions": 6, "watches": 7, "uptime_ns": 3600 * SECOND, "plugins": ["p: one", "q\x1b: two"], "hash": 0xabc})
+                         "hz": 0.5, "sessions": 6, "watches": 7, "uptime_ns": 3600 * SECOND, "plugins": ["p: one", "q\x1b: two"], "hash": 0xabc,
+                         "durable_sequence": 4, "saved_sequence": 3, "durability": 2, "autosave_ns": 2 * SECOND})
     load = said("Load", {"processor_ns": 8, "memory_bytes": (9 << 20) + 1048575, "tick_ns_max": 4_567_899,
                          "ticks": [{"below_ns": 1_234_567, "count": 5}, {"below_ns": 2_000_000, "count": 4}, {"below_ns": 5_000_000, "count": 1}]})
     with spoken(folder, {"GetInfo": info, "GetLoad": load}) as world:
         lines = ["world         a.muster", "server        muster-server 9, up 1 h 0 min", "entities      3", "types         4", "sequence      5",
-                 "clock         1 min 1 s", "ticks         0.5 per second",
+                 "durable       through sequence 4; a crash takes some ms", "clock         1 min 1 s", "ticks         0.5 per second",
                  "a tick takes  half of them less than 1.234 ms of processor time, 99.9 % less than 4.567 ms, the longest 4.567 ms",
                  "memory        9 MiB", "sessions      6, with 7 watches", "plugin        p: one", "plugin        q\\x1b: two"]
         equal(world.run("info"), "\n".join(lines) + "\n")
@@ -42,12 +43,22 @@ def info_says_what_ticks_take_and_how_much_memory_there_is(folder):
         equal(world.question("GetInfo", 1), {"hash": 1})
         whole = {"world": "a.muster", "server": "muster-server 9", "entities": 3, "types": 4, "sequence": 5, "clock_ns": 61 * SECOND, "hz": 0.5,
                  "sessions": 6, "watches": 7, "uptime_ns": 3600 * SECOND, "processor_ns": 8, "memory_bytes": (9 << 20) + 1048575,
-                 "tick_ns_half": 1_234_567, "tick_ns_most": 4_567_899, "tick_ns_max": 4_567_899, "plugins": ["p: one", "q\x1b: two"]}
+                 "tick_ns_half": 1_234_567, "tick_ns_most": 4_567_899, "tick_ns_max": 4_567_899, "plugins": ["p: one", "q\x1b: two"],
+                 "durable_sequence": 4, "saved_sequence": 3, "durability": "commit", "autosave_ns": 2 * SECOND, "error": "", "save_error": ""}
         equal(world.json("info"), whole)
         equal(world.json("info", "--hash"), {**whole, "hash": "0000000000000abc"})
     with spoken(folder, {"GetInfo": said("Info", {"world": "a"}), "GetLoad": said("Load", {"memory_bytes": 1})}) as world:
-        equal(world.run("info").splitlines()[6:], ["ticks     none: it moves when something arrives", "memory    0 MiB", "sessions  0, with 0 watches"])
+        equal(world.run("info").splitlines()[5], "durable   all of it; a crash takes all since the last save")
+        equal(world.run("info").splitlines()[7:], ["ticks     none: it moves when something arrives", "memory    0 MiB", "sessions  0, with 0 watches"])
         assert "tick_ns_max" not in world.json("info")
+    for durability, error, save_error, told in (
+            (0, "the disk is full", "likewise", ["durable        all of it; a crash takes the last 3 s",
+                                                 "EDITS REFUSED  nothing more is kept: the disk is full"]),
+            (1, "", "the disk\x1b is full", ["durable    all of it; a crash takes a tenth of a second",
+                                            "not saved  the disk\\x1b is full"])):
+        info = said("Info", {"world": "a", "durability": durability, "autosave_ns": 3 * SECOND, "error": error, "save_error": save_error})
+        with spoken(folder, {"GetInfo": info, "GetLoad": said("Load", {})}) as world:
+            equal(world.run("info").splitlines()[5:7], told)
 
 
 def timers_come_in_pages_each_behind_the_last_of_the_one_before(folder):

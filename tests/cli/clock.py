@@ -5,7 +5,7 @@ from shared import GAME, REFUSED, USAGE, equal, game, holds
 
 def the_clock_is_paused_stepped_and_set_to_a_speed(folder):
     folder.run("new", "game.muster", "--schema", GAME)
-    folder.serve("game.muster", "--hz", "200")
+    folder.serve("game.muster", "--hz", "200", "--autosave", "0")
     clock = folder.json("clock")
     equal((clock["hz"], clock["speed"], clock["paused"], clock["steps"]), (200, 1, False, 0))
     equal(folder.error(REFUSED, "clock", "step"), "the clock runs: single ticks are made while it is paused")

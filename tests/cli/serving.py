@@ -110,6 +110,55 @@ def a_killed_server_is_not_looked_for(folder):
     folder.serve("a.muster")
 
 
+def an_edit_that_was_waited_for_survives_a_server_that_is_killed(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    for durability, loss in (("commit", "some ms"), ("batched", "a tenth of a second"), ("checkpoint", "the last 0.05 s")):
+        server = folder.serve("game.muster", "--durability", durability, "--autosave", "0.05")
+        name = "/" + durability
+        equal(folder.run("spawn", name, "Health.value=5", "--durable").split(" ")[0], name)
+        for command in (("set", name, "Health.value", "6"), ("add", name, "Unit"), ("rename", name, durability + "2"),
+                        ("spawn", "/short"), ("reparent", "short", name + "2"), ("destroy", "short"),
+                        ("remove", name + "2", "Unit"), ("push", name + "2", "Damage", "amount=1")):
+            folder.run(*command, "--durable")
+        info = folder.json("info")
+        equal((info["durability"], info["autosave_ns"], info["error"], info["save_error"]), (durability, 50_000_000, "", ""))
+        assert info["durable_sequence"] == info["sequence"] >= info["saved_sequence"], info
+        holds(folder.run("info"), f"durable   all of it; a crash takes {loss}")
+        shown = folder.json("show", name + "2")
+        server.kill()
+        server.wait()
+        server = folder.serve("game.muster")
+        equal({**folder.json("show", name + "2"), "sequence": 0}, {**shown, "sequence": 0})
+        folder.error(REFUSED, "show", "short")
+        folder.stop(server)
+        equal(server.stderr.read(), "")
+    server = folder.serve("game.muster", "--durability", "checkpoint", "--autosave", "0")
+    holds(folder.error(REFUSED, "set", "batched2", "Health.value", "7", "--durable"), "applied, as sequence ",
+          ", but not durable before somebody saves")
+    equal(folder.json("show", "batched2")["components"]["game.Health"]["value"], 7)
+    holds(folder.run("info"), "a crash takes all since the last save")
+    folder.stop(server)
+    for wrong in (("--durability", "never"), ("--autosave", "-1"), ("--autosave", "often")):
+        server = folder.start(SERVER, "game.muster", *wrong, stderr=subprocess.PIPE)
+        equal(server.wait(timeout=20), USAGE)
+        holds(server.stderr.read(), wrong[0])
+
+
+def a_server_says_what_it_did_again_after_a_crash(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    server = folder.serve("game.muster", "--autosave", "0")
+    folder.run("spawn", "/orc", "Health.value=5", "--durable")
+    server.kill()
+    server.wait()
+    server = folder.start(SERVER, "game.muster", "--listen", "127.0.0.1:0", stderr=subprocess.PIPE)
+    lines = []
+    while not lines or " token " not in lines[-1]:
+        lines.append(server.stderr.readline())
+        assert lines[-1], "".join(lines)
+    holds("".join(lines), "info game.muster: recovered up to sequence ", ", tick 0. ", " inputs with 0 ticks were done again")
+    folder.stop(server)
+
+
 def elsewhere_an_address_and_a_token_are_needed(folder):
     folder.run("new", "a.muster")
     folder.serve("a.muster")

@@ -320,7 +320,7 @@ def the_clock_is_followed_and_a_timed_message_comes_when_it_is_due(folder):
 
 
 def what_was_saved_is_there_when_the_server_is_killed_and_comes_back(folder):
-    with served(folder) as world:
+    with served(folder, "--durability", "checkpoint", "--autosave", "0") as world:
         session = world.session()
         orc = session.create(NIL, "orc", {HEALTH: {"value": 50}})
         saved = session.ask("Save", {})
@@ -336,6 +336,26 @@ def what_was_saved_is_there_when_the_server_is_killed_and_comes_back(folder):
         assert world.sessions[-1].welcome["server"] != session.welcome["server"]
 
 
+def what_is_told_to_be_durable_is_there_when_the_server_is_killed_and_comes_back(folder):
+    with served(folder, "--autosave", "0") as world:
+        session = world.session()
+        orc = session.create(NIL, "orc", {HEALTH: {"value": 50}})
+        ack = session.set_field(orc, HEALTH, "value", "f", 60)
+        durable = session.ask("FollowDurable", {})
+        equal((durable["durability"], durable["autosave_ns"], durable["error"]), (1, 0, ""))
+        while durable["sequence"] < ack["sequence"]:
+            durable = session.answer(0)[-1].batch.messages[0].value
+        assert durable["saved_sequence"] < ack["sequence"], durable
+        server = folder.started[0]
+        server.kill()
+        server.wait()
+        closed(session)
+        again = Served(folder)
+        world.sessions.append(again.session())
+        equal(world.sessions[-1].show(orc)[1][HEALTH], {"value": 60})
+        assert world.sessions[-1].welcome["sequence"] >= durable["sequence"]
+
+
 TESTS = [the_examples_of_the_documents_are_made_and_read,
          a_wrong_token_and_what_is_no_hello_end_the_connection_with_a_reason,
          the_schema_describes_every_type_of_the_world,
@@ -346,7 +366,8 @@ TESTS = [the_examples_of_the_documents_are_made_and_read,
          a_watch_begins_with_the_state_and_tells_what_others_change,
          a_watch_of_open_nodes_tells_their_children_in_order_and_is_changed,
          the_clock_is_followed_and_a_timed_message_comes_when_it_is_due,
-         what_was_saved_is_there_when_the_server_is_killed_and_comes_back]
+         what_was_saved_is_there_when_the_server_is_killed_and_comes_back,
+         what_is_told_to_be_durable_is_there_when_the_server_is_killed_and_comes_back]
 
 
 if __name__ == "__main__":

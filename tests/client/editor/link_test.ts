@@ -9,7 +9,8 @@ const schema = ['--schema', given('MUSTER_SCHEMA')];
 const health = 'golden.Health';
 
 test('a server that is killed: edits are blocked and it says so; one that comes back is live again, with the saved world', async (t) => {
-  const world = await World.serve(t, schema);
+  // What was not saved goes with it.
+  const world = await World.serve(t, [...schema, '--durability', 'checkpoint', '--autosave', '0']);
   const other = await world.connect();
   const orc = await other.create(nil, 'orc', [health, { value: 50 }]);
   const editor = await Editor.open(t, world);

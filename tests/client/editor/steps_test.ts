@@ -113,7 +113,7 @@ test('a row is dropped between two others; values of a component are copied, pas
 });
 
 test('speed, pause and save are the same for all who look', async (t) => {
-  const world = await World.serve(t, ['--schema', scene, '--hz', '20']);
+  const world = await World.serve(t, ['--schema', scene, '--hz', '20', '--autosave', '0']);
   const other = await world.connect();
   const editor = await Editor.open(t, world);
   const { page } = editor;

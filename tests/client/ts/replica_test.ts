@@ -6,7 +6,7 @@ import type { Client, Entity, FieldDescriptor, ReplicaChanges, StructValue, Type
 import * as game from './everything.js';
 import { Scripted } from './scripted.js';
 import { Random, random_value, test } from './support.js';
-import { until, World } from './world.js';
+import { unsaved, until, World } from './world.js';
 
 /** A value as `muster show --json` writes it. JSON has no 64-bit numbers, and its floats are the shortest that mean the same. */
 function as_printed(client: Client, type: TypeDescriptor, value: StructValue): Record<string, unknown> {
@@ -226,7 +226,7 @@ test('a copy of those with a component and without another follows them, and bec
 });
 
 test('after a server was killed, following its successor tells only what is different', async (t) => {
-  const world = await World.serve(t);
+  const world = await World.serve(t, 'everything.bfbs', ...unsaved);
   const client = await world.connect();
   const kept = await client.create(nil, 'kept', [game.Health, { value: 1 }]);
   const same = await client.create(nil, 'same', [game.Health, { value: 2 }]);

@@ -7,7 +7,7 @@ import { connect, read_address_file } from 'muster-client/node';
 
 import * as game from './everything.js';
 import { Random, random_value, test } from './support.js';
-import { pause, until, World } from './world.js';
+import { pause, unsaved, until, World } from './world.js';
 
 /** The ClientError that the call fails with. */
 async function error_of(call: Promise<unknown>): Promise<ClientError> {
@@ -313,7 +313,7 @@ test('answers with many rows come page by page', async (t) => {
 });
 
 test('the clock is paused, stepped and set to a speed, and who follows it is told', async (t) => {
-  const world = await World.serve(t, 'everything.bfbs', '--hz', '200');
+  const world = await World.serve(t, 'everything.bfbs', '--hz', '200', '--autosave', '0');
   const [client, follower] = [await world.connect(), await world.connect('unix')];
   const told: session.ClockState[] = [];
   const first = await follower.follow_clock((state) => told.push(state));
@@ -420,7 +420,7 @@ test('a wrong token, a wrong address and a server that is gone are told apart', 
 });
 
 test('a server that is killed ends all that waits, and one that comes back is a new session with the saved world', async (t) => {
-  const world = await World.serve(t);
+  const world = await World.serve(t, 'everything.bfbs', ...unsaved);
   const client = await world.connect();
   const orc = await client.create(nil, 'orc', [game.Health, { value: 70 }]);
   await client.save();
@@ -439,6 +439,33 @@ test('a server that is killed ends all that waits, and one that comes back is a 
   const again = await world.connect();
   assert.equal((await again.show(orc)).components['golden.Health'].value, 70);
   assert.notEqual(again.welcome.server, client.welcome.server);
+});
+
+test('an edit that was waited for survives a server that is killed; who follows is told how much does', async (t) => {
+  const world = await World.serve(t, 'everything.bfbs', '--autosave', '0');
+  const [client, other] = [await world.connect(), await world.connect('unix')];
+  const told: session.Durable[] = [];
+  const first = await other.durable((state) => told.push(state));
+  assert.deepEqual([first.durability, first.autosave_ns, first.error], [session.Durability.batched, 0n, '']);
+  const orc = await client.create(nil, 'orc', [game.Health, { value: 70 }]);
+  const { sequence } = await client.set_field(orc, game.Health, 'value', 10);
+  const durable = await client.wait_durable(sequence);
+  assert.ok(durable.sequence >= sequence && durable.saved_sequence < sequence);
+  assert.ok((await client.wait_durable(sequence)).sequence >= sequence);
+  assert.ok((await client.info()).durable_sequence >= sequence);
+  await until('the other is told', () => (told.at(-1)?.sequence ?? 0n) >= sequence);
+  const last = (await client.clock()).sequence;
+  const waiting = error_of(client.wait_durable(last + 1000n));
+  await world.kill();
+  assert.equal((await waiting).kind, 'lost');
+  await world.start(...unsaved);
+  const again = await world.connect();
+  assert.equal((await again.show(orc)).components['golden.Health'].value, 10);
+  const lost = await again.set_field(orc, game.Health, 'value', 11);
+  const refused = await error_of(again.wait_durable(lost.sequence));
+  assert.deepEqual([refused.kind, refused.message.split(':')[0]], ['refused', 'not durable before somebody saves']);
+  await again.save();
+  await again.wait_durable(lost.sequence);
 });
 
 test('a server that stops in good order says so, and one that does not answer is late', async (t) => {

@@ -6,7 +6,7 @@ import type { Client, Entity, TreeChanges } from 'muster-client';
 import * as game from './everything.js';
 import { Scripted } from './scripted.js';
 import { Random, test } from './support.js';
-import { until, World } from './world.js';
+import { unsaved, until, World } from './world.js';
 
 /** A list as the server answers it when it is asked. */
 async function asked(client: Client, node: Entity): Promise<string[]> {
@@ -148,7 +148,7 @@ test('what is opened, closed or dies while a tree begins to follow counts', asyn
 });
 
 test('after a server was killed, the tree follows its successor with the same nodes open', async (t) => {
-  const world = await World.serve(t);
+  const world = await World.serve(t, 'everything.bfbs', ...unsaved);
   const client = await world.connect();
   const town = await client.create(nil, 'town');
   const inn = await client.create(town, 'inn');

@@ -26,6 +26,9 @@ export async function until(what: string, is_so: () => boolean | Promise<boolean
     if (Date.now() > end) throw new Error(`it does not come to pass that ${what}`);
 }
 
+/** A server that writes nothing by itself: what was not saved goes with it. */
+export const unsaved = ['--durability', 'checkpoint', '--autosave', '0'];
+
 export class World {
   readonly folder = mkdtempSync(join(tmpdir(), 'muster-ts-'));
   readonly path = join(this.folder, 'town.muster');

@@ -1,0 +1,33 @@
+// What a Client hears of the disk of its server.
+#include "client/cpp/client_impl.h"
+
+namespace muster {
+
+Result<session::Durable> Client::durable() {
+  const auto answer = ask(session::FollowDurable{});
+  if (!answer) return std::unexpected(answer.error());
+  if (!answer->is<session::Durable>())
+    return std::unexpected(ClientError{ClientError::Kind::lost, "the server did not say what is durable", {}});
+  return session::read<session::Durable>(answer->batch());
+}
+
+Result<session::Durable> Client::wait_durable(std::uint64_t sequence) {
+  if (!impl_->durable)
+    if (auto asked = durable(); !asked) return asked;
+  const auto is_durable = [&] { return impl_->durable->sequence >= sequence; };
+  const auto comes_no_more = [&] {
+    const session::Durable& now = *impl_->durable;
+    return !now.error.empty() || (now.durability == session::Durability::checkpoint && now.autosave_ns == 0);
+  };
+  auto pumped = impl_->pump(impl_->deadline(), [&] { return is_durable() || comes_no_more(); });
+  if (is_durable()) return *impl_->durable;
+  if (!pumped) return std::unexpected(pumped.error());
+  const std::string& error = impl_->durable->error;
+  return std::unexpected(ClientError{ClientError::Kind::refused,
+                                     error.empty()
+                                         ? "not durable before somebody saves: this server writes nothing by itself"
+                                         : "not durable: " + error,
+                                     {}});
+}
+
+}  // namespace muster

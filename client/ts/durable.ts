@@ -1,0 +1,46 @@
+// Waiting until an input is on the server's disk.
+import { ClientError } from './client_error.js';
+import { answer_of } from './connection.js';
+import type { Connection } from './connection.js';
+import { Durability, Durable, FollowDurable } from './session.js';
+
+/** Why `sequence` does not become durable; null where it may, or is. */
+function hopeless(state: Durable): string | null {
+  if (state.error !== '') return `not durable: ${state.error}`;
+  if (state.durability !== Durability.checkpoint || state.autosave_ns > 0n) return null;
+  return 'not durable before somebody saves: this server writes nothing by itself';
+}
+
+/** How much is durable now; `told`, where given, hears of it from then on. */
+export async function ask_durable(connection: Connection, told?: (state: Durable) => void): Promise<Durable> {
+  if (told) connection.on_durable(told);
+  return answer_of((await connection.ask(connection.control(FollowDurable, {})))[0], Durable);
+}
+
+/** Resolves when `sequence` is durable. */
+export function wait_durable(connection: Connection, sequence: bigint): Promise<Durable> {
+  return new Promise((resolve, reject) => {
+    const over = (): void => {
+      forget();
+      clearTimeout(timer);
+    };
+    const fail = (error: ClientError): void => {
+      over();
+      reject(error);
+    };
+    const look = (state: Durable): void => {
+      const reason = hopeless(state);
+      if (state.sequence >= sequence) {
+        over();
+        resolve(state);
+      } else if (reason !== null) {
+        fail(new ClientError('refused', reason));
+      }
+    };
+    const forget = connection.on_durable(look);
+    const late = `sequence ${sequence} is not durable within ${connection.time_max_ms} ms`;
+    const timer = setTimeout(() => fail(new ClientError('late', late)), connection.time_max_ms);
+    void connection.closed.then(fail);
+    ask_durable(connection).then(look, fail);
+  });
+}
