@@ -30,7 +30,12 @@ constexpr int rest_after_copy = 50;
 }  // namespace
 
 Saver::Saver(WorldFile& file, EntityRegistry& registry, Host host)
-    : file_(file), registry_(registry), host_(std::move(host)), save_every_(host_.autosave) {}
+    : file_(file),
+      registry_(registry),
+      host_(std::move(host)),
+      save_every_(host_.autosave),
+      // Not by the work itself: the queue would be found busy, and nobody would come again.
+      queue_(WriteQueue::bytes_max_default, host_.wake) {}
 
 Saver::~Saver() {
   put_all();
@@ -73,7 +78,6 @@ void Saver::write(JournalGroup& group) {
     }
     failed_.store(true, std::memory_order_release);
   }
-  host_.wake();
 }
 
 void Saver::notice_failure() {
@@ -180,7 +184,6 @@ bool Saver::step(Saving& of) {
     if (written && *written) raise_saved((*written)->sequence);
     of.written = std::move(written);
     of.done.store(true, std::memory_order_release);  // of is the owner's from here on
-    host_.wake();
     return false;
   };
   if (!of.begun) {

@@ -63,6 +63,13 @@ bool WriteQueue::is_idle() const {
 
 void WriteQueue::run() {
   std::unique_lock lock(mutex_);
+  const auto over = [&] {
+    went_.notify_all();
+    if (!over_) return;
+    lock.unlock();
+    over_();
+    lock.lock();
+  };
   for (;;) {
     came_.wait(lock, [&] { return ends_ || !waiting_.empty() || step_; });
     if (!waiting_.empty()) {
@@ -78,6 +85,7 @@ void WriteQueue::run() {
         lock.lock();
         working_ = false;
         bytes_ -= work.bytes;
+        over();
       }
     } else if (!step_) {
       return;
@@ -86,9 +94,11 @@ void WriteQueue::run() {
       lock.unlock();
       const bool more = step_();
       lock.lock();
-      if (!more) step_ = nullptr;
+      if (!more) {
+        step_ = nullptr;
+        over();
+      }
     }
-    went_.notify_all();
   }
 }
 

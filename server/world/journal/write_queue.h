@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace muster {
 
@@ -15,8 +16,11 @@ namespace muster {
 /// once, by the caller.
 class WriteQueue {
  public:
-  /// Work of more than `bytes_max` bytes does not wait here: then add() waits.
-  explicit WriteQueue(std::size_t bytes_max = 64u << 20) : bytes_max_(bytes_max) {}
+  static constexpr std::size_t bytes_max_default = 64u << 20;
+  /// Work of more than `bytes_max` bytes does not wait here: then add() waits. `over` is called by the thread after each piece of work, and
+  /// after the last of its steps, when it is not being done any more: whoever waits for is_idle() waits for that. Must not throw.
+  explicit WriteQueue(std::size_t bytes_max = bytes_max_default, std::function<void()> over = {})
+      : bytes_max_(bytes_max), over_(std::move(over)) {}
   /// Does all that waits.
   ~WriteQueue();
   WriteQueue(const WriteQueue&) = delete;
@@ -45,6 +49,7 @@ class WriteQueue {
   void run();
 
   const std::size_t bytes_max_;
+  const std::function<void()> over_;
   std::uint64_t waits_ = 0;
   mutable std::mutex mutex_;  // of all that follows
   std::condition_variable came_, went_;

@@ -68,3 +68,19 @@ TEST_CASE("steps that are being done keep nobody from handing over work") {
   queue.drain();
   CHECK(written);
 }
+
+TEST_CASE("whoever is told that work is over finds it over, and after steps is told once") {
+  std::promise<bool> after_work, after_steps;
+  WriteQueue* told = nullptr;
+  int times = 0, steps = 3;
+  WriteQueue queue(WriteQueue::bytes_max_default,
+                   [&] { (++times == 1 ? after_work : after_steps).set_value(told->is_idle()); });
+  told = &queue;
+  queue.add(1, [] {});
+  CHECK(after_work.get_future().get());
+  queue.add_steps([&] { return --steps > 0; });
+  CHECK(after_steps.get_future().get());
+  queue.drain();
+  CHECK(steps == 0);
+  CHECK(times == 2);
+}
