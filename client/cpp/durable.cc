@@ -12,9 +12,10 @@ Result<session::Durable> Client::durable() {
 }
 
 Result<session::Durable> Client::wait_durable(std::uint64_t sequence) {
-  if (!impl_->durable)
-    if (auto asked = durable(); !asked) return asked;
-  const auto is_durable = [&] { return impl_->durable->sequence >= sequence; };
+  const auto is_durable = [&] { return impl_->durable && impl_->durable->sequence >= sequence; };
+  if (is_durable()) return *impl_->durable;
+  // What was told last may be older than a save that has just been answered.
+  if (auto asked = durable(); !asked) return asked;
   const auto comes_no_more = [&] {
     const session::Durable& now = *impl_->durable;
     return !now.error.empty() || (now.durability == session::Durability::checkpoint && now.autosave_ns == 0);

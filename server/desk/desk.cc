@@ -46,7 +46,8 @@ Desk::Desk(EntityRegistry& registry, DeskHost host, ServerLimits limits)
 Desk::~Desk() { registry_.remove_sink(*this); }
 
 std::shared_ptr<Session> Desk::join(session::Role role, std::string name, std::string kind,
-                                    std::shared_ptr<Outgoing> outgoing, std::uint64_t user) {
+                                    std::shared_ptr<Outgoing> outgoing, std::uint64_t user,
+                                    const std::function<void(Session&)>& greet) {
   auto session = std::make_shared<Session>(limits_.request_bytes_max, requests_);
   session->session_id = random_id();
   session->role = role;
@@ -59,6 +60,7 @@ std::shared_ptr<Session> Desk::join(session::Role role, std::string name, std::s
     if (sessions_.size() - ending_ >= limits_.sessions_max) return nullptr;
     // The upper half differs from start to start, so that a journal's authors stay apart.
     session->author = (instance_ & ~std::uint64_t{0xffffffff}) | ++authors_;
+    greet(*session);
     sessions_.emplace(session->author, session);
     came_.push_back(session);
   }

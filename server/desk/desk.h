@@ -72,9 +72,11 @@ class Desk final : public FlushVisitor, private InputSink {
   // --- any thread
 
   /// A session that was let in, of the user with this number (0: it has a token of the server's own). Null where there are
-  /// sessions_max already.
+  /// sessions_max already. `greet` is called before anybody else can send the session anything, so that a Welcome is the first that
+  /// its client reads; it asks the desk for nothing but numbers.
   std::shared_ptr<Session> join(session::Role role, std::string name, std::string kind,
-                                std::shared_ptr<Outgoing> outgoing, std::uint64_t user = 0);
+                                std::shared_ptr<Outgoing> outgoing, std::uint64_t user,
+                                const std::function<void(Session&)>& greet);
   void leave(std::shared_ptr<Session> session);
   /// The batch was judged and is copied. False, and nothing taken, where the session has sent as much as may wait; at most
   /// requests_max questions are open for one session: see open_questions.

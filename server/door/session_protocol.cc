@@ -121,19 +121,9 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
     if (held_for_.count() > 0) return Outcome::held;
     return refuse(held_, request);
   }
-  // A user is called as who let it in called it, whatever its client says.
-  session_ = desk_.join(admitted_.role, admitted_.user == 0 ? presentable(hello.name) : admitted_.name,
-                        presentable(hello.kind), outgoing_, admitted_.user);
-  if (!session_)
-    return refuse(
-        closing(session::FaultCode::limit_exceeded, "sessions_max", "the server has as many sessions as it allows"),
-        request);
-
   session::Welcome welcome;
   welcome.protocol = std::min(hello.protocol, session::protocol_newest);
   welcome.server = desk_.instance();
-  welcome.session = session_->session_id;
-  welcome.author = session_->author;
   welcome.sequence = desk_.sequence();
   welcome.clock_ns = desk_.clock_ns();
   welcome.role = admitted_.role;
@@ -145,7 +135,17 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   welcome.watches_max = desk_.limits().watches_max;
   welcome.requests_max = desk_.limits().requests_max;
   welcome.silence_ns_max = static_cast<std::uint64_t>(desk_.limits().silence_max.count());
-  answer(*session_, request, welcome);
+  // A user is called as who let it in called it, whatever its client says.
+  session_ = desk_.join(admitted_.role, admitted_.user == 0 ? presentable(hello.name) : admitted_.name,
+                        presentable(hello.kind), outgoing_, admitted_.user, [&](Session& session) {
+                          welcome.session = session.session_id;
+                          welcome.author = session.author;
+                          answer(session, request, welcome);
+                        });
+  if (!session_)
+    return refuse(
+        closing(session::FaultCode::limit_exceeded, "sessions_max", "the server has as many sessions as it allows"),
+        request);
   if (door_.log)
     door_.log("welcomed as author " + std::to_string(session_->author) +
               (admitted_.user == 0 ? "" : ", user " + std::to_string(admitted_.user)) + ": " + session_->name);
