@@ -36,7 +36,8 @@ struct DeskByHand {
     desk = std::make_unique<Desk>(registry, std::move(host), ServerLimits{});
   }
   std::shared_ptr<Session> join(const char* name) {
-    return desk->join(session::Role::admin, name, "test", std::make_shared<Outgoing>(OutgoingLimits{}));
+    return desk->join(session::Role::admin, name, "test", std::make_shared<Outgoing>(OutgoingLimits{}), 0,
+                      [](Session&) {});
   }
   void ask(Session& from) {
     BatchBuilder builder;
