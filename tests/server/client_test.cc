@@ -92,7 +92,9 @@ TEST_CASE("values are set, pushed and taken away by name, and what has no such n
   REQUIRE(hit);
   CHECK(hit->handled == 1);
   CHECK(client.show(orc)->get<arena::Health>()->value == 5);
-  CHECK(client.push("Say", {}, {{"text", "hello"}})->sequence == sequence(client));
+  const auto said = client.push("Say", {}, {{"text", "hello"}});
+  REQUIRE(said);
+  CHECK(said->sequence == sequence(client));
   CHECK(client.push("Damage", {}, {{"amount", "2"}})->handled == 1);  // to the world
   CHECK(client.show(orc)->get<arena::Health>()->value == 3);
   for (const auto& result :
