@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { Batch, BatchKind, encode_batch, timed_batch } from 'muster-client';
 import type { BatchPlan, Row, TypeTable } from 'muster-client';
 
-import { from_hex, hex_blocks, Random, random_value, source, test, to_hex, types_of } from './support.js';
+import { from_hex, hex_blocks, Random, random_value, source, test, to_hex, two_with_rows, types_of } from './support.js';
 
 const types = types_of('test_types.bfbs', 'everything.bfbs');
 
@@ -223,18 +223,7 @@ test('values that do not fit are refused by the name of their field', () => {
 });
 
 test('a batch whose numbers do not agree is refused with the reason that servers give', () => {
-  const good = encode_batch({
-    kind: 'each',
-    type: types.get('test.Make'),
-    messages: [1, 2].map((index) => ({
-      target: { index, generation: 1 },
-      value: {},
-      rows: [
-        { type: types.get('test.Health'), value: {} },
-        { type: types.get('test.Lamp'), value: {} },
-      ],
-    })),
-  });
+  const good = two_with_rows(types);
   Batch.read(good, types);
   const with_byte = (at: number, value: number) => {
     const bytes = good.slice();

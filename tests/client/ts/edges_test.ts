@@ -5,7 +5,7 @@ import { Batch, ClientError, encode_batch, encode_frame, FrameDecoder, muster, n
 import type { Client, StructValue } from 'muster-client';
 
 import { Scripted } from './scripted.js';
-import { test, types_of } from './support.js';
+import { test, two_with_rows, types_of } from './support.js';
 
 const types = types_of('everything.bfbs', 'test_types.bfbs');
 const orc = { index: 1, generation: 1 };
@@ -60,18 +60,7 @@ test('a number of each kind is written up to both of its ends, and not beyond', 
 });
 
 test('what is wrong with a batch is said with its place and in figures', () => {
-  const each = encode_batch({
-    kind: 'each',
-    type: types.get('test.Make'),
-    messages: [1, 2].map((index) => ({
-      target: { index, generation: 1 },
-      value: {},
-      rows: [
-        { type: types.get('test.Health'), value: {} },
-        { type: types.get('test.Lamp'), value: {} },
-      ],
-    })),
-  });
+  const each = two_with_rows(types);
   const shared = encode_batch({ kind: 'shared', type: types.get('test.Nudge'), targets: ids(1, 2, 3), value: {} });
   const tables = encode_batch({ kind: 'table', type: types.get('test.Say'), messages: [1, 2].map((index) => ({ target: { index, generation: 1 }, value: { text: 'hi' } })) });
   const world = encode_batch({ kind: 'world', type: types.get('test.Tick'), values: [{}] });

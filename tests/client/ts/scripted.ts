@@ -19,6 +19,10 @@ export class Scripted {
   readonly stream = new TestStream();
   /** What the client sent, by name, with the requests. */
   readonly sent: { name: string; request: bigint; value: unknown }[] = [];
+  /** The same, whole. */
+  readonly batches: Batch[] = [];
+  /** What it answers by itself, by the name of the question; null: nothing. */
+  readonly answers = new Map<string, (batch: Batch) => readonly [{ name: string }, unknown] | null>();
   private readonly types: TypeTable;
 
   constructor(private readonly schema: string) {
@@ -27,11 +31,16 @@ export class Scripted {
 
   /** A client that was welcomed so, to a world of that schema. */
   static async open(welcome: object = {}, schema = 'everything.bfbs'): Promise<{ client: Client; server: Scripted }> {
+    const server = Scripted.serve(welcome, schema);
+    return { client: await Client.open(server.stream), server };
+  }
+  /** One that welcomes so whoever opens its stream. */
+  static serve(welcome: object = {}, schema = 'everything.bfbs'): Scripted {
     const server = new Scripted(schema);
     server.types.add_schema(new Uint8Array(Buffer.from(session.schema, 'base64')));
     const decoder = new FrameDecoder(1 << 24);
     server.stream.on_send = (bytes) => decoder.receive(bytes.slice(), (frame) => server.hear(frame, welcome));
-    return { client: await Client.open(server.stream), server };
+    return server;
   }
 
   tell(key: { name: string }, value: unknown, how: How): void {
@@ -57,8 +66,11 @@ export class Scripted {
     const read = Batch.read(batch, this.types);
     const { name } = read.type;
     this.sent.push({ name, request, value: read.message(0) });
+    this.batches.push(read);
     queueMicrotask(() => {
-      if (name === session.Hello.name)
+      const answer = this.answers.get(name)?.(read);
+      if (answer) this.tell(answer[0], answer[1], { request });
+      if (name === session.Hello.name && !answer)
         this.tell(session.Welcome, { frame_bytes_max: 1 << 20, ...welcome }, { request });
       if (name === session.GetSchema.name) this.tell(session.Schema, { bytes: built(this.schema) }, { request });
       if (name === session.Unwatch.name) this.tell(session.Unwatched, {}, { request });

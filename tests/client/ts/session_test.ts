@@ -378,8 +378,19 @@ test('handlers are listed with what they write and read', async (t) => {
     { handler: 4n, name: '', message: 7, follows: 'message', enabled: false, writes: [], reads: [] },
     { handler: 5n, name: 'born', message: 20, follows: 'added', enabled: true, writes: [21, 22], reads: [] },
   ]);
-  for (const broken of [{ names: ['move'] }, { writes: [20, 21] }, { read_counts: [2, 0, 1] }])
-    assert.throws(() => handler_rows({ ...page, ...broken }), /do not fit together/);
+  const follows = [0, 1, 2, 3, 4].map((change) => handler_rows({ ...page, changes: Uint8Array.of(change, 0, 0) })[0].follows);
+  assert.deepEqual(follows, ['message', 'added', 'removed', 'changed', 'message']);
+  for (const broken of [
+    { names: ['move'] },
+    { messages: [7, 7] },
+    { changes: Uint8Array.of(0, 0) },
+    { enabled: Uint8Array.of(1, 0, 1, 1) },
+    { write_counts: [1, 2] },
+    { read_counts: [2] },
+    { writes: [20, 21] },
+    { read_counts: [2, 0, 1] },
+  ])
+    assert.throws(() => handler_rows({ ...page, ...broken }), { kind: 'lost', message: /do not fit together/ });
 });
 
 test('templates are read, listed and spawned', async (t) => {

@@ -5,7 +5,7 @@ import node_test from 'node:test';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { TypeTable } from 'muster-client';
+import { encode_batch, TypeTable } from 'muster-client';
 import type { ByteStream, StructValue, TypeDescriptor } from 'muster-client';
 
 /** One test, which fails where it takes longer than a minute. */
@@ -19,9 +19,10 @@ export function source(path: string): string {
   return readFileSync(join(root, path), 'utf8');
 }
 
-/** Where the binary schemas of the tests are, beside what this is built to. */
+/** Where the binary schemas of the tests are: beside what this is built to, or where a bundle is told that they are. */
 export function schema_path(name: string): string {
-  return fileURLToPath(new URL('schemas/' + name, import.meta.url));
+  const folder = process.env.MUSTER_TEST_SCHEMAS;
+  return folder ? join(folder, name) : fileURLToPath(new URL('schemas/' + name, import.meta.url));
 }
 export function built(name: string): Uint8Array {
   return new Uint8Array(readFileSync(schema_path(name)));
@@ -72,6 +73,13 @@ export function hex_blocks(page: string): Uint8Array[] {
     open = words !== null;
   }
   return blocks.map(from_hex);
+}
+
+/** A good batch of two messages that a Health and a Lamp of test_types.fbs follow. */
+export function two_with_rows(types: TypeTable): Uint8Array {
+  const rows = ['test.Health', 'test.Lamp'].map((name) => ({ type: types.get(name), value: {} }));
+  const messages = [1, 2].map((index) => ({ target: { index, generation: 1 }, value: {}, rows }));
+  return encode_batch({ kind: 'each', type: types.get('test.Make'), messages });
 }
 
 /** A stream whose other end is the test. */
