@@ -372,10 +372,10 @@ export class Edits {
   }
   private async run(label: string, operations: readonly Operation[]): Promise<void> {
     const client = this.world.client();
-    if (!client) throw new ClientError('lost', this.world.why_not());
     const entry: Pending = { number: ++this.last, label, operations };
     this.waiting.value = [...this.waiting.peek(), entry];
     try {
+      if (!client) throw new ClientError('lost', this.world.why_not());
       for (const operation of operations) await apply(client, operation, this.aliases);
     } catch (error) {
       if (error instanceof ClientError && (error.kind === 'lost' || error.kind === 'late'))

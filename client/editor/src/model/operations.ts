@@ -2,7 +2,7 @@
 import { id_text, muster } from 'muster-client';
 import type { BatchPlan, Client, Entity, Row, StructValue } from 'muster-client';
 
-import { with_references } from './values.js';
+import { part_with_references, with_references } from './values.js';
 
 export interface FieldChange {
   entity: Entity;
@@ -60,24 +60,30 @@ async function push_all(client: Client, type_name: string, messages: Message[]):
 
 /** Sends it; resolves when the world has applied all of it. Fails with the ClientError of the first batch that was refused. */
 export async function apply(client: Client, operation: Operation, aliases: Aliases): Promise<void> {
-  const row = (component: string, value: StructValue): Row => ({ type: client.types.component(component), value });
+  const now = (entity: Entity): Entity => aliases.of(entity);
   switch (operation.kind) {
     case 'fields': {
-      const changes = operation.changes.map((change) => ({ ...change, entity: aliases.of(change.entity) }));
+      const changes = operation.changes.map((change): FieldChange => {
+        const type = client.types.component(change.component);
+        const part = (value: unknown): unknown => part_with_references(type, change.path, value, now);
+        return { ...change, entity: now(change.entity), value: part(change.value), expected: part(change.expected) };
+      });
       for (let i = 0; i < changes.length; i += messages_max)
         await client.set_fields(changes.slice(i, i + messages_max));
       return;
     }
-    case 'set':
+    case 'set': {
+      const type = client.types.component(operation.component);
       return push_all(
         client,
         'muster.Set',
         operation.values.map(({ entity, value }) => ({
-          target: aliases.of(entity),
+          target: now(entity),
           value: { mode: muster.SetMode.add_or_replace },
-          rows: [row(operation.component, value)],
+          rows: [{ type, value: with_references(type, value, now) }],
         })),
       );
+    }
     case 'remove': {
       const component = client.types.component(operation.component).id;
       const messages = operation.entities.map((entity) => ({ target: aliases.of(entity), value: { component } }));

@@ -1,5 +1,5 @@
 // Values of components as objects: parts of them by path, copies that can be sent again in another session.
-import { default_bytes, read_struct } from 'muster-client';
+import { default_bytes, place_of, read_struct } from 'muster-client';
 import type { Entity, FieldDescriptor, StructValue, TypeDescriptor } from 'muster-client';
 
 /** What lies at "position.x" or "slots[2].count"; undefined where there is nothing of the kind. */
@@ -42,14 +42,20 @@ function mapped(
   value: StructValue,
   leaf: (field: FieldDescriptor, value: unknown) => unknown,
 ): StructValue {
-  const one = (field: FieldDescriptor, each: unknown): unknown =>
-    field.element === 'structure' ? mapped(field.type!, each as StructValue, leaf) : leaf(field, each);
   return Object.fromEntries(
-    type.fields.map((field) => {
-      const part = value[field.name];
-      return [field.name, field.is_array ? (part as unknown[]).map((each) => one(field, each)) : one(field, part)];
-    }),
+    type.fields.map((field) => [field.name, mapped_part(field, field.is_array, value[field.name], leaf)]),
   );
+}
+/** The same of a field, or with `is_array` of all of its elements. What is left out stays so. */
+function mapped_part(
+  field: FieldDescriptor,
+  is_array: boolean,
+  part: unknown,
+  leaf: (field: FieldDescriptor, value: unknown) => unknown,
+): unknown {
+  if (part === undefined) return part;
+  if (is_array) return (part as unknown[]).map((each) => mapped_part(field, false, each, leaf));
+  return field.element === 'structure' ? mapped(field.type!, part as StructValue, leaf) : leaf(field, part);
 }
 
 /** Texts themselves instead of their hashes, which mean something in one session only. */
@@ -65,8 +71,22 @@ export function with_references(
   value: StructValue,
   other: (entity: Entity) => Entity | undefined,
 ): StructValue {
-  return mapped(type, value, (field, each) => (field.element === 'entity' ? (other(each as Entity) ?? each) : each));
+  return mapped(type, value, referring_to(other));
 }
+/** The same of a part of a component: of what lies at that path. */
+export function part_with_references(
+  type: TypeDescriptor,
+  path: string,
+  part: unknown,
+  other: (entity: Entity) => Entity | undefined,
+): unknown {
+  const { field, whole_array } = place_of(type, path);
+  return mapped_part(field, whole_array, part, referring_to(other));
+}
+const referring_to =
+  (other: (entity: Entity) => Entity | undefined) =>
+  (field: FieldDescriptor, each: unknown): unknown =>
+    field.element === 'entity' && each ? (other(each as Entity) ?? each) : each;
 
 export function last_name(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);

@@ -1,0 +1,148 @@
+// Values that follow a hand: how often they are sent, which of them, and what one step of the history they make.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+
+import type { Entity } from 'muster-client';
+
+import { Drag } from '../../../../client/editor/src/model/drag.js';
+import type { FieldChange } from '../../../../client/editor/src/model/operations.js';
+import { Hands } from '../../ts/hands.js';
+
+const orc: Entity = { index: 1, generation: 1 };
+const elf: Entity = { index: 2, generation: 1 };
+const brief = (changes: readonly FieldChange[]) => changes.map(({ entity, component, path, value }) => `${entity.index} ${component}.${path}=${value}`);
+
+function begun(t: TestContext, is_ready = true) {
+  const hands = new Hands(t);
+  const sent: { changes: string[]; land(): void; fail(error: unknown): void }[] = [];
+  const failed: unknown[] = [];
+  const steps: { does: string[]; undoes: string[] }[] = [];
+  let asked = 0;
+  const drag = new Drag('a drag', {
+    send: (changes) => new Promise((land, fail) => sent.push({ changes: brief(changes), land, fail })),
+    ready: () => (++asked, is_ready),
+    before: (entity, component, path) => (component === 'unknown' ? undefined : `${entity.index}${path} before`),
+    failed: (error) => void failed.push(error),
+    done: (does, undoes) => void steps.push({ does: brief(does), undoes: brief(undoes) }),
+  });
+  return { hands, drag, sent, failed, steps, asked: () => asked };
+}
+
+test('the first value is sent at once, and of those that come within a picture the newest', async (t) => {
+  const { hands, drag, sent } = begun(t);
+  drag.set(orc, 'C', 'x', 1);
+  assert.equal(sent.length, 0); // not within the call
+  hands.pass(0);
+  assert.deepEqual(sent[0].changes, ['1 C.x=1']);
+  sent[0].land();
+  await hands.turn();
+  drag.set(orc, 'C', 'x', 2);
+  drag.set(elf, 'C', 'x', 5);
+  drag.set(orc, 'C', 'y', 7);
+  drag.set(orc, 'C', 'x', 3);
+  hands.pass(16);
+  assert.equal(sent.length, 1);
+  hands.pass(1);
+  assert.equal(sent.length, 2);
+  assert.deepEqual(sent[1].changes.sort(), ['1 C.x=3', '1 C.y=7', '2 C.x=5']);
+});
+
+test('two batches are on the way at most: a slow server gets the newest values only', async (t) => {
+  const { hands, drag, sent } = begun(t);
+  for (let value = 0; value < 10; ++value) {
+    drag.set(orc, 'C', 'x', value);
+    hands.pass(20);
+  }
+  assert.deepEqual(
+    sent.map(({ changes }) => changes[0]),
+    ['1 C.x=0', '1 C.x=1'],
+  );
+  sent[1].land();
+  await hands.turn();
+  hands.pass(20);
+  assert.deepEqual(sent[2].changes, ['1 C.x=9']);
+  sent[0].land();
+  sent[2].land();
+  await hands.turn();
+  hands.pass(100);
+  assert.equal(sent.length, 3); // nothing is sent twice
+});
+
+test('in the end it is one step, from what was there first to what was there last, and the last value is sent at once', async (t) => {
+  const { hands, drag, sent, steps } = begun(t);
+  drag.set(orc, 'C', 'x', 1);
+  hands.pass(0);
+  drag.set(orc, 'C', 'x', 2);
+  drag.set(elf, 'C', 'y', 3);
+  drag.commit();
+  assert.deepEqual(sent.map(({ changes }) => changes), [['1 C.x=1'], ['1 C.x=2', '2 C.y=3']]);
+  assert.deepEqual(steps, [{ does: ['1 C.x=2', '2 C.y=3'], undoes: ['1 C.x=1x before', '2 C.y=2y before'] }]);
+  drag.commit();
+  drag.cancel();
+  drag.set(orc, 'C', 'x', 9);
+  hands.pass(100);
+  assert.deepEqual([sent.length, steps.length], [2, 1]);
+});
+
+test('where it is given up everything is as it was before, nothing else is sent, and there is no step', async (t) => {
+  const { hands, drag, sent, steps } = begun(t);
+  drag.set(orc, 'C', 'x', 1);
+  hands.pass(0);
+  drag.set(orc, 'C', 'x', 2);
+  drag.cancel();
+  hands.pass(100);
+  assert.deepEqual(sent.map(({ changes }) => changes), [['1 C.x=1'], ['1 C.x=1x before']]);
+  sent[0].land();
+  await hands.turn();
+  drag.commit();
+  drag.cancel();
+  drag.set(orc, 'C', 'x', 3);
+  hands.pass(100);
+  assert.deepEqual([sent.length, steps], [2, []]);
+});
+
+test('what nothing is known of is not touched; a drag that moved nothing is no step and sends nothing', (t) => {
+  const one = begun(t);
+  one.drag.set(orc, 'unknown', 'x', 1);
+  one.hands.pass(20);
+  one.drag.commit();
+  const other = begun(t);
+  other.drag.cancel();
+  other.hands.pass(20);
+  assert.deepEqual([one.sent, one.steps, other.sent, other.steps], [[], [], [], []]);
+});
+
+test('where the world cannot be edited it is asked once, and the drag is over', (t) => {
+  const { hands, drag, sent, steps, asked } = begun(t, false);
+  drag.set(orc, 'C', 'x', 1);
+  drag.set(orc, 'C', 'x', 2);
+  drag.commit();
+  hands.pass(20);
+  assert.deepEqual([sent, steps, asked()], [[], [], 1]);
+  const can = begun(t);
+  can.drag.set(orc, 'C', 'x', 1);
+  can.drag.set(orc, 'C', 'x', 2);
+  assert.equal(can.asked(), 1);
+});
+
+test('a refusal ends the drag, is told once, and makes no step', async (t) => {
+  const { hands, drag, sent, failed, steps } = begun(t);
+  drag.set(orc, 'C', 'x', 1);
+  hands.pass(0);
+  sent[0].fail('no');
+  await hands.turn();
+  assert.deepEqual(failed, ['no']);
+  drag.set(orc, 'C', 'x', 2);
+  hands.pass(100);
+  drag.commit();
+  assert.deepEqual([sent.length, steps, failed.length], [1, [], 1]);
+
+  const other = begun(t);
+  other.drag.set(orc, 'C', 'x', 1);
+  other.hands.pass(0);
+  other.drag.cancel();
+  other.sent[1].fail('gone');
+  await other.hands.turn();
+  assert.deepEqual(other.failed, ['gone']);
+});

@@ -1,0 +1,495 @@
+// Edits of the page: what is sent for each, what becomes of one that is refused, lost or not answered yet, and how it is taken back.
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+
+import { ClientError, muster, nil, session } from 'muster-client';
+import type { Entity } from 'muster-client';
+
+import { refusal_key } from '../../../../client/editor/src/model/edits.js';
+import type { Made } from '../../../../client/editor/src/model/operations.js';
+import { default_value } from '../../../../client/editor/src/model/values.js';
+import { test } from '../../ts/support.js';
+import { entity, mismatch, Played, settled } from './played.js';
+
+const [orc, elf, rock] = [1, 2, 3].map((index) => entity(index));
+const health = 'golden.Health';
+const config = 'golden.Config';
+const refused = { code: session.FaultCode.refused, text: 'the world says no', reason: 'out_of_range' };
+
+/** Two with a Health of 50 and 60 that are called orc and elf, one without a name that has nothing. */
+async function camp(t: TestContext): Promise<Played> {
+  const play = await Played.open(t);
+  const type = play.client.types.get(health);
+  play.set_value(orc, health, { ...default_value(type), value: 50, mesh: 0n });
+  play.set_value(elf, health, { ...default_value(type), value: 60, mesh: 0n });
+  play.names.set('1:1', 'orc');
+  play.names.set('2:1', 'elf');
+  return play;
+}
+const i32 = (value: number): number[] => [...new Uint8Array(Int32Array.of(value).buffer)];
+
+test('a field of several becomes what was typed, by one batch and as one step; undo and redo are guarded by what was there', async (t) => {
+  const play = await camp(t);
+  assert.equal(await play.edits.set_field([orc, elf], health, 'value', 7), true);
+  assert.deepEqual(play.sent(), ['SetField 1:1 golden.Health.value=7', '  SetField 2:1 golden.Health.value=7']);
+  assert.deepEqual(play.history, ['value of 2 entities', null]);
+  play.edits.undo();
+  await settled();
+  assert.deepEqual(play.sent(), ['SetFieldIf 1:1 golden.Health.value=50 where 7', '  SetFieldIf 2:1 golden.Health.value=60 where 7']);
+  assert.deepEqual(play.history, [null, 'value of 2 entities']);
+  play.edits.redo();
+  await settled();
+  assert.deepEqual(play.sent(), ['SetFieldIf 1:1 golden.Health.value=7 where 50', '  SetFieldIf 2:1 golden.Health.value=7 where 60']);
+  assert.deepEqual(play.history, ['value of 2 entities', null]);
+  play.edits.redo(); // there is nothing
+  await settled();
+  assert.deepEqual([play.sent(), play.problems], [[], []]);
+});
+
+test('each of several may get its own value; what is so already is neither sent nor a step', async (t) => {
+  const play = await camp(t);
+  assert.equal(await play.edits.set_field([orc, elf], health, 'value', (of: Entity) => of.index * 10), true);
+  assert.deepEqual(play.sent(), ['SetField 1:1 golden.Health.value=10', '  SetField 2:1 golden.Health.value=20']);
+  assert.equal(await play.edits.set_field([orc, elf], health, 'value', (of: Entity) => 40 + of.index * 10), true);
+  assert.deepEqual([play.sent(), play.history], [[], ['value of 2 entities', null]]);
+  assert.equal(await play.edits.set_field([orc], health, 'value', 50), true);
+  assert.deepEqual([play.sent(), play.history[0]], [[], 'value of 2 entities']);
+  // As soon as one of them is another it is sent for all.
+  await play.edits.set_field([orc, elf], health, 'value', 50);
+  assert.equal(play.sent().length, 2);
+});
+
+test('where it is known what was there when editing began, the edit is for that alone', async (t) => {
+  const play = await camp(t);
+  await play.edits.set_field([orc], health, 'value', 61, 50);
+  assert.deepEqual(play.sent(), ['SetFieldIf 1:1 golden.Health.value=61 where 50']);
+  assert.deepEqual(play.history, ['value of orc', null]);
+  await play.edits.set_field([orc], health, 'value', 50, 50); // the same as before, and yet it is asked: it may be another by now
+  assert.deepEqual(play.sent(), ['SetFieldIf 1:1 golden.Health.value=50 where 50']);
+  await play.edits.set_field([orc, elf], health, 'value', 62, 50); // not for several
+  assert.deepEqual(play.sent(), ['SetField 1:1 golden.Health.value=62', '  SetField 2:1 golden.Health.value=62']);
+  play.driven.add(health); // nor for what handlers write all the time
+  await play.edits.set_field([orc], health, 'value', 63, 50);
+  assert.deepEqual(play.sent(), ['SetField 1:1 golden.Health.value=63']);
+  play.edits.undo();
+  await settled();
+  assert.deepEqual(play.sent(), ['SetField 1:1 golden.Health.value=50']);
+  await play.edits.set_field([orc], health, 'slots[1].item', 'axe');
+  assert.deepEqual(play.sent(), ["SetField 1:1 golden.Health.slots[1].item='axe'"]);
+  assert.deepEqual(play.history[0], 'slots[1].item of orc');
+});
+
+test('a refused field shows the words of the world, nothing is a step, and the next edit of the field forgets them', async (t) => {
+  const play = await camp(t);
+  const key = refusal_key(health, 'value');
+  play.faults.push(refused);
+  assert.equal(await play.edits.set_field([orc], health, 'value', 700), false);
+  const refusal = play.edits.refusals.value.get(key)!;
+  assert.deepEqual([refusal.sentence, refusal.mine, refusal.theirs, refusal.overwrite], ['the world says no', 700, undefined, undefined]);
+  assert.deepEqual([play.history, play.problems, play.notes], [[null, null], ['value of orc: the world says no'], []]);
+  assert.deepEqual([play.edits.pending.value, play.edits.unacknowledged.value], [[], []]);
+  play.edits.show_wrong(config, 'speed', 'that is no number');
+  assert.deepEqual([...play.edits.refusals.value.keys()], [key, 'golden.Config|speed']);
+  assert.deepEqual(play.edits.refusals.value.get('golden.Config|speed'), { sentence: 'that is no number', mine: undefined, theirs: undefined });
+  await play.edits.set_field([orc], health, 'value', 70);
+  assert.deepEqual([...play.edits.refusals.value.keys()], ['golden.Config|speed']);
+  play.edits.show_wrong(health, 'value', 'a');
+  play.edits.forget_refusal(key);
+  assert.deepEqual([...play.edits.refusals.value.keys()], ['golden.Config|speed']);
+  play.edits.show_wrong(health, 'value', 'a');
+  play.edits.forget_refusal();
+  assert.equal(play.edits.refusals.value.size, 0);
+});
+
+test('a conflict shows both values, and mine is written only when that is asked for', async (t) => {
+  const play = await camp(t);
+  play.faults.push(mismatch(play.client.types.get(health), 'value', i32(80), orc));
+  assert.equal(await play.edits.set_field([orc], health, 'value', 61, 50), false);
+  const refusal = play.edits.refusals.value.get(refusal_key(health, 'value'))!;
+  assert.deepEqual([refusal.mine, refusal.theirs], [61, 80]);
+  assert.deepEqual(play.sent(), ['SetFieldIf 1:1 golden.Health.value=61 where 50']);
+  refusal.overwrite!();
+  await settled();
+  assert.deepEqual(play.sent(), ['SetField 1:1 golden.Health.value=61']);
+  assert.deepEqual([play.edits.refusals.value.size, play.history], [0, ['value of orc', null]]);
+});
+
+test('who may not edit is told why, and nothing is sent', async (t) => {
+  const play = await camp(t);
+  play.may = false;
+  const type = play.client.types.get(config);
+  const calls = [
+    () => play.edits.set_field([orc], health, 'value', 1),
+    () => play.edits.add_component([rock], type),
+    () => play.edits.set_component([orc], health, {}),
+    () => play.edits.remove_component([orc], health),
+    () => play.edits.rename(orc, 'other'),
+    () => play.edits.reparent([orc], elf),
+    () => play.edits.destroy([orc]),
+  ];
+  for (const call of calls) {
+    play.notices.close(play.notices.list.value[0]?.number ?? 0);
+    assert.equal(await call(), false);
+    assert.deepEqual(play.notes, ['it may not']);
+  }
+  assert.deepEqual(await play.edits.create('create', [{ entity: rock, parent: nil, name: 'a', components: {} }], [rock]), []);
+  assert.equal(await play.edits.spawn('t', nil, 'a'), null);
+  play.may = true;
+  play.is_connected = false;
+  assert.equal(await play.edits.rename(orc, 'other'), false);
+  assert.deepEqual([play.sent(), play.history, play.problems], [[], [null, null], []]);
+  play.is_connected = true;
+  await play.edits.rename(orc, 'other');
+  play.may = false;
+  play.sent();
+  play.edits.undo();
+  await settled();
+  assert.deepEqual([play.sent(), play.history], [[], ['rename orc', null]]); // the step is still there
+});
+
+test('components are added to those that lack them, taken from those that have them, and come back with their values', async (t) => {
+  const play = await camp(t);
+  const speed = (value: number) => ({ speed: value });
+  play.set_value(elf, config, speed(2.5));
+  await play.edits.add_component([orc, elf, rock], play.client.types.get(config));
+  assert.deepEqual(play.sent(), ['Set 1:1 mode 0 golden.Config={"speed":0}', '  Set 3:1 mode 0 golden.Config={"speed":0}']);
+  assert.equal(play.history[0], 'add Config to 2 entities');
+  play.edits.undo();
+  await settled();
+  assert.deepEqual(play.sent(), ['Remove 1:1 golden.Config', '  Remove 3:1 golden.Config']);
+  play.edits.redo();
+  await settled();
+  assert.equal(play.sent()[0], 'Set 1:1 mode 0 golden.Config={"speed":0}');
+
+  await play.edits.remove_component([orc, elf, rock], config);
+  assert.deepEqual([play.sent(), play.history[0]], [['Remove 2:1 golden.Config'], 'remove Config from elf']);
+  play.edits.undo();
+  await settled();
+  assert.deepEqual(play.sent(), ['Set 2:1 mode 0 golden.Config={"speed":2.5}']);
+
+  play.set_value(orc, config, speed(1));
+  await play.edits.set_component([orc, elf], config, speed(9));
+  assert.deepEqual(play.sent(), ['Set 1:1 mode 0 golden.Config={"speed":9}', '  Set 2:1 mode 0 golden.Config={"speed":9}']);
+  assert.equal(play.history[0], 'Config of 2 entities');
+  play.edits.undo();
+  await settled();
+  assert.deepEqual(play.sent(), ['Set 1:1 mode 0 golden.Config={"speed":1}', '  Set 2:1 mode 0 golden.Config={"speed":2.5}']);
+});
+
+test('what the page does not know of an entity it asks before it is written over', async (t) => {
+  const play = await camp(t);
+  play.server.answers.set(session.Show.name, () => [session.Shown, { entity: rock }]);
+  await play.edits.set_component([rock], config, { speed: 3 });
+  assert.notEqual(play.server.request_of(session.Show), 0n);
+  const asked = play.server.sent.filter(({ name }) => name === session.Show.name).length;
+  await play.edits.set_component([orc, rock], health, {});
+  assert.equal(play.server.sent.filter(({ name }) => name === session.Show.name).length, asked + 1); // the orc's is known
+  play.sent();
+  play.edits.undo(); // of those who had one
+  await settled();
+  assert.match(play.sent().join(), /^Set 1:1 mode 0 golden\.Health=\{"value":50,[^ ]*$/);
+});
+
+test('a name is given and taken back; the same name is no edit', async (t) => {
+  const play = await camp(t);
+  assert.equal(await play.edits.rename(orc, 'orc'), true);
+  assert.deepEqual([play.sent(), play.history], [[], [null, null]]);
+  await play.edits.rename(orc, 'grom');
+  await play.edits.rename(rock, 'a rock');
+  await play.edits.rename(elf, '');
+  assert.deepEqual(play.sent(), ["Rename 1:1 'grom'", "Rename 3:1 'a rock'", "Rename 2:1 ''"]);
+  const labels: (string | null)[] = [];
+  for (let i = 0; i < 3; ++i) {
+    labels.push(play.history[0]);
+    play.edits.undo();
+    await settled();
+  }
+  assert.deepEqual(play.sent(), ["Rename 2:1 'elf'", "Rename 3:1 ''", "Rename 1:1 'orc'"]);
+  assert.deepEqual(labels, ['rename elf', 'rename #3:1', 'rename orc']);
+});
+
+test('those that are hung elsewhere come back to where each stood, the last one first', async (t) => {
+  const play = await camp(t);
+  play.parents.set('1:1', entity(8));
+  play.next.set('1:1', elf);
+  play.parents.set('2:1', entity(8));
+  await play.edits.reparent([orc, elf], entity(9), rock);
+  assert.deepEqual(play.sent(), ['Reparent 1:1 under 9:1 before 3:1', '  Reparent 2:1 under 9:1 before 3:1']);
+  assert.equal(play.history[0], 'move 2 entities in the tree');
+  play.edits.undo();
+  await settled();
+  assert.deepEqual(play.sent(), ['Reparent 2:1 under 8:1 before 0:0', '  Reparent 1:1 under 8:1 before 2:1']);
+  play.edits.redo();
+  await settled();
+  assert.equal(play.sent().length, 2);
+  await play.edits.reparent([orc], entity(9));
+  assert.deepEqual(play.sent(), ['Reparent 1:1 under 9:1 before 0:0']);
+});
+
+test('what is created again by redo is another entity, and later steps mean that one', async (t) => {
+  const play = await camp(t);
+  const [first, below] = [entity(1, 0xffffffff), entity(2, 0xffffffff)];
+  const made: Omit<Made, 'before'>[] = [
+    { entity: first, parent: orc, name: 'camp', components: { [config]: { speed: 2 } } },
+    { entity: below, parent: first, name: '', components: {} },
+  ];
+  const roots = await play.edits.create('create camp', made, [first]);
+  assert.deepEqual(roots, [entity(100)]);
+  assert.deepEqual(play.sent(), [
+    "Create 100:1 'camp' under 1:1 before 0:0 clash 1 golden.Config={\"speed\":2}",
+    "Create 101:1 '' under 100:1 before 0:0 clash 1",
+  ]);
+  play.names.set('100:1', 'camp');
+  await play.edits.rename(roots[0], 'new');
+  await play.edits.reparent([roots[0]], elf);
+  play.sent();
+  for (let i = 0; i < 3; ++i) play.edits.undo();
+  await settled();
+  assert.deepEqual(play.sent(), ['Reparent 100:1 under 0:0 before 0:0', "Rename 100:1 'camp'", 'Destroy 100:1']);
+  for (let i = 0; i < 3; ++i) play.edits.redo();
+  await settled();
+  assert.deepEqual(play.sent(), [
+    "Create 102:1 'camp' under 1:1 before 0:0 clash 1 golden.Config={\"speed\":2}",
+    "Create 103:1 '' under 102:1 before 0:0 clash 1",
+    "Rename 102:1 'new'",
+    'Reparent 102:1 under 2:1 before 0:0',
+  ]);
+  for (let i = 0; i < 3; ++i) play.edits.undo();
+  await settled();
+  assert.equal(play.sent().at(-1), 'Destroy 102:1');
+  play.edits.redo();
+  await settled();
+  play.edits.undo();
+  await settled();
+  assert.equal(play.sent().at(-1), 'Destroy 104:1');
+});
+
+test('a template is spawned under its parent by its name, and taken back by its root', async (t) => {
+  const play = await camp(t);
+  const root = await play.edits.spawn('game.orc', orc, 'grom');
+  assert.deepEqual(root, entity(100));
+  assert.deepEqual(play.sent(), ["Spawn 100:1+101:1 'game.orc' under 1:1 name 'grom'"]);
+  assert.equal(play.history[0], 'spawn game.orc');
+  play.edits.undo();
+  await settled();
+  assert.deepEqual(play.sent(), ['Destroy 100:1']);
+  play.faults.push(refused);
+  assert.equal(await play.edits.spawn('game.orc', orc, 'grom'), null);
+});
+
+test('what is deleted is no step, and a refusal says whose', async (t) => {
+  const play = await camp(t);
+  assert.equal(await play.edits.destroy([orc, elf]), true);
+  assert.deepEqual([play.sent(), play.history], [['Destroy 1:1', '  Destroy 2:1'], [null, null]]);
+  play.faults.push(refused, refused, refused);
+  assert.equal(await play.edits.destroy([orc]), false);
+  assert.equal(await play.edits.destroy([elf, orc]), false);
+  assert.deepEqual(await play.edits.create('create x', [{ entity: entity(5, 9), parent: nil, name: 'a', components: {} }], [entity(5, 9)]), []);
+  assert.deepEqual(play.problems, ['delete orc: the world says no', 'delete 2 entities: the world says no', 'create x: the world says no']);
+  assert.deepEqual([play.notes, play.history], [play.problems, [null, null]]);
+});
+
+test('an edit is pending until the world has answered, and only then a step; undo waits for it', async (t) => {
+  const play = await camp(t);
+  play.holds = true;
+  assert.equal(play.edits.may_undo(), false);
+  const first = play.edits.rename(orc, 'a');
+  const second = play.edits.set_field([elf], health, 'value', 5);
+  await settled();
+  assert.deepEqual(
+    play.edits.pending.value.map(({ number, label }) => [number, label]),
+    [
+      [1, 'rename orc'],
+      [2, 'value of elf'],
+    ],
+  );
+  assert.deepEqual([play.edits.may_undo(), play.history], [true, [null, null]]);
+  play.sent();
+  play.edits.undo();
+  play.edits.undo();
+  await settled();
+  assert.deepEqual(play.sent(), []);
+  play.answer(muster.SetField, session.Ack, {});
+  await settled();
+  assert.deepEqual(play.edits.pending.value.map(({ label }) => label), ['rename orc']);
+  assert.deepEqual(play.sent(), []); // the other one was begun before, too
+  play.holds = false;
+  play.answer(muster.Rename, session.Ack, {});
+  await settled();
+  assert.deepEqual([await first, await second], [true, true]);
+  // Steps are in the order in which the world has answered.
+  assert.deepEqual(play.sent(), ["Rename 1:1 'orc'", 'SetFieldIf 2:1 golden.Health.value=60 where 5']);
+  assert.deepEqual([play.history, play.edits.may_undo(), play.edits.pending.value], [[null, 'value of elf'], false, []]);
+});
+
+test('an edit that was on its way when the connection was lost is kept, and sent again without what was expected', async (t) => {
+  const play = await camp(t);
+  play.holds = true;
+  const edit = play.edits.set_field([orc], health, 'value', 61, 50);
+  const naming = play.edits.rename(elf, 'lost');
+  await settled();
+  play.sent();
+  play.server.stream.end('gone');
+  assert.deepEqual([await edit, await naming], [false, false]);
+  assert.deepEqual(play.edits.unacknowledged.value.map(({ label }) => label), ['value of orc', 'rename elf']);
+  assert.deepEqual([play.edits.pending.value, play.edits.refusals.value.size, play.notes, play.history], [[], 0, [], [null, null]]);
+  assert.deepEqual(play.problems, ['rename elf: gone']);
+  // The next session is lost as well: none of them is.
+  const next = await camp(t);
+  next.holds = true;
+  play.now = next.client;
+  const sending = play.edits.send_unacknowledged();
+  await settled();
+  assert.deepEqual(next.sent(), ['SetField 1:1 golden.Health.value=61']);
+  play.is_connected = false;
+  next.server.stream.end('gone again');
+  await sending;
+  assert.deepEqual(play.edits.unacknowledged.value.map(({ label }) => label), ['value of orc', 'rename elf']);
+  play.is_connected = true;
+  const other = await camp(t);
+  play.now = other.client;
+  await play.edits.send_unacknowledged();
+  assert.deepEqual(other.sent(), ['SetField 1:1 golden.Health.value=61', "Rename 2:1 'lost'"]);
+  assert.deepEqual([play.edits.unacknowledged.value, play.history], [[], [null, null]]);
+  await play.edits.send_unacknowledged();
+  assert.deepEqual(other.sent(), []);
+});
+
+test('an edit that is answered too late is kept as one of which nothing is known, and said', async (t) => {
+  const play = await camp(t);
+  const { client } = play;
+  client.push_batch = () => Promise.reject(new ClientError('late', 'no answer'));
+  assert.equal(await play.edits.rename(orc, 'late'), false);
+  assert.deepEqual([play.edits.unacknowledged.value.map(({ label }) => label), play.notes], [['rename orc'], ['rename orc: no answer']]);
+  client.push_batch = () => Promise.reject(new ClientError('mistaken', 'nonsense'));
+  assert.equal(await play.edits.rename(elf, 'x'), false);
+  assert.equal(play.edits.unacknowledged.value.length, 1);
+  play.edits.forget_unacknowledged();
+  assert.deepEqual(play.edits.unacknowledged.value, []);
+});
+
+test('what somebody else has changed since is not taken back without asking', async (t) => {
+  const play = await camp(t);
+  await play.edits.set_field([orc], health, 'value', 61);
+  play.faults.push(mismatch(play.client.types.get(health), 'value', i32(99), orc));
+  play.sent();
+  play.edits.undo();
+  await settled();
+  assert.deepEqual([play.sent(), play.history], [['SetFieldIf 1:1 golden.Health.value=50 where 61'], ['value of orc', null]]);
+  const [notice] = play.notices.list.value;
+  const sentence = 'undo: value of orc: somebody else has changed it since. golden.Health.value is not what was expected';
+  assert.deepEqual([notice.kind, notice.text, notice.actions.map(({ title }) => title), play.problems], ['problem', sentence, ['Overwrite'], [sentence]]);
+  notice.actions[0].run();
+  await settled();
+  assert.deepEqual([play.sent(), play.history], [['SetField 1:1 golden.Health.value=50'], [null, 'value of orc']]);
+  // The same of redo.
+  play.faults.push(mismatch(play.client.types.get(health), 'value', i32(98), orc));
+  play.edits.redo();
+  await settled();
+  assert.deepEqual([play.sent(), play.history], [['SetFieldIf 1:1 golden.Health.value=61 where 50'], [null, 'value of orc']]);
+  play.notices.list.value.at(-1)!.actions[0].run();
+  await settled();
+  assert.deepEqual([play.sent(), play.history], [['SetField 1:1 golden.Health.value=61'], ['value of orc', null]]);
+});
+
+test('an overwrite that comes after another edit does nothing, and one that is refused leaves the step where it was', async (t) => {
+  const play = await camp(t);
+  const conflict = () => mismatch(play.client.types.get(health), 'value', i32(99), orc);
+  await play.edits.set_field([orc], health, 'value', 61);
+  play.faults.push(conflict());
+  play.edits.undo();
+  await settled();
+  const [notice] = play.notices.list.value;
+  play.faults.push(refused);
+  notice.actions[0].run();
+  await settled();
+  assert.deepEqual(play.history, ['value of orc', null]);
+  assert.equal(play.problems.at(-1), 'undo: value of orc: the world says no');
+  play.edits.undo();
+  await settled();
+  play.faults.push(conflict());
+  play.edits.redo();
+  await settled();
+  play.faults.push(refused);
+  play.notices.list.value.at(-1)!.actions[0].run();
+  await settled();
+  assert.deepEqual(play.history, [null, 'value of orc']);
+  await play.edits.rename(elf, 'other');
+  play.sent();
+  notice.actions[0].run();
+  await settled();
+  assert.deepEqual(play.sent(), []);
+});
+
+test('an undo that is refused for another reason stays the next one, and says why', async (t) => {
+  const play = await camp(t);
+  await play.edits.rename(orc, 'a');
+  await play.edits.rename(elf, 'b');
+  play.faults.push(refused);
+  play.edits.undo();
+  await settled();
+  assert.deepEqual([play.history, play.problems], [['rename elf', null], ['undo: rename elf: the world says no']]);
+  play.edits.undo();
+  await settled();
+  assert.deepEqual(play.history, ['rename orc', 'rename elf']);
+  play.faults.push(refused);
+  play.edits.redo();
+  await settled();
+  assert.deepEqual([play.history, play.problems.at(-1)], [['rename orc', 'rename elf'], 'redo: rename elf: the world says no']);
+  play.edits.forget_history();
+  assert.deepEqual([play.history, play.edits.may_undo()], [[null, null], false]);
+});
+
+test('where there is no step, undo and redo do nothing and say nothing', async (t) => {
+  const play = await camp(t);
+  for (const may of [true, false]) {
+    play.may = may;
+    play.edits.undo();
+    play.edits.redo();
+    await settled();
+    assert.deepEqual([play.sent(), play.notes, play.problems, play.history], [[], [], [], [null, null]]);
+  }
+  play.may = true;
+  await play.edits.rename(orc, 'a');
+  play.edits.undo();
+  await settled();
+  play.edits.undo();
+  await settled();
+  assert.deepEqual(play.history, [null, 'rename orc']);
+});
+
+test('a drag sends what it holds and is one step in the end', async (t) => {
+  const play = await camp(t);
+  const drag = play.edits.drag('drag value');
+  drag.set(orc, health, 'value', 51);
+  drag.set(orc, health, 'value', 52);
+  drag.set(rock, health, 'value', 52); // it has none
+  assert.deepEqual(play.history, [null, null]);
+  drag.commit();
+  await settled();
+  assert.deepEqual([play.sent(), play.history], [['SetField 1:1 golden.Health.value=52'], ['drag value', null]]);
+  play.edits.undo();
+  await settled();
+  assert.deepEqual(play.sent(), ['SetFieldIf 1:1 golden.Health.value=50 where 52']);
+  play.faults.push(refused);
+  const other = play.edits.drag('drag other');
+  other.set(elf, health, 'at.x', 5);
+  other.cancel();
+  await settled();
+  assert.deepEqual([play.sent(), play.problems, play.history], [['SetField 2:1 golden.Health.at.x=1'], ['drag other: the world says no'], [null, 'drag value']]);
+  // What handlers write, even in part, is taken back as it is.
+  const both = play.edits.drag('drag both');
+  play.set_value(elf, config, { speed: 1 });
+  both.set(orc, health, 'value', 53);
+  both.set(elf, config, 'speed', 2);
+  both.commit();
+  await settled();
+  play.sent();
+  play.driven.add(config);
+  play.edits.undo();
+  await settled();
+  assert.deepEqual(play.sent(), ['SetField 1:1 golden.Health.value=50', '  SetField 2:1 golden.Config.speed=1']);
+  play.may = false;
+  play.edits.drag('never').set(orc, health, 'value', 1);
+  assert.equal(play.notes.at(-1), 'it may not');
+});

@@ -1,0 +1,219 @@
+// What the page knows of a world, and keeps when somebody dies, the server goes, or the world learns types. With the real server.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { hash64, nil } from 'muster-client';
+import type { Client, Entity, ReplicaChanges } from 'muster-client';
+
+import type { Model } from '../../../../client/editor/src/model/model.js';
+import { built, test } from '../../ts/support.js';
+import { unsaved, until, World } from '../../ts/world.js';
+import { located, opened } from './around.js';
+
+const health = 'golden.Health';
+
+async function camp(client: Client): Promise<{ town: Entity; orc: Entity; elf: Entity }> {
+  const town = await client.create(nil, 'town');
+  const orc = await client.create(town, 'orc', [health, { value: 50, mesh: 'meshes/orc.glb' }]);
+  const elf = await client.create(town, '', [health, { value: 60 }]);
+  return { town, orc, elf };
+}
+const knows = (model: Model, entity: Entity) => until('the page knows it', () => model.world.get(entity) !== undefined);
+
+test('a page that is open knows the world: names, paths, roots, who may what, and the values of what is selected', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const { town, orc, elf } = await camp(client);
+  const model = await opened(t, world);
+  assert.deepEqual([model.is_there.value, model.world.size, model.role.value, model.may_edit.value, model.may_control.value], [true, 3, 4, true, true]);
+  assert.deepEqual([model.label(orc), model.label(elf), model.path(orc), model.world_path()], ['orc', `#${elf.index}:1`, '/town/orc', 'town.muster']);
+  assert.deepEqual([model.knows(health), model.knows('golden.Damage'), model.knows('golden.Nobody')], [true, false, false]);
+  assert.deepEqual([model.type_named(client.types.get(health).id)?.name, model.type_named(1)], [health, undefined]);
+  assert.deepEqual(model.order.children(nil), [town]); // the roots are open from the beginning
+  assert.equal(model.component(orc, health), undefined);
+  model.selection.set([orc]);
+  assert.equal(model.is_inspecting.value, true);
+  await until('it is inspected', () => !model.is_inspecting.value);
+  assert.equal(model.component(orc, health)?.value, 50);
+  assert.equal(model.text(hash64('meshes/orc.glb')), 'meshes/orc.glb');
+  assert.equal(model.text(1n), '');
+  assert.equal(model.read_field(client.types.get(health), 'at.y', new Uint8Array([0, 0, 128, 63])), 1);
+  const version = model.inspected_version.value;
+  await client.set_field(orc, health, 'value', 51);
+  await until('the new value is known', () => model.component(orc, health)?.value === 51);
+  assert.ok(model.inspected_version.value > version);
+  const structure = model.structure_version.value;
+  await client.rename(elf, 'elf');
+  await until('the name is known', () => model.label(elf) === 'elf');
+  assert.ok(model.structure_version.value > structure);
+  model.selection.clear();
+  await client.set_field(orc, health, 'value', 52);
+  await client.create(nil, 'later');
+  await until('a later change came', () => [...model.world].some(({ name }) => name === 'later'));
+  assert.equal(model.component(orc, health)?.value, 51); // of what is not selected the page keeps what it knew
+});
+
+test('who dies leaves the selection; where nobody is left it is said who it was and when, until something else is chosen', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const { orc, elf, town } = await camp(client);
+  const model = await opened(t, world);
+  model.selection.set([orc, elf]);
+  model.hovered.value = orc;
+  await client.destroy(orc);
+  await until('it has left', () => !model.selection.has(orc));
+  assert.deepEqual([model.selection.entities.value, model.gone.value, model.hovered.value], [[elf], [], null]);
+  model.hovered.value = town;
+  await client.rename(elf, 'elf');
+  await until('the name is known', () => model.label(elf) === 'elf');
+  await client.destroy(elf);
+  await until('nobody is left', () => model.selection.entities.value.length === 0);
+  const [gone, ...more] = model.gone.value;
+  assert.deepEqual([gone.entity, gone.name, gone.at instanceof Date, more, model.hovered.value], [elf, 'elf', true, [], town]);
+  model.selection.set([town]);
+  assert.deepEqual(model.gone.value, []);
+});
+
+test('whoever listens hears of each change until it is taken back, and what was red is forgotten with the selection', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const { orc } = await camp(client);
+  const model = await opened(t, world);
+  const heard: ReplicaChanges[] = [];
+  const end = model.on_change((changes) => void heard.push(changes));
+  const wolf = await client.create(nil, 'wolf');
+  await knows(model, wolf);
+  assert.deepEqual(heard.flatMap(({ created }) => created.map(({ name }) => name)), ['wolf']);
+  end();
+  await knows(model, await client.create(nil, 'bear'));
+  assert.equal(heard.flatMap(({ created }) => created).length, 1);
+  model.edits.show_wrong(health, 'value', 'no number');
+  model.selection.set([orc]);
+  assert.equal(model.edits.refusals.value.size, 0);
+});
+
+test('what is moved comes back to its place among its siblings, whether their node is open or not', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const town = await client.create(nil, 'town');
+  const all: Entity[] = [];
+  for (const name of ['a', 'b', 'c']) all.push(await client.create(town, name));
+  const model = await opened(t, world);
+  const names = async () => (await client.children(town)).names.join('');
+  for (const open of [false, true]) {
+    if (open) {
+      model.order.open(town);
+      await until('its rows are known', () => model.order.children(town)?.length === 3);
+    }
+    for (const each of all) {
+      await model.edits.reparent([each], nil);
+      await until('it is moved', () => model.world.get(each)?.parent.index === 0);
+      model.edits.undo();
+      await until('it is back', async () => (await names()) === 'abc');
+      await until('the page knows', () => model.world.get(each)?.parent.index === town.index && (!open || model.order.children(town)?.length === 3));
+    }
+  }
+  model.order.close(town);
+  await model.edits.reparent([all[0]], all[2]);
+  await until('it is moved', () => model.path(all[0]) === '/town/c/a');
+  model.reveal(all[0]);
+  assert.deepEqual([town, all[2], all[0]].map((each) => model.order.is_open(each)), [true, true, false]);
+});
+
+test('when the server is gone the page keeps what it knows and says why nothing is edited; with another one old steps mean nothing', async (t) => {
+  const world = await World.serve(t, 'everything.bfbs', ...unsaved);
+  const client = await world.connect();
+  const { orc, town } = await camp(client);
+  await client.save();
+  const model = await opened(t, world);
+  model.selection.set([orc]);
+  await until('it is inspected', () => model.component(orc, health) !== undefined && !model.is_inspecting.value);
+  await model.edits.set_field([orc], health, 'value', 70);
+  const later = await client.create(nil, 'later');
+  await knows(model, later);
+  assert.notEqual(model.edits.history.next.value.undo, null);
+  await world.kill();
+  await until('it is offline', () => model.link.value.kind === 'offline');
+  assert.deepEqual([model.may_edit.value, model.role.value, model.client.value, model.world.size, model.label(orc)], [false, 0, null, 4, 'orc']);
+  assert.equal(model.world_path(), 'town.muster');
+  assert.equal(model.text(hash64('meshes/orc.glb')), 'meshes/orc.glb');
+  assert.equal(await model.edits.rename(orc, 'other'), false);
+  assert.equal(model.notices.list.value.at(-1)?.text, 'not connected: edits are not taken until the server is back');
+  assert.notEqual(model.edits.history.next.value.undo, null);
+
+  await world.start(...unsaved);
+  located(world);
+  await until('it is live', () => {
+    model.keeper.try_now();
+    return model.link.value.kind === 'live';
+  });
+  assert.deepEqual([model.edits.history.next.value, model.world.size, model.world.get(later)], [{ undo: null, redo: null }, 3, undefined]);
+  assert.deepEqual(model.selection.entities.value, [orc]);
+  await until('what is selected is inspected again', () => model.component(orc, health)?.value === 50);
+  const again = await world.connect();
+  await again.set_field(orc, health, 'value', 3);
+  await until('and followed', () => model.component(orc, health)?.value === 3);
+  assert.deepEqual(model.order.children(nil), [town]);
+  await again.rename(town, 'city');
+  await until('so is the tree', () => model.order.row(town)?.name === 'city');
+});
+
+test('a session that may only look is told so, and cannot edit or control', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'muster-tokens-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'token'), 'the token of the owner here\nview the token of who looks on\nedit the token of one who edits\n', { mode: 0o600 });
+  const world = await World.serve(t, 'everything.bfbs', '--token-file', join(folder, 'token'));
+  const looks = await opened(t, world, 'the token of who looks on');
+  assert.deepEqual([looks.role.value, looks.may_edit.value, looks.may_control.value], [1, false, false]);
+  assert.equal(await looks.edits.rename(nil, 'a'), false);
+  assert.equal(looks.notices.list.value.at(-1)?.text, 'this session may view only: it cannot edit');
+  const edits = await opened(t, world, 'the token of one who edits');
+  assert.deepEqual([edits.role.value, edits.may_edit.value, edits.may_control.value], [2, true, false]);
+});
+
+test('values of what is drawn are known of everyone, and as soon as the world learns what is drawn', async (t) => {
+  const scene = process.env.MUSTER_SCENE;
+  assert.ok(scene, 'MUSTER_SCENE names the schema of what is drawn');
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const { orc } = await camp(client);
+  const model = await opened(t, world);
+  const types = model.types.value.size;
+  assert.equal(model.knows('scene.Transform'), false);
+  await client.add_schema(new Uint8Array(readFileSync(scene)));
+  await until('the page knows the types', () => model.knows('scene.Transform'));
+  assert.ok(model.types.value.size > types);
+  await client.set(orc, ['scene.Transform', { position: { x: 5, y: 0, z: 0 } }], ['scene.Light', {}], [health, { value: 1 }]);
+  await until('the place is known', () => (model.component(orc, 'scene.Transform')?.position as { x: number } | undefined)?.x === 5);
+  await until('and the light', () => model.component(orc, 'scene.Light') !== undefined);
+  assert.equal(model.component(orc, health), undefined);
+  assert.deepEqual([model.world.column('scene.Transform')?.count, model.world.column('scene.Light')], [1, undefined]);
+  await client.add_schema(built('test_types.bfbs'));
+  await until('others too', () => model.knows('test.Lamp'));
+  assert.deepEqual(model.log.lines.value, []);
+});
+
+test('a file of the world is fetched with the token, part by part of its path, and a refusal says why', async (t) => {
+  const world = await World.serve(t);
+  const model = await opened(t, world);
+  const asked: unknown[] = [];
+  const real = globalThis.fetch;
+  t.after(() => (globalThis.fetch = real));
+  let answer: object = { ok: true, arrayBuffer: () => Promise.resolve(new ArrayBuffer(3)) };
+  globalThis.fetch = ((url: string, how: { headers: Record<string, string> }) => {
+    asked.push([url, how.headers.Authorization]);
+    return Promise.resolve(answer);
+  }) as never;
+  assert.equal((await model.fetch_file('a folder/x#1.glb')).byteLength, 3);
+  assert.deepEqual(asked, [['/world/a%20folder/x%231.glb', `Bearer ${world.where().token}`]]);
+  const fails = async (how: object, message: string): Promise<void> => {
+    answer = { ok: false, status: 404, statusText: '', text: () => Promise.resolve(''), ...how };
+    await assert.rejects(model.fetch_file('x.glb'), { message });
+  };
+  await fails({ text: () => Promise.resolve(' no such file \n') }, 'x.glb: no such file');
+  await fails({ text: () => Promise.resolve('n'.repeat(300)) }, 'x.glb: ' + 'n'.repeat(200));
+  await fails({ statusText: 'Not Found' }, 'x.glb: Not Found');
+  await fails({ text: () => Promise.reject(new Error('gone')) }, 'x.glb: the server answered 404');
+});

@@ -1,0 +1,184 @@
+// Edits of a page whose server the test plays: what is sent is written as lines, what is answered is said by the test.
+import type { TestContext } from 'node:test';
+
+import { BatchKind, hash32, hash64, id_text, muster, nil, session } from 'muster-client';
+import type { Batch, Client, Entity, StructValue, TypeDescriptor } from 'muster-client';
+
+import { Edits } from '../../../../client/editor/src/model/edits.js';
+import type { EditedWorld } from '../../../../client/editor/src/model/edits.js';
+import { Log } from '../../../../client/editor/src/model/log.js';
+import { Notices } from '../../../../client/editor/src/model/notices.js';
+import { Scripted } from '../../ts/scripted.js';
+import { Hands } from '../../ts/hands.js';
+
+export const entity = (index: number, generation = 1): Entity => ({ index, generation });
+export const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Long enough for calls that wait for calls. */
+export async function settled(): Promise<void> {
+  for (let i = 0; i < 12; ++i) await soon();
+}
+
+const json = (value: unknown): string => JSON.stringify(value, (_, each: unknown) => (typeof each === 'bigint' ? `${each}n` : each));
+
+/** All places of a type by the number that SetField gives them. */
+function paths_of(type: TypeDescriptor, before = ''): Map<number, string> {
+  const all = new Map<number, string>();
+  for (const field of type.fields) {
+    const names = [before + field.name];
+    if (field.is_array) for (let i = 0; i < field.count; ++i) names.push(`${before}${field.name}[${i}]`);
+    for (const name of names) {
+      all.set(hash32(name), name);
+      if (field.kind === 'structure' && !(field.is_array && name === names[0])) for (const [id, path] of paths_of(field.type!, name + '.')) all.set(id, path);
+    }
+  }
+  return all;
+}
+
+const edits = ['SetField', 'SetFieldIf', 'Set', 'Remove', 'Rename', 'Reparent', 'Create', 'Spawn', 'Destroy'].map((name) => 'muster.' + name);
+
+export class Played {
+  may = true;
+  is_connected = true;
+  /** Whose session edits go to. */
+  now: Client;
+  readonly values = new Map<string, StructValue>();
+  readonly names = new Map<string, string>();
+  readonly parents = new Map<string, Entity>();
+  readonly next = new Map<string, Entity>();
+  readonly driven = new Set<string>();
+  readonly log = new Log();
+  readonly notices = new Notices();
+  readonly edits: Edits;
+  private readonly texts = new Map<bigint, string>();
+  /** Edits are not answered until the test does: their names and requests. */
+  holds = false;
+  /** Answers instead of an Ack, one after the other. */
+  readonly faults: object[] = [];
+  private written = 0;
+
+  private constructor(
+    readonly client: Client,
+    readonly server: Scripted,
+  ) {
+    this.now = client;
+    const world: EditedWorld = {
+      client: () => (this.is_connected ? this.now : null),
+      may_edit: () => this.may,
+      why_not: () => 'it may not',
+      component: (entity, component) => this.values.get(`${id_text(entity)} ${component}`),
+      name: (entity) => this.names.get(id_text(entity)) ?? '',
+      parent: (entity) => this.parents.get(id_text(entity)) ?? nil,
+      next_sibling: (entity) => Promise.resolve(this.next.get(id_text(entity)) ?? nil),
+      is_driven: (component) => this.driven.has(component),
+    };
+    this.edits = new Edits(world, this.log, this.notices);
+    const acked = (): readonly [{ name: string }, unknown] | null => {
+      if (this.holds) return null;
+      const fault = this.faults.shift();
+      return fault ? [session.Fault, fault] : [session.Ack, { sequence: 1n }];
+    };
+    for (const name of edits) server.answers.set(name, acked);
+    let first = 100;
+    server.answers.set(session.RequestGrant.name, () => [session.Granted, { first: (first += 256) - 256, count: 256 }]);
+    server.answers.set(session.GetTemplate.name, () => [muster.DefineTemplate, { name: 't', nodes: [{}, {}] }]);
+    server.answers.set(muster.InternText.name, (batch) => {
+      for (let i = 0; i < batch.count; ++i) {
+        const { text } = batch.message(i) as { text: string };
+        this.texts.set(hash64(text), text);
+      }
+      return [session.Ack, { sequence: 1n }];
+    });
+  }
+  /** Its session ends with the test, in which no time passes. */
+  static async open(t: TestContext): Promise<Played> {
+    new Hands(t);
+    const { client, server } = await Scripted.open();
+    t.after(() => client.close());
+    return new Played(client, server);
+  }
+
+  set_value(entity: Entity, component: string, value: StructValue): void {
+    this.values.set(`${id_text(entity)} ${component}`, value);
+  }
+  /** The edits that were sent since the last call, each message a line; batches that hold several are told apart by indents. */
+  sent(): string[] {
+    const lines: string[] = [];
+    for (; this.written < this.server.batches.length; ++this.written) {
+      const batch = this.server.batches[this.written];
+      if (!edits.includes(batch.type.name)) continue;
+      const is_shared = batch.kind === BatchKind.shared;
+      for (let i = 0; i < (is_shared ? 1 : batch.count); ++i) lines.push((i > 0 ? '  ' : '') + this.line(batch, i));
+    }
+    return lines;
+  }
+  /** Answers the newest edit that waits. */
+  answer(key: { name: string }, what: { name: string }, value: unknown): void {
+    this.server.tell(what, value, { request: this.server.request_of(key) });
+  }
+  get problems(): string[] {
+    return this.log.lines.value.filter(({ kind }) => kind === 'problem').map(({ text }) => text);
+  }
+  get notes(): string[] {
+    return this.notices.list.value.map(({ text }) => text);
+  }
+  get history(): (string | null)[] {
+    const { undo, redo } = this.edits.history.next.value;
+    return [undo, redo];
+  }
+
+  private text(hash: unknown): string {
+    return hash === 0n ? '' : (this.texts.get(hash as bigint) ?? `unknown text ${String(hash)}`);
+  }
+  private field({ component, field, bytes, value }: muster.SetField): { place: string; is: (bytes: readonly number[]) => string } {
+    const type = this.client.types.find(component)!;
+    const path = paths_of(type).get(field) ?? `unknown place ${field}`;
+    const is = (bytes_of: readonly number[]): string => {
+      const part = this.client.fault_value({ type: component, field: path, value: Uint8Array.from(bytes_of.slice(0, bytes)) } as unknown as session.Fault);
+      return typeof part === 'bigint' && this.texts.has(part) ? `'${this.text(part)}'` : json(part);
+    };
+    return { place: `${type.name}.${path}`, is: (of) => is(of.length ? of : value) };
+  }
+  private line(batch: Batch, i: number): string {
+    const name = batch.type.name.slice('muster.'.length);
+    const value = batch.message(i) as StructValue;
+    const whom = `${name} ${batch.kind === BatchKind.shared ? [...Array(batch.count).keys()].map((k) => id_text(batch.target(k))).join('+') : id_text(batch.target(i))}`;
+    const id = (part: string): string => id_text(value[part] as Entity);
+    const rows = batch.rows.map((row, k) => `${row.type.name}=${json(batch.component(i, k))}`).join(' ');
+    switch (name) {
+      case 'SetField': {
+        const { place, is } = this.field(value as unknown as muster.SetField);
+        return `${whom} ${place}=${is([])}`;
+      }
+      case 'SetFieldIf': {
+        const { set, expected } = value as unknown as muster.SetFieldIf;
+        const { place, is } = this.field(set);
+        return `${whom} ${place}=${is([])} where ${is(expected)}`;
+      }
+      case 'Remove':
+        return `${whom} ${this.client.types.find(value.component as number)?.name}`;
+      case 'Rename':
+        return `${whom} '${this.text(value.name)}'`;
+      case 'Reparent':
+        return `${whom} under ${id('parent')} before ${id('before')}`;
+      case 'Create':
+        return `${whom} '${this.text(value.name)}' under ${id('parent')} before ${id('before')} clash ${String(value.clash)} ${rows}`.trim();
+      case 'Spawn':
+        return `${whom} '${String(typeof value.what === 'bigint' ? this.text(value.what) : value.what)}' under ${id('parent')} name '${typeof value.name === 'bigint' ? this.text(value.name) : String(value.name)}'`;
+      case 'Set':
+        return `${whom} mode ${String(value.mode)} ${rows}`;
+      default:
+        return whom;
+    }
+  }
+}
+
+/** As a world refuses a field that holds something else. */
+export const mismatch = (type: TypeDescriptor, field: string, value: number[], entity: Entity): object => ({
+  code: session.FaultCode.refused,
+  text: `${type.name}.${field} is not what was expected`,
+  reason: 'value_mismatch',
+  type: type.id,
+  field,
+  value: Uint8Array.from(value),
+  entity,
+});
