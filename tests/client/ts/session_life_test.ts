@@ -147,6 +147,13 @@ test('the end is told to all that wait and to every watch, once, and nothing is 
   assert.deepEqual([server.sent, told.length], [[], 1]);
 });
 
+test('a stream that ends between two frames ends the session in its own words', async (t) => {
+  const { client, server } = await opened(t);
+  const asked = error_of(client.info());
+  server.stream.end('the network is gone');
+  assert.deepEqual([(await asked).message, (await client.closed).message], ['the network is gone', 'the network is gone']);
+});
+
 test('bytes that are no frame, and a batch that cannot be, end the session in words', async (t) => {
   for (const [bytes, text] of [
     [new Uint8Array(16).fill(255), 'the server sent a frame of 4294967295 bytes; frames are multiples of 16 bytes long'],

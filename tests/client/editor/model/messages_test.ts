@@ -173,13 +173,30 @@ test('of two sessions the later one is listened to', async (t) => {
   t.after(() => other.client.close());
   other.server.answers.set(session.Follow.name, () => [session.Watching, {}]);
   const one: BatchPlan = { kind: 'each', type: damage, messages: [{ target: entity(1), value: { amount: 1 } }] };
+  const asked = play.asked().length;
   const following = messages.follow(other.client);
   event(one); // of the session before
+  messages.learned(); // and that one is not asked any more
   await following;
+  assert.equal(play.asked().length, asked);
   event(one);
   hands.pass(100);
   assert.deepEqual(messages.lines.value, []);
   other.server.stream.receive(encode_frame(encode_batch(one), other.server.request_of(session.Follow), 4));
   hands.pass(100);
   assert.deepEqual(messages.lines.value.map(({ sequence, clock_ns, author }) => [sequence, clock_ns, author]), [[0n, 0n, 0n]]);
+});
+
+test('a session that answers when another one is followed already is not the one that is asked', async (t) => {
+  const first = await opened(t);
+  const second = await opened(t);
+  const { messages } = second;
+  first.server.answers.delete(session.Follow.name);
+  const late = messages.follow(first.client);
+  await messages.follow(second.client);
+  first.server.tell(session.Watching, {}, { request: first.server.request_of(session.Follow) });
+  await late;
+  messages.show_pushed(true);
+  await settled();
+  assert.deepEqual([first.asked().length, second.asked().length], [1, 2]);
 });

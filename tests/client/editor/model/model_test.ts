@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { TestContext } from 'node:test';
 
 import { hash64, nil } from 'muster-client';
 import type { Client, Entity, ReplicaChanges } from 'muster-client';
@@ -19,6 +20,13 @@ async function camp(client: Client): Promise<{ town: Entity; orc: Entity; elf: E
   const orc = await client.create(town, 'orc', [health, { value: 50, mesh: 'meshes/orc.glb' }]);
   const elf = await client.create(town, '', [health, { value: 60 }]);
   return { town, orc, elf };
+}
+/** A file of tokens as people write it; it goes with the test. */
+function token_file(t: TestContext, ...lines: string[]): string {
+  const folder = mkdtempSync(join(tmpdir(), 'muster-tokens-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'token'), lines.join('\n') + '\n', { mode: 0o600 });
+  return join(folder, 'token');
 }
 const knows = (model: Model, entity: Entity) => until('the page knows it', () => model.world.get(entity) !== undefined);
 
@@ -123,7 +131,8 @@ test('what is moved comes back to its place among its siblings, whether their no
 });
 
 test('when the server is gone the page keeps what it knows and says why nothing is edited; with another one old steps mean nothing', async (t) => {
-  const world = await World.serve(t, 'everything.bfbs', ...unsaved);
+  const options = [...unsaved, '--token-file', token_file(t, 'the token of the owner here')];
+  const world = await World.serve(t, 'everything.bfbs', ...options);
   const client = await world.connect();
   const { orc, town } = await camp(client);
   await client.save();
@@ -143,7 +152,7 @@ test('when the server is gone the page keeps what it knows and says why nothing 
   assert.equal(model.notices.list.value.at(-1)?.text, 'not connected: edits are not taken until the server is back');
   assert.notEqual(model.edits.history.next.value.undo, null);
 
-  await world.start(...unsaved);
+  await world.start(...options);
   located(world);
   await until('it is live', () => {
     model.keeper.try_now();
@@ -161,10 +170,8 @@ test('when the server is gone the page keeps what it knows and says why nothing 
 });
 
 test('a session that may only look is told so, and cannot edit or control', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'muster-tokens-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  writeFileSync(join(folder, 'token'), 'the token of the owner here\nview the token of who looks on\nedit the token of one who edits\n', { mode: 0o600 });
-  const world = await World.serve(t, 'everything.bfbs', '--token-file', join(folder, 'token'));
+  const tokens = token_file(t, 'the token of the owner here', 'view the token of who looks on', 'edit the token of one who edits');
+  const world = await World.serve(t, 'everything.bfbs', '--token-file', tokens);
   const looks = await opened(t, world, 'the token of who looks on');
   assert.deepEqual([looks.role.value, looks.may_edit.value, looks.may_control.value], [1, false, false]);
   assert.equal(await looks.edits.rename(nil, 'a'), false);
