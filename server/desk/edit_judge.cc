@@ -27,13 +27,13 @@ class EditWalk {
   std::expected<EditCost, session::Fault> run(BatchView edit) {
     const BatchView whole = edit;
     const bool timed = edit.kind() == BatchKind::timed;
+    if (timed) edit = edit.inner();
+    type_ = edit.type();
+    count_ = edit.count();
     if (timed) {
       if (!check_timers(whole)) return std::unexpected(std::move(fault_));
       cost_.steps += 10;
-      edit = edit.inner();
     }
-    type_ = edit.type();
-    count_ = edit.count();
     spend_bytes(edit.bytes().size());
     if (!look(edit) || !check_texts() || !check_rows(edit) || (timed && !check_due(whole.header().argument)))
       return std::unexpected(std::move(fault_));
