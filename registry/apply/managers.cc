@@ -31,15 +31,18 @@ bool split(std::uint64_t key, std::span<const std::byte> row, ManagerRow& head, 
 void Managers::add(std::string name, Manager& manager) {
   if (name.empty()) throw SetupError("a manager needs a name");
   if (managers_.contains(name)) throw SetupError("there is a manager named \"" + name + "\" already");
+  const auto one_hash = [&](std::string_view other) {
+    throw SetupError("the managers \"" + name + "\" and \"" + std::string(other) + "\" have one hash; rename one");
+  };
+  for (const auto& [other, there] : managers_)
+    if (hash64(other) == hash64(name)) one_hash(other);
   const auto waits = waiting_.find(hash64(name));
   if (waits != waiting_.end()) {
     ManagerRow head;
     std::string_view saved_name;
     std::span<const std::byte> state;
     require(split(waits->first, waits->second, head, saved_name, state), "Managers: a row that was not checked");
-    if (saved_name != name)
-      throw SetupError("the managers \"" + name + "\" and \"" + std::string(saved_name) +
-                       "\" have one hash; rename one");
+    if (saved_name != name) one_hash(saved_name);
     if (const auto done = manager.load(head.version, state); !done)
       throw SetupError("manager \"" + name + "\" refuses its saved state: " + done.error());
     waiting_.erase(waits);

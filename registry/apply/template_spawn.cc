@@ -303,8 +303,11 @@ Refusal Structure::define(std::span<const std::byte> table) {
   const Text name = text_of(defined.name());
   auto what = Template::read(defined, types_);
   if (!what) return what.error();
+  std::map<Text, std::string_view> own;  // that come with it: two of these may have one hash as well
   const auto collides = [&](std::string_view text) {
-    return texts_.knows(text_of(text)) && texts_.find(text_of(text)) != text;
+    const Text hash = text_of(text);
+    if (texts_.knows(hash)) return texts_.find(hash) != text;
+    return own.emplace(hash, text).first->second != text;
   };
   bool collision = collides(defined.name());
   for (const std::string_view text : defined.texts()) collision = collision || collides(text);
