@@ -436,3 +436,21 @@ def a_clock_takes_whole_ticks_up_to_the_largest_number(folder):
             equal(world.error(USAGE, "clock", "step", steps), f"'{steps}' is no number of ticks")
         equal(world.error(USAGE, "clock", "play", "2"), "play takes no number")
         equal(world.count("SetClock"), 1)
+
+
+def columns_are_as_wide_as_their_characters_and_not_their_bytes(folder):
+    names = ["äöü", "€𝄞", "b", "a long name"]
+    with spoken(folder, {"ListChildren": children(NIL, names, components=[HEALTH])}) as world:
+        equal(world.run("ls"), world_table(["ID", "NAME", "CHILDREN", "COMPONENTS"],
+                                           *([f"{10 + i}:1", name, "", "game.Health"] for i, name in enumerate(names))))
+
+
+def a_name_that_a_sibling_has_is_refused_with_what_helps(folder):
+    taken = fault(101, "refused: it is taken", reason="name_taken")
+    answers = {"RequestGrant": said("Granted", {"first": 30, "count": 1}), "muster.Create": taken, "muster.Rename": taken, "Show": shown(9, "/orc")}
+    with spoken(folder, answers) as world:
+        equal(world.error(REFUSED, "spawn", "o\x1brc"), 'the name "o\\x1brc" is taken by a sibling; --suffix finds a free one')
+        equal(world.error(REFUSED, "spawn", "orc", "--suffix"), 'the name "orc" is taken by a sibling')
+        equal(world.error(REFUSED, "rename", "9:1", "elf"), 'the name "elf" is taken by a sibling')
+    with spoken(folder, answers | {"muster.Rename": fault(101, "refused: too long", reason="text_bytes_max")}) as world:
+        equal(world.error(REFUSED, "rename", "9:1", "elf"), "refused: too long")

@@ -21,7 +21,9 @@ export class Hands {
       performance.now = real_now;
     });
     const put = (every: boolean) => (call: () => void, ms: number) => {
-      this.timers.set(++this.last, { at: this.now + ms, call, every: every ? ms : null });
+      // As a real one does with what it cannot count to.
+      const wait = ms > 2 ** 31 - 1 ? 1 : ms;
+      this.timers.set(++this.last, { at: this.now + wait, call, every: every ? wait : null });
       return this.last;
     };
     const drop = (id?: number) => void this.timers.delete(id ?? -1);

@@ -122,6 +122,23 @@ test('answers go to whoever asked, in whatever order they come; each question ha
   for (const i of [3, 0, 4, 2, 1]) server.tell(session.Info, { entities: i }, { request: requests[i] });
   server.tell(session.Info, { entities: 99 }, { request: requests[0] }); // again: nobody waits
   assert.deepEqual((await Promise.all(calls)).map(({ entities }) => entities), [0, 1, 2, 3, 4]);
+  const { waiting } = (client as unknown as { connection: { waiting: Map<bigint, unknown> } }).connection;
+  assert.equal(waiting.size, 0);
+});
+
+test('of frames that came together none is heard behind the one after which the session was closed', async (t) => {
+  const { client, server } = await opened(t);
+  let told = 0;
+  const clock = client.follow_clock(() => {
+    ++told;
+    client.close();
+  });
+  server.tell(session.ClockState, {}, { request: server.request_of(session.GetClock) });
+  await clock;
+  const batch = encode_batch({ kind: 'world', type: client.types.get(session.ClockState.name), values: [{}] });
+  const frame = encode_frame(batch, 0);
+  server.stream.receive(Uint8Array.from([...frame, ...frame]));
+  assert.deepEqual([told, client.ended?.message], [1, 'the session was closed']);
 });
 
 test('the end is told to all that wait and to every watch, once, and nothing is sent or heard after it', async (t) => {
