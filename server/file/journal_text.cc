@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <utility>
 
 #include "messages/batch.h"
 #include "messages/json_writer.h"
@@ -11,7 +10,6 @@
 #include "schema/hash.h"
 #include "schema/muster.h"
 #include "server/file/read_world.h"
-#include "server/world/journal/record_reader.h"
 
 namespace muster {
 namespace {
@@ -200,31 +198,19 @@ std::expected<JournalShown, WorldError> show_journal(const std::string& path, co
                                                      const std::function<void(const std::string&)>& print) {
   auto world = ReadWorld::open(path);
   if (!world) return std::unexpected(world.error());
-  WorldFile& file = world->file();
   EntityRegistry registry;
-  const auto loaded = file.load([&](StateSource& source) -> std::expected<void, StateError> {
-    auto read = registry.load(source);
-    if (!read) return std::unexpected(std::move(read.error()));
-    return {};
-  });
-  if (!loaded) return std::unexpected(world->error(loaded.error()));
+  if (const auto loaded = world->load(registry); !loaded) return std::unexpected(loaded.error());
   Lister lister(registry, choice, print);
-  const auto journal = file.journal([&](const JournalGroup& group) -> std::expected<bool, std::string> {
-    lister.group(group);
-    RecordReader reader(group.records, group.first);
-    for (;;) {
-      auto read = reader.next(registry.types());
-      if (!read) return std::unexpected("journal group " + std::to_string(group.id) + ", " + read.error().text);
-      if (!*read) return !lister.is_done();
-      if ((*read)->kind == JournalRecord::Kind::schema)
-        if (auto added = registry.types().add_schema((*read)->schema); !added)
-          return std::unexpected("journal group " + std::to_string(group.id) +
-                                 ": the schema does not fit: " + added.error().text());
-      lister.record(group, **read);
-    }
-  });
-  if (!journal) return std::unexpected(world->error(journal.error()));
-  return JournalShown{.groups = journal->groups, .sequence = file.meta().sequence, .cut = journal->cut};
+  const auto journal = world->journal(
+      registry,
+      [&](const JournalGroup& group) {
+        if (lister.is_done()) return false;
+        lister.group(group);
+        return true;
+      },
+      [&](const JournalGroup& group, const JournalRecord& record) { lister.record(group, record); });
+  if (!journal) return std::unexpected(journal.error());
+  return JournalShown{.groups = journal->groups, .sequence = world->file().meta().sequence, .cut = journal->cut};
 }
 
 }  // namespace muster

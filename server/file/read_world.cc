@@ -46,4 +46,40 @@ std::expected<ReadWorld, WorldError> ReadWorld::open(const std::string& path) {
   return world;
 }
 
+std::expected<LoadReport, WorldError> ReadWorld::load(EntityRegistry& registry) {
+  LoadReport report;
+  const auto loaded = file_->load([&](StateSource& source) -> std::expected<void, StateError> {
+    auto read = registry.load(source);
+    if (!read) return std::unexpected(std::move(read.error()));
+    report = std::move(*read);
+    return {};
+  });
+  if (!loaded) return std::unexpected(error(loaded.error()));
+  return report;
+}
+
+std::expected<JournalReport, WorldError> ReadWorld::journal(
+    EntityRegistry& registry, const std::function<bool(const JournalGroup&)>& begin,
+    const std::function<void(const JournalGroup&, const JournalRecord&)>& take) {
+  auto read = file_->journal([&](const JournalGroup& group) -> std::expected<bool, std::string> {
+    if (!begin(group)) return false;
+    const std::string place = "journal group " + std::to_string(group.id);
+    RecordReader reader(group.records, group.first);
+    for (;;) {
+      auto record = reader.next(registry.types());
+      if (!record) return std::unexpected(place + ", " + record.error().text);
+      if (!*record) break;
+      if ((*record)->kind == JournalRecord::Kind::schema)
+        if (auto added = registry.types().add_schema((*record)->schema); !added)
+          return std::unexpected(place + ": the schema does not fit: " + added.error().text());
+      take(group, **record);
+    }
+    if (reader.next_sequence() == group.last + 1) return true;
+    return std::unexpected(place + ": ends with input " + std::to_string(reader.next_sequence() - 1) + ", not " +
+                           std::to_string(group.last));
+  });
+  if (!read) return std::unexpected(error(read.error()));
+  return read;
+}
+
 }  // namespace muster

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <expected>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "registry/entity_registry.h"
+#include "server/world/journal/journal_group.h"
+#include "server/world/journal/record_reader.h"
 #include "server/world/world_file.h"
 
 namespace muster {
@@ -31,7 +35,15 @@ class ReadWorld {
   /// ($TMPDIR) and opens that. The file at `path` is left as it is. Errors name `path`.
   [[nodiscard]] static std::expected<ReadWorld, WorldError> open(const std::string& path);
 
-  WorldFile& file() noexcept { return *file_; }
+  const WorldFile& file() const noexcept { return *file_; }
+  /// Reads the state into a registry that is new; the types it lacks come with it.
+  [[nodiscard]] std::expected<LoadReport, WorldError> load(EntityRegistry& registry);
+  /// Calls `begin` for each group behind the checkpoint, and `take` for each record in it, judged as recovery does; types that records teach
+  /// are added to the registry, and nothing is done again. Where `begin` gives false no more is taken: that group and those behind it
+  /// are judged as groups alone. To be called after load().
+  [[nodiscard]] std::expected<JournalReport, WorldError> journal(
+      EntityRegistry& registry, const std::function<bool(const JournalGroup&)>& begin,
+      const std::function<void(const JournalGroup&, const JournalRecord&)>& take);
   /// Another process has the world open.
   bool is_running() const noexcept { return folder_.has_value(); }
   /// The same error, of the file that the user named.

@@ -1,7 +1,5 @@
 #include "server/questions/clock_questions.h"
 
-#include <algorithm>
-
 #include "registry/entity_registry.h"
 #include "server/questions/answers.h"
 
@@ -52,7 +50,7 @@ void ClockQuestions::notice() {
   const std::uint64_t saved = saved_sequence();
   const bool set_by_host = now.speed != pace_.speed || now.paused != pace_.paused;
   if (set_by_host) author_ = 0;
-  if (set_by_host || (now.steps > 0) != (pace_.steps > 0) || saved != saved_) ++changes_;
+  if (set_by_host || (now.steps > 0) != (pace_.steps > 0) || saved != saved_) followers_.note_change();
   pace_ = now;
   saved_ = saved;
 }
@@ -60,8 +58,7 @@ void ClockQuestions::notice() {
 void ClockQuestions::get(const Asked& asked, bool follow) {
   notice();
   answer(asked.to(), asked.request, state());
-  if (follow && std::ranges::find(followers_, asked.from, &Follower::session) == followers_.end())
-    followers_.push_back({asked.from, changes_});
+  if (follow) followers_.add(asked.from);
 }
 
 void ClockQuestions::set(const Asked& asked, const session::SetClock& what) {
@@ -80,22 +77,16 @@ void ClockQuestions::set(const Asked& asked, const session::SetClock& what) {
   if (const auto done = host_.set_pace(pace); !done) return refuse(done.error());
   pace_ = pace;
   author_ = asked.to().author;
-  ++changes_;
+  followers_.note_change();
   answer(asked.to(), asked.request, state());
 }
 
 void ClockQuestions::tell() {
   if (followers_.empty()) return;
   notice();
-  for (Follower& follower : followers_) {
-    if (follower.told == changes_ || !follower.session->outgoing->has_answer_room(state_bytes)) continue;
-    follower.told = changes_;
-    answer(*follower.session, 0, state());
-  }
+  followers_.tell(state_bytes, [this] { return state(); });
 }
 
-void ClockQuestions::leave(const Session& session) {
-  std::erase_if(followers_, [&](const Follower& follower) { return follower.session.get() == &session; });
-}
+void ClockQuestions::leave(const Session& session) { followers_.remove(session); }
 
 }  // namespace muster

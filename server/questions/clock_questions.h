@@ -5,8 +5,8 @@
 #include <expected>
 #include <functional>
 #include <memory>
-#include <vector>
 
+#include "server/questions/followers.h"
 #include "server/questions/inquiry.h"
 #include "server/world/time/pacer.h"
 
@@ -36,10 +36,6 @@ class ClockQuestions {
   void leave(const Session& session);
 
  private:
-  struct Follower {
-    std::shared_ptr<Session> session;
-    std::uint64_t told = 0;  // `changes_` when it was told last
-  };
   session::ClockState state() const;
   /// Counts what has changed by itself: a run of steps is over, somebody saved, the host set the clock.
   void notice();
@@ -52,9 +48,8 @@ class ClockQuestions {
   const EntityRegistry& registry_;
   const ClockHost host_;
   const std::function<std::uint64_t()> saved_sequence_;
-  std::vector<Follower> followers_;
-  std::uint64_t changes_ = 1;  // grows with every one that followers are told of
-  Pace pace_;                  // as followers know it
+  Followers followers_;
+  Pace pace_;  // as followers know it
   std::uint64_t author_ = 0, saved_ = 0;
 };
 

@@ -1,7 +1,5 @@
 #include "server/questions/durable_questions.h"
 
-#include <algorithm>
-
 #include "server/questions/answers.h"
 
 namespace muster {
@@ -37,8 +35,7 @@ std::unique_ptr<Inquiry> DurableQuestions::begin(const Asked& asked, BatchView q
       [this, asked](Steps&) {
         notice();
         answer(asked.to(), asked.request, state());
-        if (std::ranges::find(followers_, asked.from, &Follower::session) == followers_.end())
-          followers_.push_back({asked.from, changes_});
+        followers_.add(asked.from);
       },
       state_bytes);
 }
@@ -46,7 +43,7 @@ std::unique_ptr<Inquiry> DurableQuestions::begin(const Asked& asked, BatchView q
 void DurableQuestions::notice() {
   session::Durable now = state();
   if (now.sequence == durable_ && now.saved_sequence == saved_ && now.error == error_) return;
-  ++changes_;
+  followers_.note_change();
   durable_ = now.sequence;
   saved_ = now.saved_sequence;
   error_ = std::move(now.error);
@@ -55,15 +52,9 @@ void DurableQuestions::notice() {
 void DurableQuestions::tell() {
   if (followers_.empty()) return;
   notice();
-  for (Follower& follower : followers_) {
-    if (follower.told == changes_ || !follower.session->outgoing->has_answer_room(state_bytes)) continue;
-    follower.told = changes_;
-    answer(*follower.session, 0, state());
-  }
+  followers_.tell(state_bytes, [this] { return state(); });
 }
 
-void DurableQuestions::leave(const Session& session) {
-  std::erase_if(followers_, [&](const Follower& follower) { return follower.session.get() == &session; });
-}
+void DurableQuestions::leave(const Session& session) { followers_.remove(session); }
 
 }  // namespace muster

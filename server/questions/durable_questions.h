@@ -6,8 +6,8 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "server/questions/followers.h"
 #include "server/questions/inquiry.h"
 #include "server/world/durability.h"
 
@@ -40,17 +40,12 @@ class DurableQuestions {
   session::Durable state() const;
 
  private:
-  struct Follower {
-    std::shared_ptr<Session> session;
-    std::uint64_t told = 0;  // `changes_` when it was told last
-  };
   /// Counts what has changed by itself.
   void notice();
 
   const std::function<std::uint64_t()> sequence_;
   const DurableHost& host_;
-  std::vector<Follower> followers_;
-  std::uint64_t changes_ = 1;  // grows with every one that followers are told of
+  Followers followers_;
   std::uint64_t durable_ = 0, saved_ = 0;
   std::string error_;
 };

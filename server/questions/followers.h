@@ -1,0 +1,47 @@
+// Sessions that have asked about a state, and are told of it when it is another: the newest only, as soon as their queue has room.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "server/session/session.h"
+
+namespace muster {
+
+/// Owner's thread only.
+class Followers {
+ public:
+  /// The session has just been answered with the state; one that is there already stays as it is.
+  void add(const std::shared_ptr<Session>& session) {
+    if (std::ranges::find(all_, session, &Follower::session) == all_.end()) all_.push_back({session, changes_});
+  }
+  /// The session ended.
+  void remove(const Session& session) {
+    std::erase_if(all_, [&](const Follower& follower) { return follower.session.get() == &session; });
+  }
+  bool empty() const noexcept { return all_.empty(); }
+  /// The state is another from now on.
+  void note_change() noexcept { ++changes_; }
+  /// Sends `state()` under request 0 to those who were told of an older one, and whose queue has room for `bytes`.
+  template <class State>
+  void tell(std::size_t bytes, const State& state) {
+    for (Follower& follower : all_) {
+      if (follower.told == changes_ || !follower.session->outgoing->has_answer_room(bytes)) continue;
+      follower.told = changes_;
+      answer(*follower.session, 0, state());
+    }
+  }
+
+ private:
+  struct Follower {
+    std::shared_ptr<Session> session;
+    std::uint64_t told = 0;  // `changes_` when it was told last
+  };
+  std::vector<Follower> all_;
+  std::uint64_t changes_ = 1;
+};
+
+}  // namespace muster
