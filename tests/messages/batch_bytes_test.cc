@@ -7,19 +7,13 @@
 #include "messages/batch_builder.h"
 #include "messages/judge/verifier.h"
 #include "tests/messages/hex.h"
+#include "tests/messages/one_batch.h"
 #include "tests/messages/test_types.h"
 
 namespace {
 
 using namespace muster;
 using namespace test;
-
-const TypeTable& types() {
-  static TypeTable table;
-  static const bool added = table.add<Damage>().has_value();
-  REQUIRE(added);
-  return table;
-}
 
 /// Writes with both makers and compares with the golden bytes; the verifier must accept them and a reader find them.
 template <class Write>

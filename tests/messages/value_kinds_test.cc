@@ -1,34 +1,17 @@
 // Values of every kind, written and read: the ends of each number, names that are near, quotes, tables.
 #include <catch2/catch.hpp>
-#include <map>
 
 #include "messages/batch_builder.h"
 #include "messages/judge/verifier.h"
 #include "messages/value_text.h"
 #include "tests/messages/kinds.h"
+#include "tests/messages/known_references.h"
 #include "tests/messages/test_types.h"
 
 using namespace muster;
 using namespace kinds;
 
 namespace {
-
-/// Knows one entity, "orc", and remembers texts, but for one.
-class Known : public ValueReferences {
- public:
-  ValueResult<Entity> find_entity(std::string_view text) override {
-    if (text == "orc") return Entity{7, 1};
-    return std::unexpected(ValueError{ValueError::Kind::unknown_reference, "no entity " + std::string(text)});
-  }
-  ValueResult<Text> intern(std::string_view text) override {
-    if (text == "secret") return std::unexpected(ValueError{ValueError::Kind::unknown_reference, "not that one"});
-    const Text interned{hash64(text)};
-    texts[interned.hash] = text;
-    return interned;
-  }
-  std::string text(Text text) override { return texts.at(text.hash); }
-  std::map<std::uint64_t, std::string> texts;
-};
 
 struct Fixture {
   Fixture() { REQUIRE(types.add<Numbers>()); }
@@ -65,7 +48,7 @@ struct Fixture {
     return out.text();
   }
   TypeTable types;
-  Known known;
+  test::Known known;
 };
 
 }  // namespace

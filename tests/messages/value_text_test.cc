@@ -2,31 +2,15 @@
 #include "messages/value_text.h"
 
 #include <catch2/catch.hpp>
-#include <map>
 
 #include "messages/batch_builder.h"
 #include "messages/judge/verifier.h"
+#include "tests/messages/known_references.h"
 #include "tests/messages/test_types.h"
 
 using namespace muster;
 
 namespace {
-
-/// Knows one entity, "orc", and remembers texts.
-class Known : public ValueReferences {
- public:
-  ValueResult<Entity> find_entity(std::string_view text) override {
-    if (text == "orc") return Entity{7, 1};
-    return std::unexpected(ValueError{ValueError::Kind::unknown_reference, "no entity " + std::string(text)});
-  }
-  ValueResult<Text> intern(std::string_view text) override {
-    const Text interned{hash64(text)};
-    texts[interned.hash] = text;
-    return interned;
-  }
-  std::string text(Text text) override { return texts.at(text.hash); }
-  std::map<std::uint64_t, std::string> texts;
-};
 
 struct Fixture {
   Fixture() { REQUIRE(types.add<test::Damage>()); }
@@ -56,7 +40,7 @@ struct Fixture {
     return out.text();
   }
   TypeTable types;
-  Known known;
+  test::Known known;
 };
 
 }  // namespace
@@ -102,7 +86,7 @@ TEST_CASE_METHOD(Fixture, "what is shown of a value can be read again") {
 
 TEST_CASE("a struct of up to four numbers is one line, a larger one and each struct of an array a line per field") {
   TypeTable types;
-  Known known;
+  test::Known known;
   const auto lines = [&](const std::string& name) {
     std::vector<std::string> paths;
     const TypeDescriptor& type = *types.find(name);

@@ -7,6 +7,7 @@
 #include "messages/batch_builder.h"
 #include "messages/judge/verifier.h"
 #include "tests/messages/hex.h"
+#include "tests/messages/one_batch.h"
 #include "tests/messages/test_types.h"
 
 namespace {
@@ -14,21 +15,6 @@ namespace {
 using namespace muster;
 using namespace test;
 
-const TypeTable& types() {
-  static TypeTable table;
-  static const bool added = table.add<Damage>().has_value();
-  REQUIRE(added);
-  return table;
-}
-
-/// The bytes of the one batch that `write` makes.
-template <class Write>
-std::vector<std::byte> batch(Write&& write) {
-  BatchBuilder to;
-  write(to);
-  REQUIRE(to.batches() == 1);
-  return {to.bytes().begin(), to.bytes().end()};
-}
 std::vector<std::byte> damage() {
   return batch([](BatchWriter& to) { to.append(Entity{1, 1}, Damage{}); });
 }

@@ -7,6 +7,7 @@
 #include "messages/batch_builder.h"
 #include "tests/messages/good_batches.h"
 #include "tests/messages/hex.h"
+#include "tests/messages/one_batch.h"
 #include "tests/messages/rebuild.h"
 #include "tests/messages/test_types.h"
 
@@ -14,13 +15,6 @@ namespace {
 
 using namespace muster;
 using namespace test;
-
-const TypeTable& types() {
-  static TypeTable table;
-  static const bool added = table.add<Damage>().has_value();
-  REQUIRE(added);
-  return table;
-}
 
 TEST_CASE("batches made here are accepted, and every truncation of them is refused") {
   for (const auto& bytes : good_batches()) {
