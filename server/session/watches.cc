@@ -10,6 +10,9 @@ namespace {
 constexpr std::size_t dead_max = 1u << 18;       // remembered for watches that wait for room
 constexpr std::uint64_t opening_ns = 1'000'000;  // of telling the state of a watch when it is opened or changed
 constexpr std::size_t promises_max = 256;        // changes of one watch whose end was not told yet
+// A look that takes so many times what watches may take has a flush for itself.
+constexpr std::uint64_t long_look = 4;
+constexpr std::uint64_t long_look_max = ~std::uint64_t{0} / long_look;
 
 session::Fault in_use(std::uint64_t request) {
   return fault_of(session::FaultCode::request_in_use, "request_in_use",
@@ -173,6 +176,14 @@ std::uint64_t Watches::after_flush(std::uint64_t now_ns, std::uint64_t ns_max) {
   if (events_.wanted())
     for (const auto& watch : watches_)
       if (watch->asked().wants_events()) events_.send(*watch, events_.empty() || time_is_left(ns_max / 2));
+
+  // Edits that came meanwhile wait for this long look, and not for turns as well.
+  turns_put_off_ = !turns_put_off_ && ns_max < long_look_max && !time_is_left(long_look * ns_max);
+  if (turns_put_off_) {
+    can_go_on_ = true;
+    events_.clear();
+    return 0;
+  }
 
   std::uint64_t due_in = 0;
   std::uint64_t turns = 0;

@@ -47,7 +47,8 @@ class Watches {
     events_.on_input(envelope, batch, clock_ns);
   }
   /// After a flush: finds what changed, and sends what there is room for. Returns in how many ns a watch that was held
-  /// back by its rate is due; 0: none is. Takes about `ns_max` of processor time, and what one watch needs to find out.
+  /// back by its rate is due; 0: none is. Takes about `ns_max` of processor time, and what one watch needs to find out. Where finding
+  /// what changed takes much longer, that is all, and watches have their turns after the next flush.
   std::uint64_t after_flush(std::uint64_t steady_now_ns, std::uint64_t ns_max = ~std::uint64_t{0});
   /// That they are of, each watch counted by itself.
   std::uint64_t entities() const;
@@ -82,6 +83,7 @@ class Watches {
   std::uint64_t last_turn_ = 0;  // number of the watch that had the last turn
   std::uint64_t turns_max_ = 0;
   bool can_go_on_ = false;
+  bool turns_put_off_ = false;  // after the last flush
 };
 
 }  // namespace muster

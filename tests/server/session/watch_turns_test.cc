@@ -112,6 +112,39 @@ TEST_CASE(
   CHECK(rest(second_ns + 1) == count);
 }
 
+TEST_CASE(
+    "where finding what changed takes long, watches have their turns after the next flush, however long that one takes",
+    "[watch]") {
+  EntityRegistry registry;
+  const std::vector<Entity> entities = fill(registry);
+  std::uint64_t time_ns = 0, step_ns = 0;
+  Watches watches(registry, [&] { return time_ns += step_ns; });
+  Told told(watches, 0);
+  REQUIRE(told.entities().size() == count);
+  const auto told_after_flush = [&] {
+    watches.after_flush(1, 1'000'000);
+    return told.entities().size();
+  };
+  float health_now = 0;
+  const auto change = [&] {
+    registry.set(entities[5], arena::Health{.value = ++health_now});
+    registry.flush();
+  };
+  change();
+  CHECK(told_after_flush() == 1);
+  for (int round = 0; round < 3; ++round) {
+    step_ns = 5'000'000;  // between two readings of the clock, so a look takes as long
+    change();
+    CHECK(told_after_flush() == 0);
+    CHECK(watches.can_go_on());
+    change();
+    CHECK(told_after_flush() == 1);
+    step_ns = 0;
+    CHECK(told_after_flush() == 0);
+    CHECK_FALSE(watches.can_go_on());
+  }
+}
+
 TEST_CASE("a watch that has less time than changes come is told of everyone in turn, not of the first again and again",
           "[watch]") {
   EntityRegistry registry;
@@ -123,7 +156,7 @@ TEST_CASE("a watch that has less time than changes come is told of everyone in t
   std::set<Entity> changed;
   for (std::uint64_t turn = 1; turn <= 2 * count / 256; ++turn) {
     for (const Entity e : entities) registry.set(e, arena::Health{.value = static_cast<float>(turn)});
-    watches.after_flush(turn, 0);
+    watches.after_flush(turn, 50'000);
     const auto now = told.entities();
     CHECK(now.size() <= 512);
     changed.insert(now.begin(), now.end());
@@ -163,7 +196,7 @@ TEST_CASE("a state is whole when all of it was told, whichever component a turn 
                    arena::Position{.x = static_cast<double>(turn)});
       for (const TypeId component : components) untold.emplace(component, e);
     }
-    watches.after_flush(turn, 0);
+    watches.after_flush(turn, 50'000);
     read();
   }
   CHECK(whole > 0);
