@@ -145,7 +145,9 @@ class MadeUp {
         if (names.length === 0) return;
         const rows = names.map((name): [string, StructValue] => [name, this.value(name)]);
         for (const [name, value] of rows) one.components.set(name, value);
-        return this.say(muster.Set, {}, one.entity, rows);
+        // Name and parent are told by what is said of those.
+        const kept: [string, StructValue][] = [['muster.Name', { text: 5n }], ['muster.ChildOf', { parent: one.entity }]];
+        return this.say(muster.Set, {}, one.entity, random.next(2) ? [...rows, ...kept] : rows);
       }
     }
   }
@@ -173,6 +175,9 @@ function as_made_up(replica: Replica, world: MadeUp): void {
     const children = [...world.all.values()].filter(({ parent }) => same_entity(parent, one.entity)).map(({ entity }) => entity.index);
     assert.deepEqual(replica.children(one.entity).map(({ entity }) => entity.index).sort(), children.sort());
     assert.equal(replica.child_count(one.entity), children.length);
+    // The next entity of its index is another one, and there is none.
+    const next = { index: one.entity.index, generation: one.entity.generation + 1 };
+    assert.deepEqual([replica.get(next), replica.children(next), replica.child_count(next)], [undefined, [], 0]);
   }
   const roots = [...world.all.values()].filter(({ parent }) => parent.index === 0).length;
   assert.deepEqual([replica.children(nil).length, replica.child_count(nil)], [roots, roots]);
@@ -180,6 +185,7 @@ function as_made_up(replica: Replica, world: MadeUp): void {
 
 for (const packed of [[], ['golden.Health', 'golden.Dead']])
   test(`what a copy tells adds up to what it holds, and that is what came${packed.length ? ', packed' : ''}`, async () => {
+    let gone = 0;
     for (let seed = 0; seed < 4; ++seed) {
       const random = new Random(seed);
       const first = await Scripted.open();
@@ -227,12 +233,34 @@ for (const packed of [[], ['golden.Health', 'golden.Dead']])
       for (let i = 0; i < 15; ++i) world.edit();
       world.end(); // the second one hears of it
       await replica.stop();
-      for (let i = 0; i < 15; ++i) world.edit();
+      for (let i = 0; i < 40; ++i) world.edit();
       world.now(third.client, third.server);
       world.end(); // nobody does
       await follow(third.client);
       as_made_up(replica, world);
-      assert.ok(all.at(-1)!.left.length === 0); // whoever is not there any more is gone
+      gone += all.at(-1)!.destroyed.length;
+      assert.equal(all.at(-1)!.left.length, 0); // whoever is not there any more is gone
       for (const { client } of [first, second, third]) client.close();
     }
+    assert.ok(gone > 0);
   });
+
+test('what is told of a component that nobody knows is passed over where it is taken off, and is the end where it has values', async () => {
+  for (const is_message of [false, true]) {
+    const { client, server } = await Scripted.open();
+    const lost: string[] = [];
+    const replica = new Replica({ lost: ({ message }) => void lost.push(message) });
+    const following = replica.follow(client);
+    await soon();
+    const request = server.request_of(session.Follow);
+    server.tell(session.Watching, {}, { request, flags: 2 });
+    server.tell(muster.Create, { parent: nil }, { request, sequence: 5n, target: { index: 1, generation: 1 } });
+    await following;
+    for (const index of [1, 9]) server.tell(muster.Remove, { component: 7 }, { request, sequence: 6n, target: { index, generation: 1 } });
+    assert.deepEqual([client.ended, replica.size, replica.sequence], [null, 1, 6n]);
+    const component = is_message ? client.types.get('golden.Damage').id : 7;
+    server.tell(session.Values, { component, value_bytes: 0 }, { request, sequence: 7n });
+    assert.deepEqual([lost, replica.size, replica.sequence], [[`the server sent a bad batch: no component has the id ${component}`], 1, 6n]);
+    assert.equal((await client.closed).kind, 'lost');
+  }
+});

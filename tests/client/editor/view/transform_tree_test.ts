@@ -215,3 +215,46 @@ test('what is put off is done later, once, in its turn; one that is asked for co
     ],
   );
 });
+
+test('where one that moved is gone its place is not read, and what does not wait is not computed', () => {
+  const read: number[] = [];
+  const tree = new TransformTree((slot, to, at) => {
+    read.push(slot);
+    to.set([slot, 0, 0, 0, 0, 0, 1, 1, 1, 1], at);
+  });
+  const [a, b, c] = [tree.add(), tree.add(), tree.add()];
+  tree.update(() => {});
+  for (const slot of [a, b, c]) tree.moved(slot);
+  tree.remove(b);
+  assert.deepEqual(moved(tree).filter((slot) => slot !== b), [a, c]);
+  assert.deepEqual(read, [a, c]);
+  assert.deepEqual([place(tree, a), place(tree, c)], [[a, 0, 0], [c, 0, 0]]);
+  const told: number[] = [];
+  tree.settle(a, (slot) => told.push(slot));
+  tree.moved(c);
+  tree.settle(a, (slot) => told.push(slot));
+  tree.settle(c, (slot) => told.push(slot));
+  tree.settle(c, (slot) => told.push(slot));
+  assert.deepEqual([told, tree.is_settled], [[c], false]);
+  tree.update((slot) => told.push(slot));
+  assert.deepEqual([told, tree.is_settled], [[c], true]);
+});
+
+test('those that were put off are all asked again after a recall, however many of them were done', () => {
+  const tree = new TransformTree();
+  const slots = Array.from({ length: 1000 }, () => tree.add());
+  tree.update(() => {});
+  for (const slot of slots) tree.place(slot, { x: slot, y: 0, z: 0 }, still, one);
+  const told: number[] = [];
+  const never = (): boolean => false;
+  tree.update((slot) => told.push(slot), never, () => true); // put off and done behind the rest
+  for (const slot of slots) tree.place(slot, { x: -slot, y: 0, z: 0 }, still, one);
+  let turns = 0;
+  while (!tree.is_settled) {
+    tree.update((slot) => told.push(slot), () => true, (slot) => slot % 2 === 0);
+    if (++turns % 3 === 0) tree.recall();
+    assert.ok(turns < 1000);
+  }
+  assert.deepEqual(told.sort((a, b) => a - b), [...slots, ...slots].sort((a, b) => a - b));
+  for (const slot of slots) assert.deepEqual(place(tree, slot), [-slot + 0, 0, 0]);
+});
