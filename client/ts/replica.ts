@@ -93,9 +93,11 @@ export class Replica {
     this.client = client;
     this.coming = new ReplicaCopy((scope.packed ?? []).map((type) => client.types.component(type)));
     await new Promise<void>((resolve, reject) => {
+      let is_over = false;
       const ended = (error: ClientError): void => {
         reject(error); // means nothing once the copy is whole
-        if (turn !== this.turn) return;
+        if (is_over || turn !== this.turn) return;
+        is_over = true; // whoever closes the session because of it is told of the end again
         const was_whole = this.coming === null;
         this.watch = null;
         this.coming = null;

@@ -79,9 +79,11 @@ export class Tree {
     this.coming = true;
     this.forgets.clear();
     await new Promise<void>((resolve, reject) => {
+      let is_over = false;
       const ended = (error: ClientError): void => {
         reject(error); // means nothing once the tree is whole
-        if (turn !== this.turn) return;
+        if (is_over || turn !== this.turn) return;
+        is_over = true; // whoever closes the session because of it is told of the end again
         this.watch = null;
         if (!this.coming) guarded(() => this.listeners.lost?.(error));
         this.coming = false;

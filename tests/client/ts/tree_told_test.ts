@@ -244,3 +244,18 @@ test('a tree is what came of its open nodes, and tells which lists and rows beca
     client.close();
   }
 });
+
+test('rows that do not fit together end the session, and that is told once', async () => {
+  const { client, server } = await Scripted.open();
+  const lost: string[] = [];
+  const tree = new Tree({ lost: ({ kind, message }) => void lost.push(`${kind}: ${message}`) });
+  await tree.open(nil);
+  const following = tree.follow(client);
+  await soon();
+  const request = server.request_of(session.Follow);
+  server.tell(session.Watching, {}, { request, sequence: 1n });
+  await following;
+  server.tell(session.ChildRows, { entities: [{ index: 1, generation: 1 }] }, { request, sequence: 2n });
+  assert.equal((await client.closed).kind, 'lost');
+  assert.deepEqual([lost.length, /^lost: the server sent a bad batch: /.test(lost[0]), tree.sequence], [1, true, 1n]);
+});
