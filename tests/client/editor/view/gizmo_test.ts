@@ -212,3 +212,26 @@ test('steps round to the nearest', () => {
   assert.equal(to_step(-0.76, 0.5), -1);
   assert.equal(to_step(0.3, 0), 0.3);
 });
+
+test('with steps a thing goes along what was grabbed alone, however far off the grid it is', () => {
+  const sight = sight_from(5, 4, 7);
+  const frame = world_frame(0.3, 0.3, 0.3);
+  const at = (x: number, y: number, z: number): Point => sight.project(new Vector3(x, y, z));
+  const along = drag('move', 'x', sight, at(0.3, 0.3, 0.3), frame).to(at(1.4, 0.3, 0.3), steps);
+  close_to(along.move, 1.2, 0, 0);
+  assert.deepEqual(along.text, [{ axis: 'x', value: '+1.20 m' }]);
+  const plane = drag('move', 'zx', sight, at(0.3, 0.3, 0.3), frame).to(at(1.4, 0.3, -0.8), steps);
+  close_to(plane.move, 1.2, 0, -1.3);
+  assert.deepEqual(plane.text.map(({ axis }) => axis), ['x', 'z']);
+  const free = drag('move', 'view', sight, at(0.3, 0.3, 0.3), frame).to(at(0.3, 0.3, 0.3), steps);
+  close_to(free.move, 0.2, 0.2, 0.2);
+  assert.equal(free.text.length, 3);
+});
+
+test('where the pointer is beside the plane a thing is dragged in, it stays where it is', () => {
+  const sight = sight_from(5, 4, 7);
+  const from = sight.project(new Vector3(0.2, 0, 0.2));
+  const dragged = drag('move', 'zx', sight, from).to({ x: from.x, y: -4000 }, null); // up in the sky
+  close_to(dragged.move, 0, 0, 0);
+  assert.deepEqual(dragged.text, []);
+});
