@@ -1,0 +1,192 @@
+// When what was recorded goes to the disk, and when a world saves itself: by a clock that the test plays.
+#include "server/world/saver.h"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "tests/registry/game.h"
+#include "tests/server/world/made_up_rows.h"
+
+using namespace muster;
+using namespace muster::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Saved {
+  Saved(Durability durability, std::chrono::nanoseconds autosave)
+      : file(WorldFile::open(directory / "w.muster").value()),
+        saver(file, registry,
+              {.stamp =
+                   [this] {
+                     return CheckpointStamp{.sequence = registry.sequence(),
+                                            .tick = 5,
+                                            .code = "code",
+                                            .types_fingerprint = registry.types().fingerprint(),
+                                            .types = registry.types().types()};
+                   },
+               .wake = [this] { ++wakes; },
+               .durability = durability,
+               .epoch = 3,
+               .autosave = autosave}) {
+    registry.add_type<game::Health>();
+    unit = registry.create(game::Health{});
+    saver.opened();
+  }
+  void push() { registry.push(unit, game::Damage{}); }
+  void first_commit() { REQUIRE(saver.commit()); }
+  /// Until it is so; the queue has a thread of its own.
+  template <class F>
+  void wait(F&& until) {
+    for (int i = 0; i < 50'000 && !until(); ++i) {
+      saver.look();
+      std::this_thread::sleep_for(100us);
+    }
+    REQUIRE(until());
+  }
+  void wait_durable() {
+    wait([&] { return saver.durable() == registry.sequence(); });
+  }
+  const Directory directory;
+  EntityRegistry registry;
+  Entity unit;
+  std::atomic<int> wakes = 0;
+  WorldFile file;
+  Saver saver;
+};
+
+using Time = Saver::Clock::time_point;
+const Time start = Time{} + 1h;
+
+}  // namespace
+
+TEST_CASE("batched: what was recorded goes to the disk a tenth of a second after the last time, or when it is much") {
+  Saved world(Durability::batched, 0ns);
+  world.push();
+  world.saver.hand_over(start);
+  CHECK(world.saver.durable() == 0);  // nothing is recorded before the first commit
+  CHECK_FALSE(world.saver.due());
+  world.first_commit();
+  CHECK(world.saver.durable() == world.registry.sequence());
+  CHECK(world.saver.saved() == world.registry.sequence());
+  CHECK_FALSE(world.saver.due());
+  const std::uint64_t saved = world.saver.saved();
+  world.push();
+  world.saver.hand_over(start);
+  world.wait_durable();
+  CHECK(world.saver.saved() == saved);
+  const std::uint64_t durable = world.saver.durable();
+  world.push();
+  world.wait([&] { return world.saver.due().has_value(); });  // the queue is idle
+  CHECK(*world.saver.due() == start + 100ms);
+  world.saver.hand_over(start + 100ms - 1ns);
+  CHECK(*world.saver.due() == start + 100ms);
+  std::this_thread::sleep_for(2ms);
+  CHECK(world.saver.durable() == durable);
+  world.saver.hand_over(start + 100ms);
+  world.wait_durable();
+  CHECK(world.wakes > 0);
+  // A megabyte does not wait for its time.
+  for (int i = 0; i < 3000; ++i) world.registry.push(world.unit, game::Blob{});
+  world.saver.hand_over(start + 101ms);
+  world.wait_durable();
+  // Nothing new has no time.
+  world.saver.hand_over(start + 1h);
+  CHECK_FALSE(world.saver.due());
+}
+
+TEST_CASE("commit: what was recorded goes to the disk as soon as that is idle") {
+  Saved world(Durability::commit, 0ns);
+  world.first_commit();
+  for (int i = 0; i < 10; ++i) {
+    world.push();
+    world.wait([&] { return world.saver.due().has_value(); });
+    world.saver.hand_over(start);
+    world.wait_durable();
+  }
+  CHECK(world.saver.saved() == world.registry.sequence() - 10);
+}
+
+TEST_CASE("checkpoint: nothing is durable but what was saved") {
+  Saved world(Durability::checkpoint, 0ns);
+  world.first_commit();
+  const std::uint64_t saved = world.registry.sequence();
+  world.push();
+  world.saver.hand_over(start);
+  CHECK_FALSE(world.saver.due());
+  std::this_thread::sleep_for(2ms);
+  CHECK(world.saver.durable() == saved);
+  world.first_commit();
+  CHECK(world.saver.durable() == saved + 1);
+}
+
+TEST_CASE("a world saves itself so long after something new came, and not where nothing did") {
+  for (const Durability durability : {Durability::checkpoint, Durability::batched}) {
+    Saved world(durability, 2s);
+    world.push();
+    world.saver.hand_over(start);
+    CHECK_FALSE(world.saver.due());  // before the first commit it does not
+    CHECK_FALSE(world.saver.is_saving());
+    world.first_commit();
+    world.saver.hand_over(start);
+    CHECK_FALSE(world.saver.due());
+    // The real time, since a save that takes long is rested from.
+    const Time now = Saver::Clock::now() + 1h;
+    const auto round = [&](Time from) {
+      const std::uint64_t saved = world.saver.saved();
+      world.saver.hand_over(from);
+      world.wait([&] { return world.saver.due() == from + 2s; });
+      world.saver.hand_over(from + 2s - 1ns);
+      CHECK_FALSE(world.saver.is_saving());
+      CHECK(world.saver.saved() == saved);
+      world.saver.hand_over(from + 2s);
+      CHECK(world.saver.is_saving());
+      CHECK_FALSE(world.saver.begin([](const Saver::Report&) { FAIL("two are under way"); }));
+      world.wait([&] { return !world.saver.is_saving(); });
+      CHECK(world.saver.saved() == world.registry.sequence());
+      CHECK(world.saver.durable() == world.registry.sequence());
+      CHECK(world.saver.error() == nullptr);
+      world.saver.hand_over(from + 5s);
+      CHECK_FALSE(world.saver.due());
+    };
+    world.push();
+    round(now);
+    world.push();
+    round(now + 10s);
+    // What is saved by somebody else is not saved again.
+    world.push();
+    world.saver.hand_over(now + 20s);
+    world.first_commit();
+    world.saver.hand_over(now + 30s);
+    CHECK_FALSE(world.saver.is_saving());
+    CHECK_FALSE(world.saver.due());
+  }
+}
+
+TEST_CASE("a commit of a new world that is begun is done at once, and told in place") {
+  Saved world(Durability::batched, 2s);
+  int told = 0;
+  CHECK(world.saver.begin([&](const Saver::Report& report) {
+    ++told;
+    REQUIRE(report);
+    CHECK(report->sequence == world.registry.sequence());
+    CHECK(report->checkpoint == 1);
+  }));
+  CHECK(told == 1);
+  CHECK_FALSE(world.saver.is_saving());
+  // The second is written beside what happens, and told when somebody looks.
+  world.push();
+  const std::uint64_t sequence = world.registry.sequence();
+  CHECK(world.saver.begin([&](const Saver::Report& report) {
+    ++told;
+    REQUIRE(report);
+    CHECK(report->sequence == sequence);
+    CHECK(report->checkpoint == 2);
+  }));
+  world.push();
+  CHECK(told == 1);
+  world.wait([&] { return told == 2; });
+  CHECK_FALSE(world.saver.is_saving());
+  CHECK(world.saver.saved() == sequence);
+}
