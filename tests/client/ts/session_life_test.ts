@@ -355,5 +355,6 @@ test('posts wait while more than a mebibyte has not left, and fail where the ses
   client.close();
   hands.pass(1);
   assert.equal((await lost).message, 'the session was closed');
-  assert.equal(server.sent.filter(({ name }) => name === 'golden.Damage').length, 3);
+  // Nobody waits for what becomes of a post: it has no number.
+  assert.deepEqual(server.sent.filter(({ name }) => name === 'golden.Damage').map(({ request }) => request), [0n, 0n, 0n]);
 });

@@ -259,3 +259,32 @@ test('rows that do not fit together end the session, and that is told once', asy
   assert.equal((await client.closed).kind, 'lost');
   assert.deepEqual([lost.length, /^lost: the server sent a bad batch: /.test(lost[0]), tree.sequence], [1, true, 1n]);
 });
+
+test('of two calls of follow the later one keeps its watch, and the other one is ended', async () => {
+  const { client, server } = await Scripted.open();
+  const tree = new Tree();
+  await tree.open(nil);
+  const first = tree.follow(client).then(
+    () => 'done',
+    (error: { kind: string; message: string }) => `${error.kind}: ${error.message}`,
+  );
+  await soon();
+  const early = server.request_of(session.Follow);
+  const second = tree.follow(client);
+  await soon();
+  const late = server.request_of(session.Follow);
+  assert.deepEqual([(server.sent.at(-1)!.value as session.Follow).rate_max, early === late], [0, false]); // after every input
+  server.tell(session.Watching, {}, { request: early, sequence: 1n });
+  server.tell(session.Watching, {}, { request: late, sequence: 1n });
+  await second;
+  assert.equal(await first, 'mistaken: the tree follows something else by now');
+  await soon();
+  const ended = server.sent.filter(({ name }) => name === session.Unwatch.name).map(({ value }) => (value as session.Unwatch).watch);
+  assert.deepEqual(ended, [early]);
+  await tree.close({ index: 7, generation: 1 }); // was never open: nothing is asked
+  await tree.open(nil); // is open
+  assert.equal(server.request_of(session.FollowMore), 0n);
+  await tree.stop();
+  assert.deepEqual(server.sent.at(-1)!.value, { watch: late });
+  client.close();
+});

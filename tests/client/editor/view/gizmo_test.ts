@@ -235,3 +235,14 @@ test('where the pointer is beside the plane a thing is dragged in, it stays wher
   close_to(dragged.move, 0, 0, 0);
   assert.deepEqual(dragged.text, []);
 });
+
+test('what is said of a drag has the sign of where it goes, and none where it goes nowhere', () => {
+  const sight = sight_from(5, 4, 7);
+  const at = (x: number): Point => sight.project(new Vector3(x, 0, 0));
+  const said = (tool: Tool, handle: Handle, from: Point, to: Point): string[] => drag(tool, handle, sight, from).to(to, null).text.map(({ axis, value }) => `${axis} ${value}`);
+  assert.deepEqual(said('move', 'x', at(1), at(2.5)), ['x +1.50 m']);
+  assert.deepEqual(said('move', 'x', at(1), at(-0.5)), ['x −1.50 m']);
+  assert.deepEqual(said('move', 'x', at(1), at(1)), ['x 0.00 m']);
+  assert.deepEqual(said('scale', 'x', at(1), at(2)), ['x ×2.00']);
+  assert.deepEqual(said('scale', 'x', at(1), at(0.05)), ['x ×0.050']);
+});
