@@ -36,12 +36,16 @@ WorldOptions recorded(Durability durability = Durability::commit, std::string co
   return {.hz = 20'000, .code = std::move(code), .durability = durability};
 }
 
+void populate(EntityRegistry& r) {
+  for (int i = 0; i < 20; ++i) r.create("e" + std::to_string(i), game::Health{.value = static_cast<float>(i * 7)});
+}
+
 /// A world in which the host makes ticks and three lanes bring edits, all drawn by the tick's number alone.
 struct Life {
   Life(const std::string& path, WorldOptions options) : world(path, install, std::move(options)) {
     EntityRegistry& r = world.registry();
     if (world.is_new()) {
-      for (int i = 0; i < 20; ++i) r.create("e" + std::to_string(i), game::Health{.value = static_cast<float>(i * 7)});
+      populate(r);
       world.commit();
     }
     for (std::uint64_t author = 1; author <= 3; ++author) lanes.push_back(r.inbox().open_lane(author));
@@ -64,19 +68,48 @@ struct Life {
   std::vector<std::shared_ptr<InboxLane>> lanes;
 };
 
-/// The state after each flush of a life that nothing interrupts.
-struct Uninterrupted final : FlushVisitor {
+/// The state after each input of a life that nothing interrupts.
+struct Uninterrupted final : FlushVisitor, InputSink {
   explicit Uninterrupted(const std::string& path, std::uint64_t ticks) : life(path, recorded(Durability::checkpoint)) {
     life.world.add_visitor(*this);
+    life.world.registry().add_sink(*this);
     note();
     while (life.world.tick() < ticks) (void)life.tick();
+    life.world.registry().remove_sink(*this);
     life.world.remove_visitor(*this);
+    const auto& [sequence, state] = *std::next(hashes.begin(), static_cast<std::ptrdiff_t>(hashes.size() / 2));
+    CHECK(replayed(sequence) == state);
   }
   void before_flush() override {}
   void after_flush(EntityRegistry&) override { note(); }
+  void on_input(const Envelope& envelope, std::span<const std::byte> batch) override {
+    inputs.emplace_back(envelope, std::vector(batch.begin(), batch.end()));
+  }
+  bool wants_receipts(InputKind) const noexcept override { return false; }
   void note() { hashes[life.world.registry().sequence()] = {life.world.registry().hash(), life.world.tick()}; }
+  /// Hash and tick.
+  std::pair<std::uint64_t, std::uint64_t> at(std::uint64_t sequence) const {
+    const auto noted = hashes.find(sequence);
+    return noted == hashes.end() ? replayed(sequence) : noted->second;
+  }
+  /// False: between two flushes. A journal group that is full ends anywhere; the lanes' edits of that tick behind it are lost, so
+  /// that a world which goes on there is another one than this.
+  bool flushed_at(std::uint64_t sequence) const { return hashes.contains(sequence); }
+  std::pair<std::uint64_t, std::uint64_t> replayed(std::uint64_t sequence) const {
+    EntityRegistry registry;
+    const Handlers handlers = install(registry);
+    populate(registry);
+    std::uint64_t ticks = 0;
+    for (const auto& [envelope, batch] : inputs) {
+      if (envelope.sequence > sequence) break;
+      registry.replay(envelope, batch);
+      ticks += envelope.kind == InputKind::advance;
+    }
+    return {registry.hash(), ticks};
+  }
   Life life;
-  std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> hashes;  // sequence -> hash, tick
+  std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> hashes;  // after each flush: sequence -> hash, tick
+  std::vector<std::pair<Envelope, std::vector<std::byte>>> inputs;
 };
 
 /// Begins a commit now and then, where nothing lies in a lane.
@@ -136,9 +169,10 @@ TEST_CASE("a world that was killed goes on at its durable sequence, with the sta
     const std::uint64_t sequence = world.registry().sequence();
     CHECK(sequence >= told);
     CHECK(world.durable_sequence() == sequence);
-    REQUIRE(whole.hashes.contains(sequence));
-    CHECK(world.registry().hash() == whole.hashes.at(sequence).first);
-    CHECK(world.tick() == whole.hashes.at(sequence).second);
+    const auto [hash, tick] = whole.at(sequence);
+    CHECK(world.registry().hash() == hash);
+    CHECK(world.tick() == tick);
+    if (!whole.flushed_at(sequence)) break;
   }
 }
 
@@ -300,10 +334,10 @@ TEST_CASE("whatever the disk fails at, and however often, what was durable comes
     CHECK(world.recovery_report().exact());
     CHECK(world.recovery_report().cut.empty());
     REQUIRE(sequence >= told);
-    REQUIRE(whole.hashes.contains(sequence));
-    REQUIRE(world.registry().hash() == whole.hashes.at(sequence).first);
+    REQUIRE(world.registry().hash() == whole.at(sequence).first);
     ticks = world.tick();
     recovered += world.recovery_report().inputs;
+    if (!whole.flushed_at(sequence)) return;
   }
   CHECK(recovered > 100);
 }
