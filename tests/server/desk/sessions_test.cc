@@ -366,3 +366,90 @@ TEST_CASE("an edit is answered to who sent it; one that is not let in leaves the
   CHECK(ack.dead == 1);
   CHECK(ack.cut_short == 0);
 }
+
+TEST_CASE("a question waits as long as its session's queue has no room for the answer, whatever it asks", "[desk]") {
+  HandDesk world({}, full_host);
+  world.registry.create("unit", arena::Health{});
+  // So much waits that nothing more has room, and yet a question is taken.
+  constexpr std::size_t waiting = 49'984;
+  const auto one = world.join("one", session::Role::admin, {.control_bytes_max = 2 * waiting});
+  const auto other = world.join("other");
+  world.settle();
+  BatchBuilder large;
+  for (std::size_t letters = 49'000; large.bytes().size() + frame_overhead_max != waiting; ++letters) {
+    REQUIRE(letters < 50'000);
+    large.clear();
+    session::append(large, InternText{.text = std::string(letters, 'x')});
+  }
+  std::uint64_t request = 0;
+  for (const Kind& each : questions()) {
+    CAPTURE(each.name);
+    if (std::string_view(each.name) == "Show of a dead one") continue;  // a sentence, whatever waits
+    one->outgoing->control(large.bytes(), 5);
+    each.ask(world, *one, ++request);
+    Figures figures;
+    world.desk->ask_figures([&](const Figures& told) { figures = told; });
+    for (int i = 0; i < 3; ++i) world.flush();
+    CHECK(figures.questions == 1);
+    CHECK(one->open_questions == 1);
+    REQUIRE(world.heard(*one).size() == 1);  // what was there before
+    world.settle();
+    const auto frames = world.heard(*one);
+    CHECK(std::ranges::any_of(frames, [&](const Received& frame) {
+      return frame.batch().type() == each.answer && frame.header.request == request;
+    }));
+    CHECK(one->open_questions == 0);
+    CHECK(world.heard(*other).empty());
+  }
+  // Edits of it wait, too, where more is waiting.
+  for (int i = 0; i < 2; ++i) one->outgoing->control(large.bytes(), 5);
+  world.edit(*one, 1000, [](BatchBuilder& to) { to.append({1, 1}, arena::Damage{}); });
+  const std::uint64_t sequence = world.registry.sequence();
+  for (int i = 0; i < 3; ++i) world.flush();
+  CHECK(world.registry.sequence() == sequence);
+  for (const Received& frame : world.heard(*one)) CHECK_FALSE(frame.is<session::Ack>());
+  world.settle();
+  CHECK(world.registry.sequence() == sequence + 1);
+  bool acknowledged = false;
+  for (const Received& frame : world.heard(*one))
+    acknowledged = acknowledged || (frame.is<session::Ack>() && frame.header.request == 1000);
+  CHECK(acknowledged);
+}
+
+TEST_CASE("a reload or a schema that does not work says why, and a session is the user's who came in", "[desk]") {
+  ServerLimits limits;
+  std::uint64_t schemas = 0;
+  {
+    const HandDesk usual;
+    for (const auto& schema : usual.registry.types().schemas()) schemas += schema.size();
+  }
+  limits.schemas_bytes_max = schemas + 2;
+  HandDesk world(limits, [](DeskHost& host) {
+    host.reload = [](std::string_view which) { return std::unexpected("no plugin is called " + std::string(which)); };
+  });
+  const auto one = world.join();
+  auto fault = world.answer_to<session::Fault>(*one, session::Reload{.plugin = "orc"});
+  CHECK(fault.code == session::FaultCode::failed);
+  CHECK(fault.reason == "reload_failed");
+  CHECK(fault.text == "no plugin is called orc");
+  fault = world.answer_to<session::Fault>(*one, session::AddSchema{.bytes = {1, 2, 3}});
+  CHECK(fault.code == session::FaultCode::refused);
+  CHECK(fault.reason == "schemas_bytes_max");
+  CHECK(fault.text == "the world's schemas would have " + std::to_string(schemas + 3) + " bytes; " +
+                          std::to_string(schemas + 2) + " are allowed");
+  CHECK(world.answer_to<session::Fault>(*one, session::AddSchema{.bytes = {1, 2}}).reason == "bad_schema");
+  int greeted = 0;
+  const auto user =
+      world.desk->join(session::Role::edit, "ann", "editor", std::make_shared<Outgoing>(), 5, [&](Session& session) {
+        ++greeted;
+        CHECK(session.user == 5);
+      });
+  CHECK(greeted == 1);
+  CHECK(user->user == 5);
+  CHECK(user->role == session::Role::edit);
+  CHECK(user->name == "ann");
+  CHECK(user->kind == "editor");
+  CHECK(user->author != one->author);
+  CHECK(user->author >> 32 == one->author >> 32);
+  CHECK(user->session_id != one->session_id);
+}

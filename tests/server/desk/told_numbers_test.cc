@@ -407,3 +407,34 @@ TEST_CASE("a disk that fails, one that works again, and a save that fails alone 
   numbers.save_error = "both";
   CHECK(said() == Lines{"nothing is recorded any more, and edits are refused: both"});
 }
+
+TEST_CASE("who follows and does not read is told the newest when there is room, and once", "[desk]") {
+  Numbers numbers;
+  HandDesk world({}, numbers.host());
+  const auto one = world.join("one", session::Role::admin, {.control_bytes_max = 100'000});
+  world.answers(*one, session::FollowDurable{}, 1);
+  world.answers(*one, session::GetClock{.follow = 1}, 2);
+  BatchBuilder large;
+  session::append(large, InternText{.text = std::string(60'000, 'x')});
+  one->outgoing->control(large.bytes(), 5);
+  for (int i = 0; i < 3; ++i) {
+    ++numbers.durable;
+    ++numbers.saved;
+    world.flush();
+  }
+  CHECK(world.heard(*one).size() == 1);  // what was there before
+  world.flush();
+  const auto frames = world.heard(*one);
+  REQUIRE(frames.size() == 2);
+  for (const Received& frame : frames) {
+    CHECK(frame.header.request == 0);
+    if (frame.is<session::Durable>()) {
+      CHECK(session::read<session::Durable>(frame.batch()).sequence == numbers.durable);
+    } else {
+      CHECK(session::read<session::ClockState>(frame.batch()).saved_sequence == numbers.saved);
+    }
+  }
+  CHECK(frames[0].batch().type() != frames[1].batch().type());
+  world.flush();
+  CHECK(world.heard(*one).empty());
+}
