@@ -106,6 +106,21 @@ test('calls side by side are sent in the order in which they were made, and a te
   client.close();
 });
 
+test('who comes when some of those before were sent waits for the rest', async () => {
+  const { client, said, answer, name } = await talking();
+  const calls = [name('a'), name('b')];
+  await answer(0);
+  assert.deepEqual(said(), ['told a', 'told b', 'muster.Rename']);
+  calls.push(client.destroy(orc));
+  await soon();
+  assert.equal(said().length, 3);
+  await answer(1);
+  assert.deepEqual(said().slice(3), ['muster.Rename', 'muster.Destroy']);
+  for (const which of [2, 3, 4]) await answer(which);
+  await Promise.all(calls);
+  client.close();
+});
+
 test('a refused text fails what mentions it alone, and is told again when it is needed again', async () => {
   const { client, server, said, answer, name } = await talking();
   const [bad, behind] = [name('bad'), name('good')];

@@ -122,4 +122,8 @@ test('a batch that is refused ends the operation with the words of the world', a
   const all = Array.from({ length: 2001 }, (_, i) => entity(i + 1));
   await assert.rejects(apply(play.client, { kind: 'destroy', entities: all }, new Aliases()), { kind: 'refused', message: 'no' });
   assert.deepEqual(counts(play), [['Destroy', 2000]]);
+  play.faults.push({ code: session.FaultCode.refused, text: 'no' });
+  const changes = all.map((each) => ({ entity: each, component: health, path: 'value', value: 1 }));
+  await assert.rejects(apply(play.client, { kind: 'fields', changes }, new Aliases()), { kind: 'refused', message: 'no' });
+  assert.deepEqual(counts(play).slice(1), [['SetField', 2000]]);
 });
