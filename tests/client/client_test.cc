@@ -50,8 +50,8 @@ TEST_CASE("a client says who it is, what it speaks and with which token", "[clie
 }
 
 TEST_CASE("each question has what was asked", "[client]") {
-  MadeUpServer server([](MadeUpServer& server, const Asked& asked) {
-    server.say(asked.request, refusing("no"));  // what is asked counts here, not what comes
+  MadeUpServer server([](MadeUpServer& it, const Asked& asked) {
+    it.say(asked.request, refusing("no"));  // what is asked counts here, not what comes
   });
   Client client = connect(server);
   const Entity orc{5, 2}, elf{6, 3};
@@ -124,16 +124,16 @@ TEST_CASE("each question has what was asked", "[client]") {
 }
 
 TEST_CASE("an answer in several frames is whole with the last of them", "[client]") {
-  MadeUpServer server([](MadeUpServer& server, const Asked& asked) {
+  MadeUpServer server([](MadeUpServer& it, const Asked& asked) {
     const std::uint64_t request = asked.request;
     if (asked.is<session::ListTemplates>()) {
-      server.say(request, session::Templates{.sequence = 4, .names = {"a", "b"}, .nodes = {1, 2}}, frame_more);
-      server.say(request, session::Templates{.sequence = 5, .names = {"c"}, .nodes = {3}});
+      it.say(request, session::Templates{.sequence = 4, .names = {"a", "b"}, .nodes = {1, 2}}, frame_more);
+      it.say(request, session::Templates{.sequence = 5, .names = {"c"}, .nodes = {3}});
     } else if (asked.is<session::EndTrace>()) {
-      server.say(request, session::TraceText{.slices = 1, .left_out = 2, .bytes = bytes_of("{\"a\"")}, frame_more);
-      server.say(request, session::TraceText{.slices = 6, .left_out = 7, .bytes = bytes_of(": 1}")});
+      it.say(request, session::TraceText{.slices = 1, .left_out = 2, .bytes = bytes_of("{\"a\"")}, frame_more);
+      it.say(request, session::TraceText{.slices = 6, .left_out = 7, .bytes = bytes_of(": 1}")});
     } else {
-      server.say(request, session::Saved{.sequence = 12});
+      it.say(request, session::Saved{.sequence = 12});
     }
   });
   Client client = connect(server);
@@ -153,12 +153,12 @@ TEST_CASE("an answer in several frames is whole with the last of them", "[client
 
 TEST_CASE("a refusal leaves the session as it is, a Fault that closes it is what each later call says", "[client]") {
   int asked_before = 0;
-  MadeUpServer server([&](MadeUpServer& server, const Asked& asked) {
-    if (++asked_before == 1) return server.say(asked.request, refusing("not this"));
-    if (asked_before == 2) return server.say(asked.request, session::Saved{.sequence = 3});
-    server.say(0, closing("enough"));
-    server.say(asked.request, session::Saved{.sequence = 4});
-    server.close();
+  MadeUpServer server([&](MadeUpServer& it, const Asked& asked) {
+    if (++asked_before == 1) return it.say(asked.request, refusing("not this"));
+    if (asked_before == 2) return it.say(asked.request, session::Saved{.sequence = 3});
+    it.say(0, closing("enough"));
+    it.say(asked.request, session::Saved{.sequence = 4});
+    it.close();
   });
   Client client = connect(server);
   fails(client.save(), Kind::refused, "not this");
@@ -172,9 +172,9 @@ TEST_CASE("a refusal leaves the session as it is, a Fault that closes it is what
 
 TEST_CASE("what the server said before it closed is read, though nothing can be sent any more", "[client]") {
   std::promise<void> gone;
-  MadeUpServer server([&](MadeUpServer& server, const Asked&) {
-    server.say(0, closing("the world ends"));
-    server.close();
+  MadeUpServer server([&](MadeUpServer& it, const Asked&) {
+    it.say(0, closing("the world ends"));
+    it.close();
     gone.set_value();
   });
   Client client = connect(server);
@@ -188,12 +188,12 @@ TEST_CASE("what the server said before it closed is read, though nothing can be 
 
 TEST_CASE("texts and types that come unasked are known from then on, and a bad schema ends the session", "[client]") {
   int asked_before = 0;
-  MadeUpServer server([&](MadeUpServer& server, const Asked& asked) {
-    if (++asked_before == 2) server.say(0, session::Schema{.count = 1, .bytes = bytes_of("nonsense, but long enough")});
-    server.say(0, InternText{.text = "tower"});
+  MadeUpServer server([&](MadeUpServer& it, const Asked& asked) {
+    if (++asked_before == 2) it.say(0, session::Schema{.count = 1, .bytes = bytes_of("nonsense, but long enough")});
+    it.say(0, InternText{.text = "tower"});
     const auto types = TypeTraits<game::Damage>::schema;
-    server.say(0, session::Schema{.count = 1, .bytes = {types.begin(), types.end()}});
-    server.say(asked.request, session::Saved{.sequence = 1});
+    it.say(0, session::Schema{.count = 1, .bytes = {types.begin(), types.end()}});
+    it.say(asked.request, session::Saved{.sequence = 1});
   });
   Client client = connect(server);
   CHECK(client.text(Text{hash64("tower")}).empty());
@@ -208,23 +208,23 @@ TEST_CASE("texts and types that come unasked are known from then on, and a bad s
 }
 
 TEST_CASE("a batch that is none ends the session with what is wrong with it", "[client]") {
-  MadeUpServer server([](MadeUpServer& server, const Asked&) {
+  MadeUpServer server([](MadeUpServer& it, const Asked&) {
     BatchBuilder builder;
     session::append(builder, session::Heartbeat{});
     std::vector<std::byte> batch(builder.bytes().begin(), builder.bytes().end());
     batch[8] = std::byte{99};
-    server.say_batch(0, batch);
+    it.say_batch(0, batch);
   });
   Client client = connect(server);
   fails(client.save(), Kind::lost, "the server sent a bad batch: batch kind 99 is unknown");
 }
 
 TEST_CASE("a heartbeat is answered once, with its number and under its id, and an answer is not", "[client]") {
-  MadeUpServer server([](MadeUpServer& server, const Asked& asked) {
+  MadeUpServer server([](MadeUpServer& it, const Asked& asked) {
     if (asked.is<session::Heartbeat>()) return;
-    server.say(31, session::Heartbeat{.number = 8, .time_ns = 9});
-    server.say(32, session::Heartbeat{.number = 10, .answer = 1});
-    server.say(asked.request, session::Saved{.sequence = 1});
+    it.say(31, session::Heartbeat{.number = 8, .time_ns = 9});
+    it.say(32, session::Heartbeat{.number = 10, .answer = 1});
+    it.say(asked.request, session::Saved{.sequence = 1});
   });
   Client client = connect(server);
   REQUIRE(client.save());
@@ -243,13 +243,13 @@ TEST_CASE("a heartbeat is answered once, with its number and under its id, and a
 TEST_CASE("an answer that does not come in time is told with the time, and nobody takes it when it comes", "[client]") {
   int asked_before = 0;
   std::uint64_t late = 0;
-  MadeUpServer server([&](MadeUpServer& server, const Asked& asked) {
+  MadeUpServer server([&](MadeUpServer& it, const Asked& asked) {
     if (++asked_before == 1) {
       late = asked.request;
       return;
     }
-    server.say(late, session::Saved{.sequence = 1});
-    server.say(asked.request, session::Saved{.sequence = 2});
+    it.say(late, session::Saved{.sequence = 1});
+    it.say(asked.request, session::Saved{.sequence = 2});
   });
   Client client = connect(server, 60ms);
   BatchBuilder question;
@@ -262,19 +262,19 @@ TEST_CASE("an answer that does not come in time is told with the time, and nobod
 }
 
 TEST_CASE("frames of a watch wait for who asks for them, and what refuses a watch forgets it", "[client]") {
-  MadeUpServer server([](MadeUpServer& server, const Asked& asked) {
+  MadeUpServer server([](MadeUpServer& it, const Asked& asked) {
     if (asked.is<session::Watch>()) {
-      if (!asked.read<session::Watch>().values) return server.say(asked.request, refusing("no such watch"));
-      server.say(asked.request, session::Watching{.sequence = 1, .entities = 2});
-      server.say(asked.request, Rename{.name = Text{5}}, frame_event);
+      if (!asked.read<session::Watch>().values) return it.say(asked.request, refusing("no such watch"));
+      it.say(asked.request, session::Watching{.sequence = 1, .entities = 2});
+      it.say(asked.request, Rename{.name = Text{5}}, frame_event);
       return;
     }
-    if (asked.is<session::Unwatch>()) return server.say(asked.request, session::Unwatched{});
-    server.say(2, session::Saved{});  // to nobody
-    for (const Asked& each : server.asked())
+    if (asked.is<session::Unwatch>()) return it.say(asked.request, session::Unwatched{});
+    it.say(2, session::Saved{});  // to nobody
+    for (const Asked& each : it.asked())
       if (each.is<session::Watch>() && each.read<session::Watch>().values)
-        server.say(each.request, refusing("the watch is over"));
-    server.say(asked.request, session::Saved{.sequence = 3});
+        it.say(each.request, refusing("the watch is over"));
+    it.say(asked.request, session::Saved{.sequence = 3});
   });
   Client client = connect(server);
   const auto refused = client.watch({});

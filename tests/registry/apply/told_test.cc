@@ -102,8 +102,8 @@ TEST_CASE(
     EntityRegistry registry;
     int count = 0;
     const auto life = [&] {
-      std::vector<int> heard;
-      const auto next = [&] { heard.push_back(std::exchange(count, 0)); };
+      std::vector<int> counts;
+      const auto next = [&] { counts.push_back(std::exchange(count, 0)); };
       const Entity e = registry.create(Health{});
       next();
       registry.set(e, Armor{.factor = 2});
@@ -114,7 +114,7 @@ TEST_CASE(
       next();
       registry.destroy(e);
       next();
-      return heard;
+      return counts;
     };
     const std::vector<int> nothing(5);
     for (int i = 0; i < 3; ++i) CHECK(life() == nothing);
