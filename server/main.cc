@@ -37,7 +37,8 @@ enum ExitCode {
   exit_plugin = 4,
   exit_world = 5,
   exit_listen = 6,
-  exit_save = 7
+  exit_save = 7,
+  exit_stopped = 8
 };
 
 struct Arguments {
@@ -53,6 +54,7 @@ struct Arguments {
   std::string durability = "batched";
   double autosave_s = 2;
   std::uint32_t workers = 1;
+  std::uint64_t skip = 0;
   bool make_new = false, must_exist = false, quiet = false;
 };
 
@@ -193,6 +195,7 @@ int serve(const Arguments& arguments) {
     WorldOptions options;
     options.hz = arguments.hz;
     options.workers = arguments.workers;
+    options.skip = arguments.skip;
     options.durability = durability_of(arguments.durability);
     options.autosave = std::chrono::nanoseconds(static_cast<std::int64_t>(arguments.autosave_s * 1e9));
     options.open = arguments.make_new     ? OpenMode::create_new
@@ -212,7 +215,10 @@ int serve(const Arguments& arguments) {
         options);
   } catch (const WorldError& error) {
     if (!schema_error.empty()) return complain(exit_schema, schema_error);
-    return complain(error.code() == WorldErrorCode::setup ? exit_plugin : exit_world, error.what());
+    return complain(error.code() == WorldErrorCode::setup     ? exit_plugin
+                    : error.code() == WorldErrorCode::stopped ? exit_usage
+                                                              : exit_world,
+                    error.what());
   }
 
   ServerOptions listening;
@@ -236,6 +242,7 @@ int serve(const Arguments& arguments) {
 
   warn_of_mended(*world);
   tell_of_recovery(*world);
+  if (const std::string* const why = world->stopped()) spdlog::error("{}: stopped: {}", world->path(), *why);
   begin_trace(trace, world->registry());
   if (arguments.paused) (void)world->set_pace({.paused = true});
   const bool is_new = world->is_new();
@@ -281,6 +288,10 @@ int serve(const Arguments& arguments) {
   ::signal(SIGTERM, SIG_DFL);
   ::signal(SIGINT, SIG_DFL);
   running = nullptr;
+  if (const std::string* const why = world->stopped()) {
+    end_trace(trace);
+    return complain(exit_stopped, world->path() + ": stopped: " + *why);
+  }
   const auto saved = world->try_commit();
   end_trace(trace);
   if (!saved) return complain(exit_save, std::string("not saved: ") + saved.error().what());
@@ -322,6 +333,11 @@ int main(int argc, char** argv) {
                  "seconds from a save to the next, where there is anything new; 0: only on request and at the end")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
+  app.add_option(
+         "--skip", arguments.skip,
+         "the number of an input to leave out, before which the world is stopped because its process died there "
+         "again and again; it is saved without it, and goes on")
+      ->check(CLI::Range(std::uint64_t{1}, ~std::uint64_t{0}));
   app.add_option("--workers", arguments.workers,
                  "threads that passes are spread over, with the results of one; 0: one per processor")
       ->check(CLI::Range(0u, 256u))
@@ -344,7 +360,7 @@ int main(int argc, char** argv) {
       "While it serves, WORLD-server.json beside the world tells clients of the same user where, and the token.\n"
       "SIGTERM and SIGINT stop it after a save; a second one stops it at once, without.\n"
       "Exit codes: 0 stopped and saved, 2 usage, 3 schema, 4 plugin, 5 world cannot be opened, 6 cannot listen, 7 not "
-      "saved.");
+      "saved, 8 stopped before an input at which its process died (see --skip).");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

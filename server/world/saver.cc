@@ -55,7 +55,8 @@ void Saver::opened() {
 void Saver::begin_recording() {
   if (host_.durability == Durability::checkpoint) return;
   const CheckpointStamp stamp = host_.stamp();
-  recorder_.emplace(registry_, JournalRecorder::Start{.code = stamp.code, .epoch = host_.epoch, .tick = stamp.tick});
+  recorder_.emplace(registry_, JournalRecorder::Start{
+                                   .code = stamp.code, .epoch = host_.epoch, .tick = stamp.tick, .mark = host_.mark});
   registry_.add_sink(*recorder_);
 }
 
@@ -100,7 +101,7 @@ bool Saver::has_news() const noexcept {
 }
 
 void Saver::autosave(Clock::time_point now) {
-  if (host_.autosave.count() == 0 || saving_ || file_.is_new()) return;
+  if (host_.autosave.count() == 0 || saving_ || file_.is_new() || !stopped_.empty()) return;
   if (!next_save_) {
     if (has_news()) next_save_ = now + save_every_;
     return;
@@ -131,7 +132,10 @@ std::optional<Saver::Clock::time_point> Saver::due() const {
   return save ? std::min(*save, next_) : next_;
 }
 
+WorldError Saver::stopped_error() const { return {WorldErrorCode::stopped, file_.path(), stopped_}; }
+
 Saver::Report Saver::commit() {
+  if (!stopped_.empty()) return std::unexpected(stopped_error());
   if (saving_) {
     queue_.drain();
     end_saving();
@@ -160,6 +164,10 @@ Saver::Report Saver::commit() {
 
 bool Saver::begin(std::function<void(Report)> then) {
   if (saving_) return false;
+  if (!stopped_.empty()) {
+    then(std::unexpected(stopped_error()));
+    return true;
+  }
   if (file_.is_new()) {
     then(commit());
     return true;

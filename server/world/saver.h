@@ -29,6 +29,8 @@
 
 namespace muster {
 
+class WorkMark;
+
 /// Owner's thread, but for what is said of others. The file is its own while work waits.
 class Saver {
  public:
@@ -39,6 +41,7 @@ class Saver {
     std::function<void()> wake;              ///< any thread: a flush is to come soon
     Durability durability = Durability::checkpoint;
     std::uint64_t epoch = 0;
+    WorkMark* mark = nullptr;                                             ///< told which input is in work; may be null
     std::chrono::nanoseconds batch_for = std::chrono::milliseconds(100);  ///< with Durability::batched
     std::chrono::nanoseconds autosave{
         0};  ///< how long after a save the next one is begun, where there is something new; 0: never
@@ -52,6 +55,8 @@ class Saver {
   /// The world was opened: its file holds the inputs up to the registry's sequence. Inputs are recorded from now on, where the file can take
   /// them; else from its next commit on.
   void opened();
+  /// Instead of opened(): the registry does not have what the file has. Nothing is written any more, and error() says why.
+  void stop(std::string why) { stopped_ = std::move(why); }
 
   Report commit();
   /// False: one is under way.
@@ -72,7 +77,9 @@ class Saver {
   }
   /// Why inputs are not recorded though they should be, or, where none are to be, why the last save that was begun by itself failed.
   /// Null: they are. Until a commit succeeds.
-  const std::string* error() const noexcept { return failed_seen_ ? &error_ : !recorder_ ? autosave_error() : nullptr; }
+  const std::string* error() const noexcept {
+    return !stopped_.empty() ? &stopped_ : failed_seen_ ? &error_ : !recorder_ ? autosave_error() : nullptr;
+  }
   /// Why the last save that was begun by itself failed. Null: it did not. Until a commit succeeds.
   const std::string* autosave_error() const noexcept { return autosave_error_.empty() ? nullptr : &autosave_error_; }
   /// How often the world waited for the disk.
@@ -85,6 +92,7 @@ class Saver {
  private:
   struct Saving;
   bool has_news() const noexcept;
+  WorldError stopped_error() const;
   void autosave(Clock::time_point now);
   /// A piece of a commit that was begun, on the queue's thread. False: it was the last.
   bool step(Saving& of);
@@ -113,6 +121,7 @@ class Saver {
   std::chrono::nanoseconds save_every_;         // longer than the host asked for where a save stops the world for long
   std::size_t saved_schemas_ = 0;               // of the registry, when it was saved last
   std::string autosave_error_;
+  std::string stopped_;  // empty: it is not
   bool failed_seen_ = false;
   std::string error_;  // as the owner saw it
   std::atomic<std::uint64_t> durable_ = 0, saved_ = 0;

@@ -12,6 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "schema/hash.h"
+#include "server/world/journal/code_identity.h"
+#include "server/world/journal/work_mark.h"
 #include "server/world/saver.h"
 #include "server/world/time/wake.h"
 #include "server/world/time/work_time.h"
@@ -67,6 +70,7 @@ struct World::Impl {
   // The file goes last, with its lock; handlers end before the registry.
   WorldFile file;
   WorldOptions options;
+  WorkMark mark;
   std::unique_ptr<ThreadPool> pool;  // null: one worker, or the host's own executor
   EntityRegistry registry;
   Handlers handlers;
@@ -83,6 +87,9 @@ struct World::Impl {
   double period_ns = 0;  // of a tick; 0 without hz
   Pacer pacer;
   TimeCounts tick_times;
+  std::uint64_t code_mark = 0;  // of code and handlers as they were installed
+  std::string stands;           // why; empty: it is not
+  std::uint64_t stands_before = 0;
   std::optional<std::uint64_t> tick_begun_ns;  // processor time
   bool timers_wait = false;                    // without hz: whether the registry's clock was left running
   Saver saver;                                 // alone has the file once the world is open
@@ -98,6 +105,7 @@ struct World::Impl {
                .wake = [wake = wake] { wake->signal(); },
                .durability = options.durability,
                .epoch = drawn_epoch(),
+               .mark = &mark,
                .autosave = options.autosave}) {
     if (options.hz > 0) period_ns = 1e9 / options.hz;
   }
@@ -110,6 +118,14 @@ struct World::Impl {
             .types = registry.types().types()};
   }
   void recover();
+  /// Marks what is in work from now on, where the world has a file.
+  void begin_marking() {
+    if (!mark.is_open() && !file.is_new()) mark.open(file.real_path(), file.meta().world, code_mark);
+  }
+  std::uint64_t marked_code() const { return hash64(code_identity(options.code, registry)); }
+  /// What was in work, as far as the marks know.
+  std::string marked(const WorkSuspect& at) const;
+  void stop_before(const WorkSuspect& at);
   /// Of a tick by the registry's clock, ns: a whole number, and all of them together are as long as they should be.
   std::uint64_t tick_ns(std::uint64_t number) const {
     const auto end = [&](std::uint64_t ticks) { return std::floor(static_cast<double>(ticks) * 1e9 / options.hz); };
@@ -121,6 +137,7 @@ struct World::Impl {
     for (const auto& [first, count] : std::exchange(left_grants, {})) registry.return_grant(first, count);
     for (FlushVisitor* visitor : visitors) visitor->before_flush();
     registry.flush();
+    if (stands.empty()) mark.end(registry.sequence(), tick);
     for (FlushVisitor* visitor : visitors) visitor->after_flush(registry);
     saver.hand_over(Clock::now());
   }
@@ -144,6 +161,7 @@ World::World(std::string path, const Install& install, WorldOptions options) {
   } catch (const std::exception& error) {
     refuse(WorldErrorCode::setup, std::string("its handlers cannot be installed: ") + error.what());
   }
+  impl_->code_mark = impl_->marked_code();
   auto loaded = impl_->file.load([&](StateSource& source) -> std::expected<void, StateError> {
     auto read = impl_->registry.load(source);
     if (!read) return std::unexpected(std::move(read.error()));
@@ -152,7 +170,7 @@ World::World(std::string path, const Install& install, WorldOptions options) {
   });
   if (!loaded) throw WorldError(std::move(loaded.error()));
   if (!impl_->file.is_new()) impl_->recover();
-  impl_->saver.opened();
+  if (impl_->stands.empty()) impl_->saver.opened();
   impl_->registry.inbox().on_arrival([wake = impl_->wake] { wake->signal(); });
 }
 
@@ -165,13 +183,21 @@ bool World::is_new() const noexcept { return !impl_->saver.is_saving() && impl_-
 std::uint64_t World::tick() const noexcept { return impl_->tick; }
 double World::hz() const noexcept { return impl_->options.hz; }
 const Pace& World::pace() const noexcept { return impl_->pacer.pace(); }
-std::expected<void, PaceFault> World::set_pace(const Pace& pace) { return impl_->pacer.set(pace, Clock::now()); }
+std::expected<void, PaceFault> World::set_pace(const Pace& pace) {
+  if (!impl_->stands.empty() && (!pace.paused || pace.steps > 0))
+    return std::unexpected(
+        PaceFault{pace.paused ? "steps" : "paused", "stopped", "the clock stays paused: " + impl_->stands});
+  return impl_->pacer.set(pace, Clock::now());
+}
 const TimeCounts& World::tick_times() const noexcept { return impl_->tick_times; }
 const LoadReport& World::load_report() const noexcept { return impl_->load_report; }
 const RecoveryReport& World::recovery_report() const noexcept { return impl_->recovery; }
+const std::string* World::stopped() const noexcept { return impl_->stands.empty() ? nullptr : &impl_->stands; }
+std::uint64_t World::stopped_before() const noexcept { return impl_->stands_before; }
 void World::set_code(std::string code) {
   impl_->saver.set_code(code);
   impl_->options.code = std::move(code);
+  if (impl_->stands.empty()) impl_->mark.set_code(impl_->marked_code());
 }
 std::uint64_t World::durable_sequence() const noexcept { return impl_->saver.durable(); }
 std::uint64_t World::saved_sequence() const noexcept { return impl_->saver.saved(); }
@@ -181,25 +207,74 @@ const std::string* World::autosave_error() const noexcept { return impl_->saver.
 const std::string* World::recording_error() const noexcept { return impl_->saver.error(); }
 std::uint64_t World::disk_waits() const noexcept { return impl_->saver.waits(); }
 
-std::expected<CheckpointReport, WorldError> World::try_commit() { return impl_->saver.commit(); }
+std::expected<CheckpointReport, WorldError> World::try_commit() {
+  auto report = impl_->saver.commit();
+  impl_->begin_marking();
+  return report;
+}
 
-bool World::begin_commit(Committed then) { return impl_->saver.begin(std::move(then)); }
+bool World::begin_commit(Committed then) {
+  const bool begun = impl_->saver.begin(std::move(then));
+  if (!impl_->saver.is_saving()) impl_->begin_marking();
+  return begun;
+}
+
+std::string World::Impl::marked(const WorkSuspect& at) const {
+  const TypeDescriptor* const type = registry.types().find(at.type);
+  std::string text = "input " + std::to_string(at.sequence) + " (" + (type ? type->name : std::string("a message")) +
+                     (at.session == 0 ? ", of the server)" : ", of session " + std::to_string(at.session) + ")");
+  if (at.tick != 0) text += " in tick " + std::to_string(at.tick);
+  return text;
+}
+
+void World::Impl::stop_before(const WorkSuspect& at) {
+  const bool in_journal = !recovery.stopped.empty();
+  stands_before = at.sequence;
+  stands = "it stands before " + (in_journal ? recovery.stopped : marked(at)) + ": " +
+           (at.hung ? std::string("a handler did not return from it")
+                    : "its process died " + std::to_string(at.deaths) + " times while it was handled");
+  if (!in_journal)
+    stands += ". That input is not in the file, which ends with input " + std::to_string(registry.sequence());
+  stands += ". Nothing is written, and the clock is paused. To go on without that input, start with --skip " +
+            std::to_string(at.sequence) + "; to try it again, remove " + file.real_path() + "-work";
+  saver.stop(stands);
+  (void)pacer.set({.paused = true}, Clock::now());
+}
 
 void World::Impl::recover() {
   tick = file.meta().tick;
-  Recovery journal(registry, {.code = options.code, .tick = tick, .not_exact = not_as_saved(load_report)});
+  begin_marking();
+  const std::optional<WorkSuspect> died = mark.suspect();
+  const WorkSuspect at = died && died->is_sure() ? *died : WorkSuspect{};
+  if (options.skip != 0 && options.skip != at.sequence)
+    throw WorldError(WorldErrorCode::stopped, file.path(),
+                     "input " + std::to_string(options.skip) +
+                         " cannot be left out: the world does not stand before it" +
+                         (at.sequence == 0 ? std::string() : ", but before input " + std::to_string(at.sequence)));
+  Recovery journal(registry, {.code = options.code,
+                              .tick = tick,
+                              .not_exact = not_as_saved(load_report),
+                              .stop_before = options.skip == 0 ? at.sequence : 0,
+                              .skip = options.skip,
+                              .mark = &mark});
   auto read = file.journal([&](const JournalGroup& group) -> std::expected<bool, std::string> {
     if (auto taken = journal.take(group); !taken) return std::unexpected(std::move(taken.error()));
-    return true;
+    return !journal.has_stopped();
   });
   if (!read) throw WorldError(std::move(read.error()));
   recovery = journal.report();
   recovery.cut = std::move(read->cut);
   tick = journal.tick();
+  mark.end(registry.sequence(), tick);
+  if (died && died->by_the_last) recovery.died = marked(*died);
+  // What a session sent and the disk never had comes again only if it is sent again.
+  if (journal.has_stopped() || (options.skip == 0 && at.sequence != 0 && at.session == 0 && mark.suspect()))
+    return stop_before(at);
   left_grants = registry.left_grants();
-  if (recovery.exact()) return;
   // What follows is recorded behind this state alone.
-  if (auto report = saver.commit(); !report) throw WorldError(std::move(report.error()));
+  if (!recovery.exact())
+    if (auto report = saver.commit(); !report) throw WorldError(std::move(report.error()));
+  if (at.sequence != 0) mark.forget();
 }
 
 CheckpointReport World::commit() {
@@ -236,6 +311,7 @@ Frame World::Impl::next_tick_frame() {
   }
   Frame frame{.dt = static_cast<float>(1 / options.hz), .late_ns = pacer.begin_tick(Clock::now())};
 
+  mark.begin_tick(tick + 1, registry.sequence() + 1);
   registry.advance(tick_ns(++tick));
   saver.made_tick(tick);
   frame.tick = tick;

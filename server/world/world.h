@@ -34,6 +34,9 @@ struct WorldOptions {
   /// So long after a commit the next one is begun by itself, where the world has anything new; 0: never. It is put off, to fifty times what
   /// it took to copy the rows that changed, where that is longer.
   std::chrono::nanoseconds autosave{0};
+  /// Leaves out this input, before which the world is stopped (World::stopped): an error where it is not. Of inputs behind it those of
+  /// sessions alone are applied, the state is saved at once, and the world goes on. 0: none.
+  std::uint64_t skip = 0;
   RegistryOptions registry = {};
   std::uint32_t workers = 1;  ///< that passes are spread over, the owner's thread included; 0: one per processor
 };
@@ -60,6 +63,7 @@ class World {
   /// but pushes nothing. Types that only the file knows are kept, their components too.
   /// A journal behind the checkpoint is done again (server/world/journal/recovery.h), whatever the options say; handlers that come after
   /// `install` are not there yet. Where that was not exact the state is saved at once.
+  /// Where processes died twice at one input, or hung in it, the world opens stopped before it: see stopped().
   /// Throws WorldError; the file is then byte for byte as before.
   World(std::string path, const Install& install, WorldOptions options = {});
   ~World();
@@ -89,6 +93,14 @@ class World {
   const LoadReport& load_report() const noexcept;
   /// What became of the journal when the world was opened; kept until the world ends.
   const RecoveryReport& recovery_report() const noexcept;
+  /// Why the world stands before an input, a sentence that names it and says how to go on. Null: it does not. Processes died twice in a row
+  /// while it was handled, live or from the journal, or one did not return from it. So the state is the one before it (or, where the input
+  /// was not on the disk yet, the one that was), the clock is paused and stays so, commits are refused, and nothing that happens in
+  /// the registry is kept. What the host says of its code counts: other code is given a try. The file WORLD-work knows it: without it the input
+  /// is tried again.
+  const std::string* stopped() const noexcept;
+  /// Sequence of that input; 0: there is none.
+  std::uint64_t stopped_before() const noexcept;
   /// Another build runs the handlers from now on: see WorldOptions::code. Kept with the next commit, and with what is recorded from
   /// now on.
   void set_code(std::string code);

@@ -17,6 +17,7 @@ const char* name(WorldErrorCode code) noexcept {
     case WorldErrorCode::io: return "io";
     case WorldErrorCode::incompatible: return "incompatible";
     case WorldErrorCode::setup: return "setup";
+    case WorldErrorCode::stopped: return "stopped";
     case WorldErrorCode::too_large: return "too_large";
   }
   return "?";

@@ -20,7 +20,8 @@ enum class WorldErrorCode : std::uint8_t {
   io,            ///< the disk reports an error
   incompatible,  ///< the file is whole, but the registry refuses its state: another layout of a type, for example
   setup,         ///< the host's options or its install function failed
-  too_large,     ///< one row is beyond what a database row holds
+  stopped,  ///< the world stands before an input at which processes died, and writes nothing; or it does not stand before the one to be left out
+  too_large,  ///< one row is beyond what a database row holds
 };
 const char* name(WorldErrorCode code) noexcept;
 

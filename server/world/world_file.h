@@ -77,7 +77,8 @@ class WorldFile {
   /// A file of an older format is taken over by its first checkpoint, which keeps the original beside it.
   bool is_older() const noexcept { return database_ && format_ < world_format::version; }
   const FileMeta& meta() const noexcept { return meta_; }
-  const std::string& path() const noexcept { return shown_; }  ///< as given
+  const std::string& path() const noexcept { return shown_; }      ///< as given
+  const std::string& real_path() const noexcept { return path_; }  ///< absolute, links followed
 
   using Read = std::function<std::expected<void, StateError>(StateSource&)>;
   /// Lets `read` take the rows, and checks all of them, asked for or not. Where it fails, whatever `read` built is to be

@@ -10,6 +10,7 @@
 #include "registry/handlers/handler_table.h"
 #include "server/world/journal/code_identity.h"
 #include "server/world/journal/journal_format.h"
+#include "server/world/journal/work_mark.h"
 
 namespace muster {
 
@@ -22,6 +23,7 @@ JournalRecorder::JournalRecorder(const EntityRegistry& registry, Start start)
       code_(code_identity(host_code_, registry)),
       epoch_(start.epoch),
       group_bytes_(start.group_bytes),
+      mark_(start.mark),
       tick_(start.tick),
       last_(registry.sequence()),
       handler_steps_(registry.handlers().steps()),
@@ -44,6 +46,7 @@ void JournalRecorder::append(const Record& record, std::span<const std::byte> bo
 }
 
 void JournalRecorder::on_input(const Envelope& envelope, std::span<const std::byte> batch) {
+  if (mark_) mark_->begin(envelope.sequence, envelope.author, batch.empty() ? 0 : BatchView(batch).type());
   if (paused_) [[unlikely]] {
     last_ = envelope.sequence;
     return;

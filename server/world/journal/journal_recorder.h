@@ -14,15 +14,17 @@ namespace muster {
 
 class EntityRegistry;
 class TypeTable;
+class WorkMark;
 
 /// Used on the registry's thread alone. The owner adds it to the registry's sinks, as the last one where it can, and removes it
 /// before either goes. Once groups of a size were taken, an input costs no allocation but where a group is begun.
 class JournalRecorder final : public InputSink {
  public:
   struct Start {
-    std::string code = {};    ///< of the host: see code_identity
-    std::uint64_t epoch = 0;  ///< of this start, in every group
-    std::uint64_t tick = 0;   ///< the world's last one
+    std::string code = {};     ///< of the host: see code_identity
+    std::uint64_t epoch = 0;   ///< of this start, in every group
+    std::uint64_t tick = 0;    ///< the world's last one
+    WorkMark* mark = nullptr;  ///< told which input is in work; may be null
     std::size_t group_bytes =
         1u << 20;  ///< where a group has as many another one is begun; a single input may be larger
   };
@@ -62,6 +64,7 @@ class JournalRecorder final : public InputSink {
   std::string host_code_, code_;
   const std::uint64_t epoch_;
   const std::size_t group_bytes_;
+  WorkMark* const mark_;
   std::uint64_t tick_;
   std::uint64_t last_;                        // sequence of the last input
   std::uint64_t handler_steps_ = 0;           // of the table of handlers, when code_ was found

@@ -7,6 +7,7 @@
 #include "registry/entity_registry.h"
 #include "schema/muster.h"
 #include "server/world/journal/code_identity.h"
+#include "server/world/journal/work_mark.h"
 
 namespace muster {
 namespace {
@@ -16,9 +17,28 @@ std::string counted(std::uint64_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
+/// 0: it has no message.
+TypeId type_of(const JournalRecord& record) noexcept {
+  return record.batch.empty() ? 0 : BatchView(record.batch).type();
+}
+
 /// What sessions' edits need of the server's own inputs.
 bool serves_edits(TypeId type) noexcept {
   return type == TypeTraits<InternText>::id || type == TypeTraits<DefineTemplate>::id;
+}
+
+/// "input 1020 (game.Damage to #12:1, of session 3)"
+std::string named(const JournalRecord& record, const TypeTable& types) {
+  std::string text = "input " + std::to_string(record.envelope.sequence) + " (";
+  if (record.batch.empty()) return text + "a flush)";
+  const BatchView batch(record.batch);
+  const TypeDescriptor* const type = types.find(batch.type());
+  text += type ? type->name : std::string("a message");
+  if (batch.kind() == BatchKind::each && batch.count() > 0)
+    text += " to #" + std::to_string(batch.target(0).index) + ":" + std::to_string(batch.target(0).generation) +
+            (batch.count() > 1 ? " and " + std::to_string(batch.count() - 1) + " more" : std::string());
+  const std::uint64_t session = record.envelope.author;
+  return text + (session == 0 ? ", of the server)" : ", of session " + std::to_string(session) + ")");
 }
 
 }  // namespace
@@ -33,17 +53,25 @@ std::string RecoveryReport::text() const {
         counted(edits, "edit") + " applied, " + counted(left_out, "input") + " and " + counted(ticks_lost, "tick") +
         " left out");
   if (failed > 0) say(counted(failed, "edit") + " could not be applied");
+  if (!died.empty()) say("the process before died while " + died + " was handled");
+  if (!skipped.empty()) say(skipped + " was left out");
   if (!cut.empty()) say("the end of the journal was cut off: " + cut);
   return text;
 }
 
 Recovery::Recovery(EntityRegistry& registry, Start start)
-    : registry_(registry), host_code_(std::move(start.code)), tick_(start.tick) {
+    : registry_(registry),
+      host_code_(std::move(start.code)),
+      stop_before_(start.stop_before),
+      skip_(start.skip),
+      mark_(start.mark),
+      tick_(start.tick) {
   report_.why = std::move(start.not_exact);
 }
 
 std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
   const std::string place = "journal group " + std::to_string(group.id);
+  if (has_stopped()) return {};
   if (group.first != registry_.sequence() + 1)
     return std::unexpected(place + ": begins with input " + std::to_string(group.first) + ", where " +
                            std::to_string(registry_.sequence() + 1) + " comes next");
@@ -54,7 +82,7 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
     else if (group.types != registry_.types().fingerprint())
       report_.why = "the types are others than when it was written";
   }
-  const bool exact = report_.why.empty();
+  bool exact = report_.why.empty();
   if (!exact) ++report_.edits_only;
   RecordReader reader(group.records, group.first);
   for (;;) {
@@ -87,6 +115,19 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
         }
         break;
       case JournalRecord::Kind::input:
+        if (record.envelope.sequence == stop_before_) {
+          report_.stopped = named(record, registry_.types());
+          return {};
+        }
+        if (record.envelope.sequence == skip_) {
+          report_.skipped = named(record, registry_.types());
+          if (report_.why.empty()) report_.why = "input " + std::to_string(skip_) + " before them was left out";
+          pass_over(skip_, record.envelope.kind);
+          if (exact && skip_ != group.last) ++report_.edits_only;
+          exact = false;
+          break;
+        }
+        if (mark_) mark_->begin(record.envelope.sequence, record.envelope.author, type_of(record));
         if (!exact) {
           apply_edit(group, record);
         } else {
@@ -145,7 +186,7 @@ bool Recovery::grant_again(const JournalRecord& record) {
 
 void Recovery::apply_edit(const JournalGroup& group, const JournalRecord& record) {
   const std::uint64_t sequence = record.envelope.sequence;
-  const TypeId type = record.batch.empty() ? 0 : BatchView(record.batch).type();
+  const TypeId type = type_of(record);
   if (record.envelope.author == 0) {
     if (posts_first_ && record.envelope.kind == InputKind::post) {
       registry_.replay(record.envelope, record.batch);

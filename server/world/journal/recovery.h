@@ -12,6 +12,7 @@
 namespace muster {
 
 class EntityRegistry;
+class WorkMark;
 
 /// What became of the journal when a world was opened.
 struct RecoveryReport {
@@ -24,14 +25,17 @@ struct RecoveryReport {
   std::uint64_t left_out =
       0;  ///< inputs in these that were not: passes, clocks, what the host pushed, edits that do not fit any more
   std::uint64_t ticks_lost = 0;
-  std::string why = {};  ///< the edits alone: a sentence
+  std::string why = {};      ///< the edits alone: a sentence
+  std::string died = {};     ///< what the process before died of: an input, and what it was, as far as that is known
+  std::string skipped = {};  ///< an input that was left out because the host said so: its number, and what it was
+  std::string stopped = {};  ///< likewise, of one before which recovery stopped: nothing from it on was done
   std::string cut =
       {};  ///< a torn end of the journal that was cut off: where, and why. Nothing in it was reported durable
   std::uint64_t failed = 0;              ///< edits that could not be applied
   std::vector<std::string> listed = {};  ///< the first of them, with their places
 
   /// The state is that of the world at its last recorded input.
-  bool exact() const noexcept { return edits_only == 0; }
+  bool exact() const noexcept { return edits_only == 0 && skipped.empty(); }
   /// Sentences for people; empty where there was no journal.
   std::string text() const;
 };
@@ -46,11 +50,16 @@ class Recovery {
     std::string code = {};  ///< of the host, as for JournalRecorder
     std::uint64_t tick = 0;
     std::string not_exact = {};  ///< why the state is not the one that was recorded: then the edits alone are applied
+    std::uint64_t stop_before = 0;  ///< sequence of an input from which on nothing is done; 0: none
+    std::uint64_t skip = 0;    ///< of one that is left out; of what is behind it the edits alone are applied; 0: none
+    WorkMark* mark = nullptr;  ///< told which input is in work; may be null
   };
   Recovery(EntityRegistry& registry, Start start);
 
   /// An error is a sentence with the place, and the registry is to be thrown away: exact, and a record that cannot be read or applied.
+  /// Once it has stopped, groups are taken and nothing is done.
   [[nodiscard]] std::expected<void, std::string> take(const JournalGroup& group);
+  bool has_stopped() const noexcept { return !report_.stopped.empty(); }
   const RecoveryReport& report() const noexcept { return report_; }
   /// As of the last tick that was done again.
   std::uint64_t tick() const noexcept { return tick_; }
@@ -65,6 +74,8 @@ class Recovery {
 
   EntityRegistry& registry_;
   const std::string host_code_;
+  const std::uint64_t stop_before_, skip_;
+  WorkMark* const mark_;
   std::uint64_t tick_;
   // Only posts came yet: they may be those that the checkpoint holds as posted, and one that is told takes the first one's place.
   bool posts_first_ = true;

@@ -1,0 +1,131 @@
+#include "server/world/journal/work_mark.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace muster {
+namespace {
+
+constexpr std::string_view magic("muster-work 1\n\0\0", 16);
+constexpr std::size_t page_bytes = 4096;
+
+}  // namespace
+
+WorkMark::WorkMark()
+    : own_(std::make_unique<Page>()), page_(own_.get()), shared_page_(page_), in_work_(&page_->in_work) {}
+
+WorkMark::~WorkMark() {
+  if (!mapped_) return;
+  page_->in_work = {};
+  if (!suspect_) ::unlink(path_.c_str());
+  ::munmap(page_, page_bytes);
+  ::close(fd_);
+}
+
+void WorkMark::open(const std::string& path, std::string_view world, std::uint64_t code) {
+  if (mapped_) return;
+  path_ = path + "-work";
+  const int fd = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  if (fd < 0) return;
+  struct stat file{};
+  // All of it has to have its place on the disk: a store into a page that has none would end the process.
+  if (::fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || ::posix_fallocate(fd, 0, page_bytes) != 0) {
+    ::close(fd);
+    return;
+  }
+  void* const mapped = ::mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (mapped == MAP_FAILED) {
+    ::close(fd);
+    return;
+  }
+  fd_ = fd;
+  mapped_ = true;
+  page_ = static_cast<Page*>(mapped);
+  in_work_ = &page_->in_work;
+  const std::size_t named = std::min(world.size(), sizeof page_->world);
+  const bool ours = file.st_size == page_bytes && std::memcmp(page_->magic, magic.data(), magic.size()) == 0 &&
+                    std::memcmp(page_->world, world.data(), named) == 0 && page_->code == code;
+  if (ours) {
+    find_suspect();
+  } else {
+    std::memset(mapped, 0, page_bytes);
+    std::memcpy(page_->magic, magic.data(), magic.size());
+    std::memcpy(page_->world, world.data(), named);
+    page_->code = code;
+  }
+  page_->in_work = {};
+  page_->hung = 0;
+  shared_page_.store(page_, std::memory_order_release);
+  if (suspect_) ::fsync(fd_);
+}
+
+void WorkMark::find_suspect() {
+  const Place before = page_->suspect, died = page_->in_work;
+  std::uint64_t deaths = page_->deaths;
+  bool hung = before.hung != 0;
+  Place at = before;
+  if (died.sequence != 0) {
+    // What was done again has the number it had. What came live may have another one, where sessions are in between; then its tick is the same.
+    const bool again = before.sequence != 0 && (died.tick != 0 && before.tick != 0 ? died.tick == before.tick
+                                                                                   : died.sequence == before.sequence);
+    deaths = again ? deaths + 1 : 1;
+    hung = page_->hung == died.sequence || (again && hung);
+    at = died;
+  }
+  if (at.sequence == 0 || deaths == 0) return;
+  suspect_ = {.sequence = at.sequence,
+              .tick = at.tick,
+              .session = at.session,
+              .type = at.type,
+              .deaths = deaths,
+              .hung = hung,
+              .by_the_last = died.sequence != 0};
+  note_suspect();
+}
+
+void WorkMark::note_suspect() noexcept {
+  page_->suspect = {};
+  page_->deaths = 0;
+  if (!suspect_) return;
+  page_->suspect = {.sequence = suspect_->sequence,
+                    .tick = suspect_->tick,
+                    .session = suspect_->session,
+                    .type = suspect_->type,
+                    .hung = suspect_->hung ? 1u : 0u};
+  page_->deaths = suspect_->deaths;
+}
+
+void WorkMark::forget() noexcept {
+  suspect_.reset();
+  note_suspect();
+}
+
+void WorkMark::set_code(std::uint64_t code) noexcept {
+  if (page_->code == code) return;
+  forget();
+  page_->code = code;
+}
+
+void WorkMark::begin_tick(std::uint64_t tick, std::uint64_t sequence) noexcept {
+  begin(sequence, 0, 0);
+  in_work_->tick = tick;
+}
+
+void WorkMark::end(std::uint64_t sequence, std::uint64_t tick) noexcept {
+  store(in_work_->sequence, 0);
+  in_work_->tick = 0;
+  if (suspect_ && (suspect_->tick != 0 ? tick >= suspect_->tick : sequence >= suspect_->sequence)) [[unlikely]]
+    forget();
+}
+
+void WorkMark::hang(std::uint64_t sequence) noexcept {
+  store(shared_page_.load(std::memory_order_acquire)->hung, sequence);
+}
+
+}  // namespace muster

@@ -1,0 +1,98 @@
+// What a world is at work on, kept where a process that dies leaves it for the next: WORLD-work, one page that is mapped, so that marking
+// costs stores. An input at which processes die again and again is found by it.
+//
+//   0            16      48                    96      104    112        120       168
+//   | magic 16   | world | in work: a place 48 | deaths | code | hung at  | suspect | zero ...    4096 bytes, numbers as this machine has them
+//
+//   a place      | sequence | tick | session | type 4 | hung 4 | zero 16 |
+//
+// A power cut may lose marks that were made shortly before; what is known of a suspect when a world is opened is synced.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+/// Where processes died.
+struct WorkSuspect {
+  std::uint64_t sequence = 0;  ///< of the input that was in work
+  std::uint64_t tick = 0;      ///< that was being made then; 0: none was, or the input was done again from the journal
+  std::uint64_t session = 0;   ///< its author; 0: the host
+  std::uint32_t type = 0;      ///< of its message; 0: unknown, or a flush
+  std::uint64_t deaths = 0;    ///< processes that died there, one behind the other
+  bool hung = false;           ///< it was killed while a handler did not return
+  bool by_the_last = false;    ///< one of them was the process before this one
+  /// It is not to be tried again by itself.
+  bool is_sure() const noexcept { return deaths >= 2 || hung; }
+};
+
+/// Owner's thread, but for what is said of others. Where no such file can be had, marks are made and lost.
+class WorkMark {
+ public:
+  WorkMark();
+  /// Nothing is in work. The file goes, unless there is a suspect.
+  ~WorkMark();
+  WorkMark(const WorkMark&) = delete;
+  WorkMark& operator=(const WorkMark&) = delete;
+
+  /// Goes on with the file of the world at `path`, which is locked by the caller, and makes it where it is not there: finds out where the
+  /// process before died. Marks of another `world` (FileMeta::world), and those that were made while other code ran, count for
+  /// nothing.
+  void open(const std::string& path, std::string_view world, std::uint64_t code);
+  bool is_open() const noexcept { return mapped_; }
+  /// Other code runs from now on: it has not died anywhere.
+  void set_code(std::uint64_t code) noexcept;
+
+  const std::optional<WorkSuspect>& suspect() const noexcept { return suspect_; }
+  /// It was passed, or is not to be tried again.
+  void forget() noexcept;
+
+  /// Tick `tick` is being made, whose first input has this number, until end().
+  void begin_tick(std::uint64_t tick, std::uint64_t sequence) noexcept;
+  /// This input is in work, until the next one is, or end().
+  void begin(std::uint64_t sequence, std::uint64_t session, std::uint32_t type) noexcept {
+    in_work_->session = session;
+    in_work_->type = type;
+    store(in_work_->sequence, sequence);
+  }
+  /// Nothing is in work: all inputs up to this one, and all ticks up to this one, were handled.
+  void end(std::uint64_t sequence, std::uint64_t tick) noexcept;
+  /// A handler has not returned for long: where the process dies now, it dies of that. 0: it returned. Any thread.
+  void hang(std::uint64_t sequence) noexcept;
+
+ private:
+  struct Place {
+    std::uint64_t sequence = 0, tick = 0, session = 0;
+    std::uint32_t type = 0, hung = 0;
+    std::uint64_t zero[2] = {};
+  };
+  static_assert(sizeof(Place) == 48);
+  struct Page {
+    char magic[16] = {};
+    char world[32] = {};
+    Place in_work;
+    std::uint64_t deaths = 0, code = 0, hung = 0;
+    Place suspect;
+  };
+  static void store(std::uint64_t& to, std::uint64_t value) noexcept {
+    __atomic_store_n(&to, value, __ATOMIC_RELEASE);  // whoever looks later sees what was stored before
+  }
+  void find_suspect();
+  void note_suspect() noexcept;
+
+  const std::unique_ptr<Page> own_;  // until a file is mapped
+  Page* page_;
+  std::atomic<Page*> shared_page_;  // the same, for other threads
+  Place* in_work_;
+  bool mapped_ = false;
+  int fd_ = -1;
+  std::string path_;
+  std::optional<WorkSuspect> suspect_;
+};
+
+}  // namespace muster

@@ -1,0 +1,325 @@
+// A world whose process dies again and again at one input: it opens stopped before that, and goes on without it when told so.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <optional>
+
+#include "include/muster/world.h"
+#include "messages/batch_builder.h"
+#include "tests/registry/game.h"
+#include "tests/server/world/made_up_rows.h"
+
+using namespace muster;
+using namespace muster::test;
+
+namespace {
+
+/// What the handler of Damage does where that is 666, and how many hops a Ping has that it dies of.
+bool bombs = false;
+std::uint32_t deadly_ping = ~0u;
+
+[[noreturn]] void die() {
+  ::kill(::getpid(), SIGKILL);
+  for (;;) ::pause();
+}
+
+Handlers install(EntityRegistry& registry) {
+  registry.add_type<game::Health>();
+  return {registry.subscribe("hit",
+                             [](const game::Damage& hit, game::Health& health) {
+                               if (bombs && hit.amount == 666) die();
+                               health.value -= hit.amount;
+                             }),
+          registry.subscribe("tick", [](const game::Ping& ping, game::Health& health) {
+            if (ping.hops == deadly_ping) die();
+            health.value += 1;
+          })};
+}
+
+WorldOptions recorded(std::string code = "game 1") {
+  return {.hz = 20'000, .code = std::move(code), .durability = Durability::commit};
+}
+
+/// Ticks until this one, each with a Ping of that number.
+void tick_until(World& world, std::uint64_t tick) {
+  while (world.tick() < tick) {
+    const Frame frame = world.next_frame();
+    REQUIRE(frame);
+    world.registry().push(game::Ping{.hops = static_cast<std::uint32_t>(frame.tick)});
+  }
+}
+
+void edit(World& world, Entity e, float amount) {
+  BatchBuilder builder;
+  builder.append(e, game::Damage{.amount = amount});
+  world.registry().push_batch(builder.bytes(), 7, 1);
+}
+
+/// Does it in a process of its own, and says whether that died of it.
+template <class Work>
+bool dies(Work work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      work();
+    } catch (...) {
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFSIGNALED(status);
+}
+
+/// A world of one entity, with 10 ticks, the deadly edit, an edit of 4, and 10 ticks behind it, all in the journal; its process was killed.
+struct Bombed {
+  explicit Bombed(const std::string& at) : path(at) {
+    REQUIRE(dies([&] {
+      World world(path, install, recorded());
+      const Entity made = world.registry().create("e", game::Health{.value = 1000});
+      world.commit();
+      tick_until(world, 10);
+      edit(world, made, 666);
+      edit(world, made, 4);
+      tick_until(world, 20);
+      for (const std::uint64_t last = world.registry().sequence(); world.durable_sequence() < last;)
+        (void)world.next_frame();
+      die();
+    }));
+    World world(path, install, recorded());
+    e = world.registry().find_path("/e");
+    CHECK(world.stopped() == nullptr);
+    CHECK(world.stopped_before() == 0);
+    whole = world.registry().get<game::Health>(e).value;
+  }
+  /// Opens the world where the edit is deadly.
+  bool start_dies() const {
+    return dies([&] {
+      bombs = true;
+      const World world(path, install, recorded());
+    });
+  }
+  std::string path;
+  Entity e;
+  float whole = 0;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "a world whose process dies twice while an input is done again opens stopped before it, and skips it when told "
+    "so") {
+  const Directory directory;
+  const Bombed bombed(directory / "w.muster");
+  REQUIRE(bombed.start_dies());
+  REQUIRE(bombed.start_dies());
+  CHECK_FALSE(bombed.start_dies());
+  std::uint64_t sequence = 0;
+  for (int start = 0; start < 2; ++start) {
+    World world(bombed.path, install, recorded());
+    REQUIRE(world.stopped());
+    sequence = world.stopped_before();
+    CAPTURE(*world.stopped());
+    const std::string number = std::to_string(sequence);
+    CHECK(world.stopped()->starts_with("it stands before input " + number + " (game.Damage to #"));
+    CHECK(world.stopped()->find(", of session 7): its process died 2 times while it was handled") != std::string::npos);
+    CHECK(world.stopped()->find("start with --skip " + number + ";") != std::string::npos);
+    CHECK(world.registry().sequence() == sequence - 1);
+    CHECK(world.tick() == 10);
+    CHECK(world.registry().get<game::Health>(bombed.e).value == 1010);
+    // Nothing is kept of what happens now.
+    REQUIRE(world.recording_error());
+    CHECK(*world.recording_error() == *world.stopped());
+    CHECK(world.pace().paused);
+    CHECK_FALSE(world.set_pace({.paused = false}));
+    CHECK_FALSE(world.set_pace({.paused = true, .steps = 1}));
+    edit(world, bombed.e, 1);
+    edit(world, bombed.e, 1);
+    const auto saved = world.try_commit();
+    REQUIRE_FALSE(saved);
+    CHECK(saved.error().code() == WorldErrorCode::stopped);
+    bool told = false;
+    CHECK(world.begin_commit([&](const auto& report) { told = !report; }));
+    CHECK(told);
+    world.stop();
+    CHECK_FALSE(world.next_frame());
+  }
+  const std::string before = read_file(bombed.path);
+  for (const std::uint64_t other : {sequence - 1, sequence + 1}) {
+    WorldOptions options = recorded();
+    options.skip = other;
+    try {
+      const World world(bombed.path, install, options);
+      FAIL("another input was left out");
+    } catch (const WorldError& error) {
+      CHECK(error.code() == WorldErrorCode::stopped);
+      CHECK(error.detail() == "input " + std::to_string(other) +
+                                  " cannot be left out: the world does not stand before it, but before input " +
+                                  std::to_string(sequence));
+    }
+  }
+  CHECK(read_file(bombed.path) == before);
+  std::uint64_t hash = 0, last = 0;
+  {
+    WorldOptions options = recorded();
+    options.skip = sequence;
+    const World world(bombed.path, install, options);
+    CHECK(world.stopped() == nullptr);
+    CHECK(world.registry().get<game::Health>(bombed.e).value == 1006);  // the edit behind it, and no tick
+    CHECK(world.recovery_report().skipped.starts_with("input " + std::to_string(sequence) + " (game.Damage"));
+    CHECK(world.recovery_report().edits == 1);
+    CHECK(world.recovery_report().ticks_lost >= 10);
+    CHECK(world.durable_sequence() == world.registry().sequence());
+    hash = world.registry().hash();
+    last = world.registry().sequence();
+  }
+  CHECK(directory.names() == std::vector<std::string>{"w.muster", "w.muster-lock"});
+  bombs = true;
+  const World world(bombed.path, install, recorded());
+  bombs = false;
+  CHECK(world.stopped() == nullptr);
+  CHECK(world.recovery_report().text().empty());
+  CHECK(world.registry().hash() == hash);
+  CHECK(world.registry().sequence() == last);
+}
+
+TEST_CASE("a world is not stopped where its process died once, or of other code, or where nobody knows of it") {
+  const Directory directory;
+  const Bombed bombed(directory / "w.muster");
+  REQUIRE(bombed.start_dies());
+  {
+    const World world(bombed.path, install, recorded());
+    CHECK(world.stopped() == nullptr);
+    CHECK(world.registry().get<game::Health>(bombed.e).value == bombed.whole);
+  }
+  // It was passed: the count begins anew.
+  REQUIRE(bombed.start_dies());
+  {
+    const World world(bombed.path, install, recorded());
+  }
+  REQUIRE(bombed.start_dies());
+  REQUIRE(bombed.start_dies());
+  SECTION("other code") {
+    const World world(bombed.path, install, recorded("game 2"));
+    CHECK(world.stopped() == nullptr);
+    CHECK(world.registry().get<game::Health>(bombed.e).value == 1000 - 666 - 4);
+  }
+  SECTION("the file that knows is gone") {
+    ::unlink((bombed.path + "-work").c_str());
+    CHECK(World(bombed.path, install, recorded()).stopped() == nullptr);
+  }
+  SECTION("it belongs to another world") {
+    const std::string other = directory / "other.muster";
+    const Bombed another(other);
+    std::filesystem::copy_file(bombed.path + "-work", other + "-work",
+                               std::filesystem::copy_options::overwrite_existing);
+    CHECK(World(other, install, recorded()).stopped() == nullptr);
+  }
+  SECTION("nothing can be skipped where nothing is stopped") {
+    ::unlink((bombed.path + "-work").c_str());
+    WorldOptions options = recorded();
+    options.skip = 12;
+    CHECK_THROWS_WITH(World(bombed.path, install, options),
+                      Catch::EndsWith("input 12 cannot be left out: the world does not stand before it"));
+  }
+}
+
+TEST_CASE("a world whose process dies twice in one tick opens stopped before it, whatever was recorded of it") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  const auto durability = GENERATE(Durability::commit, Durability::checkpoint);
+  WorldOptions options = recorded();
+  options.durability = durability;
+  {
+    World world(path, install, options);
+    (void)world.registry().create("e", game::Health{.value = 1000});
+    world.commit();
+    tick_until(world, 5);
+    world.commit();
+  }
+  const auto run = [&](std::uint64_t more) {
+    return dies([&] {
+      deadly_ping = 30;
+      World world(path, install, options);
+      // Sessions bring another number of inputs each time.
+      for (std::uint64_t i = 0; i < more; ++i) edit(world, world.registry().find_path("/e"), 0);
+      tick_until(world, 40);
+    });
+  };
+  REQUIRE(run(3));
+  REQUIRE(run(11));
+  CHECK_FALSE(dies([&] {
+    const World world(path, install, options);
+    if (!world.stopped() || world.tick() >= 30) die();
+  }));
+  std::uint64_t sequence = 0;
+  {
+    World world(path, install, options);
+    REQUIRE(world.stopped());
+    CAPTURE(*world.stopped());
+    sequence = world.stopped_before();
+    CHECK(world.stopped()->find(" in tick 30: its process died 2 times") != std::string::npos);
+    CHECK(world.registry().sequence() < sequence);
+    world.stop();
+    CHECK_FALSE(world.next_frame());
+  }
+  options.skip = sequence;
+  World world(path, install, options);
+  CHECK(world.stopped() == nullptr);
+  tick_until(world, 40);
+}
+
+TEST_CASE("whatever the file of marks holds, a world opens") {
+  const Directory directory;
+  const Bombed bombed(directory / "w.muster");
+  REQUIRE(bombed.start_dies());
+  REQUIRE(bombed.start_dies());
+  const std::string work = bombed.path + "-work", bytes = read_file(work);
+  REQUIRE(bytes.size() == 4096);
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 60; ++round) {
+    CAPTURE(round);
+    std::string other = bytes;
+    if (round % 3 == 0)
+      other.resize(random() % other.size());
+    else
+      other[random() % 176] ^= static_cast<char>(1 << random() % 8);
+    write_file(work, other);
+    const World world(bombed.path, install, recorded());
+    CHECK((world.stopped() || world.registry().get<game::Health>(bombed.e).value == bombed.whole));
+  }
+  ::unlink(work.c_str());
+  std::filesystem::create_directory(work);
+  CHECK(World(bombed.path, install, recorded()).stopped() == nullptr);
+}
+
+TEST_CASE("20 crashes leave no ids to sessions that are gone, and the clock of a world that never crashed") {
+  const Directory directory;
+  const std::string path = directory / "w.muster", whole_path = directory / "whole.muster";
+  for (std::uint64_t start = 0; start < 20; ++start)
+    REQUIRE(dies([&] {
+      World world(path, install, recorded());
+      if (world.is_new()) world.commit();
+      for (std::uint64_t session = 1; session <= 3; ++session) {
+        (void)world.next_frame();
+        (void)world.registry().grant(100, session);
+      }
+      tick_until(world, start * 7 + 7);
+      if (start % 3 == 0) world.commit();
+      for (const std::uint64_t last = world.registry().sequence(); world.durable_sequence() < last;)
+        (void)world.next_frame();
+      die();
+    }));
+  World world(path, install, recorded()), whole(whole_path, install, recorded());
+  REQUIRE(world.next_frame());
+  CHECK(world.registry().left_grants().empty());
+  const Entity first = world.registry().grant(300, 9);
+  CHECK(first.index <= 1300);
+  REQUIRE(world.tick() >= 140);
+  tick_until(whole, world.tick());
+  CHECK(world.registry().now_ns() == whole.registry().now_ns());
+}
