@@ -60,6 +60,13 @@ Figures Desk::figures() const {
   Figures told;
   told.sequence = registry_.sequence();
   told.durable_sequence = host_.durable_sequence ? host_.durable_sequence() : 0;
+  const auto text_of = [](const std::function<const std::string*()>& error) {
+    const std::string* const text = error ? error() : nullptr;
+    return text ? *text : std::string();
+  };
+  told.saved_sequence = host_.durable.saved_sequence ? host_.durable.saved_sequence() : 0;
+  told.disk_error = text_of(host_.durable.error);
+  told.save_error = text_of(host_.durable.save_error);
   told.clock_ns = registry_.now_ns();
   told.hz = host_.clock.hz;
   told.uptime_ns = uptime_ns();

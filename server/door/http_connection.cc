@@ -167,14 +167,14 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
 
   void tell(const Figures* figures, bool metrics) {
     HttpAnswer answer = std::move(answer_);
-    answer.status = figures ? 200 : 503;
+    answer.status = figures && (metrics || figures->disk_error.empty()) ? 200 : 503;
     const bool table = metrics && figures;
     answer.fields = {{"Content-Type", table ? "text/plain; version=0.0.4; charset=utf-8" : "text/plain; charset=utf-8"},
                      {"Cache-Control", "no-store"}};
     if (!figures)
       answer.text = "the world did not answer within 2 s\n";
     else
-      answer.text = metrics ? metrics_text(*figures, host_.connections()) : "ok\n";
+      answer.text = metrics ? metrics_text(*figures, host_.connections()) : health_text(*figures);
     send(std::move(answer));
   }
 

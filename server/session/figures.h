@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace muster {
 
 struct Figures {
-  std::uint64_t sequence = 0, durable_sequence = 0, clock_ns = 0;
+  std::uint64_t sequence = 0, durable_sequence = 0, saved_sequence = 0, clock_ns = 0;
   double hz = 0;
   std::uint64_t uptime_ns = 0, processor_ns = 0, memory_bytes = 0;
   std::uint64_t ticks = 0;  ///< that were measured
@@ -17,6 +18,8 @@ struct Figures {
   std::uint64_t requests_waiting_bytes = 0;    ///< of all sessions, for the world to take
   std::uint32_t sessions = 0, watches = 0, questions = 0;  ///< questions: not answered yet
   std::uint32_t entities = 0, archetypes = 0, texts = 0, timers = 0, templates = 0;
+  std::string disk_error = {};  ///< why nothing more becomes durable, so that edits are refused; empty: they are not
+  std::string save_error = {};  ///< why the last save that came by itself failed; empty: it did not
 };
 
 class TimeCounts;

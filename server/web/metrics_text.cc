@@ -46,6 +46,12 @@ std::string metrics_text(const Figures& figures, std::uint32_t connections) {
   out.one("muster_applied_sequence", "counter", "Number of the last input of the world.", figures.sequence);
   out.one("muster_durable_sequence", "counter", "Number of the last input that is on the disk.",
           figures.durable_sequence);
+  out.one("muster_saved_sequence", "counter", "Number of the last input that the saved state has.",
+          figures.saved_sequence);
+  out.one("muster_edits_taken", "gauge", "1; 0 where they are refused, because nothing more comes to the disk.",
+          std::uint64_t{figures.disk_error.empty()});
+  out.one("muster_save_failed", "gauge", "1 where the last save that came by itself failed, else 0.",
+          std::uint64_t{!figures.save_error.empty()});
   out.one("muster_clock_seconds", "gauge", "The world's clock.", seconds(figures.clock_ns));
   out.one("muster_uptime_seconds", "gauge", "Since the server began.", seconds(figures.uptime_ns));
   out.one("muster_world_processor_seconds_total", "counter", "Processor time of the world's thread.",
@@ -69,6 +75,12 @@ std::string metrics_text(const Figures& figures, std::uint32_t connections) {
   count("muster_timers", "Timed messages that wait.", figures.timers);
   count("muster_templates", "Templates.", figures.templates);
   return std::move(out).text();
+}
+
+std::string health_text(const Figures& figures) {
+  if (!figures.disk_error.empty()) return "edits are refused: " + figures.disk_error + "\n";
+  if (!figures.save_error.empty()) return "ok, but not saved: " + figures.save_error + "\n";
+  return "ok\n";
 }
 
 }  // namespace muster

@@ -64,6 +64,7 @@ TEST_CASE("metrics are what Prometheus reads: each value once, with its kind, in
 TEST_CASE("the whole text of the metrics is this", "[metrics]") {
   const Figures figures{.sequence = 1,
                         .durable_sequence = 2,
+                        .saved_sequence = 25,
                         .clock_ns = 3'000'000'000,
                         .hz = 4.5,
                         .uptime_ns = 5'000'000'000,
@@ -84,7 +85,8 @@ TEST_CASE("the whole text of the metrics is this", "[metrics]") {
                         .archetypes = 20,
                         .texts = 21,
                         .timers = 22,
-                        .templates = 23};
+                        .templates = 23,
+                        .disk_error = "the disk is full"};
   CHECK(metrics_text(figures, 24) ==
         "# HELP muster_tick_seconds Processor time from one tick to the next, since the server began.\n"
         "# TYPE muster_tick_seconds summary\n"
@@ -103,6 +105,15 @@ TEST_CASE("the whole text of the metrics is this", "[metrics]") {
         "# HELP muster_durable_sequence Number of the last input that is on the disk.\n"
         "# TYPE muster_durable_sequence counter\n"
         "muster_durable_sequence 2\n"
+        "# HELP muster_saved_sequence Number of the last input that the saved state has.\n"
+        "# TYPE muster_saved_sequence counter\n"
+        "muster_saved_sequence 25\n"
+        "# HELP muster_edits_taken 1; 0 where they are refused, because nothing more comes to the disk.\n"
+        "# TYPE muster_edits_taken gauge\n"
+        "muster_edits_taken 0\n"
+        "# HELP muster_save_failed 1 where the last save that came by itself failed, else 0.\n"
+        "# TYPE muster_save_failed gauge\n"
+        "muster_save_failed 0\n"
         "# HELP muster_clock_seconds The world's clock.\n"
         "# TYPE muster_clock_seconds gauge\n"
         "muster_clock_seconds 3\n"
@@ -154,4 +165,18 @@ TEST_CASE("the whole text of the metrics is this", "[metrics]") {
         "# HELP muster_templates Templates.\n"
         "# TYPE muster_templates gauge\n"
         "muster_templates 23\n");
+}
+
+TEST_CASE("health and metrics say what is wrong with the disk", "[metrics]") {
+  const auto of = [](const Figures& figures) { return values_of(metrics_text(figures, 0)); };
+  CHECK(health_text({}) == "ok\n");
+  CHECK(of({}).at("muster_edits_taken") == 1);
+  const Figures full{.disk_error = "w.muster: the disk is full while writing the journal"};
+  CHECK(health_text(full) == "edits are refused: w.muster: the disk is full while writing the journal\n");
+  CHECK(of(full).at("muster_edits_taken") == 0);
+  CHECK(of(full).at("muster_save_failed") == 0);
+  const Figures unsaved{.save_error = "w.muster: the disk reports an error"};
+  CHECK(health_text(unsaved) == "ok, but not saved: w.muster: the disk reports an error\n");
+  CHECK(of(unsaved).at("muster_edits_taken") == 1);
+  CHECK(of(unsaved).at("muster_save_failed") == 1);
 }
