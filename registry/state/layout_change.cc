@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <type_traits>
+#include <utility>
 
 #include "messages/number_kinds.h"
 
@@ -75,6 +77,8 @@ std::uint64_t same_name(std::uint64_t value, const EnumDescriptor& then, const E
   return made;
 }
 
+}  // namespace
+
 bool names_decide(const EnumDescriptor* then, const EnumDescriptor* now) {
   if (then == nullptr || now == nullptr || then->bit_flags != now->bit_flags) return false;
   return std::ranges::any_of(then->values, [&](const EnumValue& value) {
@@ -82,8 +86,6 @@ bool names_decide(const EnumDescriptor* then, const EnumDescriptor* now) {
     return found != now->values.end() && found->value != value.value;
   });
 }
-
-}  // namespace
 
 class LayoutChange::Comparison {
  public:
@@ -200,23 +202,68 @@ std::optional<std::uint32_t> LayoutChange::place(std::uint32_t then_offset) cons
   return {};
 }
 
-std::optional<SchemaError> table_change(const TypeDescriptor& then, const TypeDescriptor& now) {
-  const auto differs = [&](const FieldDescriptor& field, std::string what) {
-    return SchemaError{now.name, field.name, std::move(what)};
-  };
-  if (!then.is_table || !now.is_table)
-    return SchemaError{now.name, {}, now.is_table ? "was a struct and is a table" : "was a table and is a struct"};
-  for (const FieldDescriptor& field : now.fields) {
-    const FieldDescriptor* const old = field_named(then, field.name);
-    const auto taken = std::ranges::find(then.fields, field.slot, &FieldDescriptor::slot);
-    if (old != nullptr && (old->slot != field.slot || old->kind != field.kind || old->element != field.element))
-      return differs(field, "is in another place of the table than before: give its fields ids");
-    if (old == nullptr && taken != then.fields.end() &&
-        (field.was != taken->name || taken->kind != field.kind || taken->element != field.element))
-      return differs(field, "is where " + taken->name + " was: a field that is gone keeps its place as deprecated");
-    if (old == nullptr && taken == then.fields.end() && field.required) return differs(field, "is new and required");
+namespace {
+
+/// Compares tables and what they hold, each pair once.
+class TableComparison {
+ public:
+  TableComparison(const LayoutChange::Find& find_then, const LayoutChange::Find& find_now)
+      : find_then_(find_then), find_now_(find_now) {}
+
+  std::optional<SchemaError> compare(const TypeDescriptor& then, const TypeDescriptor& now) {
+    const auto differs = [&](const FieldDescriptor& field, std::string what) {
+      return SchemaError{now.name, field.name, std::move(what)};
+    };
+    if (!then.is_table || !now.is_table)
+      return SchemaError{now.name, {}, now.is_table ? "was a struct and is a table" : "was a table and is a struct"};
+    if (!compared_.emplace(&then, &now).second) return {};
+    for (const FieldDescriptor& field : now.fields) {
+      const FieldDescriptor* old = field_named(then, field.name);
+      const auto taken = std::ranges::find(then.fields, field.slot, &FieldDescriptor::slot);
+      if (old != nullptr && (old->slot != field.slot || old->kind != field.kind || old->element != field.element))
+        return differs(field, "is in another place of the table than before: give its fields ids");
+      if (old == nullptr && taken != then.fields.end()) {
+        if (field.was != taken->name || taken->kind != field.kind || taken->element != field.element)
+          return differs(field, "is where " + taken->name + " was: a field that is gone keeps its place as deprecated");
+        old = &*taken;
+      }
+      if (old == nullptr) {
+        if (field.required) return differs(field, "is new and required");
+        continue;
+      }
+      if (names_decide(old->enumeration, field.enumeration))
+        return differs(field, "has an enum whose values have other numbers: in a table that cannot be converted");
+      if (auto inner = compare_held(*old, field)) {
+        if (inner->type.empty()) return differs(field, std::move(inner->what));
+        return inner;
+      }
+    }
+    return {};
   }
-  return {};
+
+ private:
+  std::optional<SchemaError> compare_held(const FieldDescriptor& then, const FieldDescriptor& now) {
+    const FieldKind held = now.kind == FieldKind::vector ? now.element : now.kind;
+    if (held != FieldKind::structure && held != FieldKind::table) return {};
+    const TypeDescriptor *inner = find_then_(then.type), *outer = find_now_(now.type);
+    if (inner == nullptr || outer == nullptr) return SchemaError{{}, {}, "holds a type that is in no schema"};
+    if (held == FieldKind::table) return compare(*inner, *outer);
+    const auto change = LayoutChange::between(*inner, find_then_, *outer, find_now_);
+    if (!change) return change.error();
+    if (inner->fingerprint == outer->fingerprint && !change->renumbers()) return {};
+    return SchemaError{
+        {}, {}, "holds a " + outer->name + ", of which " + change->text() + ": in a table that cannot be converted"};
+  }
+
+  const LayoutChange::Find &find_then_, &find_now_;
+  std::set<std::pair<const TypeDescriptor*, const TypeDescriptor*>> compared_;
+};
+
+}  // namespace
+
+std::optional<SchemaError> table_change(const TypeDescriptor& then, const LayoutChange::Find& find_then,
+                                        const TypeDescriptor& now, const LayoutChange::Find& find_now) {
+  return TableComparison(find_then, find_now).compare(then, now);
 }
 
 }  // namespace muster

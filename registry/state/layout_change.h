@@ -66,7 +66,11 @@ class LayoutChange {
 };
 
 /// Null where a table of the older layout can be read as one of the newer, as FlatBuffers has it: fields of one name are in one place
-/// and of one kind. Otherwise the field that is not.
-[[nodiscard]] std::optional<SchemaError> table_change(const TypeDescriptor& then, const TypeDescriptor& now);
+/// and of one kind, structs and tables that it holds are too, enums have their numbers. Otherwise the field that is not.
+[[nodiscard]] std::optional<SchemaError> table_change(const TypeDescriptor& then, const LayoutChange::Find& find_then,
+                                                      const TypeDescriptor& now, const LayoutChange::Find& find_now);
+
+/// Whether values of an enum are to be found again by their names, because some have other numbers; null: none.
+[[nodiscard]] bool names_decide(const EnumDescriptor* then, const EnumDescriptor* now);
 
 }  // namespace muster

@@ -1,11 +1,9 @@
 #include "registry/state/saved_types.h"
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 #include <utility>
 
-#include "messages/batch.h"
 #include "schema/reduce.h"
 
 namespace muster {
@@ -13,6 +11,7 @@ namespace muster {
 std::expected<void, SchemaError> SavedTypes::add(std::span<const std::byte> bfbs) {
   auto schema = load_schema(bfbs);
   if (!schema) return std::unexpected(std::move(schema.error()));
+  then_table_.reset();
   schemas_.push_back(std::move(*schema));
   bytes_.emplace_back(bfbs.begin(), bfbs.end());
   for (const TypeDescriptor& type : schemas_.back().types) {
@@ -33,6 +32,7 @@ std::expected<void, SchemaError> SavedTypes::settle() {
       const TypeDescriptor* const known = now(type);
       if (known == nullptr && then_.at(type.id) == &type) fresh.insert(type.name);
       other |= known != nullptr && (known->id != type.id || known->fingerprint != type.fingerprint);
+      differs_ |= differs(type);
     }
     if (fresh.empty()) continue;
     const std::vector<std::byte> alone = other ? reduce_schema(bytes_[i], fresh) : bytes_[i];
@@ -52,6 +52,30 @@ const TypeDescriptor* SavedTypes::now(const TypeDescriptor& then) const {
   return renamed == renamed_.end() ? nullptr : renamed->second;
 }
 
+bool SavedTypes::differs(const TypeDescriptor& then) const {
+  const TypeDescriptor* const known = now(then);
+  if (known == nullptr) return false;
+  if (known->id != then.id || known->fingerprint != then.fingerprint || known->tag != then.tag) return true;
+  return std::ranges::any_of(then.fields, [&](const FieldDescriptor& field) {
+    const auto same = std::ranges::find(known->fields, field.name, &FieldDescriptor::name);
+    return same != known->fields.end() && names_decide(field.enumeration, same->enumeration);
+  });
+}
+
+const TypeTable& SavedTypes::then() {
+  if (then_table_) return *then_table_;
+  then_table_ = std::make_unique<TypeTable>();
+  for (std::size_t i = 0; i < schemas_.size(); ++i) {
+    std::set<std::string> first;  // those of which this schema has the saved layout
+    for (const TypeDescriptor& type : schemas_[i].types)
+      if (then_.at(type.id) == &type) first.insert(type.name);
+    if (first.empty()) continue;
+    // What is refused is missing then, and batches of it are too.
+    if (!then_table_->add_schema(bytes_[i])) (void)then_table_->add_schema(reduce_schema(bytes_[i], first));
+  }
+  return *then_table_;
+}
+
 SavedTypes::Known SavedTypes::read(TypeId id) const {
   Known made;
   made.reading.then = saved(id);
@@ -66,13 +90,13 @@ SavedTypes::Known SavedTypes::read(TypeId id) const {
     return made;
   }
   const TypeDescriptor& type = *made.reading.now;
+  const LayoutChange::Find find_then = [this](TypeId nested) { return saved(nested); };
+  const LayoutChange::Find find_now = [this](TypeId nested) { return table_.find(nested); };
   if (then.is_table && type.is_table) {
-    made.error = table_change(then, type);
+    made.error = table_change(then, find_then, type, find_now);
     return made;
   }
-  auto change = LayoutChange::between(
-      then, [this](TypeId nested) { return saved(nested); }, type,
-      [this](TypeId nested) { return table_.find(nested); });
+  auto change = LayoutChange::between(then, find_then, type, find_now);
   const bool same = then.fingerprint == type.fingerprint && then.tag == type.tag && then.id == type.id;
   if (change && (!same || change->renumbers()))
     made.change = std::move(*change);
@@ -91,41 +115,6 @@ std::expected<SavedTypes::Reading, SchemaError> SavedTypes::reading(TypeId id) {
   }
   if (at->second.error) return std::unexpected(*at->second.error);
   return at->second.reading;
-}
-
-std::expected<void, SchemaError> SavedTypes::same_bytes(std::span<const std::byte> batch) {
-  BatchHeader header;
-  if (batch.size() < sizeof header) return {};
-  std::memcpy(&header, batch.data(), sizeof header);
-  if (header.kind == BatchKind::timed) {
-    const std::size_t inner = std::size_t{header.header_units} * 16 + 16;
-    return batch.size() <= inner ? std::expected<void, SchemaError>() : same_bytes(batch.subspan(inner));
-  }
-  std::vector<TypeId> types{header.type};
-  constexpr std::size_t rows = sizeof header + 8;
-  if ((header.flags & batch_rows) != 0 && batch.size() >= rows) {
-    std::uint32_t count;
-    std::memcpy(&count, batch.data() + sizeof header, sizeof count);
-    const std::size_t room = (batch.size() - rows) / sizeof(RowSetEntry);
-    for (std::size_t i = 0; i < std::min<std::size_t>(count, room); ++i) {
-      RowSetEntry entry;
-      std::memcpy(&entry, batch.data() + rows + i * sizeof entry, sizeof entry);
-      types.push_back(entry.type);
-    }
-  }
-  for (const TypeId type : types) {
-    if (!is_saved(type)) continue;
-    const auto found = reading(type);
-    if (!found) return std::unexpected(found.error());
-    if (found->change == nullptr && found->now->id == type) continue;
-    return std::unexpected(SchemaError{found->now->name,
-                                       {},
-                                       "waits in a message, and " +
-                                           (found->change ? found->change->text() : "was called " + found->then->name) +
-                                           ": open the world with the build that saved it, and save it when nothing of "
-                                           "it waits any more"});
-  }
-  return {};
 }
 
 std::vector<std::string> SavedTypes::changes() const {

@@ -17,7 +17,8 @@
 
 namespace muster {
 
-/// While state is being read. First all schemas are added, in the order they were saved in; then settle(); then types are asked for.
+/// While state or a journal is being read. First all schemas are added, in the order they were saved in; then settle(); then types are
+/// asked for. More schemas may come then, each followed by settle().
 class SavedTypes {
  public:
   /// `table`: what is known. It learns the types that only saved state knows.
@@ -37,9 +38,11 @@ class SavedTypes {
   /// The error says which field cannot be converted, or that the type is in no schema.
   [[nodiscard]] std::expected<Reading, SchemaError> reading(TypeId saved);
   bool is_saved(TypeId id) const noexcept { return then_.contains(id); }
-  /// Whether a batch that waits can be delivered as it was saved: none of its types has other bytes or another name now. Any bytes;
-  /// those that are no batch are for others to judge.
-  [[nodiscard]] std::expected<void, SchemaError> same_bytes(std::span<const std::byte> batch);
+  /// Whether any type has other bytes, another name or other numbers of an enum now.
+  bool differs() const noexcept { return differs_; }
+  /// Those that state was saved with. Valid until more are added.
+  const TypeTable& then();
+  const TypeTable& now() const noexcept { return table_; }
   /// "game.Health: armor is new", of each type that reading() was asked for and found changed, by name.
   std::vector<std::string> changes() const;
 
@@ -53,8 +56,12 @@ class SavedTypes {
   /// The type that has another one's place: of the same name, or with that older name.
   const TypeDescriptor* now(const TypeDescriptor& then) const;
   Known read(TypeId saved) const;
+  /// Whether values of it are other bytes now.
+  bool differs(const TypeDescriptor& then) const;
 
   TypeTable& table_;
+  bool differs_ = false;
+  std::unique_ptr<TypeTable> then_table_;  // made when it is asked for
   std::deque<Schema> schemas_;
   std::vector<std::vector<std::byte>> bytes_;
   std::map<TypeId, const TypeDescriptor*> then_;

@@ -7,9 +7,9 @@
 
 #include "messages/judge/verifier.h"
 #include "registry/registry_impl.h"
+#include "registry/state/batch_change.h"
 #include "registry/state/state_format.h"
 #include "registry/state/state_links.h"
-#include "registry/state/template_change.h"
 
 namespace muster {
 
@@ -417,22 +417,21 @@ class StateReader {
     const std::span<const std::byte> table = table_item(*defined, defined->body()).table;
     const Text text = text_of(DefineTemplateView::from(table).name());
     if (!expect(text.hash == key.key, "a template is under another's name")) return;
-    auto converted = convert_template(DefineTemplateView::from(table), saved_);
-    if (!converted) return fail("template: " + converted.error().text());
-    std::vector<std::byte> now;
-    if (*converted) encode(**converted, now);
-    const Refusal refusal = r_.structure.define(*converted ? std::span<const std::byte>(now) : table);
+    const Refusal refusal = r_.structure.define(table);
     if (refusal.code != RefusalCode::none) fail(std::string("a template is refused: ") + name(refusal.code));
   }
-  /// A copy of a batch at an aligned place, verified but for values that are mended; null where it is not good.
+  /// A copy of a batch at an aligned place, as its types are known now, verified but for values that are mended; null where it is
+  /// not good, or cannot be converted.
   std::optional<BatchView> batch(std::span<const std::byte> bytes) {
-    if (const auto same = saved_.same_bytes(bytes); !same) return fail(same.error().text()), std::nullopt;
+    Mended mended{.listed_max = LoadReport::listed_max};
+    const auto converted = convert_batch(bytes, saved_, mended);
+    if (!converted) return fail(converted.error().text()), std::nullopt;
+    if (*converted) bytes = **converted;
     aligned_.assign((bytes.size() + 15) / 16, {});
     std::memcpy(aligned_.data(), bytes.data(), bytes.size());
     // What strangers may not send, this program may have made.
     constexpr VerifierLimits own{
         .batch_bytes_max = batch_bytes_max, .count_max = ~0u, .table_depth_max = 1024, .table_tables_max = ~0u};
-    Mended mended{.listed_max = LoadReport::listed_max};
     const auto good =
         mend_batch({reinterpret_cast<std::byte*>(aligned_.data()), bytes.size()}, r_.types.table(), own, mended);
     if (!good) {

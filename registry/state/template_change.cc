@@ -49,7 +49,9 @@ std::expected<std::optional<DefineTemplate>, SchemaError> convert_template(Defin
         if (!types.is_saved(value.type)) continue;  // the template's own reader says what is wrong
         const auto reading = types.reading(value.type);
         if (!reading) return std::unexpected(reading.error());
-        if (reading->now->id == value.type && reading->now->fingerprint == value.fingerprint) continue;
+        if (reading->change == nullptr && reading->now->id == value.type &&
+            reading->now->fingerprint == value.fingerprint)
+          continue;
         changed = true;
         if (auto converted = convert(value, *reading); !converted) return std::unexpected(converted.error());
       }

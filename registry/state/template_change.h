@@ -9,7 +9,8 @@
 
 namespace muster {
 
-/// The template with its values as they are known now; none where nothing changed. The error says what cannot be converted.
+/// The template with its values as they are known now; none where nothing changed. The error says what cannot be converted. To be called
+/// once: numbers of enums would change again.
 [[nodiscard]] std::expected<std::optional<DefineTemplate>, SchemaError> convert_template(DefineTemplateView saved,
                                                                                          SavedTypes& types);
 

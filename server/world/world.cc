@@ -56,6 +56,23 @@ std::uint64_t drawn_epoch() {
   return (std::uint64_t{device()} << 32) | device();
 }
 
+/// Gives what another source gives, and keeps the schemas.
+class SchemasKept final : public StateSource {
+ public:
+  explicit SchemasKept(StateSource& source) : source_(source) {}
+  void rows(StateSection section,
+            const std::function<void(const StateKey&, std::span<const std::byte>)>& take) override {
+    source_.rows(section, [&](const StateKey& key, std::span<const std::byte> bytes) {
+      if (section == StateSection::schema) schemas.emplace_back(bytes.begin(), bytes.end());
+      take(key, bytes);
+    });
+  }
+  std::vector<std::vector<std::byte>> schemas;
+
+ private:
+  StateSource& source_;
+};
+
 /// Whether the state that was read is the one that was saved; else why not.
 std::string not_as_saved(const LoadReport& report) {
   if (report.mended > 0) return "values of the checkpoint were put right";
@@ -78,6 +95,7 @@ struct World::Impl {
   std::vector<FlushVisitor*> visitors;
   LoadReport load_report;
   RecoveryReport recovery;
+  std::vector<std::vector<std::byte>> saved_schemas;          // until the journal was read
   std::vector<std::pair<Entity, std::uint32_t>> left_grants;  // of sessions and threads before the load
 
   std::atomic<bool> stopped{false};
@@ -163,7 +181,9 @@ World::World(std::string path, const Install& install, WorldOptions options) {
   }
   impl_->code_mark = impl_->marked_code();
   auto loaded = impl_->file.load([&](StateSource& source) -> std::expected<void, StateError> {
-    auto read = impl_->registry.load(source);
+    SchemasKept kept(source);
+    auto read = impl_->registry.load(kept);
+    impl_->saved_schemas = std::move(kept.schemas);
     if (!read) return std::unexpected(std::move(read.error()));
     impl_->load_report = std::move(*read);
     return {};
@@ -254,6 +274,7 @@ void World::Impl::recover() {
   Recovery journal(registry, {.code = options.code,
                               .tick = tick,
                               .not_exact = not_as_saved(load_report),
+                              .schemas = std::exchange(saved_schemas, {}),
                               .stop_before = options.skip == 0 ? at.sequence : 0,
                               .skip = options.skip,
                               .mark = &mark});
@@ -271,8 +292,8 @@ void World::Impl::recover() {
   if (journal.has_stopped() || (options.skip == 0 && at.sequence != 0 && at.session == 0 && mark.suspect()))
     return stop_before(at);
   left_grants = registry.left_grants();
-  // What follows is recorded behind this state alone.
-  if (!recovery.exact())
+  // What follows is recorded behind this state alone, and with the types that are known now.
+  if (!recovery.exact() || (options.durability != Durability::checkpoint && journal.types_differ()))
     if (auto report = saver.commit(); !report) throw WorldError(std::move(report.error()));
   if (at.sequence != 0) mark.forget();
 }

@@ -4,6 +4,7 @@
 
 #include "messages/judge/verifier.h"
 #include "messages/require.h"
+#include "registry/state/batch_change.h"
 #include "schema/muster.h"
 #include "server/world/journal/journal_format.h"
 
@@ -39,7 +40,7 @@ std::unexpected<JournalFault> RecordReader::fault(std::size_t in_record, const s
       JournalFault{offset, "byte " + std::to_string(offset) + ": " + what, of != nullptr, of ? *of : InputKind::push});
 }
 
-std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::next(const TypeTable& types) {
+std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::next(const TypeTable& types, SavedTypes* then) {
   require(reinterpret_cast<std::uintptr_t>(records_.data()) % alignment == 0,
           "RecordReader: bytes that are not aligned");
   begin_ = at_;
@@ -56,12 +57,13 @@ std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::next(con
   switch (header.kind) {
     case kind_tick: return read_tick(record);
     case kind_schema: return read_schema(record);
-    default: return read_input(record, types);
+    default: return read_input(record, types, then);
   }
 }
 
 std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_input(std::span<const std::byte> record,
-                                                                                   const TypeTable& types) {
+                                                                                   const TypeTable& types,
+                                                                                   SavedTypes* then) {
   const auto header = read<InputRecord>(record);
   if (header.kind == 0 || header.kind >= input_kinds)
     return fault(offsetof(InputRecord, kind), "unknown kind of record " + std::to_string(header.kind));
@@ -91,6 +93,12 @@ std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_inp
   if (kind == InputKind::flush) {
     if (header.drawn != 0) return fault(offsetof(InputRecord, drawn), "ids that a flush drew", &kind);
     return read;
+  }
+  if (then) {
+    Mended mended{.listed_max = 0};
+    auto converted = convert_batch(read.batch, *then, mended);
+    if (!converted) return fault(sizeof header, converted.error().text(), &kind);
+    if (*converted) read.batch = converted_ = std::move(**converted);
   }
   if (auto good = verify_batch(read.batch, types, own); !good) {
     BatchFault first = std::move(good.error());

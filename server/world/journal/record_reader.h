@@ -13,9 +13,10 @@
 
 namespace muster {
 
+class SavedTypes;
 class TypeTable;
 
-/// One record. Spans are into the group's bytes.
+/// One record. Spans are into the group's bytes, but for a batch that was converted.
 struct JournalRecord {
   enum class Kind : std::uint8_t { input, tick, schema };
   Kind kind = Kind::input;
@@ -42,13 +43,16 @@ class RecordReader {
 
   /// The next record; none at the end. `types` are those that the batch is judged by: whoever reads a schema adds it before the next call.
   /// Values that no field can have are taken: handlers of the one who recorded wrote them.
-  [[nodiscard]] std::expected<std::optional<JournalRecord>, JournalFault> next(const TypeTable& types);
+  /// `then`, if given, has the types that the group was written with: a batch of other layouts is converted first, and is valid until the
+  /// next call.
+  [[nodiscard]] std::expected<std::optional<JournalRecord>, JournalFault> next(const TypeTable& types,
+                                                                               SavedTypes* then = nullptr);
   /// Of the next input.
   std::uint64_t next_sequence() const noexcept { return next_; }
 
  private:
   std::expected<std::optional<JournalRecord>, JournalFault> read_input(std::span<const std::byte> record,
-                                                                       const TypeTable& types);
+                                                                       const TypeTable& types, SavedTypes* then);
   std::expected<std::optional<JournalRecord>, JournalFault> read_tick(std::span<const std::byte> record) const;
   std::expected<std::optional<JournalRecord>, JournalFault> read_schema(std::span<const std::byte> record) const;
   std::unexpected<JournalFault> fault(std::size_t in_record, const std::string& what,
@@ -57,7 +61,7 @@ class RecordReader {
   std::span<const std::byte> records_;
   std::uint64_t next_;
   std::size_t at_ = 0, begin_ = 0;  // of the record behind the one that is read, and of that
-  std::vector<std::byte> mended_;
+  std::vector<std::byte> mended_, converted_;
 };
 
 }  // namespace muster

@@ -1,10 +1,12 @@
 #include "server/world/journal/recovery.h"
 
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "messages/batch_builder.h"
 #include "registry/entity_registry.h"
+#include "registry/state/saved_types.h"
 #include "schema/muster.h"
 #include "server/world/journal/code_identity.h"
 #include "server/world/journal/work_mark.h"
@@ -65,7 +67,8 @@ Recovery::Recovery(EntityRegistry& registry, Start start)
       stop_before_(start.stop_before),
       skip_(start.skip),
       mark_(start.mark),
-      tick_(start.tick) {
+      tick_(start.tick),
+      schemas_(std::move(start.schemas)) {
   report_.why = std::move(start.not_exact);
 }
 
@@ -85,8 +88,10 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
   bool exact = report_.why.empty();
   if (!exact) ++report_.edits_only;
   RecordReader reader(group.records, group.first);
+  std::optional<SavedTypes*> older;  // asked for once
   for (;;) {
-    auto read = reader.next(registry_.types());
+    if (!exact && !older) older = then(group);
+    auto read = reader.next(registry_.types(), exact ? nullptr : *older);
     if (!read) {
       const JournalFault& fault = read.error();
       if (exact || !fault.can_go_on) return std::unexpected(place + ", " + fault.text);
@@ -108,8 +113,8 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
         tick_ = record.tick;
         break;
       case JournalRecord::Kind::schema:
-        if (auto added = registry_.types().add_schema(record.schema); !added) {
-          const std::string what = "the schema does not fit: " + added.error().text();
+        if (auto added = learn(record.schema, exact); !added) {
+          const std::string what = "the schema does not fit: " + added.error();
           if (exact) return std::unexpected(place + ", byte " + std::to_string(record.offset) + ": " + what);
           note_failure(group, record.envelope.sequence, what);
         }
@@ -141,6 +146,36 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
   if (registry_.sequence() != group.last)
     return std::unexpected(place + ": ends with input " + std::to_string(registry_.sequence()) + ", not " +
                            std::to_string(group.last));
+  return {};
+}
+
+SavedTypes* Recovery::then() {
+  if (then_ || schemas_.empty()) return then_.get();
+  auto made = std::make_shared<SavedTypes>(registry_.types());
+  for (const auto& schema : schemas_)
+    if (!made->add(schema)) return nullptr;  // but the checkpoint was read with them
+  if (!made->settle()) return nullptr;
+  then_ = std::move(made);
+  return then_.get();
+}
+
+SavedTypes* Recovery::then(const JournalGroup& group) {
+  SavedTypes* const made = then();
+  return made && made->then().fingerprint() == group.types ? made : nullptr;
+}
+
+bool Recovery::types_differ() { return then() && then()->differs(); }
+
+std::expected<void, std::string> Recovery::learn(std::span<const std::byte> schema, bool exact) {
+  std::expected<void, SchemaError> added;
+  if (SavedTypes* const then = exact ? nullptr : this->then()) {
+    added = then->add(schema);
+    if (added) added = then->settle();
+  } else {
+    added = registry_.types().add_schema(schema);
+    if (!schemas_.empty()) schemas_.emplace_back(schema.begin(), schema.end());
+  }
+  if (!added) return std::unexpected(added.error().text());
   return {};
 }
 

@@ -1,8 +1,11 @@
 // Brings a registry that was read from a checkpoint to the end of its journal.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +15,7 @@
 namespace muster {
 
 class EntityRegistry;
+class SavedTypes;
 class WorkMark;
 
 /// What became of the journal when a world was opened.
@@ -43,13 +47,17 @@ struct RecoveryReport {
 /// Groups come in order, one by one. While code and types are those that wrote them, each input is done again exactly
 /// (EntityRegistry::replay). From the first group of other code on only what sessions sent is applied (and grants of ids, texts: what
 /// that needs), each under its old number; every input left out is an empty one, so that no number is given twice. Owner's thread;
-/// nothing else uses the registry meanwhile.
+/// nothing else uses the registry meanwhile. Edits whose types have other layouts now are converted like saved state
+/// (registry/state/batch_change.h).
 class Recovery {
  public:
   struct Start {
     std::string code = {};  ///< of the host, as for JournalRecorder
     std::uint64_t tick = 0;
     std::string not_exact = {};  ///< why the state is not the one that was recorded: then the edits alone are applied
+    /// The binary schemas of the checkpoint, in their order: where the edits alone are applied, those of types that are others now are
+    /// converted as the checkpoint was. None: they are not.
+    std::vector<std::vector<std::byte>> schemas = {};
     std::uint64_t stop_before = 0;  ///< sequence of an input from which on nothing is done; 0: none
     std::uint64_t skip = 0;    ///< of one that is left out; of what is behind it the edits alone are applied; 0: none
     WorkMark* mark = nullptr;  ///< told which input is in work; may be null
@@ -61,6 +69,8 @@ class Recovery {
   [[nodiscard]] std::expected<void, std::string> take(const JournalGroup& group);
   bool has_stopped() const noexcept { return !report_.stopped.empty(); }
   const RecoveryReport& report() const noexcept { return report_; }
+  /// Whether the checkpoint was saved with other layouts than are known now: what is recorded behind it would be taken for those.
+  bool types_differ();
   /// As of the last tick that was done again.
   std::uint64_t tick() const noexcept { return tick_; }
 
@@ -70,6 +80,12 @@ class Recovery {
   bool grant_again(const JournalRecord& record);
   /// An input of this number that does nothing.
   void pass_over(std::uint64_t sequence, InputKind kind);
+  /// A schema that the world learned behind the checkpoint.
+  std::expected<void, std::string> learn(std::span<const std::byte> schema, bool exact);
+  /// Those of the checkpoint and what came behind it; null where they are not known.
+  SavedTypes* then();
+  /// The same, where the group was written with them.
+  SavedTypes* then(const JournalGroup& group);
   void note_failure(const JournalGroup& group, std::uint64_t sequence, const std::string& what);
 
   EntityRegistry& registry_;
@@ -77,6 +93,8 @@ class Recovery {
   const std::uint64_t stop_before_, skip_;
   WorkMark* const mark_;
   std::uint64_t tick_;
+  std::vector<std::vector<std::byte>> schemas_;  // of the checkpoint, and those that came behind it
+  std::shared_ptr<SavedTypes> then_;             // made of them when it is needed
   // Only posts came yet: they may be those that the checkpoint holds as posted, and one that is told takes the first one's place.
   bool posts_first_ = true;
   RecoveryReport report_;

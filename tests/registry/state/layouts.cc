@@ -3,6 +3,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <filesystem>
 
 #include "messages/batch_builder.h"
 #include "tests/schema/run_schemac.h"
@@ -11,15 +12,42 @@ namespace layouts {
 
 using namespace muster;
 
-std::vector<std::byte> schema_of(const std::string& text) {
-  const ::test::Folder folder;
-  ::test::write_file(folder / "game.fbs", "include \"schema/muster.fbs\";\nnamespace game;\n" + text);
-  const ::test::Said said = ::test::run_schemac(folder, "game.fbs -o game.h --bfbs game.bfbs");
+namespace {
+
+std::vector<std::byte> compiled(const ::test::Folder& folder, const std::string& name) {
+  const ::test::Said said = ::test::run_schemac(folder, name + ".fbs -o made.h --bfbs made.bfbs");
   INFO(said.errors);
   REQUIRE(said.code == 0);
-  const std::string bytes = ::test::read_file(folder / "game.bfbs");
+  const std::string bytes = ::test::read_file(folder / "made.bfbs");
   const auto* first = reinterpret_cast<const std::byte*>(bytes.data());
   return {first, first + bytes.size()};
+}
+
+void write_muster(const ::test::Folder& folder, const Edits& edits) {
+  std::string text = ::test::read_file(SOURCE_ROOT "/schema/muster.fbs");
+  for (const auto& [part, other] : edits) {
+    const std::size_t at = text.find(part);
+    if (at == std::string::npos || text.find(part, at + 1) != std::string::npos)
+      FAIL("not once in muster.fbs: " << part);
+    text.replace(at, part.size(), other);
+  }
+  std::filesystem::create_directory(folder.path() / "schema");
+  ::test::write_file(folder / "schema/muster.fbs", text);
+}
+
+}  // namespace
+
+std::vector<std::byte> schema_of(const std::string& text, const Edits& muster) {
+  const ::test::Folder folder;
+  if (!muster.empty()) write_muster(folder, muster);
+  ::test::write_file(folder / "game.fbs", "include \"schema/muster.fbs\";\nnamespace game;\n" + text);
+  return compiled(folder, "game");
+}
+
+std::vector<std::byte> muster_schema(const Edits& edits) {
+  const ::test::Folder folder;
+  write_muster(folder, edits);
+  return compiled(folder, "schema/muster");
 }
 
 World::World(const std::vector<std::string>& texts) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "registry/entity_registry.h"
@@ -11,8 +12,13 @@
 
 namespace layouts {
 
-/// The binary schema of a .fbs text (without its include and namespace, which is game).
-std::vector<std::byte> schema_of(const std::string& text);
+/// Parts of schema/muster.fbs, each of which is there once, and what stands in their places.
+using Edits = std::vector<std::pair<std::string, std::string>>;
+
+/// The binary schema of a .fbs text (without its include and namespace, which is game), perhaps with another muster.fbs.
+std::vector<std::byte> schema_of(const std::string& text, const Edits& muster = {});
+/// Of that muster.fbs itself.
+std::vector<std::byte> muster_schema(const Edits& edits);
 
 /// Entities by name; of each component the numbers of its fields by dotted path.
 using Values = std::map<std::string, double>;

@@ -1,10 +1,8 @@
 // A world that was saved with older schemas is opened: values are converted field by field, by name.
 #include <algorithm>
-#include <array>
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "messages/batch_builder.h"
 #include "registry/templates/template_tree.h"
 #include "tests/registry/state/layouts.h"
 
@@ -302,37 +300,4 @@ TEST_CASE("a template that gives some fields gives the same ones when these have
     CHECK(after.value("/orc", "Health", "other") == (given == "other" ? 41 : 3));
     CHECK(after.value("/orc", "Health", "fresh") == 4);
   }
-}
-
-TEST_CASE("a message that waits and has another layout refuses the world by its name, and says what to do") {
-  const std::string then = "struct Health (component) { value:int; } struct Hit (message) { amount:int; }";
-  const auto with_waiting = [&](const std::string& now) {
-    World before({then}), after({now});
-    const Entity it = before.create("it", "Health", {});
-    const TypeDescriptor& hit = *before.registry.types().find("game.Hit");
-    BatchBuilder inner, timed;
-    const std::int32_t amount = 3;
-    std::memcpy(inner.append(PayloadShape::of(hit), it), &amount, sizeof amount);
-    timed.append_timed(1000, 0, inner.front());
-    REQUIRE(before.registry.push_batch(timed.bytes()).refused == 0);
-    return after.load(before.rows());
-  };
-  CHECK(with_waiting(then + "struct More (message) { amount:int; }") == "");
-  CHECK_THAT(
-      with_waiting("struct Health (component) { value:int; } struct Hit (message) { from:muster.Entity; amount:int; }"),
-      Contains("timers 1: game.Hit: waits in a message, and from is new: open the world with the build that saved it"));
-  CHECK_THAT(
-      with_waiting("struct Health (component) { value:int; } struct Blow (message, was: \"game.Hit\") { amount:int; }"),
-      Contains("game.Blow: waits in a message, and was called game.Hit"));
-  // Components that travel in a message that waits are no other matter.
-  World before({then}), after({"struct Health (component) { value:long; } struct Hit (message) { amount:int; }"});
-  const TypeDescriptor& health = *before.registry.types().find("game.Health");
-  const std::array<const TypeDescriptor*, 1> components{&health};
-  const RowSet rows(*before.registry.types().find(TypeTraits<Set>::id), components);
-  const Entity it = before.create("it", "Health", {});
-  BatchBuilder inner, timed;
-  inner.append_rows(rows, it);
-  timed.append_timed(1000, 0, inner.front());
-  REQUIRE(before.registry.push_batch(timed.bytes()).refused == 0);
-  CHECK_THAT(after.load(before.rows()), Contains("game.Health: waits in a message"));
 }
