@@ -1,0 +1,111 @@
+// Worlds that older code wrote open with what is listed beside them, and are saved as worlds of today.
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/server/world/golden/golden_worlds.h"
+#include "tests/support/folder.h"
+
+#include <catch2/catch.hpp>
+
+using namespace muster;
+using namespace muster::golden;
+using muster::test::Folder;
+using muster::test::read_file;
+
+namespace {
+
+/// On a memory disk: these tests sync much.
+struct Copies : Folder {
+  Copies() : Folder(muster::test::memory_disk()) {}
+  std::string of(const std::string& name) const {
+    const std::string path = *this / name;
+    if (name == "format1.world")
+      std::filesystem::copy_file(MUSTER_FORMAT_1_WORLD, path);
+    else
+      std::filesystem::copy_file(std::string(MUSTER_GOLDEN_BUILT) + "/" + name, path);
+    return path;
+  }
+};
+
+World open(const std::string& path, const std::string& schema = "now") {
+  return World(path, [&](EntityRegistry& r) { return schema.empty() ? Handlers{} : know(r, schema); }, {.hz = 60});
+}
+
+/// What is listed beside the world; where something else is found, that is left in a file, to be looked at and taken.
+void check_listed(const std::string& name, const std::string& found) {
+  const std::string listed = read_file(std::string(MUSTER_GOLDEN_LISTS) + "/" + name + ".txt");
+  if (listed == found) {
+    CHECK(listed == found);
+    return;
+  }
+  const std::string left = std::string(MUSTER_GOLDEN_BUILT) + "/" + name + ".found.txt";
+  muster::test::write_file(left, found);
+  FAIL_CHECK(name << " is not as " << name << ".txt lists it; what was found is in " << left);
+}
+
+}  // namespace
+
+TEST_CASE("golden worlds open with what is listed, are saved, and open again with the same and nothing to convert") {
+  const std::string name = GENERATE("format1", "format2", "journal", "first", "second", "waiting");
+  CAPTURE(name);
+  const Copies copies;
+  const std::string path = copies.of(name + ".world");
+  std::string saved;
+  {
+    World world = open(path);
+    const Listing found = list(world);
+    check_listed(name, found.opened + found.state);
+    world.commit();
+    saved = list(world).state;
+    CHECK(saved == found.state);
+  }
+  const World again = open(path);
+  const Listing found = list(again);
+  CHECK(found.state == saved);
+  CHECK(found.opened == "");
+}
+
+TEST_CASE("golden worlds open likewise to a program that knows nothing of their game, or what they were saved with") {
+  const auto [name, schema] =
+      GENERATE(table<std::string, std::string>({{"format2", "now"}, {"first", "first"}, {"waiting", "first"}}));
+  CAPTURE(name);
+  const Copies copies;
+  const std::string path = copies.of(name + ".world");
+  std::string known;
+  {
+    const World world = open(path, schema);
+    const Listing found = list(world);
+    CHECK(found.opened == "");
+    known = found.state;
+  }
+  World stranger = open(path, "");
+  CHECK(list(stranger).state == known);
+  stranger.commit();
+}
+
+TEST_CASE("a golden world's manager gets what it saved, also after a save by a program that has none") {
+  const Copies copies;
+  const std::string path = copies.of("format2.world");
+  const auto sum = [&] {
+    World world = open(path);
+    const Sums sums(world.registry());
+    CHECK(sums.loaded_version == 3);
+    return sums.sum;
+  };
+  CHECK(sum() == 42);
+  open(path).commit();
+  CHECK(sum() == 42);
+}
+
+TEST_CASE("what the writer of the golden worlds writes today has the same lists") {
+  const Folder folder(muster::test::memory_disk());
+  write_golden_worlds(folder.path().string());
+  // To make worlds of today's format: into a folder that is named here, and is not there.
+  if (const char* kept = std::getenv("MUSTER_KEEP_GOLDEN"))
+    std::filesystem::copy(folder.path(), kept, std::filesystem::copy_options::recursive);
+  for (const std::string name : {"format2", "journal", "first", "second", "waiting"}) {
+    const World world = open(folder / (name + ".world"));
+    const Listing found = list(world);
+    check_listed(name, found.opened + found.state);
+  }
+}
