@@ -139,13 +139,9 @@ void Desk::on_input(const Envelope& envelope, std::span<const std::byte> batch) 
 }
 
 void Desk::tell_of_disk(std::span<const std::shared_ptr<Session>> came) {
-  const auto told = [](const std::function<const std::string*()>& error) {
-    const std::string* const text = error ? error() : nullptr;
-    return text ? *text : std::string();
-  };
   const bool failed_before = !disk_error_.empty();
-  const std::string save_error = told(host_.durable.save_error);
-  disk_error_ = told(host_.durable.error);
+  const std::string save_error = host_.durable.save_error_text();
+  disk_error_ = host_.durable.error_text();
   const bool fails = !disk_error_.empty();
   if (fails)
     for (const auto& session : failed_before ? std::vector(came.begin(), came.end()) : present())

@@ -60,13 +60,9 @@ Figures Desk::figures() const {
   Figures told;
   told.sequence = registry_.sequence();
   told.durable_sequence = host_.durable_sequence ? host_.durable_sequence() : 0;
-  const auto text_of = [](const std::function<const std::string*()>& error) {
-    const std::string* const text = error ? error() : nullptr;
-    return text ? *text : std::string();
-  };
   told.saved_sequence = host_.durable.saved_sequence ? host_.durable.saved_sequence() : 0;
-  told.disk_error = text_of(host_.durable.error);
-  told.save_error = text_of(host_.durable.save_error);
+  told.disk_error = host_.durable.error_text();
+  told.save_error = host_.durable.save_error_text();
   told.clock_ns = registry_.now_ns();
   told.hz = host_.clock.hz;
   told.uptime_ns = uptime_ns();
@@ -116,8 +112,7 @@ void Desk::info(Session& to, std::uint64_t request, bool with_hash) {
   info.durability = durable.durability;
   info.autosave_ns = durable.autosave_ns;
   info.error = durable.error;
-  if (const std::string* const error = host_.durable.save_error ? host_.durable.save_error() : nullptr)
-    info.save_error = *error;
+  info.save_error = host_.durable.save_error_text();
   answer(to, request, info);
 }
 

@@ -24,7 +24,7 @@ session::Durable DurableQuestions::state() const {
   state.saved_sequence = host_.saved_sequence ? host_.saved_sequence() : state.sequence;
   state.durability = told(host_.durability);
   state.autosave_ns = static_cast<std::uint64_t>(host_.autosave.count());
-  if (const std::string* const error = host_.error ? host_.error() : nullptr) state.error = *error;
+  state.error = host_.error_text();
   return state;
 }
 

@@ -22,6 +22,16 @@ struct DurableHost {
   std::function<const std::string*()> save_error = {};
   Durability durability = Durability::checkpoint;
   std::chrono::nanoseconds autosave{0};  ///< how long after a save the next one comes by itself; 0: none does
+
+  /// What error and save_error give now, as a text; empty: nothing.
+  std::string error_text() const { return text_of(error); }
+  std::string save_error_text() const { return text_of(save_error); }
+
+ private:
+  static std::string text_of(const std::function<const std::string*()>& given) {
+    const std::string* const text = given ? given() : nullptr;
+    return text ? *text : std::string();
+  }
 };
 
 /// Owner's thread only.

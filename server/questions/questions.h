@@ -16,7 +16,7 @@ class Watches;
 std::unique_ptr<Inquiry> begin_question(const Asked& asked, BatchView question);
 /// Makes the inquiry of work that is done seldom.
 using Opening = std::function<std::unique_ptr<Inquiry>(std::function<void()> work)>;
-/// The same of Watch, Follow, FollowMore, Unwatch.
+/// The inquiry of Watch, Follow, FollowMore or Unwatch; the question was judged. Null: it is none of these.
 std::unique_ptr<Inquiry> begin_watch_question(const Asked& asked, BatchView question, Watches& watches,
                                               const Opening& opening);
 

@@ -16,7 +16,7 @@ namespace muster {
 
 /// In order, each once.
 void sort_unique(std::vector<Entity>& entities);
-/// The same of a list whose first `sorted` ones are so already: it costs what it takes to read it where the others are, too.
+/// Does this for a list whose first `sorted` entities are in order already, each once. Linear in the list where the others are, too.
 void merge_unique(std::vector<Entity>& entities, std::size_t sorted);
 
 /// Calls f(chunk) for each chunk of it, by depth. There may be many depths below the last one.

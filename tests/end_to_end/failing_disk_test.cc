@@ -14,6 +14,7 @@
 #include "server/desk/desk.h"
 #include "server/world/world.h"
 #include "tests/server/arena.h"
+#include "tests/server/queued_frames.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/folder.h"
 #include "tests/support/seeds.h"
@@ -173,20 +174,9 @@ class Lives {
   }
   /// Reads what the session was sent.
   void listen(const World& world, Person& person) {
-    FrameDecoder decoder(64u << 20, true);
-    std::vector<std::byte> some;
-    while (person.session->outgoing->take(some)) {
-      person.session->outgoing->sent();
-      for (std::span<const std::byte> rest = some; !rest.empty();) {
-        const auto room = decoder.room();
-        const std::size_t part = std::min(room.size(), rest.size());
-        std::copy_n(rest.begin(), part, room.begin());
-        decoder.received(part);
-        rest = rest.subspan(part);
-        for (auto frame = decoder.next(); frame && *frame; frame = decoder.next())
-          hear(world, person, (*frame)->header.request, BatchView((*frame)->batch));
-      }
-    }
+    testing::take_all_frames(*person.session->outgoing, [&](const WireFrame& frame) {
+      hear(world, person, frame.header.request, BatchView(frame.batch));
+    });
   }
   void hear(const World& world, Person& person, std::uint64_t request, BatchView batch) {
     if (batch.type() == TypeTraits<session::Ack>::id) {

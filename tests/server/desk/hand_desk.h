@@ -14,6 +14,7 @@
 #include "messages/frame.h"
 #include "server/desk/desk.h"
 #include "tests/server/arena.h"
+#include "tests/server/queued_frames.h"
 
 namespace muster::testing {
 
@@ -67,25 +68,10 @@ class HandDesk {
   }
   /// What it was sent since the last call.
   static std::vector<Received> heard(Session& session) {
-    FrameDecoder decoder(256u << 20, true);
     std::vector<Received> frames;
-    std::vector<std::byte> bytes;
-    while (session.outgoing->take(bytes)) {
-      for (std::span<const std::byte> left(bytes); !left.empty();) {
-        const auto room = decoder.room();
-        const std::size_t part = std::min(room.size(), left.size());
-        std::ranges::copy(left.first(part), room.begin());
-        decoder.received(part);
-        left = left.subspan(part);
-        while (true) {
-          const auto frame = decoder.next();
-          REQUIRE(frame.has_value());
-          if (!*frame) break;
-          frames.push_back({(*frame)->header, (*frame)->envelope, {(*frame)->batch.begin(), (*frame)->batch.end()}});
-        }
-      }
-      session.outgoing->sent();
-    }
+    take_all_frames(*session.outgoing, [&](const WireFrame& frame) {
+      frames.push_back({frame.header, frame.envelope, {frame.batch.begin(), frame.batch.end()}});
+    });
     return frames;
   }
   /// Asks, waits until it was answered, and gives the answer: the only frames there are, all under this request.

@@ -5,6 +5,7 @@
 
 #include "tests/server/door/web_client.h"
 #include "tests/server/live_world.h"
+#include "tests/server/queued_frames.h"
 #include "tests/support/folder.h"
 
 using namespace muster;
@@ -46,16 +47,8 @@ class WebFrames {
       if (!got || got->opcode == WebClient::close) return std::nullopt;
       if (got->opcode != WebClient::binary) continue;
       REQUIRE(got->bytes.size() % 16 == 0);  // whole frames
-      std::span<const std::byte> bytes = std::as_bytes(std::span(got->bytes));
-      while (!bytes.empty()) {
-        const auto room = decoder_.room();
-        const std::size_t some = std::min(room.size(), bytes.size());
-        std::memcpy(room.data(), bytes.data(), some);
-        decoder_.received(some);
-        bytes = bytes.subspan(some);
-        while (const auto frame = decoder_.next().value())
-          ready_.push_back(whole(frame->header, frame->envelope, frame->batch));
-      }
+      decode(decoder_, std::as_bytes(std::span(got->bytes)),
+             [&](const WireFrame& frame) { ready_.push_back(whole(frame.header, frame.envelope, frame.batch)); });
       REQUIRE(decoder_.finish());
     }
     Bytes next = std::move(ready_.front());

@@ -3,31 +3,16 @@
 
 `deaths.py MUSTER SERVER FOLDER`; FOLDER has the builds. The last line is `N passed, N failed`."""
 import json
-import pathlib
-import shutil
 import signal
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "support"))
-import programs  # noqa: E402
-from programs import equal  # noqa: E402
+from counter import CounterFolder, equal, run_tests
 
-MUSTER, SERVER, BUILDS = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
 DEADLY = {"MUSTER_TEST_PLUGIN": "die of Ask"}
 
 
-class Folder(programs.Folder):
-    """With a plugin that counts, and a server that has it."""
-
-    def __init__(self, path):
-        super().__init__(path, MUSTER, SERVER)
-        self.plugin = self.path / "counter.so"
-        self.process = None
-
-    def put(self, build):
-        shutil.copyfile(BUILDS / f"lib{build}.so", self.plugin)
-
+class Folder(CounterFolder):
     def begin(self, *arguments, **environment):
         """A server; nobody waits until it serves."""
         self.process = self.start_server("w.muster", "--plugin", self.plugin, "--autosave", "0", *arguments, **environment)
@@ -55,9 +40,6 @@ class Folder(programs.Folder):
         self.process.send_signal(signal.SIGTERM)
         equal(self.process.wait(timeout=60), code)
         return self.process.stderr.read()
-
-    def count(self):
-        return self.json("show", "/counter")["components"]["counter.Count"]["value"]
 
     def names(self):
         return sorted(entity["name"] for entity in self.json("ls"))
@@ -157,4 +139,4 @@ TESTS = [a_world_whose_plugin_dies_of_a_message_in_its_journal_opens_stopped_bef
 
 
 if __name__ == "__main__":
-    sys.exit(programs.run_tests(TESTS, Folder))
+    sys.exit(run_tests(TESTS, Folder))

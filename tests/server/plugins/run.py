@@ -3,39 +3,20 @@
 
 `run.py MUSTER SERVER FOLDER`; FOLDER has the builds. The last line is `N passed, N failed`."""
 import json
-import pathlib
-import shutil
 import signal
 import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "support"))
-import programs  # noqa: E402
-from programs import equal  # noqa: E402
-
-MUSTER, SERVER, BUILDS = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
+from counter import BUILDS, MUSTER, CounterFolder, equal, run_tests
 
 
-class Folder(programs.Folder):
-    """With a plugin that counts, and a server that has it."""
-
-    def __init__(self, path):
-        super().__init__(path, MUSTER, SERVER)
-        self.plugin = self.path / "counter.so"
-        self.process = None
-
-    def put(self, build):
-        shutil.copyfile(BUILDS / f"lib{build}.so", self.plugin)  # into the very file
-
+class Folder(CounterFolder):
     def serve_counter(self, *arguments):
         self.process = self.serve("w.muster", "--plugin", self.plugin, *arguments)
 
     def stop_counter(self):
         self.stop(self.process)
-
-    def count(self):
-        return self.json("show", "/counter")["components"]["counter.Count"]["value"]
 
     def step(self):
         self.run("push", "/counter", "Step")
@@ -279,4 +260,4 @@ TESTS = [a_server_says_what_is_wrong_with_its_plugin,
 
 
 if __name__ == "__main__":
-    sys.exit(programs.run_tests(TESTS, Folder))
+    sys.exit(run_tests(TESTS, Folder))

@@ -2,11 +2,10 @@
 #include "server/questions/child_list.h"
 
 #include <catch2/catch.hpp>
-#include <cstring>
 
-#include "messages/frame.h"
 #include "messages/session.h"
 #include "registry/entity_registry.h"
+#include "tests/server/queued_frames.h"
 
 using namespace muster;
 
@@ -32,17 +31,12 @@ struct Listing {
   }
   /// The answer, which is one frame.
   session::Children page() const {
-    std::vector<std::byte> bytes;
-    REQUIRE(session->outgoing->take(bytes));
-    FrameDecoder decoder(1u << 20, true);
-    const auto room = decoder.room();
-    REQUIRE(bytes.size() <= room.size());
-    std::memcpy(room.data(), bytes.data(), bytes.size());
-    decoder.received(bytes.size());
-    const auto frame = decoder.next();
-    REQUIRE(frame.has_value());
-    REQUIRE(frame->has_value());
-    return session::read<session::Children>(BatchView((*frame)->batch));
+    std::vector<session::Children> pages;
+    testing::take_all_frames(*session->outgoing, [&](const WireFrame& frame) {
+      pages.push_back(session::read<session::Children>(BatchView(frame.batch)));
+    });
+    REQUIRE(pages.size() == 1);
+    return pages.front();
   }
 };
 

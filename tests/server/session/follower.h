@@ -16,6 +16,7 @@
 #include "messages/judge/verifier.h"
 #include "registry/entity_registry.h"
 #include "server/session/watches.h"
+#include "tests/server/queued_frames.h"
 
 namespace muster::testing {
 
@@ -89,25 +90,11 @@ struct Follower {
 
   /// Reads what was queued and applies it. True: there was something.
   bool read() {
-    std::vector<std::byte> taken;
-    if (!session->outgoing->take(taken)) return false;
-    session->outgoing->sent();
-    for (std::size_t done = 0; done < taken.size();) {
-      const auto room = decoder.room();
-      const std::size_t part = std::min(room.size(), taken.size() - done);
-      std::memcpy(room.data(), taken.data() + done, part);
-      decoder.received(part);
-      done += part;
-      while (true) {
-        auto frame = decoder.next();
-        REQUIRE(frame.has_value());
-        if (!*frame) break;
-        REQUIRE(verify_batch((*frame)->batch, types).has_value());
-        ++frames;
-        apply((*frame)->header, (*frame)->envelope, BatchView((*frame)->batch));
-      }
-    }
-    return true;
+    return testing::take_frames(*session->outgoing, decoder, [&](const WireFrame& frame) {
+      REQUIRE(verify_batch(frame.batch, types).has_value());
+      ++frames;
+      apply(frame.header, frame.envelope, BatchView(frame.batch));
+    });
   }
   /// Until nothing more comes.
   void read_all(std::uint64_t now_ns = 0) {

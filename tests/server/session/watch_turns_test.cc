@@ -6,6 +6,7 @@
 
 #include "server/session/watches.h"
 #include "tests/server/arena.h"
+#include "tests/server/queued_frames.h"
 
 using namespace muster;
 
@@ -27,21 +28,8 @@ struct Told {
   /// Calls frame(header, batch) for what came since the last call.
   template <class F>
   void read(F&& frame) {
-    std::vector<std::byte> bytes, some;
-    while (session->outgoing->take(some)) {
-      bytes.insert(bytes.end(), some.begin(), some.end());
-      session->outgoing->sent();
-    }
-    FrameDecoder decoder(64u << 20, true);
-    for (std::span<const std::byte> rest = bytes; !rest.empty();) {
-      const auto room = decoder.room();
-      const std::size_t part = std::min(room.size(), rest.size());
-      std::copy_n(rest.begin(), part, room.begin());
-      decoder.received(part);
-      rest = rest.subspan(part);
-      for (auto next = decoder.next(); next && *next; next = decoder.next())
-        frame((*next)->header, BatchView((*next)->batch));
-    }
+    testing::take_all_frames(*session->outgoing,
+                             [&](const WireFrame& each) { frame(each.header, BatchView(each.batch)); });
   }
   /// Who was told since the last call.
   std::vector<Entity> entities() {

@@ -46,7 +46,7 @@ function mapped(
     type.fields.map((field) => [field.name, mapped_part(field, field.is_array, value[field.name], leaf)]),
   );
 }
-/** The same of a field, or with `is_array` of all of its elements. What is left out stays so. */
+/** Maps the value of one field, or with `is_array` each of its elements. What is left out stays so. */
 function mapped_part(
   field: FieldDescriptor,
   is_array: boolean,
@@ -73,7 +73,7 @@ export function with_references(
 ): StructValue {
   return mapped(type, value, referring_to(other));
 }
-/** The same of a part of a component: of what lies at that path. */
+/** Exchanges references as with_references does, in the part of a component that lies at that path. */
 export function part_with_references(
   type: TypeDescriptor,
   path: string,
