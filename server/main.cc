@@ -80,6 +80,8 @@ std::expected<ServerLimits, std::string> limits_of(const std::vector<std::string
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
     const bool whole = error == std::errc() && end == number.data() + number.size();
     if (whole && set_limit(limits, name, value)) continue;
+    if (const std::uint64_t least = least_of_limit(name); whole && value < least)
+      return std::unexpected("--limit " + each + ": " + name + " is at least " + std::to_string(least));
     std::string known;
     for (const std::string_view limit : limit_names()) known += " " + std::string(limit);
     return std::unexpected("--limit " + each + ": it is NAME=NUMBER, within the number's range; names are" + known);

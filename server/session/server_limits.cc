@@ -10,6 +10,7 @@ namespace {
 struct Named {
   std::string_view name;
   bool (*set)(ServerLimits&, std::uint64_t) noexcept;
+  std::uint64_t least = 0;
 };
 
 template <class T>
@@ -33,6 +34,9 @@ bool set_outgoing(ServerLimits& limits, std::uint64_t value) noexcept {
   return put(limits.outgoing.*member, value);
 }
 
+// With less a page has no room for a row, or a slice none for a step, and whoever asks on asks for ever.
+constexpr std::uint64_t page_bytes_least = 1024, slice_steps_least = 64;
+
 constexpr std::array all = {
     Named{"all_request_bytes_max", set<&ServerLimits::all_request_bytes_max>},
     Named{"depth_max", set<&ServerLimits::depth_max>},
@@ -47,16 +51,16 @@ constexpr std::array all = {
     Named{"name_bytes_max", set<&ServerLimits::name_bytes_max>},
     Named{"outgoing.control_bytes_max", set_outgoing<&OutgoingLimits::control_bytes_max>},
     Named{"outgoing.data_bytes_max", set_outgoing<&OutgoingLimits::data_bytes_max>},
-    Named{"page_bytes_max", set<&ServerLimits::page_bytes_max>},
+    Named{"page_bytes_max", set<&ServerLimits::page_bytes_max>, page_bytes_least},
     Named{"path_bytes_max", set<&ServerLimits::path_bytes_max>},
     Named{"question_bytes_max", set<&ServerLimits::question_bytes_max>},
     Named{"request_bytes_max", set<&ServerLimits::request_bytes_max>},
     Named{"requests_max", set<&ServerLimits::requests_max>},
-    Named{"rows_max", set<&ServerLimits::rows_max>},
+    Named{"rows_max", set<&ServerLimits::rows_max>, 1},
     Named{"schemas_bytes_max", set<&ServerLimits::schemas_bytes_max>},
     Named{"sessions_max", set<&ServerLimits::sessions_max>},
     Named{"silence_ns_max", set<&ServerLimits::silence_max>},
-    Named{"slice_steps", set<&ServerLimits::slice_steps>},
+    Named{"slice_steps", set<&ServerLimits::slice_steps>, slice_steps_least},
     Named{"stall_ns_max", set<&ServerLimits::stall_max>},
     Named{"stranger_bytes_max", set<&ServerLimits::stranger_bytes_max>},
     Named{"strangers_max", set<&ServerLimits::strangers_max>},
@@ -87,8 +91,14 @@ constexpr std::array all = {
 
 bool set_limit(ServerLimits& limits, std::string_view name, std::uint64_t value) noexcept {
   for (const Named& each : all)
-    if (each.name == name) return each.set(limits, value);
+    if (each.name == name) return value >= each.least && each.set(limits, value);
   return false;
+}
+
+std::uint64_t least_of_limit(std::string_view name) noexcept {
+  for (const Named& each : all)
+    if (each.name == name) return each.least;
+  return 0;
 }
 
 std::vector<std::string_view> limit_names() {

@@ -68,8 +68,11 @@ struct ServerLimits {
 };
 
 /// Sets the limit of that name, for instance "texts_max"; those of `outgoing` as "outgoing.data_bytes_max", times in ns as
-/// "hello_ns_max". False, and nothing set, where none is called so or the value does not fit.
+/// "hello_ns_max". False, and nothing set, where none is called so, the value does not fit, or is below least_of_limit.
 [[nodiscard]] bool set_limit(ServerLimits& limits, std::string_view name, std::uint64_t value) noexcept;
+/// The smallest value a server can work with under the limit of that name: with less, pages of answers would stay empty for ever.
+/// Whoever sets members of ServerLimits by hand keeps to it. 0: any, or no limit is called so.
+std::uint64_t least_of_limit(std::string_view name) noexcept;
 /// Names that set_limit takes, in order.
 std::vector<std::string_view> limit_names();
 

@@ -32,6 +32,15 @@ def a_limit_that_there_is_none_of_is_told_with_those_there_are(folder):
         equal(list(folder.path.iterdir()), [])
 
 
+def a_limit_below_what_a_server_can_work_with_says_what_is_enough(folder):
+    for name, least in (("page_bytes_max", 1024), ("slice_steps", 64), ("rows_max", 1)):
+        limit = f"{name}={least - 1}"
+        server = folder.start(SERVER, "w.muster", "--listen", "127.0.0.1:0", "--limit", limit, stderr=subprocess.PIPE)
+        equal(server.wait(timeout=20), 2)
+        holds(server.stderr.read(), f"--limit {limit}: {name} is at least {least}")
+        equal(list(folder.path.iterdir()), [])
+
+
 def a_limit_that_was_set_is_held(folder):
     folder.run("new", "game.muster", "--schema", GAME)
     folder.serve("game.muster", "--limit", "name_bytes_max=8", "--limit", "depth_max=50")

@@ -77,7 +77,7 @@ TEST_CASE("each limit is set by its name, where the number fits it", "[limits]")
   ServerLimits limits;
   const auto names = limit_names();
   CHECK(std::ranges::is_sorted(names));
-  for (const std::string_view name : names) CHECK(set_limit(limits, name, 5));
+  for (const std::string_view name : names) CHECK(set_limit(limits, name, 5) == (least_of_limit(name) <= 5));
   CHECK(limits.depth_max == 5);
   CHECK(limits.world_texts_bytes_max == 5);
   CHECK(limits.outgoing.data_bytes_max == 5);
@@ -86,6 +86,24 @@ TEST_CASE("each limit is set by its name, where the number fits it", "[limits]")
   CHECK_FALSE(set_limit(limits, "silence_ns_max", ~0ull));
   CHECK_FALSE(set_limit(limits, "depth", 7));
   CHECK(limits.depth_max == 5);
+}
+
+TEST_CASE("a limit with which pages would stay empty for ever is refused, and the one before stays", "[limits]") {
+  ServerLimits limits;
+  const std::map<std::string_view, std::uint64_t> least = {
+      {"page_bytes_max", 1024}, {"rows_max", 1}, {"slice_steps", 64}};
+  for (const std::string_view name : limit_names()) {
+    CAPTURE(name);
+    const auto found = least.find(name);
+    const std::uint64_t expected = found == least.end() ? 0 : found->second;
+    CHECK(least_of_limit(name) == expected);
+    CHECK(set_limit(limits, name, expected));
+    if (expected > 0) CHECK_FALSE(set_limit(limits, name, expected - 1));
+  }
+  CHECK(limits.page_bytes_max == 1024);
+  CHECK(limits.rows_max == 1);
+  CHECK(limits.slice_steps == 64);
+  CHECK(least_of_limit("no such") == 0);
 }
 
 TEST_CASE("each limit's name is that of its member, and the largest number that fits it is taken", "[limits]") {
@@ -165,13 +183,17 @@ TEST_CASE("each limit's name is that of its member, and the largest number that 
 
 TEST_CASE("what the limits allow in memory is a sum with these weights", "[limits]") {
   ServerLimits none;
-  for (const std::string_view name : limit_names()) REQUIRE(set_limit(none, name, 0));
+  for (const std::string_view name : limit_names()) REQUIRE(set_limit(none, name, least_of_limit(name)));
+  none.page_bytes_max = 0;
   CHECK(memory_sum(none, 7) == 7);
   const auto weight = [&](const char* name, std::uint64_t sessions, std::uint64_t strangers) {
     ServerLimits limits = none;
     limits.sessions_max = static_cast<std::uint32_t>(sessions);
     limits.strangers_max = static_cast<std::uint32_t>(strangers);
-    REQUIRE(set_limit(limits, name, 10));
+    if (std::string_view(name) == "page_bytes_max")
+      limits.page_bytes_max = 10;
+    else
+      REQUIRE(set_limit(limits, name, 10));
     return memory_sum(limits, 0);
   };
   const std::pair<const char*, std::uint64_t> alone[] = {{"all_request_bytes_max", 2},
@@ -235,7 +257,7 @@ TEST_CASE("what the limits allow in memory grows with each of those that are byt
     ServerLimits more;
     REQUIRE(set_limit(more, name, 1u << 30));
     ServerLimits less;
-    REQUIRE(set_limit(less, name, 1));
+    REQUIRE(set_limit(less, name, std::max<std::uint64_t>(least_of_limit(name), 1)));
     INFO(name);
     CHECK(memory_sum(more, 0) >= sum);
     CHECK(memory_sum(less, 0) < sum);
