@@ -17,7 +17,7 @@ namespace {
 struct Cells {
   std::int32_t min[3], max[3];
   /// Above this a sphere is compared with all others instead.
-  static constexpr std::int64_t cells_max = 512;
+  static constexpr std::int64_t cells_max = 27;
   std::int64_t count() const noexcept {
     std::int64_t product = 1;
     for (int axis = 0; axis < 3; ++axis) product *= std::min<std::int64_t>(max[axis] - min[axis] + 1, cells_max + 1);
@@ -46,22 +46,36 @@ std::uint64_t key_of(std::int32_t x, std::int32_t y, std::int32_t z) noexcept {
   return bits(x) << 42 | bits(y) << 21 | bits(z);
 }
 
-/// Entries of all spheres but the wide ones, whose indices go to `wide`.
+/// Spheres by the cells they are in.
+struct Entries {
+  std::vector<Cells> cells;         // by sphere
+  std::vector<Entry> entries = {};  // of those that are not wide, in order
+  std::vector<std::uint32_t> wide = {};
+  std::vector<std::uint8_t> is_wide = {};  // by sphere
+};
+
 template <class Spheres>
-std::vector<Entry> enter(const Spheres& spheres, float edge, std::vector<std::uint32_t>& wide) {
-  std::vector<Entry> entries;
+Entries enter(const Spheres& spheres, float edge) {
+  Entries made;
+  made.cells.reserve(spheres.size());
   for (std::uint32_t i = 0; i < spheres.size(); ++i) {
-    const Cells c = cells_of(spheres[i], edge);
-    if (c.count() > Cells::cells_max) {
-      wide.push_back(i);
+    const Cells& c = made.cells.emplace_back(cells_of(spheres[i], edge));
+    made.is_wide.push_back(c.count() > Cells::cells_max);
+    if (made.is_wide[i]) {
+      made.wide.push_back(i);
       continue;
     }
     for (std::int32_t x = c.min[0]; x <= c.max[0]; ++x)
       for (std::int32_t y = c.min[1]; y <= c.max[1]; ++y)
-        for (std::int32_t z = c.min[2]; z <= c.max[2]; ++z) entries.push_back({key_of(x, y, z), i});
+        for (std::int32_t z = c.min[2]; z <= c.max[2]; ++z) made.entries.push_back({key_of(x, y, z), i});
   }
-  std::ranges::sort(entries);
-  return entries;
+  std::ranges::sort(made.entries);
+  return made;
+}
+
+/// Of the cells that two spheres share one is the first: there they are compared.
+std::uint64_t first_shared(const Cells& a, const Cells& b) noexcept {
+  return key_of(std::max(a.min[0], b.min[0]), std::max(a.min[1], b.min[1]), std::max(a.min[2], b.min[2]));
 }
 
 bool good(float x, float y, float z, float radius) noexcept {
@@ -148,33 +162,38 @@ void Grid::answer_rays(Outbox& out) {
 Grid::Indices Grid::touching(std::span<const Sphere> left, std::span<const Sphere> right) const {
   const bool same = left.data() == right.data() && left.size() == right.size();
   Indices pairs;
+  // Of bodies among each other: in a heap of thousands every one touches every other.
+  std::vector<std::uint32_t> contacts(same ? left.size() : 0);
+  const auto is_full = [&](std::uint32_t i) { return same && contacts[i] >= contacts_max; };
   // Most of those that share a cell have nothing to say to each other: only what counts is sorted.
   const auto look_at = [&](std::uint32_t i, std::uint32_t j) {
-    if (concern(left[i], right[j]) && touch(left[i], right[j])) pairs.emplace_back(i, j);
+    if (is_full(i) || is_full(j) || !concern(left[i], right[j]) || !touch(left[i], right[j])) return;
+    pairs.emplace_back(i, j);
+    if (same) ++contacts[i], ++contacts[j];
   };
-  std::vector<std::uint32_t> wide_left, wide_right;
-  const std::vector<Entry> a = enter(left, cell_, wide_left);
-  const std::vector<Entry> others = same ? std::vector<Entry>() : enter(right, cell_, wide_right);
-  const std::vector<Entry>& b = same ? a : others;
+  const Entries a = enter(left, cell_);
+  const Entries others = same ? Entries() : enter(right, cell_);
+  const Entries& b = same ? a : others;
   std::size_t from = 0;
-  for (std::size_t at = 0; at < a.size(); ++at) {
-    const Entry& entry = a[at];
-    while (from < b.size() && b[from].key < entry.key) ++from;
-    for (std::size_t i = same ? at + 1 : from; i < b.size() && b[i].key == entry.key; ++i)
-      look_at(entry.index, b[i].index);
+  for (std::size_t at = 0; at < a.entries.size(); ++at) {
+    const auto [key, i] = a.entries[at];
+    while (from < b.entries.size() && b.entries[from].key < key) ++from;
+    for (std::size_t k = same ? at + 1 : from; k < b.entries.size() && b.entries[k].key == key && !is_full(i); ++k) {
+      const std::uint32_t j = b.entries[k].index;
+      if (first_shared(a.cells[i], b.cells[j]) == key) look_at(i, j);
+    }
   }
-  for (const std::uint32_t i : wide_left)
-    for (std::uint32_t j = 0; j < right.size(); ++j) {
+  for (const std::uint32_t i : a.wide)
+    for (std::uint32_t j = 0; j < right.size() && !is_full(i); ++j) {
       if (!same)
         look_at(i, j);
-      else if (i != j)
+      else if (i < j || (j < i && !a.is_wide[j]))  // two wide ones meet once
         look_at(std::min(i, j), std::max(i, j));
     }
-  for (const std::uint32_t j : wide_right)
-    for (std::uint32_t i = 0; i < left.size(); ++i) look_at(i, j);
+  for (const std::uint32_t j : others.wide)
+    for (std::uint32_t i = 0; i < left.size(); ++i)
+      if (!a.is_wide[i]) look_at(i, j);
   std::ranges::sort(pairs);
-  const auto doubles = std::ranges::unique(pairs);
-  pairs.erase(doubles.begin(), doubles.end());
   return pairs;
 }
 

@@ -1,5 +1,6 @@
 // Finds who touches whom: a pass gathers all bodies, sorts them into the cells of a uniform grid, and pushes what it found.
-// Everything is sorted by entity id before it is pushed, so neither row order nor the cell size can be seen in the result.
+// Everything is sorted by entity id before it is pushed, so neither row order nor the cell size can be seen in the result, but in a
+// heap: a body is told of Grid::contacts_max others at most.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,10 @@ namespace managers {
 /// last pass, and the rays that wait, are its state.
 class Grid final : public muster::Manager {
  public:
+  /// That a body is told of in a pass. Where it touches more, those of the cells that come first: a heap in one place, which an
+  /// editor makes with one message, else costs the square of what is in it.
+  static constexpr std::uint32_t contacts_max = 128;
+
   /// `cell`: edge length in m; about the diameter of a usual body.
   explicit Grid(muster::EntityRegistry& registry, float cell = 2);
   ~Grid() override;

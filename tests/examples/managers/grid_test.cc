@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -44,6 +46,28 @@ struct Heard {
 };
 
 }  // namespace
+
+TEST_CASE("in a heap a body is told of as many others as a grid tells of, whether it is in few cells or in many") {
+  for (const float radius : {0.5F, 40.0F}) {
+    CAPTURE(radius);
+    EntityRegistry registry;
+    const Grid grid(registry);
+    Heard heard(registry);
+    constexpr std::size_t bodies = 3 * Grid::contacts_max;
+    for (std::size_t i = 0; i < bodies; ++i) registry.create(at(0), Body{.radius = radius});
+    registry.push(FindContacts{});
+    std::map<Entity, std::size_t> told;
+    std::set<std::pair<Entity, Entity>> pairs;
+    for (const auto& contact : heard.contacts) {
+      ++told[std::get<0>(contact)];
+      CHECK(pairs.emplace(std::get<0>(contact), std::get<1>(contact)).second);
+    }
+    REQUIRE_FALSE(told.empty());
+    for (const auto& [body, others] : told) CHECK(others <= Grid::contacts_max);
+    CHECK(told.begin()->second == Grid::contacts_max);
+    for (const auto& [one, other] : pairs) CHECK(pairs.contains({other, one}));
+  }
+}
 
 TEST_CASE("usagi 13: both sides are called once per contact, the normal mirrored, the first contact flagged") {
   EntityRegistry registry;
