@@ -52,6 +52,9 @@ Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t 
     new (chunk->slots() + slot) ColumnSlot{size ? at : nullptr, 0};
     at += size;
   }
+  // Up to the header's end, so that whoever looks for a new version needs not know how many columns there are.
+  for (std::uint32_t slot = slots; slot < (header - sizeof(Chunk)) / sizeof(ColumnSlot); ++slot)
+    new (chunk->slots() + slot) ColumnSlot;
   return chunk;
 }
 

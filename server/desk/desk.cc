@@ -202,6 +202,7 @@ void Desk::after_flush(EntityRegistry& registry) {
   const auto since_epoch = std::chrono::steady_clock::now().time_since_epoch();
   const auto now =
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count());
+  let_edits_in();  // not after the look at what changed: watches are told the world that it saw
   std::uint64_t due_in = watches_.after_flush(now, limits_.watch_ns);
   const bool sweep = texts_.wanted();
   if (sweep && seldom_.due(Seldom::Clock::now())) seldom_.run([&] { texts_.go_on(present()); });

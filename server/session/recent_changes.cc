@@ -21,9 +21,10 @@ void RecentChanges::note(Column& column, const std::vector<Entity>& entities) {
     }
     column.last_changed.push_back(e);
     const std::uint32_t number = e.index / page_indices;
-    if (number >= column.looks.size()) column.looks.resize(number + 1);
-    if (!column.looks[number]) column.looks[number] = std::make_unique<Page>();
-    (*column.looks[number])[e.index % page_indices] = now_;
+    if (number >= column.pages.size()) column.pages.resize(number + 1);
+    std::unique_ptr<Page>& page = column.pages[number];
+    if (!page) page = std::make_unique<Page>();
+    page->looks[e.index % page_indices] = page->last = now_;
   }
 }
 

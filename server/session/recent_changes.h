@@ -59,9 +59,12 @@ class RecentChanges {
   };
   // Indices may be large where few entities are.
   static constexpr std::uint32_t page_indices = 256;
-  using Page = std::array<std::uint64_t, page_indices>;
+  struct Page {
+    std::array<std::uint64_t, page_indices> looks{};
+    std::uint64_t last = 0;  // the newest of them
+  };
   struct Column {
-    std::vector<std::unique_ptr<Page>> looks;  // by index: when it changed last
+    std::vector<std::unique_ptr<Page>> pages;  // by index: when it changed last
     std::uint64_t last = 0;                    // when anything did
     std::vector<Entity> last_changed;          // then, and lives
     std::deque<Dead> dead;
@@ -75,10 +78,11 @@ class RecentChanges {
       return;
     }
     const auto& ids = registry_.storage().ids();
-    for (std::uint32_t number = 0; number < column.looks.size(); ++number) {
-      if (!column.looks[number]) continue;
+    for (std::uint32_t number = 0; number < column.pages.size(); ++number) {
+      const Page* const page = column.pages[number].get();
+      if (!page || page->last <= since) continue;
       for (std::uint32_t i = 0; i < page_indices; ++i) {
-        if ((*column.looks[number])[i] <= since) continue;
+        if (page->looks[i] <= since) continue;
         const std::uint32_t index = number * page_indices + i;
         const Entity e{index, ids.slot(index).generation};
         if (registry_.alive(e)) f(e);

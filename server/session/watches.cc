@@ -166,6 +166,10 @@ std::uint64_t Watches::after_flush(std::uint64_t now_ns, std::uint64_t ns_max) {
   }
   const std::uint64_t begun_ns = processor_ns();
   const auto time_is_left = [&](std::uint64_t of_ns) { return processor_ns() - begun_ns < of_ns; };
+  if (const std::uint64_t due_in = next_turn_in(now_ns); due_in > 0) {
+    tell_events([&] { return time_is_left(ns_max / 2); });
+    return due_in;
+  }
   if (const Changes::Found& found = changes_.look(); !found.empty()) recent_.note(found);
   if (const auto types = registry_.types().types(); types.size() != types_known_) {
     types_known_ = types.size();
@@ -173,15 +177,12 @@ std::uint64_t Watches::after_flush(std::uint64_t now_ns, std::uint64_t ns_max) {
       for (const TypeDescriptor* type : types)
         if (type->role == TypeRole::component) watch->learn(type->id);
   }
-  if (events_.wanted())
-    for (const auto& watch : watches_)
-      if (watch->asked().wants_events()) events_.send(*watch, events_.empty() || time_is_left(ns_max / 2));
+  tell_events([&] { return time_is_left(ns_max / 2); });
 
   // Edits that came meanwhile wait for this long look, and not for turns as well.
   turns_put_off_ = !turns_put_off_ && ns_max < long_look_max && !time_is_left(long_look * ns_max);
   if (turns_put_off_) {
     can_go_on_ = true;
-    events_.clear();
     return 0;
   }
 
@@ -217,8 +218,25 @@ std::uint64_t Watches::after_flush(std::uint64_t now_ns, std::uint64_t ns_max) {
     for (const auto& watch : watches_) seen = std::min(seen, watch->seen());
     recent_.forget(seen + 1);
   }
-  events_.clear();
   return due_in;
+}
+
+/// 0: some watch may have a turn now. Before that nobody needs to know what changed.
+std::uint64_t Watches::next_turn_in(std::uint64_t now_ns) const {
+  std::uint64_t due_in = 0;
+  for (const auto& watch : watches_) {
+    if (watch->due_ns <= now_ns) return 0;
+    const std::uint64_t in = watch->due_ns - now_ns;
+    due_in = due_in == 0 ? in : std::min(due_in, in);
+  }
+  return due_in;
+}
+
+void Watches::tell_events(const std::function<bool()>& time_is_left) {
+  if (events_.wanted())
+    for (const auto& watch : watches_)
+      if (watch->asked().wants_events()) events_.send(*watch, events_.empty() || time_is_left());
+  events_.clear();
 }
 
 }  // namespace muster

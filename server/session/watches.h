@@ -70,6 +70,9 @@ class Watches {
   std::size_t add(std::shared_ptr<Session> session, std::uint64_t request, WatchAsked asked);
   void end_change(Watch& watch, std::uint64_t request);
   void send(Watch& watch);
+  std::uint64_t next_turn_in(std::uint64_t now_ns) const;
+  /// And forgets them.
+  void tell_events(const std::function<bool()>& time_is_left);
   std::uint64_t processor_ns() const { return processor_ns_ ? processor_ns_() : 0; }
 
   EntityRegistry& registry_;

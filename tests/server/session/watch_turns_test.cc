@@ -217,3 +217,29 @@ TEST_CASE("what is kept of values that are watched grows with who has them, not 
   CHECK(found() == std::vector{far});
   CHECK(changes.bytes() < bytes);
 }
+
+TEST_CASE("before a watch is due nobody looks for what changed, and where nothing did it is woken once", "[watch]") {
+  EntityRegistry registry;
+  const auto entities = fill(registry);
+  Watches watches(registry);
+  Told told(watches, 10);
+  told.entities();
+  std::uint64_t now_ns = 1'000'000'000;
+  // The state was told when the watch was opened; its first turn is at once.
+  registry.set(entities[7], arena::Health{.value = 1});
+  CHECK(watches.after_flush(now_ns) == 0);
+  CHECK(told.entities() == std::vector{entities[7]});
+  registry.set(entities[8], arena::Health{.value = 2});
+  CHECK(watches.after_flush(now_ns + 30'000'000) == 70'000'000);
+  CHECK(watches.marks() == 0);
+  CHECK(told.entities().empty());
+  registry.set(entities[9], arena::Health{.value = 3});
+  CHECK(watches.after_flush(now_ns + 90'000'000) == 10'000'000);
+  now_ns += 100'000'000;
+  CHECK(watches.after_flush(now_ns) == 0);
+  CHECK(told.entities() == std::vector{entities[8], entities[9]});
+  CHECK(watches.after_flush(now_ns + 1) == 99'999'999);
+  CHECK(watches.after_flush(now_ns + 100'000'000) == 0);
+  CHECK(watches.after_flush(now_ns + 300'000'000) == 0);
+  CHECK(told.entities().empty());
+}
