@@ -12,6 +12,7 @@
 
 #include "include/muster/world.h"
 #include "messages/batch_builder.h"
+#include "registry/templates/template_tree.h"
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
 #include "tests/support/faulty_disk.h"
@@ -254,6 +255,39 @@ TEST_CASE("other code gets the edits of a journal, saves them at once, and says 
     CHECK(world.recovery_report().exact() == (start == 1));
     CHECK(world.recovery_report().edits == (start == 0 ? 1 : 0));
     CHECK(world.recovery_report().ticks_lost == (start == 0 ? 1 : 0));
+  }
+}
+
+TEST_CASE(
+    "other code gets what edits need of the server's own inputs too: templates that it defined, texts that it made "
+    "known") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  const std::string named = "a name that nobody else has";
+  std::vector<Entity> spawned;
+  {
+    Life life(path, recorded());
+    EntityRegistry& r = life.world.registry();
+    TemplateTree camp("camp");
+    camp.set("", game::Health{.value = 55});
+    REQUIRE(r.define(camp).refused == 0);
+    r.push(InternText{.text = named});
+    BatchBuilder edits;
+    const Entity first = r.grant(2, 2);
+    spawned = {first, Entity{first.index + 1, 1}};
+    append_spawn(edits, *r.find_template("camp"), std::span(spawned).first(1), Spawn{});
+    edits.append(spawned[1], Create{.name = text_of(named)});
+    edits.for_each([&](BatchView edit) { REQUIRE(life.lanes[1]->put(edit.bytes(), 1)); });
+    REQUIRE(life.world.next_frame());
+    REQUIRE(r.alive(spawned[0]));
+  }
+  for (int start = 0; start < 2; ++start) {
+    const Life life(path, recorded(Durability::commit, "game 2"));
+    const EntityRegistry& r = life.world.registry();
+    CHECK(r.find_template("camp") != nullptr);
+    REQUIRE(r.alive(spawned[0]));
+    CHECK(r.get<game::Health>(spawned[0]).value == 55);
+    CHECK(r.name(spawned[1]) == named);
   }
 }
 

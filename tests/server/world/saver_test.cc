@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
+#include "schema/scene.h"
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
 
@@ -154,6 +155,11 @@ TEST_CASE("a world saves itself so long after something new came, and not where 
     round(now);
     world.push();
     round(now + 10s);
+    // So is a schema that was added, though it is no input.
+    const std::size_t schemas = world.registry.types().schemas().size();
+    world.registry.add_type<scene::Transform>();
+    REQUIRE(world.registry.types().schemas().size() == schemas + 1);
+    round(now + 15s);
     // What is saved by somebody else is not saved again.
     world.push();
     world.saver.hand_over(now + 20s);
