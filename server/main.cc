@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <expected>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -58,10 +60,12 @@ struct Arguments {
   bool make_new = false, must_exist = false, quiet = false;
 };
 
-World* running = nullptr;  // for the signal handler alone
+World* running = nullptr;                      // for the signal handler alone
+volatile std::sig_atomic_t was_signalled = 0;  // between two openings of the world there is none to tell
 /// The first signal asks the world to stop, which it does between two inputs. A second one ends the process at once: the
 /// file then holds the last save.
 void on_signal(int) {
+  was_signalled = 1;
   if (running) running->stop();
 }
 
@@ -170,59 +174,128 @@ Durability durability_of(const std::string& name) {
   return name == "commit" ? Durability::commit : name == "batched" ? Durability::batched : Durability::checkpoint;
 }
 
+struct Failure {
+  ExitCode code;
+  std::string text;
+};
+using Schemas = std::vector<std::vector<std::byte>>;
+
+std::expected<Schemas, Failure> read_schemas(const Arguments& arguments) {
+  Schemas schemas;
+  for (const std::string& path : arguments.schemas) {
+    auto schema = read_schema_file(path, arguments.include_folders);
+    if (!schema) return std::unexpected(Failure{exit_schema, schema.error()});
+    schemas.push_back(std::move(*schema));
+  }
+  return schemas;
+}
+
+std::expected<std::unique_ptr<Plugins>, Failure> load_plugins(const Arguments& arguments) {
+  auto plugins = std::make_unique<Plugins>();
+  try {
+    for (const std::string& path : arguments.plugins) plugins->load(path);
+  } catch (const PluginError& error) {
+    return std::unexpected(Failure{exit_plugin, error.what()});
+  }
+  return plugins;
+}
+
+/// A world and what it needs, at first and where it is opened again.
+struct Served {
+  explicit Served(const Arguments& given) : arguments(given) {}
+
+  const Arguments& arguments;
+  Schemas schemas;
+  std::unique_ptr<Plugins> plugins;  // code goes after the world, whose registry ends the instances
+  std::optional<World> world;
+
+  std::expected<void, Failure> open(bool again) {
+    std::string schema_error;
+    try {
+      WorldOptions options;
+      options.hz = arguments.hz;
+      options.workers = arguments.workers;
+      options.skip = again ? 0 : arguments.skip;
+      options.durability = durability_of(arguments.durability);
+      options.autosave = std::chrono::nanoseconds(static_cast<std::int64_t>(arguments.autosave_s * 1e9));
+      options.open = again                  ? OpenMode::open_existing
+                     : arguments.make_new   ? OpenMode::create_new
+                     : arguments.must_exist ? OpenMode::open_existing
+                                            : OpenMode::open_or_create;
+      options.code = plugins->code("muster-server " MUSTER_VERSION);
+      world.emplace(
+          arguments.world,
+          [&](EntityRegistry& registry) -> Handlers {
+            for (std::size_t i = 0; i < schemas.size(); ++i)
+              if (auto added = registry.types().add_schema(schemas[i]); !added) {
+                schema_error = arguments.schemas[i] + ": " + added.error().text();
+                throw std::runtime_error(schema_error);
+              }
+            return plugins->install(registry);
+          },
+          options);
+    } catch (const WorldError& error) {
+      if (!schema_error.empty()) return std::unexpected(Failure{exit_schema, schema_error});
+      return std::unexpected(Failure{error.code() == WorldErrorCode::setup     ? exit_plugin
+                                     : error.code() == WorldErrorCode::stopped ? exit_usage
+                                                                               : exit_world,
+                                     error.what()});
+    }
+    warn_of_mended(*world);
+    tell_of_recovery(*world);
+    return {};
+  }
+
+  /// Saves the world, ends it, and opens it with schemas and plugins that are read anew; where that fails, with those of before.
+  std::expected<void, Failure> open_again() {
+    const Pace pace = world->pace();
+    if (const auto saved = world->try_commit(); !saved)
+      return std::unexpected(Failure{exit_save, std::string("not saved: ") + saved.error().what()});
+    world.reset();
+    std::expected<void, Failure> opened;
+    auto new_schemas = read_schemas(arguments);
+    auto new_plugins = load_plugins(arguments);
+    if (new_schemas && new_plugins) {
+      schemas.swap(*new_schemas);
+      plugins.swap(*new_plugins);
+      opened = open(true);
+      if (!opened) {
+        schemas.swap(*new_schemas);
+        plugins.swap(*new_plugins);
+      }
+    } else {
+      opened = std::unexpected(new_schemas ? new_plugins.error() : new_schemas.error());
+    }
+    if (!opened) {
+      spdlog::error("the build of before goes on: {}", opened.error().text);
+      opened = open(true);
+    }
+    if (opened) (void)world->set_pace({.speed = pace.speed, .paused = pace.paused});
+    return opened;
+  }
+};
+
+int complain(const Failure& failure) { return complain(failure.code, failure.text); }
+
 int serve(const Arguments& arguments) {
   raise_descriptor_limit();
   const auto limits = limits_of(arguments.limits);
   if (!limits) return complain(exit_usage, limits.error());
-  std::vector<std::vector<std::byte>> schemas;
-  for (const std::string& path : arguments.schemas) {
-    auto schema = read_schema_file(path, arguments.include_folders);
-    if (!schema) return complain(exit_schema, schema.error());
-    schemas.push_back(std::move(*schema));
-  }
+  auto schemas = read_schemas(arguments);
+  if (!schemas) return complain(schemas.error());
   auto tokens = read_tokens(arguments.token_file);
   if (!tokens) return complain(exit_usage, tokens.error());
-
-  Plugins plugins;  // code goes after the world, whose registry ends the instances
-  try {
-    for (const std::string& path : arguments.plugins) plugins.load(path);
-  } catch (const PluginError& error) {
-    return complain(exit_plugin, error.what());
-  }
+  auto plugins = load_plugins(arguments);
+  if (!plugins) return complain(plugins.error());
 
   TraceFile trace(arguments.trace_file);  // outlives the world that records into it
-  std::optional<World> world;
-  std::string schema_error;
-  try {
-    WorldOptions options;
-    options.hz = arguments.hz;
-    options.workers = arguments.workers;
-    options.skip = arguments.skip;
-    options.durability = durability_of(arguments.durability);
-    options.autosave = std::chrono::nanoseconds(static_cast<std::int64_t>(arguments.autosave_s * 1e9));
-    options.open = arguments.make_new     ? OpenMode::create_new
-                   : arguments.must_exist ? OpenMode::open_existing
-                                          : OpenMode::open_or_create;
-    options.code = plugins.code("muster-server " MUSTER_VERSION);
-    world.emplace(
-        arguments.world,
-        [&](EntityRegistry& registry) -> Handlers {
-          for (std::size_t i = 0; i < schemas.size(); ++i)
-            if (auto added = registry.types().add_schema(schemas[i]); !added) {
-              schema_error = arguments.schemas[i] + ": " + added.error().text();
-              throw std::runtime_error(schema_error);
-            }
-          return plugins.install(registry);
-        },
-        options);
-  } catch (const WorldError& error) {
-    if (!schema_error.empty()) return complain(exit_schema, schema_error);
-    return complain(error.code() == WorldErrorCode::setup     ? exit_plugin
-                    : error.code() == WorldErrorCode::stopped ? exit_usage
-                                                              : exit_world,
-                    error.what());
-  }
+  Served served(arguments);
+  served.schemas = std::move(*schemas);
+  served.plugins = std::move(*plugins);
+  if (const auto opened = served.open(false); !opened) return complain(opened.error());
+  std::optional<World>& world = served.world;
 
+  bool again = false;
   ServerOptions listening;
   listening.listen = arguments.listen;
   listening.unix_path = arguments.unix_path;
@@ -234,23 +307,25 @@ int serve(const Arguments& arguments) {
   listening.program = "muster-server " MUSTER_VERSION;
   listening.log = [](const std::string& line) { spdlog::info("session: {}", line); };
   listening.warn = [](const std::string& line) { spdlog::warn("{}", line); };
-  listening.plugins = &plugins;
+  listening.plugins = served.plugins.get();
   listening.limits = *limits;
+  listening.open_again = [&] {
+    again = true;
+    world->stop();
+  };
   try {  // before anything is made of a new world
     Server::check(listening);
   } catch (const ServerError& error) {
     return complain(exit_listen, error.what());
   }
 
-  warn_of_mended(*world);
-  tell_of_recovery(*world);
   if (const std::string* const why = world->stopped()) spdlog::error("{}: stopped: {}", world->path(), *why);
   begin_trace(trace, world->registry());
   if (arguments.paused) (void)world->set_pace({.paused = true});
   const bool is_new = world->is_new();
   if (is_new) {
     try {
-      plugins.begin(world->registry());
+      served.plugins->begin(world->registry());
       world->commit();
     } catch (const PluginError& error) {
       return complain(exit_plugin, error.what());
@@ -267,29 +342,41 @@ int serve(const Arguments& arguments) {
   ::sigaction(SIGINT, &action, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
 
-  std::optional<Server> server;
-  try {
-    server.emplace(*world, listening);
-  } catch (const ServerError& error) {
+  for (bool first = true;; first = false) {
+    std::optional<Server> server;
+    try {
+      server.emplace(*world, listening);
+    } catch (const ServerError& error) {
+      running = nullptr;
+      return complain(exit_listen, error.what());
+    }
+    // Where the world is opened again, clients find it where they were.
+    listening.token = server->token();
+    if (!server->address().empty()) listening.listen = server->address();
+
+    if (server->has_editor()) spdlog::info("editor {}", server->editor_url());
+    spdlog::info("{}: {} entities, {} types, {}", world->path(), world->registry().entity_count(),
+                 world->registry().types().types().size(), is_new && first ? "a new world" : "opened");
+    if (!server->address().empty()) spdlog::info("listening on {}", server->address());
+    if (!server->unix_path().empty()) spdlog::info("listening on {}", server->unix_path());
+    spdlog::info("token {}", server->token());
+
+    while (const auto frame = world->next_frame()) world->registry().push(Update{.dt = frame.dt});
+
+    spdlog::info("stopping");
+    server->stop();
+    server.reset();
     running = nullptr;
-    return complain(exit_listen, error.what());
+    if (!again || was_signalled || world->stopped()) break;
+    again = false;
+    end_trace(trace);
+    if (const auto opened = served.open_again(); !opened) return complain(opened.error());
+    listening.plugins = served.plugins.get();
+    running = &*world;
+    if (was_signalled) world->stop();
   }
-
-  if (server->has_editor()) spdlog::info("editor {}", server->editor_url());
-  spdlog::info("{}: {} entities, {} types, {}", world->path(), world->registry().entity_count(),
-               world->registry().types().types().size(), is_new ? "a new world" : "opened");
-  if (!server->address().empty()) spdlog::info("listening on {}", server->address());
-  if (!server->unix_path().empty()) spdlog::info("listening on {}", server->unix_path());
-  spdlog::info("token {}", server->token());
-
-  while (const auto frame = world->next_frame()) world->registry().push(Update{.dt = frame.dt});
-
-  spdlog::info("stopping");
-  server->stop();
-  server.reset();
   ::signal(SIGTERM, SIG_DFL);
   ::signal(SIGINT, SIG_DFL);
-  running = nullptr;
   if (const std::string* const why = world->stopped()) {
     end_trace(trace);
     return complain(exit_stopped, world->path() + ": stopped: " + *why);

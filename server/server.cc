@@ -120,12 +120,23 @@ struct Server::Impl {
 
   std::expected<std::vector<ReloadedPlugin>, std::string> reload(std::string_view which) {
     world.set_code(options.plugins->code(options.program));  // what was recorded until now is the present build's
-    auto done = options.plugins->reload(world.registry(), which);
-    if (done) world.set_code(options.plugins->code(options.program));
+    std::vector<std::string> opened_again;                   // what would be converted then
+    std::expected<std::vector<ReloadedPlugin>, std::string> done =
+        options.plugins->reload(world.registry(), which, options.open_again ? &opened_again : nullptr);
+    if (!opened_again.empty())
+      if (const auto saved = world.try_commit(); !saved)
+        done = std::unexpected(std::string("the world cannot be saved, to be opened again: ") + saved.error().what());
+    if (done && opened_again.empty()) world.set_code(options.plugins->code(options.program));
     if (options.log && !done) options.log("not reloaded: " + done.error());
     if (options.log && done)
       for (const ReloadedPlugin& each : *done)
-        options.log("reloaded " + each.name + ": " + each.build_before + " -> " + each.build);
+        options.log((opened_again.empty() ? "reloaded " : "to be reloaded ") + each.name + ": " + each.build_before +
+                    " -> " + each.build);
+    if (done && !opened_again.empty()) {
+      for (const std::string& change : opened_again)
+        if (options.log) options.log("the world is opened again, to convert " + change);
+      options.open_again();
+    }
     return done;
   }
 

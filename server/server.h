@@ -46,6 +46,11 @@ struct ServerOptions {
   /// Those installed in the world: they are told of in Info, and sessions with the right to admin may load them again. Null:
   /// none. `log` is then also called on the world's thread. Must outlive the server.
   Plugins* plugins = nullptr;
+  /// A plugin was to be loaded again whose types have other layouts than the world, and a copy of the state could be converted to them:
+  /// called on the world's thread, after the world was saved and before the session is answered. The host is to end the frames
+  /// (World::stop); then to end the server, save the world and open it again, with the plugins' files loaded anew. Empty: such a build is
+  /// refused.
+  std::function<void()> open_again = {};
 };
 
 /// Serves from construction to destruction, on a thread of its own. Constructed, used and destroyed on the world's

@@ -1,8 +1,13 @@
 #include "server/plugins/plugins.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
 #include <ranges>
+
+#include "registry/state/saved_types.h"
+#include "registry/state/state.h"
 
 namespace muster {
 
@@ -10,6 +15,10 @@ namespace muster {
 struct Plugins::Instances {
   const EntityRegistry* registry = nullptr;
   std::vector<Installed> all;
+  Instances() = default;
+  Instances(Instances&&) = default;
+  Instances(const Instances&) = delete;
+  Instances& operator=(const Instances&) = delete;
   ~Instances() {
     while (!all.empty()) all.pop_back();
   }
@@ -22,6 +31,28 @@ struct Plugins::Exchange {
 };
 
 namespace {
+
+/// A new build has other layouts than the world, and nothing else is wrong with it as far as it was tried.
+class OtherLayout final : public PluginError {
+ public:
+  using PluginError::PluginError;
+};
+
+/// The state of a registry, for another one to read.
+class StateInMemory final : public StateSink, public StateSource {
+ public:
+  void row(const StateKey& key, std::uint64_t, std::span<const std::byte> bytes) override {
+    rows_[key].assign(bytes.begin(), bytes.end());
+  }
+  void rows(StateSection section,
+            const std::function<void(const StateKey&, std::span<const std::byte>)>& take) override {
+    for (auto at = rows_.lower_bound({section, 0, 0}); at != rows_.end() && at->first.section == section; ++at)
+      take(at->first, at->second);
+  }
+
+ private:
+  std::map<StateKey, std::vector<std::byte>> rows_;
+};
 
 /// Parts are numbered from 1; 0 is the host's own.
 std::uint32_t part_of(std::size_t place) { return static_cast<std::uint32_t>(place + 1); }
@@ -77,7 +108,8 @@ Plugins::Instances* Plugins::of(const EntityRegistry& registry) noexcept {
 }
 
 std::expected<std::vector<ReloadedPlugin>, std::string> Plugins::reload(EntityRegistry& registry,
-                                                                        std::string_view which) {
+                                                                        std::string_view which,
+                                                                        std::vector<std::string>* opened_again) {
   Instances* running = of(registry);
   if (!running || libraries_.empty()) return std::unexpected("this server has no plugins");
   std::vector<Exchange> exchanges;
@@ -105,7 +137,13 @@ std::expected<std::vector<ReloadedPlugin>, std::string> Plugins::reload(EntityRe
       done.push_back({each.after->name(), each.after->build(), each.before->build(),
                       each.after->digest() != each.before->digest()});
     }
-    rehearse(registry, exchanges);
+    try {
+      rehearse(registry, exchanges);
+    } catch (const OtherLayout&) {
+      if (!opened_again) throw;
+      *opened_again = rehearse_opening(registry, exchanges);
+      return done;
+    }
     exchange(registry, *running, exchanges);
   } catch (const std::exception& error) {
     return std::unexpected(error.what());
@@ -121,9 +159,9 @@ std::expected<std::vector<ReloadedPlugin>, std::string> Plugins::reload(EntityRe
   return done;
 }
 
-void Plugins::rehearse(const EntityRegistry& registry, const std::vector<Exchange>& exchanges) const {
-  EntityRegistry empty;
-  Instances made;  // go before the registry
+Plugins::Instances Plugins::make_all(EntityRegistry& empty, const std::vector<Exchange>& exchanges,
+                                     bool with_state) const {
+  Instances made;
   for (std::size_t i = 0; i < libraries_.size(); ++i) {
     const auto found = std::ranges::find(exchanges, i, &Exchange::place);
     const bool is_new = found != exchanges.end();
@@ -135,19 +173,49 @@ void Plugins::rehearse(const EntityRegistry& registry, const std::vector<Exchang
       if (is_new) throw;
       throw PluginError(exchanges.front().after->path() + ": does not go with another plugin: " + error.what());
     }
-    if (is_new && found->state) library->take_over(made.all.back().instance, *found->state);
+    if (with_state && is_new && found->state) library->take_over(made.all.back().instance, *found->state);
   }
+  return made;
+}
+
+std::vector<std::string> Plugins::rehearse_opening(const EntityRegistry& registry,
+                                                   const std::vector<Exchange>& exchanges) const {
+  StateInMemory state;
+  registry.save(state);
+  EntityRegistry empty;
+  const Instances made = make_all(empty, exchanges, false);  // go before the registry
+  auto loaded = empty.load(state);
+  if (!loaded)
+    throw PluginError(
+        exchanges.front().after->path() +
+        ": was compiled with other layouts than the world has, which cannot be converted: " + loaded.error().text());
+  if (loaded->converted.empty())
+    loaded->converted.push_back("types that nothing in the world holds have other layouts");
+  return std::move(loaded->converted);
+}
+
+void Plugins::rehearse(const EntityRegistry& registry, const std::vector<Exchange>& exchanges) const {
+  EntityRegistry empty;
+  const Instances made = make_all(empty, exchanges, true);  // go before the registry
   for (const auto& type : empty.storage().components())
     if (type->ops)
       for (const Exchange& each : exchanges)
         if (each.before->owns(type->ops))
           throw PluginError(each.after->path() + ": the new build would use parts of the running one (" +
                             type->descriptor->name + "): link it with -Wl,-Bsymbolic");
+  SavedTypes saved(empty.types());
+  std::expected<void, SchemaError> known;
+  for (const auto& schema : registry.types().schemas())
+    if (known) known = saved.add(schema);
+  const bool differs = (known && !saved.settle()) || saved.differs();
   // Compiled types came with the plugins; the world's own come after them, so that every difference is found.
   for (const auto& schema : registry.types().schemas())
     if (const auto added = empty.types().add_schema(schema); !added)
-      throw PluginError(exchanges.front().after->path() +
+      throw OtherLayout(exchanges.front().after->path() +
                         ": was compiled with another layout than the world has: " + added.error().text());
+  if (differs)
+    throw OtherLayout(exchanges.front().after->path() +
+                      ": was compiled with other names of types, or other numbers of their enums, than the world has");
 }
 
 void Plugins::exchange(EntityRegistry& registry, Instances& running, std::vector<Exchange>& exchanges) {

@@ -46,12 +46,17 @@ class Plugins {
   /// give their state to their successors of the same name; values of the plugin's runtime components are made anew (and
   /// given to its restore hook); the instance's own state goes through hand_over and take_over.
   ///
+  /// A type of the new build that has another layout than in this world cannot be exchanged in a registry that runs. Where `opened_again`
+  /// is given, a copy of the state is then converted to it (docs/schema.md), as opening the world with that build would. If that
+  /// goes well nothing was exchanged, and `opened_again` is told what would be converted, a sentence each: it is for the host to save
+  /// the world, end it, and open it again with Plugins that loaded the files anew. That takes memory for the state twice.
+  ///
   /// An error leaves the old build running. Before anything is touched the new one is installed in an empty registry, beside
   /// the other plugins and the world's types: a library that cannot be loaded, throws, contradicts others, has other
   /// layouts or refuses the state is found there. What refuses only in the real registry (a manager's saved state) makes
   /// instance and runtime values of the old build anew, from its own state.
-  [[nodiscard]] std::expected<std::vector<ReloadedPlugin>, std::string> reload(EntityRegistry& registry,
-                                                                               std::string_view which = {});
+  [[nodiscard]] std::expected<std::vector<ReloadedPlugin>, std::string> reload(
+      EntityRegistry& registry, std::string_view which = {}, std::vector<std::string>* opened_again = nullptr);
 
  private:
   using Library = std::shared_ptr<PluginLibrary>;
@@ -64,6 +69,9 @@ class Plugins {
 
   Instances* of(const EntityRegistry& registry) noexcept;
   void rehearse(const EntityRegistry& registry, const std::vector<Exchange>& exchanges) const;
+  std::vector<std::string> rehearse_opening(const EntityRegistry& registry,
+                                            const std::vector<Exchange>& exchanges) const;
+  Instances make_all(EntityRegistry& empty, const std::vector<Exchange>& exchanges, bool with_state) const;
   void exchange(EntityRegistry& registry, Instances& running, std::vector<Exchange>& exchanges);
 
   std::vector<Library> libraries_;

@@ -346,6 +346,37 @@ TEST_CASE("a library whose instances are gone is unloaded", "[reload]") {
   CHECK(game.refusal() == "this server has no plugins");
 }
 
+TEST_CASE("a build of other layouts is tried on a copy of the state, and the registry that runs is left alone",
+          "[reload]") {
+  Game game;
+  game.step();
+  const std::uint64_t hash = game.registry.hash();
+  std::vector<std::string> opened_again;
+  game.folder.put("counter", "counter_wider");
+  CHECK(game.refusal().find("counter.Count") != std::string::npos);
+  const auto done = game.plugins.reload(game.registry, {}, &opened_again);
+  REQUIRE(done.has_value());
+  CHECK(done->front().build == "build 2");
+  CHECK(opened_again ==
+        std::vector<std::string>{"counter.Count: bonus is new", "counter.Heard: sum was int and is long"});
+  opened_again.clear();
+  game.folder.put("counter", "counter_changed");
+  REQUIRE(game.plugins.reload(game.registry, {}, &opened_again).has_value());
+  CHECK(opened_again == std::vector<std::string>{"types that nothing in the world holds have other layouts"});
+  opened_again.clear();
+  game.folder.put("counter", "counter_narrower");
+  const auto narrower = game.plugins.reload(game.registry, {}, &opened_again);
+  REQUIRE_FALSE(narrower.has_value());
+  CHECK(narrower.error() == game.file +
+                                ": was compiled with other layouts than the world has, which cannot be converted: "
+                                "archetypes 0: component counter.Heard.build: was int and is short: that cannot be "
+                                "converted");
+  CHECK(opened_again.empty());
+  CHECK(game.registry.hash() == hash);
+  CHECK(game.registry.types().find("counter.Count")->size == 4);
+  CHECK(game.step() == 2);
+}
+
 TEST_CASE("another registry goes on with the build it began with", "[reload]") {
   Game game;
   EntityRegistry past;

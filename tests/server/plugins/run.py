@@ -103,7 +103,8 @@ def a_reload_that_fails_leaves_the_running_build(folder):
                         "old_interface": "was built for plugin interface 1, this server has 3: build it again",
                         "no_entry": "is no plugin: it has no function muster_plugin",
                         "other": 'is called "other" now; "counter" runs',
-                        "counter_changed": "counter.Ask",
+                        "counter_narrower": "which cannot be converted: archetypes 0: component counter.Heard.build: was int and is "
+                                            "short: that cannot be converted",
                         "refuses_sums": 'manager "counter.sums" refuses its saved state: sums of version 1'}.items():
         folder.put(build)
         said = folder.run("reload", exit=1)
@@ -123,6 +124,44 @@ def a_reload_that_fails_leaves_the_running_build(folder):
     folder.put("counter_second")
     folder.run("reload")
     equal(folder.step(), 4)
+    folder.stop_counter()
+
+
+def a_reload_whose_types_have_other_layouts_opens_the_world_again_and_converts_it(folder):
+    folder.put("counter_first")
+    folder.serve_counter("--durability", "commit")
+    for _ in range(3):
+        folder.step()
+    token = json.loads((folder.path / "w.muster-server.json").read_text())
+    folder.put("counter_wider")
+    equal(folder.run("reload"), "counter  build 2, was build 1\n")
+
+    def opened():
+        """The server is where it was, once it is there again."""
+        until = time.monotonic() + 20
+        while True:
+            ran = subprocess.run([MUSTER, "show", "/counter", "--json"], cwd=folder.path, check=False, env=folder.environment,
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=20)
+            if ran.returncode == 0:
+                return json.loads(ran.stdout)["components"]["counter.Count"]
+            assert time.monotonic() < until
+            time.sleep(0.05)
+
+    equal(opened(), {"bonus": 7, "value": 3})
+    equal(json.loads((folder.path / "w.muster-server.json").read_text()), token)
+    equal(folder.json("info")["plugins"], ["counter: build 2"])
+    equal(folder.step(), 5)
+    folder.run("push", "/counter", "Ask")
+    equal(folder.json("show", "/counter")["components"]["counter.Heard"], {"voice": 2003, "sum": 5, "total": 1, "build": 2})
+    folder.process.kill()
+    folder.process.wait()
+    folder.serve_counter()
+    equal(opened(), {"bonus": 7, "value": 5})
+    # There is a way back where every value has one: this build has fewer fields, and its numbers are narrower.
+    folder.put("counter_second")
+    said = folder.run("reload", exit=1)
+    assert "component counter.Heard.sum: was long and is int: that cannot be converted" in said, said
+    equal(folder.step(), 7)
     folder.stop_counter()
 
 
@@ -254,6 +293,7 @@ def a_trace_that_cannot_be_written_stops_nothing(folder):
 TESTS = [a_server_says_what_is_wrong_with_its_plugin,
          muster_reload_changes_what_a_running_world_does_and_keeps_its_state,
          a_world_that_ticks_is_reloaded_between_two_ticks, a_reload_that_fails_leaves_the_running_build,
+         a_reload_whose_types_have_other_layouts_opens_the_world_again_and_converts_it,
          a_server_without_plugins_says_so, a_server_writes_a_trace_of_what_its_handlers_did,
          muster_trace_records_a_running_world_for_a_while,
          a_world_that_ticks_can_be_traced_for_long, a_trace_that_cannot_be_written_stops_nothing]
