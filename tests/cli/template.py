@@ -48,3 +48,18 @@ def templates_are_defined_spawned_and_merged(folder):
         holds(folder.error(REFUSED, "define", squad), f"{squad}:1: game.bad", "valu")
         holds(folder.error(BAD_FILE, "define", "no.json"), "no.json cannot be read")
         equal(len(folder.json("templates")), 2)
+
+
+def a_child_without_a_name_is_no_node_of_a_template_and_stays_as_it_is(folder):
+    with game(folder):
+        file = folder.path / "nameless.json"
+        file.write_text("""{ templates: [ { name: "game.camp",
+  children: [ { components: { "game.Health": { value: 7 } } } ] } ] }""")
+        folder.run("define", file)
+        for times in (1, 2):
+            equal(folder.json("merge", "/town/gate", "game.camp")["created"], 1)
+            children = folder.json("ls", "/town/gate")
+            equal([child["name"] for child in children], [""] * times)
+            if times == 1:
+                folder.run("set", children[0]["id"], "Health.value", "3")
+        equal([folder.json("show", child["id"])["components"]["game.Health"]["value"] for child in children], [3, 7])
