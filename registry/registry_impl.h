@@ -17,6 +17,8 @@
 
 namespace muster {
 
+class OldValue;
+
 struct EntityRegistry::Impl {
   explicit Impl(EntityRegistry& owner, RegistryOptions wanted)
       : core(owner.core_),
@@ -66,6 +68,7 @@ struct EntityRegistry::Impl {
   /// Calls the restore hook of this runtime type (0: of all) for every value there is, in row order.
   void restore_values(TypeId type);
   std::map<TypeId, std::function<void(void*, Entity)>> restorers;
+  std::map<TypeId, void (*)(const OldValue&, void*)> conversions;  // registry/state/conversion.h
 };
 
 }  // namespace muster

@@ -6,5 +6,6 @@
 #include "registry/handlers/dynamic_handler.h"
 #include "registry/observe/figures.h"
 #include "registry/observe/trace.h"
+#include "registry/state/conversion.h"
 #include "registry/state/state.h"
 #include "registry/templates/template_file.h"

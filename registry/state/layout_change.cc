@@ -118,6 +118,10 @@ class LayoutChange::Comparison {
                const std::string& prefix, bool tell) {
     const bool nested = now.kind == FieldKind::structure;
     if (nested != (then.kind == FieldKind::structure) || (!nested && !widens(then.kind, now.kind))) {
+      if (made_.conversion_) {
+        if (tell) note(prefix + now.name + " was " + shown(then) + " and is " + shown(now));
+        return true;
+      }
       error = {{}, prefix + now.name, "was " + shown(then) + " and is " + shown(now) + ": that cannot be converted"};
       return false;
     }
@@ -149,12 +153,16 @@ class LayoutChange::Comparison {
 };
 
 std::expected<LayoutChange, SchemaError> LayoutChange::between(const TypeDescriptor& then, const Find& find_then,
-                                                               const TypeDescriptor& now, const Find& find_now) {
+                                                               const TypeDescriptor& now, const Find& find_now,
+                                                               Conversion conversion) {
   if (then.is_table || now.is_table)
     return std::unexpected(
         SchemaError{now.name, {}, now.is_table ? "was a struct and is a table" : "was a table and is a struct"});
   LayoutChange made;
+  made.then_ = &then;
   made.now_ = &now;
+  made.conversion_ = conversion;
+  if (conversion) made.find_then_ = find_then;
   Comparison comparison(made, find_then, find_now);
   // A tag's one field says nothing.
   if (!then.tag && !now.tag && !comparison.compare(then, 0, now, 0, "", true)) {
@@ -191,9 +199,15 @@ void LayoutChange::move(const Move& move, const std::byte* then, std::byte* now)
   with_number(move.then_kind, from, [&] { put(read_number<std::uint8_t>(from)); }, put);  // bool is no number
 }
 
-void LayoutChange::apply(std::span<const std::byte> then, std::span<std::byte> now) const {
+void LayoutChange::apply_rules(std::span<const std::byte> then, std::span<std::byte> now) const {
   std::memcpy(now.data(), now_->default_bytes.data(), std::min(now.size(), now_->default_bytes.size()));
   for (const Move& one : moves_) move(one, then.data(), now.data());
+}
+
+void LayoutChange::apply(std::span<const std::byte> then, std::span<std::byte> now) const {
+  apply_rules(then, now);
+  if (conversion_)
+    conversion_(OldValue(*then_, then.first(std::min<std::size_t>(then.size(), then_->size)), find_then_), now.data());
 }
 
 std::optional<std::uint32_t> LayoutChange::place(std::uint32_t then_offset) const {

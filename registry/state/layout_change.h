@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "registry/state/conversion.h"
 #include "schema/descriptor.h"
 #include "schema/load.h"
 
@@ -25,14 +26,18 @@ class LayoutChange {
   using Find = std::function<const TypeDescriptor*(TypeId)>;
 
   /// Both are structs. `find_then` and `find_now` give the structs nested in them. The error names the field of the newer layout, or
-  /// of the older where that has no place, that cannot be converted.
+  /// of the older where that has no place, that cannot be converted. With a `conversion` of the game's own, which is called for each
+  /// value after that, such a field has its default and is no error.
   [[nodiscard]] static std::expected<LayoutChange, SchemaError> between(const TypeDescriptor& then,
                                                                         const Find& find_then,
-                                                                        const TypeDescriptor& now,
-                                                                        const Find& find_now);
+                                                                        const TypeDescriptor& now, const Find& find_now,
+                                                                        Conversion conversion = nullptr);
 
   /// `then`: one value of the older layout, `now`: room for one of the newer. They do not overlap.
   void apply(std::span<const std::byte> then, std::span<std::byte> now) const;
+  /// The same without the game's own conversion.
+  void apply_rules(std::span<const std::byte> then, std::span<std::byte> now) const;
+  bool has_conversion() const noexcept { return conversion_ != nullptr; }
   /// Where the number or reference at an offset of the older layout is in the newer; none where it is gone.
   std::optional<std::uint32_t> place(std::uint32_t then_offset) const;
   /// `take(offset, bytes)` for each number or reference of the newer layout that comes from one which these bytes of the older touch.
@@ -60,7 +65,9 @@ class LayoutChange {
   };
   static void move(const Move& move, const std::byte* then, std::byte* now);
 
-  const TypeDescriptor* now_ = nullptr;
+  const TypeDescriptor *then_ = nullptr, *now_ = nullptr;
+  Find find_then_;
+  Conversion conversion_ = nullptr;  // null: none
   std::vector<Move> moves_;
   std::string text_;
 };

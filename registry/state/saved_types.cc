@@ -76,6 +76,12 @@ const TypeTable& SavedTypes::then() {
   return *then_table_;
 }
 
+Conversion SavedTypes::conversion(TypeId type) const {
+  if (!conversions_) return nullptr;
+  const auto at = conversions_->find(type);
+  return at == conversions_->end() ? nullptr : at->second;
+}
+
 SavedTypes::Known SavedTypes::read(TypeId id) const {
   Known made;
   made.reading.then = saved(id);
@@ -96,7 +102,7 @@ SavedTypes::Known SavedTypes::read(TypeId id) const {
     made.error = table_change(then, find_then, type, find_now);
     return made;
   }
-  auto change = LayoutChange::between(then, find_then, type, find_now);
+  auto change = LayoutChange::between(then, find_then, type, find_now, conversion(type.id));
   const bool same = then.fingerprint == type.fingerprint && then.tag == type.tag && then.id == type.id;
   if (change && (!same || change->renumbers()))
     made.change = std::move(*change);

@@ -21,8 +21,9 @@ namespace muster {
 /// asked for. More schemas may come then, each followed by settle().
 class SavedTypes {
  public:
-  /// `table`: what is known. It learns the types that only saved state knows.
-  explicit SavedTypes(TypeTable& table) : table_(table) {}
+  /// `table`: what is known. It learns the types that only saved state knows. `conversions`: the game's own; outlives this.
+  explicit SavedTypes(TypeTable& table, const Conversions* conversions = nullptr)
+      : table_(table), conversions_(conversions) {}
 
   /// A binary schema as it was saved. Where several declare one type, the first one's layout is the saved one.
   [[nodiscard]] std::expected<void, SchemaError> add(std::span<const std::byte> bfbs);
@@ -56,10 +57,13 @@ class SavedTypes {
   /// The type that has another one's place: of the same name, or with that older name.
   const TypeDescriptor* now(const TypeDescriptor& then) const;
   Known read(TypeId saved) const;
+  /// Null: none.
+  Conversion conversion(TypeId now) const;
   /// Whether values of it are other bytes now.
   bool differs(const TypeDescriptor& then) const;
 
   TypeTable& table_;
+  const Conversions* const conversions_;  // null: none
   bool differs_ = false;
   std::unique_ptr<TypeTable> then_table_;  // made when it is asked for
   std::deque<Schema> schemas_;

@@ -35,6 +35,9 @@ class StateReader {
  public:
   StateReader(EntityRegistry::Impl& registry, StateSource& source) : r_(registry), source_(source) {}
 
+  /// The reader alone gets at them.
+  static Conversions& conversions_of(const EntityRegistry& registry) { return registry.impl_->conversions; }
+
   std::expected<LoadReport, StateError> read() {
     using Step = void (StateReader::*)(const StateKey&, std::span<const std::byte>);
     if (r_.storage.rows() != 0 || r_.core.sequence != 0 || !r_.input.empty())
@@ -574,11 +577,16 @@ class StateReader {
   RingQueue<std::uint32_t> free_;
   std::uint64_t alive_ = 0, free_ids_ = 0, retired_ = 0, schemas_ = 0;
   std::set<std::vector<TypeId>> archetypes_;  // as they came
-  SavedTypes saved_{r_.types.table()};
+  SavedTypes saved_{r_.types.table(), &r_.conversions};
   std::map<std::uint32_t, std::vector<SavedColumn>> changed_;  // by archetype
   std::map<std::uint64_t, Pending> waiting_;
   std::vector<Block> aligned_;
 };
+
+void add_conversion(EntityRegistry& registry, TypeId type, Conversion conversion) {
+  StateReader::conversions_of(registry)[type] = conversion;
+}
+const Conversions& conversions(const EntityRegistry& registry) { return StateReader::conversions_of(registry); }
 
 std::expected<LoadReport, StateError> EntityRegistry::load(StateSource& source) {
   check_outside();

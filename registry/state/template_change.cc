@@ -1,6 +1,7 @@
 #include "registry/state/template_change.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,20 @@ std::vector<TemplateSpan> convert_given(const std::vector<TemplateSpan>& given, 
   return made;
 }
 
+/// What the game's own conversion makes of the value, the template gives too.
+void give_converted(std::vector<TemplateSpan>& given, std::span<const std::byte> then,
+                    const std::vector<std::uint8_t>& now, const SavedTypes::Reading& reading) {
+  std::vector<std::uint8_t> by_rules(now.size());
+  reading.change->apply_rules(then, std::as_writable_bytes(std::span(by_rules)));
+  for (const FieldDescriptor& field : reading.now->fields) {
+    const std::uint32_t bytes = field.size * field.count, end = field.offset + bytes;
+    if (std::memcmp(now.data() + field.offset, by_rules.data() + field.offset, bytes) == 0) continue;
+    std::erase_if(given, [&](const TemplateSpan& span) { return span.offset >= field.offset && span.offset < end; });
+    given.push_back({.offset = field.offset, .bytes = bytes});
+  }
+  std::ranges::sort(given, {}, &TemplateSpan::offset);
+}
+
 std::expected<void, SchemaError> convert(TemplateValue& value, const SavedTypes::Reading& reading) {
   value.type = reading.now->id;
   value.fingerprint = reading.now->fingerprint;
@@ -32,6 +47,7 @@ std::expected<void, SchemaError> convert(TemplateValue& value, const SavedTypes:
     if (const auto place = reading.change->place(reference.offset))
       references.push_back({.offset = *place, .node = reference.node});
   value.given = convert_given(value.given, reading);
+  if (reading.change->has_conversion()) give_converted(value.given, then, now, reading);
   value.references = std::move(references);
   value.value = std::move(now);
   return {};

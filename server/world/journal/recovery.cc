@@ -151,7 +151,7 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
 
 SavedTypes* Recovery::then() {
   if (then_ || schemas_.empty()) return then_.get();
-  auto made = std::make_shared<SavedTypes>(registry_.types());
+  auto made = std::make_shared<SavedTypes>(registry_.types(), &conversions(registry_));
   for (const auto& schema : schemas_)
     if (!made->add(schema)) return nullptr;  // but the checkpoint was read with them
   if (!made->settle()) return nullptr;

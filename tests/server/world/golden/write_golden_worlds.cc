@@ -20,7 +20,7 @@ constexpr std::uint64_t session = 5;
 class Writing final : ValueReferences {
  public:
   Writing(const std::string& path, const std::string& schema, WorldOptions options)
-      : world(path, [&](EntityRegistry& r) { return know(r, schema); }, std::move(options)), r(world.registry()) {}
+      : world(path, [&](EntityRegistry& of) { return know(of, schema); }, std::move(options)), r(world.registry()) {}
 
   World world;
   EntityRegistry& r;
