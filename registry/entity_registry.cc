@@ -104,7 +104,7 @@ Receipt EntityRegistry::drop_texts(std::span<const Text> texts) {
   return deliver_pushed();
 }
 
-Text EntityRegistry::intern_name(std::string_view text) {
+Text EntityRegistry::intern_name(std::string_view text, Receipt* refused) {
   if (text.empty()) return {};
   const Text hash = text_of(text);
   if (impl_->texts.find(hash) == text) return hash;
@@ -117,7 +117,10 @@ Text EntityRegistry::intern_name(std::string_view text) {
   builder.Finish(flatbuffers::Offset<flatbuffers::Table>(builder.EndTable(start)));
   core_.pushing.append_table(TypeTraits<InternText>::id, Entity{},
                              {reinterpret_cast<const std::byte*>(builder.GetBufferPointer()), builder.GetSize()});
-  return deliver_pushed().refused ? Text{} : hash;
+  const Receipt receipt = deliver_pushed();
+  if (!receipt.refused) return hash;
+  if (refused) *refused = receipt;
+  return {};
 }
 
 // --- neighbours, life ---

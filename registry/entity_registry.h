@@ -185,7 +185,7 @@ class EntityRegistry {
   /// A root without a name. It cannot be refused.
   template <ComponentType... Cs>
   Entity create(const Cs&... components);
-  /// A root; nil, and nothing done, where another root has the name.
+  /// A root; nil, and nothing done, where another root has the name, or another text its hash.
   template <ComponentType... Cs>
   Entity create(std::string_view name, const Cs&... components) {
     return create_under(Entity{}, name, components...);
@@ -212,7 +212,7 @@ class EntityRegistry {
   Receipt reparent(Entity e, Entity parent, Entity before = {}) {
     return push(e, Reparent{.parent = parent, .before = before});
   }
-  /// An empty name takes the name away. Refused where a sibling has it.
+  /// An empty name takes the name away. Refused where a sibling has it, or another text its hash.
   Receipt rename(Entity e, std::string_view name);
   /// Never-used ids for another thread or a session, which may create with them without asking: `count` indices from the
   /// returned entity's on, all of generation 1. Always granted, from what was returned before where a range there is long
@@ -410,8 +410,8 @@ class EntityRegistry {
   void record_causes(bool on);
 
  private:
-  /// intern() of a name that the registry keeps itself.
-  Text intern_name(std::string_view text);
+  /// intern() of a name that the registry keeps itself. Where that is refused, `refused` is told of it.
+  Text intern_name(std::string_view text, Receipt* refused = nullptr);
   friend class Subscription;
   friend class StateWriter;
   friend class StateReader;

@@ -178,6 +178,7 @@ template <ComponentType... Cs>
 Entity EntityRegistry::create_named(Entity parent, std::string_view name, Cs... components) {
   (known().need<Cs>(), ...);
   const Text text = name.empty() ? Text{} : intern_name(name);
+  if (!text && !name.empty()) return {};  // refused: nobody comes without the name
   open<Create>().append_rows(Entity{}, Create{.parent = parent, .name = text}, components...);
   Entity made;
   return deliver_new({&made, 1}).handled ? made : Entity{};
@@ -197,11 +198,15 @@ Entity EntityRegistry::spawn_with(std::string_view what, const SpawnOptions& opt
   return spawned ? ids.front() : Entity{};
 }
 inline Receipt EntityRegistry::rename(Entity e, std::string_view name) {
-  const Text text = intern_name(name);
+  Receipt refused;
+  const Text text = intern_name(name, &refused);
+  if (refused.refused) return refused;  // rather than taking away the name that there is
   return push(e, Rename{.name = text});
 }
 inline Receipt EntityRegistry::enable_handler(std::string_view name, bool enabled) {
-  const Text text = intern_name(name);
+  Receipt refused;
+  const Text text = intern_name(name, &refused);
+  if (refused.refused) return refused;  // rather than meaning handlers without a name
   return push(EnableHandler{.name = text, .enabled = enabled});
 }
 

@@ -56,6 +56,30 @@ TEST_CASE("a second text of one hash is refused, and the first stays what it was
   CHECK(registry.intern(first) == known);
 }
 
+TEST_CASE("a name of another's hash is given to nobody, and takes nobody's away") {
+  EntityRegistry registry;
+  const Entity known = registry.create(first), other = registry.create("other", Health{.value = 5});
+  registry.define(TemplateTree("pair"));
+  const Seen before = look(registry);
+  CHECK_FALSE(registry.create(second));
+  CHECK_FALSE(registry.create_under(known, second));
+  CHECK_FALSE(registry.spawn("pair", {.name = second}));
+  CHECK(look(registry) == before);
+  const Receipt renamed = registry.rename(other, second);
+  CHECK(renamed.refused == 1);
+  CHECK(renamed.refusal.code == RefusalCode::text_collision);
+  CHECK(registry.name(other) == "other");
+  // Handlers without a name are not those of a name that cannot be.
+  int calls = 0;
+  const auto nameless = registry.subscribe("", [&](const game::Damage&, const Health&) { ++calls; });
+  const Receipt disabled = registry.enable_handler(second, false);
+  CHECK(disabled.refused == 1);
+  CHECK(disabled.refusal.code == RefusalCode::text_collision);
+  registry.push(other, game::Damage{});
+  CHECK(calls == 1);
+  CHECK(look(registry) == before);
+}
+
 TEST_CASE("a template with a text of another's hash is refused, wherever the text is, and keeps none of its texts") {
   EntityRegistry registry;
   registry.intern(first);
