@@ -334,6 +334,9 @@ class EntityRegistry {
   /// their parameters must be named in their options (external_reads, external_writes), or be state that is their own.
   void set_executor(Executor* executor);
   const PassCounters& pass_counters() const noexcept;
+  /// What is being done right now; no value: nothing. Any thread, while the registry lives; alone of all calls it may also be made while
+  /// handlers run. For whoever looks for a handler that does not return.
+  std::optional<AtWork> at_work() const;
   // In words; empty where the message has no handlers yet.
   /// The graph of a message's handlers as Graphviz draws it: which handler waits for which, and what for.
   std::string pass_dot(TypeId message) const;

@@ -27,6 +27,13 @@ std::vector<std::pair<Entity, std::uint32_t>> EntityRegistry::left_grants() cons
   return left;
 }
 
+std::optional<AtWork> EntityRegistry::at_work() const {
+  if (core_.inside.look() == Inside::nobody) return std::nullopt;
+  AtWork work = impl_->delivery.at_work(core_.workers);
+  work.sequence = core_.sequence.look();
+  return work;
+}
+
 const RegistryOptions& EntityRegistry::options() const noexcept { return impl_->options; }
 
 std::string_view EntityRegistry::text(Text text) const noexcept { return impl_->texts.find(text); }

@@ -57,6 +57,7 @@ struct Arguments {
   double autosave_s = 2;
   std::uint32_t workers = 1;
   std::uint64_t skip = 0;
+  double watchdog_s = 5;
   bool make_new = false, must_exist = false, quiet = false;
 };
 
@@ -216,6 +217,8 @@ struct Served {
       options.hz = arguments.hz;
       options.workers = arguments.workers;
       options.skip = again ? 0 : arguments.skip;
+      options.watchdog = std::chrono::nanoseconds(static_cast<std::int64_t>(arguments.watchdog_s * 1e9));
+      options.on_hang = [path = arguments.world](const std::string& what) { spdlog::warn("{}: {}", path, what); };
       options.durability = durability_of(arguments.durability);
       options.autosave = std::chrono::nanoseconds(static_cast<std::int64_t>(arguments.autosave_s * 1e9));
       options.open = again                  ? OpenMode::open_existing
@@ -420,6 +423,11 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--autosave", arguments.autosave_s,
                  "seconds from a save to the next, where there is anything new; 0: only on request and at the end")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
+  app.add_option(
+         "--watchdog", arguments.watchdog_s,
+         "seconds for which one input may be in work before it is said which handler does not return; 0: it is not")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
   app.add_option(

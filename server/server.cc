@@ -78,6 +78,7 @@ struct Server::Impl {
     host.processor_ns = [clock = ProcessorClock::of_this_thread()] { return clock.now_ns(); };
     host.tick_times = [this]() -> const TimeCounts& { return world.tick_times(); };
     host.durable_sequence = [this] { return world.durable_sequence(); };
+    host.hang = [this] { return world.hang(); };
     host.durable = {.saved_sequence = [this] { return world.saved_sequence(); },
                     .error = [this] { return world.recording_error(); },
                     .save_error = [this] { return world.autosave_error(); },

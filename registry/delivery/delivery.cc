@@ -146,6 +146,7 @@ void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receip
 
 void run_several(RunContext& context, const CallSite& site, void* message, Chunk& chunk, std::uint32_t row) {
   context.delivery->several(*site.route, message, chunk, row);
+  context.entity = 0;
 }
 
 void Delivery::several(MessageRoute& route, void* message, Chunk& chunk, std::uint32_t row) {
@@ -158,6 +159,7 @@ void Delivery::several(MessageRoute& route, void* message, Chunk& chunk, std::ui
 }
 
 void Delivery::one(MessageRoute& route, Row row, void* message) {
+  context_.entity = row.chunk->ids()[row.row].bits();
   for (const Handler* handler : route.active)
     if (const std::uint16_t* columns = handler->columns(*row.chunk->archetype))
       if (call(*handler, message, *row.chunk, row.row, row.row + 1, columns)) return;
@@ -182,6 +184,7 @@ void Delivery::to_span(MessageRoute& route, std::span<const Entity> targets, con
       const std::uint16_t* columns = row ? handler->columns(*row.chunk->archetype) : nullptr;
       if (!columns) continue;
       void* message = copies ? scratch_.data() + i * bytes : const_cast<std::byte*>(payload);
+      context_.entity = targets[i].bits();
       if (call(*handler, message, *row.chunk, row.row, row.row + 1, columns) && !ended.empty()) ended[i] = 1;
     }
   }
@@ -218,11 +221,34 @@ bool Delivery::refused_as_pass(const MessageRoute& route, Receipt& receipt) cons
   return true;
 }
 
+AtWork Delivery::at_work(std::span<const WorkerCall> workers) const {
+  const Handler* handler = context_.running.look();
+  std::uint64_t entity = context_.entity.look();
+  std::uint32_t entities = context_.entities.look();
+  for (const WorkerCall& worker : workers) {
+    if (handler) break;
+    handler = worker.handler.look();
+    entity = worker.entity.look();
+    entities = worker.entities.look();
+  }
+  AtWork work;
+  const auto called = handler ? types_.handlers().called(handler) : std::nullopt;
+  if (!called) return work;
+  work.handler = called->handler;
+  work.message = called->message;
+  work.entity = entity == 0 && entities == 1 ? called->pushed_to : Entity::from_bits(entity);
+  work.entities = std::max(entities, 1u);
+  return work;
+}
+
 bool Delivery::over_world(const Handler& handler, void* message) {
   if (handler.options.on_begin) {
+    context_.entity = 0;
+    context_.entities = 0;
     context_.running = &handler;
     const bool begins = handler.options.on_begin();
     context_.running = nullptr;
+    context_.entities = 1;
     if (!begins) return false;
   }
   const Observer::Scope timed(observer_, handler);
@@ -231,13 +257,17 @@ bool Delivery::over_world(const Handler& handler, void* message) {
 }
 
 void Delivery::rows_of_world(const Handler& handler, void* message) {
-  if (handler.once) {
+  context_.entity = 0;
+  context_.entities = 0;
+  if (handler.once)
     call(handler, message, no_chunk(), 0, 1, nullptr);
-    return;
-  }
-  each_chunk(handler, context_.storage.depths(), [&](Chunk& chunk, const std::uint16_t* columns) {
-    call(handler, message, chunk, 0, chunk.count, columns);
-  });
+  else
+    each_chunk(handler, context_.storage.depths(), [&](Chunk& chunk, const std::uint16_t* columns) {
+      context_.entity = chunk.ids()[0].bits();
+      context_.entities = chunk.count;
+      call(handler, message, chunk, 0, chunk.count, columns);
+    });
+  context_.entities = 1;
 }
 
 bool Delivery::call_counted(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,

@@ -110,7 +110,12 @@ class Delivery {
   /// Makes the messages known that tell entities of their own lives.
   void know_lifecycle();
   /// Who is being called right now, for error texts; null outside handlers.
-  const Handler* running() const noexcept { return context_.running ? context_.running : running_here(); }
+  const Handler* running() const noexcept {
+    const Handler* const one = context_.running;
+    return one ? one : running_here();
+  }
+  /// The call that is going on, here or on one of these workers; its sequence is left out. Any thread.
+  AtWork at_work(std::span<const WorkerCall> workers) const;
   /// Spreads passes over workers; null: one worker.
   void set_parallel(ParallelPass* parallel) noexcept { parallel_ = parallel; }
   /// Counts and times calls; null: nobody does. Call sites must agree: HandlerTable::observe_calls.
@@ -136,6 +141,7 @@ class Delivery {
       return;
     }
     ++receipt.handled;
+    context_.entity = target.bits();
     context_.running = site.handler;
     site.run(context_, site, message, *row.chunk, row.row);
     context_.running = nullptr;
@@ -206,9 +212,12 @@ class Delivery {
   void foresee(const BatchView& batch, Row row, const std::byte* payload);
   ItemCounts call(const Handler& handler, const ItemRun& run) {
     const Observer::Scope timed(observer_, handler);
+    context_.entity = detail::target_of(run.first).bits();
+    context_.entities = run.count;
     context_.running = &handler;
     const ItemCounts counts = handler.items(context_, handler, run);
     context_.running = nullptr;
+    context_.entities = 1;
     if (observer_) [[unlikely]]
       observer_->add_rows(handler, counts.handled);
     return counts;

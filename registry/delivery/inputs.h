@@ -194,6 +194,11 @@ class Inputs::Observed {
 template <class Work>
 auto Inputs::inside(std::string_view what, Work&& work, Inside who) {
   const InInput mark(core_, who);
+  struct Forgotten {
+    Shown<std::uint64_t>& entity;
+    ~Forgotten() { entity = 0; }
+  };
+  const Forgotten forgotten{core_.context->entity};
   const Observed observed(*this, what);
   core_.sink_threw = false;
   try {

@@ -277,7 +277,9 @@ bool ParallelPass::next_stage(const PassSchedule& schedule, bool& called) {
     bool begins = true;
     if (handler.options.on_begin) {
       running_here() = &handler;
+      show(0, handler, {});
       begins = guarded(handler, parts_.types, [&] { return handler.options.on_begin(); });
+      show_end(0);
       running_here() = nullptr;
     }
     if (begins) {
@@ -393,6 +395,31 @@ void ParallelPass::run(Task& task, std::uint32_t number, Worker& worker) {
   running_here() = nullptr;
 }
 
+void ParallelPass::show(std::uint32_t worker, const Handler& handler, const Task& task) noexcept {
+  if (worker >= parts_.calls.size()) return;
+  std::uint32_t rows = 0;
+  std::uint64_t first = 0;
+  const auto add = [&](const Chunk& chunk, std::uint32_t begin, std::uint32_t end) {
+    if (first == 0) first = chunk.ids()[begin].bits();
+    rows += end - begin;
+  };
+  if (task.branch != ~0u) {
+    for (const Branches::Run& run : branches_.runs(task.branch))
+      if (handler.columns(*run.chunk->archetype)) add(*run.chunk, run.begin, run.end);
+  } else {
+    for (std::uint32_t i = task.first_piece; i < task.end_piece; ++i)
+      add(*pieces_[i].chunk, pieces_[i].begin, pieces_[i].end);
+  }
+  WorkerCall& call = parts_.calls[worker];
+  call.entity = first;
+  call.entities = rows;
+  call.handler = &handler;
+}
+
+void ParallelPass::show_end(std::uint32_t worker) noexcept {
+  if (worker < parts_.calls.size()) parts_.calls[worker].handler = nullptr;
+}
+
 void ParallelPass::work(std::uint32_t number) {
   Worker& worker = *workers_[number];
   std::unique_lock lock(mutex_);
@@ -407,7 +434,9 @@ void ParallelPass::work(std::uint32_t number) {
     --untaken_;
     tasks_[task].worker = number;
     lock.unlock();
+    show(number, *schedule_->nodes[tasks_[task].node].handler, tasks_[task]);
     run(tasks_[task], task, worker);
+    show_end(number);
     lock.lock();
     finish(task);
   }

@@ -42,6 +42,7 @@ struct PassParts {
   const std::shared_ptr<EntityRegistry*>& self;
   const EntityRegistry& registry;
   BatchWriter& cascade;
+  std::span<WorkerCall> calls;  // by worker, as far as there is room: what it does, for others to look at
 };
 
 class ParallelPass {
@@ -111,6 +112,9 @@ class ParallelPass {
 
   void run_stage(const PassSchedule& schedule);
   void work(std::uint32_t worker);
+  /// Shows others what this worker begins.
+  void show(std::uint32_t worker, const Handler& handler, const Task& task) noexcept;
+  void show_end(std::uint32_t worker) noexcept;
   void run(Task& task, std::uint32_t number, Worker& worker);
   void rows(const Handler& handler, Worker& worker, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
             const std::uint16_t* columns);

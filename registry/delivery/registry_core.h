@@ -62,14 +62,14 @@ enum class Inside : std::uint8_t { nobody, handlers, readers };
 
 /// The parts of a registry that its inlined calls use. Owned by the registry.
 struct RegistryCore {
-  Inside inside = Inside::nobody;                 // see InInput
+  Shown<Inside> inside = Inside::nobody;          // see InInput
   std::uint8_t general_way = 0;                   // reasons why pushes take the general way
   static constexpr std::uint8_t observed = 1;     // somebody counts or follows deliveries, or there are no shortcuts
   static constexpr std::uint8_t was_resumed = 2;  // `resumed` is not 0
   bool told_pushes = false;                       // somebody looks at the receipts of pushes
   bool sink_threw = false;                        // what is being thrown came from a sink, and its input did not happen
   std::uint32_t resumed = 0, drawn = 0;           // those of the next input's envelope
-  std::uint64_t sequence = 0;
+  Shown<std::uint64_t> sequence = 0;
   RegistryCounters counters;
   Envelope pushed{.kind = InputKind::push};  // of the push in progress that goes straight to a handler or row
   Envelope created{.kind = InputKind::push, .drawn = 1};  // likewise, of one that creates
@@ -111,10 +111,11 @@ struct RegistryCore {
   Hierarchy hierarchy{storage};
   TypesKnown types{storage};
   RowSites sites;
+  std::array<WorkerCall, 16> workers;  // of a pass that is spread, by their number as far as there is room
 
   /// Outside handlers, and nothing waits: a push need not go through the queue.
   bool is_quiet() const noexcept {
-    return (static_cast<std::size_t>(inside) | static_cast<std::size_t>(general_way) | input.batches() |
+    return (static_cast<std::size_t>(inside.get()) | static_cast<std::size_t>(general_way) | input.batches() |
             cascade.batches()) == 0;
   }
 
@@ -132,7 +133,7 @@ class InInput {
   InInput& operator=(const InInput&) = delete;
 
  private:
-  Inside& inside_;
+  Shown<Inside>& inside_;
 };
 
 }  // namespace muster

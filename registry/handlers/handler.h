@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "registry/handlers/at_work.h"
 #include "registry/storage/archetype.h"
 #include "schema/descriptor.h"
 
@@ -51,7 +52,11 @@ struct RunContext {
   Spawner& spawner;
   const EntityRegistry& registry;
   Delivery* delivery = nullptr;
-  const Handler* running = nullptr;         ///< the handler that is being called, for error texts
+  // The handler that is being called, for error texts and for who looks (AtWork), and for whom. `entity` is what it was last set to: whoever
+  // sets it has it 0 again before the next push that goes straight to its handler, which leaves it so.
+  Shown<const Handler*> running = {};
+  Shown<std::uint64_t> entity = {};         ///< bits; 0: the target of the type's sealed batch, or nobody
+  Shown<std::uint32_t> entities = 1;        ///< as AtWork has it; 0: for nobody
   std::vector<std::byte> chunk_bases = {};  ///< scratch memory of item_loops.h
 };
 

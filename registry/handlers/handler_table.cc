@@ -1,15 +1,18 @@
 #include "registry/handlers/handler_table.h"
 
 #include <algorithm>
+#include <cstring>
 #include <ranges>
 
 #include "messages/require.h"
+#include "messages/single_batch.h"
 #include "registry/handlers/builtin_messages.h"
 
 namespace muster {
 
 MessageRoute& HandlerTable::add_message(const TypeDescriptor& type) {
   if (MessageRoute* known = route(type.id)) return *known;
+  const std::lock_guard shown(shown_);
   by_type_.put(type.id, static_cast<std::uint32_t>(routes_.size()));
   routes_.push_back(std::make_unique<MessageRoute>());
   routes_.back()->type = &type;
@@ -46,7 +49,10 @@ Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std
   }
   const std::optional<std::size_t> place = route->order.add(*handler);
   if (fresh) ++next_ordinal_;
-  handlers_.push_back(std::move(handler));
+  {
+    const std::lock_guard shown(shown_);
+    handlers_.push_back(std::move(handler));
+  }
   Handler& added = *handlers_.back();
   by_ordinal_[added.ordinal] = &added;
   added.followed = followed_by(added);
@@ -59,12 +65,31 @@ void HandlerTable::remove(std::uint64_t ordinal) {
   const auto known = by_ordinal_.find(ordinal);
   if (known == by_ordinal_.end()) return;
   const auto at = std::ranges::find(handlers_, known->second, [](const auto& h) { return h.get(); });
-  const std::unique_ptr<Handler> gone = std::move(*at);
-  handlers_.erase(at);
+  std::unique_ptr<Handler> gone;
+  {
+    const std::lock_guard shown(shown_);
+    gone = std::move(*at);
+    handlers_.erase(at);
+  }
   by_ordinal_.erase(known);
   MessageRoute& route = *this->route(gone->message);
   const std::optional<std::size_t> place = route.order.remove(*gone);
   handler_left(route, *gone, place);
+}
+
+std::optional<HandlerTable::Called> HandlerTable::called(const Handler* handler) const {
+  const std::lock_guard shown(shown_);
+  if (std::ranges::find(handlers_, handler, [](const auto& h) { return h.get(); }) == handlers_.end()) return {};
+  const MessageRoute& route = *this->route(handler->message);
+  return Called{handler->name, route.type->name, route.sealed ? look_at_target(route.sealed.get()) : Entity{}};
+}
+
+void HandlerTable::seal(MessageRoute& route, std::span<const std::byte> batch) {
+  if (route.sealed) return;
+  auto memory = std::make_unique<MessageRoute::Unit[]>((batch.size() + 15) / 16);
+  std::memcpy(memory.get(), batch.data(), batch.size());
+  const std::lock_guard shown(shown_);
+  route.sealed = std::move(memory);
 }
 
 void HandlerTable::end(std::uint64_t ordinal) {

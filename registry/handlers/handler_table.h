@@ -4,6 +4,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -76,6 +79,14 @@ class HandlerTable {
   void end(std::uint64_t ordinal);
   /// Ends a handler at once. Unknown ordinals are ignored.
   void remove(std::uint64_t ordinal);
+  struct Called {
+    std::string handler, message;
+    Entity pushed_to;  ///< target of the last message of its type that was pushed straight to a handler; nil: none was
+  };
+  /// What is to be said of a handler; no value: it is not in the table. Any thread.
+  std::optional<Called> called(const Handler* handler) const;
+  /// Gives a route its sealed batch, where it has none.
+  void seal(MessageRoute& route, std::span<const std::byte> batch);
   /// Switches the handlers of a name on or off, those to come too.
   void enable(Text name, bool enabled);
   /// The names of handlers that are off, ascending by hash.
@@ -153,6 +164,8 @@ class HandlerTable {
   Told told_;
   bool calls_observed_ = false;
   std::size_t followed_changes_ = 0;  // routes of changes with active handlers
+  mutable std::mutex
+      shown_;  // held while handlers_, routes_, by_type_ or a route's sealed batch change: others look at them
   std::vector<std::unique_ptr<Handler>> handlers_;
   std::unordered_map<std::uint64_t, Handler*> by_ordinal_;  // of handlers_
   std::vector<std::unique_ptr<Handler>> kept_;

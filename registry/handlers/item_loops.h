@@ -79,6 +79,7 @@ struct ItemLoops {
       if (const Row found = storage.find(target_of(at)); !found) [[unlikely]] {
         counts += one_dead;
       } else if (const std::uint16_t* columns = handler.bound[found.chunk->archetype_index]) [[likely]] {
+        context.entity = target_of(at).bits();
         if (!Call::all_touched(storage, *found.chunk, columns, Call::every)) [[unlikely]]
           return few_untouched(context, handler, at, count, counts);
         Call::touched_row(context, handler, columns, const_cast<std::byte*>(at + offset), *found.chunk, found.row);

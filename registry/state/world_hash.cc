@@ -79,7 +79,7 @@ std::uint64_t EntityRegistry::hash() const {
   }
   hasher.add(r.now_ns);
   hasher.add(r.next_timer);
-  hasher.add(r.core.sequence);
+  hasher.add(r.core.sequence.get());
   const auto add = [&](std::span<const std::byte> bytes) { hasher.add(bytes.data(), bytes.size()); };
   hasher.add(std::uint32_t{0});  // where the first carried message was, which is always the first
   CarriedOver(r.cascade, r.inputs.cursor().message, r.types.table()).for_each(add);

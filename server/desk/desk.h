@@ -51,6 +51,8 @@ struct DeskHost {
   std::function<bool(std::function<void(Saved)> then)> begin_save = {};
   std::function<std::uint64_t()> durable_sequence;  ///< of the last input that is on the disk; any thread
   DurableHost durable = {};                         ///< more of that
+  /// What keeps the owner's thread from coming, a sentence; empty: nothing that is known. Any thread; may be null.
+  std::function<std::string()> hang = {};
   /// One line for the log of whoever runs the server, on the owner's thread; may be null.
   std::function<void(const std::string&)> warn = {};
   /// Owner's thread, between inputs: loads a plugin again (empty: all); what stands in the way. Null: there are none.
@@ -92,6 +94,7 @@ class Desk final : public FlushVisitor, private InputSink {
   std::uint64_t clock_ns() const noexcept { return clock_ns_.load(std::memory_order_relaxed); }
   const ServerLimits& limits() const noexcept { return limits_; }
   const DeskHost& host() const noexcept { return host_; }
+  std::string hang() const { return host_.hang ? host_.hang() : std::string(); }  ///< see DeskHost
 
   // --- owner's thread
 

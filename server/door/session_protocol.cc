@@ -214,6 +214,10 @@ SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judge
       return Outcome::done;
     }
     case TypeTraits<session::GetSchema>::id: send_schemas(request); return Outcome::done;
+    case TypeTraits<session::GetInfo>::id:  // who asks how the world is need not wait to learn that it will not answer
+      if (const std::string hang = desk_.hang(); !hang.empty())
+        return refuse(fault_of(session::FaultCode::failed, "hangs", "the world does not answer: " + hang), request);
+      break;
     case TypeTraits<session::CreateToken>::id:
     case TypeTraits<session::ListTokens>::id:
     case TypeTraits<session::RevokeToken>::id: return on_token_message(judged, request);

@@ -17,6 +17,7 @@
 #include "server/world/journal/work_mark.h"
 #include "server/world/saver.h"
 #include "server/world/time/wake.h"
+#include "server/world/time/watchdog.h"
 #include "server/world/time/work_time.h"
 #include "server/world/world_file.h"
 
@@ -111,6 +112,7 @@ struct World::Impl {
   std::optional<std::uint64_t> tick_begun_ns;  // processor time
   bool timers_wait = false;                    // without hz: whether the registry's clock was left running
   Saver saver;                                 // alone has the file once the world is open
+  std::optional<Watchdog> watchdog;            // looks at the registry, and marks; none: nobody does
 
   Impl(const std::string& path, WorldOptions given)
       : file(open_file(path, given)),
@@ -180,6 +182,11 @@ World::World(std::string path, const Install& install, WorldOptions options) {
     refuse(WorldErrorCode::setup, std::string("its handlers cannot be installed: ") + error.what());
   }
   impl_->code_mark = impl_->marked_code();
+  if (impl_->options.watchdog.count() > 0)
+    impl_->watchdog.emplace(impl_->options.watchdog,
+                            Watchdog::Host{.at_work = [&registry = impl_->registry] { return registry.at_work(); },
+                                           .hangs = [&mark = impl_->mark](bool on) { mark.hang(on); },
+                                           .told = impl_->options.on_hang});
   auto loaded = impl_->file.load([&](StateSource& source) -> std::expected<void, StateError> {
     SchemasKept kept(source);
     auto read = impl_->registry.load(kept);
@@ -212,6 +219,7 @@ std::expected<void, PaceFault> World::set_pace(const Pace& pace) {
 const TimeCounts& World::tick_times() const noexcept { return impl_->tick_times; }
 const LoadReport& World::load_report() const noexcept { return impl_->load_report; }
 const RecoveryReport& World::recovery_report() const noexcept { return impl_->recovery; }
+std::string World::hang() const { return impl_->watchdog ? impl_->watchdog->text() : std::string(); }
 const std::string* World::stopped() const noexcept { return impl_->stands.empty() ? nullptr : &impl_->stands; }
 std::uint64_t World::stopped_before() const noexcept { return impl_->stands_before; }
 void World::set_code(std::string code) {

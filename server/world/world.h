@@ -37,6 +37,10 @@ struct WorldOptions {
   /// Leaves out this input, before which the world is stopped (World::stopped): an error where it is not. Of inputs behind it those of
   /// sessions alone are applied, the state is saved at once, and the world goes on. 0: none.
   std::uint64_t skip = 0;
+  /// For so long one input may be in work before it is said to hang (World::hang); 0: nobody watches.
+  std::chrono::nanoseconds watchdog{0};
+  /// Told, on a thread of the watchdog's own, when an input begins to hang and when it goes on, a sentence; may be null.
+  std::function<void(const std::string&)> on_hang = {};
   RegistryOptions registry = {};
   std::uint32_t workers = 1;  ///< that passes are spread over, the owner's thread included; 0: one per processor
 };
@@ -50,7 +54,7 @@ struct Frame {
   explicit operator bool() const noexcept { return tick != 0; }
 };
 
-/// Belongs to one thread, its owner's; only stop, wake, durable_sequence and inbox lanes are for others. Ending a world
+/// Belongs to one thread, its owner's; only stop, wake, hang, durable_sequence and inbox lanes are for others. Ending a world
 /// saves nothing: what was not committed is gone, unless its inputs were recorded (WorldOptions::durability): then the journal has them,
 /// and the next one to open the world goes on where this one was.
 class World {
@@ -101,6 +105,10 @@ class World {
   const std::string* stopped() const noexcept;
   /// Sequence of that input; 0: there is none.
   std::uint64_t stopped_before() const noexcept;
+  /// Which handler does not return: an input that has been in work for longer than WorldOptions::watchdog, with handler, message and
+  /// entity, a sentence. Empty: none. Where the process is killed now, the input counts as one at which processes died twice: see
+  /// stopped(). Any thread.
+  std::string hang() const;
   /// Another build runs the handlers from now on: see WorldOptions::code. Kept with the next commit, and with what is recorded from
   /// now on.
   void set_code(std::string code);

@@ -124,8 +124,10 @@ void WorkMark::end(std::uint64_t sequence, std::uint64_t tick) noexcept {
     forget();
 }
 
-void WorkMark::hang(std::uint64_t sequence) noexcept {
-  store(shared_page_.load(std::memory_order_acquire)->hung, sequence);
+void WorkMark::hang(bool on) noexcept {
+  Page& page = *shared_page_.load(std::memory_order_acquire);
+  // Where that has moved on by now, it is no longer the one that the process dies at.
+  store(page.hung, on ? __atomic_load_n(&page.in_work.sequence, __ATOMIC_ACQUIRE) : 0);
 }
 
 }  // namespace muster

@@ -62,8 +62,8 @@ class WorkMark {
   }
   /// Nothing is in work: all inputs up to this one, and all ticks up to this one, were handled.
   void end(std::uint64_t sequence, std::uint64_t tick) noexcept;
-  /// A handler has not returned for long: where the process dies now, it dies of that. 0: it returned. Any thread.
-  void hang(std::uint64_t sequence) noexcept;
+  /// What is in work does not return: where the process dies now, it dies of that. False: it returned. Any thread.
+  void hang(bool on) noexcept;
 
  private:
   struct Place {

@@ -13,11 +13,13 @@ namespace {
 
 /// A world that somebody asks for /health.
 struct Visit {
+  std::string hang;
   EntityRegistry registry;
   Desk desk{registry,
-            [] {
+            [this] {
               DeskHost host;
               host.wake = [] {};
+              host.hang = [this] { return hang; };
               return host;
             }(),
             {}};
@@ -30,7 +32,7 @@ struct Visit {
       std::make_unique<SilentStream>(loop, "GET /health HTTP/1.1\r\nHost: 127.0.0.1:7717\r\n\r\n", written), http,
       "127.0.0.1", {}, {[] {}, [] {}}, {});
 
-  Visit() {
+  explicit Visit(std::string hanging = {}) : hang(std::move(hanging)) {
     loop.step();  // reads
     loop.step();  // takes the request, and asks the world
   }
@@ -64,4 +66,11 @@ TEST_CASE("figures for a connection that is over are told to nobody, and its loo
     visit.flush();
     CHECK_FALSE(visit.loop.step());
   }
+}
+
+TEST_CASE("health is told at once which handler does not return", "[door]") {
+  Visit visit("input 7 has been in work for 5 s: in handler \"a\" of b");
+  CHECK(visit.written.starts_with("HTTP/1.1 503 "));
+  CHECK(visit.written.ends_with(
+      "\r\n\r\nthe world does not answer: input 7 has been in work for 5 s: in handler \"a\" of b\n"));
 }

@@ -2,12 +2,14 @@
 // it was compiled with. What it shall fail at is read from the environment when it is installed.
 #include <muster/plugin.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include HEADER
 
@@ -79,6 +81,7 @@ class Counter {
     if (std::string_view(NAME) == "counter")
       handlers_.add(registry.subscribe(NAME ".ask", [this](const Ask&, Heard& heard, const Voice* voice) {
         if (told_to("die of Ask")) std::abort();
+        while (told_to("hang in Ask")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
         heard = {.voice = voice && voice->note ? *voice->note : 0, .sum = sums_.sum(), .total = total_, .build = BUILD};
       }));
     if (told_to("throw")) throw std::runtime_error("no sound device");

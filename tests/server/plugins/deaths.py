@@ -4,12 +4,16 @@
 `deaths.py MUSTER SERVER FOLDER`; FOLDER has the builds. The last line is `N passed, N failed`."""
 import json
 import signal
+import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 
 from counter import CounterFolder, equal, run_tests
 
 DEADLY = {"MUSTER_TEST_PLUGIN": "die of Ask"}
+HANGING = {"MUSTER_TEST_PLUGIN": "hang in Ask"}
 
 
 class Folder(CounterFolder):
@@ -40,6 +44,13 @@ class Folder(CounterFolder):
         self.process.send_signal(signal.SIGTERM)
         equal(self.process.wait(timeout=60), code)
         return self.process.stderr.read()
+
+    def health(self, address):
+        try:
+            with urllib.request.urlopen(f"http://{address}/health", timeout=60) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
 
     def names(self):
         return sorted(entity["name"] for entity in self.json("ls"))
@@ -132,7 +143,54 @@ def another_build_is_given_the_message_that_the_one_before_died_of(folder):
     folder.stops(0)
 
 
-TESTS = [a_world_whose_plugin_dies_of_a_message_in_its_journal_opens_stopped_before_it_and_goes_on_without_it,
+def a_handler_that_does_not_return_is_named_while_the_world_hangs(folder):
+    folder.put("counter_first")
+    folder.serves("--watchdog", "0.2", **HANGING)
+    folder.run("push", "/counter", "Step", "--durable")
+    address = json.loads((folder.path / "w.muster-server.json").read_text())["address"]
+    equal(folder.health(address), (200, "ok\n"))
+    identity = folder.json("show", "/counter")["id"]
+    folder.start(folder.commands[0], "push", "/counter", "Ask", stderr=subprocess.PIPE)
+    until = time.monotonic() + 60
+    while "does not answer: input" not in (said := folder.health(address))[1]:
+        assert time.monotonic() < until, said
+    where = f' s: in handler "counter.ask" of counter.Ask, for #{identity}'
+    equal(said[0], 503)
+    assert said[1].endswith(where + "\n"), said
+    told = folder.error(1, "info")
+    assert "the world does not answer: input " in told and where in told, told
+    folder.kill()
+    log = folder.process.stderr.read()
+    equal(log.count(where), 1)
+    # It was not on the disk, so the next start does not hear of it.
+    folder.serves(**DEADLY)
+    equal((folder.count(), folder.json("info")["error"]), (1, ""))
+    folder.stops(0)
+
+
+def a_server_that_is_killed_while_a_handler_does_not_return_from_its_journal_opens_stopped_before_it(folder):
+    edited(folder)
+    process = folder.begin("--watchdog", "0.2", **HANGING)
+    said = ""
+    while 'in handler "counter.ask" of counter.Ask, for #' not in said:
+        line = process.stderr.readline()
+        assert line, said
+        said += line
+    folder.kill()
+    folder.serves(**HANGING)
+    stands = folder.json("info")["error"]
+    assert "it stands before input " in stands and " (counter.Ask to #" in stands, stands
+    assert "a handler did not return from it" in stands, stands
+    sequence = stands.split("start with --skip ")[1].split(";")[0]
+    folder.stops(8)
+    folder.serves("--skip", sequence, **HANGING)
+    equal((folder.count(), folder.names()), (2, ["counter", "made"]))
+    folder.stops(0)
+
+
+TESTS = [a_handler_that_does_not_return_is_named_while_the_world_hangs,
+         a_server_that_is_killed_while_a_handler_does_not_return_from_its_journal_opens_stopped_before_it,
+         a_world_whose_plugin_dies_of_a_message_in_its_journal_opens_stopped_before_it_and_goes_on_without_it,
          a_message_that_kills_the_server_takes_nothing_with_it_that_was_durable,
          a_plugin_that_was_built_again_after_a_crash_gets_the_edits_and_says_what_is_lost,
          another_build_is_given_the_message_that_the_one_before_died_of]

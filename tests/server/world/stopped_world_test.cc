@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <map>
 #include <optional>
@@ -20,6 +21,8 @@ namespace {
 /// What the handler of Damage does where that is 666, and how many hops a Ping has that it dies of.
 bool bombs = false;
 std::uint32_t deadly_ping = ~0u;
+std::uint32_t hanging_ping = ~0u;  // the one that is not returned from while `hangs`
+std::atomic<bool> hangs = true;
 
 [[noreturn]] void die() {
   ::kill(::getpid(), SIGKILL);
@@ -35,6 +38,7 @@ Handlers install(EntityRegistry& registry) {
                              }),
           registry.subscribe("tick", [](const game::Ping& ping, game::Health& health) {
             if (ping.hops == deadly_ping) die();
+            while (ping.hops == hanging_ping && hangs) ::usleep(1000);
             health.value += 1;
           })};
 }
@@ -322,4 +326,82 @@ TEST_CASE("20 crashes leave no ids to sessions that are gone, and the clock of a
   REQUIRE(world.tick() >= 140);
   tick_until(whole, world.tick());
   CHECK(world.registry().now_ns() == whole.registry().now_ns());
+}
+
+TEST_CASE("a world that was killed while a handler did not return opens stopped before that input") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  WorldOptions watched = recorded();
+  watched.watchdog = std::chrono::milliseconds(300);
+  watched.on_hang = [](const std::string&) { die(); };
+  SECTION("in a tick, whatever was recorded of it") {
+    watched.durability = GENERATE(Durability::commit, Durability::checkpoint);
+    const auto run = [&] {
+      return dies([&] {
+        World world(path, install, watched);
+        if (world.is_new()) {
+          (void)world.registry().create("e", game::Health{.value = 1000});
+          world.commit();
+        }
+        hanging_ping = 12;
+        tick_until(world, 30);
+      });
+    };
+    REQUIRE(run());
+    WorldOptions options = watched;
+    options.on_hang = {};
+    std::uint64_t sequence = 0;
+    {
+      const World world(path, install, options);
+      REQUIRE(world.stopped());
+      CAPTURE(*world.stopped());
+      CHECK(world.stopped()->find(" in tick 12: a handler did not return from it. That input is not in the file") !=
+            std::string::npos);
+      CHECK(world.tick() < 12);
+      sequence = world.stopped_before();
+    }
+    options.skip = sequence;
+    World world(path, install, options);
+    CHECK(world.stopped() == nullptr);
+    tick_until(world, 30);
+  }
+  SECTION("while the journal is done again") {
+    const Bombed bombed(path);
+    REQUIRE(dies([&] {
+      hanging_ping = 15;
+      const World world(path, install, watched);
+    }));
+    const World world(path, install, recorded());
+    REQUIRE(world.stopped());
+    CAPTURE(*world.stopped());
+    CHECK(world.stopped()->find(" (game.Ping, of the server): a handler did not return from it. Nothing is written") !=
+          std::string::npos);
+    CHECK(world.tick() == 15);
+  }
+}
+
+TEST_CASE("a world is not stopped before an input that a handler returned from at last") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  REQUIRE(dies([&] {
+    WorldOptions watched = recorded();
+    watched.watchdog = std::chrono::milliseconds(50);
+    std::atomic<int> told = 0;
+    watched.on_hang = [&](const std::string&) {
+      hangs = false;
+      ++told;
+    };
+    World world(path, install, watched);
+    (void)world.registry().create("e", game::Health{.value = 1000});
+    world.commit();
+    hanging_ping = 12;
+    tick_until(world, 12);
+    while (told < 2) (void)world.next_frame();
+    world.commit();
+    world.registry().push(game::Ping{.hops = 1});
+    die();
+  }));
+  const World world(path, install, recorded());
+  CHECK(world.stopped() == nullptr);
+  CHECK(world.tick() >= 12);
 }
