@@ -28,9 +28,10 @@ void EntityRegistry::tell_receipt(const Envelope& envelope, Receipt receipt) {
 }
 void EntityRegistry::handler_failed() { impl_->inputs.delivery_failed(); }
 
-Receipt EntityRegistry::push_batch(std::span<const std::byte> batches, std::uint64_t author, std::uint64_t request) {
+Receipt EntityRegistry::push_batch(std::span<const std::byte> batches, std::uint64_t author, std::uint64_t request,
+                                   std::uint64_t user) {
   check_outside();
-  return impl_->inputs.push_batches(batches, author, request);
+  return impl_->inputs.push_batches(batches, author, request, user);
 }
 
 void EntityRegistry::post_batch(std::span<const std::byte> batches) {

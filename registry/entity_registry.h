@@ -131,8 +131,10 @@ class EntityRegistry {
     requires NativeTable<M>
   Receipt push(const M& message);
   /// Batches made by a BatchBuilder from known types, or judged by the Verifier. Several behind one another are several pushes; the
-  /// counts are their sums. An empty span is no input. Bytes that end inside a batch stop the program.
-  Receipt push_batch(std::span<const std::byte> batches, std::uint64_t author = 0, std::uint64_t request = 0);
+  /// counts are their sums. An empty span is no input. Bytes that end inside a batch stop the program. Sinks are told the session
+  /// (`author`), its request and its user; 0: the host.
+  Receipt push_batch(std::span<const std::byte> batches, std::uint64_t author = 0, std::uint64_t request = 0,
+                     std::uint64_t user = 0);
 
   // --- post: waits for the next push, flush or advance ---
 

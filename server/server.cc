@@ -92,6 +92,7 @@ struct Server::Impl {
                   .set_pace = [this](const Pace& pace) { return world.set_pace(pace); },
                   .tick = [this] { return world.tick(); },
                   .hz = world.hz()};
+    host.epoch = world.epoch();
     desk.emplace(world.registry(), std::move(host), options.limits);
 
     ListenerOptions door = listening(options);

@@ -22,6 +22,7 @@ class InboxLane {
   /// sees fit. True, and nothing done, for an empty span. Bytes that end inside a batch stop the program.
   [[nodiscard]] bool put(std::span<const std::byte> batches, std::uint64_t request = 0);
   std::uint64_t author() const noexcept { return author_; }
+  std::uint64_t user() const noexcept { return user_; }
 
  private:
   friend class Inbox;
@@ -31,7 +32,7 @@ class InboxLane {
     std::size_t bytes;
   };
   Inbox* inbox_ = nullptr;
-  std::uint64_t author_ = 0;
+  std::uint64_t author_ = 0, user_ = 0;
   std::size_t bytes_max_ = 0;
   std::mutex mutex_;
   std::vector<Entry> entries_;
@@ -41,13 +42,13 @@ class InboxLane {
 /// Owned by the registry. open_lane and on_arrival: any thread.
 class Inbox {
  public:
-  /// A lane whose batches carry `author`. It stays open until the last shared_ptr is gone and all was taken.
-  std::shared_ptr<InboxLane> open_lane(std::uint64_t author, std::size_t bytes_max = 64u << 20);
+  /// A lane whose batches carry `author` and `user` (see Envelope). It stays open until the last shared_ptr is gone and all was taken.
+  std::shared_ptr<InboxLane> open_lane(std::uint64_t author, std::size_t bytes_max = 64u << 20, std::uint64_t user = 0);
   /// Called (on the writer's thread, no lock held) when something was put into an inbox that was empty. Empty: nobody.
   void on_arrival(std::function<void()> wake);
   bool empty() const noexcept;  ///< the registry's thread: what was taken and waits on is its own
 
-  /// For the registry: calls take(author, request, batch) for everything that had arrived when it was called, and returns how many
+  /// For the registry: calls take(author, user, request, batch) for everything that had arrived when it was called, and returns how many
   /// batches these were. Where `take` throws, that batch and those behind it wait, and are first the next time.
   template <class Take>
   std::size_t drain(Take&& take);
@@ -55,7 +56,7 @@ class Inbox {
  private:
   friend class InboxLane;
   struct Taken {
-    std::uint64_t author;
+    std::uint64_t author, user;
     std::vector<InboxLane::Entry> entries;
     std::vector<std::byte> bytes;
   };
@@ -79,7 +80,8 @@ std::size_t Inbox::drain(Take&& take) {
     for (; entry_ < taken_[lane_].entries.size(); ++entry_, ++count) {
       const Taken& lane = taken_[lane_];
       const InboxLane::Entry& entry = lane.entries[entry_];
-      take(lane.author, entry.request, std::span<const std::byte>(lane.bytes).subspan(entry.offset, entry.bytes));
+      take(lane.author, lane.user, entry.request,
+           std::span<const std::byte>(lane.bytes).subspan(entry.offset, entry.bytes));
     }
   taken_.clear();
   lane_ = entry_ = 0;

@@ -15,8 +15,14 @@ constexpr std::size_t input_kinds = 6;  ///< one more than the largest number of
 /// Beside a batch, never inside it.
 struct Envelope {
   std::uint64_t sequence = 0;  ///< 1, 2, 3 ... per registry, saved with it
-  std::uint64_t author = 0;    ///< 0: the host; otherwise as given to the inbox lane
-  std::uint64_t request = 0;   ///< the sender's own number, 0 if none
+  /// The session that sent it, as given to the inbox lane or to push_batch; 0: the host itself. Grants and request numbers are a
+  /// session's.
+  std::uint64_t author = 0;
+  /// Whose doing it is, as given beside the author: a user outlives sessions and may have several at once, so a history is a user's.
+  /// 0: nobody's who has a number: what the host pushes, posts, advances and grants, templates that it defines for itself, sessions that came
+  /// in by the host's own token. What handlers push and timers deliver is no input. A user without an author: the host did it for that user.
+  std::uint64_t user = 0;
+  std::uint64_t request = 0;  ///< the session's own number, 0 if none
   InputKind kind = InputKind::push;
   /// How often, between the input before and this one, the registry went on with what handlers had pushed and a bound had cut off.
   /// Each call from outside does that first, also one that then has no input. A replay does it as often.

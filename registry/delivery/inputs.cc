@@ -114,8 +114,9 @@ Receipt Inputs::live(Envelope& envelope, std::span<const std::byte> bytes, Deliv
   return receipt;
 }
 
-Receipt Inputs::live(InputKind kind, const BatchView& batch, std::uint64_t author, std::uint64_t request) {
-  Envelope envelope{.author = author, .request = request, .kind = kind};
+Receipt Inputs::live(InputKind kind, const BatchView& batch, std::uint64_t author, std::uint64_t request,
+                     std::uint64_t user) {
+  Envelope envelope{.author = author, .user = user, .request = request, .kind = kind};
   return live(envelope, batch.bytes(), [&](Receipt& receipt) { deliver(batch, envelope, receipt); });
 }
 
@@ -206,12 +207,13 @@ void Inputs::undraw(const Storage::Drawn& before) noexcept {
   core_.drawn = 0;
 }
 
-Receipt Inputs::push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request) {
+Receipt Inputs::push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request,
+                             std::uint64_t user) {
   Receipt sum{.sequence = core_.sequence};
   for_each_batch(bytes, [&](const BatchView& batch) {
     const bool cut_short = inside("push_batch", [&] {
       deliver_waiting();
-      Envelope envelope{.author = author, .request = request, .kind = InputKind::push};
+      Envelope envelope{.author = author, .user = user, .request = request, .kind = InputKind::push};
       const Storage::Drawn before = core_.storage.drawn();
       if (author == 0) core_.drawn = claim_ids(batch);
       try {
@@ -256,9 +258,9 @@ Receipt Inputs::flush() {
     Receipt sum{.sequence = core_.sequence};
     const bool waited = !core_.cascade.empty() || !core_.input.empty();
     add_to(sum, deliver_waiting());
-    const std::size_t arrived =
-        inbox_.drain([&](std::uint64_t author, std::uint64_t request, std::span<const std::byte> bytes) {
-          add_to(sum, live(InputKind::inbox, BatchView(bytes), author, request));
+    const std::size_t arrived = inbox_.drain(
+        [&](std::uint64_t author, std::uint64_t user, std::uint64_t request, std::span<const std::byte> bytes) {
+          add_to(sum, live(InputKind::inbox, BatchView(bytes), author, request, user));
         });
     sum.sequence = core_.sequence;
     if (!waited && arrived == 0) return sum;
@@ -317,7 +319,8 @@ Receipt Inputs::replay(const Envelope& recorded, std::span<const std::byte> byte
       core_.drawn = recorded.drawn;
       if (recorded.next_timer != 0) next_timer_ = recorded.next_timer;
       try {
-        Envelope envelope{.author = recorded.author, .request = recorded.request, .kind = recorded.kind};
+        Envelope envelope{
+            .author = recorded.author, .user = recorded.user, .request = recorded.request, .kind = recorded.kind};
         receipt = live(envelope, bytes, [&](Receipt& own) {
           if (recorded.kind == InputKind::push && recorded.author == 0) claim_timer(batch);
           deliver(batch, recorded, own);

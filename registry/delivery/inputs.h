@@ -64,7 +64,8 @@ class Inputs {
   /// Likewise; the batch's targets are new ids, as many as `ids`, drawn into `ids` and into the batch.
   Receipt push_new(std::span<Entity> ids, bool waited = false);
   /// The batches in `bytes`, one behind the other, each a push of its own. The counts are sums.
-  Receipt push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request);
+  Receipt push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request,
+                       std::uint64_t user);
   /// One message of a type that the registry acts on, to one entity. Equals push() while nothing waits.
   Receipt push_sealed(std::span<const std::byte> batch);
   /// What is left of a push to one entity that went straight to its handler: settling, and the cascade. Equals push().
@@ -135,7 +136,8 @@ class Inputs {
   /// Tells, delivers (by `deliver(receipt)`) and settles one input.
   template <class Deliver>
   Receipt live(Envelope& envelope, std::span<const std::byte> bytes, Deliver&& deliver);
-  Receipt live(InputKind kind, const BatchView& batch, std::uint64_t author = 0, std::uint64_t request = 0);
+  Receipt live(InputKind kind, const BatchView& batch, std::uint64_t author = 0, std::uint64_t request = 0,
+               std::uint64_t user = 0);
   void tell(Envelope& envelope, std::span<const std::byte> bytes);
   /// Equals tell(); the envelope says besides what happened since the input before.
   void tell_after_more(Envelope& envelope, std::span<const std::byte> bytes);

@@ -21,6 +21,7 @@ Desk::Desk(EntityRegistry& registry, DeskHost host, ServerLimits limits)
     : registry_(registry),
       host_(std::move(host)),
       limits_(limits),
+      epoch_(host_.epoch != 0 ? host_.epoch : random_id()),
       instance_(random_id()),
       requests_(std::make_shared<RequestBytes>(limits_.all_request_bytes_max)),
       intake_(registry, limits_,
@@ -58,7 +59,7 @@ std::shared_ptr<Session> Desk::join(session::Role role, std::string name, std::s
   {
     const std::lock_guard lock(mutex_);
     if (sessions_.size() - ending_ >= limits_.sessions_max) return nullptr;
-    // The upper half differs from start to start, so that a journal's authors stay apart.
+    // The upper half differs from desk to desk, so that a journal's authors stay apart.
     session->author = (instance_ & ~std::uint64_t{0xffffffff}) | ++authors_;
     greet(*session);
     sessions_.emplace(session->author, session);

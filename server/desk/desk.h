@@ -61,8 +61,9 @@ struct DeskHost {
   std::function<std::uint64_t()> processor_ns;        ///< any thread: that the owner's thread has used; may be null
   std::function<const TimeCounts&()> tick_times;      ///< owner's thread; may be null
   ClockHost clock = {};
-  std::string world;   ///< its name
-  std::string server;  ///< the program's name and version
+  std::uint64_t epoch = 0;  ///< of this start of the world: see World::epoch; 0: of the desk
+  std::string world;        ///< its name
+  std::string server;       ///< the program's name and version
 };
 
 class Desk final : public FlushVisitor, private InputSink {
@@ -89,7 +90,8 @@ class Desk final : public FlushVisitor, private InputSink {
   std::uint32_t sessions() const;  ///< how many there are
   /// Has `then` called on the owner's thread with the figures of the world as they are after the next flush, which comes soon.
   void ask_figures(std::function<void(const Figures&)> then);
-  std::uint64_t instance() const noexcept { return instance_; }
+  /// Of DeskHost; drawn here where that has none.
+  std::uint64_t epoch() const noexcept { return epoch_; }
   std::uint64_t sequence() const noexcept { return sequence_.load(std::memory_order_relaxed); }
   std::uint64_t clock_ns() const noexcept { return clock_ns_.load(std::memory_order_relaxed); }
   const ServerLimits& limits() const noexcept { return limits_; }
@@ -139,7 +141,8 @@ class Desk final : public FlushVisitor, private InputSink {
   EntityRegistry& registry_;
   const DeskHost host_;
   const ServerLimits limits_;
-  const std::uint64_t instance_;
+  const std::uint64_t epoch_;
+  const std::uint64_t instance_;  // this desk, at random
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::atomic<std::uint64_t> sequence_ = 0, clock_ns_ = 0;
 

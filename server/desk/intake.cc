@@ -162,7 +162,7 @@ std::optional<session::Fault> Intake::admit(Session& from, BatchView edit) {
 void Intake::push(Session& from, const Request& edit, const EditCost& cost) {
   const BatchView batch{std::span<const std::byte>(edit.batch)};
   const TimerId timer = registry_.next_timer();
-  const Receipt receipt = registry_.push_batch(edit.batch, from.author, edit.request);
+  const Receipt receipt = registry_.push_batch(edit.batch, from.author, edit.request, from.user);
   ++counters_.edits;
   count_wait(from, edit);
   enter(from, cost);

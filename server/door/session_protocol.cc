@@ -123,7 +123,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   }
   session::Welcome welcome;
   welcome.protocol = std::min(hello.protocol, session::protocol_newest);
-  welcome.server = desk_.instance();
+  welcome.server = desk_.epoch();
   welcome.sequence = desk_.sequence();
   welcome.clock_ns = desk_.clock_ns();
   welcome.role = admitted_.role;

@@ -61,8 +61,8 @@ class Lister {
     std::string line = "group " + std::to_string(group.id) + ": ";
     line += group.last < group.first ? "no inputs"
                                      : "inputs " + std::to_string(group.first) + " to " + std::to_string(group.last);
-    line += ", ticks " + std::to_string(group.first_tick) + " to " + std::to_string(group.last_tick) + ", written by " +
-            printable(group.code);
+    line += ", ticks " + std::to_string(group.first_tick) + " to " + std::to_string(group.last_tick) + ", epoch " +
+            std::to_string(group.epoch) + ", written by " + printable(group.code);
     print_(line);
   }
   void record(const JournalGroup& group, const JournalRecord& record) {
@@ -126,8 +126,10 @@ class Lister {
     if (record.kind == JournalRecord::Kind::schema)
       return print_(line + "schema of " + std::to_string(record.schema.size()) + " bytes");
     line += name(record.envelope.kind);
-    if (record.envelope.author != 0)
-      line += "  session " + std::to_string(record.envelope.author) + ", request " +
+    const auto& [session, user] = std::pair(record.envelope.author, record.envelope.user);
+    if (user != 0) line += "  user " + std::to_string(user);
+    if (session != 0)
+      line += std::string(user != 0 ? ", " : "  ") + "session " + std::to_string(session) + ", request " +
               std::to_string(record.envelope.request);
     if (record.batch.empty()) return print_(line);
     const BatchView outer(record.batch);
@@ -145,13 +147,17 @@ class Lister {
   }
   void as_json(const JournalGroup& group, const JournalRecord& record) {
     JsonWriter out;
-    out.open_object().member("sequence", record.envelope.sequence).member("group", group.id);
+    out.open_object()
+        .member("sequence", record.envelope.sequence)
+        .member("group", group.id)
+        .member("epoch", group.epoch);
     if (record.kind == JournalRecord::Kind::tick) {
       out.member("kind", "tick").member("tick", record.tick);
     } else if (record.kind == JournalRecord::Kind::schema) {
       out.member("kind", "schema").member("bytes", record.schema.size());
     } else {
       out.member("kind", name(record.envelope.kind))
+          .member("user", record.envelope.user)
           .member("session", record.envelope.author)
           .member("request", record.envelope.request);
       if (!record.batch.empty()) messages(out, BatchView(record.batch));

@@ -124,7 +124,8 @@ class ReadingTemplates final : public Inquiry {
     std::vector<std::string> names;
     for (const auto& [name, batch] : defined_) {
       if (wrong_) return;
-      const Receipt receipt = registry.push_batch(batch);
+      // The server's own input, for that user.
+      const Receipt receipt = registry.push_batch(batch, 0, 0, asked_.to().user);
       if (receipt.refused > 0) wrong_ = bad(refused_definition(registry, receipt, what_.file, name));
       names.push_back(name);
     }

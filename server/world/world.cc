@@ -54,7 +54,9 @@ namespace {
 
 std::uint64_t drawn_epoch() {
   std::random_device device;
-  return (std::uint64_t{device()} << 32) | device();
+  std::uint64_t epoch = 0;
+  while (epoch == 0) epoch = (std::uint64_t{device()} << 32) | device();
+  return epoch;
 }
 
 /// Gives what another source gives, and keeps the schemas.
@@ -88,6 +90,7 @@ struct World::Impl {
   // The file goes last, with its lock; handlers end before the registry.
   WorldFile file;
   WorldOptions options;
+  const std::uint64_t epoch = drawn_epoch();
   WorkMark mark;
   std::unique_ptr<ThreadPool> pool;  // null: one worker, or the host's own executor
   EntityRegistry registry;
@@ -124,7 +127,7 @@ struct World::Impl {
               {.stamp = [this] { return stamp(); },
                .wake = [wake = wake] { wake->signal(); },
                .durability = options.durability,
-               .epoch = drawn_epoch(),
+               .epoch = epoch,
                .mark = &mark,
                .autosave = options.autosave}) {
     if (options.hz > 0) period_ns = 1e9 / options.hz;
@@ -227,6 +230,7 @@ void World::set_code(std::string code) {
   impl_->options.code = std::move(code);
   if (impl_->stands.empty()) impl_->mark.set_code(impl_->marked_code());
 }
+std::uint64_t World::epoch() const noexcept { return impl_->epoch; }
 std::uint64_t World::durable_sequence() const noexcept { return impl_->saver.durable(); }
 std::uint64_t World::saved_sequence() const noexcept { return impl_->saver.saved(); }
 Durability World::durability() const noexcept { return impl_->options.durability; }

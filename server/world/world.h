@@ -124,6 +124,9 @@ class World {
   [[nodiscard]] bool begin_commit(Committed then);
   /// try_commit for hosts that cannot go on without: throws WorldError.
   CheckpointReport commit();
+  /// Drawn at random when this world was opened, never 0: of one epoch each sequence names one input. What was not durable when the process
+  /// before ended is lost, and its sequences name other inputs now. Any thread.
+  std::uint64_t epoch() const noexcept;
   /// Sequence of the last input that is on the disk, in the state or in the journal. Any thread.
   std::uint64_t durable_sequence() const noexcept;
   /// Sequence of the last input that is in the state in the file. Any thread.

@@ -14,7 +14,7 @@ int main(int count, char** arguments) {
   test::RecordedGame game;
   EntityRegistry& r = game.registry;
   const Entity e = r.create(game::Health{.value = 50});
-  const auto lane = r.inbox().open_lane(5);
+  const auto lane = r.inbox().open_lane(5, 1u << 20, 2);
   game.record();
   r.push(Entity{}, game::Damage{});  // as the target begins
   (void)game.recorder->take();
@@ -30,7 +30,7 @@ int main(int count, char** arguments) {
   const Entity first = r.grant(4, 5);
   BatchBuilder create;
   create.append_rows(first, Create{}, game::Health{.value = 7});
-  r.push_batch(create.bytes(), 5, 1);
+  r.push_batch(create.bytes(), 5, 1, 2);
   r.intern("a text");
   for (const JournalGroup& group : game.recorder->take()) {
     std::ofstream file(folder / std::to_string(group.first), std::ios::binary);

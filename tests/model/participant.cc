@@ -70,7 +70,8 @@ Participant::Participant(muster::RegistryOptions options) : registry(options), s
       std::as_bytes(muster::TypeTraits<foreign::Mana>::schema));  // by id only; no code here names its types
   muster::require(added.has_value(), "foreign.fbs cannot be added");
   registry.add_sink(*sink_);
-  for (std::size_t lane = 0; lane < lane_count; ++lane) lanes_.push_back(registry.inbox().open_lane(lane_author(lane)));
+  for (std::size_t lane = 0; lane < lane_count; ++lane)
+    lanes_.push_back(registry.inbox().open_lane(lane_author(lane), 64u << 20, user_of(lane_author(lane))));
 }
 
 Participant::~Participant() {
@@ -214,7 +215,7 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
       break;
     case Do::push_batch: {
       muster::BatchBuilder builder;
-      made.receipt = registry.push_batch(bytes_of_batch(builder), a.author, a.request);
+      made.receipt = registry.push_batch(bytes_of_batch(builder), a.author, a.request, user_of(a.author));
       break;
     }
     case Do::post_batch: {
@@ -231,7 +232,7 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
       break;
     }
     case Do::push_several:
-      made.receipt = registry.push_batch(span_of(a.batches, made.error), a.author, a.request);
+      made.receipt = registry.push_batch(span_of(a.batches, made.error), a.author, a.request, user_of(a.author));
       break;
     case Do::post_several: registry.post_batch(span_of(a.batches, made.error)); break;
     case Do::put_several: {

@@ -62,6 +62,7 @@ void JournalRecorder::on_input(const Envelope& envelope, std::span<const std::by
                      .resumed = envelope.resumed,
                      .drawn = envelope.drawn,
                      .sequence = envelope.sequence,
+                     .user = envelope.user,
                      .session = envelope.author,
                      .request = envelope.request,
                      .next_timer = envelope.next_timer},

@@ -68,9 +68,15 @@ std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_inp
   if (header.kind == 0 || header.kind >= input_kinds)
     return fault(offsetof(InputRecord, kind), "unknown kind of record " + std::to_string(header.kind));
   const auto kind = static_cast<InputKind>(header.kind);
-  for (const auto& [from, to] : {std::pair{offsetof(InputRecord, zero), offsetof(InputRecord, resumed)},
-                                 std::pair{offsetof(InputRecord, user), offsetof(InputRecord, session)},
-                                 std::pair{offsetof(InputRecord, more_zero), sizeof header}})
+  if (header.format > format_newest)
+    return fault(offsetof(InputRecord, format), "an input of format " + std::to_string(header.format) +
+                                                    ", which only a newer Muster reads; this one reads up to " +
+                                                    std::to_string(format_newest));
+  const std::size_t user_end = offsetof(InputRecord, session);
+  for (const auto& [from, to] :
+       {std::pair{offsetof(InputRecord, zero), offsetof(InputRecord, resumed)},
+        std::pair{header.format < format_with_users ? offsetof(InputRecord, user) : user_end, user_end},
+        std::pair{offsetof(InputRecord, more_zero), sizeof header}})
     if (const std::size_t at = nonzero(record, from, to); at != to) return fault(at, "a byte that must be zero");
   if (header.sequence != next_)
     return fault(offsetof(InputRecord, sequence),
@@ -81,6 +87,7 @@ std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_inp
   JournalRecord read{.offset = begin_,
                      .envelope = {.sequence = header.sequence,
                                   .author = header.session,
+                                  .user = header.user,
                                   .request = header.request,
                                   .kind = kind,
                                   .resumed = header.resumed,

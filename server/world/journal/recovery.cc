@@ -29,7 +29,7 @@ bool serves_edits(TypeId type) noexcept {
   return type == TypeTraits<InternText>::id || type == TypeTraits<DefineTemplate>::id;
 }
 
-/// "input 1020 (game.Damage to #12:1, of session 3)"
+/// "input 1020 (game.Damage to #12:1, of session 3 of user 2)"
 std::string named(const JournalRecord& record, const TypeTable& types) {
   std::string text = "input " + std::to_string(record.envelope.sequence) + " (";
   if (record.batch.empty()) return text + "a flush)";
@@ -39,8 +39,9 @@ std::string named(const JournalRecord& record, const TypeTable& types) {
   if (batch.kind() == BatchKind::each && batch.count() > 0)
     text += " to #" + std::to_string(batch.target(0).index) + ":" + std::to_string(batch.target(0).generation) +
             (batch.count() > 1 ? " and " + std::to_string(batch.count() - 1) + " more" : std::string());
-  const std::uint64_t session = record.envelope.author;
-  return text + (session == 0 ? ", of the server)" : ", of session " + std::to_string(session) + ")");
+  const auto& [session, user] = std::pair(record.envelope.author, record.envelope.user);
+  text += session == 0 ? ", of the server" : ", of session " + std::to_string(session);
+  return text + (user == 0 ? ")" : (session == 0 ? " for user " : " of user ") + std::to_string(user) + ")");
 }
 
 }  // namespace
@@ -232,7 +233,7 @@ void Recovery::apply_edit(const JournalGroup& group, const JournalRecord& record
       note_failure(group, sequence, "ids that were granted then are used by now");
     } else if (serves_edits(type)) {
       posts_first_ = false;
-      registry_.replay({.sequence = sequence, .kind = InputKind::push}, record.batch);
+      registry_.replay({.sequence = sequence, .user = record.envelope.user, .kind = InputKind::push}, record.batch);
       return;
     }
     ++report_.left_out;
@@ -241,6 +242,7 @@ void Recovery::apply_edit(const JournalGroup& group, const JournalRecord& record
   posts_first_ = false;
   const Receipt receipt = registry_.replay({.sequence = sequence,
                                             .author = record.envelope.author,
+                                            .user = record.envelope.user,
                                             .request = record.envelope.request,
                                             .kind = InputKind::push},
                                            record.batch);

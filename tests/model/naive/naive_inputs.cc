@@ -69,7 +69,7 @@ Receipt Model::deliver_input(const Messages& run, InputKind kind, std::uint64_t 
   counters.dead += receipt.dead;
   counters.refused += receipt.refused;
   if (receipt.refused) ++covered[std::string("refused: ") + muster::name(receipt.refusal.code)];
-  inputs.push_back({{receipt.sequence, author, request, kind}, receipt});
+  inputs.push_back({{.sequence = receipt.sequence, .author = author, .request = request, .kind = kind}, receipt});
   return receipt;
 }
 
@@ -216,7 +216,7 @@ Receipt Model::flush() {
     const auto taken = std::exchange(batches, {});
     for (const auto& [batch, request] : taken) add(sum, deliver_input(batch, InputKind::inbox, author, request));
   }
-  inputs.push_back({{++sequence, 0, 0, InputKind::flush}, {}});
+  inputs.push_back({{.sequence = ++sequence, .kind = InputKind::flush}, {}});
   sum.sequence = sequence;
   sum.cut_short = !deliver_cascade();
   return sum;

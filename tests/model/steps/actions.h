@@ -81,6 +81,8 @@ struct Action {
 
 constexpr std::size_t lane_count = 3;
 constexpr std::uint64_t lane_author(std::size_t lane) { return 100 + lane; }
+/// Whose session it is: some have two.
+constexpr std::uint64_t user_of(std::uint64_t author) { return author == 0 ? 0 : 1000 + author % 2; }
 
 /// A subscription that is in force.
 struct Subscribed {

@@ -75,8 +75,9 @@ void check_replay(const Game& original, RegistryOptions options = {}) {
     const Recorded &a = original.journal.inputs[i], &b = again.journal.inputs[i];
     CHECK(b.bytes == a.bytes);
     CHECK((b.envelope.sequence == a.envelope.sequence && b.envelope.author == a.envelope.author &&
-           b.envelope.request == a.envelope.request && b.envelope.kind == a.envelope.kind &&
-           b.envelope.resumed == a.envelope.resumed && b.envelope.drawn == a.envelope.drawn));
+           b.envelope.user == a.envelope.user && b.envelope.request == a.envelope.request &&
+           b.envelope.kind == a.envelope.kind && b.envelope.resumed == a.envelope.resumed &&
+           b.envelope.drawn == a.envelope.drawn));
   }
   CHECK(again.journal.told);
 }
@@ -106,7 +107,7 @@ TEST_CASE("a replay does what inputs of every kind did") {
   r.post_at(50, a, game::Spawn{.children = 2});
   r.push(a, game::Ping{.hops = 3});
   r.advance(100);
-  const auto lane = r.inbox().open_lane(7), other = r.inbox().open_lane(9);
+  const auto lane = r.inbox().open_lane(7, 1u << 20, 3), other = r.inbox().open_lane(9, 1u << 20, 4);
   const Entity granted = r.grant(10, 7);
   BatchBuilder create;
   create.append_rows({granted.index + 2, 1}, Create{.parent = a}, game::Health{});
@@ -117,7 +118,7 @@ TEST_CASE("a replay does what inputs of every kind did") {
   REQUIRE(other->put(hit.bytes(), 43));
   r.post(a, game::Ping{.hops = 2});
   r.flush();
-  r.push_batch(create_later(150, {granted.index + 4, 1}), 7, 3);
+  r.push_batch(create_later(150, {granted.index + 4, 1}), 7, 3, 3);
   r.advance(60);
   TemplateTree tree("squad");
   tree.set("", game::Health{.value = 9});
@@ -134,6 +135,8 @@ TEST_CASE("a replay does what inputs of every kind did") {
   r.return_grant(granted, 10);
   r.advance(10'000);
   REQUIRE(r.entity_count() > 15);
+  CHECK(std::ranges::count_if(original.journal.inputs, [](const Recorded& one) { return one.envelope.user != 0; }) ==
+        4);
   check_replay(original);
   check_replay(original, {.shortcuts = false});
 }

@@ -184,6 +184,45 @@ TEST_CASE("a list that cannot be written changes nobody's rights", "[users]") {
   REQUIRE(test::read_file(path) == before);
 }
 
+TEST_CASE("what sessions do over the wire is told with their user, the owner's token is nobody's", "[users]") {
+  struct Told final : InputSink {
+    void on_input(const Envelope& envelope, std::span<const std::byte> batch) override {
+      if (!batch.empty() && envelope.author != 0) told.push_back({envelope.author, envelope.user});
+    }
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> told;
+  } sink;
+  const test::Folder folder;
+  LiveWorld world({.users_file = folder / "w.muster-users"});
+  Client owner = world.client();
+  session::CreateToken what;
+  what.role = static_cast<std::uint8_t>(session::Role::edit);
+  std::vector<std::string> tokens;
+  for (const char* name : {"ann", "bob"}) {
+    what.name = name;
+    tokens.push_back(session::read<session::TokenCreated>(owner.ask(what).value().batch()).token);
+  }
+  world.run([&](EntityRegistry& r) {
+    r.add_sink(sink);
+    return 0;
+  });
+  Client page = world.client(tokens[0]), cli = world.client(tokens[0]), bob = world.client(tokens[1]);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> expected;
+  const auto edits = [&](Client& by, std::uint64_t user) {
+    const Entity made = by.create({}, "").value();
+    REQUIRE(by.destroy(made));
+    for (int i = 0; i < 2; ++i) expected.emplace_back(by.welcome().author, user);
+  };
+  edits(page, 1);
+  edits(bob, 2);
+  edits(cli, 1);
+  edits(owner, 0);
+  world.run([&](EntityRegistry& r) {
+    r.remove_sink(sink);
+    return 0;
+  });
+  REQUIRE(sink.told == expected);
+}
+
 TEST_CASE("an admin lets a user in and out again over the wire; the user's session ends with its token", "[users]") {
   const test::Folder folder;
   LiveWorld world({.users_file = folder / "w.muster-users"});

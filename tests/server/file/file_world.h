@@ -30,7 +30,7 @@ struct FileWorld {
     const Entity orc = r.find_path("/orc");
     BatchBuilder builder;
     builder.append(orc, game::Damage{.amount = 7});
-    if (!lane) lane = r.inbox().open_lane(5);
+    if (!lane) lane = r.inbox().open_lane(5, 1u << 20, 2);
     if (!lane->put(builder.bytes(), 17)) throw std::runtime_error("the lane is full");
     (void)world.next_frame();
     r.set(orc, game::Health{.value = 3});

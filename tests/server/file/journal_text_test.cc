@@ -28,8 +28,10 @@ TEST_CASE("the journal is told input by input: who, what, to whom, with which va
   const std::string path = folder / "w.muster";
   Entity orc;
   std::uint64_t checkpoint = 0;
+  std::string epoch;
   {
     FileWorld made(path);
+    epoch = std::to_string(made.world.epoch());
     checkpoint = made.world.registry().sequence();
     orc = made.world.registry().find_path("/orc");
     made.edit();
@@ -38,8 +40,9 @@ TEST_CASE("the journal is told input by input: who, what, to whom, with which va
   REQUIRE_FALSE(all.empty());
   CHECK(all.front().starts_with("group 1: inputs " + std::to_string(checkpoint + 1) + " to "));
   CHECK(any(all, "file test"));
+  CHECK(any(all, ", epoch " + epoch + ", written by "));
   const std::string to = "  to " + std::to_string(orc.index) + ":" + std::to_string(orc.generation);
-  CHECK(any(all, "  inbox  session 5, request 17  game.Damage" + to + "  amount=7"));
+  CHECK(any(all, "  inbox  user 2, session 5, request 17  game.Damage" + to + "  amount=7"));
   CHECK(any(all, "  push  muster.Set" + to + "  mode=add_or_replace  game.Health {value=3}"));
   CHECK(any(all, "  tick "));
   // Texts are those that the journal itself tells; what would steer a terminal does not.
@@ -49,10 +52,12 @@ TEST_CASE("the journal is told input by input: who, what, to whom, with which va
 
   const std::vector<std::string> json = lines(path, {.json = true});
   CHECK(json.front().starts_with("{\"sequence\": "));
-  CHECK(any(json,
-            "\"kind\": \"inbox\", \"session\": 5, \"request\": 17, \"message\": \"game.Damage\", \"count\": 1, "
-            "\"first\": [{\"to\": \"" +
-                std::to_string(orc.index) + ":" + std::to_string(orc.generation) + "\", \"value\": {\"amount\": 7"));
+  CHECK(any(json, "\"epoch\": " + epoch + ", "));
+  CHECK(any(
+      json,
+      "\"kind\": \"inbox\", \"user\": 2, \"session\": 5, \"request\": 17, \"message\": \"game.Damage\", \"count\": 1, "
+      "\"first\": [{\"to\": \"" +
+          std::to_string(orc.index) + ":" + std::to_string(orc.generation) + "\", \"value\": {\"amount\": 7"));
   CHECK(any(json, "\"components\": {\"game.Health\": {\"value\": 3"));
 
   CHECK(lines(path, {.lines = 2, .json = true}).size() == 2);

@@ -29,6 +29,68 @@ std::string hex(std::span<const std::byte> bytes) {
   return text;
 }
 
+/// The bytes again.
+std::vector<std::byte> unhex(std::string_view text) {
+  std::vector<std::byte> bytes;
+  unsigned high = 16;
+  for (const char c : text) {
+    if (c == ' ' || c == '\n') continue;
+    const unsigned digit = static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10);
+    if (high == 16) {
+      high = digit;
+    } else {
+      bytes.push_back(static_cast<std::byte>(high << 4 | digit));
+      high = 16;
+    }
+  }
+  return bytes;
+}
+
+constexpr std::uint64_t its_session = 0x1122334455667788, its_user = 0x99aa;
+
+/// A push, a post and an input of a lane (its session, its request), each with a batch of 64 bytes; a flush; an Advance with one of 48;
+/// a tick. So it was written before users were.
+constexpr const char* format_0 =
+    "80000000 01000000 00000000 00000000\n"
+    "02000000 00000000 00000000 00000000\n"
+    "00000000 00000000 00000000 00000000\n"
+    "00000000 00000000 00000000 00000000\n"
+    "40000000 2ab2c880 01000208 01000000\n"
+    "10000000 18000000 00000000 00000000\n"
+    "01000000 01000000 00000040 00000000\n"
+    "00000000 00000000 00000000 00000000\n"
+    "80000000 02000000 00000000 00000000\n"
+    "03000000 00000000 00000000 00000000\n"
+    "00000000 00000000 00000000 00000000\n"
+    "00000000 00000000 00000000 00000000\n"
+    "40000000 2ab2c880 01000208 01000000\n"
+    "10000000 18000000 00000000 00000000\n"
+    "01000000 01000000 00008040 00000000\n"
+    "00000000 00000000 00000000 00000000\n"
+    "80000000 05000000 00000000 00000000\n"
+    "04000000 00000000 00000000 00000000\n"
+    "88776655 44332211 4d000000 00000000\n"
+    "00000000 00000000 00000000 00000000\n"
+    "40000000 2ab2c880 01000208 01000000\n"
+    "10000000 18000000 00000000 00000000\n"
+    "01000000 01000000 00000041 00000000\n"
+    "00000000 00000000 00000000 00000000\n"
+    "40000000 03000000 00000000 00000000\n"
+    "05000000 00000000 00000000 00000000\n"
+    "00000000 00000000 00000000 00000000\n"
+    "00000000 00000000 00000000 00000000\n"
+    "70000000 04000000 00000000 00000000\n"
+    "06000000 00000000 00000000 00000000\n"
+    "00000000 00000000 00000000 00000000\n"
+    "00000000 00000000 00000000 00000000\n"
+    "30000000 1b740679 04000200 01000000\n"
+    "08000000 08000000 00000000 00000000\n"
+    "2a50fe00 00000000 00000000 00000000\n"
+    "40000000 10000000 00000000 00000000\n"
+    "06000000 00000000 03000000 00000000\n"
+    "00000000 00000000 00000000 00000000\n"
+    "00000000 00000000 00000000 00000000\n";
+
 /// A group with an input of every kind, a tick and, where wanted, a schema.
 JournalGroup every_kind(bool with_schema) {
   RecordedGame of;
@@ -36,7 +98,7 @@ JournalGroup every_kind(bool with_schema) {
   r.add_type<Advance>();
   r.add_type<Create>();
   const Entity a = r.create(game::Health{.value = 50});
-  const auto lane = r.inbox().open_lane(0x1122334455667788);
+  const auto lane = r.inbox().open_lane(its_session, 1u << 20, its_user);
   of.record();
   if (with_schema) r.add_type<scene::Shape>();
   r.push(a, game::Damage{.amount = 2});
@@ -71,48 +133,64 @@ TEST_CASE("the records of a group are these bytes") {
   CHECK(group.first_tick == 0);
   CHECK(group.last_tick == 3);
   CHECK(group.epoch == 7);
-  // A push, a post and an input of a lane (its session, its request), each with a batch of 64 bytes; a flush; an Advance with one of 48;
-  // a tick.
-  CHECK(hex(group.records) ==
-        "80000000 01000000 00000000 00000000\n"
-        "02000000 00000000 00000000 00000000\n"
-        "00000000 00000000 00000000 00000000\n"
-        "00000000 00000000 00000000 00000000\n"
-        "40000000 2ab2c880 01000208 01000000\n"
-        "10000000 18000000 00000000 00000000\n"
-        "01000000 01000000 00000040 00000000\n"
-        "00000000 00000000 00000000 00000000\n"
-        "80000000 02000000 00000000 00000000\n"
-        "03000000 00000000 00000000 00000000\n"
-        "00000000 00000000 00000000 00000000\n"
-        "00000000 00000000 00000000 00000000\n"
-        "40000000 2ab2c880 01000208 01000000\n"
-        "10000000 18000000 00000000 00000000\n"
-        "01000000 01000000 00008040 00000000\n"
-        "00000000 00000000 00000000 00000000\n"
-        "80000000 05000000 00000000 00000000\n"
-        "04000000 00000000 00000000 00000000\n"
-        "88776655 44332211 4d000000 00000000\n"
-        "00000000 00000000 00000000 00000000\n"
-        "40000000 2ab2c880 01000208 01000000\n"
-        "10000000 18000000 00000000 00000000\n"
-        "01000000 01000000 00000041 00000000\n"
-        "00000000 00000000 00000000 00000000\n"
-        "40000000 03000000 00000000 00000000\n"
-        "05000000 00000000 00000000 00000000\n"
-        "00000000 00000000 00000000 00000000\n"
-        "00000000 00000000 00000000 00000000\n"
-        "70000000 04000000 00000000 00000000\n"
-        "06000000 00000000 00000000 00000000\n"
-        "00000000 00000000 00000000 00000000\n"
-        "00000000 00000000 00000000 00000000\n"
-        "30000000 1b740679 04000200 01000000\n"
-        "08000000 08000000 00000000 00000000\n"
-        "2a50fe00 00000000 00000000 00000000\n"
-        "40000000 10000000 00000000 00000000\n"
-        "06000000 00000000 03000000 00000000\n"
-        "00000000 00000000 00000000 00000000\n"
-        "00000000 00000000 00000000 00000000\n");
+  // As it was before users were written, but for the format of each input and the user of the one that has one.
+  std::string expected = format_0;
+  for (const char* kind : {"80000000 01", "80000000 02", "80000000 05", "40000000 03", "70000000 04"})
+    expected.replace(expected.find(std::string(kind) + "000000 00000000") + 11, 2, "01");
+  expected.replace(expected.find("04000000 00000000 00000000 00000000\n88776655") + 18, 8, "aa990000");
+  CHECK(hex(group.records) == expected);
+}
+
+TEST_CASE("a group that was written before users were is read and done again: nobody's") {
+  const std::vector<std::byte> old = unhex(format_0);
+  JournalGroup group = every_kind(false);
+  REQUIRE(old.size() == group.records.size());
+  RecordedGame now, before;
+  for (RecordedGame* game : {&now, &before}) game->registry.create(game::Health{.value = 50});
+  std::vector<Envelope> inputs;
+  RecordReader reader(old, group.first);
+  for (auto read = reader.next(now.registry.types());; read = reader.next(now.registry.types())) {
+    REQUIRE(read.has_value());
+    if (!*read) break;
+    if ((*read)->kind == JournalRecord::Kind::input) inputs.push_back((*read)->envelope);
+  }
+  REQUIRE(inputs.size() == 5);
+  for (const Envelope& each : inputs) CHECK(each.user == 0);
+  CHECK(inputs[2].author == its_session);
+  CHECK(inputs[2].request == 77);
+
+  Recovery of_now(now.registry, {.code = RecordedGame::code}), of_before(before.registry, {.code = RecordedGame::code});
+  REQUIRE(of_now.take(group));
+  group.records = old;
+  REQUIRE(of_before.take(group));
+  CHECK(of_before.report().exact());
+  CHECK(before.registry.hash() == now.registry.hash());
+
+  // There the place of the user is one that must be zero.
+  auto wrong = old;
+  wrong[24] = std::byte{1};
+  CHECK(read_all(wrong, group.first, now.registry.types()) ==
+        std::pair{0, std::string("byte 24: a byte that must be zero")});
+}
+
+TEST_CASE("the user of an input is read as it was written") {
+  const JournalGroup group = every_kind(true);
+  RecordedGame of;
+  of.registry.add_type<scene::Shape>();
+  RecordReader reader(group.records, group.first);
+  int users = 0;
+  for (auto read = reader.next(of.registry.types());; read = reader.next(of.registry.types())) {
+    REQUIRE(read.has_value());
+    if (!*read) break;
+    if ((*read)->envelope.author == 0) {
+      CHECK((*read)->envelope.user == 0);
+      continue;
+    }
+    CHECK((*read)->envelope.author == its_session);
+    CHECK((*read)->envelope.user == its_user);
+    ++users;
+  }
+  CHECK(users == 1);
 }
 
 TEST_CASE("a group cut off anywhere is refused, or ends after a whole record") {
@@ -178,9 +256,12 @@ TEST_CASE("what a record may not say is refused, naming the byte") {
   REQUIRE(group.records[4] == std::byte{17});
   CHECK(error(2, 1).starts_with("byte 0: a record of "));
   const std::size_t input = first;  // the push
-  CHECK(error(input + 5, 1) == "byte " + std::to_string(input + 5) + ": a byte that must be zero");
+  CHECK(error(input + 5, 2) == "byte " + std::to_string(input + 5) +
+                                   ": an input of format 2, which only a newer Muster reads; this one reads up to 1");
+  CHECK(error(input + 6, 1) == "byte " + std::to_string(input + 6) + ": a byte that must be zero");
   CHECK(error(input + 16, 9) == "byte " + std::to_string(input + 16) + ": sequence 9, where 2 comes next");
-  CHECK(error(input + 24, 1) == "byte " + std::to_string(input + 24) + ": a byte that must be zero");
+  CHECK(error(input + 24, 1).empty());                       // a user
+  CHECK(error(5, 1) == "byte 5: a byte that must be zero");  // of a schema
   CHECK(error(input + 12, 2) == "byte " + std::to_string(input + 12) + ": more ids drawn than the batch names");
   CHECK(error(input + 48, 1) == "byte " + std::to_string(input + 48) + ": a number of a timer, where none was posted");
 }

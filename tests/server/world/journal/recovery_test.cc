@@ -1,9 +1,11 @@
 // What was recorded is done again: exactly by the same code, the edits alone by other code.
 #include "server/world/journal/recovery.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <memory>
 
+#include "registry/templates/template_tree.h"
 #include "schema/scene.h"
 #include "tests/server/world/journal/recorded_game.h"
 
@@ -12,10 +14,10 @@ using namespace muster::test;
 
 namespace {
 
-/// Does something with a game that has sessions 5 and 6; every call draws the same from the same seed.
+/// Does something with a game that has sessions 5 and 6, both of user 2; every call draws the same from the same seed.
 struct Player {
   explicit Player(RecordedGame& of, std::uint64_t seed) : game(of), random(seed) {
-    lanes = {of.registry.inbox().open_lane(5), of.registry.inbox().open_lane(6)};
+    lanes = {of.registry.inbox().open_lane(5, 1u << 20, 2), of.registry.inbox().open_lane(6, 1u << 20, 2)};
   }
   std::uint64_t draw(std::uint64_t below) { return random() % below; }
   Entity some() {
@@ -47,7 +49,7 @@ struct Player {
         const Entity first = r.grant(4, 5);
         BatchBuilder edit;
         edit.append_rows(first, Create{}, game::Health{.value = 7});
-        r.push_batch(edit.bytes(), 5, ++request);
+        r.push_batch(edit.bytes(), 5, ++request, 2);
         made.push_back(first);
         break;
       }
@@ -71,10 +73,10 @@ std::unique_ptr<RecordedGame> loaded(const naive::StateRows& rows, RegistryOptio
   return game;
 }
 
-std::string of_session(float amount, Entity e, EntityRegistry& r, std::uint64_t author = 5) {
+std::string of_session(float amount, Entity e, EntityRegistry& r, std::uint64_t author = 5, std::uint64_t user = 0) {
   BatchBuilder edit;
   edit.append(e, game::Damage{.amount = amount});
-  r.push_batch(edit.bytes(), author, 1);
+  r.push_batch(edit.bytes(), author, 1, user);
   return {};
 }
 
@@ -217,6 +219,67 @@ TEST_CASE(
   CHECK(report.text().starts_with(
       "of 1 group of the journal the edits alone were applied, because other code wrote it (game 1; "));
   CHECK(report.text().ends_with("): 4 edits applied, 3 inputs and 1 tick left out. 1 edit could not be applied."));
+}
+
+TEST_CASE("whose doing an input was is known after a recovery, by the same code and by other code") {
+  struct Senders final : InputSink {
+    void on_input(const Envelope& envelope, std::span<const std::byte>) override {
+      told.push_back({envelope.sequence, envelope.author, envelope.user});
+    }
+    std::vector<std::array<std::uint64_t, 3>> told;
+  };
+  const bool same_code = GENERATE(true, false);
+  RecordedGame live;
+  EntityRegistry& r = live.registry;
+  r.add_type<DefineTemplate>();
+  const Entity e = r.create(game::Health{.value = 100});
+  const naive::StateRows checkpoint = naive::saved_rows(r);
+  live.record();
+  Senders before, after;
+  r.add_sink(before);
+  const std::uint64_t first = r.sequence() + 1;
+  of_session(1, e, r, 5, 2);
+  of_session(1, e, r, 6, 2);  // another session of that user
+  of_session(1, e, r, 7);     // one with the host's own token
+  r.push(e, game::Damage{.amount = 1});
+  TemplateTree tree("squad");
+  tree.set("", game::Health{.value = 9});
+  BatchBuilder define;
+  define.append_table(TypeTraits<DefineTemplate>::id, Entity{}, encode(tree.compile().value()));
+  REQUIRE(r.push_batch(define.bytes(), 0, 0, 3).refused == 0);  // by the host, for a user
+  r.remove_sink(before);
+
+  const auto again = loaded(checkpoint);
+  again->registry.add_sink(after);
+  Recovery recovery(again->registry, {.code = same_code ? RecordedGame::code : "game 2"});
+  for (const JournalGroup& group : live.journal()) {
+    const auto taken = recovery.take(group);
+    if (!taken) FAIL(taken.error());
+  }
+  again->registry.remove_sink(after);
+  CHECK(recovery.report().exact() == same_code);
+  CHECK(before.told == std::vector<std::array<std::uint64_t, 3>>{
+                           {first, 5, 2}, {first + 1, 6, 2}, {first + 2, 7, 0}, {first + 3, 0, 0}, {first + 4, 0, 3}});
+  CHECK(after.told == before.told);
+}
+
+TEST_CASE("an input that recovery leaves out or stops before is named with its session and its user") {
+  RecordedGame live;
+  EntityRegistry& r = live.registry;
+  const Entity e = r.create(game::Health{.value = 100});
+  const naive::StateRows checkpoint = naive::saved_rows(r);
+  live.record();
+  of_session(1, e, r, 5, 2);
+  of_session(1, e, r, 6);
+  const std::uint64_t last = r.sequence();
+  const auto named = [&](std::uint64_t skip) {
+    const auto again = loaded(checkpoint);
+    Recovery recovery(again->registry, {.code = RecordedGame::code, .skip = skip});
+    for (const JournalGroup& group : live.journal()) REQUIRE(recovery.take(group));
+    return recovery.report().skipped;
+  };
+  CHECK(named(last - 1).ends_with(", of session 5 of user 2)"));
+  CHECK(named(last).ends_with(", of session 6)"));
 }
 
 TEST_CASE("what was posted when the checkpoint was made happens once, whoever reads the journal") {
