@@ -37,7 +37,7 @@ Result<Entity> Client::entity(std::string_view text) {
   return muster::mistaken(several);
 }
 
-Result<session::Ack> Client::push(std::string_view message, Entity target, const FieldTexts& fields) {
+Result<Acknowledged> Client::push(std::string_view message, Entity target, const FieldTexts& fields) {
   const auto type = find_message(types(), message);
   if (!type) return mistaken(type.error());
   ClientReferences references(*this);
@@ -56,7 +56,7 @@ Result<session::Ack> Client::push(std::string_view message, Entity target, const
   return push_batch(builder.bytes());
 }
 
-Result<session::Ack> Client::set(Entity e, std::string_view component, const FieldTexts& fields) {
+Result<Acknowledged> Client::set(Entity e, std::string_view component, const FieldTexts& fields) {
   const auto type = find_component(types(), component);
   if (!type) return mistaken(type.error());
   const auto shown = show(e);
@@ -77,7 +77,7 @@ Result<session::Ack> Client::set(Entity e, std::string_view component, const Fie
   return push_batch(builder.bytes());
 }
 
-Result<session::Ack> Client::set_field(Entity e, std::string_view path, std::string_view value) {
+Result<Acknowledged> Client::set_field(Entity e, std::string_view path, std::string_view value) {
   const auto field = find_field(types(), path);
   if (!field) return mistaken(field.error());
   SetField message{};
@@ -97,7 +97,7 @@ Result<session::Ack> Client::set_field(Entity e, std::string_view path, std::str
   return push(e, message);
 }
 
-Result<session::Ack> Client::remove(Entity e, std::string_view component) {
+Result<Acknowledged> Client::remove(Entity e, std::string_view component) {
   const auto type = find_component(types(), component);
   if (!type) return mistaken(type.error());
   Remove message;

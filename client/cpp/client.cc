@@ -148,6 +148,9 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
       durable = session::read<session::Durable>(*batch);
       if (request == 0) return {};
       break;
+    case TypeTraits<session::Ack>::id:
+      last_sequence = std::max(last_sequence, session::read<session::Ack>(*batch).sequence);
+      break;
     case TypeTraits<session::Heartbeat>::id: {
       auto beat = session::read<session::Heartbeat>(*batch);
       if (beat.answer != 0) break;
@@ -168,6 +171,8 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
   received.header = frame.header;
   received.envelope = frame.envelope;
   received.bytes.assign(frame.batch.begin(), frame.batch.end());
+  received.epoch = welcome.server;
+  last_sequence = std::max(last_sequence, frame.envelope.sequence);
   if (const auto watch = watches.find(request); watch != watches.end()) {
     Watch& queue = watch->second;
     if (queue.overrun) return {};
@@ -208,11 +213,14 @@ Result<Client> Client::connect(ClientOptions options) {
   hello.token = impl.options.token;
   hello.name = impl.options.name;
   hello.kind = impl.options.kind;
+  hello.session = impl.options.before.session;
+  hello.last_sequence = impl.options.before.sequence;
   auto welcomed = client.ask(hello);
   if (!welcomed) return std::unexpected(welcomed.error());
   if (!welcomed->is<session::Welcome>())
     return error(ClientError::Kind::lost, "the server did not answer with a Welcome");
   impl.welcome = session::read<session::Welcome>(welcomed->batch());
+  impl.last_sequence = impl.welcome.sequence;
   impl.frame_bytes_max = impl.welcome.frame_bytes_max;
   // A snapshot's batches come in any size the server likes.
   impl.batch_bytes_max = std::max(impl.welcome.frame_bytes_max, 64u << 20);
@@ -235,6 +243,11 @@ Result<Client> Client::connect(ClientOptions options) {
 
 const session::Welcome& Client::welcome() const noexcept { return impl_->welcome; }
 const TypeTable& Client::types() const noexcept { return impl_->types; }
+SoFar Client::so_far() const noexcept { return {impl_->welcome.server, impl_->welcome.session, impl_->last_sequence}; }
+bool Client::is_started_anew() const noexcept {
+  const std::uint64_t before = impl_->options.before.epoch;
+  return before != 0 && before != epoch();
+}
 std::string_view Client::text(Text text) const noexcept {
   const auto found = impl_->texts.find(text.hash);
   return found == impl_->texts.end() ? std::string_view() : std::string_view(found->second);
@@ -278,7 +291,7 @@ Result<std::vector<Received>> Client::wait(std::uint64_t request) {
   return frames;
 }
 
-Result<session::Ack> Client::push_batch(std::span<const std::byte> batch) {
+Result<Acknowledged> Client::push_batch(std::span<const std::byte> batch) {
   const auto request = send(batch);
   if (!request) return std::unexpected(request.error());
   return wait_ack(*request);
@@ -290,11 +303,11 @@ Result<std::uint64_t> Client::post_batch(std::span<const std::byte> batch, bool 
   return std::uint64_t{0};
 }
 
-Result<session::Ack> Client::wait_ack(std::uint64_t request) {
+Result<Acknowledged> Client::wait_ack(std::uint64_t request) {
   auto frames = wait(request);
   if (!frames) return std::unexpected(frames.error());
   if (!frames->front().is<session::Ack>()) return error(ClientError::Kind::lost, "the server sent no Ack");
-  return session::read<session::Ack>(frames->front().batch());
+  return Acknowledged{session::read<session::Ack>(frames->front().batch()), epoch()};
 }
 
 Result<Text> Client::intern(std::string_view text) {
@@ -345,14 +358,14 @@ Result<Entity> Client::create(Entity parent, std::string_view name) {
   return created(prepared->first, builder.bytes());
 }
 
-Result<session::Ack> Client::reparent(Entity e, Entity parent, Entity before) {
+Result<Acknowledged> Client::reparent(Entity e, Entity parent, Entity before) {
   Reparent message;
   message.parent = parent;
   message.before = before;
   return push(e, message);
 }
 
-Result<session::Ack> Client::rename(Entity e, std::string_view name) {
+Result<Acknowledged> Client::rename(Entity e, std::string_view name) {
   const auto text = intern(name);
   if (!text) return std::unexpected(text.error());
   Rename message;

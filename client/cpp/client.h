@@ -29,12 +29,20 @@
 
 namespace muster {
 
+/// How far a client came: for the one after it, which learns by it whether the server was started anew.
+struct SoFar {
+  std::uint64_t epoch = 0;     ///< which start of the server it was
+  std::uint64_t session = 0;   ///< as Welcome named it
+  std::uint64_t sequence = 0;  ///< the newest that was told
+};
+
 struct ClientOptions {
   /// "127.0.0.1:7717", "localhost:7717" or "unix:/path/of/socket".
   std::string address = "127.0.0.1:7717";
   std::string token = {};
   std::string name = {};        ///< shown to other users
   std::string kind = "client";  ///< what this program is
+  SoFar before = {};            ///< Client::so_far() of the client before this one, where there was one
   /// For an answer to come, and for a batch to be sent.
   std::chrono::nanoseconds time_max = std::chrono::seconds(10);
   /// Frames of watches that were not fetched by next; above it the watch fails.
@@ -46,6 +54,7 @@ struct Received {
   FrameHeader header;
   FrameEnvelope envelope;
   std::vector<std::byte> bytes;  ///< of the batch, 16-aligned
+  std::uint64_t epoch = 0;       ///< that its sequences are of: which start of the server
 
   BatchView batch() const noexcept { return BatchView(std::span<const std::byte>(bytes)); }
   /// The answer is whole; a watch's state is the world's as it was at envelope.sequence.
@@ -57,6 +66,11 @@ struct Received {
   bool is() const noexcept {
     return batch().type() == TypeTraits<M>::id;
   }
+};
+
+/// An Ack, and the epoch that its sequences are of: those of two epochs are not comparable.
+struct Acknowledged : session::Ack {
+  std::uint64_t epoch = 0;
 };
 
 /// An entity and the values of its components.
@@ -93,6 +107,13 @@ class Client {
   ~Client();
 
   const session::Welcome& welcome() const noexcept;
+  /// Which start of the server this is: every sequence that this client is told is of it. Another server has another.
+  std::uint64_t epoch() const noexcept { return welcome().server; }
+  /// For ClientOptions::before of the next client.
+  SoFar so_far() const noexcept;
+  /// The server was started anew since ClientOptions::before. Sequences and ids that were told then mean nothing here; what was not durable
+  /// is lost; a copy of the world begins anew. False where nothing was before.
+  bool is_started_anew() const noexcept;
   /// All types of the world and of the session. Grows where the world learns types.
   const TypeTable& types() const noexcept;
   /// The bytes of a text that came with a value; empty where unknown.
@@ -107,14 +128,14 @@ class Client {
   // --- world messages. An Ack counts targets handled, unhandled and dead.
 
   template <MessageType M>
-  Result<session::Ack> push(Entity target, const M& message) {
+  Result<Acknowledged> push(Entity target, const M& message) {
     if (auto fits = check<M>(); !fits) return std::unexpected(fits.error());
     BatchBuilder builder;
     builder.append(target, message);
     return push_batch(builder.bytes());
   }
   template <MessageType M>
-  Result<session::Ack> push(std::span<const Entity> targets, const M& message) {
+  Result<Acknowledged> push(std::span<const Entity> targets, const M& message) {
     if (auto fits = check<M>(); !fits) return std::unexpected(fits.error());
     BatchBuilder builder;
     builder.append_shared(targets, message);
@@ -122,20 +143,20 @@ class Client {
   }
   /// To the world: a pass.
   template <MessageType M>
-  Result<session::Ack> push(const M& message) {
+  Result<Acknowledged> push(const M& message) {
     if (auto fits = check<M>(); !fits) return std::unexpected(fits.error());
     BatchBuilder builder;
     builder.append_world(message);
     return push_batch(builder.bytes());
   }
   /// By name, from texts as people write them: push("Damage", orc, {{"amount", "5"}}). A nil target is the world.
-  Result<session::Ack> push(std::string_view message, Entity target, const FieldTexts& fields);
+  Result<Acknowledged> push(std::string_view message, Entity target, const FieldTexts& fields);
   /// One whole batch of any kind.
-  Result<session::Ack> push_batch(std::span<const std::byte> batch);
+  Result<Acknowledged> push_batch(std::span<const std::byte> batch);
   /// Sends without waiting. What became of it is fetched by wait_ack, in any order; each must be. Not acknowledged: the
   /// server tells nothing of it, and the id returned is 0.
   Result<std::uint64_t> post_batch(std::span<const std::byte> batch, bool acknowledged = true);
-  Result<session::Ack> wait_ack(std::uint64_t request);
+  Result<Acknowledged> wait_ack(std::uint64_t request);
 
   // --- edits
 
@@ -154,21 +175,21 @@ class Client {
   Result<Entity> create(Entity parent, std::string_view name);
   /// The next of the ids granted to this session; asks for more where they are used up.
   Result<Entity> next_id();
-  Result<session::Ack> destroy(Entity e) { return push(e, Destroy{}); }
+  Result<Acknowledged> destroy(Entity e) { return push(e, Destroy{}); }
   template <ComponentType... Cs>
-  Result<session::Ack> set(Entity e, const Cs&... components) {
+  Result<Acknowledged> set(Entity e, const Cs&... components) {
     if (auto fits = check<Cs...>(); !fits) return std::unexpected(fits.error());
     BatchBuilder builder;
     builder.append_rows(e, Set{}, components...);
     return push_batch(builder.bytes());
   }
   /// Adds or overwrites one component by name; fields not named have their defaults, or the values they have now.
-  Result<session::Ack> set(Entity e, std::string_view component, const FieldTexts& fields);
+  Result<Acknowledged> set(Entity e, std::string_view component, const FieldTexts& fields);
   /// One field by name: set_field(orc, "Health.value", "50"). The component's name may be full or its last part.
-  Result<session::Ack> set_field(Entity e, std::string_view path, std::string_view value);
-  Result<session::Ack> remove(Entity e, std::string_view component);
-  Result<session::Ack> reparent(Entity e, Entity parent, Entity before = {});
-  Result<session::Ack> rename(Entity e, std::string_view name);
+  Result<Acknowledged> set_field(Entity e, std::string_view path, std::string_view value);
+  Result<Acknowledged> remove(Entity e, std::string_view component);
+  Result<Acknowledged> reparent(Entity e, Entity parent, Entity before = {});
+  Result<Acknowledged> rename(Entity e, std::string_view name);
 
   // --- questions
 
@@ -198,6 +219,8 @@ class Client {
   /// Returns when every input up to `sequence`, an Ack's, survives a crash and a loss of power; with how much does then. Refused where the
   /// disk fails, or where the server writes nothing by itself (then save() does).
   Result<session::Durable> wait_durable(std::uint64_t sequence);
+  /// The same; `mistaken` where the Ack is of another start of the server, which nobody can tell anything of any more.
+  Result<session::Durable> wait_durable(const Acknowledged& ack);
   /// The sequence through which the state is in the file.
   Result<std::uint64_t> save();
   /// Has the server load a plugin again, by name or file; empty: all. Refused: the running build goes on.

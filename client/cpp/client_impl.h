@@ -53,6 +53,7 @@ struct Client::Impl {
 
   TypeTable types;
   session::Welcome welcome;
+  std::uint64_t last_sequence = 0;  // the newest that was told
   std::uint64_t last_request = 0;
   std::unordered_map<std::uint64_t, Answer> answers;
   std::map<std::uint64_t, Watch> watches;

@@ -11,6 +11,12 @@ Result<session::Durable> Client::durable() {
   return session::read<session::Durable>(answer->batch());
 }
 
+Result<session::Durable> Client::wait_durable(const Acknowledged& ack) {
+  if (ack.epoch == epoch()) return wait_durable(ack.sequence);
+  return mistaken("sequence " + std::to_string(ack.sequence) +
+                  " is of another start of the server: what was not durable when that one ended is lost");
+}
+
 Result<session::Durable> Client::wait_durable(std::uint64_t sequence) {
   const auto is_durable = [&] { return impl_->durable && impl_->durable->sequence >= sequence; };
   if (is_durable()) return *impl_->durable;

@@ -6,6 +6,7 @@ import { ClientError, mistaken } from './client_error.js';
 import { answer_of, Connection } from './connection.js';
 import type { Received } from './connection.js';
 import { ask_durable, wait_durable } from './durable.js';
+import type { Acknowledged, SoFar } from './epoch.js';
 import { handler_rows } from './handlers.js';
 import type { HandlerRow } from './handlers.js';
 import {
@@ -77,6 +78,7 @@ import { id_text, nil } from './types.js';
 import type { Entity, Init, TypeKey, TypeRef } from './types.js';
 import { default_bytes, read_place, write_place } from './values.js';
 import type { StructValue } from './values.js';
+import type { OpenFollow, OpenWatch, WatchChange, WatchHandlers } from './watches.js';
 
 const protocol_newest = 1;
 const protocol_oldest = 1;
@@ -92,6 +94,8 @@ export interface ClientOptions {
   kind?: string;
   /** For an answer to come: 10,000 without it. */
   time_max_ms?: number;
+  /** `so_far` of the client before this one, where there was one. */
+  before?: SoFar;
 }
 
 /** Where a message goes: one entity, several (the message once, for all of them), or the world. */
@@ -118,30 +122,6 @@ export interface FieldEdit {
   expected?: unknown;
 }
 
-/** What a watch brings. `frame` is called as frames come, `ended` once where the watch ends without unwatch. */
-export interface WatchHandlers {
-  frame(received: Received): void;
-  ended?(error: ClientError): void;
-}
-export interface OpenWatch {
-  readonly id: bigint;
-  /** Resolves when nothing more comes. */
-  unwatch(): Promise<void>;
-}
-
-/** A change of a watch: `id` is what Following names where it begins; resolves when all that is different was given to `frame`. */
-export interface WatchChange {
-  readonly id: bigint;
-  readonly done: Promise<Followed>;
-}
-/** A watch that can be changed while it is open. */
-export interface OpenFollow extends OpenWatch {
-  /** It becomes this. */
-  change(what: Init<Follow>): WatchChange;
-  /** A little more or less. */
-  more(what: Init<FollowMore>): WatchChange;
-}
-
 /**
  * Every call fails with a ClientError: `lost` once the connection is gone, `refused` with the server's words. Calls may run side by side:
  * creates keep their order among themselves, other edits too; await a call where another one depends on it. Heartbeats keep the
@@ -156,6 +136,7 @@ export class Client {
     private readonly connection: Connection,
     /** What the server said about itself, the world and this session. */
     readonly welcome: Welcome,
+    private readonly before?: SoFar,
   ) {
     this.texts = new Texts(connection);
   }
@@ -173,12 +154,14 @@ export class Client {
         token: options.token ?? '',
         name: options.name ?? '',
         kind: options.kind ?? 'client',
+        session: options.before?.session ?? 0n,
+        last_sequence: options.before?.sequence ?? 0n,
       });
       const welcome = answer_of((await connection.ask(hello))[0], Welcome);
-      connection.set_limits(welcome.frame_bytes_max, welcome.silence_ns_max);
+      connection.welcomed(welcome);
       for (const received of await connection.ask(connection.control(GetSchema, {})))
         if (received.batch.type.id === Schema.id) connection.learn(received);
-      return new Client(connection, welcome);
+      return new Client(connection, welcome, options.before);
     } catch (error) {
       connection.close();
       throw error;
@@ -196,6 +179,18 @@ export class Client {
   /** Null while the session lives. */
   get ended(): ClientError | null {
     return this.connection.ended;
+  }
+  /** Which start of the server this is: every sequence that this client is told is of it. Another server has another. */
+  get epoch(): bigint {
+    return this.welcome.server;
+  }
+  /** For `before` of the next client. */
+  get so_far(): SoFar {
+    return { epoch: this.epoch, session: this.welcome.session, sequence: this.connection.sequence };
+  }
+  /** The server was started anew since `before`: what was told then means nothing here, and what was not durable is lost. */
+  get is_started_anew(): boolean {
+    return this.before !== undefined && this.before.epoch !== this.epoch;
   }
   /** Ends the session; calls that wait fail with `lost`. */
   close(): void {
@@ -236,7 +231,7 @@ export class Client {
    * Sends one message; resolves when the world has applied it. What is left out of `value` has its default; a string for a text field
    * is made known to the world before.
    */
-  async push<T>(target: Target, type: TypeRef<T>, value: Init<NoInfer<T>>): Promise<Ack> {
+  async push<T>(target: Target, type: TypeRef<T>, value: Init<NoInfer<T>>): Promise<Acknowledged> {
     return this.push_plan(this.plan(target, type, value));
   }
   /** The same without waiting, and nobody tells what became of it. Resolves when there is room to send more. */
@@ -244,16 +239,16 @@ export class Client {
     return this.send(this.plan(target, type, value), (batch) => this.post_batch(batch));
   }
   /** To be delivered when the world's clock shows `due_ns`. */
-  async push_at<T>(due_ns: bigint, target: Target, type: TypeRef<T>, value: Init<NoInfer<T>>): Promise<Ack> {
+  async push_at<T>(due_ns: bigint, target: Target, type: TypeRef<T>, value: Init<NoInfer<T>>): Promise<Acknowledged> {
     return this.send(this.plan(target, type, value), (batch) => this.push_batch(timed_batch(batch, due_ns)));
   }
   /** One batch of many messages, as `push` sends one. */
-  async push_plan(plan: BatchPlan): Promise<Ack> {
+  async push_plan(plan: BatchPlan): Promise<Acknowledged> {
     return this.send(plan, (batch) => this.push_batch(batch));
   }
   /** One whole batch of any kind: see encode_batch. */
-  async push_batch(batch: Uint8Array): Promise<Ack> {
-    return answer_of((await this.connection.ask(batch))[0], Ack);
+  async push_batch(batch: Uint8Array): Promise<Acknowledged> {
+    return { ...answer_of((await this.connection.ask(batch))[0], Ack), epoch: this.epoch };
   }
   /** The same without waiting. Resolves when there is room to send more. */
   async post_batch(batch: Uint8Array): Promise<void> {
@@ -315,18 +310,18 @@ export class Client {
     await this.push(targets, Spawn, { what: template, parent, name, clash });
     return targets[0];
   }
-  destroy(entity: Entity): Promise<Ack> {
+  destroy(entity: Entity): Promise<Acknowledged> {
     return this.push(entity, Destroy, {});
   }
   /** Adds or overwrites components: set(orc, [Health, { value: 50 }]). Fields that are left out have their defaults. */
-  async set<Ts extends unknown[]>(entity: Entity, ...rows: RowsOf<Ts>): Promise<Ack> {
+  async set<Ts extends unknown[]>(entity: Entity, ...rows: RowsOf<Ts>): Promise<Acknowledged> {
     return this.push_rows(SetMessage, entity, { mode: SetMode.add_or_replace }, rows as RowOf<unknown>[]);
   }
-  remove(entity: Entity, component: TypeRef): Promise<Ack> {
+  remove(entity: Entity, component: TypeRef): Promise<Acknowledged> {
     return this.push(entity, Remove, { component: this.types.component(component).id });
   }
   /** Writes a part of one component: set_field(orc, Health, 'value', 50), 'position.x', 'slots[2].count', or a whole array or struct. */
-  async set_field(entity: Entity, component: TypeRef<never> | TypeRef, path: string, value: unknown): Promise<Ack> {
+  async set_field(entity: Entity, component: TypeRef<never> | TypeRef, path: string, value: unknown): Promise<Acknowledged> {
     const texts = new Set<string>();
     return this.push_field(texts, entity, SetField, this.field_message(component as TypeRef, path, value, texts));
   }
@@ -337,14 +332,14 @@ export class Client {
     path: string,
     value: unknown,
     expected: unknown,
-  ): Promise<Ack> {
+  ): Promise<Acknowledged> {
     const texts = new Set<string>();
     const set = this.field_message(component as TypeRef, path, value, texts);
     const { value: bytes } = this.field_message(component as TypeRef, path, expected, texts);
     return this.push_field(texts, entity, SetFieldIf, { set, expected: bytes });
   }
   /** Many of them in one batch, in this order. All have `expected`, or none has; those that are refused do not hinder the others. */
-  async set_fields(edits: readonly FieldEdit[]): Promise<Ack> {
+  async set_fields(edits: readonly FieldEdit[]): Promise<Acknowledged> {
     const texts = new Set<string>();
     const is_conditional = edits.some((edit) => edit.expected !== undefined);
     const messages = edits.map(({ entity, component, path, value, expected }) => {
@@ -360,11 +355,11 @@ export class Client {
     const batch = encode_batch({ kind: 'each', type, messages });
     return this.texts.before(texts, () => this.push_batch(batch));
   }
-  reparent(entity: Entity, parent: Entity, before: Entity = nil): Promise<Ack> {
+  reparent(entity: Entity, parent: Entity, before: Entity = nil): Promise<Acknowledged> {
     return this.push(entity, Reparent, { parent, before });
   }
   /** An empty name takes the name away. */
-  async rename(entity: Entity, name: string): Promise<Ack> {
+  async rename(entity: Entity, name: string): Promise<Acknowledged> {
     return this.push(entity, Rename, { name });
   }
   /** What a field holds now, where an edit was refused because of that; undefined where the fault does not say. */
@@ -381,12 +376,12 @@ export class Client {
     target: Entity,
     value: Init<NoInfer<T>>,
     given: readonly RowOf<unknown>[],
-  ): Promise<Ack> {
+  ): Promise<Acknowledged> {
     const rows: Row[] = given.map(([type, row]) => ({ type: this.types.component(type), value: row }));
     const type = this.types.get(message as TypeKey<never>);
     return this.push_plan({ kind: 'each', type, messages: [{ target, value, ...(rows.length > 0 && { rows }) }] });
   }
-  private push_field<T>(texts: Set<string>, target: Entity, key: TypeKey<T>, value: Init<NoInfer<T>>): Promise<Ack> {
+  private push_field<T>(texts: Set<string>, target: Entity, key: TypeKey<T>, value: Init<NoInfer<T>>): Promise<Acknowledged> {
     const type = this.types.get(key as TypeKey<never>);
     const batch = encode_batch({ kind: 'each', type, messages: [{ target, value }] });
     return this.texts.before(texts, () => this.push_batch(batch));
@@ -472,9 +467,12 @@ export class Client {
   durable(told?: (state: Durable) => void): Promise<Durable> {
     return ask_durable(this.connection, told);
   }
-  /** Resolves when an Ack's `sequence` survives a crash; refused where the disk fails, or the server writes nothing by itself. */
-  wait_durable(sequence: bigint): Promise<Durable> {
-    return wait_durable(this.connection, sequence);
+  /**
+   * Resolves when an Ack, or a sequence of this epoch, survives a crash; refused where the disk fails, or the server writes nothing by
+   * itself, `mistaken` where the Ack is of another start of the server.
+   */
+  wait_durable(of: bigint | Acknowledged): Promise<Durable> {
+    return wait_durable(this.connection, of);
   }
   /** How the world's clock runs. */
   clock(): Promise<ClockState> {

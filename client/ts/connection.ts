@@ -5,7 +5,8 @@ import { BadBytes, from_base64, hash64 } from './bytes.js';
 import { ClientError, mistaken } from './client_error.js';
 import { encode_frame, frame_event, frame_more, frame_pushed, FrameDecoder } from './frame.js';
 import type { Envelope, Frame } from './frame.js';
-import { ClockState, Durable, Fault, Heartbeat, Schema, schema as session_schema } from './session.js';
+import { Ack, ClockState, Durable, Fault, Heartbeat, Schema, schema as session_schema } from './session.js';
+import type { Welcome } from './session.js';
 import { InternText } from './muster.js';
 import type { ByteStream } from './stream.js';
 import { TypeTable } from './type_table.js';
@@ -24,6 +25,8 @@ export interface Received {
   is_event: boolean;
   /** Such an event is no input: handlers pushed it, or a timer delivered it. */
   is_pushed: boolean;
+  /** That its sequences are of: which start of the server. */
+  epoch: bigint;
 }
 
 /** The first message of the batch. Throws ClientError (lost) where it is of another type. */
@@ -76,6 +79,10 @@ export class Connection {
   private heart: ReturnType<typeof setInterval> | undefined;
   private sent_since_beat = false;
   private frame_bytes_max = frame_bytes_max_before_welcome;
+  /** Which start of the server this is; 0 before Welcome. */
+  epoch = 0n;
+  /** The newest that was told. */
+  sequence = 0n;
 
   constructor(
     private readonly stream: ByteStream,
@@ -101,8 +108,10 @@ export class Connection {
     return this.error;
   }
 
-  /** As Welcome names them. */
-  set_limits(frame_bytes_max: number, silence_ns_max: bigint): void {
+  /** What comes from now on is of the epoch, and has the limits, that Welcome names. */
+  welcomed({ server, sequence, frame_bytes_max, silence_ns_max }: Welcome): void {
+    this.epoch = server;
+    this.sequence = sequence;
     this.frame_bytes_max = frame_bytes_max;
     // A snapshot's batches come in any size the server likes.
     this.decoder.frame_bytes_max = Math.max(frame_bytes_max, 64 << 20) + 48;
@@ -236,11 +245,13 @@ export class Connection {
         is_last: (frame.flags & (frame_more | frame_event)) === 0,
         is_event: (frame.flags & frame_event) !== 0,
         is_pushed: (frame.flags & frame_pushed) !== 0,
+        epoch: this.epoch,
       };
     } catch (error) {
       throw sent_badly(error);
     }
     if (this.take_own(received, frame.request)) return;
+    if (received.envelope) this.saw(received.envelope.sequence);
     const listener = this.listeners.get(frame.request);
     if (listener) {
       if (received.batch.type.id === Fault.id) {
@@ -286,6 +297,9 @@ export class Connection {
         for (const told of [...this.durable_listeners]) guarded(() => told(state));
         return true;
       }
+      case Ack.id:
+        this.saw(answer_of(received, Ack).sequence);
+        return false;
       case Heartbeat.id: {
         const beat = answer_of(received, Heartbeat);
         if (beat.answer !== 0) return false;
@@ -300,6 +314,10 @@ export class Connection {
       default:
         return false;
     }
+  }
+
+  private saw(sequence: bigint): void {
+    if (sequence > this.sequence) this.sequence = sequence;
   }
 
   /** Adds the types of a Schema. Throws ClientError (lost) where they do not fit those that are known. */

@@ -1,7 +1,8 @@
 // Waiting until an input is on the server's disk.
-import { ClientError } from './client_error.js';
+import { ClientError, mistaken } from './client_error.js';
 import { answer_of } from './connection.js';
 import type { Connection } from './connection.js';
+import type { Acknowledged } from './epoch.js';
 import { Durability, Durable, FollowDurable } from './session.js';
 
 /** Why `sequence` does not become durable; null where it may, or is. */
@@ -17,8 +18,13 @@ export async function ask_durable(connection: Connection, told?: (state: Durable
   return answer_of((await connection.ask(connection.control(FollowDurable, {})))[0], Durable);
 }
 
-/** Resolves when `sequence` is durable. */
-export function wait_durable(connection: Connection, sequence: bigint): Promise<Durable> {
+/** Resolves when a sequence, or an Ack's, is durable. */
+export function wait_durable(connection: Connection, of: bigint | Acknowledged): Promise<Durable> {
+  const sequence = typeof of === 'bigint' ? of : of.sequence;
+  if (typeof of !== 'bigint' && of.epoch !== connection.epoch) {
+    const lost = 'what was not durable when that one ended is lost';
+    return Promise.reject(mistaken(`sequence ${sequence} is of another start of the server: ${lost}`));
+  }
   return new Promise((resolve, reject) => {
     const over = (): void => {
       forget();

@@ -3,22 +3,12 @@ export { Batch, BatchKind, encode_batch, SubtreeParts, timed_batch } from './bat
 export type { BatchPlan, Row, RowSetEntry } from './batch.js';
 export { BadBytes, hash32, hash64 } from './bytes.js';
 export { Client } from './client.js';
-export type {
-  ClientOptions,
-  FieldEdit,
-  OpenFollow,
-  OpenWatch,
-  RowOf,
-  RowsOf,
-  ShownEntity,
-  Target,
-  WatchChange,
-  WatchHandlers,
-} from './client.js';
+export type { ClientOptions, FieldEdit, RowOf, RowsOf, ShownEntity, Target } from './client.js';
 export { ClientError } from './client_error.js';
 export type { ErrorKind } from './client_error.js';
 export { answer_of } from './connection.js';
 export type { Received } from './connection.js';
+export type { Acknowledged, SoFar } from './epoch.js';
 export { encode_frame, FrameDecoder } from './frame.js';
 export type { Envelope, Frame } from './frame.js';
 export { handler_rows } from './handlers.js';
@@ -50,4 +40,5 @@ export type {
 } from './types.js';
 export { default_bytes, read_struct } from './values.js';
 export type { StructValue } from './values.js';
+export type { OpenFollow, OpenWatch, WatchChange, WatchHandlers } from './watches.js';
 export { connect_web_stream } from './web_stream.js';

@@ -1,6 +1,6 @@
 // A local copy of a world, or of a part of it, kept up to date by a watch.
 import type { Batch } from './batch.js';
-import type { Client, OpenFollow } from './client.js';
+import type { Client } from './client.js';
 import { ClientError, mistaken } from './client_error.js';
 import { guarded } from './connection.js';
 import type { Received } from './connection.js';
@@ -11,6 +11,7 @@ import { Following, Gap, Watching } from './session.js';
 import type { Follow } from './session.js';
 import { id_text } from './types.js';
 import type { Entity, Init, TypeKey, TypeRef } from './types.js';
+import type { OpenFollow } from './watches.js';
 
 export interface ReplicaListeners {
   /** The copy is another state of the world, or a part of it is, where `parts` were asked for. */
@@ -19,6 +20,11 @@ export interface ReplicaListeners {
   event?(batch: Batch, received: Received): void;
   /** Events that this client was too slow to be sent. */
   gap?(gap: Gap): void;
+  /**
+   * The server was started anew since the last state: told before `change` tells the new one. What was kept by sequences of before means nothing
+   * any more, and an id that was given after the last save of before may be somebody else's.
+   */
+  anew?(): void;
   /** The copy is kept as it is and grows old; follow another client to go on. */
   lost?(error: ClientError): void;
 }
@@ -72,8 +78,9 @@ export class Replica {
   private turn = 0;
   private parts = false;
   private is_part_untold = false;
-  /** As of which input the copy is, and the world's clock then. */
+  /** As of which input the copy is, of which start of the server (0: none yet), and the world's clock then. */
   sequence = 0n;
+  epoch = 0n;
   clock_ns = 0n;
 
   constructor(private readonly listeners: ReplicaListeners = {}) {}
@@ -211,10 +218,13 @@ export class Replica {
       this.sequence = sequence;
       this.clock_ns = clock_ns;
     }
+    const is_anew = this.epoch !== 0n && this.epoch !== received.epoch;
+    this.epoch = received.epoch;
     const first = this.coming;
     this.coming = null;
     if (first && this.copy.records.size === 0) this.copy = first;
     else if (first) this.copy.become(first);
+    if (is_anew) guarded(() => this.listeners.anew?.());
     this.tell(true);
     return first !== null;
   }

@@ -1,5 +1,5 @@
 // The children of open nodes, in their order, kept up to date by a watch: what a tree view shows. Nothing else of the world is kept.
-import type { Client, OpenFollow } from './client.js';
+import type { Client } from './client.js';
 import { ClientError } from './client_error.js';
 import { guarded } from './connection.js';
 import type { Received } from './connection.js';
@@ -7,6 +7,7 @@ import { Destroy } from './muster.js';
 import { ChildRows, Following, Unlisted, Watching } from './session.js';
 import { id_text, same_entity } from './types.js';
 import type { Entity } from './types.js';
+import type { OpenFollow } from './watches.js';
 
 /** One child of an open node, as it is now. Another object where anything of it is another. */
 export interface TreeRow {

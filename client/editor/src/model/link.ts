@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import { Client, ClientError, connect_web_stream } from 'muster-client';
-import type { ByteStream, session } from 'muster-client';
+import type { ByteStream, session, SoFar } from 'muster-client';
 
 export type Link =
   | { kind: 'connecting' }
@@ -44,6 +44,8 @@ export class LinkKeeper {
   private readonly state = signal<Link>({ kind: 'connecting' });
   private readonly newest = signal<Status | null>(null);
   private readonly session = signal<Client | null>(null);
+  /** How far the last session came. */
+  private so_far: SoFar | undefined;
   private attempt = 0;
   private lost_at = new Date();
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -83,7 +85,8 @@ export class LinkKeeper {
     let client: Client;
     try {
       const stream = await this.options.open_stream();
-      client = await Client.open(stream, { token: this.options.token, name: this.options.name, kind: 'editor' });
+      const { token, name } = this.options;
+      client = await Client.open(stream, { token, name, kind: 'editor', before: this.so_far });
     } catch (error) {
       return this.fail(error as ClientError);
     }
@@ -94,6 +97,7 @@ export class LinkKeeper {
       client.close();
       return this.fail(error as ClientError);
     }
+    this.so_far = client.so_far;
     this.attempt = 0;
     this.ticks = [];
     this.session.value = client;
@@ -101,6 +105,7 @@ export class LinkKeeper {
     const asking = this.ask(client);
     void client.closed.then((error) => {
       clearInterval(asking);
+      this.so_far = client.so_far;
       this.session.value = null;
       this.lost_at = new Date();
       this.options.lost(error);

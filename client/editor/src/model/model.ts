@@ -181,8 +181,7 @@ export class Model {
   private newest_client: Client | null = null;
   private async opened(client: Client): Promise<void> {
     this.newest_client = client;
-    if (this.server !== client.welcome.server) this.edits.forget_history();
-    this.server = client.welcome.server;
+    if (client.is_started_anew) this.edits.forget_history();
     this.tell_types(client);
     client.on_types(() => {
       this.learned(client);
@@ -198,7 +197,6 @@ export class Model {
     await Promise.all([this.messages.follow(client), this.handlers.read(client)]);
     void this.inspect(this.selection.entities.peek(), client);
   }
-  private server = 0n;
   private tell_types(client: Client): void {
     if (client.types.size === this.types.peek().size) return;
     this.types.value = new Map([...client.types].map((type) => [type.name, type]));

@@ -49,8 +49,8 @@ function kept(t: TestContext) {
     },
     lost: (error) => void lost.push(error.message),
   });
-  const server = (answers = true): Scripted => {
-    const made = Scripted.serve();
+  const server = (answers = true, welcome: object = {}): Scripted => {
+    const made = Scripted.serve(welcome);
     if (answers) made.answers.set(session.GetInfo.name, () => [session.Info, { hz: 20, clock_ns: made_clock }]);
     plan.push(made);
     return made;
@@ -76,6 +76,38 @@ test('a page is live once it was opened, and says hello as what it is', async (t
   assert.equal(keeper.client.value, opened[0]);
   const { token, name, kind } = played.sent[0].value as session.Hello;
   assert.deepEqual([token, name, kind], ['abc', 'the page', 'editor']);
+});
+
+test('who connects again says how far it came, and is told where the server was started anew', async (t) => {
+  const { hands, keeper, server, opened } = kept(t);
+  const said = ({ sent }: Scripted): unknown[] => {
+    const { session, last_sequence } = sent[0].value as session.Hello;
+    return [session, last_sequence];
+  };
+  const starts = [7n, 7n, 8n, 8n].map((epoch, i) => server(true, { server: epoch, session: BigInt(i + 1), sequence: 40n }));
+  keeper.start();
+  await hands.turn();
+  for (const played of starts.slice(0, -1)) {
+    played.stream.end('gone');
+    await hands.turn();
+    hands.pass(500);
+    await hands.turn();
+  }
+  assert.deepEqual(
+    opened.map((client) => [client.epoch, client.is_started_anew]),
+    [
+      [7n, false],
+      [7n, false],
+      [8n, true],
+      [8n, false],
+    ],
+  );
+  assert.deepEqual(starts.map(said), [
+    [0n, 0n],
+    [1n, 40n],
+    [2n, 40n],
+    [3n, 40n],
+  ]);
 });
 
 test('where nobody answers it is tried again after half a second, and then after twice as long each time, up to eight seconds', async (t) => {

@@ -1,0 +1,93 @@
+// Each start of a server is an epoch: a client says with what it was told in which, and who comes back learns whether it is another.
+#include <catch2/catch.hpp>
+#include <chrono>
+
+#include "tests/client/made_up_server.h"
+
+using namespace muster;
+using namespace muster::testing;
+using namespace std::chrono_literals;
+using Asked = MadeUpServer::Asked;
+
+namespace {
+
+session::Welcome welcome(std::uint64_t epoch, std::uint64_t session, std::uint64_t sequence) {
+  session::Welcome made;
+  made.server = epoch;
+  made.session = session;
+  made.sequence = sequence;
+  made.frame_bytes_max = 1u << 16;
+  return made;
+}
+/// Acknowledges with sequences 41, 42 ...
+MadeUpServer::Script acknowledging() {
+  return [sequence = std::uint64_t{40}](MadeUpServer& it, const Asked& asked) mutable {
+    if (asked.is<session::Watch>()) return it.say(asked.request, session::Watching{.sequence = sequence});
+    if (asked.is<session::FollowDurable>()) return it.say(asked.request, session::Durable{.sequence = 100});
+    it.say(asked.request, session::Ack{.sequence = ++sequence, .durable_through = 30, .handled = 1});
+  };
+}
+Client connect(const MadeUpServer& server, SoFar before = {}) {
+  ClientOptions options = server.options();
+  options.before = before;
+  return Client::connect(options).value();
+}
+
+}  // namespace
+
+TEST_CASE("acknowledgements and what watches bring have the epoch that Welcome named", "[client]") {
+  const MadeUpServer server(acknowledging(), welcome(7, 5, 40));
+  Client client = connect(server);
+  CHECK(client.epoch() == 7);
+  const auto first = client.destroy({1, 1}), second = client.destroy({2, 1});
+  REQUIRE((first && second));
+  CHECK((first->epoch == 7 && second->epoch == 7));
+  CHECK((first->sequence == 41 && first->durable_through == 30 && first->handled == 1 && second->sequence == 42));
+  const auto watch = client.watch({.values = true});
+  REQUIRE(watch);
+  const auto frame = client.next(*watch, 5s);
+  REQUIRE((frame && *frame));
+  CHECK((*frame)->epoch == 7);
+}
+
+TEST_CASE("a client tells the next one how far it came, which says so and learns whether the server was started anew",
+          "[client]") {
+  SoFar before;
+  {
+    const MadeUpServer server(acknowledging(), welcome(7, 5, 40));
+    Client client = connect(server);
+    CHECK_FALSE(client.is_started_anew());  // nothing was before
+    const auto hello = server.last<session::Hello>();
+    CHECK((hello.session == 0 && hello.last_sequence == 0));
+    CHECK((client.so_far().epoch == 7 && client.so_far().session == 5 && client.so_far().sequence == 40));
+    REQUIRE(client.destroy({1, 1}));
+    before = client.so_far();
+    CHECK(before.sequence == 41);
+  }
+  for (const std::uint64_t epoch : {7, 8}) {
+    const MadeUpServer server(acknowledging(), welcome(epoch, 6, 40));
+    const Client client = connect(server, before);
+    CHECK(client.is_started_anew() == (epoch == 8));
+    const auto hello = server.last<session::Hello>();
+    CHECK((hello.session == 5 && hello.last_sequence == 41));
+  }
+}
+
+TEST_CASE("nobody waits for an Ack of another epoch: its sequence may be another input's by now", "[client]") {
+  Acknowledged old;
+  {
+    const MadeUpServer server(acknowledging(), welcome(7, 5, 40));
+    Client client = connect(server);
+    old = client.destroy({1, 1}).value();
+    CHECK(client.wait_durable(old).value().sequence == 100);
+  }
+  const MadeUpServer server(acknowledging(), welcome(8, 5, 40));
+  Client client = connect(server);
+  const auto refused = client.wait_durable(old);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == ClientError::Kind::mistaken);
+  CHECK(refused.error().text ==
+        "sequence 41 is of another start of the server: what was not durable when that one ended is lost");
+  CHECK(server.count<session::FollowDurable>() == 0);
+  CHECK(client.wait_durable(client.destroy({1, 1}).value()).has_value());
+}
