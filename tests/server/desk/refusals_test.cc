@@ -20,7 +20,7 @@ struct Scene {
       return std::pair(made, r.create_under(made, "orc", arena::Health{.value = 30}, arena::Label{}));
     });
   }
-  session::Fault refused(const Result<session::Ack>& result) {
+  session::Fault refused(const Result<Acknowledged>& result) {
     REQUIRE_FALSE(result.has_value());
     REQUIRE(result.error().kind == ClientError::Kind::refused);
     return result.error().fault;

@@ -245,9 +245,19 @@ TEST_CASE("each byte of a record that says nothing is zero, and each that says s
       for (std::size_t at = begin + 64 + length; at < begin + bytes; ++at)
         CHECK(with(at, std::uint8_t{1}) == "a byte that must be zero");
     } else {
-      zero(5, 8);
-      zero(24, 32);
+      zero(6, 8);
       zero(56, 64);
+      CHECK(with(begin + 5, std::uint8_t{2}) ==
+            "an input of format 2, which only a newer Muster reads; this one reads up to 1");
+      auto older = group.records;
+      older[begin + 5] = std::byte{0};
+      CHECK(error(older).empty());
+      for (std::size_t at = begin + 24; at < begin + 32; ++at) {
+        auto with_user = older;
+        with_user[at] = std::byte{1};
+        CHECK(error(with_user) == "a byte that must be zero");
+        CHECK(with(at, std::uint8_t{1}).empty());
+      }
       if (kind != 2) CHECK(with(begin + 48, std::uint64_t{1}) == "a number of a timer, where none was posted");
       std::uint64_t sequence;
       std::memcpy(&sequence, &group.records[begin + 16], sizeof sequence);
