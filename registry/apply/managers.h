@@ -13,6 +13,18 @@
 
 namespace muster {
 
+/// Where the rows of managers go; `key` is the hash64 of the manager's name.
+class ManagerRows {
+ public:
+  virtual ~ManagerRows() = default;
+  /// The row with the name, given every time, behind the parts.
+  virtual void head(std::uint64_t key, std::span<const std::byte> bytes) = 0;
+  /// As ManagerSink; versions are those of the registry's life.
+  virtual bool has(std::uint64_t key, std::uint32_t number, std::uint64_t version) = 0;
+  virtual void part(std::uint64_t key, std::uint32_t number, std::uint64_t version,
+                    std::span<const std::byte> bytes) = 0;
+};
+
 class Managers {
  public:
   explicit Managers(Storage& storage) : storage_(storage) {}
@@ -23,7 +35,7 @@ class Managers {
   void remove(Manager& manager);
   Manager* find(std::string_view name) const noexcept;
   const ManagerStates& waiting() const noexcept { return waiting_; }
-  void set_waiting(ManagerStates states) { waiting_ = std::move(states); }
+  void set_waiting(ManagerStates states);
 
   /// Tells the managers which entities died since the last call.
   void tell_destroyed() {
@@ -32,19 +44,35 @@ class Managers {
   }
   void describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const;
 
-  /// Calls `row` for each manager and each state that waits: | version 4 | name length 4 | name | state |; the key is
-  /// the hash64 of the name.
-  void save(const std::function<void(std::uint64_t key, std::span<const std::byte>)>& row) const;
-  /// Gives a saved row to its manager, or keeps it until that comes. Returns what is wrong; an empty text: nothing.
-  std::string load(std::uint64_t key, std::span<const std::byte> row);
+  /// Gives the rows of each manager and of each state that waits, ascending by the hash64 of their names:
+  ///   head   | version 4 | name length 4 | name | state |   bit 31 of version: the state is in parts, and here is | parts 4 |
+  ///   parts  the manager's bytes, ascending by number
+  void save(ManagerRows& to) const;
+  /// Takes a saved head, and gives it to its manager at once unless it is in parts. Returns what is wrong; an empty text: nothing.
+  std::string load(std::uint64_t key, std::span<const std::byte> head);
+  /// Takes a part whose head came before.
+  std::string load_part(std::uint64_t key, std::uint32_t number, std::span<const std::byte> bytes);
+  /// To be called when all rows came: gives managers in parts theirs. Where something is wrong, `key` is whose.
+  std::string all_loaded(std::uint64_t& key);
 
  private:
+  /// A manager that is here.
+  struct Present {
+    Manager* manager;
+    std::uint64_t moment;  // when it came, or was loaded: its parts' versions count from there
+  };
+  using ByName = std::map<std::string, Present, std::less<>>;
+
   void tell();
-  static std::vector<std::byte> row_of(const std::string& name, const Manager& manager);
+  /// Empty where the manager took it.
+  static std::string give(std::string_view name, Manager& manager, const SavedManager& saved);
+  static void save_present(const std::string& name, const Present& present, ManagerRows& to);
+  static void save_waiting(std::uint64_t key, const SavedManager& saved, ManagerRows& to);
 
   Storage& storage_;
-  std::map<std::string, Manager*, std::less<>> managers_;
-  ManagerStates waiting_;  // rows of managers that are not here
+  ByName managers_;
+  ManagerStates waiting_;      // of managers that are not here
+  std::uint64_t moments_ = 0;  // at which a manager or a state came
   std::vector<Entity> gone_, telling_;
 };
 

@@ -17,21 +17,22 @@ namespace muster {
 
 /// Numbers are part of the file format.
 enum class StateSection : std::uint16_t {
-  registry = 1,    ///< one row: clock, sequences, counters
-  schema = 2,      ///< key: ordinal; one .bfbs each
-  directory = 3,   ///< key: page; generations and states of ids
-  free_queue = 4,  ///< one row: the free indices in order
-  grants = 5,      ///< not used: grants are states of ids
-  archetypes = 6,  ///< key: archetype number; its component type ids, sizes and fingerprints
-  chunks = 7,      ///< key: chunk uid; archetype, depth, place in its group, rows
-  columns = 8,     ///< key: chunk uid, column: component type id (0: entity ids, 1: parents)
-  hierarchy = 9,   ///< key: page; order of children
-  texts = 10,      ///< key: page; the text table
-  pending = 11,    ///< key: ordinal; posted or carried batches with their envelopes
-  timers = 12,     ///< key: timer id; the timed batch
-  managers = 13,   ///< key: hash64 of the manager's name
-  templates = 14,  ///< key: hash64 of the template's name
-  disabled = 15,   ///< one row: the handlers that are passed over
+  registry = 1,        ///< one row: clock, sequences, counters
+  schema = 2,          ///< key: ordinal; one .bfbs each
+  directory = 3,       ///< key: page; generations and states of ids
+  free_queue = 4,      ///< one row: the free indices in order
+  grants = 5,          ///< not used: grants are states of ids
+  archetypes = 6,      ///< key: archetype number; its component type ids, sizes and fingerprints
+  chunks = 7,          ///< key: chunk uid; archetype, depth, place in its group, rows
+  columns = 8,         ///< key: chunk uid, column: component type id (0: entity ids, 1: parents)
+  hierarchy = 9,       ///< key: page; order of children
+  texts = 10,          ///< key: page; the text table
+  pending = 11,        ///< key: ordinal; posted or carried batches with their envelopes
+  timers = 12,         ///< key: timer id; the timed batch
+  managers = 13,       ///< key: hash64 of the manager's name
+  templates = 14,      ///< key: hash64 of the template's name
+  disabled = 15,       ///< one row: the handlers that are passed over
+  manager_parts = 16,  ///< key: hash64 of the manager's name, column: number of the part
 };
 
 struct StateKey {

@@ -13,6 +13,8 @@
 //   pending     | PendingRow | one batch |
 //   timers      one timed batch, key: timer id
 //   managers    | version 4 | name length 4 | name | the manager's own bytes |   key: hash64 of the name
+//               bit 31 of version: the state is in parts, and behind the name is how many: | parts 4 |
+//   manager_parts  the manager's own bytes, key: hash64 of the name, column: the part's number
 //   templates   one batch with one DefineTemplate message
 //   disabled    | hash of a handler's name 8 ... | ascending
 #pragma once

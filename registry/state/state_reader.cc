@@ -13,23 +13,6 @@
 
 namespace muster {
 
-std::string StateError::text() const {
-  static constexpr const char* sections[] = {
-      "",        "registry",  "schema", "directory", "free_queue", "grants",   "archetypes", "chunks",
-      "columns", "hierarchy", "texts",  "pending",   "timers",     "managers", "templates",  "disabled"};
-  const auto number = static_cast<std::size_t>(at.section);
-  std::string text = number < std::size(sections) ? sections[number] : "section " + std::to_string(number);
-  text += ' ' + std::to_string(at.key);
-  if (at.column) text += " column " + std::to_string(at.column);
-  return text + ": " + what;
-}
-
-std::string MendedState::text() const {
-  const std::string who =
-      entity ? "entity #" + std::to_string(entity.index) + ":" + std::to_string(entity.generation) + ": " : "";
-  return StateError{at, {}}.text() + who + type + "." + field + " was " + found + " and is now " + put;
-}
-
 /// Reads rows back, section by section; every number is checked before it is used. The first fault ends it.
 class StateReader {
  public:
@@ -49,7 +32,8 @@ class StateReader {
         {StateSection::templates, &StateReader::define},     {StateSection::chunks, &StateReader::chunk},
         {StateSection::columns, &StateReader::column},       {StateSection::hierarchy, &StateReader::hierarchy},
         {StateSection::pending, &StateReader::pending},      {StateSection::timers, &StateReader::timer},
-        {StateSection::managers, &StateReader::manager},     {StateSection::disabled, &StateReader::disabled}};
+        {StateSection::managers, &StateReader::manager},     {StateSection::manager_parts, &StateReader::manager_part},
+        {StateSection::disabled, &StateReader::disabled}};
     for (const auto& [section, step] : steps) {
       section_ = section;
       source_.rows(section, [&, run = step](const StateKey& key, std::span<const std::byte> bytes) {
@@ -57,7 +41,8 @@ class StateReader {
         at_ = key;
         const bool single = key.section == StateSection::registry || key.section == StateSection::free_queue ||
                             key.section == StateSection::disabled;
-        if (expect((!single || key.key == 0) && (key.column == 0 || key.section == StateSection::columns),
+        if (expect((!single || key.key == 0) && (key.column == 0 || key.section == StateSection::columns ||
+                                                 key.section == StateSection::manager_parts),
                    "there is no such row"))
           (this->*run)(key, bytes);
       });
@@ -527,6 +512,9 @@ class StateReader {
   void manager(const StateKey& key, std::span<const std::byte> bytes) {
     if (std::string wrong = r_.managers.load(key.key, bytes); !wrong.empty()) fail(std::move(wrong));
   }
+  void manager_part(const StateKey& key, std::span<const std::byte> bytes) {
+    if (std::string wrong = r_.managers.load_part(key.key, key.column, bytes); !wrong.empty()) fail(std::move(wrong));
+  }
   void disabled(const StateKey&, std::span<const std::byte> bytes) {
     if (!expect(bytes.size() % 8 == 0, "the list of handlers is cut off")) return;
     for (std::size_t at = 0; at < bytes.size(); at += 8)
@@ -550,6 +538,10 @@ class StateReader {
         expect(r_.structure.templates().entries().size() == row_.templates, "templates are missing");
       if (section == StateSection::disabled)
         expect(r_.types.handlers().disabled().size() == row_.disabled, "names of disabled handlers are missing");
+    }
+    if (section == StateSection::manager_parts) {
+      at_ = {StateSection::managers, 0, 0};
+      if (std::string wrong = r_.managers.all_loaded(at_.key); !wrong.empty()) fail(std::move(wrong));
     }
     if (section == StateSection::chunks) r_.storage.restore_ids(std::move(slots_), std::move(free_), row_.retired);
     if (section == StateSection::columns) check_chunks();

@@ -70,11 +70,30 @@ class StateWriter {
     pending();
     if (const auto& disabled = r_.types.handlers().disabled(); !disabled.empty())
       always(StateSection::disabled, 0, std::as_bytes(std::span(disabled)));
-    r_.managers.save(
-        [&](std::uint64_t key, std::span<const std::byte> saved) { always(StateSection::managers, key, saved); });
+    OfManagers managers(*this);
+    r_.managers.save(managers);
   }
 
  private:
+  /// Where managers give their rows.
+  class OfManagers final : public ManagerRows {
+   public:
+    explicit OfManagers(StateWriter& writer) : writer_(writer) {}
+    void head(std::uint64_t key, std::span<const std::byte> bytes) override {
+      writer_.always(StateSection::managers, key, bytes);
+    }
+    bool has(std::uint64_t key, std::uint32_t number, std::uint64_t version) override {
+      return writer_.sink_.has({StateSection::manager_parts, key, number}, version);
+    }
+    void part(std::uint64_t key, std::uint32_t number, std::uint64_t version,
+              std::span<const std::byte> bytes) override {
+      writer_.sink_.row({StateSection::manager_parts, key, number}, version, bytes);
+    }
+
+   private:
+    StateWriter& writer_;
+  };
+
   /// A row that is written every time: its version is the registry's.
   void always(StateSection section, std::uint64_t key, std::span<const std::byte> bytes) {
     sink_.row({section, key, 0}, r_.storage.version() + r_.core.sequence, bytes);

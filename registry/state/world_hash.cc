@@ -28,6 +28,22 @@ class Hasher {
   XXH3_state_t* state_;
 };
 
+/// Heads as they are, parts with their numbers and lengths.
+class HashedManagers final : public ManagerRows {
+ public:
+  explicit HashedManagers(Hasher& hasher) : hasher_(hasher) {}
+  void head(std::uint64_t, std::span<const std::byte> bytes) override { hasher_.add(bytes.data(), bytes.size()); }
+  bool has(std::uint64_t, std::uint32_t, std::uint64_t) override { return false; }
+  void part(std::uint64_t, std::uint32_t number, std::uint64_t, std::span<const std::byte> bytes) override {
+    hasher_.add(number);
+    hasher_.add(std::uint64_t{bytes.size()});
+    hasher_.add(bytes.data(), bytes.size());
+  }
+
+ private:
+  Hasher& hasher_;
+};
+
 }  // namespace
 
 std::uint64_t EntityRegistry::hash() const {
@@ -86,7 +102,8 @@ std::uint64_t EntityRegistry::hash() const {
   r.input.for_each([&](const BatchView& batch) { as_saved(batch, add); });
   for (const auto& [key, timer] : r.timers.waiting()) hasher.add(timer.batch.data(), timer.batch.size());
   for (const Text name : r.types.handlers().disabled()) hasher.add(name);
-  r.managers.save([&](std::uint64_t, std::span<const std::byte> row) { hasher.add(row.data(), row.size()); });
+  HashedManagers managers(hasher);
+  r.managers.save(managers);
   return hasher.result();
 }
 

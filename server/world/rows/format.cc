@@ -15,7 +15,9 @@ std::string place(const StateKey& key) {
     if (known.section == key.section) text = known.name;
   text += ' ';
   text += std::to_string(key.key);
-  if (key.column != 0) {
+  if (key.section == StateSection::manager_parts) {
+    text += ", part " + std::to_string(key.column);
+  } else if (key.column != 0) {
     char column[32];
     std::snprintf(column, sizeof column, ", column 0x%08x", key.column);
     text += column;

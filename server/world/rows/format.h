@@ -82,7 +82,7 @@ inline constexpr std::array sections = {
     SectionName{StateSection::hierarchy, "hierarchy"}, SectionName{StateSection::texts, "texts"},
     SectionName{StateSection::pending, "pending"},     SectionName{StateSection::timers, "timers"},
     SectionName{StateSection::managers, "managers"},   SectionName{StateSection::templates, "templates"},
-    SectionName{StateSection::disabled, "disabled"},
+    SectionName{StateSection::disabled, "disabled"},   SectionName{StateSection::manager_parts, "manager_parts"},
 };
 
 /// Whether this version knows the section.

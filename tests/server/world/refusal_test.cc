@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/registry/heights.h"
 #include "tests/server/world/made_up_rows.h"
 
 using namespace muster;
@@ -139,16 +140,47 @@ TEST_CASE("a changed value in the meta table is refused") {
         "damaged: in the meta table 'digest' is missing");
 }
 
+TEST_CASE("a damaged part of a manager refuses the file, saying which, and so does one that is missing") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  {
+    EntityRegistry registry;
+    heights::Heights heights(registry);
+    for (std::uint32_t i = 0; i < 12; ++i) heights.set(i, 1);
+    auto file = WorldFile::open(path);
+    REQUIRE(file);
+    REQUIRE(file->checkpoint({}, [&](StateSink& sink) { registry.save(sink); }));
+  }
+  const std::string whole = read_file(path);
+  const auto load = [&]() -> std::string {
+    auto file = WorldFile::open(path);
+    REQUIRE(file);
+    EntityRegistry registry;
+    const auto loaded = file->load([&](StateSource& source) -> std::expected<void, StateError> {
+      if (auto done = registry.load(source); !done) return std::unexpected(done.error());
+      return {};
+    });
+    return loaded ? "was loaded" : loaded.error().detail();
+  };
+  CHECK(load() == "was loaded");
+  run_sql(path, "UPDATE state SET bytes = x'00' WHERE section = 16 AND column_ = 2");
+  CHECK(load().starts_with("damaged: manager_parts " + std::to_string(heights::Heights::key) +
+                           ", part 2: the checksum of its 1 bytes is "));
+  write_file(path, whole);
+  run_sql(path, "DELETE FROM state WHERE section = 16 AND column_ = 1");
+  CHECK(load().starts_with("damaged: the rows are not those of checkpoint 1: "));
+}
+
 TEST_CASE("rows of a section that nobody knows refuse the file and stay") {
   const Directory directory;
   const std::string path = directory / "w.muster";
   make_world(path);
-  run_sql(path, "UPDATE state SET section = 16 WHERE id = 1");
+  run_sql(path, "UPDATE state SET section = 17 WHERE id = 1");
   const std::string before = read_file(path);
   const auto read = read_world(path);
   REQUIRE_FALSE(read);
   CHECK(read.error().code() == WorldErrorCode::newer);
-  CHECK(read.error().detail() == "holds rows of section 16, which this Muster 0.1.0 does not know");
+  CHECK(read.error().detail() == "holds rows of section 17, which this Muster 0.1.0 does not know");
   CHECK(read_file(path) == before);
 }
 

@@ -1,5 +1,6 @@
 // Worlds that older code wrote open with what is listed beside them, and are saved as worlds of today.
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "tests/server/world/golden/golden_worlds.h"
@@ -95,6 +96,51 @@ TEST_CASE("a golden world's manager gets what it saved, also after a save by a p
   CHECK(sum() == 42);
   open(path).commit();
   CHECK(sum() == 42);
+}
+
+TEST_CASE("a golden world's manager may be in parts by now: it gets what was one row, and is saved in parts") {
+  /// As Sums; each half of the sum is a part.
+  struct Halves final : Manager {
+    std::uint32_t low = 0, high = 0, loaded_parts = 0;
+    std::uint32_t state_version() const override { return 4; }
+    bool in_parts() const override { return true; }
+    void save_parts(ManagerSink& to) const override {
+      to.part(0, 0, std::as_bytes(std::span(&low, 1)));
+      to.part(1, 0, std::as_bytes(std::span(&high, 1)));
+    }
+    std::expected<void, std::string> load(std::uint32_t version, std::span<const std::byte> bytes) override {
+      if (version != 3 || bytes.size() != 8) return std::unexpected("sums of another version");
+      std::memcpy(&low, bytes.data(), 4);
+      std::memcpy(&high, bytes.data() + 4, 4);
+      return {};
+    }
+    std::expected<void, std::string> load_parts(std::uint32_t, std::span<const ManagerPart> parts) override {
+      if (parts.size() != 2) return std::unexpected("halves are missing");
+      std::memcpy(&low, parts[0].bytes.data(), 4);
+      std::memcpy(&high, parts[1].bytes.data(), 4);
+      loaded_parts = 2;
+      return {};
+    }
+  };
+  const Copies copies;
+  const std::string path = copies.of("format2.world");
+  const auto open_and_save = [&] {
+    Halves halves;
+    World world = open(path);
+    world.registry().add_manager(Sums::name, halves);
+    CHECK(halves.low == 42);
+    const std::uint64_t hash = world.registry().hash();
+    world.commit();
+    CHECK(world.registry().hash() == hash);
+    return std::pair(halves.loaded_parts, hash);
+  };
+  const auto [none, hash] = open_and_save();
+  CHECK(none == 0);
+  CHECK(open_and_save() == std::pair(2u, hash));
+  World older = open(path);
+  CHECK_THROWS_WITH(Sums(older.registry()),
+                    "manager \"saga.sums\" refuses its saved state: it has version 4, and this build "
+                    "knows 3 at most");
 }
 
 TEST_CASE("what the writer of the golden worlds writes today has the same lists") {

@@ -1,0 +1,31 @@
+// What loading found wrong and what it put right, in words for people.
+#include <cstddef>
+#include <iterator>
+#include <string>
+
+#include "registry/state/state.h"
+
+namespace muster {
+
+std::string StateError::text() const {
+  static constexpr const char* sections[] = {"",         "registry",     "schema", "directory", "free_queue",
+                                             "grants",   "archetypes",   "chunks", "columns",   "hierarchy",
+                                             "texts",    "pending",      "timers", "managers",  "templates",
+                                             "disabled", "manager_parts"};
+  const auto number = static_cast<std::size_t>(at.section);
+  std::string text = number < std::size(sections) ? sections[number] : "section " + std::to_string(number);
+  text += ' ' + std::to_string(at.key);
+  if (at.section == StateSection::manager_parts)
+    text += " part " + std::to_string(at.column);
+  else if (at.column)
+    text += " column " + std::to_string(at.column);
+  return text + ": " + what;
+}
+
+std::string MendedState::text() const {
+  const std::string who =
+      entity ? "entity #" + std::to_string(entity.index) + ":" + std::to_string(entity.generation) + ": " : "";
+  return StateError{at, {}}.text() + who + type + "." + field + " was " + found + " and is now " + put;
+}
+
+}  // namespace muster
