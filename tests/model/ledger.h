@@ -32,7 +32,8 @@ inline bool read_words(std::span<const std::byte> bytes, std::vector<std::uint64
   if (!bytes.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
   return true;
 }
-/// Several amounts per entity, told apart by numbers.
+
+/// Several amounts per entity, told apart by numbers. Saved in parts: the next number, and the amounts of 16 entities each.
 class Ledger final : public muster::Manager {
  public:
   using Amounts = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
@@ -40,12 +41,13 @@ class Ledger final : public muster::Manager {
 
   std::size_t add(Entity e, std::uint32_t amount) {
     held[e].emplace_back(next_instance++, amount);
+    changed_[0] = changed_[part_of(e)] = registry_.version();
     return held[e].size();
   }
   void on_destroyed(std::span<const Entity> gone) override {
     for (const Entity e : gone) {
       told.push_back(e);
-      held.erase(e);
+      if (held.erase(e) > 0) changed_[part_of(e)] = registry_.version();
       if (registry_.alive(e)) trouble = "a manager was told of the death of somebody alive";
     }
   }
@@ -55,23 +57,40 @@ class Ledger final : public muster::Manager {
     for (const auto& [instance, amount] : at->second)
       take({.name = "amount", .instance = instance, .bytes = std::as_bytes(std::span(&amount, 1))});
   }
-  void save(std::vector<std::byte>& out) const override {
-    Words words(out);
-    words.put(next_instance);
+  bool in_parts() const override { return true; }
+  void save_parts(muster::ManagerSink& to) const override {
+    std::map<std::uint32_t, std::vector<std::byte>> parts;
+    Words(parts[0]).put(next_instance);
     for (const auto& [e, amounts] : held)
       for (const auto& [instance, amount] : amounts) {
+        Words words(parts[part_of(e)]);
         words.put(e.bits());
         words.put(instance);
         words.put(amount);
       }
+    for (const auto& [number, bytes] : parts) {
+      const auto changed = changed_.find(number);
+      const std::uint64_t version = changed == changed_.end() ? 0 : changed->second;
+      if (!to.has(number, version)) to.part(number, version, bytes);
+    }
   }
-  std::expected<void, std::string> load(std::uint32_t, std::span<const std::byte> bytes) override {
+  std::expected<void, std::string> load_parts(std::uint32_t, std::span<const muster::ManagerPart> parts) override {
+    std::map<Entity, Amounts> all;
     std::vector<std::uint64_t> words;
-    if (!read_words(bytes, words) || words.size() % 3 != 1) return std::unexpected("not a ledger's length");
-    held.clear();
-    next_instance = words[0];
-    for (std::size_t i = 1; i < words.size(); i += 3)
-      held[Entity::from_bits(words[i])].emplace_back(words[i + 1], static_cast<std::uint32_t>(words[i + 2]));
+    if (parts.empty() || parts[0].number != 0 || !read_words(parts[0].bytes, words) || words.size() != 1)
+      return std::unexpected("not a ledger's beginning");
+    const std::uint64_t next = words[0];
+    for (const muster::ManagerPart& part : parts.subspan(1)) {
+      if (!read_words(part.bytes, words) || words.size() % 3 != 0) return std::unexpected("not a ledger's length");
+      for (std::size_t i = 0; i < words.size(); i += 3) {
+        const Entity e = Entity::from_bits(words[i]);
+        if (part_of(e) != part.number) return std::unexpected("a part of a ledger has another's entity");
+        all[e].emplace_back(words[i + 1], static_cast<std::uint32_t>(words[i + 2]));
+      }
+    }
+    held = std::move(all);
+    next_instance = next;
+    changed_.clear();
     return {};
   }
 
@@ -81,7 +100,10 @@ class Ledger final : public muster::Manager {
   std::string trouble;
 
  private:
+  static std::uint32_t part_of(Entity e) { return 1 + e.index / 16; }
+
   const muster::EntityRegistry& registry_;
+  std::map<std::uint32_t, std::uint64_t> changed_;  // by part: when it changed last
 };
 
 /// Looks at some of those it holds and drops the dead; `alive(e)` says who lives.

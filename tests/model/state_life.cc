@@ -133,7 +133,7 @@ std::string load_and_live(const StateRows& rows, bool& accepted, bool briefly) {
 const std::set<std::string>& state_sections() {
   static const std::set<std::string> sections{"registry", "schema",   "directory", "free_queue", "archetypes",
                                               "chunks",   "columns",  "hierarchy", "texts",      "pending",
-                                              "timers",   "managers", "templates", "disabled"};
+                                              "timers",   "managers", "templates", "disabled",   "manager_parts"};
   return sections;
 }
 
