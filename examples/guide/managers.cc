@@ -1,5 +1,6 @@
 #include <muster/registry.h>
 
+#include <array>
 #include <cstring>
 #include <map>
 
@@ -65,6 +66,50 @@ class Scores final : public muster::Manager {
 };
 // guide: end
 
+// guide: a manager in parts
+/// How deep the snow lies, by cell. Each 1024 cells are a part of what is saved.
+class Snow final : public muster::Manager {
+ public:
+  explicit Snow(muster::EntityRegistry& registry) : registry_(registry) { registry.add_manager("guide.snow", *this); }
+  ~Snow() override { registry_.remove_manager(*this); }
+
+  void set(std::uint32_t cell, float depth) {
+    Field& field = fields_[cell / cells];
+    field.depths[cell % cells] = depth;
+    field.version = registry_.version();  // a greater one after each save
+  }
+  float at(std::uint32_t cell) const {
+    const auto field = fields_.find(cell / cells);
+    return field == fields_.end() ? 0 : field->second.depths[cell % cells];
+  }
+
+  bool in_parts() const override { return true; }
+  void save_parts(muster::ManagerSink& to) const override {
+    for (const auto& [number, field] : fields_)
+      if (!to.has(number, field.version)) to.part(number, field.version, std::as_bytes(std::span(field.depths)));
+  }
+  std::expected<void, std::string> load_parts(std::uint32_t, std::span<const muster::ManagerPart> parts) override {
+    std::map<std::uint32_t, Field> fields;
+    for (const auto& [number, bytes] : parts) {
+      if (bytes.size() != sizeof Field::depths)
+        return std::unexpected("field " + std::to_string(number) + " is cut off");
+      std::memcpy(fields[number].depths.data(), bytes.data(), bytes.size());
+    }
+    fields_ = std::move(fields);
+    return {};
+  }
+
+ private:
+  static constexpr std::uint32_t cells = 1024;
+  struct Field {
+    std::array<float, cells> depths = {};
+    std::uint64_t version = 0;
+  };
+  muster::EntityRegistry& registry_;
+  std::map<std::uint32_t, Field> fields_;
+};
+// guide: end
+
 }  // namespace
 
 void managers() {
@@ -78,6 +123,12 @@ void managers() {
   registry.destroy(orc);
   require(scores.of(orc) == 0);
   // guide: end
+  Snow fallen(registry);
+  fallen.set(5000, 0.25f);
+  registry.remove_manager(fallen);
+  const Snow snow(registry);
+  require(snow.at(5000) == 0.25f);
+  require(snow.at(0) == 0);
 }
 
 }  // namespace guide
