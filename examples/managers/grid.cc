@@ -78,13 +78,29 @@ std::uint64_t first_shared(const Cells& a, const Cells& b) noexcept {
   return key_of(std::max(a.min[0], b.min[0]), std::max(a.min[1], b.min[1]), std::max(a.min[2], b.min[2]));
 }
 
+using Indices = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+/// Ascending. The first of a pair is below `firsts`; few pairs have the same one, so only these are compared.
+Indices in_order(const Indices& pairs, std::size_t firsts) {
+  std::vector<std::uint32_t> ends(firsts);
+  for (const auto& [first, second] : pairs) ++ends[first];
+  std::uint32_t sum = 0;
+  for (std::uint32_t& end : ends) end = std::exchange(sum, sum + end);
+  Indices made(pairs.size());
+  for (const auto& pair : pairs) made[ends[pair.first]++] = pair;
+  std::uint32_t begin = 0;
+  for (const std::uint32_t end : ends) std::sort(made.begin() + std::exchange(begin, end), made.begin() + end);
+  return made;
+}
+
 bool good(float x, float y, float z, float radius) noexcept {
   return std::isfinite(x) && std::isfinite(y) && std::isfinite(z) && radius >= 0 && std::isfinite(radius);
 }
 
 }  // namespace
 
-Grid::Grid(muster::EntityRegistry& registry, float cell) : registry_(registry), cell_(cell) {
+Grid::Grid(muster::EntityRegistry& registry, float cell, std::uint32_t contacts_max)
+    : registry_(registry), cell_(cell), contacts_max_(contacts_max) {
   registry_.add_manager("grid", *this);
   const auto options = [](int priority) {
     return muster::HandlerOptions{.priority = priority, .external_writes = {"grid"}};
@@ -164,7 +180,7 @@ Grid::Indices Grid::touching(std::span<const Sphere> left, std::span<const Spher
   Indices pairs;
   // Of bodies among each other: in a heap of thousands every one touches every other.
   std::vector<std::uint32_t> contacts(same ? left.size() : 0);
-  const auto is_full = [&](std::uint32_t i) { return same && contacts[i] >= contacts_max; };
+  const auto is_full = [&](std::uint32_t i) { return same && contacts[i] >= contacts_max_; };
   // Most of those that share a cell have nothing to say to each other: only what counts is sorted.
   const auto look_at = [&](std::uint32_t i, std::uint32_t j) {
     if (is_full(i) || is_full(j) || !concern(left[i], right[j]) || !touch(left[i], right[j])) return;
@@ -193,12 +209,12 @@ Grid::Indices Grid::touching(std::span<const Sphere> left, std::span<const Spher
   for (const std::uint32_t j : others.wide)
     for (std::uint32_t i = 0; i < left.size(); ++i)
       if (!a.is_wide[i]) look_at(i, j);
-  std::ranges::sort(pairs);
-  return pairs;
+  return in_order(pairs, left.size());
 }
 
 void Grid::find_collisions(Outbox& out) {
   std::vector<Pair> now;
+  auto known = known_.touching.begin();  // both ascend
   for (const auto& [i, j] : touching(bodies_, bodies_)) {
     const Sphere& a = bodies_[i];
     const Sphere& b = bodies_[j];
@@ -210,7 +226,8 @@ void Grid::find_collisions(Outbox& out) {
     // Two in one place part along x, the older id to the left.
     const Vec3 normal = distance > 0 ? Vec3{.x = x / distance, .y = y / distance, .z = z / distance} : Vec3{.x = 1};
     const Vec3 mirrored{.x = -normal.x, .y = -normal.y, .z = -normal.z};
-    const bool first = !std::ranges::binary_search(known_.touching, pair);
+    while (known != known_.touching.end() && *known < pair) ++known;
+    const bool first = known == known_.touching.end() || pair < *known;
     const auto tell = [&](Entity whom, Entity other, const Vec3& n) {
       out.push(whom,
                collision::Collision{.other = other, .normal = n, .depth = reach - distance, .first_contact = first});

@@ -1,6 +1,6 @@
 // Finds who touches whom: a pass gathers all bodies, sorts them into the cells of a uniform grid, and pushes what it found.
 // Everything is sorted by entity id before it is pushed, so neither row order nor the cell size can be seen in the result, but in a
-// heap: a body is told of Grid::contacts_max others at most.
+// heap: a body is told of so many others at most.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,10 @@ namespace managers {
 /// last pass, and the rays that wait, are its state.
 class Grid final : public muster::Manager {
  public:
-  /// That a body is told of in a pass. Where it touches more, those of the cells that come first: a heap in one place, which an
-  /// editor makes with one message, else costs the square of what is in it.
-  static constexpr std::uint32_t contacts_max = 128;
-
-  /// `cell`: edge length in m; about the diameter of a usual body.
-  explicit Grid(muster::EntityRegistry& registry, float cell = 2);
+  /// `cell`: edge length in m; about the diameter of a usual body. `contacts_max`: how many a body is told of in a pass. Where it
+  /// touches more, those of the cells that come first: a heap in one place, which an editor makes with one message, else costs the
+  /// square of what is in it.
+  explicit Grid(muster::EntityRegistry& registry, float cell = 2, std::uint32_t contacts_max = 128);
   ~Grid() override;
   Grid(const Grid&) = delete;
   Grid& operator=(const Grid&) = delete;
@@ -83,7 +81,8 @@ class Grid final : public muster::Manager {
   }
 
   muster::EntityRegistry& registry_;
-  float cell_;
+  const float cell_;
+  const std::uint32_t contacts_max_;
   std::vector<Sphere> bodies_, triggers_;  // of this pass, by entity
   Known known_;                            // some of them may be dead:
   std::vector<muster::Entity> dead_;       // since they were last forgotten

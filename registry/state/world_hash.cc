@@ -1,3 +1,4 @@
+#include <array>
 #include <cstring>
 
 #include <xxhash.h>
@@ -9,6 +10,9 @@ namespace muster {
 
 namespace {
 
+constexpr std::uint32_t ahead = 8;  // rows whose links are asked for before they are read
+
+/// What is small is gathered first: a call of the hash for each id would cost more than the hash.
 class Hasher {
  public:
   Hasher() : state_(XXH3_createState()) { XXH3_64bits_reset(state_); }
@@ -16,16 +20,34 @@ class Hasher {
   Hasher(const Hasher&) = delete;
   Hasher& operator=(const Hasher&) = delete;
   void add(const void* bytes, std::size_t size) {
-    if (size) XXH3_64bits_update(state_, bytes, size);
+    if (size > gathered_.size() - used_) {
+      pass_on();
+      if (size > gathered_.size() / 2) {
+        XXH3_64bits_update(state_, bytes, size);
+        return;
+      }
+    }
+    if (size) std::memcpy(gathered_.data() + used_, bytes, size);
+    used_ += size;
   }
   template <class T>
   void add(const T& value) {
     add(&value, sizeof value);
   }
-  std::uint64_t result() const { return XXH3_64bits_digest(state_); }
+  std::uint64_t result() {
+    pass_on();
+    return XXH3_64bits_digest(state_);
+  }
 
  private:
+  void pass_on() {
+    if (used_) XXH3_64bits_update(state_, gathered_.data(), used_);
+    used_ = 0;
+  }
+
   XXH3_state_t* state_;
+  std::array<std::byte, 4096> gathered_;
+  std::size_t used_ = 0;
 };
 
 /// Heads as they are, parts with their numbers and lengths.
@@ -74,6 +96,7 @@ std::uint64_t EntityRegistry::hash() const {
         }
       for (const Chunk* chunk : archetype->groups[depth].chunks)
         for (std::uint32_t row = 0; row < chunk->count; ++row) {
+          if (row + ahead < chunk->count) hierarchy.prefetch(chunk->ids()[row + ahead]);
           const Entity links[2] = {hierarchy.first_child(chunk->ids()[row]), hierarchy.next_sibling(chunk->ids()[row])};
           hasher.add(links);
         }

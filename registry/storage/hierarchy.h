@@ -27,6 +27,8 @@ class Hierarchy {
   Text name(Entity e) const noexcept;
   Entity first_child(Entity e) const noexcept { return entity(links(e.index).first_child); }
   Entity next_sibling(Entity e) const noexcept { return entity(links(e.index).next); }
+  /// Asks the memory for the links of `e`, which will be read soon.
+  void prefetch(Entity e) const noexcept { __builtin_prefetch(&links(e.index)); }
   /// Two links by index, for checking saved state.
   std::uint32_t previous(Entity e) const noexcept { return links(e.index).previous; }
   std::uint32_t last_child(Entity e) const noexcept { return links(e.index).last_child; }

@@ -47,6 +47,11 @@ class EntitySet {
     pages_.clear();
     size_ = 0;
   }
+  bool operator==(const EntitySet& other) const noexcept {
+    bool all = size_ == other.size_;
+    if (all) each([&](Entity e) { all = all && other.contains(e); });
+    return all;
+  }
   /// Calls f(entity) for each, by index. The set must not change meanwhile.
   template <class F>
   void each(F&& f) const {

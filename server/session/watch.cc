@@ -126,9 +126,9 @@ std::size_t Watch::become(WatchAsked next) {
   const bool structure_new = next.structure && !asked_.structure;
   if (!next.structure) {
     structure_.clear();
-    told_.clear();
+    told_ = {};
   }
-  std::unordered_set<Entity> named;
+  EntitySet named;
   for (const Entity e : std::exchange(next.entities, {}))
     if (registry_.alive(e))
       named.insert(e);
@@ -136,7 +136,7 @@ std::size_t Watch::become(WatchAsked next) {
       gone_.push_back(e);
   std::vector<Entity> opened = std::exchange(next.open, {}), closed;
   const bool other_members = next.world != asked_.world || next.subtree != asked_.subtree || next.with != asked_.with ||
-                             next.without != asked_.without || named != named_;
+                             next.without != asked_.without || !(named == named_);
   const bool was_everyone = is_of_everyone();
   asked_ = std::move(next);
   std::size_t work = 1;
@@ -180,8 +180,7 @@ std::size_t Watch::find_members(const EntitySet& before, bool was_everyone, std:
                                 bool structure_new) {
   scope_.clear();
   shown_.clear();
-  if (!asked_.world)
-    for (const Entity e : named_) add_scope(e);
+  if (!asked_.world) named_.each([&](Entity e) { add_scope(e); });
   if (filtered_ && asked_.world)
     each_of_world([&](const Chunk& chunk) {
       for (std::uint32_t row = 0; row < chunk.count; ++row) shown_.insert(chunk.ids()[row]);
@@ -240,8 +239,7 @@ std::size_t Watch::change_nodes(std::span<const Entity> open, std::span<const En
   for (const Entity node : close) {
     if (open_.erase(node) == 0) continue;
     const auto forget = [&](Entity child) {
-      const auto known = listed_.find(child);
-      if (known != listed_.end() && known->second == node) listed_.erase(known);
+      if (const Entity* const known = listed_.find(child); known && *known == node) listed_.erase(child);
       ++work;
     };
     each_child(node, forget);
@@ -405,11 +403,11 @@ void Watch::catch_up_rows(std::uint64_t since) {
   const std::size_t before = rows_.size();
   const auto note = [&](Entity e) {
     if (registry_.alive(e)) {
-      if (open_.contains(registry_.parent(e)) || listed_.contains(e)) rows_.push_back(e);
+      if (open_.contains(registry_.parent(e)) || listed_.find(e)) rows_.push_back(e);
       return;
     }
     if (open_.erase(e) > 0) gone_.push_back(e);
-    if (listed_.contains(e)) rows_.push_back(e);
+    if (listed_.find(e)) rows_.push_back(e);
   };
   recent_.each_structure(since, note);
   recent_.each_kind(since, note);

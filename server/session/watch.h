@@ -12,10 +12,10 @@
 #include <map>
 #include <memory>
 #include <span>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "registry/storage/flat_map.h"
 #include "server/session/changes.h"
 #include "server/session/entity_set.h"
 #include "server/session/recent_changes.h"
@@ -139,7 +139,8 @@ class Watch {
   const std::uint64_t request_, number_;
   WatchAsked asked_;  // its lists of entities are empty: they are the sets here
   bool filtered_ = false;
-  std::unordered_set<Entity> named_, open_;
+  EntitySet named_;
+  std::unordered_set<Entity> open_;
   EntitySet scope_;  // where not the whole world: whom it names, and those below
   EntitySet shown_;  // where filtered: who of these, or of the world, has the right components
   bool wants_structure_ = false, wants_kinds_ = false, wants_links_ = false, wants_names_ = false;
@@ -155,8 +156,9 @@ class Watch {
   std::vector<Entity> gone_;  // are no members any more, or died
   std::size_t tidy_at_ = tidy_min;
   static constexpr std::size_t tidy_min = 4096;
-  std::unordered_map<Entity, Told> told_;
-  std::unordered_map<Entity, Entity> listed_;  // who was told as a child, and of whom
+  // In one block each: a watch of a large world ends at once.
+  FlatMap<Entity, Told> told_;
+  FlatMap<Entity, Entity> listed_;  // who was told as a child, and of whom
   std::vector<std::uint64_t> promised_;
   bool owes_end_ = false;   // the last frame sent had flag more
   std::uint64_t seen_ = 0;  // look: what changed after it was not looked at yet

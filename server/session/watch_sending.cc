@@ -177,38 +177,38 @@ void Watch::order_structure() {
 }
 
 void Watch::tell_structure(Frames& frames, Entity e) {
-  const auto known = told_.find(e);
+  Told* const known = told_.find(e);
   if (!registry_.alive(e)) {
-    if (known != told_.end()) frames.destroy(e);
+    if (known) frames.destroy(e);
     return;
   }
   if (!concerns(e)) return;
   const Told now{registry_.parent(e), registry_.hierarchy().name(e)};
   Entity before = registry_.next_sibling(e);
-  if (before && !told_.contains(before)) before = {};
-  if (known == told_.end()) {
+  if (before && !told_.find(before)) before = {};
+  if (!known) {
     send_name(now.name);
     Create create;
     create.parent = now.parent;
     create.before = before;
     create.name = now.name;
     frames.building().append(e, create);
-    told_.emplace(e, now);
+    told_.put(e, now);
     return;
   }
-  if (known->second.parent != now.parent) {
+  if (known->parent != now.parent) {
     Reparent reparent;
     reparent.parent = now.parent;
     reparent.before = before;
     frames.building().append(e, reparent);
   }
-  if (known->second.name != now.name) {
+  if (known->name != now.name) {
     send_name(now.name);
     Rename rename;
     rename.name = now.name;
     frames.building().append(e, rename);
   }
-  known->second = now;
+  *known = now;
 }
 
 bool Watch::send_rows(Frames& frames) {
@@ -218,14 +218,14 @@ bool Watch::send_rows(Frames& frames) {
       const bool lives = registry_.alive(e);
       const Entity parent = lives ? registry_.parent(e) : Entity{};
       if (!lives || !open_.contains(parent)) {
-        if (listed_.erase(e) == 0) continue;
+        if (!listed_.erase(e)) continue;
         if (lives)
           frames.building().append(e, session::Unlisted{});
         else
           frames.destroy(e);
         continue;
       }
-      listed_.insert_or_assign(e, parent);
+      listed_.put(e, parent);
       const std::uint32_t previous = registry_.hierarchy().previous(e);
       const auto components = registry_.components(e);
       rows.entities.push_back(e);

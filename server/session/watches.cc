@@ -11,7 +11,7 @@ constexpr std::size_t dead_max = 1u << 18;       // remembered for watches that 
 constexpr std::uint64_t opening_ns = 1'000'000;  // of telling the state of a watch when it is opened or changed
 constexpr std::size_t promises_max = 256;        // changes of one watch whose end was not told yet
 // A look that takes so many times what watches may take has a flush for itself.
-constexpr std::uint64_t long_look = 4;
+constexpr std::uint64_t long_look = 2;
 constexpr std::uint64_t long_look_max = ~std::uint64_t{0} / long_look;
 
 session::Fault in_use(std::uint64_t request) {

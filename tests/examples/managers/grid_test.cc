@@ -51,9 +51,10 @@ TEST_CASE("in a heap a body is told of as many others as a grid tells of, whethe
   for (const float radius : {0.5F, 40.0F}) {
     CAPTURE(radius);
     EntityRegistry registry;
-    const Grid grid(registry);
+    constexpr std::uint32_t contacts_max = 40;
+    const Grid grid(registry, 2, contacts_max);
     Heard heard(registry);
-    constexpr std::size_t bodies = 3 * Grid::contacts_max;
+    constexpr std::size_t bodies = 3 * contacts_max;
     for (std::size_t i = 0; i < bodies; ++i) registry.create(at(0), Body{.radius = radius});
     registry.push(FindContacts{});
     std::map<Entity, std::size_t> told;
@@ -63,8 +64,8 @@ TEST_CASE("in a heap a body is told of as many others as a grid tells of, whethe
       CHECK(pairs.emplace(std::get<0>(contact), std::get<1>(contact)).second);
     }
     REQUIRE_FALSE(told.empty());
-    for (const auto& [body, others] : told) CHECK(others <= Grid::contacts_max);
-    CHECK(told.begin()->second == Grid::contacts_max);
+    for (const auto& [body, others] : told) CHECK(others <= contacts_max);
+    CHECK(told.begin()->second == contacts_max);
     for (const auto& [one, other] : pairs) CHECK(pairs.contains({other, one}));
   }
 }

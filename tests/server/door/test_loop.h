@@ -43,6 +43,7 @@ class SilentStream final : public WireStream {
       : loop_(loop), input_(std::move(input)), written_(written) {}
   void read_some(std::span<std::byte> room, ReadDone done) override {
     pending_ = std::make_shared<ReadDone>(std::move(done));
+    if (closed_) return close();
     if (input_.empty()) return;
     const std::size_t bytes = std::min(room.size(), input_.size());
     std::memcpy(room.data(), input_.data(), bytes);
@@ -55,6 +56,7 @@ class SilentStream final : public WireStream {
   }
   void end(Farewell) override {}
   void close() override {
+    closed_ = true;
     if (!pending_) return;
     loop_.post([done = std::exchange(pending_, nullptr)] { (*done)({0, StreamRead::End::broken}); });
   }
@@ -65,6 +67,7 @@ class SilentStream final : public WireStream {
   TestLoop& loop_;
   std::string input_;
   std::string& written_;
+  bool closed_ = false;
   std::shared_ptr<ReadDone> pending_;
 };
 

@@ -146,6 +146,15 @@ TEST_CASE("a set of entities has of an index one generation, and gives memory ba
   std::vector<Entity> all;
   set.each([&](Entity e) { all.push_back(e); });
   REQUIRE(all == std::vector<Entity>{{5, 2}, {1023, 1}, {1024, 7}});
+  EntitySet other;
+  for (const Entity e : {Entity{1024, 7}, Entity{5, 2}}) other.insert(e);
+  REQUIRE_FALSE(set == other);
+  other.insert({1023, 2});
+  REQUIRE_FALSE(set == other);
+  other.insert({1023, 1});
+  other.insert({5000, 1});
+  other.erase({5000, 1});
+  REQUIRE(set == other);
   for (const Entity e : all) REQUIRE(set.erase(e));
   REQUIRE(set.empty());
   REQUIRE_FALSE(set.contains({1024, 7}));
