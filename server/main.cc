@@ -55,6 +55,7 @@ struct Arguments {
   bool paused = false;
   std::string durability = "batched";
   double autosave_s = 2;
+  std::uint32_t journal_mib = 256;
   std::uint32_t workers = 1;
   std::uint64_t skip = 0;
   double watchdog_s = 5;
@@ -221,6 +222,8 @@ struct Served {
       options.on_hang = [path = arguments.world](const std::string& what) { spdlog::warn("{}: {}", path, what); };
       options.durability = durability_of(arguments.durability);
       options.autosave = std::chrono::nanoseconds(static_cast<std::int64_t>(arguments.autosave_s * 1e9));
+      options.journal_bytes_max = std::uint64_t{arguments.journal_mib} << 20;
+      options.on_warning = [path = arguments.world](const std::string& what) { spdlog::warn("{}: {}", path, what); };
       options.open = again                  ? OpenMode::open_existing
                      : arguments.make_new   ? OpenMode::create_new
                      : arguments.must_exist ? OpenMode::open_existing
@@ -424,6 +427,12 @@ int main(int argc, char** argv) {
   app.add_option("--autosave", arguments.autosave_s,
                  "seconds from a save to the next, where there is anything new; 0: only on request and at the end")
       ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
+  app.add_option(
+         "--journal-max", arguments.journal_mib,
+         "MiB of the journal behind the last save: at four fifths the world is saved, whatever --autosave says; 0: "
+         "no bound")
+      ->check(CLI::Range(0, 1 << 20))
       ->capture_default_str();
   app.add_option(
          "--watchdog", arguments.watchdog_s,

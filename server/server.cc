@@ -82,6 +82,7 @@ struct Server::Impl {
     host.durable = {.saved_sequence = [this] { return world.saved_sequence(); },
                     .error = [this] { return world.recording_error(); },
                     .save_error = [this] { return world.autosave_error(); },
+                    .journal_bytes = [this] { return world.journal_bytes(); },
                     .durability = world.durability(),
                     .autosave = world.autosave()};
     host.warn = options.warn ? options.warn : options.log;

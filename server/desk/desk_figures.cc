@@ -61,6 +61,7 @@ Figures Desk::figures() const {
   told.sequence = registry_.sequence();
   told.durable_sequence = host_.durable_sequence ? host_.durable_sequence() : 0;
   told.saved_sequence = host_.durable.saved_sequence ? host_.durable.saved_sequence() : 0;
+  told.journal_bytes = host_.durable.journal_bytes ? host_.durable.journal_bytes() : 0;
   told.disk_error = host_.durable.error_text();
   told.save_error = host_.durable.save_error_text();
   told.clock_ns = registry_.now_ns();

@@ -20,6 +20,7 @@ struct DurableHost {
   std::function<const std::string*()> error = {};
   /// Why the last save that came by itself failed; null: it did not.
   std::function<const std::string*()> save_error = {};
+  std::function<std::uint64_t()> journal_bytes = {};  ///< behind the saved state
   Durability durability = Durability::checkpoint;
   std::chrono::nanoseconds autosave{0};  ///< how long after a save the next one comes by itself; 0: none does
 

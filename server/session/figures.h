@@ -18,6 +18,7 @@ struct Figures {
   std::uint64_t requests_waiting_bytes = 0;    ///< of all sessions, for the world to take
   std::uint32_t sessions = 0, watches = 0, questions = 0;  ///< questions: not answered yet
   std::uint32_t entities = 0, archetypes = 0, texts = 0, timers = 0, templates = 0;
+  std::uint64_t journal_bytes = 0;  ///< of the journal behind the saved state
   std::string disk_error = {};  ///< why nothing more becomes durable, so that edits are refused; empty: they are not
   std::string save_error = {};  ///< why the last save that came by itself failed; empty: it did not
 };

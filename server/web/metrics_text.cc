@@ -48,6 +48,7 @@ std::string metrics_text(const Figures& figures, std::uint32_t connections) {
           figures.durable_sequence);
   out.one("muster_saved_sequence", "counter", "Number of the last input that the saved state has.",
           figures.saved_sequence);
+  out.one("muster_journal_bytes", "gauge", "Of the journal behind the saved state.", figures.journal_bytes);
   out.one("muster_edits_taken", "gauge", "1; 0 where they are refused, because nothing more comes to the disk.",
           std::uint64_t{figures.disk_error.empty()});
   out.one("muster_save_failed", "gauge", "1 where the last save that came by itself failed, else 0.",

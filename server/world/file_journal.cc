@@ -138,6 +138,7 @@ std::expected<JournalReport, WorldError> FileJournal::read(Database& database, c
     end_ = {.group = group->id, .checksum = rows->integer(checksum), .last = group->last};
     ++report.groups;
     report.inputs += inputs_of(*group);
+    report.bytes += group->records.size();
     if (!wants) continue;
     const auto taken = take(*group);
     if (!taken)

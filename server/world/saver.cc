@@ -26,6 +26,10 @@ namespace {
 
 /// A save that stops the world so long is not begun by itself again before so many times that have passed.
 constexpr int rest_after_copy = 50;
+/// Between two saves that are due because of the journal's size, where the first failed.
+constexpr auto retry_after = std::chrono::seconds(1);
+
+std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
 }  // namespace
 
@@ -34,6 +38,7 @@ Saver::Saver(WorldFile& file, EntityRegistry& registry, Host host)
       registry_(registry),
       host_(std::move(host)),
       save_every_(host_.autosave),
+      size_(host_.journal_bytes_max),
       // Not by the work itself: the queue would be found busy, and nobody would come again.
       queue_(WriteQueue::bytes_max_default, host_.wake) {}
 
@@ -64,6 +69,7 @@ void Saver::put_all() {
   if (!recorder_) return;
   for (JournalGroup& group : recorder_->take()) {
     const std::size_t bytes = group.records.size();
+    size_.add(bytes);
     queue_.add(bytes, [this, held = std::move(group)]() mutable { write(held); });
   }
 }
@@ -101,20 +107,54 @@ bool Saver::has_news() const noexcept {
 }
 
 void Saver::autosave(Clock::time_point now) {
-  if (host_.autosave.count() == 0 || saving_ || file_.is_new() || !stopped_.empty()) return;
+  if (saving_ || file_.is_new() || !stopped_.empty()) return;
+  if (is_long() && now >= retry_) {
+    warn_of_size();
+    return save_by_itself(now);
+  }
+  if (host_.autosave.count() == 0) return;
   if (!next_save_) {
     if (has_news()) next_save_ = now + save_every_;
     return;
   }
-  if (now < *next_save_) return;
+  if (now >= *next_save_) save_by_itself(now);
+}
+
+void Saver::save_by_itself(Clock::time_point now) {
   next_save_.reset();
-  (void)begin([this](const Report& report) { autosave_error_ = report ? std::string() : report.error().what(); });
+  (void)begin([this, now](const Report& report) {
+    autosave_error_ = report ? std::string() : report.error().what();
+    retry_ = report ? Clock::time_point() : now + retry_after;
+  });
   save_every_ = std::max<std::chrono::nanoseconds>(host_.autosave, rest_after_copy * (Clock::now() - now));
+}
+
+void Saver::warn_of_size() {
+  if (std::exchange(warned_of_size_, true) || !host_.warn) return;
+  host_.warn("the journal has " + mebibytes(size_.bytes()) + " behind the last save, of " +
+             mebibytes(size_.bytes_max()) + " that are allowed: the world is saved now");
+}
+
+/// The journal is bounded: at its bound the world waits for the save that is under way, and records nothing more where that failed.
+void Saver::keep_size() {
+  if (!recorder_ || !size_.is_full()) return;
+  if (saving_) {
+    queue_.drain();
+    end_saving();
+  }
+  if (!size_.is_full() || autosave_error_.empty() || failed_.load(std::memory_order_acquire)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    failure_ = file_.path() + ": the journal has " + mebibytes(size_.bytes()) +
+               " behind the last save, as many as are allowed, and the world could not be saved: " + autosave_error_;
+  }
+  failed_.store(true, std::memory_order_release);
 }
 
 void Saver::hand_over(Clock::time_point now) {
   autosave(now);
   if (!recorder_) return;
+  keep_size();
   notice_failure();
   constexpr std::size_t much = 1u << 20;
   const std::size_t bytes = recorder_->waiting_bytes();
@@ -126,7 +166,8 @@ void Saver::hand_over(Clock::time_point now) {
 }
 
 std::optional<Saver::Clock::time_point> Saver::due() const {
-  const auto save = saving_ ? std::nullopt : next_save_;
+  auto save = saving_ ? std::nullopt : next_save_;
+  if (!saving_ && is_long()) save = save ? std::min(*save, retry_) : retry_;
   // While something is written, the end of that is what is waited for.
   if (!recorder_ || recorder_->waiting_bytes() == 0 || !queue_.is_idle()) return save;
   return save ? std::min(*save, next_) : next_;
@@ -144,11 +185,13 @@ Saver::Report Saver::commit() {
   queue_.drain();
   // What changes after this save must differ in version from what this save writes.
   registry_.begin_version();
+  size_.save_begun();
   auto report = file_.checkpoint(host_.stamp(), [&](StateSink& sink) { registry_.save(sink); });
   if (!report) {
     notice_failure();
     return report;
   }
+  note_saved();
   raise_saved(report->sequence);
   saved_schemas_ = registry_.types().schemas().size();
   next_save_.reset();
@@ -175,6 +218,7 @@ bool Saver::begin(std::function<void(Report)> then) {
   notice_failure();
   put_all();
   registry_.begin_version();
+  size_.save_begun();
   saved_schemas_ = registry_.types().schemas().size();
   saving_ = std::make_unique<Saving>(file_.copy([&](StateSink& sink) { registry_.save(sink); }), host_.stamp(),
                                      std::move(then));
@@ -215,6 +259,12 @@ bool Saver::step(Saving& of) {
   return over(std::optional(std::move(done->report)));
 }
 
+void Saver::note_saved() {
+  size_.save_succeeded();
+  warned_of_size_ = false;
+  retry_ = {};
+}
+
 void Saver::look() {
   if (saving_ && saving_->done.load(std::memory_order_acquire)) end_saving();
 }
@@ -230,6 +280,7 @@ void Saver::end_saving() {
     failed_seen_ = false;
     autosave_error_.clear();
   }
+  if (*over->written) note_saved();
   notice_failure();
   // Another program wrote to the file: all of it is written, of the state as it is by now.
   over->then(*over->written ? Report(**over->written) : commit());

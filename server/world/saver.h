@@ -23,6 +23,7 @@
 #include "server/world/checkpoint_report.h"
 #include "server/world/durability.h"
 #include "server/world/journal/journal_recorder.h"
+#include "server/world/journal/journal_size.h"
 #include "server/world/journal/write_queue.h"
 #include "server/world/world_error.h"
 #include "server/world/world_file.h"
@@ -45,6 +46,10 @@ class Saver {
     std::chrono::nanoseconds batch_for = std::chrono::milliseconds(100);  ///< with Durability::batched
     std::chrono::nanoseconds autosave{
         0};  ///< how long after a save the next one is begun, where there is something new; 0: never
+    /// Of the journal behind the last save. At four fifths a save is begun, whatever `autosave` says, and said; at all of them the
+    /// world waits for it. Where it fails, nothing more is recorded, as where the journal cannot be written. 0: no bound.
+    std::uint64_t journal_bytes_max = 0;
+    std::function<void(const std::string&)> warn = {};  ///< told a sentence, on the owner's thread; may be null
   };
   Saver(WorldFile& file, EntityRegistry& registry, Host host);
   /// What was recorded is written.
@@ -55,6 +60,8 @@ class Saver {
   /// The world was opened: its file holds the inputs up to the registry's sequence. Inputs are recorded from now on, where the file can take
   /// them; else from its next commit on.
   void opened();
+  /// The file has so many bytes of records behind its state, which were read. Before opened().
+  void found_journal(std::uint64_t bytes) { size_.add(bytes); }
   /// Instead of opened(): the registry does not have what the file has. Nothing is written any more, and error() says why.
   void stop(std::string why) { stopped_ = std::move(why); }
 
@@ -82,6 +89,8 @@ class Saver {
   }
   /// Why the last save that was begun by itself failed. Null: it did not. Until a commit succeeds.
   const std::string* autosave_error() const noexcept { return autosave_error_.empty() ? nullptr : &autosave_error_; }
+  /// Of the journal behind the last save, what is on its way to the disk included.
+  std::uint64_t journal_bytes() const noexcept { return size_.bytes(); }
   /// How often the world waited for the disk.
   std::uint64_t waits() const noexcept { return queue_.waits(); }
   /// Any thread.
@@ -94,6 +103,12 @@ class Saver {
   bool has_news() const noexcept;
   WorldError stopped_error() const;
   void autosave(Clock::time_point now);
+  void save_by_itself(Clock::time_point now);
+  /// A save is due because of the journal's size.
+  bool is_long() const noexcept { return recorder_ && size_.wants_save(); }
+  void warn_of_size();
+  void note_saved();
+  void keep_size();
   /// A piece of a commit that was begun, on the queue's thread. False: it was the last.
   bool step(Saving& of);
   void begin_recording();
@@ -119,7 +134,10 @@ class Saver {
   std::unique_ptr<Saving> saving_;
   std::optional<Clock::time_point> next_save_;  // by itself; none: nothing is new
   std::chrono::nanoseconds save_every_;         // longer than the host asked for where a save stops the world for long
-  std::size_t saved_schemas_ = 0;               // of the registry, when it was saved last
+  JournalSize size_;
+  bool warned_of_size_ = false;
+  Clock::time_point retry_ = {};   // not before: a save that is due because of the journal's size failed
+  std::size_t saved_schemas_ = 0;  // of the registry, when it was saved last
   std::string autosave_error_;
   std::string stopped_;  // empty: it is not
   bool failed_seen_ = false;

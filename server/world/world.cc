@@ -129,7 +129,9 @@ struct World::Impl {
                .durability = options.durability,
                .epoch = epoch,
                .mark = &mark,
-               .autosave = options.autosave}) {
+               .autosave = options.autosave,
+               .journal_bytes_max = options.journal_bytes_max,
+               .warn = options.on_warning}) {
     if (options.hz > 0) period_ns = 1e9 / options.hz;
   }
 
@@ -233,6 +235,7 @@ void World::set_code(std::string code) {
 std::uint64_t World::epoch() const noexcept { return impl_->epoch; }
 std::uint64_t World::durable_sequence() const noexcept { return impl_->saver.durable(); }
 std::uint64_t World::saved_sequence() const noexcept { return impl_->saver.saved(); }
+std::uint64_t World::journal_bytes() const noexcept { return impl_->saver.journal_bytes(); }
 Durability World::durability() const noexcept { return impl_->options.durability; }
 std::chrono::nanoseconds World::autosave() const noexcept { return impl_->options.autosave; }
 const std::string* World::autosave_error() const noexcept { return impl_->saver.autosave_error(); }
@@ -295,6 +298,7 @@ void World::Impl::recover() {
     return !journal.has_stopped();
   });
   if (!read) throw WorldError(std::move(read.error()));
+  saver.found_journal(read->bytes);
   recovery = journal.report();
   recovery.cut = std::move(read->cut);
   tick = journal.tick();

@@ -34,6 +34,11 @@ struct WorldOptions {
   /// So long after a commit the next one is begun by itself, where the world has anything new; 0: never. It is put off, to fifty times what
   /// it took to copy the rows that changed, where that is longer.
   std::chrono::nanoseconds autosave{0};
+  /// Of the journal behind the last commit. At four fifths a commit is begun, whatever `autosave` says; at all of them the world waits
+  /// for it, and where it fails, nothing more is recorded: see recording_error(). 0: no bound.
+  std::uint64_t journal_bytes_max = 256u << 20;
+  /// Told, on the owner's thread, what somebody should look at though the world goes on, a sentence; may be null.
+  std::function<void(const std::string&)> on_warning = {};
   /// Leaves out this input, before which the world is stopped (World::stopped): an error where it is not. Of inputs behind it those of
   /// sessions alone are applied, the state is saved at once, and the world goes on. 0: none.
   std::uint64_t skip = 0;
@@ -131,6 +136,8 @@ class World {
   std::uint64_t durable_sequence() const noexcept;
   /// Sequence of the last input that is in the state in the file. Any thread.
   std::uint64_t saved_sequence() const noexcept;
+  /// Of the journal behind the last commit, what is on its way to the disk included. Owner's thread.
+  std::uint64_t journal_bytes() const noexcept;
   Durability durability() const noexcept;
   std::chrono::nanoseconds autosave() const noexcept;
   /// Why inputs are not recorded, though WorldOptions::durability wants it: a sentence of the disk's error. Null: they are. The world runs

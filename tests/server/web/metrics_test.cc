@@ -86,6 +86,7 @@ TEST_CASE("the whole text of the metrics is this", "[metrics]") {
                         .texts = 21,
                         .timers = 22,
                         .templates = 23,
+                        .journal_bytes = 26,
                         .disk_error = "the disk is full"};
   CHECK(metrics_text(figures, 24) ==
         "# HELP muster_tick_seconds Processor time from one tick to the next, since the server began.\n"
@@ -108,6 +109,9 @@ TEST_CASE("the whole text of the metrics is this", "[metrics]") {
         "# HELP muster_saved_sequence Number of the last input that the saved state has.\n"
         "# TYPE muster_saved_sequence counter\n"
         "muster_saved_sequence 25\n"
+        "# HELP muster_journal_bytes Of the journal behind the saved state.\n"
+        "# TYPE muster_journal_bytes gauge\n"
+        "muster_journal_bytes 26\n"
         "# HELP muster_edits_taken 1; 0 where they are refused, because nothing more comes to the disk.\n"
         "# TYPE muster_edits_taken gauge\n"
         "muster_edits_taken 0\n"

@@ -1,61 +1,17 @@
 // When what was recorded goes to the disk, and when a world saves itself: by a clock that the test plays.
 #include "server/world/saver.h"
 
-#include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
 
 #include "schema/scene.h"
-#include "tests/registry/game.h"
-#include "tests/server/world/made_up_rows.h"
+#include "tests/server/world/saved_registry.h"
 
 using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-struct Saved {
-  Saved(Durability durability, std::chrono::nanoseconds autosave)
-      : file(WorldFile::open(directory / "w.muster").value()),
-        saver(file, registry,
-              {.stamp =
-                   [this] {
-                     return CheckpointStamp{.sequence = registry.sequence(),
-                                            .tick = 5,
-                                            .code = "code",
-                                            .types_fingerprint = registry.types().fingerprint(),
-                                            .types = registry.types().types()};
-                   },
-               .wake = [this] { ++wakes; },
-               .durability = durability,
-               .epoch = 3,
-               .autosave = autosave}) {
-    registry.add_type<game::Health>();
-    unit = registry.create(game::Health{});
-    saver.opened();
-  }
-  void push() { registry.push(unit, game::Damage{}); }
-  void first_commit() { REQUIRE(saver.commit()); }
-  /// Until it is so; the queue has a thread of its own.
-  template <class F>
-  void wait(F&& until) {
-    for (int i = 0; i < 50'000 && !until(); ++i) {
-      saver.look();
-      std::this_thread::sleep_for(100us);
-    }
-    REQUIRE(until());
-  }
-  void wait_durable() {
-    wait([&] { return saver.durable() == registry.sequence(); });
-  }
-  const Directory directory;
-  EntityRegistry registry;
-  Entity unit;
-  std::atomic<int> wakes = 0;
-  WorldFile file;
-  Saver saver;
-};
 
 using Time = Saver::Clock::time_point;
 const Time start = Time{} + 1h;

@@ -1,0 +1,126 @@
+// The journal is bounded, whatever saves the world and whether it can be saved.
+#include <catch2/catch.hpp>
+#include <cstdint>
+
+#include "tests/server/world/saved_registry.h"
+
+using namespace muster;
+using namespace muster::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Time = Saver::Clock::time_point;
+const Time start = Saver::Clock::now() + 1h;
+constexpr std::uint64_t mib = 1u << 20;
+
+/// An input of 336 KiB and a bit.
+void push_much(Saved& world) {
+  for (int i = 0; i < 1000; ++i) world.registry.push(world.unit, game::Blob{});
+}
+
+}  // namespace
+
+TEST_CASE("the size of a journal counts what came since the save that succeeded was begun") {
+  JournalSize size(1000);
+  size.add(799);
+  CHECK_FALSE(size.wants_save());
+  size.add(1);
+  CHECK(size.wants_save());
+  CHECK_FALSE(size.is_full());
+  size.save_begun();
+  size.add(200);
+  CHECK(size.is_full());  // that save may fail
+  size.save_begun();
+  CHECK(size.bytes() == 1000);
+  size.add(7);
+  size.save_succeeded();
+  CHECK(size.bytes() == 7);
+  JournalSize unbounded(0);
+  unbounded.add(~std::uint64_t{0});
+  CHECK_FALSE(unbounded.wants_save());
+  CHECK_FALSE(unbounded.is_full());
+}
+
+TEST_CASE(
+    "at four fifths of the bytes that a journal may have the world is saved, though nobody asked, and it is said "
+    "once") {
+  Saved world(Durability::commit, 0ns, 4 * mib);
+  world.first_commit();
+  const std::uint64_t saved = world.saver.saved();
+  Time now = start;
+  while (world.saver.journal_bytes() < 4 * mib / 5 * 4) {
+    REQUIRE_FALSE(world.saver.is_saving());
+    REQUIRE(world.warnings.empty());
+    push_much(world);
+    world.saver.hand_over(now += 1ms);
+    world.wait_durable();
+  }
+  CHECK(world.saver.saved() == saved);
+  world.push();
+  world.saver.hand_over(now += 1ms);
+  CHECK(world.saver.is_saving());
+  world.wait([&] { return !world.saver.is_saving(); });
+  CHECK(world.saver.saved() == world.registry.sequence());
+  CHECK(world.saver.journal_bytes() == 0);
+  CHECK(world.warnings == std::vector<std::string>{"the journal has 3 MiB behind the last save, of 4 MiB that are "
+                                                   "allowed: the world is saved now"});
+  CHECK(world.saver.error() == nullptr);
+  // The file has no more than is counted.
+  world.push();
+  world.saver.hand_over(now += 1ms);
+  world.wait_durable();
+  CHECK(world.saver.journal_bytes() > 0);
+  CHECK(world.saver.journal_bytes() < 1000);
+}
+
+TEST_CASE("a journal that is full waits for the save that is under way") {
+  Saved world(Durability::commit, 0ns, mib);
+  world.first_commit();
+  for (int i = 0; i < 8; ++i) push_much(world);
+  world.saver.hand_over(start);
+  CHECK(world.saver.journal_bytes() > mib);
+  world.saver.hand_over(start + 1ms);
+  CHECK_FALSE(world.saver.is_saving());
+  CHECK(world.saver.journal_bytes() == 0);
+  CHECK(world.saver.saved() == world.registry.sequence());
+}
+
+TEST_CASE(
+    "where a world cannot be saved its journal ends at its bound, edits are refused, and it goes on when it can") {
+  Saved world(Durability::commit, 0ns, 2 * mib);
+  world.first_commit();
+  // A file in which no row can stand beside the one it replaces, and groups can.
+  world.edit("CREATE UNIQUE INDEX narrow ON state(section, key, column_)");
+  world.first_commit();
+  Time now = start;
+  while (!world.saver.error()) {
+    push_much(world);
+    world.saver.hand_over(now += 10ms);
+    world.wait([&] { return !world.saver.is_saving(); });
+    REQUIRE(world.saver.journal_bytes() < 4 * mib);
+  }
+  CHECK(world.saver.journal_bytes() >= 2 * mib);
+  CHECK(world.saver.error()->find("the journal has 2 MiB behind the last save, as many as are allowed, and the world "
+                                  "could not be saved: ") != std::string::npos);
+  CHECK(world.warnings.size() == 1);
+  const std::uint64_t durable = world.saver.durable();
+  const std::uint64_t bytes = world.saver.journal_bytes();
+  for (int i = 0; i < 10; ++i) {
+    push_much(world);
+    world.saver.hand_over(now += 10ms);
+  }
+  CHECK(world.saver.durable() == durable);
+  CHECK(world.saver.journal_bytes() == bytes);
+  CHECK(world.saver.due());  // it is tried again, though nothing is recorded
+
+  world.edit("DROP INDEX narrow");
+  world.saver.hand_over(now + 2s);
+  world.wait([&] { return !world.saver.is_saving(); });
+  CHECK(world.saver.error() == nullptr);
+  CHECK(world.saver.saved() == world.registry.sequence());
+  CHECK(world.saver.journal_bytes() < mib);
+  world.push();
+  world.saver.hand_over(now + 3s);
+  world.wait_durable();
+}

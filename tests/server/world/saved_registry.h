@@ -1,0 +1,71 @@
+// A registry with a file and what saves it, by a clock that the test plays.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/world/saver.h"
+#include "tests/registry/game.h"
+#include "tests/server/world/made_up_rows.h"
+
+namespace muster::test {
+
+struct Saved {
+  Saved(Durability durability, std::chrono::nanoseconds autosave, std::uint64_t journal_bytes_max = 0)
+      : file(WorldFile::open(directory / "w.muster").value()),
+        saver(file, registry,
+              {.stamp =
+                   [this] {
+                     return CheckpointStamp{.sequence = registry.sequence(),
+                                            .tick = 5,
+                                            .code = "code",
+                                            .types_fingerprint = registry.types().fingerprint(),
+                                            .types = registry.types().types()};
+                   },
+               .wake = [this] { ++wakes; },
+               .durability = durability,
+               .epoch = 3,
+               .autosave = autosave,
+               .journal_bytes_max = journal_bytes_max,
+               .warn = [this](const std::string& what) { warnings.push_back(what); }}) {
+    registry.add_type<game::Health>();
+    unit = registry.create(game::Health{});
+    saver.opened();
+  }
+  void push() { registry.push(unit, game::Damage{}); }
+  void first_commit() { REQUIRE(saver.commit()); }
+  /// Until it is so; the queue has a thread of its own.
+  template <class F>
+  void wait(F&& until) {
+    for (int i = 0; i < 50'000 && !until(); ++i) {
+      saver.look();
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    REQUIRE(until());
+  }
+  void wait_durable() {
+    wait([&] { return saver.durable() == registry.sequence(); });
+  }
+  /// Another program writes to the file.
+  void edit(const char* sql) const {
+    sqlite3* connection = nullptr;
+    REQUIRE(sqlite3_open((directory / "w.muster").c_str(), &connection) == SQLITE_OK);
+    const int result = sqlite3_exec(connection, sql, nullptr, nullptr, nullptr);
+    sqlite3_close(connection);
+    REQUIRE(result == SQLITE_OK);
+  }
+  const Directory directory;
+  EntityRegistry registry;
+  Entity unit;
+  std::atomic<int> wakes = 0;
+  std::vector<std::string> warnings;
+  WorldFile file;
+  Saver saver;
+};
+
+}  // namespace muster::test
