@@ -292,7 +292,7 @@ void destroy(const Common& common, const std::vector<std::string>& names) {
       entities.push_back(std::move(found));
   }
   for (const NamedEntity& entity : entities) {
-    const session::Ack ack = must(world.client().destroy(entity.entity));
+    const auto ack = must(world.client().destroy(entity.entity));
     if (ack.dead > 0 && entities.size() == 1) fail(Exit::refused, entity.text() + " is not alive");
     if (ack.dead > 0) continue;  // it went with one of the others
     report(world, common, ack, entity.entity, entity.text() + "  destroyed");

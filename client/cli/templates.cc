@@ -102,7 +102,7 @@ void merge(const Common& common, const std::string& name, const std::string& wha
     if (!id) id = fresh[next++];
   BatchBuilder builder;
   builder.append_shared(std::span<const Entity>(ids), MergeTemplate{.what = Text{hash64(what_name)}});
-  const session::Ack ack = must(world.client().push_batch(builder.bytes()));
+  const auto ack = must(world.client().push_batch(builder.bytes()));
   world.wait_until_durable(common, ack.sequence);
   if (common.json) {
     JsonWriter out;
