@@ -53,12 +53,12 @@ TEST_CASE(
     REQUIRE_FALSE(world.saver.is_saving());
     REQUIRE(world.warnings.empty());
     push_much(world);
-    world.saver.hand_over(now += 1ms);
+    world.hand_over_idle(now += 1ms);
     world.wait_durable();
   }
   CHECK(world.saver.saved() == saved);
   world.push();
-  world.saver.hand_over(now += 1ms);
+  world.hand_over_idle(now += 1ms);
   CHECK(world.saver.is_saving());
   world.wait([&] { return !world.saver.is_saving(); });
   CHECK(world.saver.saved() == world.registry.sequence());
@@ -68,7 +68,7 @@ TEST_CASE(
   CHECK(world.saver.error() == nullptr);
   // The file has no more than is counted.
   world.push();
-  world.saver.hand_over(now += 1ms);
+  world.hand_over_idle(now += 1ms);
   world.wait_durable();
   CHECK(world.saver.journal_bytes() > 0);
   CHECK(world.saver.journal_bytes() < 1000);
@@ -121,6 +121,6 @@ TEST_CASE(
   CHECK(world.saver.saved() == world.registry.sequence());
   CHECK(world.saver.journal_bytes() < mib);
   world.push();
-  world.saver.hand_over(now + 3s);
+  world.hand_over_idle(now + 3s);
   world.wait_durable();
 }

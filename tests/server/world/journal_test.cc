@@ -1,11 +1,11 @@
 // The journal of a world file: groups of inputs, chained, each there whole or not at all.
-#include <sqlite3.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cstdio>
 
 #include "tests/server/world/made_up_groups.h"
+#include "tests/server/world/run_sql.h"
 #include "tests/support/faulty_disk.h"
 
 using namespace muster;
@@ -14,24 +14,6 @@ using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 
 namespace {
-
-/// The values of the first row, one a line.
-std::string run_sql(const std::string& path, const std::string& sql) {
-  sqlite3* connection = nullptr;
-  REQUIRE(sqlite3_open(path.c_str(), &connection) == SQLITE_OK);
-  std::string text;
-  char* error = nullptr;
-  sqlite3_exec(
-      connection, sql.c_str(),
-      [](void* to, int count, char** values, char**) {
-        for (int i = 0; i < count; ++i) *static_cast<std::string*>(to) += std::string(values[i]) + '\n';
-        return 0;
-      },
-      &text, &error);
-  REQUIRE((error == nullptr ? std::string() : std::string(error)) == "");
-  sqlite3_close(connection);
-  return text;
-}
 
 std::string refused(const std::string& path, WorldErrorCode code) {
   const std::string before = read_file(path);

@@ -1,4 +1,3 @@
-#include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,6 +6,7 @@
 
 #include "tests/registry/heights.h"
 #include "tests/server/world/made_up_rows.h"
+#include "tests/server/world/run_sql.h"
 
 using namespace muster;
 using namespace muster::test;
@@ -29,15 +29,6 @@ std::string refused_unchanged(const Directory& directory, const std::string& pat
   CHECK(read_file(path) == before);
   CHECK(directory.names() == names);
   return text;
-}
-
-void run_sql(const std::string& path, const std::string& sql) {
-  sqlite3* connection = nullptr;
-  REQUIRE(sqlite3_open(path.c_str(), &connection) == SQLITE_OK);
-  char* error = nullptr;
-  sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, &error);
-  REQUIRE((error == nullptr ? std::string() : std::string(error)) == "");
-  sqlite3_close(connection);
 }
 
 /// Whether another process is refused the world as in use, with that text.

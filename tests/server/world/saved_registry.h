@@ -1,8 +1,6 @@
 // A registry with a file and what saves it, by a clock that the test plays.
 #pragma once
 
-#include <sqlite3.h>
-
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <string>
@@ -12,6 +10,7 @@
 #include "server/world/saver.h"
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
+#include "tests/server/world/run_sql.h"
 
 namespace muster::test {
 
@@ -48,17 +47,16 @@ struct Saved {
     }
     REQUIRE(until());
   }
+  /// What was pushed goes to the queue at once: with the work before it done, though told of, the queue may be busy for a moment yet.
+  void hand_over_idle(Saver::Clock::time_point now) {
+    wait([&] { return saver.due().has_value(); });
+    saver.hand_over(now);
+  }
   void wait_durable() {
     wait([&] { return saver.durable() == registry.sequence(); });
   }
   /// Another program writes to the file.
-  void edit(const char* sql) const {
-    sqlite3* connection = nullptr;
-    REQUIRE(sqlite3_open((directory / "w.muster").c_str(), &connection) == SQLITE_OK);
-    const int result = sqlite3_exec(connection, sql, nullptr, nullptr, nullptr);
-    sqlite3_close(connection);
-    REQUIRE(result == SQLITE_OK);
-  }
+  void edit(const char* sql) const { run_sql(directory / "w.muster", sql); }
   const Directory directory;
   EntityRegistry registry;
   Entity unit;

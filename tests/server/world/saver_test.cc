@@ -58,8 +58,7 @@ TEST_CASE("commit: what was recorded goes to the disk as soon as that is idle") 
   world.first_commit();
   for (int i = 0; i < 10; ++i) {
     world.push();
-    world.wait([&] { return world.saver.due().has_value(); });
-    world.saver.hand_over(start);
+    world.hand_over_idle(start);
     world.wait_durable();
   }
   CHECK(world.saver.saved() == world.registry.sequence() - 10);

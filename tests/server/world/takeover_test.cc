@@ -1,5 +1,4 @@
 // Worlds of file format 1: format1.world was written by the last Muster that wrote them.
-#include <sqlite3.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -7,6 +6,7 @@
 #include "include/muster/world.h"
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_groups.h"
+#include "tests/server/world/run_sql.h"
 #include "tests/support/faulty_disk.h"
 
 using namespace muster;
@@ -41,18 +41,7 @@ void check_values(World& world) {
 
 /// As SQLite sees it: the file itself may be behind its -wal.
 std::uint32_t format_of(const std::string& path) {
-  sqlite3* connection = nullptr;
-  REQUIRE(sqlite3_open(path.c_str(), &connection) == SQLITE_OK);
-  std::uint32_t format = 0;
-  sqlite3_exec(
-      connection, "PRAGMA user_version",
-      [](void* to, int, char** values, char**) {
-        *static_cast<std::uint32_t*>(to) = static_cast<std::uint32_t>(std::atoi(values[0]));
-        return 0;
-      },
-      &format, nullptr);
-  sqlite3_close(connection);
-  return format;
+  return static_cast<std::uint32_t>(std::stoul(run_sql(path, "PRAGMA user_version")));
 }
 
 }  // namespace

@@ -1,0 +1,29 @@
+// Another program that reads and writes a world file with SQL.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <catch2/catch.hpp>
+#include <string>
+
+namespace muster::test {
+
+/// The values of all rows, one a line.
+inline std::string run_sql(const std::string& path, const std::string& sql) {
+  sqlite3* connection = nullptr;
+  REQUIRE(sqlite3_open(path.c_str(), &connection) == SQLITE_OK);
+  std::string text;
+  char* error = nullptr;
+  sqlite3_exec(
+      connection, sql.c_str(),
+      [](void* to, int count, char** values, char**) {
+        for (int i = 0; i < count; ++i) *static_cast<std::string*>(to) += std::string(values[i]) + '\n';
+        return 0;
+      },
+      &text, &error);
+  REQUIRE((error == nullptr ? std::string() : std::string(error)) == "");
+  sqlite3_close(connection);
+  return text;
+}
+
+}  // namespace muster::test
