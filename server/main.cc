@@ -219,11 +219,11 @@ struct Served {
       options.workers = arguments.workers;
       options.skip = again ? 0 : arguments.skip;
       options.watchdog = std::chrono::nanoseconds(static_cast<std::int64_t>(arguments.watchdog_s * 1e9));
-      options.on_hang = [path = arguments.world](const std::string& what) { spdlog::warn("{}: {}", path, what); };
+      options.on_warning = [path = arguments.world](const std::string& what) { spdlog::warn("{}: {}", path, what); };
+      options.on_hang = options.on_warning;
       options.durability = durability_of(arguments.durability);
       options.autosave = std::chrono::nanoseconds(static_cast<std::int64_t>(arguments.autosave_s * 1e9));
       options.journal_bytes_max = std::uint64_t{arguments.journal_mib} << 20;
-      options.on_warning = [path = arguments.world](const std::string& what) { spdlog::warn("{}: {}", path, what); };
       options.open = again                  ? OpenMode::open_existing
                      : arguments.make_new   ? OpenMode::create_new
                      : arguments.must_exist ? OpenMode::open_existing

@@ -78,21 +78,6 @@ std::uint64_t first_shared(const Cells& a, const Cells& b) noexcept {
   return key_of(std::max(a.min[0], b.min[0]), std::max(a.min[1], b.min[1]), std::max(a.min[2], b.min[2]));
 }
 
-using Indices = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
-
-/// Ascending. The first of a pair is below `firsts`; few pairs have the same one, so only these are compared.
-Indices in_order(const Indices& pairs, std::size_t firsts) {
-  std::vector<std::uint32_t> ends(firsts);
-  for (const auto& [first, second] : pairs) ++ends[first];
-  std::uint32_t sum = 0;
-  for (std::uint32_t& end : ends) end = std::exchange(sum, sum + end);
-  Indices made(pairs.size());
-  for (const auto& pair : pairs) made[ends[pair.first]++] = pair;
-  std::uint32_t begin = 0;
-  for (const std::uint32_t end : ends) std::sort(made.begin() + std::exchange(begin, end), made.begin() + end);
-  return made;
-}
-
 bool good(float x, float y, float z, float radius) noexcept {
   return std::isfinite(x) && std::isfinite(y) && std::isfinite(z) && radius >= 0 && std::isfinite(radius);
 }
@@ -173,6 +158,19 @@ void Grid::answer_rays(Outbox& out) {
     }
     out.push(asker, hit);
   }
+}
+
+/// Few pairs have the same first, so only these are compared.
+Grid::Indices Grid::in_order(const Indices& pairs, std::size_t firsts) {
+  std::vector<std::uint32_t> ends(firsts);
+  for (const auto& [first, second] : pairs) ++ends[first];
+  std::uint32_t sum = 0;
+  for (std::uint32_t& end : ends) end = std::exchange(sum, sum + end);
+  Indices made(pairs.size());
+  for (const auto& pair : pairs) made[ends[pair.first]++] = pair;
+  std::uint32_t begin = 0;
+  for (const std::uint32_t end : ends) std::sort(made.begin() + std::exchange(begin, end), made.begin() + end);
+  return made;
 }
 
 Grid::Indices Grid::touching(std::span<const Sphere> left, std::span<const Sphere> right) const {

@@ -72,6 +72,8 @@ class Grid final : public muster::Manager {
   /// Index pairs (a of `left`, b of `right`) that touch and of which one hears of the other, each once, ascending; with
   /// left == right: a < b only.
   Indices touching(std::span<const Sphere> left, std::span<const Sphere> right) const;
+  /// Ascending. The first of each pair is below `firsts`.
+  static Indices in_order(const Indices& pairs, std::size_t firsts);
   static bool concern(const Sphere& a, const Sphere& b) noexcept {
     return ((a.mask & b.group) | (b.mask & a.group)) != 0;
   }

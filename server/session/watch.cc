@@ -136,7 +136,7 @@ std::size_t Watch::become(WatchAsked next) {
       gone_.push_back(e);
   std::vector<Entity> opened = std::exchange(next.open, {}), closed;
   const bool other_members = next.world != asked_.world || next.subtree != asked_.subtree || next.with != asked_.with ||
-                             next.without != asked_.without || !(named == named_);
+                             next.without != asked_.without || named != named_;
   const bool was_everyone = is_of_everyone();
   asked_ = std::move(next);
   std::size_t work = 1;

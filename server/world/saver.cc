@@ -31,6 +31,10 @@ constexpr auto retry_after = std::chrono::seconds(1);
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
+std::string text_of(const JournalSize& size) {
+  return "the journal has " + mebibytes(size.bytes()) + " behind the last save";
+}
+
 }  // namespace
 
 Saver::Saver(WorldFile& file, EntityRegistry& registry, Host host)
@@ -124,15 +128,14 @@ void Saver::save_by_itself(Clock::time_point now) {
   next_save_.reset();
   (void)begin([this, now](const Report& report) {
     autosave_error_ = report ? std::string() : report.error().what();
-    retry_ = report ? Clock::time_point() : now + retry_after;
+    if (!report) retry_ = now + retry_after;
   });
   save_every_ = std::max<std::chrono::nanoseconds>(host_.autosave, rest_after_copy * (Clock::now() - now));
 }
 
 void Saver::warn_of_size() {
   if (std::exchange(warned_of_size_, true) || !host_.warn) return;
-  host_.warn("the journal has " + mebibytes(size_.bytes()) + " behind the last save, of " +
-             mebibytes(size_.bytes_max()) + " that are allowed: the world is saved now");
+  host_.warn(text_of(size_) + ", of " + mebibytes(size_.bytes_max()) + " that are allowed: the world is saved now");
 }
 
 /// The journal is bounded: at its bound the world waits for the save that is under way, and records nothing more where that failed.
@@ -145,8 +148,8 @@ void Saver::keep_size() {
   if (!size_.is_full() || autosave_error_.empty() || failed_.load(std::memory_order_acquire)) return;
   {
     const std::lock_guard lock(mutex_);
-    failure_ = file_.path() + ": the journal has " + mebibytes(size_.bytes()) +
-               " behind the last save, as many as are allowed, and the world could not be saved: " + autosave_error_;
+    failure_ = file_.path() + ": " + text_of(size_) +
+               ", as many as are allowed, and the world could not be saved: " + autosave_error_;
   }
   failed_.store(true, std::memory_order_release);
 }
