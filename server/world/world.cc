@@ -280,18 +280,26 @@ void World::Impl::recover() {
   tick = file.meta().tick;
   begin_marking();
   const std::optional<WorkSuspect> died = mark.suspect();
-  const WorkSuspect at = died && died->is_sure() ? *died : WorkSuspect{};
-  if (options.skip != 0 && options.skip != at.sequence)
+  const auto is_left_out = [&](std::uint64_t sequence) {
+    return std::ranges::find(mark.left_out(), sequence) != mark.left_out().end();
+  };
+  // One that is left out already is no reason to stop.
+  const WorkSuspect at = died && died->is_sure() && !is_left_out(died->sequence) ? *died : WorkSuspect{};
+  if (options.skip != 0 && options.skip != at.sequence && !is_left_out(options.skip))
     throw WorldError(WorldErrorCode::stopped, file.path(),
                      "input " + std::to_string(options.skip) +
                          " cannot be left out: the world does not stand before it" +
                          (at.sequence == 0 ? std::string() : ", but before input " + std::to_string(at.sequence)));
+  if (options.skip != 0 && !mark.leave_out(options.skip))
+    throw WorldError(WorldErrorCode::stopped, file.path(),
+                     "input " + std::to_string(options.skip) +
+                         " cannot be left out: " + std::to_string(WorkMark::left_out_max) + " others are already");
   Recovery journal(registry, {.code = options.code,
                               .tick = tick,
                               .not_exact = not_as_saved(load_report),
                               .schemas = std::exchange(saved_schemas, {}),
-                              .stop_before = options.skip == 0 ? at.sequence : 0,
-                              .skip = options.skip,
+                              .stop_before = options.skip == at.sequence ? 0 : at.sequence,
+                              .skip = {mark.left_out().begin(), mark.left_out().end()},
                               .mark = &mark});
   auto read = file.journal([&](const JournalGroup& group) -> std::expected<bool, std::string> {
     if (auto taken = journal.take(group); !taken) return std::unexpected(std::move(taken.error()));
@@ -305,13 +313,14 @@ void World::Impl::recover() {
   mark.end(registry.sequence(), tick);
   if (died && died->by_the_last) recovery.died = marked(*died);
   // What a session sent and the disk never had comes again only if it is sent again.
-  if (journal.has_stopped() || (options.skip == 0 && at.sequence != 0 && at.session == 0 && mark.suspect()))
+  if (journal.has_stopped() || (options.skip != at.sequence && at.sequence != 0 && at.session == 0 && mark.suspect()))
     return stop_before(at);
   left_grants = registry.left_grants();
   // What follows is recorded behind this state alone, and with the types that are known now.
   if (!recovery.exact() || (options.durability != Durability::checkpoint && journal.types_differ()))
     if (auto report = saver.commit(); !report) throw WorldError(std::move(report.error()));
-  if (at.sequence != 0) mark.forget();
+  mark.forget_left_out();
+  if (died && died->is_sure()) mark.forget();
 }
 
 CheckpointReport World::commit() {

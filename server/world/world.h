@@ -40,7 +40,8 @@ struct WorldOptions {
   /// Told, on the owner's thread, what somebody should look at though the world goes on, a sentence; may be null.
   std::function<void(const std::string&)> on_warning = {};
   /// Leaves out this input, before which the world is stopped (World::stopped): an error where it is not. Of inputs behind it those of
-  /// sessions alone are applied, the state is saved at once, and the world goes on. 0: none.
+  /// sessions alone are applied, the state is saved at once, and the world goes on. Where it dies of another one behind it, WORLD-work
+  /// knows that this one is left out, until the state was saved. 0: none.
   std::uint64_t skip = 0;
   /// For so long one input may be in work before it is said to hang (World::hang); 0: nobody watches.
   std::chrono::nanoseconds watchdog{0};

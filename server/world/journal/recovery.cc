@@ -1,5 +1,6 @@
 #include "server/world/journal/recovery.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -57,7 +58,7 @@ std::string RecoveryReport::text() const {
         " left out");
   if (failed > 0) say(counted(failed, "edit") + " could not be applied");
   if (!died.empty()) say("the process before died while " + died + " was handled");
-  if (!skipped.empty()) say(skipped + " was left out");
+  for (const std::string& each : skipped) say(each + " was left out");
   if (!cut.empty()) say("the end of the journal was cut off: " + cut);
   return text;
 }
@@ -66,7 +67,7 @@ Recovery::Recovery(EntityRegistry& registry, Start start)
     : registry_(registry),
       host_code_(std::move(start.code)),
       stop_before_(start.stop_before),
-      skip_(start.skip),
+      skip_(std::move(start.skip)),
       mark_(start.mark),
       tick_(start.tick),
       schemas_(std::move(start.schemas)) {
@@ -125,11 +126,12 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
           report_.stopped = named(record, registry_.types());
           return {};
         }
-        if (record.envelope.sequence == skip_) {
-          report_.skipped = named(record, registry_.types());
-          if (report_.why.empty()) report_.why = "input " + std::to_string(skip_) + " before them was left out";
-          pass_over(skip_, record.envelope.kind);
-          if (exact && skip_ != group.last) ++report_.edits_only;
+        if (const std::uint64_t sequence = record.envelope.sequence;
+            std::ranges::find(skip_, sequence) != skip_.end()) {
+          report_.skipped.push_back(named(record, registry_.types()));
+          if (report_.why.empty()) report_.why = "input " + std::to_string(sequence) + " before them was left out";
+          pass_over(sequence, record.envelope.kind);
+          if (exact && sequence != group.last) ++report_.edits_only;
           exact = false;
           break;
         }

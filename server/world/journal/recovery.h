@@ -29,9 +29,10 @@ struct RecoveryReport {
   std::uint64_t left_out =
       0;  ///< inputs in these that were not: passes, clocks, what the host pushed, edits that do not fit any more
   std::uint64_t ticks_lost = 0;
-  std::string why = {};      ///< the edits alone: a sentence
-  std::string died = {};     ///< what the process before died of: an input, and what it was, as far as that is known
-  std::string skipped = {};  ///< an input that was left out because the host said so: its number, and what it was
+  std::string why = {};   ///< the edits alone: a sentence
+  std::string died = {};  ///< what the process before died of: an input, and what it was, as far as that is known
+  std::vector<std::string> skipped =
+      {};  ///< inputs that were left out because the host said so: the number of each, and what it was
   std::string stopped = {};  ///< likewise, of one before which recovery stopped: nothing from it on was done
   std::string cut =
       {};  ///< a torn end of the journal that was cut off: where, and why. Nothing in it was reported durable
@@ -58,9 +59,9 @@ class Recovery {
     /// The binary schemas of the checkpoint, in their order: where the edits alone are applied, those of types that are others now are
     /// converted as the checkpoint was. None: they are not.
     std::vector<std::vector<std::byte>> schemas = {};
-    std::uint64_t stop_before = 0;  ///< sequence of an input from which on nothing is done; 0: none
-    std::uint64_t skip = 0;    ///< of one that is left out; of what is behind it the edits alone are applied; 0: none
-    WorkMark* mark = nullptr;  ///< told which input is in work; may be null
+    std::uint64_t stop_before = 0;         ///< sequence of an input from which on nothing is done; 0: none
+    std::vector<std::uint64_t> skip = {};  ///< of those that are left out; behind the first the edits alone are applied
+    WorkMark* mark = nullptr;              ///< told which input is in work; may be null
   };
   Recovery(EntityRegistry& registry, Start start);
 
@@ -90,7 +91,8 @@ class Recovery {
 
   EntityRegistry& registry_;
   const std::string host_code_;
-  const std::uint64_t stop_before_, skip_;
+  const std::uint64_t stop_before_;
+  const std::vector<std::uint64_t> skip_;
   WorkMark* const mark_;
   std::uint64_t tick_;
   std::vector<std::vector<std::byte>> schemas_;  // of the checkpoint, and those that came behind it

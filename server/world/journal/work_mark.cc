@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "schema/hash.h"
+
 namespace muster {
 namespace {
 
@@ -23,7 +25,7 @@ WorkMark::WorkMark()
 WorkMark::~WorkMark() {
   if (!mapped_) return;
   page_->in_work = {};
-  if (!suspect_) ::unlink(path_.c_str());
+  if (!suspect_ && left_out().empty()) ::unlink(path_.c_str());
   ::munmap(page_, page_bytes);
   ::close(fd_);
 }
@@ -52,6 +54,8 @@ void WorkMark::open(const std::string& path, std::string_view world, std::uint64
   const bool ours = file.st_size == page_bytes && std::memcmp(page_->magic, magic.data(), magic.size()) == 0 &&
                     std::memcmp(page_->world, world.data(), named) == 0 && page_->code == code;
   if (ours) {
+    // What does not fit its hash was being written when the process died: nobody was told that it is left out.
+    if (page_->left_out_count > left_out_max || page_->left_out_check != check_of(*page_)) forget_left_out();
     find_suspect();
   } else {
     std::memset(mapped, 0, page_bytes);
@@ -106,9 +110,27 @@ void WorkMark::forget() noexcept {
   note_suspect();
 }
 
+std::uint64_t WorkMark::check_of(const Page& page) noexcept {
+  if (page.left_out_count == 0) return 0;
+  return hash64(
+      {reinterpret_cast<const char*>(&page.left_out_count), (1 + page.left_out_count) * sizeof(std::uint64_t)});
+}
+
+bool WorkMark::leave_out(std::uint64_t sequence) noexcept {
+  if (std::ranges::find(left_out(), sequence) != left_out().end()) return true;
+  if (page_->left_out_count == left_out_max) return false;
+  page_->left_out[page_->left_out_count++] = sequence;
+  page_->left_out_check = check_of(*page_);
+  if (mapped_) ::fsync(fd_);
+  return true;
+}
+
+void WorkMark::forget_left_out() noexcept { page_->left_out_check = page_->left_out_count = 0; }
+
 void WorkMark::set_code(std::uint64_t code) noexcept {
   if (page_->code == code) return;
   forget();
+  forget_left_out();
   page_->code = code;
 }
 

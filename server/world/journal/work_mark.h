@@ -1,10 +1,12 @@
 // What a world is at work on, kept where a process that dies leaves it for the next: WORLD-work, one page that is mapped, so that marking
 // costs stores. An input at which processes die again and again is found by it.
 //
-//   0            16      48                    96      104    112        120       168
-//   | magic 16   | world | in work: a place 48 | deaths | code | hung at  | suspect | zero ...    4096 bytes, numbers as this machine has them
+//   0            16      48                    96      104    112        120       168     176          184        2232
+//   | magic 16   | world | in work: a place 48 | deaths | code | hung at  | suspect | check | left out n | 256 of 8 | zero ...
 //
 //   a place      | sequence | tick | session | type 4 | hung 4 | zero 16 |
+//
+// 4096 bytes, numbers as this machine has them. What follows `check` are the numbers of inputs that are left out on request, and its hash.
 //
 // A power cut may lose marks that were made shortly before; what is known of a suspect when a world is opened is synced.
 #pragma once
@@ -13,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -34,8 +37,10 @@ struct WorkSuspect {
 /// Owner's thread, but for what is said of others. Where no such file can be had, marks are made and lost.
 class WorkMark {
  public:
+  static constexpr std::size_t left_out_max = 256;
+
   WorkMark();
-  /// Nothing is in work. The file goes, unless there is a suspect.
+  /// Nothing is in work. The file goes, unless there is a suspect, or an input that is left out.
   ~WorkMark();
   WorkMark(const WorkMark&) = delete;
   WorkMark& operator=(const WorkMark&) = delete;
@@ -51,6 +56,14 @@ class WorkMark {
   const std::optional<WorkSuspect>& suspect() const noexcept { return suspect_; }
   /// It was passed, or is not to be tried again.
   void forget() noexcept;
+
+  /// Inputs of the journal that are left out on request: until the file has the state without them, each start leaves them out. In the order
+  /// in which leave_out() named them; valid until it is called.
+  std::span<const std::uint64_t> left_out() const noexcept { return {page_->left_out, page_->left_out_count}; }
+  /// False: left_out_max are. Survives a loss of power when it returns.
+  [[nodiscard]] bool leave_out(std::uint64_t sequence) noexcept;
+  /// The file has the state without them.
+  void forget_left_out() noexcept;
 
   /// Tick `tick` is being made, whose first input has this number, until end().
   void begin_tick(std::uint64_t tick, std::uint64_t sequence) noexcept;
@@ -78,10 +91,13 @@ class WorkMark {
     Place in_work;
     std::uint64_t deaths = 0, code = 0, hung = 0;
     Place suspect;
+    std::uint64_t left_out_check = 0, left_out_count = 0, left_out[left_out_max] = {};
   };
+  static_assert(sizeof(Page) == 2232);
   static void store(std::uint64_t& to, std::uint64_t value) noexcept {
     __atomic_store_n(&to, value, __ATOMIC_RELEASE);  // whoever looks later sees what was stored before
   }
+  static std::uint64_t check_of(const Page& page) noexcept;
   void find_suspect();
   void note_suspect() noexcept;
 
