@@ -6,8 +6,8 @@
 // Prints the processor time to deploy, and, of each fifth of the ticks, median and worst, with the messages delivered per tick.
 // With several workers it is the time of all their processors together; what became of passes is printed too. With --split the
 // registry is observed, and the time of a tick is split by handler and by message; --trace writes what the last ticks did, for
-// ui.perfetto.dev. --record has the inputs recorded, groups of them taken every 100 ms of the world, and the whole state copied every
-// 2 s, as a server has it done on the world's thread (writing it is another's). --spread spreads every pass over the workers, also where other programs have the processors. --json writes the
+// ui.perfetto.dev. --record has the inputs recorded, groups of them taken every 100 ms of the world, and the state listed every
+// 2 s, of which columns are copied that change within the next half second, as a server has it done on the world's thread (writing it is another's). --spread spreads every pass over the workers, also where other programs have the processors. --json writes the
 // figures for tools/battle_report.py: of each fifth wall time and, apart, the processor time of the pushing thread and of
 // the other workers (the mean of theirs).
 #include <algorithm>
@@ -171,15 +171,21 @@ int main(int argc, char** argv) {
   std::optional<muster::JournalRecorder> recorder;
   if (record) registry.add_sink(recorder.emplace(registry, muster::JournalRecorder::Start{.code = "skirmish_ticks"}));
   std::uint64_t tick = 0, recorded_bytes = 0, copied_rows = 0;
+  std::optional<muster::StateCopy> copy;
   const auto keep = [&] {
     recorder->made_tick(++tick);
     if (tick % 6 == 0)
       for (const muster::JournalGroup& group : recorder->take()) recorded_bytes += group.records.size();
+    if (copy && tick % 120 == 30) {
+      registry.remove_preserver(*copy->preserver());
+      copy.reset();
+    }
     if (tick % 120 != 0) return;
     registry.begin_version();
-    muster::StateCopy copy(nullptr);
-    registry.save(copy);
-    copied_rows += copy.size();
+    copy.emplace(nullptr, 0, std::uint64_t{1} << 30);
+    registry.save(*copy);
+    registry.add_preserver(*copy->preserver());
+    copied_rows += copy->size();
   };
   std::vector<Part> parts;
   const Clocks battle;

@@ -147,9 +147,9 @@ struct World {
   muster::EntityRegistry registry;
   World() {
     registry.add_sink(features);
-    registry.set_preserver(&features);
+    registry.add_preserver(features);
   }
-  ~World() { registry.set_preserver(nullptr); }
+  ~World() { registry.remove_preserver(features); }
   /// As after a checkpoint: every column's next write is its first.
   void checkpoint() { registry.begin_version(); }
 };

@@ -362,8 +362,10 @@ class EntityRegistry {
   std::uint64_t version() const noexcept;
   /// Everything that changes from now on gets a version greater than the one returned.
   std::uint64_t begin_version() noexcept;
-  /// Told before columns change, for readers of the past; null: nobody.
-  void set_preserver(ColumnPreserver* preserver) noexcept;
+  /// Told before columns change, until it is removed: a reader of the past. Several read at once, each from a moment of its own. It must
+  /// outlive the registry or be removed. Not inside a handler.
+  void add_preserver(ColumnPreserver& preserver);
+  void remove_preserver(ColumnPreserver& preserver) noexcept;
 
   // --- neighbours: sinks, other threads, owners of data outside ---
 

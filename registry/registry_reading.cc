@@ -114,6 +114,9 @@ std::size_t EntityRegistry::memory_waiting() const noexcept {
 const RegistryCounters& EntityRegistry::counters() const noexcept { return core_.counters; }
 std::uint64_t EntityRegistry::version() const noexcept { return storage().version(); }
 std::uint64_t EntityRegistry::begin_version() noexcept { return core_.storage.begin_version(); }
-void EntityRegistry::set_preserver(ColumnPreserver* preserver) noexcept { core_.storage.set_preserver(preserver); }
+void EntityRegistry::add_preserver(ColumnPreserver& preserver) { core_.storage.add_preserver(preserver); }
+void EntityRegistry::remove_preserver(ColumnPreserver& preserver) noexcept {
+  core_.storage.remove_preserver(preserver);
+}
 
 }  // namespace muster

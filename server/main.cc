@@ -56,6 +56,7 @@ struct Arguments {
   std::string durability = "batched";
   double autosave_s = 2;
   std::uint32_t journal_mib = 256;
+  std::uint32_t preserved_mib = 256;
   std::uint32_t workers = 1;
   std::uint64_t skip = 0;
   double watchdog_s = 5;
@@ -224,6 +225,7 @@ struct Served {
       options.durability = durability_of(arguments.durability);
       options.autosave = std::chrono::nanoseconds(static_cast<std::int64_t>(arguments.autosave_s * 1e9));
       options.journal_bytes_max = std::uint64_t{arguments.journal_mib} << 20;
+      options.preserved_bytes_max = std::uint64_t{arguments.preserved_mib} << 20;
       options.open = again                  ? OpenMode::open_existing
                      : arguments.make_new   ? OpenMode::create_new
                      : arguments.must_exist ? OpenMode::open_existing
@@ -433,6 +435,11 @@ int main(int argc, char** argv) {
          "MiB of the journal behind the last save: at four fifths the world is saved, whatever --autosave says; 0: "
          "no bound")
       ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
+  app.add_option(
+         "--preserved-max", arguments.preserved_mib,
+         "MiB that are copied of what changes while a save has not written it yet: with more the save is begun again")
+      ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   app.add_option(
          "--watchdog", arguments.watchdog_s,

@@ -158,7 +158,8 @@ void Storage::keep_returned(std::uint32_t first, std::uint32_t count) {
 // --- rows ---
 
 void Storage::first_touch(Chunk& chunk, std::uint32_t slot) {
-  if (preserver_ && slot < chunk.archetype->pod_slots) preserver_->before_write(chunk, slot);
+  if (slot < chunk.archetype->pod_slots)
+    for (ColumnPreserver* preserver : preservers_) preserver->before_write(chunk, slot);
   chunk.slots()[slot].version = version_;
 }
 
@@ -277,7 +278,7 @@ void Storage::leave_last_chunk(Group& group) {
 }
 
 void Storage::drop(Chunk& chunk) {
-  if (preserver_) preserver_->before_recycle(chunk);
+  for (ColumnPreserver* preserver : preservers_) preserver->before_recycle(chunk);
   chunks_[chunk.number] = nullptr;
   free_chunk_numbers_.push_back(chunk.number);
   pool_.recycle(&chunk);

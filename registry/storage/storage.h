@@ -20,13 +20,15 @@ namespace muster {
 
 constexpr std::uint32_t id_page_bits = 12;  ///< ids are saved in pages of 4096
 
-/// Keeps old bytes: Storage calls it before a column changes for the first time since Storage::begin_version.
+/// Keeps old bytes: Storage calls it before a column changes for the first time since Storage::begin_version. Called by the thread that
+/// owns the storage.
 class ColumnPreserver {
  public:
   virtual ~ColumnPreserver() = default;
   /// The chunk's rows and their count are as they were, and the slot still has its old version.
   virtual void before_write(const Chunk& chunk, std::uint32_t slot) = 0;
-  /// Called before a chunk's memory is given to others, whether its columns were preserved or not.
+  /// Called before a chunk's memory is given to others, whether its columns were preserved or not: because the chunk goes, or because its
+  /// rows were laid out anew in other memory, which a chunk of the same uid has from then on.
   virtual void before_recycle(const Chunk& chunk) = 0;
 };
 
@@ -229,7 +231,7 @@ class Storage {
   void log_destroyed(std::vector<Entity>* log) noexcept { destroyed_ = log; }
 
   // --- versions ---
-  /// To be called before every write to a column: gives it the present version, and has a ColumnPreserver keep the old
+  /// To be called before every write to a column: gives it the present version, and has each ColumnPreserver keep the old
   /// bytes.
   void touch(Chunk& chunk, std::uint32_t slot) {
     if (chunk.slots()[slot].version != version_) [[unlikely]]
@@ -238,7 +240,9 @@ class Storage {
   std::uint64_t version() const noexcept { return version_; }
   /// Everything written from now on has a version greater than the one returned.
   std::uint64_t begin_version() noexcept { return version_++; }
-  void set_preserver(ColumnPreserver* preserver) noexcept { preserver_ = preserver; }
+  /// Told from now on, until it is removed; several may be.
+  void add_preserver(ColumnPreserver& preserver) { preservers_.push_back(&preserver); }
+  void remove_preserver(ColumnPreserver& preserver) noexcept { std::erase(preservers_, &preserver); }
 
   Chunk* chunk(std::uint32_t number) const noexcept { return chunks_[number]; }
   std::uint32_t chunk_numbers() const noexcept { return static_cast<std::uint32_t>(chunks_.size()); }
@@ -397,7 +401,7 @@ class Storage {
   std::uint64_t structure_ = 0;
   std::uint64_t chunk_changes_ = 1;
   std::uint32_t depths_ = 0;
-  ColumnPreserver* preserver_ = nullptr;
+  std::vector<ColumnPreserver*> preservers_;
   std::vector<Entity>* destroyed_ = nullptr;
   MovePlan move_plan_;
 };

@@ -147,6 +147,10 @@ void Storage::set_runtime(TypeId type, const RuntimeOps* ops, std::uint32_t size
 
 void Storage::lay_out_again(Archetype& archetype) {
   const std::vector<const StoredType*> old_types = archetype.slot_types;
+  // Readers of the past keep what they need of the memory that is left.
+  if (!preservers_.empty())
+    for (const Group& group : archetype.groups)
+      for (Chunk* chunk : group.chunks) first_touch_all(*chunk);
   lay_out(archetype);
   ++archetype.layout;
   const std::vector<const StoredType*>& types = archetype.slot_types;
@@ -179,6 +183,7 @@ void Storage::lay_out_again(Archetype& archetype) {
       }
       chunks_[chunk->number] = chunk;
       group.last = chunk;
+      for (ColumnPreserver* preserver : preservers_) preserver->before_recycle(*old);
       pool_.recycle(std::exchange(old, chunk));
     }
   ++structure_;

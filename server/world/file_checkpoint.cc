@@ -17,7 +17,7 @@ class Limit {
  public:
   explicit Limit(const CheckpointSlice& slice) : slice_(slice) {}
   bool reached(std::uint64_t bytes) {
-    if (bytes >= slice_.bytes) return true;
+    if (bytes >= slice_.bytes || (bytes >= slice_.bytes_min && slice_.hurries && slice_.hurries())) return true;
     return ++asked_ % 64 == 0 && std::chrono::steady_clock::now() - begun_ >= slice_.time;
   }
 
@@ -63,6 +63,12 @@ std::expected<CheckpointReport, WorldError> WorldFile::save_whole(const Checkpoi
 
 StateCopy WorldFile::copy(const Save& save) const {
   StateCopy copied(rows_known_ ? &rows_ : nullptr);
+  save(copied);
+  return copied;
+}
+
+StateCopy WorldFile::preserve(const Save& save, std::uint64_t saved, std::uint64_t preserved_bytes_max) const {
+  StateCopy copied(rows_known_ ? &rows_ : nullptr, saved, preserved_bytes_max);
   save(copied);
   return copied;
 }

@@ -8,13 +8,24 @@ namespace muster {
 
 /// A commit that another thread writes.
 struct Saver::Saving {
-  Saving(StateCopy rows, CheckpointStamp of, std::function<void(Report)> told)
-      : copied(std::move(rows)), types(of.types.begin(), of.types.end()), stamp(std::move(of)), then(std::move(told)) {
+  Saving(EntityRegistry& its, StateCopy rows, CheckpointStamp of, std::uint64_t until, std::function<void(Report)> told)
+      : registry(its),
+        copied(std::move(rows)),
+        types(of.types.begin(), of.types.end()),
+        stamp(std::move(of)),
+        version(until),
+        then(std::move(told)) {
     stamp.types = types;
+    registry.add_preserver(*copied.preserver());
   }
+  ~Saving() { registry.remove_preserver(*copied.preserver()); }
+  Saving(const Saving&) = delete;
+  Saving& operator=(const Saving&) = delete;
+  EntityRegistry& registry;
   StateCopy copied;
   std::vector<const TypeDescriptor*> types;  // of the stamp: the registry may learn more meanwhile, and keeps those
   CheckpointStamp stamp;
+  std::uint64_t version;  // all that is in it has this version or an earlier one
   std::function<void(Report)> then;
   std::expected<std::optional<CheckpointReport>, WorldError> written;
   bool begun = false;                 // the queue's thread
@@ -30,6 +41,8 @@ constexpr int rest_after_copy = 50;
 constexpr auto retry_after = std::chrono::seconds(1);
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+
+std::string kibibytes(std::uint64_t bytes) { return std::to_string(bytes >> 10) + " KiB"; }
 
 std::string text_of(const JournalSize& size) {
   return "the journal has " + mebibytes(size.bytes()) + " behind the last save";
@@ -141,10 +154,7 @@ void Saver::warn_of_size() {
 /// The journal is bounded: at its bound the world waits for the save that is under way, and records nothing more where that failed.
 void Saver::keep_size() {
   if (!recorder_ || !size_.is_full()) return;
-  if (saving_) {
-    queue_.drain();
-    end_saving();
-  }
+  wait_for_saving();
   if (!size_.is_full() || autosave_error_.empty() || failed_.load(std::memory_order_acquire)) return;
   {
     const std::lock_guard lock(mutex_);
@@ -180,21 +190,18 @@ WorldError Saver::stopped_error() const { return {WorldErrorCode::stopped, file_
 
 Saver::Report Saver::commit() {
   if (!stopped_.empty()) return std::unexpected(stopped_error());
-  if (saving_) {
-    queue_.drain();
-    end_saving();
-  }
+  wait_for_saving();
   put_all();
   queue_.drain();
   // What changes after this save must differ in version from what this save writes.
-  registry_.begin_version();
+  const std::uint64_t version = registry_.begin_version();
   size_.save_begun();
   auto report = file_.checkpoint(host_.stamp(), [&](StateSink& sink) { registry_.save(sink); });
   if (!report) {
     notice_failure();
     return report;
   }
-  note_saved();
+  note_saved(version);
   raise_saved(report->sequence);
   saved_schemas_ = registry_.types().schemas().size();
   next_save_.reset();
@@ -220,11 +227,12 @@ bool Saver::begin(std::function<void(Report)> then) {
   }
   notice_failure();
   put_all();
-  registry_.begin_version();
+  const std::uint64_t version = registry_.begin_version();
   size_.save_begun();
   saved_schemas_ = registry_.types().schemas().size();
-  saving_ = std::make_unique<Saving>(file_.copy([&](StateSink& sink) { registry_.save(sink); }), host_.stamp(),
-                                     std::move(then));
+  StateCopy rows =
+      file_.preserve([&](StateSink& sink) { registry_.save(sink); }, saved_version_, host_.preserved_bytes_max);
+  saving_ = std::make_unique<Saving>(registry_, std::move(rows), host_.stamp(), version, std::move(then));
   // Recorded from here on, in the hope that this checkpoint succeeds.
   if (!recorder_)
     begin_recording();
@@ -252,7 +260,13 @@ bool Saver::step(Saving& of) {
     of.between.store(true, std::memory_order_release);
     file_.begin_checkpoint(of.stamp, of.copied);
   }
-  auto done = file_.step_checkpoint();
+  // Who waits for an edit to be durable waits for the step that is being done: those are short, and end where somebody does.
+  CheckpointSlice slice;
+  if (host_.durability == Durability::commit)
+    slice = {.bytes = 256u << 10, .time = std::chrono::milliseconds(5), .hurries = [this] {
+               return queue_.waits_for_step();
+             }};
+  auto done = file_.step_checkpoint(slice);
   if (!done) return over(std::unexpected(std::move(done.error())));
   switch (done->state) {
     case CheckpointStep::State::more: return true;
@@ -262,10 +276,20 @@ bool Saver::step(Saving& of) {
   return over(std::optional(std::move(done->report)));
 }
 
-void Saver::note_saved() {
+void Saver::note_saved(std::uint64_t version) {
+  saved_version_ = version;
+  given_up_ = 0;
   size_.save_succeeded();
   warned_of_size_ = false;
   retry_ = {};
+}
+
+void Saver::wait_for_saving() {
+  // One that was given up meanwhile is begun again; then nothing changes any more, so that the next is not.
+  while (saving_) {
+    queue_.drain();
+    end_saving();
+  }
 }
 
 void Saver::look() {
@@ -283,10 +307,23 @@ void Saver::end_saving() {
     failed_seen_ = false;
     autosave_error_.clear();
   }
-  if (*over->written) note_saved();
+  if (*over->written) note_saved(over->version);
   notice_failure();
+  if (!*over->written && over->copied.preserver()->given_up()) return begin_again(*over);
   // Another program wrote to the file: all of it is written, of the state as it is by now.
   over->then(*over->written ? Report(**over->written) : commit());
 }
+
+void Saver::begin_again(Saving& over) {
+  constexpr int waits_after = 2;  // so many in vain: a world that changes all the time is saved all the same
+  const bool waits = ++given_up_ > waits_after;
+  if (host_.warn)
+    host_.warn("a save was given up: more than " + kibibytes(host_.preserved_bytes_max) +
+               " changed before they were written: " + (waits ? "the world waits for the next" : "it is begun again"));
+  if (waits) return over.then(commit());
+  begin(std::move(over.then));
+}
+
+std::uint64_t Saver::preserved_bytes() const noexcept { return saving_ ? saving_->copied.preserver()->bytes() : 0; }
 
 }  // namespace muster

@@ -5,8 +5,9 @@
 //              WriteQueue           group | checkpoint | group ...            its own thread, alone with the file
 //                 durable()         sequence of the last input on the disk
 //
-// A checkpoint that was begun stands in the queue where its state was copied: groups before it are in it, and go with it. It is written in
-// steps, and groups that come meanwhile are written between them.
+// A checkpoint that was begun stands in the queue where its rows were listed: groups before it are in it, and go with it. It is written in
+// steps, and groups that come meanwhile are written between them. Columns are read where they lie, by the queue's thread: see
+// server/world/rows/preserved_columns.h.
 #pragma once
 
 #include <atomic>
@@ -49,6 +50,9 @@ class Saver {
     /// Of the journal behind the last save. At four fifths a save is begun, whatever `autosave` says, and said; at all of them the
     /// world waits for it. Where it fails, nothing more is recorded, as where the journal cannot be written. 0: no bound.
     std::uint64_t journal_bytes_max = 0;
+    /// Of columns that change while a save that was begun has not written them yet: those are copied. At the bound that save is given up,
+    /// said, and begun again; the third time the world waits for it.
+    std::uint64_t preserved_bytes_max = 256u << 20;
     std::function<void(const std::string&)> warn = {};  ///< told a sentence, on the owner's thread; may be null
   };
   Saver(WorldFile& file, EntityRegistry& registry, Host host);
@@ -91,6 +95,8 @@ class Saver {
   const std::string* autosave_error() const noexcept { return autosave_error_.empty() ? nullptr : &autosave_error_; }
   /// Of the journal behind the last save, what is on its way to the disk included.
   std::uint64_t journal_bytes() const noexcept { return size_.bytes(); }
+  /// Of columns that are kept for the save that is under way.
+  std::uint64_t preserved_bytes() const noexcept;
   /// How often the world waited for the disk.
   std::uint64_t waits() const noexcept { return queue_.waits(); }
   /// Any thread.
@@ -107,7 +113,7 @@ class Saver {
   /// A save is due because of the journal's size.
   bool is_long() const noexcept { return recorder_ && size_.wants_save(); }
   void warn_of_size();
-  void note_saved();
+  void note_saved(std::uint64_t version);
   void keep_size();
   /// A piece of a commit that was begun, on the queue's thread. False: it was the last.
   bool step(Saving& of);
@@ -117,6 +123,8 @@ class Saver {
   void notice_failure();
   void mended();
   void end_saving();
+  void wait_for_saving();
+  void begin_again(Saving& over);
   /// One thread at a time.
   void raise_durable(std::uint64_t sequence) noexcept {
     if (sequence > durable()) durable_.store(sequence, std::memory_order_release);
@@ -132,6 +140,9 @@ class Saver {
   std::optional<JournalRecorder> recorder_;
   Clock::time_point next_ = {};  // before then nothing is handed over, with Durability::batched
   std::unique_ptr<Saving> saving_;
+  std::uint64_t saved_version_ =
+      0;              // what the registry's begin_version gave before the last save; 0: there is none yet
+  int given_up_ = 0;  // saves, one after the other
   std::optional<Clock::time_point> next_save_;  // by itself; none: nothing is new
   std::chrono::nanoseconds save_every_;         // longer than the host asked for where a save stops the world for long
   JournalSize size_;

@@ -131,6 +131,7 @@ struct World::Impl {
                .mark = &mark,
                .autosave = options.autosave,
                .journal_bytes_max = options.journal_bytes_max,
+               .preserved_bytes_max = options.preserved_bytes_max,
                .warn = options.on_warning}) {
     if (options.hz > 0) period_ns = 1e9 / options.hz;
   }

@@ -32,11 +32,14 @@ struct WorldOptions {
   std::string code = {};
   Durability durability = Durability::checkpoint;  ///< what is on the disk between commits
   /// So long after a commit the next one is begun by itself, where the world has anything new; 0: never. It is put off, to fifty times what
-  /// it took to copy the rows that changed, where that is longer.
+  /// it took to begin the last one, where that is longer.
   std::chrono::nanoseconds autosave{0};
   /// Of the journal behind the last commit. At four fifths a commit is begun, whatever `autosave` says; at all of them the world waits
   /// for it, and where it fails, nothing more is recorded: see recording_error(). 0: no bound.
   std::uint64_t journal_bytes_max = 256u << 20;
+  /// Of columns that change while a commit that was begun has not written them yet: they are copied, and no others are. At the bound that
+  /// commit is given up, said to `on_warning`, and begun again; after the second in a row the world waits for one.
+  std::uint64_t preserved_bytes_max = 256u << 20;
   /// Told, on the owner's thread, what somebody should look at though the world goes on, a sentence; may be null.
   std::function<void(const std::string&)> on_warning = {};
   /// Leaves out this input, before which the world is stopped (World::stopped): an error where it is not. Of inputs behind it those of
@@ -123,8 +126,8 @@ class World {
   /// the file holds the previous commit, the registry is as it was, and a later commit saves everything.
   [[nodiscard]] std::expected<CheckpointReport, WorldError> try_commit();
   using Committed = std::function<void(std::expected<CheckpointReport, WorldError>)>;
-  /// The same, of the state as it is now; another thread writes it, and the owner's takes only as long as it takes to copy the rows
-  /// that changed. `then` is called by a later next_frame, try_commit or commit, before what arrived is taken; not where the
+  /// The same, of the state as it is now; another thread writes it, and the owner's takes only as long as it takes to list the rows
+  /// that changed, and to copy such columns as change before they are written. `then` is called by a later next_frame, try_commit or commit, before what arrived is taken; not where the
   /// world ends before, though what was begun is then on the disk or failed. False, and nothing is begun: one is under way. A
   /// world that is new is saved at once.
   [[nodiscard]] bool begin_commit(Committed then);

@@ -47,6 +47,9 @@ struct CheckpointStamp {
 struct CheckpointSlice {
   std::uint64_t bytes = 1u << 20;
   std::chrono::nanoseconds time = std::chrono::milliseconds(20);
+  /// Asked after each row: where it says true the step ends, once it has written this much. May be null.
+  std::function<bool()> hurries = {};
+  std::uint64_t bytes_min = 32u << 10;
 };
 
 struct CheckpointStep {
@@ -105,6 +108,10 @@ class WorldFile {
   [[nodiscard]] std::expected<CheckpointReport, WorldError> checkpoint(const CheckpointStamp& stamp, const Save& save);
   /// What `save` gives now, for a checkpoint of it. None may come in between.
   StateCopy copy(const Save& save) const;
+  /// The same, but columns are not copied: from now on, until the checkpoint is over, the copy's preserver() must be told before they
+  /// change, and it can be checkpointed once. `saved` is what EntityRegistry::begin_version gave before the last checkpoint of this file that
+  /// succeeded, if this process made it; 0: it did not.
+  StateCopy preserve(const Save& save, std::uint64_t saved, std::uint64_t preserved_bytes_max) const;
   /// The same as a checkpoint of what was copied. No value, and the file holds the previous checkpoint: another program wrote to the
   /// file since, so that what was copied does not do; the next checkpoint writes everything.
   [[nodiscard]] std::expected<std::optional<CheckpointReport>, WorldError> checkpoint(const CheckpointStamp& stamp,

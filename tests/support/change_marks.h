@@ -47,7 +47,7 @@ class ColumnMarks final : public ColumnPreserver {
     std::uint32_t count = 0;
     std::vector<std::uint64_t> hashes;  ///< by slot
     std::vector<bool> told;
-    bool gone = false;
+    const Chunk* gone = nullptr;
   };
   void say(const Chunk& chunk, std::uint32_t slot, const std::string& what);
 
@@ -56,7 +56,7 @@ class ColumnMarks final : public ColumnPreserver {
   std::string wrong_;
 };
 
-/// Both, for a registry. It is the registry's preserver until it ends.
+/// Both, for a registry. It is a preserver of the registry until it ends.
 class ChangeMarks {
  public:
   explicit ChangeMarks(EntityRegistry& registry);

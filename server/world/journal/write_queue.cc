@@ -34,6 +34,7 @@ void WriteQueue::add(std::size_t bytes, std::move_only_function<void()> work) {
   }
   bytes_ += bytes;
   waiting_.push_back({.bytes = bytes, .f = std::move(work), .step = nullptr});
+  waiting_count_.store(waiting_.size(), std::memory_order_relaxed);
   lock.unlock();
   came_.notify_one();
 }
@@ -75,6 +76,7 @@ void WriteQueue::run() {
     if (!waiting_.empty()) {
       Work work = std::move(waiting_.front());
       waiting_.pop_front();
+      waiting_count_.store(waiting_.size(), std::memory_order_relaxed);
       if (work.step) {
         step_ = std::move(work.step);
       } else {

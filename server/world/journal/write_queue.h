@@ -1,6 +1,7 @@
 // One thread that does what it is given, in order: whatever a world writes goes through it, so the world need not wait for a disk.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +36,8 @@ class WriteQueue {
   void drain();
   /// Whether nothing waits, and nothing is being done, but for steps.
   bool is_idle() const;
+  /// Whether a piece of work waits for the step that is being done. Any thread, of steps above all.
+  bool waits_for_step() const noexcept { return waiting_count_.load(std::memory_order_relaxed) != 0; }
   /// How often add() had to wait.
   std::uint64_t waits() const noexcept { return waits_; }
 
@@ -49,6 +52,7 @@ class WriteQueue {
   void run();
 
   const std::size_t bytes_max_;
+  std::atomic<std::size_t> waiting_count_ = 0;  // waiting_'s size, for those who do not lock
   const std::function<void()> over_;
   std::uint64_t waits_ = 0;
   mutable std::mutex mutex_;  // of all that follows

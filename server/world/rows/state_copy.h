@@ -9,21 +9,30 @@
 
 #include "registry/state/state.h"
 #include "server/world/rows/kept_rows.h"
+#include "server/world/rows/preserved_columns.h"
 
 namespace muster {
 
-/// Filled by one thread, given by another afterwards. Memory: the rows that changed since the last save, and 40 bytes for each of the
+/// Filled by one thread, given by another afterwards. Memory: the rows that changed since the last save, and 56 bytes for each of the
 /// others.
 class StateCopy final : public StateSink {
  public:
   /// Copies no row that `known` has at the version that is asked for; null: all. Used while it is filled only.
   explicit StateCopy(const KeptRows* known) : known_(known) {}
+  /// The same, but columns stay where they lie, and are given once: until then preserver() must be told before they change. `saved` is what
+  /// EntityRegistry::begin_version gave before a save that `known` has all of: rows of storage that are no newer are not looked up.
+  /// 0: there is none.
+  StateCopy(const KeptRows* known, std::uint64_t saved, std::uint64_t preserved_bytes_max)
+      : known_(known), saved_(saved), columns_(std::make_unique<PreservedColumns>(preserved_bytes_max)) {}
 
   bool has(const StateKey& key, std::uint64_t version) override;
   void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) override;
 
-  /// Gives all of it, in the order in which it came. False: `to` has not got a row any more that `known` had; what it was given then is
-  /// not the whole state.
+  /// Null: all was copied. Stays where it is when this is moved.
+  PreservedColumns* preserver() const noexcept { return columns_.get(); }
+
+  /// Gives all of it, in the order in which it came. False: `to` has not got a row any more that `known` had, or a column's bytes were given
+  /// before or given up; what it was given then is not the whole state.
   [[nodiscard]] bool give(StateSink& to) const;
   /// The same from row `at` on, until `enough`, which is asked after each row, or the end; `at` is then where to go on.
   template <class Enough>
@@ -43,11 +52,15 @@ class StateCopy final : public StateSink {
     StateKey key;
     std::uint64_t version;
     std::span<const std::byte> bytes;
-    bool known;
+    std::uint32_t column;  // of columns_, where `from` says so
+    enum class From : std::uint8_t { here, known, columns } from;
   };
-  static bool give_row(StateSink& to, const Row& row);
+  bool is_known(const StateKey& key, std::uint64_t version) const;
+  bool give_row(StateSink& to, const Row& row) const;
 
   const KeptRows* const known_;
+  const std::uint64_t saved_ = 0;
+  std::unique_ptr<PreservedColumns> columns_;
   std::vector<Row> rows_;
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
   std::byte* end_ = nullptr;  // of the last block

@@ -63,7 +63,7 @@ class World {
  public:
   World(Way way, bool managed, bool runtime) : way_(way), managed_(managed), runtime_(runtime) {
     registry.add_sink(heard);
-    registry.set_preserver(&heard);
+    registry.add_preserver(heard);
     if (managed_) registry.add_manager("heard", heard);
     registry.add_type<Health>();  // so that a type's number of use does not differ
     if (way_ == Way::watched) watch();
@@ -71,7 +71,7 @@ class World {
   ~World() {
     handlers_ = {};
     if (managed_) registry.remove_manager(heard);
-    registry.set_preserver(nullptr);
+    registry.remove_preserver(heard);
   }
   World(const World&) = delete;
   World& operator=(const World&) = delete;

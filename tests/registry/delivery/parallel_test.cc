@@ -285,11 +285,11 @@ TEST_CASE("who reads the past is told of every column before it changes, on the 
     if (health) health->value = 1;
   }));
   Reader reader;
-  registry.set_preserver(&reader);
+  registry.add_preserver(reader);
   registry.begin_version();
   registry.push(Update{});
   registry.push(Update{});
-  registry.set_preserver(nullptr);
+  registry.remove_preserver(reader);
   CHECK_FALSE(reader.elsewhere);
   CHECK_FALSE(reader.twice);
   std::size_t counts = 0;

@@ -51,7 +51,7 @@ struct Rows {
       all.push_back(e);
     }
     marks.begin(storage, storage.begin_version());
-    storage.set_preserver(&marks);
+    storage.add_preserver(marks);
   }
   Chunk& chunk(std::size_t i) { return *storage.find(all[i]).chunk; }
   game::Health* values(std::size_t i) { return reinterpret_cast<game::Health*>(chunk(i).slots()[column_first].data); }
@@ -155,7 +155,7 @@ TEST_CASE("change marks: a write that is marked afterwards is found by who keeps
 
 TEST_CASE("change marks: a mark without an offer, and an offer without a mark, are found") {
   Rows rows(3);
-  rows.storage.set_preserver(nullptr);
+  rows.storage.remove_preserver(rows.marks);
   rows.storage.touch(rows.chunk(1), column_first);
   rows.values(1)[1].value = 7;
   CHECK(says(rows.check(), "was not offered"));
@@ -179,7 +179,7 @@ TEST_CASE("change marks: rows and chunks that change while the counters of both 
   parents.chunk(1).parents()[0] = parents.all[2];
   CHECK(says(parents.check(), "Storage::structure() is not"));
   Rows gone(3);
-  gone.storage.set_preserver(nullptr);
+  gone.storage.remove_preserver(gone.marks);
   for (const Entity e : gone.all) gone.storage.destroy(e);
   CHECK(says(gone.check(), "nobody was told"));
   Rows told(3);

@@ -1,11 +1,10 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
-#include <random>
 #include <vector>
 
 #include "registry/entity_registry.h"
-#include "tests/registry/game.h"
+#include "tests/registry/random_steps.h"
 #include "tests/support/seeds.h"
 
 using namespace muster;
@@ -17,7 +16,7 @@ namespace {
 class Past : public ColumnPreserver {
  public:
   explicit Past(EntityRegistry& registry) : registry_(registry) {
-    registry.set_preserver(this);
+    registry.add_preserver(*this);
     const Storage& storage = registry.storage();
     for (const auto& archetype : storage.archetypes())
       if (archetype)
@@ -34,7 +33,7 @@ class Past : public ColumnPreserver {
           }
     version_ = registry.begin_version();
   }
-  ~Past() override { registry_.set_preserver(nullptr); }
+  ~Past() override { registry_.remove_preserver(*this); }
   Past(const Past&) = delete;
   Past& operator=(const Past&) = delete;
 
@@ -193,46 +192,14 @@ TEST_CASE(
 TEST_CASE("a reader sees the past whole while the registry runs on", "[random]") {
   for (const std::uint64_t seed : test::seeds("readers of the past", 1, 100)) {
     CAPTURE(seed);
-    std::mt19937_64 random(seed);
-    EntityRegistry registry;
-    const auto s =
-        registry.subscribe("hit", [](const game::Damage& hit, game::Health& health) { health.value -= hit.amount; });
-    const auto t = registry.subscribe(
-        "move", [](const Update& u, game::Position& at, const game::Velocity& v) { at.at.x += v.by.x * u.dt; });
-    std::vector<Entity> alive;
-    const auto one = [&] { return alive[random() % alive.size()]; };
-    const auto step = [&] {
-      std::erase_if(alive, [&](Entity e) { return !registry.alive(e); });
-      const auto choice = random() % 10;
-      if (alive.size() < 50 || choice < 3) {
-        const Entity parent = alive.empty() || random() % 2 ? Entity{} : one();
-        const float value = static_cast<float>(random() % 1000);
-        alive.push_back(random() % 2 ? registry.create_under(parent, "", game::Health{.value = value})
-                                     : registry.create_under(parent, "", game::Health{.value = value}, game::Position{},
-                                                             game::Velocity{.by = {.x = value}}));
-      } else if (choice == 3) {
-        registry.destroy(one());
-      } else if (choice == 4) {
-        registry.set(one(), game::Armor{.factor = static_cast<float>(random() % 9)}, game::Frozen{});
-      } else if (choice == 5) {
-        registry.remove<game::Health>(one());
-      } else if (choice == 6) {
-        registry.reparent(one(), random() % 3 ? one() : Entity{});
-      } else if (choice == 7) {
-        registry.push(Update{.dt = 1});
-      } else if (choice == 8) {
-        registry.rename(one(), "n" + std::to_string(random() % 100));
-      } else {
-        for (int i = 0; i < 20; ++i) registry.post(one(), game::Damage{.amount = 1});
-        registry.flush();
-      }
-    };
-    for (int i = 0; i < 400; ++i) step();
+    test::RandomSteps random(seed);
+    EntityRegistry& registry = random.registry;
+    for (int i = 0; i < 400; ++i) random.step();
     for (int round = 0; round < 20; ++round) {
       const Past::World then = now(registry);
       const Past past(registry);
       for (int i = 0; i < 60; ++i) {
-        step();
+        random.step();
         if (i % 20 == 19) REQUIRE(past.world() == then);
       }
       REQUIRE(past.world() == then);

@@ -15,7 +15,8 @@
 namespace muster::test {
 
 struct Saved {
-  Saved(Durability durability, std::chrono::nanoseconds autosave, std::uint64_t journal_bytes_max = 0)
+  Saved(Durability durability, std::chrono::nanoseconds autosave, std::uint64_t journal_bytes_max = 0,
+        std::uint64_t preserved_bytes_max = 256u << 20)
       : file(WorldFile::open(directory / "w.muster").value()),
         saver(file, registry,
               {.stamp =
@@ -31,6 +32,7 @@ struct Saved {
                .epoch = 3,
                .autosave = autosave,
                .journal_bytes_max = journal_bytes_max,
+               .preserved_bytes_max = preserved_bytes_max,
                .warn = [this](const std::string& what) { warnings.push_back(what); }}) {
     registry.add_type<game::Health>();
     unit = registry.create(game::Health{});

@@ -13,7 +13,7 @@ using namespace muster::test;
 namespace {
 
 using State = CheckpointStep::State;
-constexpr CheckpointSlice one_row{.bytes = 1, .time = std::chrono::hours(1)};
+const CheckpointSlice one_row{.bytes = 1, .time = std::chrono::hours(1)};
 
 std::string sql(const std::string& path, const std::string& text) {
   sqlite3* connection = nullptr;

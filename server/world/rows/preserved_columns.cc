@@ -1,0 +1,76 @@
+#include "server/world/rows/preserved_columns.h"
+
+#include <cstring>
+#include <thread>
+#include <utility>
+
+namespace muster {
+
+std::uint32_t PreservedColumns::add(std::uint64_t chunk_uid, std::uint32_t column, std::span<const std::byte> bytes) {
+  const auto number = static_cast<std::uint32_t>(columns_.size());
+  if (columns_.empty() || columns_.back().chunk_uid != chunk_uid) first_.put(chunk_uid, number);
+  columns_.push_back({.at = bytes.data(),
+                      .copy = nullptr,
+                      .chunk_uid = chunk_uid,
+                      .column = column,
+                      .size = static_cast<std::uint32_t>(bytes.size())});
+  return number;
+}
+
+bool PreservedColumns::claim(Column& column) noexcept {
+  const std::atomic_ref<State> state(column.state);
+  for (;;) {
+    State was = State::waits;
+    if (state.compare_exchange_weak(was, State::is_read, std::memory_order_acquire)) return true;
+    if (was == State::is_kept || was == State::is_over) return false;
+    if (was == State::is_read) std::this_thread::yield();  // a copy of a few KiB
+  }
+}
+
+void PreservedColumns::keep(Column& column) {
+  if (!claim(column)) return;
+  State now = State::is_over;
+  if (!given_up() && bytes() + column.size <= bytes_max_) {
+    column.copy = std::make_unique_for_overwrite<std::byte[]>(column.size);
+    std::memcpy(column.copy.get(), column.at, column.size);
+    bytes_.fetch_add(column.size, std::memory_order_relaxed);
+    copied_.fetch_add(column.size, std::memory_order_relaxed);
+    now = State::is_kept;
+  } else {
+    given_up_.store(true, std::memory_order_release);
+  }
+  std::atomic_ref(column.state).store(now, std::memory_order_release);
+}
+
+void PreservedColumns::before_write(const Chunk& chunk, std::uint32_t slot) {
+  const std::uint32_t* const first = first_.find(chunk.uid);
+  if (!first) return;
+  const std::uint32_t id = slot < column_first ? slot : chunk.archetype->slot_types[slot]->id;
+  for (std::size_t i = *first; i < columns_.size() && columns_[i].chunk_uid == chunk.uid; ++i)
+    if (columns_[i].column == id) return keep(columns_[i]);
+}
+
+void PreservedColumns::before_recycle(const Chunk& chunk) {
+  const std::uint32_t* const first = first_.find(chunk.uid);
+  if (!first) return;
+  for (std::size_t i = *first; i < columns_.size() && columns_[i].chunk_uid == chunk.uid; ++i) keep(columns_[i]);
+}
+
+std::optional<std::span<const std::byte>> PreservedColumns::take(std::uint32_t number) {
+  Column& column = columns_[number];
+  const std::atomic_ref<State> state(column.state);
+  given_.reset();
+  if (claim(column)) {
+    taken_.resize(column.size);
+    std::memcpy(taken_.data(), column.at, column.size);
+    state.store(State::is_over, std::memory_order_release);
+    return taken_;
+  }
+  if (state.load(std::memory_order_acquire) != State::is_kept) return std::nullopt;
+  given_ = std::move(column.copy);
+  bytes_.fetch_sub(column.size, std::memory_order_relaxed);
+  state.store(State::is_over, std::memory_order_release);
+  return std::span<const std::byte>(given_.get(), column.size);
+}
+
+}  // namespace muster

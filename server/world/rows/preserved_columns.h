@@ -1,0 +1,69 @@
+// The columns of a save as they were when it was begun, though the world goes on: each is read where it lies, and is copied only if it
+// changes before it was read.
+//
+//   the world's thread     add ... | before_write: copies what waits     | before_recycle
+//   the writer's thread            | take: reads where it lies, or the copy, and gives that back
+//
+// A column's state says whose turn it is: the one who takes it out of `waits` reads its memory, and the other waits for those few
+// microseconds. After Usagi's and fork()'s copy on write; here it is by column and not by page.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "registry/storage/flat_map.h"
+#include "registry/storage/storage.h"
+
+namespace muster {
+
+class PreservedColumns final : public ColumnPreserver {
+ public:
+  /// Keeps at most so many bytes of copies. What would be more is not kept, and the rest is worth nothing: see given_up().
+  explicit PreservedColumns(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
+  PreservedColumns(const PreservedColumns&) = delete;
+  PreservedColumns& operator=(const PreservedColumns&) = delete;
+
+  /// A column that is to be read, of a chunk: all of one chunk's one after the other. `bytes` stay where they are until before_write() or
+  /// before_recycle() is called for them. Gives its number, from 0 on. Owner of the world; nothing is taken meanwhile.
+  std::uint32_t add(std::uint64_t chunk_uid, std::uint32_t column, std::span<const std::byte> bytes);
+  /// Owner of the world.
+  void before_write(const Chunk& chunk, std::uint32_t slot) override;
+  void before_recycle(const Chunk& chunk) override;
+
+  /// The bytes as they were, valid until the next call; none where they were taken before, or given up. Any one thread.
+  std::optional<std::span<const std::byte>> take(std::uint32_t number);
+  /// A column changed that there was no room to keep: bytes that were not taken are lost. Any thread.
+  bool given_up() const noexcept { return given_up_.load(std::memory_order_acquire); }
+  /// Of the copies that are kept now, and of all that were ever made. Any thread.
+  std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
+  std::uint64_t copied() const noexcept { return copied_.load(std::memory_order_relaxed); }
+  std::uint64_t bytes_max() const noexcept { return bytes_max_; }
+
+ private:
+  enum class State : std::uint8_t { waits, is_read, is_kept, is_over };
+  struct Column {
+    const std::byte* at;                // where it lies
+    std::unique_ptr<std::byte[]> copy;  // where it is kept
+    std::uint64_t chunk_uid;
+    std::uint32_t column, size;
+    State state = State::waits;  // by atomic_ref once something is taken
+  };
+  /// False: it does not wait, and will not be read where it lies any more.
+  static bool claim(Column& column) noexcept;
+  void keep(Column& column);
+
+  const std::uint64_t bytes_max_;
+  std::vector<Column> columns_;
+  FlatMap<std::uint64_t, std::uint32_t> first_;  // uid of a chunk -> number of its first column
+  std::vector<std::byte> taken_;                 // of the one who takes
+  std::unique_ptr<std::byte[]> given_;           // the same
+  std::atomic<std::uint64_t> bytes_ = 0, copied_ = 0;
+  std::atomic<bool> given_up_ = false;
+};
+
+}  // namespace muster
