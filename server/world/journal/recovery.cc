@@ -25,9 +25,10 @@ TypeId type_of(const JournalRecord& record) noexcept {
   return record.batch.empty() ? 0 : BatchView(record.batch).type();
 }
 
-/// What sessions' edits need of the server's own inputs.
+/// What sessions' edits need of the server's own inputs, beside grants: ids that came back may be in one of those.
 bool serves_edits(TypeId type) noexcept {
-  return type == TypeTraits<InternText>::id || type == TypeTraits<DefineTemplate>::id;
+  return type == TypeTraits<InternText>::id || type == TypeTraits<DefineTemplate>::id ||
+         type == TypeTraits<ReturnGrant>::id;
 }
 
 /// "input 1020 (game.Damage to #12:1, of session 3 of user 2)"

@@ -221,6 +221,36 @@ TEST_CASE(
   CHECK(report.text().ends_with("): 4 edits applied, 3 inputs and 1 tick left out. 1 edit could not be applied."));
 }
 
+TEST_CASE("by other code sessions have the ids that came back and were granted again") {
+  RecordedGame live;
+  EntityRegistry& r = live.registry;
+  const Entity first = r.grant(100, 5), second = r.grant(100, 6);
+  REQUIRE(second.index == first.index + 100);
+  r.return_grant(first, 100);
+  const naive::StateRows checkpoint = naive::saved_rows(r);
+  live.record();
+  r.return_grant(second, 100);  // joins what came back before
+  const Entity both = r.grant(150, 7);
+  REQUIRE(both == first);
+  const Entity made[] = {both, {both.index + 120, 1}};
+  for (const Entity e : made) {
+    BatchBuilder create;
+    create.append_rows(e, Create{}, game::Health{.value = 4});
+    REQUIRE(r.push_batch(create.bytes(), 7, 1).refused == 0);
+  }
+  const auto again = loaded(checkpoint);
+  Recovery recovery(again->registry, {.code = "game 2"});
+  for (const JournalGroup& group : live.journal()) {
+    const auto taken = recovery.take(group);
+    if (!taken) FAIL(taken.error());
+  }
+  CAPTURE(recovery.report().text());
+  CHECK(recovery.report().failed == 0);
+  for (const Entity e : made) CHECK(again->registry.alive(e));
+  CHECK(again->registry.returned_ids() == r.returned_ids());
+  CHECK(again->registry.hash() == r.hash());
+}
+
 TEST_CASE("whose doing an input was is known after a recovery, by the same code and by other code") {
   struct Senders final : InputSink {
     void on_input(const Envelope& envelope, std::span<const std::byte>) override {
