@@ -160,6 +160,8 @@ class EntityRegistry {
   /// sequence and the same receipts after each push, flush and advance; a post or a batch of a lane is delivered, and what its
   /// handlers push waits for the push, flush or advance behind it. The bytes must be judged (verify_batch). Stops the program where the
   /// input is not the next one, or something was posted here; what is put into lanes here waits for a flush of one's own.
+  /// Without a batch a push, a post or a batch of a lane is one that nobody kept, because its handlers could change nothing: it
+  /// delivers nothing, and is an input as before.
   Receipt replay(const Envelope& recorded, std::span<const std::byte> batch);
 
   // --- time: the registry's clock moves when the host says so ---
@@ -301,7 +303,8 @@ class EntityRegistry {
 
   /// `handler`: a function or a lambda whose first parameter is the message and whose others are the query (see
   /// registry/handlers/parameters.h). The name orders, journals and finds it; it must be unique per message type unless empty.
-  /// Throws SetupError for a name taken or a contradicting order; then it is not subscribed.
+  /// Throws SetupError for a name taken, a contradicting order, or a handler that does more than read where its message is one that no
+  /// journal keeps (registry/handlers/unkept.h); then it is not subscribed.
   template <class F>
   [[nodiscard]] Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
   /// A function known at compile time, `subscribe<take_damage>("game.take_damage")`: inlined into the loop over rows.
@@ -380,6 +383,8 @@ class EntityRegistry {
   /// Of the last input that was told.
   std::uint64_t sequence() const noexcept;
   const RegistryCounters& counters() const noexcept;
+  /// For who replays: what was counted up to here where it was recorded, messages that nobody kept among them.
+  void set_counters(const RegistryCounters& recorded) noexcept { core_.counters = recorded; }
   /// Bytes of memory that the queues of messages hold, used or not. After a storm most of it is given back.
   std::size_t memory_waiting() const noexcept;
   /// The manager must be removed before it goes. Throws SetupError where the name is taken, and where the manager refuses the
@@ -494,7 +499,7 @@ class EntityRegistry {
   // --- registry/subscribing.h ---
   Subscription add_handler(std::unique_ptr<Handler> handler);
   template <class Invoker, class F>
-  Subscription add_invoker(std::string name, F&& f, bool has_state, HandlerOptions options);
+  Subscription add_invoker(std::string name, F&& f, bool has_state, HandlerOptions options, bool of_manager = false);
   void end_handler(std::uint64_t ordinal);
   void set_restorer(TypeId type, std::function<void(void*, Entity)> restore);
   void forget_runtime_type(TypeId type);

@@ -47,9 +47,12 @@ std::unique_ptr<Handler> make_handler(TypesKnown& known, std::string name, F han
 }  // namespace detail
 
 template <class Invoker, class F>
-Subscription EntityRegistry::add_invoker(std::string name, F&& f, bool has_state, HandlerOptions options) {
-  return add_handler(
-      detail::make_handler<Invoker>(known(), std::move(name), std::forward<F>(f), has_state, std::move(options)));
+Subscription EntityRegistry::add_invoker(std::string name, F&& f, bool has_state, HandlerOptions options,
+                                         bool of_manager) {
+  auto handler =
+      detail::make_handler<Invoker>(known(), std::move(name), std::forward<F>(f), has_state, std::move(options));
+  handler->of_manager = of_manager;
+  return add_handler(std::move(handler));
 }
 
 template <class F>
@@ -74,7 +77,8 @@ template <class C, class R, class... A>
 Subscription EntityRegistry::subscribe(std::string name, C& object, R (C::*member)(A...), HandlerOptions options) {
   auto bound = [&object, member](A... arguments) -> R { return (object.*member)(std::forward<A>(arguments)...); };
   using Invoker = typename detail::SignatureOf<decltype(bound), R(A...)>::type;
-  return add_invoker<Invoker>(std::move(name), std::move(bound), true, std::move(options));
+  return add_invoker<Invoker>(std::move(name), std::move(bound), true, std::move(options),
+                              std::is_base_of_v<Manager, C>);
 }
 
 template <class C, class R, class... A>

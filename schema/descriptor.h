@@ -42,7 +42,7 @@ enum class FieldKind : std::uint8_t {
 
 /// Who may send a message from outside (attribute `remote`); each includes the ones before it. `none`: nobody remote.
 enum class RemoteRight : std::uint8_t { none, view, edit, control, admin };
-/// How the journal treats a message type (attribute `journal`).
+/// How a journal keeps a message type (attribute `journal`): docs/schema.md.
 enum class JournalPolicy : std::uint8_t { always, latest, never };
 
 struct EnumValue {

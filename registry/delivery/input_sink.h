@@ -38,7 +38,8 @@ struct Envelope {
 class InputSink {
  public:
   virtual ~InputSink() = default;
-  /// Called before delivery. `batch` is valid during the call only; it is empty for a flush.
+  /// Called before delivery. `batch` is valid during the call only; it is empty for a flush, and for an input that a replay repeats
+  /// without its batch (EntityRegistry::replay).
   ///
   /// A sink that cannot take the input (a journal whose disk is full) throws. Then the input does not happen: nothing of it is
   /// delivered, its number goes to the next input, ids that were drawn for it are undrawn, and the caller of push, flush or

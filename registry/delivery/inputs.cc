@@ -322,6 +322,7 @@ Receipt Inputs::replay(const Envelope& recorded, std::span<const std::byte> byte
         Envelope envelope{
             .author = recorded.author, .user = recorded.user, .request = recorded.request, .kind = recorded.kind};
         receipt = live(envelope, bytes, [&](Receipt& own) {
+          if (bytes.empty()) return;  // nobody kept it
           if (recorded.kind == InputKind::push && recorded.author == 0) claim_timer(batch);
           deliver(batch, recorded, own);
         });

@@ -133,6 +133,7 @@ struct Handler {
   bool spawns = false;
   bool has_state =
       false;  ///< captures or an object: conflicts with all others of that kind unless externals are declared
+  bool of_manager = false;  ///< a manager's member function that is not const
   bool enabled = true;
   bool whole_rows = false;               ///< takes spans: called once per run of rows
   std::vector<FollowedColumn> followed;  ///< empty: no handler follows what this one writes

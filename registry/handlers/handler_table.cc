@@ -32,6 +32,7 @@ Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std
     if (term.type == TypeTraits<Name>::id && term.access == Access::write)
       throw SetupError("handler \"" + handler->name +
                        "\" writes muster.Name, which siblings and saved state depend on; names are changed by Rename");
+  unkept_.check(*handler, *route->type, handlers_);
   const bool fresh = handler->ordinal == 0;
   if (fresh) {
     handler->ordinal = next_ordinal_;
@@ -55,6 +56,7 @@ Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std
   }
   Handler& added = *handlers_.back();
   by_ordinal_[added.ordinal] = &added;
+  if (is_unkept(*route->type)) unkept_.add(added);
   added.followed = followed_by(added);
   handler_came(*route, added, place);
   return added;
@@ -73,6 +75,7 @@ void HandlerTable::remove(std::uint64_t ordinal) {
   }
   by_ordinal_.erase(known);
   MessageRoute& route = *this->route(gone->message);
+  if (is_unkept(*route.type)) unkept_.remove(*gone);
   const std::optional<std::size_t> place = route.order.remove(*gone);
   handler_left(route, *gone, place);
 }
@@ -283,7 +286,7 @@ void HandlerTable::observe_calls(bool on) {
 }
 
 std::uint64_t HandlerTable::steps() const noexcept {
-  std::uint64_t sum = steps_;
+  std::uint64_t sum = steps_ + unkept_.steps();
   for (const auto& route : routes_) sum += route->order.steps() + route->rules.steps();
   return sum;
 }

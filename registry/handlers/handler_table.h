@@ -15,6 +15,7 @@
 #include "registry/handlers/handler.h"
 #include "registry/handlers/handler_order.h"
 #include "registry/handlers/run_rules.h"
+#include "registry/handlers/unkept.h"
 #include "registry/storage/flat_map.h"
 #include "registry/storage/text_table.h"
 
@@ -64,8 +65,8 @@ class HandlerTable {
   }
   MessageRoute& add_message(const TypeDescriptor& type);
 
-  /// Throws SetupError, and changes nothing, for a name that the message has already or an order that contradicts
-  /// itself; likewise whatever the handler's filter throws, unless `filter_stops` the program then.
+  /// Throws SetupError, and changes nothing, for a name that the message has already, an order that contradicts itself,
+  /// and what UnkeptHandlers::check refuses; likewise whatever the handler's filter throws, unless `filter_stops` the program then.
   Handler& add(std::unique_ptr<Handler> handler, std::span<const std::unique_ptr<Archetype>> archetypes,
                bool filter_stops = false);
   /// Keeps a handler until begin(): its subscription was asked for inside a handler. Gives it its ordinal.
@@ -169,6 +170,7 @@ class HandlerTable {
   std::vector<std::unique_ptr<Handler>> handlers_;
   std::unordered_map<std::uint64_t, Handler*> by_ordinal_;  // of handlers_
   std::vector<std::unique_ptr<Handler>> kept_;
+  UnkeptHandlers unkept_;  // of handlers_
   std::vector<std::uint64_t> ending_;
   std::vector<Text> disabled_;
   std::vector<std::unique_ptr<MessageRoute>> routes_;

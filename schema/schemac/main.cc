@@ -138,6 +138,13 @@ int main(int count, char** words) {
 
   const auto schema = muster::load_schema(bfbs);
   if (!schema) return complain(options.input, schema.error().text(), wrong_schema);
+  for (const muster::TypeDescriptor& type : schema->types)
+    if (type.role == muster::TypeRole::component && type.journal != muster::JournalPolicy::always)
+      return complain(options.input,
+                      type.name +
+                          ": attribute 'journal' needs a message: a component is kept by the messages that "
+                          "change it",
+                      wrong_schema);
   if (options.check) return good;
 
   const std::string stem = std::filesystem::path(options.input).stem().string();

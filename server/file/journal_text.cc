@@ -125,7 +125,10 @@ class Lister {
     if (record.kind == JournalRecord::Kind::tick) return print_(line + "tick " + std::to_string(record.tick));
     if (record.kind == JournalRecord::Kind::schema)
       return print_(line + "schema of " + std::to_string(record.schema.size()) + " bytes");
+    if (record.kind == JournalRecord::Kind::counters)
+      return print_(line + "counters: " + std::to_string(record.counters.messages) + " messages");
     line += name(record.envelope.kind);
+    if (!record.kept) return print_(line + "  not kept");
     const auto& [session, user] = std::pair(record.envelope.author, record.envelope.user);
     if (user != 0) line += "  user " + std::to_string(user);
     if (session != 0)
@@ -155,6 +158,10 @@ class Lister {
       out.member("kind", "tick").member("tick", record.tick);
     } else if (record.kind == JournalRecord::Kind::schema) {
       out.member("kind", "schema").member("bytes", record.schema.size());
+    } else if (record.kind == JournalRecord::Kind::counters) {
+      out.member("kind", "counters").member("messages", record.counters.messages);
+    } else if (!record.kept) {
+      out.member("kind", name(record.envelope.kind)).member("kept", false);
     } else {
       out.member("kind", name(record.envelope.kind))
           .member("user", record.envelope.user)

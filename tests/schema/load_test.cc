@@ -127,7 +127,8 @@ TEST_CASE("Attributes, documentation and references arrive in the descriptors", 
   CHECK(damage.remote == muster::RemoteRight::control);
   CHECK(damage.journal == muster::JournalPolicy::latest);
   CHECK(type(schema, "golden.Chat").remote == muster::RemoteRight::view);
-  CHECK(type(schema, "golden.Config").journal == muster::JournalPolicy::never);
+  CHECK(type(schema, "golden.Chat").journal == muster::JournalPolicy::never);
+  CHECK(type(schema, "golden.Config").journal == muster::JournalPolicy::always);
 }
 
 TEST_CASE("Fields of tables know their slots; deprecated ones are left out", "[load]") {

@@ -15,6 +15,17 @@
 //   schema   | bytes | kind | zero | zero 8          | sequence | zero 16        | length  | zero 16           |  schema ...
 //
 //            kind 17: the registry learned this binary schema, of `length` bytes, behind which zeros follow up to a multiple of 16.
+//
+//            0       4      5      6       7      8         12     16         24      32        48           56
+//   unkept   | bytes | kind | zero | input | zero | resumed | zero | sequence | count | zero 16 | next_timer | zero |
+//
+//            kind 18: `count` inputs of kind `input` (a push, a post or a batch of a lane), from `sequence` on, of messages that no journal
+//            keeps. `resumed` is the first one's; it is 0 of the others. next_timer: of each of them.
+//
+//            0       4      5        16         24         32          40     48        56        64          72
+//   counters | bytes | kind | zero   | sequence | messages | unhandled | dead | refused | carried | overtaken | zero |
+//
+//            kind 19: what the registry had counted behind input `sequence`; where there were inputs that were not kept, once a group.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +37,10 @@ namespace muster::journal_format {
 
 constexpr std::size_t alignment = 16;
 constexpr std::uint8_t kind_tick = 16, kind_schema = 17;  ///< smaller ones are InputKinds
-constexpr std::uint8_t format_newest = 1;                 ///< of an input; older ones are read
-constexpr std::uint8_t format_with_users = 1;             ///< from this one on
+constexpr std::uint8_t kind_unkept = 18, kind_counters = 19;
+constexpr std::uint64_t unkept_max = 4096;     ///< inputs of an unkept record
+constexpr std::uint8_t format_newest = 1;      ///< of an input; older ones are read
+constexpr std::uint8_t format_with_users = 1;  ///< from this one on
 
 struct InputRecord {
   std::uint32_t bytes = 0;  ///< of the whole record
@@ -65,5 +78,31 @@ struct SchemaRecord {
   std::uint64_t still_more_zero[2] = {};
 };
 static_assert(sizeof(SchemaRecord) == 64 && offsetof(SchemaRecord, length) == offsetof(InputRecord, request));
+
+struct UnkeptRecord {
+  std::uint32_t bytes = sizeof(UnkeptRecord);
+  std::uint8_t kind = kind_unkept;
+  std::uint8_t zero = 0;
+  std::uint8_t input = 0;
+  std::uint8_t more_zero = 0;
+  std::uint32_t resumed = 0;
+  std::uint32_t still_more_zero = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t count = 1;
+  std::uint64_t zeros[2] = {};
+  std::uint64_t next_timer = 0;
+  std::uint64_t last_zero = 0;
+};
+static_assert(sizeof(UnkeptRecord) == 64 && offsetof(UnkeptRecord, next_timer) == offsetof(InputRecord, next_timer));
+
+struct CountersRecord {
+  std::uint32_t bytes = sizeof(CountersRecord);
+  std::uint8_t kind = kind_counters;
+  std::uint8_t zero[11] = {};
+  std::uint64_t sequence = 0;
+  std::uint64_t messages = 0, unhandled = 0, dead = 0, refused = 0, carried = 0, overtaken = 0;
+  std::uint64_t more_zero = 0;
+};
+static_assert(sizeof(CountersRecord) == 80);
 
 }  // namespace muster::journal_format

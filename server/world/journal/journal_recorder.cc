@@ -8,6 +8,7 @@
 #include "messages/type_table.h"
 #include "registry/entity_registry.h"
 #include "registry/handlers/handler_table.h"
+#include "registry/handlers/unkept.h"
 #include "server/world/journal/code_identity.h"
 #include "server/world/journal/journal_format.h"
 #include "server/world/journal/work_mark.h"
@@ -30,7 +31,23 @@ JournalRecorder::JournalRecorder(const EntityRegistry& registry, Start start)
       types_known_(types_.fingerprint()),
       types_before_(types_known_),
       schemas_(types_.schemas().size()),
-      schemas_before_(schemas_) {}
+      schemas_before_(schemas_) {
+  find_unkept();
+}
+
+void JournalRecorder::find_unkept() {
+  unkept_.clear();
+  for (const TypeDescriptor* const type : types_.types())
+    if (is_unkept(*type)) unkept_.push_back(type->id);
+  std::ranges::sort(unkept_);
+}
+
+bool JournalRecorder::keeps(std::span<const std::byte> batch) const noexcept {
+  if (unkept_.empty() || batch.empty()) [[likely]]
+    return true;
+  const BatchView view(batch);
+  return view.kind() == BatchKind::timed || !std::ranges::binary_search(unkept_, view.type());
+}
 
 template <class Record>
 void JournalRecorder::append(const Record& record, std::span<const std::byte> body, std::size_t zeros) {
@@ -52,11 +69,13 @@ void JournalRecorder::on_input(const Envelope& envelope, std::span<const std::by
     return;
   }
   if (open_.records.size() >= group_bytes_) [[unlikely]]
-    end_group();
+    close_group();
   if (open_.records.empty()) [[unlikely]]
     begin_group();
   if (types_.schemas().size() != schemas_) [[unlikely]]
     learn_schemas();
+  if (!keeps(batch)) [[unlikely]]
+    return append_unkept(envelope);
   append(InputRecord{.bytes = static_cast<std::uint32_t>(sizeof(InputRecord) + batch.size()),
                      .kind = static_cast<std::uint8_t>(envelope.kind),
                      .resumed = envelope.resumed,
@@ -70,10 +89,49 @@ void JournalRecorder::on_input(const Envelope& envelope, std::span<const std::by
   open_.last = last_ = envelope.sequence;
 }
 
+void JournalRecorder::append_unkept(const Envelope& envelope) {
+  uncounted_ = true;
+  UnkeptRecord* const run = last_unkept();
+  if (run && run->input == static_cast<std::uint8_t>(envelope.kind) && run->next_timer == envelope.next_timer &&
+      envelope.resumed == 0 && run->count < unkept_max)
+    ++run->count;
+  else
+    append(UnkeptRecord{.input = static_cast<std::uint8_t>(envelope.kind),
+                        .resumed = envelope.resumed,
+                        .sequence = envelope.sequence,
+                        .next_timer = envelope.next_timer},
+           {});
+  open_.last = last_ = envelope.sequence;
+}
+
+UnkeptRecord* JournalRecorder::last_unkept() noexcept {
+  if (open_.records.size() != last_record_ + sizeof(UnkeptRecord)) return nullptr;
+  // Records begin on 16-byte boundaries of memory that operator new gave.
+  auto* const last = reinterpret_cast<UnkeptRecord*>(open_.records.data() + last_record_);
+  return last->kind == kind_unkept ? last : nullptr;
+}
+
+void JournalRecorder::note_counters() {
+  if (!uncounted_ || open_.records.empty() || open_.last < open_.first) return;
+  const RegistryCounters& counted = registry_.counters();
+  append(CountersRecord{.sequence = last_,
+                        .messages = counted.messages,
+                        .unhandled = counted.unhandled,
+                        .dead = counted.dead,
+                        .refused = counted.refused,
+                        .carried = counted.carried,
+                        .overtaken = counted.overtaken},
+         {});
+  uncounted_ = false;
+}
+
 void JournalRecorder::on_withdrawn(const Envelope& envelope) noexcept {
   last_ = envelope.sequence - 1;
   if (paused_) return;
-  open_.records.resize(last_record_);
+  if (UnkeptRecord* const run = last_unkept(); run && run->count > 1)
+    --run->count;
+  else
+    open_.records.resize(last_record_);
   open_.last = last_;
 }
 
@@ -95,10 +153,12 @@ void JournalRecorder::learn_schemas() {
            schema, zeros);
   }
   types_known_ = types_.fingerprint();
+  find_unkept();
 }
 
 void JournalRecorder::begin_group() {
   look_at_code();
+  last_record_ = 0;
   schemas_before_ = schemas_;
   types_before_ = types_known_;
   open_.first = last_ + 1;
@@ -124,6 +184,11 @@ void JournalRecorder::set_code(std::string code) {
 }
 
 void JournalRecorder::end_group() {
+  note_counters();
+  close_group();
+}
+
+void JournalRecorder::close_group() {
   if (open_.records.empty()) return;
   if (open_.last < open_.first) {  // schemas, and the input behind them was withdrawn: they are written down again
     open_ = {};
@@ -148,6 +213,7 @@ std::vector<JournalGroup> JournalRecorder::take() {
 
 void JournalRecorder::pause() noexcept {
   paused_ = true;
+  uncounted_ = false;
   open_ = {};
   closed_.clear();
   closed_bytes_ = 0;
@@ -159,6 +225,7 @@ void JournalRecorder::resume(std::uint64_t tick) {
   last_ = registry_.sequence();
   schemas_ = types_.schemas().size();
   types_known_ = types_.fingerprint();
+  find_unkept();
 }
 
 }  // namespace muster

@@ -1,4 +1,5 @@
-// Writes down every input of a registry as records of journal groups, in memory: whoever owns it takes the groups away.
+// Writes down every input of a registry as records of journal groups, in memory: whoever owns it takes the groups away. Of inputs whose
+// messages no journal keeps (journal: "never") only that they were.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +9,16 @@
 #include <vector>
 
 #include "registry/delivery/input_sink.h"
+#include "schema/descriptor.h"
 #include "server/world/journal/journal_group.h"
 
 namespace muster {
 
 class EntityRegistry;
 class TypeTable;
+namespace journal_format {
+struct UnkeptRecord;
+}
 class WorkMark;
 
 /// Used on the registry's thread alone. The owner adds it to the registry's sinks, as the last one where it can, and removes it
@@ -39,7 +44,8 @@ class JournalRecorder final : public InputSink {
   void made_tick(std::uint64_t tick);
   /// Another build of the host's code, or of a plugin, runs the handlers from now on. Ends the open group.
   void set_code(std::string code);
-  /// Nothing that comes belongs to the open group: as where the state is copied for a checkpoint. Without records there is none.
+  /// Nothing that comes belongs to the open group: as where the state is copied for a checkpoint. Without records there is none. To be
+  /// called between inputs, as take().
   void end_group();
   /// Ends the open group, and gives away all that were not taken yet, in order.
   [[nodiscard]] std::vector<JournalGroup> take();
@@ -54,8 +60,17 @@ class JournalRecorder final : public InputSink {
 
  private:
   void begin_group();
+  void close_group();
   void look_at_code();
   void learn_schemas();
+  void find_unkept();
+  /// Whether the journal keeps the batch: not where its schema says so and handlers only read. What waits for a time is state.
+  bool keeps(std::span<const std::byte> batch) const noexcept;
+  void append_unkept(const Envelope& envelope);
+  /// The last record of the open group, where it is one of inputs that are not kept; else null.
+  journal_format::UnkeptRecord* last_unkept() noexcept;
+  /// Writes down what was counted, where inputs were that are not kept.
+  void note_counters();
   template <class Record>
   void append(const Record& record, std::span<const std::byte> body, std::size_t zeros = 0);
 
@@ -70,9 +85,11 @@ class JournalRecorder final : public InputSink {
   std::uint64_t handler_steps_ = 0;           // of the table of handlers, when code_ was found
   std::uint64_t types_known_, types_before_;  // fingerprint of the types, now and when the open group was begun
   std::size_t schemas_, schemas_before_;  // of the registry that were written down, or were there at first; likewise
+  std::vector<TypeId> unkept_;            // messages that no journal keeps, ascending
+  bool uncounted_ = false;                // such came since the counters were last written down
   bool paused_ = false;
   JournalGroup open_;            // without records: none is
-  std::size_t last_record_ = 0;  // where it begins in the open group
+  std::size_t last_record_ = 0;  // where it begins in the open group; its end, where there is none
   std::vector<JournalGroup> closed_;
   std::size_t closed_bytes_ = 0, usual_bytes_ = 4096;
 };

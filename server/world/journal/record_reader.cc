@@ -43,6 +43,7 @@ std::unexpected<JournalFault> RecordReader::fault(std::size_t in_record, const s
 std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::next(const TypeTable& types, SavedTypes* then) {
   require(reinterpret_cast<std::uintptr_t>(records_.data()) % alignment == 0,
           "RecordReader: bytes that are not aligned");
+  if (unkept_left_ > 0) return next_unkept();
   begin_ = at_;
   const std::size_t left = records_.size() - at_;
   if (left == 0) return std::nullopt;
@@ -57,6 +58,8 @@ std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::next(con
   switch (header.kind) {
     case kind_tick: return read_tick(record);
     case kind_schema: return read_schema(record);
+    case kind_unkept: return read_unkept(record);
+    case kind_counters: return read_counters(record);
     default: return read_input(record, types, then);
   }
 }
@@ -121,6 +124,63 @@ std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_inp
     return fault(sizeof header + offsetof(BatchHeader, type), "the clock is moved by another message than Advance",
                  &kind);
   return read;
+}
+
+JournalRecord RecordReader::next_unkept() noexcept {
+  const JournalRecord read = unkept_;
+  --unkept_left_;
+  unkept_.envelope.sequence = ++next_;
+  unkept_.envelope.resumed = 0;
+  return read;
+}
+
+std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_unkept(std::span<const std::byte> record) {
+  if (record.size() != sizeof(UnkeptRecord))
+    return fault(0, "inputs that were not kept, of " + std::to_string(record.size()) + " bytes");
+  const auto run = read<UnkeptRecord>(record);
+  const auto kind = static_cast<InputKind>(run.input);
+  if (kind != InputKind::push && kind != InputKind::post && kind != InputKind::inbox)
+    return fault(offsetof(UnkeptRecord, input), "inputs of kind " + std::to_string(run.input) + " that were not kept");
+  for (const auto& [from, to] : {std::pair{offsetof(UnkeptRecord, zero), offsetof(UnkeptRecord, input)},
+                                 std::pair{offsetof(UnkeptRecord, more_zero), offsetof(UnkeptRecord, resumed)},
+                                 std::pair{offsetof(UnkeptRecord, still_more_zero), offsetof(UnkeptRecord, sequence)},
+                                 std::pair{offsetof(UnkeptRecord, zeros), offsetof(UnkeptRecord, next_timer)},
+                                 std::pair{offsetof(UnkeptRecord, last_zero), sizeof run}})
+    if (const std::size_t at = nonzero(record, from, to); at != to) return fault(at, "a byte that must be zero");
+  if (run.sequence != next_)
+    return fault(offsetof(UnkeptRecord, sequence),
+                 "sequence " + std::to_string(run.sequence) + ", where " + std::to_string(next_) + " comes next");
+  if (run.count == 0 || run.count > unkept_max)
+    return fault(offsetof(UnkeptRecord, count), std::to_string(run.count) + " inputs that were not kept, where 1 to " +
+                                                    std::to_string(unkept_max) + " are in a record");
+  if (run.next_timer != 0 && kind != InputKind::post)
+    return fault(offsetof(UnkeptRecord, next_timer), "a number of a timer, where none was posted");
+  unkept_ = {.offset = begin_,
+             .envelope = {.sequence = next_, .kind = kind, .resumed = run.resumed, .next_timer = run.next_timer},
+             .kept = false};
+  unkept_left_ = run.count;
+  return next_unkept();
+}
+
+std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_counters(
+    std::span<const std::byte> record) const {
+  if (record.size() != sizeof(CountersRecord))
+    return fault(0, "counters of " + std::to_string(record.size()) + " bytes");
+  const auto counted = read<CountersRecord>(record);
+  for (const auto& [from, to] : {std::pair{offsetof(CountersRecord, zero), offsetof(CountersRecord, sequence)},
+                                 std::pair{offsetof(CountersRecord, more_zero), sizeof counted}})
+    if (const std::size_t at = nonzero(record, from, to); at != to) return fault(at, "a byte that must be zero");
+  if (counted.sequence != next_ - 1)
+    return fault(offsetof(CountersRecord, sequence), "counters behind another input than the last");
+  return JournalRecord{.kind = JournalRecord::Kind::counters,
+                       .offset = begin_,
+                       .envelope = {.sequence = counted.sequence},
+                       .counters = {.messages = counted.messages,
+                                    .unhandled = counted.unhandled,
+                                    .dead = counted.dead,
+                                    .refused = counted.refused,
+                                    .carried = counted.carried,
+                                    .overtaken = counted.overtaken}};
 }
 
 std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_tick(

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "registry/delivery/input_sink.h"
+#include "registry/delivery/registry_core.h"
 
 namespace muster {
 
@@ -18,13 +18,15 @@ class TypeTable;
 
 /// One record. Spans are into the group's bytes, but for a batch that was converted.
 struct JournalRecord {
-  enum class Kind : std::uint8_t { input, tick, schema };
+  enum class Kind : std::uint8_t { input, tick, schema, counters };
   Kind kind = Kind::input;
   std::size_t offset = 0;                 ///< in the group
   Envelope envelope = {};                 ///< of an input; of others its sequence alone, that of the input before
-  std::span<const std::byte> batch = {};  ///< of an input; empty of a flush
+  std::span<const std::byte> batch = {};  ///< of an input; empty of a flush, and where it was not kept
+  bool kept = true;                       ///< false: an input whose messages no journal keeps
   std::uint64_t tick = 0;                 ///< of a tick
   std::span<const std::byte> schema = {};
+  RegistryCounters counters = {};
 };
 
 struct JournalFault {
@@ -55,11 +57,16 @@ class RecordReader {
                                                                        const TypeTable& types, SavedTypes* then);
   std::expected<std::optional<JournalRecord>, JournalFault> read_tick(std::span<const std::byte> record) const;
   std::expected<std::optional<JournalRecord>, JournalFault> read_schema(std::span<const std::byte> record) const;
+  JournalRecord next_unkept() noexcept;
+  std::expected<std::optional<JournalRecord>, JournalFault> read_unkept(std::span<const std::byte> record);
+  std::expected<std::optional<JournalRecord>, JournalFault> read_counters(std::span<const std::byte> record) const;
   std::unexpected<JournalFault> fault(std::size_t in_record, const std::string& what,
                                       const InputKind* of = nullptr) const;
 
   std::span<const std::byte> records_;
   std::uint64_t next_;
+  JournalRecord unkept_;            // of a run of inputs that were not kept, the one that comes next
+  std::uint64_t unkept_left_ = 0;   // in that run
   std::size_t at_ = 0, begin_ = 0;  // of the record behind the one that is read, and of that
   std::vector<std::byte> mended_, converted_;
 };

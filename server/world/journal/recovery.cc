@@ -34,6 +34,7 @@ bool serves_edits(TypeId type) noexcept {
 /// "input 1020 (game.Damage to #12:1, of session 3 of user 2)"
 std::string named(const JournalRecord& record, const TypeTable& types) {
   std::string text = "input " + std::to_string(record.envelope.sequence) + " (";
+  if (!record.kept) return text + "whose message no journal keeps)";
   if (record.batch.empty()) return text + "a flush)";
   const BatchView batch(record.batch);
   const TypeDescriptor* const type = types.find(batch.type());
@@ -122,6 +123,9 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
           note_failure(group, record.envelope.sequence, what);
         }
         break;
+      case JournalRecord::Kind::counters:
+        if (exact) registry_.set_counters(record.counters);
+        break;
       case JournalRecord::Kind::input:
         if (record.envelope.sequence == stop_before_) {
           report_.stopped = named(record, registry_.types());
@@ -137,7 +141,9 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
           break;
         }
         if (mark_) mark_->begin(record.envelope.sequence, record.envelope.author, type_of(record));
-        if (!exact) {
+        if (!exact && !record.kept) {
+          pass_over(record.envelope.sequence, record.envelope.kind);
+        } else if (!exact) {
           apply_edit(group, record);
         } else {
           posts_first_ = posts_first_ && record.envelope.kind == InputKind::post;

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "tests/registry/sight.h"
 #include "tests/server/file/file_world.h"
 
 using namespace muster;
@@ -64,6 +65,33 @@ TEST_CASE("the journal is told input by input: who, what, to whom, with which va
   const auto later = lines(path, {.from = checkpoint + 2, .json = true});
   CHECK(later.size() < json.size());
   CHECK(later.front().starts_with("{\"sequence\": " + std::to_string(checkpoint + 2) + ","));
+}
+
+TEST_CASE("an input whose message no journal keeps is listed as one that is not kept") {
+  const Folder folder;
+  const std::string path = folder / "w.muster";
+  std::uint64_t first = 0;
+  {
+    FileWorld made(path);
+    EntityRegistry& registry = made.world.registry();
+    first = registry.sequence() + 1;
+    for (int i = 0; i < 3; ++i) registry.push(registry.find_path("/orc"), sight::Look{});
+    made.edit();
+  }
+  const auto padded = [](std::uint64_t sequence) {
+    const std::string text = std::to_string(sequence);
+    return std::string(8 - text.size(), ' ') + text;
+  };
+  const std::vector<std::string> all = lines(path, {}), json = lines(path, {.json = true});
+  for (std::uint64_t i = first; i < first + 3; ++i) {
+    CHECK(std::ranges::count(all, padded(i) + "  push  not kept") == 1);
+    CHECK(std::ranges::count_if(json, [&](const std::string& line) {
+            return line.starts_with("{\"sequence\": " + std::to_string(i) + ",") &&
+                   line.ends_with("\"kind\": \"push\", \"kept\": false}");
+          }) == 1);
+  }
+  CHECK(any(all, "  counters: "));
+  CHECK(any(json, "\"kind\": \"counters\", \"messages\": "));
 }
 
 TEST_CASE("a world whose checkpoint holds everything has an empty journal, and one that is open is shown as it is") {
