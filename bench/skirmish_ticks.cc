@@ -220,6 +220,7 @@ int main(int argc, char** argv) {
   }
   if (split) print_split(registry, done);
   if (json_file) write_json(json_file, registry, units, deployed, workers, parts);
+  if (copy) registry.remove_preserver(*copy->preserver());
   if (!trace_file) return 0;
   std::FILE* const file = std::fopen(trace_file, "wb");
   if (!file) return std::perror(trace_file), 1;

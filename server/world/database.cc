@@ -106,7 +106,8 @@ std::expected<Database, WorldError> Database::open(const std::string& path, bool
   for (const auto& [setting, on] : settings) sqlite3_db_config(database.connection_, setting, on, nullptr);
   // No mmap: a file that somebody else cuts off would end this process by a signal instead of an error.
   constexpr const char* pragmas =
-      "PRAGMA mmap_size=0; PRAGMA cell_size_check=1; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0; "
+      "PRAGMA mmap_size=0; PRAGMA cell_size_check=1; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0; PRAGMA "
+      "secure_delete=OFF; "
       "PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY";
   if (auto done = database.run(pragmas, "opening the file"); !done) return std::unexpected(std::move(done.error()));
   return database;

@@ -18,17 +18,18 @@ class Limit {
   explicit Limit(const CheckpointSlice& slice) : slice_(slice) {}
   bool reached(std::uint64_t bytes) {
     if (bytes >= slice_.bytes || (bytes >= slice_.bytes_min && slice_.hurries && slice_.hurries())) return true;
-    return ++asked_ % 64 == 0 && std::chrono::steady_clock::now() - begun_ >= slice_.time;
+    return ++asked_ % 64 == 0 && is_late();
   }
+  /// After a row was removed. That costs about what 200 bytes cost that are written, and for a large row much more.
+  bool reached_by_removing() { return reached(++removed_ * 200) || (slice_.hurries && slice_.hurries()) || is_late(); }
 
  private:
+  bool is_late() const { return std::chrono::steady_clock::now() - begun_ >= slice_.time; }
+
   const CheckpointSlice& slice_;
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-  std::uint64_t asked_ = 0;
+  std::uint64_t asked_ = 0, removed_ = 0;
 };
-
-/// Rows that a transaction removes at most: each costs about what 200 bytes cost that are written.
-std::size_t removed_at_once(const CheckpointSlice& slice) { return static_cast<std::size_t>(slice.bytes / 200 + 1); }
 
 }  // namespace
 
@@ -69,6 +70,7 @@ StateCopy WorldFile::copy(const Save& save) const {
 
 StateCopy WorldFile::preserve(const Save& save, std::uint64_t saved, std::uint64_t preserved_bytes_max) const {
   StateCopy copied(rows_known_ ? &rows_ : nullptr, saved, preserved_bytes_max);
+  copied.expect(meta_.rows);
   save(copied);
   return copied;
 }
@@ -95,14 +97,31 @@ std::expected<std::optional<CheckpointReport>, WorldError> WorldFile::save_copy(
   }
 }
 
-std::expected<void, WorldError> WorldFile::remove_left_over(std::size_t count) {
+std::expected<std::size_t, WorldError> WorldFile::remove_left_over(const std::function<bool()>& enough) {
   constexpr const char* removing = "removing rows of the past";
-  if (left_over_.empty()) return {};
+  if (left_over_.empty()) return 0;
   auto statement = database_->prepare("DELETE FROM state WHERE id = ?1", removing);
   if (!statement) return std::unexpected(std::move(statement.error()));
-  for (std::size_t i = 0; i < std::min(count, left_over_.size()); ++i)
-    if (!statement->bind(1, static_cast<std::uint64_t>(left_over_[i])).run())
+  std::size_t count = 0;
+  for (bool more = true; more && count < left_over_.size(); more = !enough())
+    if (!statement->bind(1, static_cast<std::uint64_t>(left_over_[count++])).run())
       return std::unexpected(database_->error(removing));
+  return count;
+}
+
+std::expected<void, WorldError> WorldFile::remove_some_past(const std::function<bool()>& enough) {
+  auto count = remove_left_over(enough);
+  if (!count) return std::unexpected(std::move(count.error()));
+  std::uint64_t group = 0;
+  if (*count == left_over_.size()) {
+    auto first_left = journal_.remove_past(*database_, journal_.past_last(), enough);
+    if (!first_left) return std::unexpected(std::move(first_left.error()));
+    group = *first_left;
+  }
+  if (auto committed = database_->run("COMMIT", doing); !committed)
+    return std::unexpected(std::move(committed.error()));
+  left_over_.erase(left_over_.begin(), left_over_.begin() + static_cast<std::ptrdiff_t>(*count));
+  if (group != 0) journal_.past_removed(group);
   return {};
 }
 
@@ -140,13 +159,17 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
     auto emptied = format_ == 1 ? make_format_2(*database_) : database_->run("DELETE FROM state", doing);
     if (!emptied) return std::unexpected(std::move(emptied.error()));
   }
-  if (auto removed = remove_left_over(left_over_.size()); !removed) return std::unexpected(std::move(removed.error()));
+  const auto all = [] { return false; };
+  if (auto removed = remove_left_over(all); !removed) return std::unexpected(std::move(removed.error()));
   FileMeta meta = next_meta(stamp);
   FileSink sink(*database_, rows_, digest_, meta.checkpoint, ++saves_, Replacing::in_place, shown_);
   save(sink);
   for (const FileSink::Row& row : sink.vanished()) sink.remove(row);
+  const auto first_left = journal_.remove_past(*database_, contained.group, all);
+  if (!first_left) return std::unexpected(first_left.error());
   auto report = make_current(stamp, sink, std::move(meta), contained);
   if (!report) return report;
+  journal_.past_removed(*first_left);
   format_ = world_format::version;
   rows_known_ = true;
   return report;
@@ -160,8 +183,7 @@ std::expected<CheckpointReport, WorldError> WorldFile::make_current(const Checkp
   meta.digest = sink.digest().text();
   meta.group = contained.group;
   meta.chain = contained.checksum;
-  if (auto removed = journal_.remove(*database_, contained); !removed)
-    return std::unexpected(std::move(removed.error()));
+  if (auto removed = journal_.remove_cut(*database_); !removed) return std::unexpected(std::move(removed.error()));
   if (auto types = write_types(*database_, stamp.types, stamp.types_fingerprint, meta); !types)
     return std::unexpected(std::move(types.error()));
   if (auto written = write_meta(*database_, meta); !written) return std::unexpected(std::move(written.error()));
@@ -238,11 +260,11 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_beside(const Checkpoin
   Begun& now = *begun_;
   if (!now.sink) {
     // What an earlier one left behind has the same number.
-    if (const std::size_t count = std::min(left_over_.size(), removed_at_once(slice)); count > 0) {
-      if (auto removed = remove_left_over(count); !removed) return std::unexpected(std::move(removed.error()));
-      auto step = commit(0);
-      if (step) left_over_.erase(left_over_.begin(), left_over_.begin() + static_cast<std::ptrdiff_t>(count));
-      return step;
+    if (!left_over_.empty() || journal_.has_past()) {
+      Limit limit(slice);
+      if (auto removed = remove_some_past([&] { return limit.reached_by_removing(); }); !removed)
+        return std::unexpected(std::move(removed.error()));
+      return CheckpointStep{};
     }
     now.sink.emplace(*database_, rows_, digest_, meta_.checkpoint + 1, ++saves_, Replacing::beside, shown_);
   }
@@ -255,11 +277,9 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_beside(const Checkpoin
     if (!now.copied->give(sink, now.given, enough)) return CheckpointStep{.state = State::stale};
   }
   if (now.given == now.copied->size() && !now.vanished) now.vanished = sink.vanished();
-  if (now.vanished) {
-    std::size_t count = 0;
-    while (now.removed < now.vanished->size() && ++count <= removed_at_once(slice) && !enough())
+  if (now.vanished)
+    for (bool more = true; more && now.removed < now.vanished->size(); more = !limit.reached_by_removing())
       sink.remove((*now.vanished)[now.removed++]);
-  }
   if (auto good = sink.good(); !good) return std::unexpected(std::move(good.error()));
   if (!now.vanished || now.removed < now.vanished->size()) return commit(written());
   auto report = make_current(*now.stamp, sink, next_meta(*now.stamp), now.contained);
@@ -270,18 +290,16 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_beside(const Checkpoin
 }
 
 std::expected<bool, WorldError> WorldFile::remove_past(const CheckpointSlice& slice) {
-  if (!database_ || !rows_known_ || begun_ || left_over_.empty()) return false;
+  if (!database_ || !rows_known_ || begun_ || !(journal_.has_past() || !left_over_.empty())) return false;
   if (auto begun = begin_writing(doing); !begun) return std::unexpected(std::move(begun.error()));
   const Transaction transaction(*database_);
   const auto foreign = is_foreign();
   if (!foreign) return std::unexpected(foreign.error());
   if (*foreign) return false;
-  const std::size_t count = std::min(left_over_.size(), removed_at_once(slice));
-  if (auto removed = remove_left_over(count); !removed) return std::unexpected(std::move(removed.error()));
-  if (auto committed = database_->run("COMMIT", doing); !committed)
-    return std::unexpected(std::move(committed.error()));
-  left_over_.erase(left_over_.begin(), left_over_.begin() + static_cast<std::ptrdiff_t>(count));
-  return !left_over_.empty();
+  Limit limit(slice);
+  if (auto removed = remove_some_past([&] { return limit.reached_by_removing(); }); !removed)
+    return std::unexpected(std::move(removed.error()));
+  return journal_.has_past() || !left_over_.empty();
 }
 
 }  // namespace muster

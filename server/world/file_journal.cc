@@ -1,5 +1,6 @@
 #include "server/world/file_journal.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -75,20 +76,18 @@ std::expected<void, WorldError> FileJournal::open(Database& database, const File
   end_ = {.group = meta.group, .checksum = meta.chain, .last = meta.sequence};
   newest_ = meta.group;
   unread_ = false;
-  auto statement = database.prepare("SELECT id FROM journal ORDER BY id DESC LIMIT 1", reading);
+  past_first_ = meta.group + 1;
+  past_last_ = meta.group;
+  auto statement = database.prepare("SELECT min(id), max(id) FROM journal", reading);
   if (!statement) return std::unexpected(std::move(statement.error()));
-  switch (statement->step()) {
-    case Step::error: return std::unexpected(database.error(reading));
-    case Step::done: return {};
-    case Step::row: break;
-  }
-  if (!statement->is_integer(0) || statement->integer(0) <= meta.group)
-    return std::unexpected(WorldError(WorldErrorCode::damaged, shown,
-                                      "damaged: the journal has group " + statement->text(0) +
-                                          ", but the checkpoint contains the groups up to " +
-                                          std::to_string(meta.group)));
-  newest_ = statement->integer(0);
-  unread_ = true;
+  if (statement->step() != Step::row) return std::unexpected(database.error(reading));
+  if (statement->is_null(0)) return {};
+  if (!statement->is_integer(0) || !statement->is_integer(1) || statement->integer(0) == 0)
+    return std::unexpected(
+        WorldError(WorldErrorCode::damaged, shown, "damaged: the journal has group " + statement->text(0)));
+  past_first_ = std::min(past_first_, statement->integer(0));
+  newest_ = std::max(newest_, statement->integer(1));
+  unread_ = newest_ > meta.group;
   return {};
 }
 
@@ -100,9 +99,11 @@ std::expected<JournalReport, WorldError> FileJournal::read(Database& database, c
   auto code_of = database.prepare("SELECT identity FROM codes WHERE id = ?1", reading);
   if (!code_of) return std::unexpected(std::move(code_of.error()));
   auto rows = database.prepare(
-      "SELECT id, first, last, first_tick, last_tick, epoch, code, types, checksum, records FROM journal ORDER BY id",
+      "SELECT id, first, last, first_tick, last_tick, epoch, code, types, checksum, records FROM journal WHERE id > ?1 "
+      "ORDER BY id",
       reading);
   if (!rows) return std::unexpected(std::move(rows.error()));
+  rows->bind(1, meta.group);
   end_ = {.group = meta.group, .checksum = meta.chain, .last = meta.sequence};
   newest_ = meta.group;
   unread_ = true;
@@ -196,15 +197,27 @@ std::expected<void, WorldError> FileJournal::remove_cut(Database& database) {
   return database.run(("DELETE FROM journal WHERE id > " + std::to_string(end_.group)).c_str(), writing);
 }
 
-std::expected<void, WorldError> FileJournal::remove(Database& database, const JournalEnd& contained) {
-  if (auto removed = remove_cut(database); !removed) return removed;
-  const std::string sql = "DELETE FROM journal WHERE id <= " + std::to_string(contained.group) +
-                          "; DELETE FROM codes WHERE id NOT IN (SELECT code FROM journal)";
-  return database.run(sql.c_str(), writing);
+std::expected<std::uint64_t, WorldError> FileJournal::remove_past(Database& database, std::uint64_t contained,
+                                                                  const std::function<bool()>& enough) {
+  constexpr const char* removing = "removing groups of the past";
+  if (past_first_ > contained) return past_first_;
+  if (!remove_) {
+    auto prepared = database.prepare("DELETE FROM journal WHERE id = ?1", removing);
+    if (!prepared) return std::unexpected(std::move(prepared.error()));
+    remove_ = std::move(*prepared);
+  }
+  std::uint64_t next = past_first_;
+  for (bool more = true; more && next <= contained; more = !enough())
+    if (!remove_.bind(1, next++).run()) return std::unexpected(database.error(removing));
+  if (next <= contained) return next;
+  auto removed = database.run("DELETE FROM codes WHERE id NOT IN (SELECT code FROM journal)", removing);
+  if (!removed) return std::unexpected(std::move(removed.error()));
+  return next;
 }
 
 void FileJournal::kept(const JournalEnd& contained, std::uint64_t sequence) noexcept {
   newest_ = end_.group;
+  past_last_ = contained.group;
   // Nothing came since: the next group begins behind the checkpoint, whatever became of the groups before it.
   if (end_.group == contained.group) end_.last = sequence;
 }

@@ -23,7 +23,7 @@ class FileJournal {
   /// Takes a group; false: it wants no more of them, and the rest is only checked. The text of an error says what it refused.
   using Take = std::function<std::expected<bool, std::string>(const JournalGroup&)>;
 
-  /// Begins with what a file whose checkpoint is `meta` has: inside the caller's read transaction.
+  /// Begins with what a file whose checkpoint is `meta` has, groups of the past too: inside the caller's read transaction.
   [[nodiscard]] std::expected<void, WorldError> open(Database& database, const FileMeta& meta,
                                                      const std::string& shown);
   /// Whether groups are there that read() did not pass.
@@ -44,20 +44,26 @@ class FileJournal {
                                                        JournalGroup& group);
   void keep(const JournalGroup& group) noexcept;
 
-  /// Inside the caller's transaction, whose commit is followed by kept(): removes the groups that a checkpoint contains, and what was
-  /// cut off.
-  [[nodiscard]] std::expected<void, WorldError> remove(Database& database, const JournalEnd& contained);
-  /// A checkpoint with the inputs up to `sequence` contains the groups up to `contained`.
+  /// Inside the transaction of a checkpoint, whose commit is followed by kept(): removes what was cut off.
+  [[nodiscard]] std::expected<void, WorldError> remove_cut(Database& database);
+  /// A checkpoint with the inputs up to `sequence` contains the groups up to `contained`: those are of the past.
   void kept(const JournalEnd& contained, std::uint64_t sequence) noexcept;
+  /// Whether the file has groups of the past.
+  bool has_past() const noexcept { return past_first_ <= past_last_; }
+  /// Removes groups up to `contained`, the oldest first, and asks `enough` after each; inside the caller's transaction. Gives the first
+  /// that is left: past_removed() is to be told it when that transaction is committed.
+  [[nodiscard]] std::expected<std::uint64_t, WorldError> remove_past(Database& database, std::uint64_t contained,
+                                                                     const std::function<bool()>& enough);
+  std::uint64_t past_last() const noexcept { return past_last_; }
+  void past_removed(std::uint64_t first_left) noexcept { past_first_ = first_left; }
 
  private:
-  std::expected<void, WorldError> remove_cut(Database& database);
-
   JournalEnd end_;
+  std::uint64_t past_first_ = 1, past_last_ = 0;  // numbers of the groups of the past that are there
   std::uint64_t newest_ = 0;
   std::uint64_t appended_checksum_ = 0;
   bool unread_ = false;
-  Statement insert_, code_;
+  Statement insert_, code_, remove_;
 };
 
 }  // namespace muster

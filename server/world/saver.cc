@@ -29,6 +29,7 @@ struct Saver::Saving {
   std::function<void(Report)> then;
   std::expected<std::optional<CheckpointReport>, WorldError> written;
   bool begun = false;                 // the queue's thread
+  bool is_current = false;            // the same: what it replaced is removed
   std::atomic<bool> between = false;  // groups are written between its steps
   std::atomic<bool> done = false;
 };
@@ -242,6 +243,13 @@ bool Saver::begin(std::function<void(Report)> then) {
   return true;
 }
 
+CheckpointSlice Saver::slice() const {
+  if (host_.durability != Durability::commit) return {};
+  // Who waits for an edit to be durable waits for the step that is being done: those are short, and end where somebody does.
+  return {
+      .bytes = 256u << 10, .time = std::chrono::milliseconds(5), .hurries = [this] { return queue_.waits_for_step(); }};
+}
+
 bool Saver::step(Saving& of) {
   const auto over = [&](std::expected<std::optional<CheckpointReport>, WorldError> written) {
     if (written && *written) raise_saved((*written)->sequence);
@@ -249,6 +257,11 @@ bool Saver::step(Saving& of) {
     of.done.store(true, std::memory_order_release);  // of is the owner's from here on
     return false;
   };
+  if (of.is_current) {
+    // What is not removed, or could not be, goes with the next one.
+    const auto more = file_.remove_past(slice());
+    return more && *more ? true : over(std::move(of.written));
+  }
   if (!of.begun) {
     of.begun = true;
     if (failed_) {
@@ -260,20 +273,17 @@ bool Saver::step(Saving& of) {
     of.between.store(true, std::memory_order_release);
     file_.begin_checkpoint(of.stamp, of.copied);
   }
-  // Who waits for an edit to be durable waits for the step that is being done: those are short, and end where somebody does.
-  CheckpointSlice slice;
-  if (host_.durability == Durability::commit)
-    slice = {.bytes = 256u << 10, .time = std::chrono::milliseconds(5), .hurries = [this] {
-               return queue_.waits_for_step();
-             }};
-  auto done = file_.step_checkpoint(slice);
+  auto done = file_.step_checkpoint(slice());
   if (!done) return over(std::unexpected(std::move(done.error())));
   switch (done->state) {
     case CheckpointStep::State::more: return true;
     case CheckpointStep::State::stale: return over(std::optional<CheckpointReport>());
     case CheckpointStep::State::done: break;
   }
-  return over(std::optional(std::move(done->report)));
+  raise_saved(done->report.sequence);
+  of.written = std::optional(std::move(done->report));
+  of.is_current = true;
+  return true;
 }
 
 void Saver::note_saved(std::uint64_t version) {

@@ -117,6 +117,7 @@ class Saver {
   void keep_size();
   /// A piece of a commit that was begun, on the queue's thread. False: it was the last.
   bool step(Saving& of);
+  CheckpointSlice slice() const;
   void begin_recording();
   void put_all();
   void write(JournalGroup& group);

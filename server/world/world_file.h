@@ -124,8 +124,8 @@ class WorldFile {
   void begin_checkpoint(const CheckpointStamp& stamp, const StateCopy& copied);
   /// One transaction. After an error nothing is begun any more, and the file holds the previous checkpoint.
   [[nodiscard]] std::expected<CheckpointStep, WorldError> step_checkpoint(const CheckpointSlice& slice = {});
-  /// Removes some of the rows that no checkpoint needs any more: those that the last one replaced, or that one which failed left. The
-  /// value says whether there are more. The next checkpoint does what was not done.
+  /// Removes some of the rows that no checkpoint needs any more: those that the last one replaced, or that one which failed left, and
+  /// the groups of inputs that it contains. The value says whether there are more. The next checkpoint does what was not done.
   [[nodiscard]] std::expected<bool, WorldError> remove_past(const CheckpointSlice& slice = {});
 
  private:
@@ -136,7 +136,10 @@ class WorldFile {
   std::expected<void, WorldError> check_tables();
   std::expected<void, WorldError> check_mark(bool had_wal) const;
   std::expected<void, WorldError> begin_writing(const char* doing);
-  std::expected<void, WorldError> remove_left_over(std::size_t count);
+  /// How many were removed; `enough` is asked after each.
+  std::expected<std::size_t, WorldError> remove_left_over(const std::function<bool()>& enough);
+  /// Of rows and groups, and commits the caller's transaction.
+  std::expected<void, WorldError> remove_some_past(const std::function<bool()>& enough);
   /// Whether another program wrote since the rows were known.
   std::expected<bool, WorldError> is_foreign();
   FileMeta next_meta(const CheckpointStamp& stamp) const;

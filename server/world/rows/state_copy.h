@@ -25,6 +25,8 @@ class StateCopy final : public StateSink {
   StateCopy(const KeptRows* known, std::uint64_t saved, std::uint64_t preserved_bytes_max)
       : known_(known), saved_(saved), columns_(std::make_unique<PreservedColumns>(preserved_bytes_max)) {}
 
+  /// About so many rows will come.
+  void expect(std::size_t rows) { rows_.reserve(rows); }
   bool has(const StateKey& key, std::uint64_t version) override;
   void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) override;
 
