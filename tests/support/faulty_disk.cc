@@ -64,6 +64,7 @@ void apply(std::vector<std::byte>& to, std::int64_t offset, const std::byte* byt
 int sync(sqlite3_file* f, int flags) {
   File* self = file(f);
   if (!self->disk->allow()) return SQLITE_IOERR_FSYNC;
+  if (self->disk->before_sync) self->disk->before_sync();
   if (self->content != nullptr) {
     auto& [durable, unsynced] = *self->content;
     for (const FaultyDisk::Write& one : unsynced)

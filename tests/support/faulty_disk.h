@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -23,12 +24,16 @@ class FaultyDisk {
   const std::string& name() const noexcept { return name_; }
 
   /// Files may grow by this many bytes together; after that every growing write is "disk full". Negative: no limit.
-  std::int64_t free_bytes = -1;
+  /// Any thread sets it.
+  std::atomic<std::int64_t> free_bytes = -1;
   /// Counts down with every write, sync and truncation; at 0 that one and all later ones fail. Negative: never.
   /// Any thread sets it.
   std::atomic<std::int64_t> operations_left = -1;
   std::uint64_t operations = 0;  ///< writes, syncs and truncations so far
   std::uint64_t refusals = 0;    ///< operations that were made to fail
+  /// Called before each sync that does not fail, by the thread that syncs, which it holds up: a slow disk. May be null; set before files
+  /// are opened.
+  std::function<void()> before_sync = {};
 
   /// The power goes: of what was written to each file since its last sync a random part survives, by sectors of 512
   /// bytes. All connections over this disk must be closed (after operations_left reached 0, so that they wrote nothing).
