@@ -1,18 +1,15 @@
-// muster-server, killed at random moments while three sessions edit: what it said to be durable is there, and nothing else is.
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
+// muster-server, killed at random moments while three sessions edit: what it said to be durable is there, once, and nothing else is.
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <functional>
-#include <map>
+#include <filesystem>
 #include <random>
 #include <thread>
 
-#include "client/cpp/address_file.h"
-#include "client/cpp/client.h"
-#include "server/world/world_file.h"
+#include "tests/end_to_end/editing_person.h"
+#include "tests/end_to_end/replayed_world.h"
+#include "tests/end_to_end/server_process.h"
+#include "tests/server/plugins/counter.h"
 #include "tests/support/folder.h"
 #include "tests/support/seeds.h"
 
@@ -21,264 +18,310 @@ using namespace std::chrono_literals;
 
 namespace {
 
-template <class T>
-T value_of(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().text);
-  return std::move(*result);
-}
+constexpr const char* deadly = "die of Ask";
 
-/// A muster-server of this build, whose words are in WORLD.log; killed with its test.
-class Server {
- public:
-  Server(std::string world, const std::vector<std::string>& more) : world_(std::move(world)) {
-    std::vector<std::string> arguments{MUSTER_SERVER,      world_,   "--schema", GAME_BFBS, "--listen", "", "--unix",
-                                       world_ + ".socket", "--quiet"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    std::vector<char*> pointers;
-    for (std::string& argument : arguments) pointers.push_back(argument.data());
-    pointers.push_back(nullptr);
-    const std::string log = world_ + ".log";
-    pid_ = ::fork();
-    if (pid_ != 0) return;
-    const int fd = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-    ::dup2(fd, STDERR_FILENO);
-    ::execv(pointers[0], pointers.data());
-    ::_exit(127);
+bool soaks() { return test::number_in("MUSTER_SOAK_MINUTES", 0) > 0; }
+std::uint64_t drawn_seed(std::uint64_t fixed) { return soaks() ? test::new_seed() + fixed : fixed; }
+
+/// A world that three people edit, whose servers have the plugin that counts.
+struct KilledWorld {
+  explicit KilledWorld(std::uint64_t seed) : random(seed) {
+    put(1);
+    test::ServerProcess server(path, options({}));
+    Client client = server.client();
+    for (std::size_t i = 0; i < people.size(); ++i) people[i].begin(client, "p" + std::to_string(i));
+    test::value_of(client.save());
   }
-  ~Server() { kill(); }
-  Server(const Server&) = delete;
-  Server& operator=(const Server&) = delete;
 
-  Client client() {
-    for (const auto until = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < until;) {
-      const auto found = read_address_file(world_);
-      if (found && found->pid == pid_)
-        return value_of(
-            Client::connect({.address = found->best(), .token = found->token, .name = "test", .time_max = 60s}));
-      if (::waitpid(pid_, nullptr, WNOHANG) != 0) break;
-      std::this_thread::sleep_for(2ms);
+  /// Servers run this build of the plugin from now on: its step is so long.
+  void put(int step) {
+    std::filesystem::copy_file(build(step), plugin, std::filesystem::copy_options::overwrite_existing);
+  }
+  static std::string build(int step) {
+    return MUSTER_TEST_PLUGINS + std::string(step == 1 ? "/libcounter_first.so" : "/libcounter_second.so");
+  }
+  std::vector<std::string> options(std::vector<std::string> more) const {
+    more.insert(more.end(), {"--plugin", plugin, "--hz", "100"});
+    return more;
+  }
+  /// Of a server that is looked at: the clock stands, and what is told is on the disk soon.
+  std::vector<std::string> to_look(std::vector<std::string> more = {}) const {
+    more.insert(more.end(), {"--paused", "--durability", "commit", "--autosave", "0"});
+    return options(std::move(more));
+  }
+
+  /// A server that three people edit until it is killed. `meanwhile` takes as long as it is to live.
+  void live(int step, const std::string& autosave_s, const std::function<void(Client&)>& meanwhile) {
+    test::ServerProcess server(
+        path, options({"--durability", random() % 2 ? "batched" : "commit", "--autosave", autosave_s}));
+    std::vector<std::thread> threads;
+    std::vector<Client> clients;
+    for (test::EditingPerson& person : people) {
+      person.forget_edits();
+      clients.push_back(server.client());
     }
-    throw std::runtime_error("muster-server does not serve: " + test::read_file(world_ + ".log"));
+    Client another = server.client();
+    for (std::size_t i = 0; i < people.size(); ++i)
+      threads.emplace_back([&, i, seed = random()] { people[i].work(clients[i], seed, step); });
+    meanwhile(another);
+    server.kill();
+    for (std::thread& thread : threads) thread.join();
+    for (const test::EditingPerson& person : people) CHECK(person.failed().empty());
   }
-  void kill() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(std::exchange(pid_, 0), nullptr, 0);
+  /// Any moment.
+  void sleep() { std::this_thread::sleep_for(std::chrono::milliseconds(random() % (soaks() ? 500 : 150))); }
+
+  /// Each person's part is what the edits up to the last durable one make of it.
+  std::vector<test::Things> check_people(Client& client, const test::Left& left) const {
+    std::vector<test::Things> seen;
+    for (std::size_t i = 0; i < people.size(); ++i) {
+      const test::EditingPerson& person = people[i];
+      CAPTURE(i, person.durable(), left.durable, left.saved, person.edits());
+      seen.push_back(person.read(client));
+      REQUIRE(person.accepts(seen.back(), left));
+    }
+    return seen;
+  }
+  /// The same, where nobody was told more; and they go on from there.
+  void take_people(Client& client, const test::Left& left) {
+    for (const test::EditingPerson& person : people) CHECK(left.durable >= person.durable());
+    std::vector<test::Things> seen = check_people(client, left);
+    for (std::size_t i = 0; i < people.size(); ++i) {
+      acknowledged += people[i].acknowledged();
+      lost += people[i].acknowledged_behind(left.durable);
+      people[i].take(std::move(seen[i]));
+    }
+  }
+  /// Hash and sequence, and all of it is on the disk.
+  static session::Info look(Client& client) {
+    session::Info info = test::value_of(client.info(true));
+    CHECK(info.error.empty());
+    (void)test::value_of(client.wait_durable(info.sequence));
+    return info;
+  }
+  /// Another start makes the same of it.
+  void check_again(std::uint64_t hash, const char* told = nullptr) {
+    test::ServerProcess server(path, to_look(), told);
+    Client client = server.client();
+    CHECK(look(client).hash == hash);
+  }
+  /// What servers said since it was asked last.
+  std::string said() const {
+    std::string text = test::read_file(path + ".log");
+    ::unlink((path + ".log").c_str());
+    return text;
   }
 
- private:
-  const std::string world_;
-  pid_t pid_ = 0;
+  const test::Folder folder;
+  const std::string path = folder / "w.muster", plugin = folder / "counter.so";
+  std::mt19937_64 random;
+  std::vector<test::EditingPerson> people = std::vector<test::EditingPerson>(3);
+  std::uint64_t acknowledged = 0, lost = 0;
 };
 
-/// An entity that a session made.
-struct Thing {
-  Entity entity;
-  int folder = 0;
-  std::string value;  // of its Health; empty: it has none
-  bool operator==(const Thing&) const = default;
-};
-using Things = std::map<std::string, Thing>;  // by name
-
-/// What one session knows of its part of the world: two folders, and the things in them.
-struct Person {
-  Entity folders[2];
-  Things things;
-  int named = 0;
-
-  struct Edit {
-    std::uint64_t sequence;  // ~0: it was not answered
-    std::function<void(Things&)> done;
-  };
-  std::vector<Edit> edits = {};  // since the server began
-  std::uint64_t durable = 0;     // that it was told
-  std::string failed = {};
-
-  /// Edits until the server is gone.
-  void work(Client& client, std::uint64_t seed) {
-    std::mt19937_64 random(seed);
-    Things known = things;
-    for (;;) {
-      const auto next = draw(client, known, random);
-      if (!next) return;
-      const auto& [batch, done] = *next;
-      edits.push_back({~std::uint64_t{0}, done});
-      const auto ack = client.push_batch(batch);
-      if (!ack && ack.error().kind == ClientError::Kind::lost) return;
-      if (!ack || ack->dead > 0) {
-        failed = ack ? "an entity is dead" : ack.error().text;
-        return;
-      }
-      edits.back().sequence = ack->sequence;
-      done(known);
-      durable = std::max(durable, ack->durable_through);
-      if (random() % 8 > 0) continue;
-      const auto told = random() % 2 ? client.wait_durable(ack->sequence) : client.durable();
-      if (!told) return;
-      durable = std::max(durable, told->sequence);
-    }
-  }
-  /// Whether `seen` is what the edits up to `sequence` make of the things; one that was not answered may be there or not.
-  bool accepts(const Things& seen, std::uint64_t sequence) const {
-    Things made = things;
-    bool all = true;
-    for (const Edit& edit : edits) {
-      if (edit.sequence <= sequence) edit.done(made);
-      if (edit.sequence == ~std::uint64_t{0} && all && seen != made) edit.done(made);
-      all = all && edit.sequence <= sequence;
-    }
-    return seen == made;
-  }
-
- private:
-  using Drawn = std::pair<std::vector<std::byte>, std::function<void(Things&)>>;
-  std::optional<Drawn> draw(Client& client, const Things& known, std::mt19937_64& random) {
-    BatchBuilder builder;
-    const auto drawn = [&](std::function<void(Things&)> done) {
-      const auto bytes = builder.bytes();
-      return Drawn{{bytes.begin(), bytes.end()}, std::move(done)};
-    };
-    const std::uint64_t kind = known.size() < 5 ? 0 : random() % 8;
-    if (kind < 2) {
-      const std::string name = "n" + std::to_string(named++);
-      const int folder = static_cast<int>(random() % 2);
-      const auto text = client.intern(name);
-      const auto id = client.next_id();
-      if (!text || !id) return std::nullopt;
-      Create create;
-      create.parent = folders[folder];
-      create.name = *text;
-      builder.append(*id, create);
-      return drawn([=, e = *id](Things& all) { all[name] = {e, folder, {}}; });
-    }
-    auto at = known.begin();
-    std::advance(at, static_cast<std::ptrdiff_t>(random() % known.size()));
-    const std::string& name = at->first;
-    const Thing& thing = at->second;
-    if (kind == 2) {
-      builder.append(thing.entity, Destroy{});
-      return drawn([name](Things& all) { all.erase(name); });
-    }
-    if (kind == 3) {
-      const int folder = 1 - thing.folder;
-      Reparent move;
-      move.parent = folders[folder];
-      builder.append(thing.entity, move);
-      return drawn([name, folder](Things& all) { all.at(name).folder = folder; });
-    }
-    const auto health = static_cast<float>(random() % 100);
-    const TypeDescriptor* const type = find_component(client.types(), "game.Health").value();
-    const std::vector<PayloadShape> shapes{PayloadShape::of(*type)};
-    const RowSet set(PayloadShape::of<Set>(), shapes);
-    std::byte* const payload = builder.append_rows(set, thing.entity);
-    const Set message{};
-    std::memcpy(payload, &message, sizeof message);
-    std::memcpy(payload + set.offset(type->id), &health, sizeof health);
-    return drawn([name, value = std::to_string(health)](Things& all) { all.at(name).value = value; });
-  }
-};
-
-Things read(Client& client, const Person& person) {
-  Things things;
-  for (int folder = 0; folder < 2; ++folder) {
-    for (std::uint32_t offset = 0;;) {
-      const session::Children page = value_of(client.children(person.folders[folder], offset, 1000));
-      for (std::size_t i = 0; i < page.entities.size(); ++i) {
-        Thing thing{page.entities[i], folder, {}};
-        for (const auto& component : value_of(client.show(thing.entity)).components) {
-          if (component.type->name != "game.Health") continue;
-          float health = 0;
-          std::memcpy(&health, component.value.data(), sizeof health);
-          thing.value = std::to_string(health);
-        }
-        things[page.names[i]] = thing;
-      }
-      offset += static_cast<std::uint32_t>(page.entities.size());
-      if (offset >= page.total) break;
-    }
-  }
-  return things;
-}
-
-/// Of the last input that the world's file holds, which is whole.
-std::uint64_t sequence_in(const std::string& path) {
-  auto file = WorldFile::open(path, {.mode = OpenMode::open_existing});
-  if (!file) throw file.error();
-  if (auto loaded = file->load([](StateSource&) { return std::expected<void, StateError>(); }); !loaded)
-    throw loaded.error();
-  const auto journal = file->journal(nullptr);
-  if (!journal) throw journal.error();
-  if (!journal->cut.empty()) throw std::runtime_error("torn: " + journal->cut);
-  return file->durable();
+std::string counted(std::uint64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 }  // namespace
 
-TEST_CASE("a server that is killed while sessions edit comes back with what was durable, and with nothing else") {
-  const std::uint64_t rounds = muster::test::number_in("MUSTER_SOAK_MINUTES", 0) > 0 ? 1000 : 10;
-  const test::Folder folder;
-  const std::string path = folder / "w.muster";
-  std::vector<Person> people(3);
-  {
-    Server server(path, {});
-    Client client = server.client();
-    for (std::size_t i = 0; i < people.size(); ++i)
-      for (int part = 0; part < 2; ++part)
-        people[i].folders[part] = value_of(client.create({}, "p" + std::to_string(i) + (part ? "b" : "a")));
-    value_of(client.save());
-  }
-  std::mt19937_64 random(20261123);
-  std::uint64_t acknowledged = 0, lost = 0;
+TEST_CASE("a server that is killed while sessions edit comes back with what was durable, once, and with nothing else") {
+  const std::uint64_t rounds = soaks() ? 1000 : 50, seed = drawn_seed(20261123);
+  CAPTURE(seed);
+  KilledWorld world(seed);
+  test::ReplayedWorld replayed(KilledWorld::build(1));
   for (std::uint64_t round = 0; round < rounds; ++round) {
     CAPTURE(round);
-    const std::vector<std::string> options{
-        "--durability", random() % 2 ? "batched" : "commit",
-        "--autosave",   std::to_string(static_cast<double>(random() % 300 + 1) * 1e-3),
-        "--hz",         "100"};
-    const std::chrono::milliseconds life(random() % 500);
+    // Where nothing is saved, the journal has several lives.
+    world.live(1, world.random() % 3 ? std::to_string(static_cast<double>(world.random() % 300 + 1) * 1e-3) : "0",
+               [&](Client&) { world.sleep(); });
+    const test::Recorded recorded = test::read_recorded(world.path);
+    session::Info info;
     {
-      Server server(path, options);
-      std::vector<std::thread> threads;
-      std::vector<Client> clients;
-      for (Person& person : people) {
-        person.edits.clear();
-        person.durable = 0;
-        clients.push_back(server.client());
-      }
-      for (std::size_t i = 0; i < people.size(); ++i)
-        threads.emplace_back([&, i, seed = random()] { people[i].work(clients[i], seed); });
-      std::this_thread::sleep_for(life);
-      server.kill();
-      for (std::thread& thread : threads) thread.join();
-    }
-    const std::uint64_t sequence = sequence_in(path);
-    std::uint64_t hash = 0;
-    for (int start = 0; start < 2; ++start) {
-      Server server(path, {"--paused", "--hz", "100"});
+      test::ServerProcess server(world.path, world.to_look());
       Client client = server.client();
-      const session::Info info = value_of(client.info(true));
-      CHECK(info.error.empty());
-      CHECK((start == 0 || info.hash == hash));
-      hash = info.hash;
-      if (start > 0) continue;
-      for (std::size_t i = 0; i < people.size(); ++i) {
-        Person& person = people[i];
-        CAPTURE(i, person.durable, sequence, person.edits.size());
-        CHECK(person.failed.empty());
-        CHECK(sequence >= person.durable);
-        const Things seen = read(client, person);
-        REQUIRE(person.accepts(seen, sequence));
-        for (const Person::Edit& edit : person.edits) {
-          acknowledged += edit.sequence != ~std::uint64_t{0};
-          lost += edit.sequence > sequence;
-        }
-        person.things = seen;
-      }
+      world.take_people(client, {.durable = recorded.durable, .saved = recorded.saved});
+      info = KilledWorld::look(client);
     }
-    REQUIRE(test::read_file(path + ".log").empty());  // nothing was recovered in part, nothing could not be written
+    replayed.go_on(world.path);
+    REQUIRE(replayed.sequence() == info.sequence);
+    REQUIRE(replayed.hash() == info.hash);
+    REQUIRE(replayed.granted() == 0);  // those who had them are gone
+    world.check_again(info.hash);
+    REQUIRE(world.said().empty());  // nothing was recovered in part, nothing could not be written
   }
-  std::printf("%llu edits were acknowledged in %llu rounds; of %llu nobody had said that they were durable\n",
-              static_cast<unsigned long long>(acknowledged), static_cast<unsigned long long>(rounds),
-              static_cast<unsigned long long>(lost));
-  CHECK(acknowledged > 10 * rounds);
+  std::printf(
+      "%llu edits were acknowledged in %llu rounds from seed %llu; of %llu nobody had said that they were durable; "
+      "%llu inputs were done "
+      "again without an interruption, %llu lives behind the ones before\n",
+      static_cast<unsigned long long>(world.acknowledged), static_cast<unsigned long long>(rounds),
+      static_cast<unsigned long long>(seed), static_cast<unsigned long long>(world.lost),
+      static_cast<unsigned long long>(replayed.inputs), static_cast<unsigned long long>(replayed.goings_on));
+  CHECK(world.acknowledged > 10 * rounds);
+  CHECK(replayed.inputs > 10 * rounds);
+  CHECK(replayed.goings_on > rounds / 10);
+}
+
+TEST_CASE(
+    "a server that is killed and starts with another build of its plugin has each durable edit, once, by that build") {
+  const std::uint64_t rounds = soaks() ? 200 : 10, seed = drawn_seed(7);
+  CAPTURE(seed);
+  std::uint64_t edits = 0, ticks = 0;
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    CAPTURE(round);
+    KilledWorld world(seed + round);  // no build of before takes over what a newer one saved
+    const int before = 1, now = 2;
+    world.live(before, world.random() % 2 ? "0.05" : "0", [&](Client&) { world.sleep(); });
+    const test::Recorded recorded = test::read_recorded(world.path);
+    world.put(now);
+    std::uint64_t hash = 0;
+    {
+      test::ServerProcess server(world.path, world.to_look());
+      Client client = server.client();
+      world.take_people(client, {recorded.durable, recorded.saved, before, now});
+      hash = KilledWorld::look(client).hash;
+    }
+    edits += recorded.edits;
+    ticks += recorded.ticks;
+    const std::string said = world.said();
+    CAPTURE(said);
+    if (recorded.edits + recorded.ticks > 0) {
+      CHECK(said.find("of the journal the edits alone were applied, because other code wrote it (") !=
+            std::string::npos);
+      CHECK(said.find(": " + counted(recorded.edits, "edit") + " applied, ") != std::string::npos);
+      CHECK(said.find(" and " + counted(recorded.ticks, "tick") + " left out") != std::string::npos);
+    }
+    CHECK(said.find("could not be applied") == std::string::npos);
+    CHECK(said.find("lost: ") == std::string::npos);
+    world.check_again(hash);
+    REQUIRE(world.said().empty());  // the state was saved at once
+  }
+  std::printf("%llu edits and %llu ticks of another build were in the journals of %llu rounds from seed %llu\n",
+              static_cast<unsigned long long>(edits), static_cast<unsigned long long>(ticks),
+              static_cast<unsigned long long>(rounds), static_cast<unsigned long long>(seed));
+  CHECK(edits > 10 * rounds);
+  CHECK(ticks > rounds);
+}
+
+TEST_CASE(
+    "a server whose plugin dies of messages in the journal opens before each, and has every durable edit without "
+    "them") {
+  const std::uint64_t rounds = soaks() ? 200 : 10, seed = drawn_seed(9);
+  CAPTURE(seed);
+  KilledWorld world(seed);
+  std::uint64_t deaths = 0, several = 0;
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    CAPTURE(round);
+    world.live(1, "0", [&](Client& client) {
+      const Entity counts = test::value_of(client.entity("/counter"));
+      for (std::uint64_t asks = 1 + world.random() % 3; asks > 0; --asks) {
+        world.sleep();
+        (void)test::value_of(client.push(counts, counter::Ask{}));
+      }
+      world.sleep();
+    });
+    const test::Recorded recorded = test::read_recorded(world.path);
+    several += recorded.asks.size() > 1;
+    std::vector<std::string> skipping;
+    for (const std::uint64_t ask : recorded.asks) {
+      CAPTURE(ask);
+      REQUIRE(test::ServerProcess(world.path, world.to_look(skipping), deadly).aborts());
+      REQUIRE(test::ServerProcess(world.path, world.to_look(), deadly).aborts());
+      ++deaths;
+      test::ServerProcess server(world.path, world.to_look(), deadly);
+      Client client = server.client();
+      const session::Info info = test::value_of(client.info(true));
+      CAPTURE(info.error);
+      CHECK(info.error.find("it stands before input " + std::to_string(ask) + " (counter.Ask to #") !=
+            std::string::npos);
+      REQUIRE(info.sequence == ask - 1);
+      (void)world.check_people(client, {.durable = ask - 1, .saved = recorded.saved});
+      server.kill();
+      if (skipping.empty()) {
+        test::ReplayedWorld replayed(KilledWorld::build(1));
+        replayed.go_on(world.path, ask - 1);
+        CHECK(replayed.hash() == info.hash);
+      }
+      skipping = {"--skip", std::to_string(ask)};
+    }
+    std::uint64_t hash = 0;
+    {
+      test::ServerProcess server(world.path, world.to_look(skipping), deadly);
+      Client client = server.client();
+      world.take_people(client, {.durable = recorded.durable, .saved = recorded.saved});
+      hash = KilledWorld::look(client).hash;
+    }
+    const std::string said = world.said();
+    CAPTURE(said);
+    for (const std::uint64_t ask : recorded.asks)
+      CHECK(said.find("input " + std::to_string(ask) + " (counter.Ask to #") != std::string::npos);
+    CHECK(said.find("could not be applied") == std::string::npos);
+    CHECK(said.find("lost: ") == std::string::npos);
+    world.check_again(hash, deadly);
+    REQUIRE(world.said().empty());
+  }
+  std::printf("%llu messages that the plugin dies of were left out in %llu rounds from seed %llu\n",
+              static_cast<unsigned long long>(deaths), static_cast<unsigned long long>(rounds),
+              static_cast<unsigned long long>(seed));
+  CHECK(deaths >= rounds);
+  CHECK(several > 0);
+}
+
+TEST_CASE(
+    "20 crashes of a server leave no ids to sessions that are gone, and the clock of a world that never crashed") {
+  const test::Folder folder;
+  const std::string path = folder / "w.muster", whole_path = folder / "whole.muster";
+  const std::vector<std::string> usual{"--plugin", KilledWorld::build(1), "--hz", "300", "--autosave"};
+  const auto options = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), usual.begin(), usual.end());
+    return more;
+  };
+  std::mt19937_64 random(5);
+  std::vector<Entity> made;
+  std::uint64_t tick = 0;
+  for (int start = 0; start < 20; ++start) {
+    CAPTURE(start);
+    test::ServerProcess server(path,
+                               options({start % 3 ? "0" : "0.02", "--durability", start % 2 ? "commit" : "batched"}));
+    std::vector<Client> clients;
+    for (int i = 0; i < 3; ++i) clients.push_back(server.client());
+    const session::ClockState clock = test::value_of(clients[0].clock());
+    REQUIRE(clock.tick >= tick);  // of the last crash, when all was on the disk
+    Acknowledged last;
+    for (Client& client : clients) {
+      const Entity id = test::value_of(client.next_id());  // of many that are granted and not used
+      BatchBuilder builder;
+      builder.append_rows(id, Create{}, counter::Count{});
+      last = test::value_of(client.push_batch(builder.bytes()));
+      made.push_back(id);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 60));
+    const session::ClockState later = test::value_of(clients[0].clock());
+    last.sequence = later.sequence;
+    (void)test::value_of(clients[0].wait_durable(last));
+    tick = later.tick;
+    server.kill();  // before its sessions go
+  }
+  test::ServerProcess server(path, options({"0", "--paused"}));
+  session::ClockState clock;
+  {
+    Client client = server.client();
+    for (const Entity e : made) CHECK(test::value_of(client.show(e)).get<counter::Count>());
+    clock = test::value_of(client.clock());
+    (void)test::value_of(client.save());
+  }
+  server.kill();
+  test::ReplayedWorld left(KilledWorld::build(1));
+  left.go_on(path);
+  CHECK(left.granted() == 0);
+  REQUIRE(clock.tick >= tick);
+  REQUIRE(tick > 20);
+
+  test::ServerProcess whole(whole_path, options({"0", "--paused"}));
+  Client client = whole.client();
+  session::ClockState state =
+      test::value_of(client.set_clock({.paused = 1, .steps = static_cast<std::uint32_t>(clock.tick)}));
+  while (state.tick < clock.tick) state = test::value_of(client.clock());
+  CHECK(state.tick == clock.tick);
+  CHECK(state.clock_ns == clock.clock_ns);
 }
