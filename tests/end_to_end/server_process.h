@@ -53,17 +53,17 @@ class ServerProcess {
 
   /// A session with every right, once it serves.
   Client client() {
-    using namespace std::chrono_literals;
-    for (const auto until = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < until;) {
+    using std::chrono::steady_clock;
+    for (const auto until = steady_clock::now() + std::chrono::seconds(60); steady_clock::now() < until;) {
       const auto found = read_address_file(world_);
       if (found && found->pid == pid_)
-        return value_of(
-            Client::connect({.address = found->best(), .token = found->token, .name = "test", .time_max = 60s}));
+        return value_of(Client::connect(
+            {.address = found->best(), .token = found->token, .name = "test", .time_max = std::chrono::seconds(60)}));
       if (::waitpid(pid_, nullptr, WNOHANG) != 0) {
         pid_ = 0;
         break;
       }
-      std::this_thread::sleep_for(2ms);
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     throw std::runtime_error("muster-server does not serve: " + read_file(world_ + ".log"));
   }
