@@ -26,9 +26,9 @@ struct RecoveryReport {
   std::uint64_t ticks = 0;       ///< likewise
   std::uint64_t edits_only = 0;  ///< groups of which the edits alone were applied
   std::uint64_t edits = 0;       ///< that were applied in these
-  std::uint64_t left_out =
-      0;  ///< inputs in these that were not: passes, clocks, what the host pushed, edits that do not fit any more. Not those
-      ///< whose messages no journal keeps, since they left nothing
+  /// Inputs in these that were not: passes, clocks, what the host pushed, edits that do not fit any more. Not those whose messages no
+  /// journal keeps, since they left nothing.
+  std::uint64_t left_out = 0;
   std::uint64_t ticks_lost = 0;
   std::string why = {};   ///< the edits alone: a sentence
   std::string died = {};  ///< what the process before died of: an input, and what it was, as far as that is known
