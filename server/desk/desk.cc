@@ -87,9 +87,9 @@ void Desk::leave(std::shared_ptr<Session> session) {
   wake();
 }
 
-bool Desk::take_in(Session& session, std::uint64_t request, BatchView batch, bool for_world) {
+bool Desk::take_in(Session& session, std::uint64_t request, BatchView batch, bool for_world, bool latest) {
   if (!for_world) session.open_questions.fetch_add(1, std::memory_order_relaxed);
-  if (!session.requests.put(batch.bytes(), request, for_world, processor_ns())) {
+  if (!session.requests.put(batch.bytes(), request, for_world, processor_ns(), latest)) {
     if (!for_world) session.open_questions.fetch_sub(1, std::memory_order_relaxed);
     return false;
   }

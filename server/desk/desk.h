@@ -83,7 +83,9 @@ class Desk final : public FlushVisitor, private InputSink {
   void leave(std::shared_ptr<Session> session);
   /// The batch was judged and is copied. False, and nothing taken, where the session has sent as much as may wait; at most
   /// requests_max questions are open for one session: see open_questions.
-  [[nodiscard]] bool take_in(Session& session, std::uint64_t request, BatchView batch, bool for_world);
+  /// `latest`: of a type of which only the last that waits counts, see Requests::put.
+  [[nodiscard]] bool take_in(Session& session, std::uint64_t request, BatchView batch, bool for_world,
+                             bool latest = false);
 
   /// The world's types and those of the session. Another table where the registry learned types.
   std::shared_ptr<const TypeTable> types() const;

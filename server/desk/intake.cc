@@ -13,6 +13,8 @@ namespace {
 constexpr std::uint64_t turn_steps = 1000;
 /// Of the work around an edit, however small it is.
 constexpr std::uint64_t edit_steps = 5;
+/// Of an answer to one that was overtaken, at most about.
+constexpr std::size_t answer_bytes = 512;
 
 }  // namespace
 
@@ -71,7 +73,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   Session& from = *line.session;
   Request* const request = from.requests.front();
   // Who does not read what became of its edits is asked to wait with them.
-  if (!request || !from.outgoing->has_answer_room(0)) {
+  if (!request || !from.outgoing->has_answer_room(request->overtaken.size() * answer_bytes)) {
     line.stands = true;
     return true;
   }
@@ -134,8 +136,13 @@ void Intake::refuse(Line& line, const session::Fault& fault) {
   ++counters_.refused;
   const Request& request = *from.requests.front();
   count_wait(from, request);
-  if (request.request != 0) from.outgoing->fault(fault, request.request);
+  tell_refused(from, request, fault);
   from.requests.pop();
+}
+
+void Intake::tell_refused(Session& to, const Request& edit, const session::Fault& fault) {
+  for (const std::uint64_t overtaken : edit.overtaken) to.outgoing->fault(fault, overtaken);
+  if (edit.request != 0) to.outgoing->fault(fault, edit.request);
 }
 
 void Intake::count_wait(Session& from, const Request& edit) {
@@ -170,11 +177,13 @@ void Intake::push(Session& from, const Request& edit, const EditCost& cost) {
     from.timers.push_back(timer);
     judge_.waits(batch, cost);
   }
-  if (edit.request == 0) return;
-  if (receipt.refused > 0) return from.outgoing->fault(refusal_fault(registry_, limits_, receipt), edit.request);
+  if (edit.request == 0 && edit.overtaken.empty()) return;
+  if (receipt.refused > 0) return tell_refused(from, edit, refusal_fault(registry_, limits_, receipt));
   session::Ack ack;
   ack.sequence = receipt.sequence;
   ack.durable_through = host_.durable_sequence ? host_.durable_sequence() : 0;
+  for (const std::uint64_t overtaken : edit.overtaken) answer(from, overtaken, ack);  // they were no input: no targets
+  if (edit.request == 0) return;
   ack.handled = receipt.handled;
   ack.unhandled = receipt.unhandled;
   ack.dead = receipt.dead;

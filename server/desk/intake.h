@@ -71,6 +71,8 @@ class Intake {
   /// Why no edit is taken, whatever it is. None: they are.
   std::optional<session::Fault> closed() const;
   void refuse(Line& line, const session::Fault& fault);
+  /// Answers an edit that did not happen, and those whose place it took.
+  static void tell_refused(Session& to, const Request& edit, const session::Fault& fault);
   /// The edit is answered now.
   void count_wait(Session& from, const Request& edit);
   void enter(Session& from, const EditCost& cost);

@@ -87,7 +87,9 @@ SessionProtocol::Outcome SessionProtocol::on_frame(const WireFrame& frame) {
     return refuse(judged.error(), frame.header.request);
   }
   if (!judged->for_world) return on_session_message(*judged, frame.header.request);
-  return desk_.take_in(*session_, frame.header.request, judged->batch, true) ? Outcome::done : Outcome::wait;
+  const TypeDescriptor* const type = types->find(judged->batch.type());
+  const bool latest = type && type->journal == JournalPolicy::latest;
+  return desk_.take_in(*session_, frame.header.request, judged->batch, true, latest) ? Outcome::done : Outcome::wait;
 }
 
 SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {

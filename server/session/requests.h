@@ -16,8 +16,11 @@ namespace muster {
 struct Request {
   std::uint64_t request = 0;
   bool for_world = false;        ///< false: a question
+  bool latest = false;           ///< a message of which only the last that waits counts (journal: "latest")
   std::uint64_t came_ns = 0;     ///< processor time of the owner's thread when it came
   std::vector<std::byte> batch;  ///< 16-aligned
+  /// Those whose place it took, in their order, as far as they want an answer: they get its own.
+  std::vector<std::uint64_t> overtaken = {};
 };
 
 /// Of all sessions together. Any thread.
@@ -37,10 +40,12 @@ class Requests {
   Requests(const Requests&) = delete;
   Requests& operator=(const Requests&) = delete;
 
+  static constexpr std::size_t overtaken_max = 256;  ///< that one may have overtaken and that want an answer
   /// The session's thread: copies the batch. False, and nothing taken, where it would exceed the session's bound or that of
-  /// all; a session of which nothing waits may put one in any case.
+  /// all; a session of which nothing waits may put one in any case. One that is `latest` takes the place of the newest that
+  /// waits, where that is of the same type to the same target: a single one.
   [[nodiscard]] bool put(std::span<const std::byte> batch, std::uint64_t request, bool for_world,
-                         std::uint64_t came_ns = 0);
+                         std::uint64_t came_ns = 0, bool latest = false);
 
   /// The session's thread: whether put would take so many bytes now.
   bool has_room(std::size_t bytes) const noexcept;
@@ -55,6 +60,8 @@ class Requests {
   std::size_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
 
  private:
+  bool overtake(std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns);
+
   const std::size_t bytes_max_;
   const std::shared_ptr<RequestBytes> all_;
   std::atomic<std::size_t> bytes_ = 0;
