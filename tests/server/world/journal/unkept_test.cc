@@ -243,9 +243,9 @@ TEST_CASE("an input that is not kept can be stopped before, and left out, like a
   CHECK(stops.registry.sequence() == first + 1);
   Watched skips;
   skips.load(checkpoint);
-  Recovery skipped(skips.registry, {.code = RecordedGame::code, .skip = first + 2});
+  Recovery skipped(skips.registry, {.code = RecordedGame::code, .skip = {first + 2}});
   for (const JournalGroup& group : live.journal()) REQUIRE(skipped.take(group));
-  CHECK(skipped.report().skipped == it);
+  CHECK(skipped.report().skipped == std::vector<std::string>{it});
   CHECK(skips.registry.sequence() == live.registry.sequence());
 }
 
