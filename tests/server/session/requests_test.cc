@@ -1,6 +1,8 @@
 // What waits of a session is bounded in bytes, and counted until it was taken or answered.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "tests/registry/sight.h"
 #include "tests/server/live_world.h"
 
 using namespace muster;
@@ -62,4 +64,40 @@ TEST_CASE("a session may ask far more one after the other than may wait of it at
   auto client = Client::connect(patient);
   REQUIRE(client.has_value());
   for (int i = 0; i < 200; ++i) REQUIRE(client->info().has_value());
+}
+
+TEST_CASE("of messages whose schema says latest, those that a client sends while the world is busy become few inputs",
+          "[limits]") {
+  Subscription steer;  // outlives the world
+  LiveWorld world;
+  const Entity e = world.run([&](EntityRegistry& registry) {
+    steer = registry.subscribe("steer", [](const sight::Steer& to, arena::Health& health) { health.value = to.to; });
+    return registry.create("e", arena::Health{});
+  });
+  Client client = world.client();
+  REQUIRE(client.info().has_value());
+  REQUIRE(client.push(e, sight::Steer{.to = 99}).has_value());
+  world.hold(true);
+  std::vector<std::uint64_t> requests;
+  for (int i = 1; i <= 50; ++i) {
+    BatchBuilder edit;
+    edit.append(e, sight::Steer{.to = static_cast<float>(i)});
+    const auto request = client.send(edit.bytes());
+    REQUIRE(request.has_value());
+    requests.push_back(*request);
+  }
+  // Answered without the world: by then all are there.
+  REQUIRE(client.ask_all(session::GetSchema{}).has_value());
+  world.hold(false);
+  std::vector<session::Ack> acks;
+  for (const std::uint64_t request : requests) {
+    const auto answer = client.wait(request);
+    REQUIRE(answer.has_value());
+    acks.push_back(session::read<session::Ack>(answer->front().batch()));
+    CHECK(acks.back().sequence >= acks[acks.size() > 1 ? acks.size() - 2 : 0].sequence);
+  }
+  CHECK(acks.back().handled == 1);
+  CHECK(acks.back().sequence - acks.front().sequence < 40);
+  CHECK(std::ranges::count(acks, 0u, &session::Ack::handled) > 9);
+  CHECK(world.run([&](EntityRegistry& registry) { return registry.get<arena::Health>(e).value; }) == 50);
 }
