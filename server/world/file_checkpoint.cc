@@ -20,10 +20,15 @@ class Limit {
     if (bytes >= slice_.bytes || (bytes >= slice_.bytes_min && slice_.hurries && slice_.hurries())) return true;
     return ++asked_ % 64 == 0 && is_late();
   }
-  /// After a row was removed. That costs about what 200 bytes cost that are written, and for a large row much more.
-  bool reached_by_removing() { return reached(++removed_ * 200) || (slice_.hurries && slice_.hurries()) || is_late(); }
+  /// After a row was removed. That costs about what 200 bytes cost that are written, and for a large row much more. Some go in every step,
+  /// however much it hurries: where a group comes between any two of them, more must go than come.
+  bool reached_by_removing() {
+    if (++removed_ * 200 >= slice_.bytes) return true;
+    return removed_ >= removals_min && ((slice_.hurries && slice_.hurries()) || is_late());
+  }
 
  private:
+  static constexpr std::uint64_t removals_min = 4;
   bool is_late() const { return std::chrono::steady_clock::now() - begun_ >= slice_.time; }
 
   const CheckpointSlice& slice_;

@@ -1,6 +1,7 @@
 #include "server/world/saver.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -63,6 +64,11 @@ Saver::Saver(WorldFile& file, EntityRegistry& registry, Host host)
 Saver::~Saver() {
   put_all();
   queue_.drain();
+  if (saving_ && saving_->written && !*saving_->written && std::uncaught_exceptions() == 0) {
+    // It was given up, and nobody begins it again.
+    saving_.reset();
+    (void)commit();
+  }
   if (recorder_) registry_.remove_sink(*recorder_);
 }
 

@@ -56,7 +56,7 @@ class Saver {
     std::function<void(const std::string&)> warn = {};  ///< told a sentence, on the owner's thread; may be null
   };
   Saver(WorldFile& file, EntityRegistry& registry, Host host);
-  /// What was recorded is written.
+  /// What was recorded is written, and a commit that was begun; where that was given up, the state as it is.
   ~Saver();
   Saver(const Saver&) = delete;
   Saver& operator=(const Saver&) = delete;

@@ -1,6 +1,7 @@
 #include "server/world/rows/preserved_columns.h"
 
 #include <cstring>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -29,9 +30,10 @@ bool PreservedColumns::claim(Column& column) noexcept {
 
 void PreservedColumns::keep(Column& column) {
   if (!claim(column)) return;
+  // Where there is no memory the save is given up, and not the world; and nobody waits for ever for a column that is being read.
+  if (!given_up() && bytes() + column.size <= bytes_max_) column.copy.reset(new (std::nothrow) std::byte[column.size]);
   State now = State::is_over;
-  if (!given_up() && bytes() + column.size <= bytes_max_) {
-    column.copy = std::make_unique_for_overwrite<std::byte[]>(column.size);
+  if (column.copy) {
     std::memcpy(column.copy.get(), column.at, column.size);
     bytes_.fetch_add(column.size, std::memory_order_relaxed);
     copied_.fetch_add(column.size, std::memory_order_relaxed);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <thread>
 
+#include "include/muster/world.h"
 #include "tests/registry/random_steps.h"
 #include "tests/server/world/saved_registry.h"
 #include "tests/support/seeds.h"
@@ -243,4 +244,28 @@ TEST_CASE(
   REQUIRE(world.saver.begin([&](Saver::Report report) { told = std::move(report); }));
   world.wait([&] { return told.has_value(); });
   CHECK(world.warnings.size() == 3);
+}
+
+TEST_CASE("a world that ends while a commit is under way has it on the disk, though it was given up") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  const auto install = [](EntityRegistry& registry) {
+    registry.add_type<game::Health>();
+    return Handlers();
+  };
+  std::vector<Entity> many;
+  {
+    World world(path, install, {.preserved_bytes_max = 1});
+    many = world.registry().create_many(4'000, game::Health{.value = 1});
+    world.commit();
+    const auto change_all = [&](float value) {
+      for (const Entity e : many) world.registry().set(e, game::Health{.value = value});
+    };
+    change_all(2);
+    const WriteLock nothing_is_written(path);
+    REQUIRE(world.begin_commit([](const auto&) { FAIL("the world ended before"); }));
+    change_all(3);
+  }
+  const World world(path, install);
+  for (const Entity e : many) REQUIRE(world.registry().get<game::Health>(e).value >= 2);
 }

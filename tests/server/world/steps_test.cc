@@ -189,6 +189,30 @@ TEST_CASE(
   REQUIRE(load_all(*file).value() == contents(rows));
 }
 
+TEST_CASE(
+    "where a group waits for every step, more goes than comes: a file that is saved again and again stays small") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  auto file = WorldFile::open(path);
+  std::mt19937_64 random(1);
+  Rows rows = some_rows(random, 20, 1, 100);
+  REQUIRE(file->checkpoint({.sequence = 100}, saving(rows)));
+  const CheckpointSlice hurried{.time = std::chrono::hours(1), .hurries = [] { return true; }, .bytes_min = 1};
+  std::uint64_t groups = 0;
+  for (std::uint64_t round = 1; round <= 20; ++round) {
+    for (auto& [key, row] : rows) row = {round + 1, random_bytes(random, 100 + round)};
+    const StateCopy copied = file->copy(saving(rows));
+    const CheckpointStamp stamp{.sequence = groups == 0 ? 100 : made_up_group(groups).last};
+    file->begin_checkpoint(stamp, copied);
+    do add_group(*file, groups);
+    while (file->step_checkpoint(hurried)->state != State::done);
+    do add_group(*file, groups);
+    while (file->remove_past(hurried).value());
+    // As many as came since it was begun: while rows were written, and while those before it and the groups of the past were removed.
+    CHECK(std::stoi(sql(path, "SELECT count(*) FROM journal")) < 60);
+  }
+}
+
 TEST_CASE("rows that were replaced or removed are gone from the file some steps after the checkpoint") {
   const Directory directory;
   const std::string path = directory / "w.muster";
