@@ -51,7 +51,11 @@ std::expected<BackupReport, WorldError> look_at(const std::string& copy, const s
   if (auto done = read(report.sequence, "SELECT value FROM meta WHERE name = 'sequence'"); !done)
     return std::unexpected(done.error());
   if (*format < 2) return report;
-  if (auto done = read(report.group, "SELECT max(id) FROM journal"); !done) return std::unexpected(done.error());
+  if (auto done =
+          read(report.group,
+               "SELECT max(id) FROM journal WHERE id > (SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'group')");
+      !done)
+    return std::unexpected(done.error());
   std::uint64_t last = 0;
   if (auto done = read(last, "SELECT max(last) FROM journal"); !done) return std::unexpected(done.error());
   if (report.group != 0 && last > report.sequence) report.sequence = last;

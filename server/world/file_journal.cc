@@ -201,14 +201,23 @@ std::expected<std::uint64_t, WorldError> FileJournal::remove_past(Database& data
                                                                   const std::function<bool()>& enough) {
   constexpr const char* removing = "removing groups of the past";
   if (past_first_ > contained) return past_first_;
-  if (!remove_) {
-    auto prepared = database.prepare("DELETE FROM journal WHERE id = ?1", removing);
+  const std::pair<Statement*, const char*> statements[] = {{&remove_, "DELETE FROM journal WHERE id = ?1"},
+                                                           {&oldest_, "SELECT min(id) FROM journal"}};
+  for (const auto& [statement, sql] : statements) {
+    if (*statement) continue;
+    auto prepared = database.prepare(sql, removing);
     if (!prepared) return std::unexpected(std::move(prepared.error()));
-    remove_ = std::move(*prepared);
+    *statement = std::move(*prepared);
   }
   std::uint64_t next = past_first_;
-  for (bool more = true; more && next <= contained; more = !enough())
-    if (!remove_.bind(1, next++).run()) return std::unexpected(database.error(removing));
+  for (bool more = true; more && next <= contained; more = !enough()) {
+    if (!remove_.bind(1, next).run()) return std::unexpected(database.error(removing));
+    // Numbers in a damaged file may be far apart, so they are not counted up.
+    oldest_.reset();
+    if (oldest_.step() != Step::row) return std::unexpected(database.error(removing));
+    next = oldest_.is_null(0) ? contained + 1 : std::max(next + 1, oldest_.integer(0));
+    oldest_.reset();
+  }
   if (next <= contained) return next;
   auto removed = database.run("DELETE FROM codes WHERE id NOT IN (SELECT code FROM journal)", removing);
   if (!removed) return std::unexpected(std::move(removed.error()));

@@ -63,7 +63,7 @@ class FileJournal {
   std::uint64_t newest_ = 0;
   std::uint64_t appended_checksum_ = 0;
   bool unread_ = false;
-  Statement insert_, code_, remove_;
+  Statement insert_, code_, remove_, oldest_;
 };
 
 }  // namespace muster

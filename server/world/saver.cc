@@ -315,6 +315,7 @@ void Saver::look() {
 void Saver::end_saving() {
   const std::unique_ptr<Saving> over = std::move(saving_);
   if (!over->written) {
+    given_up_ = 0;
     saved_schemas_ = 0;  // they are not in the file, as far as is known
     notice_failure();
     return over->then(std::unexpected(std::move(over->written.error())));
