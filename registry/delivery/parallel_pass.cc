@@ -46,11 +46,16 @@ struct alignas(64) ParallelPass::Worker final : Turn {
   std::uint32_t task = 0;
   bool has_turn = false;
   double waited_ns = 0;
+  WorkerCall unseen;
+  WorkerCall* call = &unseen;  // where others look at what it does, as far as there is room
 };
 
 ParallelPass::ParallelPass(PassParts parts, Executor& executor, std::uint64_t serial_below_ns)
     : parts_(parts), executor_(executor), serial_below_ns_(serial_below_ns) {
-  for (std::uint32_t i = 0; i < executor.workers(); ++i) workers_.push_back(std::make_unique<Worker>(*this, parts_));
+  for (std::uint32_t i = 0; i < executor.workers(); ++i) {
+    workers_.push_back(std::make_unique<Worker>(*this, parts_));
+    if (i < parts_.calls.size()) workers_[i]->call = &parts_.calls[i];
+  }
 }
 ParallelPass::~ParallelPass() = default;
 
@@ -126,6 +131,7 @@ void ParallelPass::cut_depths(const Handler& handler, std::uint32_t number, std:
   const auto close = [&] {
     task.end_piece = static_cast<std::uint32_t>(pieces_.size());
     if (task.end_piece == task.first_piece) return;
+    task.rows = static_cast<std::uint32_t>(taken);
     tasks_.push_back(task);
     task.first_piece = task.end_piece;
     taken = 0;
@@ -277,9 +283,12 @@ bool ParallelPass::next_stage(const PassSchedule& schedule, bool& called) {
     bool begins = true;
     if (handler.options.on_begin) {
       running_here() = &handler;
-      show(0, handler, {});
+      WorkerCall& here = *workers_[0]->call;
+      here.entity = 0;
+      here.entities = 0;
+      here.handler = &handler;
       begins = guarded(handler, parts_.types, [&] { return handler.options.on_begin(); });
-      show_end(0);
+      here.handler = nullptr;
       running_here() = nullptr;
     }
     if (begins) {
@@ -369,6 +378,14 @@ void ParallelPass::run(Task& task, std::uint32_t number, Worker& worker) {
   worker.waited_ns = 0;
   running_here() = &handler;
   turn_here() = &worker;
+  if (task.rows != 0) [[likely]] {
+    const Piece& piece = pieces_[task.first_piece];
+    worker.call->entity = piece.chunk->ids()[piece.begin].bits();
+    worker.call->entities = task.rows;
+  } else {
+    show_whom(*worker.call, handler, task);
+  }
+  worker.call->handler = &handler;
   task.first_batch = worker.arena.batches();
   task.begin_ns = steady_ns();
   guarded(handler, parts_.types, [&] {
@@ -395,29 +412,17 @@ void ParallelPass::run(Task& task, std::uint32_t number, Worker& worker) {
   running_here() = nullptr;
 }
 
-void ParallelPass::show(std::uint32_t worker, const Handler& handler, const Task& task) noexcept {
-  if (worker >= parts_.calls.size()) return;
+void ParallelPass::show_whom(WorkerCall& call, const Handler& handler, const Task& task) const noexcept {
   std::uint32_t rows = 0;
   std::uint64_t first = 0;
-  const auto add = [&](const Chunk& chunk, std::uint32_t begin, std::uint32_t end) {
-    if (first == 0) first = chunk.ids()[begin].bits();
-    rows += end - begin;
-  };
-  if (task.branch != ~0u) {
-    for (const Branches::Run& run : branches_.runs(task.branch))
-      if (handler.columns(*run.chunk->archetype)) add(*run.chunk, run.begin, run.end);
-  } else {
-    for (std::uint32_t i = task.first_piece; i < task.end_piece; ++i)
-      add(*pieces_[i].chunk, pieces_[i].begin, pieces_[i].end);
-  }
-  WorkerCall& call = parts_.calls[worker];
+  if (task.branch != ~0u)
+    for (const Branches::Run& run : branches_.runs(task.branch)) {
+      if (!handler.columns(*run.chunk->archetype)) continue;
+      if (first == 0) first = run.chunk->ids()[run.begin].bits();
+      rows += run.end - run.begin;
+    }
   call.entity = first;
   call.entities = rows;
-  call.handler = &handler;
-}
-
-void ParallelPass::show_end(std::uint32_t worker) noexcept {
-  if (worker < parts_.calls.size()) parts_.calls[worker].handler = nullptr;
 }
 
 void ParallelPass::work(std::uint32_t number) {
@@ -426,6 +431,7 @@ void ParallelPass::work(std::uint32_t number) {
   while (untaken_ > 0) {
     const std::uint32_t task = pick();
     if (task == ~0u) {
+      worker.call->handler = nullptr;
       ++waiting_;
       opened_.wait(lock, [&] { return untaken_ == 0 || !open_.empty(); });
       --waiting_;
@@ -434,12 +440,11 @@ void ParallelPass::work(std::uint32_t number) {
     --untaken_;
     tasks_[task].worker = number;
     lock.unlock();
-    show(number, *schedule_->nodes[tasks_[task].node].handler, tasks_[task]);
     run(tasks_[task], task, worker);
-    show_end(number);
     lock.lock();
     finish(task);
   }
+  worker.call->handler = nullptr;
 }
 
 void ParallelPass::run_stage(const PassSchedule& schedule) {

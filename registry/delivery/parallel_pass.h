@@ -73,6 +73,7 @@ class ParallelPass {
     std::uint32_t node = 0;
     std::uint32_t first_piece = 0, end_piece = 0;
     std::uint32_t branch = ~0u;                // instead of pieces
+    std::uint32_t rows = 0;                    // in the pieces
     std::uint32_t worker = 0;                  // which worker did it
     std::size_t first_batch = 0, batches = 0;  // of what it pushed, among the worker's
     std::uint64_t begin_ns = 0;
@@ -112,9 +113,8 @@ class ParallelPass {
 
   void run_stage(const PassSchedule& schedule);
   void work(std::uint32_t worker);
-  /// Shows others what this worker begins.
-  void show(std::uint32_t worker, const Handler& handler, const Task& task) noexcept;
-  void show_end(std::uint32_t worker) noexcept;
+  /// Shows others for whom a worker is called whose task has no pieces.
+  void show_whom(WorkerCall& call, const Handler& handler, const Task& task) const noexcept;
   void run(Task& task, std::uint32_t number, Worker& worker);
   void rows(const Handler& handler, Worker& worker, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
             const std::uint16_t* columns);

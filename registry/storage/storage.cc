@@ -158,14 +158,20 @@ void Storage::keep_returned(std::uint32_t first, std::uint32_t count) {
 // --- rows ---
 
 void Storage::first_touch(Chunk& chunk, std::uint32_t slot) {
-  if (slot < chunk.archetype->pod_slots)
-    for (ColumnPreserver* preserver : preservers_) preserver->before_write(chunk, slot);
+  if (!preservers_.empty() && slot < chunk.archetype->pod_slots) offer(chunk, slot);
   chunk.slots()[slot].version = version_;
+}
+
+void Storage::offer(const Chunk& chunk, std::uint32_t slot) const {
+  for (ColumnPreserver* preserver : preservers_) preserver->before_write(chunk, slot);
 }
 
 void Storage::first_touch_all(Chunk& chunk) {
   const std::uint32_t slots = chunk.archetype->pod_slots;
-  for (std::uint32_t slot = 0; slot < slots; ++slot) touch(chunk, slot);
+  if (!preservers_.empty())
+    for (std::uint32_t slot = 0; slot < slots; ++slot)
+      if (chunk.slots()[slot].version != version_) offer(chunk, slot);
+  for (std::uint32_t slot = 0; slot < slots; ++slot) chunk.slots()[slot].version = version_;
 }
 
 Chunk& Storage::new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::uint64_t uid) {

@@ -286,6 +286,8 @@ class Storage {
   void keep_returned(std::uint32_t first, std::uint32_t count);
   Entity reserve_fresh();
   void first_touch(Chunk& chunk, std::uint32_t slot);
+  /// To all readers of the past.
+  void offer(const Chunk& chunk, std::uint32_t slot) const;
   void mark_id(std::uint32_t index) {
     const std::uint32_t page = index >> id_page_bits;
     if (page >= id_page_versions_.size()) id_page_versions_.resize(page + 1);
