@@ -167,11 +167,13 @@ void Storage::offer(const Chunk& chunk, std::uint32_t slot) const {
 }
 
 void Storage::first_touch_all(Chunk& chunk) {
-  const std::uint32_t slots = chunk.archetype->pod_slots;
+  const std::uint32_t count = chunk.archetype->pod_slots;
+  const std::uint64_t version = version_;
+  ColumnSlot* const slots = chunk.slots();
   if (!preservers_.empty())
-    for (std::uint32_t slot = 0; slot < slots; ++slot)
-      if (chunk.slots()[slot].version != version_) offer(chunk, slot);
-  for (std::uint32_t slot = 0; slot < slots; ++slot) chunk.slots()[slot].version = version_;
+    for (std::uint32_t slot = 0; slot < count; ++slot)
+      if (slots[slot].version != version) offer(chunk, slot);
+  for (std::uint32_t slot = 0; slot < count; ++slot) slots[slot].version = version;
 }
 
 Chunk& Storage::new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::uint64_t uid) {
