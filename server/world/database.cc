@@ -8,6 +8,11 @@
 #include <utility>
 
 namespace muster {
+namespace {
+
+constexpr int busy_ms = 2000;  // for which others are waited for
+
+}  // namespace
 
 Statement::Statement(Statement&& other) noexcept
     : statement_(std::exchange(other.statement_, nullptr)), bound_(other.bound_) {}
@@ -98,7 +103,7 @@ std::expected<Database, WorldError> Database::open(const std::string& path, bool
     return std::unexpected(WorldError(WorldErrorCode::io, shown, "SQLite cannot be started: out of memory"));
   sqlite3_extended_result_codes(database.connection_, 1);
   if (result != SQLITE_OK) return std::unexpected(database.error("opening the file"));
-  sqlite3_busy_timeout(database.connection_, 2000);
+  sqlite3_busy_timeout(database.connection_, busy_ms);
   // The file may come from anybody: what it brings along (views, triggers, functions in them) must not run.
   constexpr std::array settings = {
       std::pair{SQLITE_DBCONFIG_DEFENSIVE, 1}, std::pair{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
@@ -203,6 +208,15 @@ void Database::merge_at_end(bool merge) noexcept {
 
 void Database::merge() noexcept {
   sqlite3_wal_checkpoint_v2(connection_, "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+}
+
+std::expected<bool, WorldError> Database::merge_whole(const char* doing) {
+  sqlite3_busy_timeout(connection_, 0);
+  const int result = sqlite3_wal_checkpoint_v2(connection_, "main", SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
+  sqlite3_busy_timeout(connection_, busy_ms);
+  if (result == SQLITE_BUSY || result == SQLITE_LOCKED) return false;
+  if (result != SQLITE_OK) return std::unexpected(error(doing));
+  return true;
 }
 
 std::expected<void, WorldError> Database::copy_to(const std::string& path, const std::string& vfs, const char* doing) {

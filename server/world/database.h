@@ -76,6 +76,9 @@ class Database {
   void merge_at_end(bool merge) noexcept;
   /// Moves committed pages from the -wal into the file, as far as readers allow. A failure costs nothing but space.
   void merge() noexcept;
+  /// Moves all of them, so that the -wal begins anew, under other numbers, with what is written next. False: somebody reads the file just
+  /// now; nobody waits for that.
+  [[nodiscard]] std::expected<bool, WorldError> merge_whole(const char* doing);
   /// Writes all that this connection sees to a new database at `path`; on the disk when it returns. After an error something of it
   /// may be there. Not within a transaction.
   [[nodiscard]] std::expected<void, WorldError> copy_to(const std::string& path, const std::string& vfs,

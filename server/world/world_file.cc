@@ -89,8 +89,9 @@ std::expected<void, WorldError> WorldFile::open_database() {
   auto opened = Database::open(path_, false, options_.vfs, shown_);
   if (!opened) return std::unexpected(std::move(opened.error()));
   database_.emplace(std::move(*opened));
-  // What another process left in the -wal is merged when this one wrote a checkpoint itself; a refused file keeps it.
+  // What another process left in the -wal is merged before this one writes; a refused file keeps it.
   database_->merge_at_end(!had_wal);
+  foreign_wal_ = had_wal;
   if (database_->is_read_only()) return std::unexpected(error(WorldErrorCode::denied, "the file may not be written"));
 
   constexpr const char* doing = "opening the file";
@@ -272,6 +273,13 @@ std::expected<void, WorldError> WorldFile::begin_writing(const char* doing) {
                                                             std::to_string(meta_.checkpoint) +
                                                             " and not read since; nothing is written over them"));
   if (auto mode = database_->run("PRAGMA journal_mode=WAL", doing); !mode) return mode;
+  if (foreign_wal_) {
+    // Behind its end there may be pages of a transaction that a loss of power took: were the first of them written again as they were, and
+    // then the power lost again, that transaction would be whole.
+    auto merged = database_->merge_whole(doing);
+    if (!merged) return std::unexpected(std::move(merged.error()));
+    foreign_wal_ = !*merged;
+  }
   return database_->run("BEGIN IMMEDIATE", doing);
 }
 

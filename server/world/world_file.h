@@ -184,6 +184,7 @@ class WorldFile {
   std::optional<Begun> begun_;
   std::uint64_t saves_ = 0;
   std::uint64_t unmerged_bytes_ = 0;
+  bool foreign_wal_ = false;  // the -wal is of another process
 };
 
 }  // namespace muster

@@ -61,9 +61,15 @@ void apply(std::vector<std::byte>& to, std::int64_t offset, const std::byte* byt
   std::copy_n(bytes, length, to.begin() + offset);
 }
 
+void put_back(const std::string& path, const std::vector<std::byte>& bytes) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  if (path.size() > 4 && path.ends_with("-wal")) ::unlink((path.substr(0, path.size() - 4) + "-shm").c_str());
+}
+
 int sync(sqlite3_file* f, int flags) {
   File* self = file(f);
-  if (!self->disk->allow()) return SQLITE_IOERR_FSYNC;
+  if (!self->disk->allow_sync()) return SQLITE_IOERR_FSYNC;
   if (self->disk->before_sync) self->disk->before_sync();
   if (self->content != nullptr) {
     auto& [durable, unsynced] = *self->content;
@@ -179,9 +185,24 @@ void FaultyDisk::cut_power(std::mt19937_64& random) {
           apply(left, one.offset + static_cast<std::int64_t>(at), one.bytes.data() + at,
                 std::min(sector_bytes, one.bytes.size() - at));
     }
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    out.write(reinterpret_cast<const char*>(left.data()), static_cast<std::streamsize>(left.size()));
-    if (path.size() > 4 && path.ends_with("-wal")) ::unlink((path.substr(0, path.size() - 4) + "-shm").c_str());
+    put_back(path, left);
+  }
+  files.clear();
+  operations_left = -1;
+}
+
+void FaultyDisk::cut_power(const std::function<bool(std::size_t number, std::size_t of)>& survives) {
+  for (auto& [path, content] : files) {
+    std::vector<std::byte> left = content.durable;
+    for (std::size_t i = 0; i < content.unsynced.size(); ++i) {
+      const Write& one = content.unsynced[i];
+      if (!survives(i, content.unsynced.size())) continue;
+      if (one.truncation)
+        left.resize(std::min(left.size(), static_cast<std::size_t>(one.offset)));
+      else
+        apply(left, one.offset, one.bytes.data(), one.bytes.size());
+    }
+    put_back(path, left);
   }
   files.clear();
   operations_left = -1;

@@ -29,8 +29,9 @@ class FaultyDisk {
   /// Counts down with every write, sync and truncation; at 0 that one and all later ones fail. Negative: never.
   /// Any thread sets it.
   std::atomic<std::int64_t> operations_left = -1;
-  std::uint64_t operations = 0;  ///< writes, syncs and truncations so far
-  std::uint64_t refusals = 0;    ///< operations that were made to fail
+  std::atomic<bool> syncs_fail = false;  ///< every sync does, and nothing else
+  std::uint64_t operations = 0;          ///< writes, syncs and truncations so far
+  std::uint64_t refusals = 0;            ///< operations that were made to fail
   /// Called before each sync that does not fail, by the thread that syncs, which it holds up: a slow disk. May be null; set before files
   /// are opened.
   std::function<void()> before_sync = {};
@@ -38,6 +39,8 @@ class FaultyDisk {
   /// The power goes: of what was written to each file since its last sync a random part survives, by sectors of 512
   /// bytes. All connections over this disk must be closed (after operations_left reached 0, so that they wrote nothing).
   void cut_power(std::mt19937_64& random);
+  /// The same, and of the writes since then those survive, whole, of which `survives` says so: of the one with this number, from 0, of so many.
+  void cut_power(const std::function<bool(std::size_t number, std::size_t of)>& survives);
 
   struct Write {
     std::int64_t offset;
@@ -51,6 +54,7 @@ class FaultyDisk {
   /// For the VFS functions.
   bool allow() noexcept;
   bool grow(std::int64_t bytes) noexcept;
+  bool allow_sync() noexcept { return allow() && !syncs_fail; }
   std::map<std::string, Content> files;
   bool remember = false;  ///< keep contents for cut_power; set before files are opened
 
