@@ -23,6 +23,11 @@ class Shown {
     std::atomic_ref<T>(value_).store(value, std::memory_order_relaxed);
     return *this;
   }
+  /// Adds 1.
+  [[gnu::always_inline]] void step() noexcept {
+    const std::atomic_ref<T> value(value_);
+    value.store(value.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   /// For the thread that writes it.
   [[gnu::always_inline]] T get() const noexcept { return value_; }
   [[gnu::always_inline]] operator T() const noexcept { return value_; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "registry/handlers/query_words.h"
 #include "registry/handlers/types_known.h"
 
 namespace muster {
@@ -13,23 +14,8 @@ struct Dynamic {
   std::function<void(const DynamicCall&)> call;
   bool table = false;
   std::uint32_t message_bytes = 0;  // of a struct; 0 of a change, which says nothing
+  bool elsewhere = false;           // takes something of other entities than the handler's own
 };
-
-std::byte* elsewhere(const RunContext& context, const Term& term, const Chunk& chunk, std::uint32_t row,
-                     Entity other) noexcept {
-  const std::byte* found = nullptr;
-  if (term.source == Source::parent_with) {
-    found = component_of_anchor(context.storage, chunk, row, term.anchor, term.type);
-  } else if (term.source == Source::up_to) {
-    found = component_up_to(context.storage, chunk, row, term.anchor, term.type);
-  } else if (term.source == Source::other) {
-    found = component_at_or_above(context.storage, other, term.type);
-  } else if (term.source != Source::any) {
-    if (term.source == Source::self_or_parent) found = component_of(context.storage, chunk.ids()[row], term.type);
-    if (!found) found = component_above(context.storage, chunk, row, term.type);
-  }
-  return const_cast<std::byte*>(found);
-}
 
 bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
               std::uint32_t end, const std::uint16_t* columns) {
@@ -40,6 +26,10 @@ bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk&
   Entity other;
   if (handler.other_offset != ~0u) std::memcpy(&other, bytes.data() + handler.other_offset, sizeof other);
   std::vector<std::byte*> values(handler.terms.size());
+  std::vector<detail::Elsewhere> elsewhere;
+  if (dynamic.elsewhere)
+    for (const Term& term : handler.terms)
+      elsewhere.emplace_back(context.storage, chunk, term.source, term.type, term.anchor, other);
   for (std::uint32_t row = begin; row < end; ++row) {
     std::size_t column = 0;
     bool present = true;
@@ -53,7 +43,8 @@ bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk&
         if (term.access == Access::write) context.storage.touch(chunk, slot);
         values[i] = chunk.slots()[slot].data + std::size_t{row} * chunk.archetype->slot_types[slot]->size;
       } else {
-        values[i] = elsewhere(context, term, chunk, row, other);
+        if (term.source != Source::any)
+          values[i] = const_cast<std::byte*>(elsewhere[i].find(term.source, row, term.type, term.anchor));
         present =
             term.presence == Presence::optional || (values[i] != nullptr) == (term.presence == Presence::required);
         if (!term.value || context.storage.component(term.type)->size == 0) values[i] = nullptr;
@@ -139,8 +130,10 @@ std::unique_ptr<Handler> make_dynamic_handler(TypesKnown& types, std::string nam
   handler->rows = &run_rows;
   handler->one = &run_one;
   if (!route->type->is_table) handler->items = &run_items;
-  handler->state =
-      std::make_shared<Dynamic>(std::move(call), route->type->is_table, route->type->is_table ? 0 : route->type->size);
+  handler->state = std::make_shared<Dynamic>(
+      std::move(call), route->type->is_table, route->type->is_table ? 0 : route->type->size,
+      std::ranges::any_of(handler->terms,
+                          [](const Term& term) { return term.source != Source::self && term.source != Source::any; }));
   return handler;
 }
 

@@ -126,7 +126,7 @@ struct ItemLoops {
       const std::uint64_t first_locator = found.chunk->locator(0).bits();
       ChunkRows rows{context, *found.chunk, columns, row, row + 1};
       if constexpr (Call::asks_other) rows.other = Call::other_of(at + to_payload);
-      const auto bases = Call::bases_of(rows, Call::every);
+      auto bases = Call::bases_of(rows, Call::every);
       const std::uint32_t before = left;
       std::uint32_t stop = left;  // where the next block is tried
       // Whether the next message is for a row of this chunk too, and which.

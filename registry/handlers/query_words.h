@@ -15,6 +15,105 @@
 
 namespace muster::detail {
 
+// --- What is taken from other entities. ---
+
+/// Finds what Parent, SelfOrParent, ParentWith, UpTo and Other name, and what the words look for that exclude by ancestors: once per row, and
+/// for rows behind one another that have the same parent once.
+///
+/// For the rows of one chunk that a handler is called for. Made anew for each run of rows: while handlers are called, no row comes,
+/// goes, moves or gets another parent, and no column is laid out anew. So where a value is stays true for the run; the value itself is
+/// not kept. A Spawner's new ids may move the directory, so that is never held on to.
+class Elsewhere {
+ public:
+  Elsewhere() = default;
+  /// Of a term with these members. `other` is the entity that the message names, where the source is Source::other.
+  [[gnu::always_inline]] Elsewhere(const Storage& storage, const Chunk& chunk, Source source, TypeId type,
+                                   [[maybe_unused]] TypeId anchor, Entity other) noexcept
+      : storage_(&storage), chunk_(&chunk), parents_(chunk.depth ? chunk.parents() : nullptr) {
+    if (source == Source::other) {
+      value_ = component_at_or_above(storage, other, type);
+    } else if (source == Source::self_or_parent || source == Source::up_to) {
+      const Archetype& archetype = *chunk.archetype;
+      if (const Kept own = kept_in(archetype, type); own.column != no_column)
+        own_ = chunk.slots()[own.column].data, own_bytes_ = own.bytes;
+      else if (archetype.has(type))
+        own_ = reinterpret_cast<const std::byte*>(&chunk);  // of a type without data: not to be read
+      if (source == Source::up_to && archetype.has(anchor)) parents_ = nullptr;
+    }
+  }
+
+  /// Where the value is that the term names for this row; null where there is none. `bytes`: of a value, 0 where it is known at run
+  /// time only.
+  template <Source source, std::uint32_t bytes = 0>
+  [[gnu::always_inline]] const std::byte* find(std::uint32_t row, TypeId type, TypeId anchor) noexcept {
+    if constexpr (source == Source::other) return value_;
+    if constexpr (source == Source::self_or_parent || source == Source::up_to)
+      if (own_) return value_ = own_ + std::size_t{row} * own_bytes_;
+    if (!parents_) return nullptr;  // and value_ was never another
+    const std::uint64_t parent = parents_[row].bits();
+    if (parent != parent_) {
+      parent_ = parent;
+      if constexpr (source == Source::parent_with)
+        value_ = component_of_anchor(*storage_, *chunk_, row, anchor, type);
+      else if constexpr (source == Source::up_to)
+        value_ = component_up_to(*storage_, *chunk_, row, anchor, type);
+      else
+        value_ = of_parent<bytes>(row, type);
+    }
+    return value_;
+  }
+  const std::byte* find(Source source, std::uint32_t row, TypeId type, TypeId anchor) noexcept;
+  /// What find() gave last.
+  const std::byte* found() const noexcept { return value_; }
+
+ private:
+  /// Where an archetype keeps the values of a type.
+  struct Kept {
+    const Archetype* archetype = nullptr;
+    std::uint32_t bytes = 0;
+    std::uint16_t column = no_column;
+  };
+  [[gnu::noinline]] static Kept kept_in(const Archetype& archetype, TypeId type) noexcept {
+    const std::uint16_t column = archetype.column(type);
+    return {&archetype, column == no_column ? 0 : archetype.slot_types[column]->size, column};
+  }
+  /// The value of the row's nearest ancestor that has the type: mostly of its parent, whose archetype is mostly that of the parent before.
+  template <std::uint32_t bytes>
+  [[gnu::always_inline]] const std::byte* of_parent(std::uint32_t row, TypeId type) noexcept {
+    const Locator locator = storage_->ids().slots()[parents_[row].index].locator;  // parents are alive
+    const Chunk& up = *storage_->chunk(locator.chunk());
+    if (up.archetype != kept_.archetype) [[unlikely]]
+      kept_ = kept_in(*up.archetype, type);
+    if (kept_.column == no_column) [[unlikely]]
+      return component_above(*storage_, *chunk_, row, type);
+    return up.slots()[kept_.column].data + std::size_t{locator.row()} * (bytes ? bytes : kept_.bytes);
+  }
+
+  const Storage* storage_ = nullptr;
+  const Chunk* chunk_ = nullptr;
+  const Entity* parents_ = nullptr;  // null: no ancestor is asked
+  const std::byte* own_ = nullptr;   // of the chunk's first row, where the rows' own values are what is taken
+  std::uint32_t own_bytes_ = 0;
+  std::uint64_t parent_ = 0;  // of the row before; 0: no row was looked at
+  const std::byte* value_ = nullptr;
+  Kept kept_;
+};
+
+inline const std::byte* Elsewhere::find(Source source, std::uint32_t row, TypeId type, TypeId anchor) noexcept {
+  switch (source) {
+    case Source::parent: return find<Source::parent>(row, type, anchor);
+    case Source::self_or_parent: return find<Source::self_or_parent>(row, type, anchor);
+    case Source::parent_with: return find<Source::parent_with>(row, type, anchor);
+    case Source::up_to: return find<Source::up_to>(row, type, anchor);
+    case Source::other: return find<Source::other>(row, type, anchor);
+    case Source::self:
+    case Source::any: break;
+  }
+  return nullptr;
+}
+
+// --- The words. ---
+
 template <class>
 inline constexpr bool never = false;
 
@@ -133,18 +232,18 @@ template <ComponentType T>
 struct Parameter<With<T>> : FilterParameter<With<T>, T, Presence::required> {};
 template <ComponentType T>
 struct Parameter<Without<T>> : FilterParameter<Without<T>, T, Presence::excluded> {};
-/// Excludes by what ancestors have: looked for row by row.
+/// Excludes by what ancestors have.
 template <class Wrapper, class T, Source source_>
 struct AbsentElsewhere : NoTerm {
   static constexpr bool entity = true, has_term = true;
   static Term term() noexcept { return {TypeTraits<T>::id, Access::read, Presence::excluded, source_, false, 0}; }
-  static const ChunkRows* base(const ChunkRows& rows, std::uint16_t) noexcept { return &rows; }
-  static bool present(const ChunkRows* rows, std::uint32_t row) noexcept {
-    const Storage& storage = rows->context.storage;
-    if (source_ == Source::self_or_parent && rows->chunk.archetype->has(TypeTraits<T>::id)) return false;
-    return !component_above(storage, rows->chunk, row, TypeTraits<T>::id);
+  static Elsewhere base(const ChunkRows& rows, std::uint16_t) noexcept {
+    return {rows.context.storage, rows.chunk, source_, TypeTraits<T>::id, 0, {}};
   }
-  static Wrapper at(const ChunkRows*, std::uint32_t) noexcept { return {}; }
+  static bool present(Elsewhere& elsewhere, std::uint32_t row) noexcept {
+    return !elsewhere.find<source_>(row, TypeTraits<T>::id, 0);
+  }
+  static Wrapper at(const Elsewhere&, std::uint32_t) noexcept { return {}; }
 };
 template <ComponentType T>
 struct Parameter<WithoutParent<T>> : AbsentElsewhere<WithoutParent<T>, T, Source::parent> {};
@@ -178,13 +277,7 @@ struct Parameter<Lookup<T>> : NoTerm {
   static Lookup<T> whole(const Storage* storage, const ChunkRows&) noexcept { return Lookup<T>(*storage); }
 };
 
-/// What Parent, SelfOrParent, ParentWith, UpTo and Other need to find their value, row by row; values are never cached.
-struct ElsewhereBase {
-  const Storage* storage;
-  const Chunk* chunk;
-  Entity other = {};
-  mutable ParentColumn last = {};  // where the parent of the row before kept it: mostly the same archetype
-};
+/// present() finds the value of a row, at() gives what was found.
 template <class Wrapper, class T, Source source_, class Anchor = void>
 struct ElsewhereParameter : NoTerm {
   using Value = std::remove_cv_t<std::remove_pointer_t<T>>;
@@ -193,38 +286,36 @@ struct ElsewhereParameter : NoTerm {
       "a tag has no value to read from elsewhere: ask With<T>, WithoutParent<T>, or has(e) of a Lookup<const T>");
   static constexpr bool entity = true, has_term = true;
   static constexpr bool optional = std::is_pointer_v<T>;
+  static constexpr std::uint32_t value_bytes() noexcept {
+    if constexpr (always_in_a_column<Value>)
+      return sizeof(Value);
+    else
+      return 0;
+  }
+  static constexpr TypeId anchor() noexcept {
+    if constexpr (std::is_void_v<Anchor>)
+      return 0;
+    else
+      return TypeTraits<Anchor>::id;
+  }
   static Term term() noexcept {
-    TypeId anchor = 0;
-    if constexpr (!std::is_void_v<Anchor>) anchor = TypeTraits<Anchor>::id;
-    return {
-        TypeTraits<Value>::id, Access::read, optional ? Presence::optional : Presence::required, source_, true, anchor};
+    return {TypeTraits<Value>::id,
+            Access::read,
+            optional ? Presence::optional : Presence::required,
+            source_,
+            true,
+            anchor()};
   }
-  static ElsewhereBase base(const ChunkRows& rows, std::uint16_t) noexcept {
-    return {&rows.context.storage, &rows.chunk, rows.other};
+  static Elsewhere base(const ChunkRows& rows, std::uint16_t) noexcept {
+    return {rows.context.storage, rows.chunk, source_, TypeTraits<Value>::id, anchor(), rows.other};
   }
-  static const Value* find(const ElsewhereBase& base, std::uint32_t row) noexcept {
-    const std::byte* found = nullptr;
-    if constexpr (source_ == Source::parent) {
-      if (base.chunk->depth == 0) return nullptr;
-      found = component_of_parent(*base.storage, base.chunk->parents()[row], TypeTraits<Value>::id, base.last);
-      if (!found) found = component_above(*base.storage, *base.chunk, row, TypeTraits<Value>::id);
-    } else if constexpr (source_ == Source::other) {
-      found = component_at_or_above(*base.storage, base.other, TypeTraits<Value>::id);
-    } else if constexpr (source_ == Source::parent_with) {
-      found = component_of_anchor(*base.storage, *base.chunk, row, TypeTraits<Anchor>::id, TypeTraits<Value>::id);
-    } else if constexpr (source_ == Source::up_to) {
-      found = component_up_to(*base.storage, *base.chunk, row, TypeTraits<Anchor>::id, TypeTraits<Value>::id);
-    } else {
-      if constexpr (source_ == Source::self_or_parent)
-        found = component_of(*base.storage, base.chunk->ids()[row], TypeTraits<Value>::id);
-      if (!found) found = component_above(*base.storage, *base.chunk, row, TypeTraits<Value>::id);
-    }
-    return reinterpret_cast<const Value*>(found);
+  static bool present(Elsewhere& elsewhere, std::uint32_t row) noexcept {
+    const bool found = elsewhere.find<source_, value_bytes()>(row, TypeTraits<Value>::id, anchor()) != nullptr;
+    return optional || found;
   }
-  static bool present(const ElsewhereBase& base, std::uint32_t row) noexcept {
-    return optional || find(base, row) != nullptr;
+  static Wrapper at(const Elsewhere& elsewhere, std::uint32_t) noexcept {
+    return Wrapper(reinterpret_cast<const Value*>(elsewhere.found()));
   }
-  static Wrapper at(const ElsewhereBase& base, std::uint32_t row) noexcept { return Wrapper(find(base, row)); }
 };
 template <class T>
 struct Parameter<Parent<T>> : ElsewhereParameter<Parent<T>, T, Source::parent> {};

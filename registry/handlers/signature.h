@@ -54,6 +54,16 @@ struct MessageParameter<const V&> {
 
 // --- The whole signature. ---
 
+/// f(arguments...), made part of the loop that calls it, however large f is: for the one loop of a handler that goes through all rows.
+template <class F, class... A>
+[[gnu::always_inline]] inline decltype(auto) call_inlined(F& f, A&&... arguments) {
+#if __has_cpp_attribute(clang::always_inline)
+  [[clang::always_inline]] return f(std::forward<A>(arguments)...);
+#else
+  return f(std::forward<A>(arguments)...);
+#endif
+}
+
 template <class F, class Result, class M, class... Ps>
 struct Invoker {
   using Message = typename MessageParameter<M>::Message;
@@ -87,7 +97,7 @@ struct Invoker {
 
   template <class F2, class Message2, class... T>
   static void loop(F2& f, Message2& m, std::uint32_t begin, std::uint32_t end, T* __restrict... base) {
-    for (std::uint32_t row = begin; row < end; ++row) f(m, Parameter<Ps>::at(base, row)...);
+    for (std::uint32_t row = begin; row < end; ++row) call_inlined(f, m, Parameter<Ps>::at(base, row)...);
   }
 
   template <std::size_t... I>
@@ -108,7 +118,7 @@ struct Invoker {
   template <std::size_t... I>
   static bool run_each(F& f, void* message, const ChunkRows& rows, std::index_sequence<I...>) {
     auto&& m = MessageParameter<M>::get(message);
-    const std::tuple bases{
+    [[maybe_unused]] std::tuple bases{
         Parameter<Ps>::base(rows, Parameter<Ps>::column ? rows.columns[column_index[I]] : no_column)...};
     bool consumed = false;
     if constexpr (whole_rows) {
@@ -117,9 +127,9 @@ struct Invoker {
       for (std::uint32_t row = rows.begin; row < rows.end; ++row) {
         if (!(true && ... && Parameter<Ps>::present(std::get<I>(bases), row))) continue;
         if constexpr (consumes)
-          consumed = f(m, Parameter<Ps>::at(std::get<I>(bases), row)...) == Verdict::consume;
+          consumed = call_inlined(f, m, Parameter<Ps>::at(std::get<I>(bases), row)...) == Verdict::consume;
         else
-          f(m, Parameter<Ps>::at(std::get<I>(bases), row)...);
+          call_inlined(f, m, Parameter<Ps>::at(std::get<I>(bases), row)...);
       }
     }
     return consumed;
@@ -142,7 +152,7 @@ struct Invoker {
   static constexpr bool stateless = std::is_empty_v<F> && std::is_default_constructible_v<F>;
 
   template <class Bases, std::size_t... I>
-  static void call_row(F& f, void* message, const Bases& bases, const ChunkRows& rows, std::uint32_t row,
+  static void call_row(F& f, void* message, Bases&& bases, const ChunkRows& rows, std::uint32_t row,
                        std::index_sequence<I...>) {
     auto&& m = MessageParameter<M>::get(message);
     if constexpr (whole_rows) {
@@ -314,6 +324,15 @@ struct ConstantFunction {
     return function(std::forward<A>(arguments)...);
   }
 };
+/// The function becomes part of the loop, not only this call of it.
+template <auto function, class... A>
+[[gnu::always_inline]] inline auto call_inlined(ConstantFunction<function>&, A&&... arguments) {
+#if __has_cpp_attribute(clang::always_inline)
+  [[clang::always_inline]] return function(std::forward<A>(arguments)...);
+#else
+  return function(std::forward<A>(arguments)...);
+#endif
+}
 
 /// Calls add<T>() for each component type that a parameter names, so that the registry can make it known.
 template <class P>

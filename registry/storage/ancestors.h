@@ -9,13 +9,6 @@ namespace muster {
 
 class Storage;
 
-/// Remembers the column of a type in the archetype last looked at.
-struct ParentColumn {
-  const Archetype* archetype = nullptr;
-  std::uint16_t column = no_column;
-  std::uint32_t size = 0;
-};
-
 bool is_alive(const Storage& storage, Entity e) noexcept;
 /// The entity's own value; null where the entity is not alive or lacks the type.
 const std::byte* component_of(const Storage& storage, Entity e, TypeId type) noexcept;
