@@ -27,6 +27,15 @@ template <ComponentType... Cs>
   (put(values), ...);
 }
 
+/// The batch that was kept, of another target and other values.
+template <MessageType M, ComponentType... Cs>
+[[gnu::always_inline]] inline std::span<const std::byte> sealed_rows(const SealedBytes& kept, Entity target,
+                                                                     const Cs&... values) noexcept {
+  auto& sealed = SingleRows<M, Cs...>::at(kept.data());
+  sealed.set(target, values...);
+  return sealed.bytes();
+}
+
 template <ComponentType... Cs>
 inline constexpr std::array<TypeId, sizeof...(Cs)> list_types{TypeTraits<Cs>::id...};
 
@@ -34,25 +43,28 @@ constexpr std::uint64_t create_list = 1, set_list = 2, remove_list = 3;  // kind
 
 }  // namespace detail
 
-/// Tells the input of a direct call; `undo()` is for a sink that throws. The registry is inside the input while the Direct lives.
+/// Tells the input of a direct call, whose batch `seal()` makes where a sink looks; `undo()` is for a sink that throws. The registry is
+/// inside the input while the Direct lives.
 struct EntityRegistry::Direct {
   RegistryCore& core;
   InInput mark;
   Envelope& envelope;
-  template <class Undo>
-  [[gnu::always_inline]] Direct(RegistryCore& of, Envelope& as, std::span<const std::byte> sealed, Undo undo)
+  template <class Seal, class Undo>
+  [[gnu::always_inline]] Direct(RegistryCore& of, Envelope& as, Seal seal, Undo undo)
       : core(of), mark(of), envelope(as) {
-    try {
-      core.tell(envelope, sealed);
-    } catch (...) {
-      undo();
-      throw;
+    if (InputSink* const sink = core.told) {
+      try {
+        core.tell_to(*sink, envelope, seal());
+      } catch (...) {
+        undo();
+        throw;
+      }
+    } else {
+      core.number();
     }
   }
-  [[gnu::always_inline]] Direct(RegistryCore& of, std::span<const std::byte> sealed)
-      : core(of), mark(of), envelope(of.pushed) {
-    core.tell(envelope, sealed);
-  }
+  template <class Seal>
+  [[gnu::always_inline]] Direct(RegistryCore& of, Seal seal) : Direct(of, of.pushed, seal, [] {}) {}
   /// Once it was applied.
   [[gnu::always_inline]] Receipt done(EntityRegistry& registry, std::uint32_t handled = 1) const {
     core.count({.handled = handled});
@@ -72,9 +84,9 @@ template <ComponentType... Cs>
       if (!site) [[unlikely]]
         return create_first(components...);
       const Entity made = core.storage.take_id();
-      auto& sealed = SingleRows<Create, Cs...>::at(site->sealed.data());
-      sealed.set(made, components...);
-      const Direct input(core, core.created, sealed.bytes(), [&] { core.storage.undraw_taken(made); });
+      const Direct input(
+          core, core.created, [&] { return detail::sealed_rows<Create>(site->sealed, made, components...); },
+          [&] { core.storage.undraw_taken(made); });
       if (!site->open.fits(core.storage)) [[unlikely]]
         site->open.reopen(core.storage, *site->archetype, detail::list_types<Cs...>);
       detail::put_values(site->open, core.storage.create_plain(made, *site->open.chunk), components...);
@@ -114,10 +126,12 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
       std::vector<Entity> made(ids.begin(), ids.end());
       {
         Envelope created{.kind = InputKind::push, .drawn = count};
-        const Direct input(core, created, core.pushing.front().bytes(), [&] {
-          core.storage.undraw(before);
-          core.pushing.clear();
-        });
+        const Direct input(
+            core, created, [&] { return core.pushing.front().bytes(); },
+            [&] {
+              core.storage.undraw(before);
+              core.pushing.clear();
+            });
         for (std::span<const Entity> left = ids; !left.empty();) {
           const Storage::Run run = core.storage.create_run(left, *site->archetype);
           [[maybe_unused]] const auto fill = [&]<class C>(const C& value) {
@@ -155,19 +169,15 @@ template <ComponentType... Cs>
     RegistryCore& core = core_;
     if (core.is_quiet() && !core.types.handlers().told().set) [[likely]]
       if (const Row row = core.storage.find(e)) [[likely]] {
-        MoveSite* const site = core.sites.move(key, *row.chunk->archetype);
+        MoveSite* const site = core.sites.move(key, *row.chunk);
         if (!site) [[unlikely]]
           return set_first(row, components...);
-        auto& sealed = SingleRows<Set, Cs...>::at(site->sealed.data());
-        sealed.set(e, components...);
-        const Direct input(core, sealed.bytes());
+        const Direct input(core, [&] { return detail::sealed_rows<Set>(site->sealed, e, components...); });
         Row to = row;
         if (site->from != site->to) {
           if (row.chunk->depth == 0) [[likely]] {
-            if (!site->open.fits(core.storage)) [[unlikely]]
-              site->open.reopen(core.storage, *site->to, detail::list_types<Cs...>);
-            to = move_direct(core.storage, *site, e, row, *site->open.chunk, {});
-            detail::put_values(site->open, to.row, components...);
+            const std::uint32_t at = site->move(core.storage, e, row);
+            detail::put_values(site->open, at, components...);
             return input.done(*this);
           }
           to = move_below(core.storage, *site, e, row);
@@ -210,19 +220,18 @@ template <ComponentType C>
     RegistryCore& core = core_;
     if (core.is_quiet() && !core.types.handlers().told().remove) [[likely]]
       if (const Row row = core.storage.find(e)) [[likely]] {
-        MoveSite* const site = core.sites.move(key, *row.chunk->archetype);
+        MoveSite* const site = core.sites.move(key, *row.chunk);
         if (!site) [[unlikely]]
           return remove_first<C>(row);
-        auto& sealed = SingleBatch<Remove>::at(site->sealed.data());
-        sealed.set(e, message);
-        const Direct input(core, sealed.bytes());
-        if (row.chunk->depth == 0) [[likely]] {
-          if (!site->open.fits(core.storage)) [[unlikely]]
-            site->open.reopen(core.storage, *site->to, {});
-          move_direct(core.storage, *site, e, row, *site->open.chunk, {});
-        } else {
+        const Direct input(core, [&] {
+          auto& sealed = SingleBatch<Remove>::at(site->sealed.data());
+          sealed.set(e, message);
+          return sealed.bytes();
+        });
+        if (row.chunk->depth == 0) [[likely]]
+          site->move(core.storage, e, row);
+        else
           move_below(core.storage, *site, e, row);
-        }
         return input.done(*this);
       }
   }
@@ -247,8 +256,10 @@ template <ComponentType C>
   RegistryCore& core = core_;
   if (core.is_quiet() && !core.types.handlers().told().destroy && !core.storage.logs_destroyed()) [[likely]]
     if (const Row row = core.storage.find(e); row && stands_alone(row, e, core.hierarchy)) [[likely]] {
-      core.destroyed.set(e, message);
-      const Direct input(core, core.destroyed.bytes());
+      const Direct input(core, [&] {
+        core.destroyed.set(e, message);
+        return core.destroyed.bytes();
+      });
       core.storage.destroy_plain(row, e);
       return input.done(*this);
     }

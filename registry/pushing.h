@@ -28,7 +28,10 @@ Arena& EntityRegistry::open() {
                                                                   std::span<const std::byte> sealed) {
   RegistryCore& core = core_;
   const InInput mark(core);
-  core.tell(core.pushed, sealed);
+  if (InputSink* const sink = core.told)
+    core.tell_to(*sink, core.pushed, sealed);
+  else
+    core.number();
   const Row row = core.storage.find(target);
   if (!row) [[unlikely]]
     return end_push({.dead = 1});
@@ -43,7 +46,7 @@ Arena& EntityRegistry::open() {
     handler_failed();
   }
   context.running = nullptr;
-  if (core.told_pushes || !core.cascade.empty()) [[unlikely]]
+  if (core.more_follows()) [[unlikely]]
     return end_handled_push();
   core.count({.handled = 1});
   return {.sequence = core.sequence, .handled = 1};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace muster {
 
@@ -23,9 +24,9 @@ void OpenChunk::reopen(Storage& storage, Archetype& archetype, std::span<const T
 }
 
 template <class Site>
-Site& RowSites::place(std::array<Site, places>& sites, std::uint64_t key, std::uint32_t number) noexcept {
-  Site& first = sites[first_place(key, number)];
-  Site& second = sites[second_place(key, number)];
+Site& RowSites::place(std::array<Site, places>& sites, std::uint64_t key, std::uint32_t archetype) noexcept {
+  Site& first = sites[first_place(key, archetype)];
+  Site& second = sites[second_place(key, archetype)];
   return first.key != 0 && second.key == 0 ? second : first;
 }
 
@@ -41,30 +42,69 @@ void RowSites::learn_create(std::uint64_t key, Archetype& made, std::span<const 
 void RowSites::learn_move(std::uint64_t key, Archetype& from, Archetype& to, std::span<const TypeId> types,
                           std::span<const std::byte> sealed) {
   if (!from.plain() || !to.plain()) return;
-  MoveSite& site = place(moves_, key, from.number);
+  MoveSite& site = place(moves_, key, from.index);
   site.key = key;
   site.from = &from;
   site.to = &to;
   site.open.changes = 0;
   site.sealed.keep(sealed);
   for (std::size_t i = 0; i < types.size(); ++i) site.slots[i] = to.column(types[i]);
-  site.carried.clear();
-  site.small_values = to.small_values;
-  if (&from == &to) return;
-  const auto pod_slots = static_cast<std::uint16_t>(to.pod_slots);
-  for (std::uint16_t slot = column_first; slot < pod_slots; ++slot) {
-    const TypeId type = to.slot_types[slot]->id;
-    if (const std::uint16_t source = from.column(type);
-        source != no_column && std::ranges::find(types, type) == types.end())
-      site.carried.push_back({source, slot, to.slot_bytes[slot]});
+  std::ranges::copy(types, site.types.begin());
+  site.type_count = types.size();
+  if (&from != &to) site.columns.learn(from, to, types);
+}
+
+void LeftColumns::learn(const Archetype& from, const Archetype& to, std::span<const TypeId> types) {
+  columns_.clear();
+  carried_.clear();
+  for (std::uint16_t slot = column_first; slot < from.pod_slots; ++slot) {
+    const TypeId type = from.slot_types[slot]->id;
+    const std::uint16_t into = std::ranges::find(types, type) == types.end() ? to.column(type) : no_column;
+    const std::uint32_t bytes = from.slot_bytes[slot];
+    columns_.push_back({static_cast<std::uint32_t>(sizeof(Chunk) + slot * sizeof(ColumnSlot)), bytes, nullptr, into});
+    if (into != no_column) carried_.push_back({slot, into, bytes});
+  }
+  const auto way = [](const Column& column) -> std::size_t {
+    if (column.to == no_column) return 4;
+    return column.bytes % 4 == 0 && column.bytes / 4 - 1 < 4 ? column.bytes / 4 - 1 : 5;
+  };
+  usual_ = std::ranges::all_of(
+      columns_, [&](const Column& column) { return way(column) < 4 || (way(column) == 4 && is_small(column.bytes)); });
+  std::ranges::sort(columns_, {}, [&](const Column& column) { return std::pair(way(column), column.slot); });
+  const Column* column = columns_.data();
+  for (std::size_t i = 0; i < std::size(ends_); ++i) {
+    while (column != columns_.data() + columns_.size() && way(*column) == i) ++column;
+    ends_[i] = column;
   }
 }
 
-void MoveSite::carry_large(Row into, Row old) const noexcept { copy_columns(into, old, carried); }
+void LeftColumns::aim(const Chunk& open) noexcept {
+  for (Column& column : columns_)
+    if (column.to != no_column) column.into = open.slots()[column.to].data;
+}
+
+std::uint32_t MoveSite::move(Storage& storage, Entity e, Row row) {
+  if (!columns.usual() || !open.fits(storage) || !storage.can_move_plain(row, *open.chunk)) [[unlikely]]
+    return move_slowly(storage, e, row);
+  return storage.move_plain(e, row, *open.chunk, columns);
+}
+
+std::uint32_t MoveSite::move_slowly(Storage& storage, Entity e, Row row) {
+  if (!open.fits(storage)) {
+    open.reopen(storage, *to, {types.data(), type_count});
+    columns.aim(*open.chunk);
+  }
+  const Row into = storage.append_moved(e, *open.chunk, {});
+  columns.carry(into, row);
+  storage.take_plain_row(row);
+  return into.row;
+}
 
 Row move_below(Storage& storage, const MoveSite& site, Entity e, Row row) {
-  const std::uint32_t depth = row.chunk->depth;
-  return move_direct(storage, site, e, row, storage.open_chunk(*site.to, depth), row.chunk->parents()[row.row]);
+  const Row to = storage.append_moved(e, storage.open_chunk(*site.to, row.chunk->depth), row.chunk->parents()[row.row]);
+  site.columns.carry(to, row);
+  storage.take_plain_row(row);
+  return to;
 }
 
 void RowSites::forget() noexcept {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
@@ -60,33 +61,89 @@ struct CreateSite {
   SealedBytes sealed;
 };
 
+/// The columns of the archetype that a row leaves, in order of their values' sizes: values of 4, 8, 12 and 16 bytes, as most are, are
+/// copied in plain loops, without asking each for its size.
+class LeftColumns {
+ public:
+  /// For rows that go from one archetype to another with all values but those of `types`. Both are plain().
+  void learn(const Archetype& from, const Archetype& to, std::span<const TypeId> types);
+  /// Remembers where the columns of `open` are, the chunk that rows go to.
+  void aim(const Chunk& open) noexcept;
+  /// Copies the values that a row keeps to row `to` of the chunk aimed at. With `fills`, all values of `last` go where they were.
+  template <bool fills>
+  [[gnu::always_inline]] void copy(std::uint32_t to, Row old, Row last) const noexcept {
+    const Column* column = columns_.data();
+    column = copy_until<fills, 4>(column, ends_[0], to, old, last);
+    column = copy_until<fills, 8>(column, ends_[1], to, old, last);
+    column = copy_until<fills, 12>(column, ends_[2], to, old, last);
+    column = copy_until<fills, 16>(column, ends_[3], to, old, last);
+    if constexpr (fills)
+      for (; column != ends_[4]; ++column)
+        copy_value<true>(data_of(old.chunk, column->slot), old.row, data_of(last.chunk, column->slot), last.row,
+                         column->bytes);
+  }
+  /// Whether copy() may be called.
+  bool usual() const noexcept { return usual_; }
+  /// To any row.
+  void carry(Row into, Row old) const noexcept { copy_columns(into, old, carried_); }
+
+ private:
+  struct Column {
+    std::uint32_t slot;  // of the row left: bytes from its chunk's beginning
+    std::uint32_t bytes;
+    std::byte* into;   // column of the chunk aimed at
+    std::uint16_t to;  // its slot; no_column: the value is left behind
+  };
+  static std::byte* data_of(Chunk* chunk, std::uint32_t slot) noexcept {
+    return *reinterpret_cast<std::byte**>(reinterpret_cast<std::byte*>(chunk) + slot);
+  }
+  /// Gives `end`.
+  template <bool fills, std::size_t bytes>
+  [[gnu::always_inline]] static const Column* copy_until(const Column* column, const Column* end, std::uint32_t to,
+                                                         Row old, Row last) noexcept {
+    struct Value {
+      std::byte all[bytes];
+    };
+    for (; column != end; ++column) {
+      // All is read before anything is written, which might be what is read, as compilers see it.
+      const std::uint32_t slot = column->slot;
+      std::byte* const into = column->into + std::size_t{to} * bytes;
+      std::byte* const place = data_of(old.chunk, slot) + std::size_t{old.row} * bytes;
+      Value kept, filler;
+      std::memcpy(&kept, place, bytes);
+      if constexpr (fills) std::memcpy(&filler, data_of(last.chunk, slot) + std::size_t{last.row} * bytes, bytes);
+      std::memcpy(into, &kept, bytes);
+      if constexpr (fills) std::memcpy(place, &filler, bytes);
+    }
+    return end;
+  }
+
+  std::vector<Column> columns_;
+  const Column* ends_[5] = {};  // of values of 4, 8, 12 and 16 bytes, and of those left behind
+  bool usual_ = false;          // there are no others, and those left behind are small
+  std::vector<ColumnCopy> carried_;
+};
+
 /// Entities of one archetype that are given a list of components, or lose one.
 struct MoveSite {
   std::uint64_t key = 0;
   Archetype *from = nullptr, *to = nullptr;
-  bool small_values = true;                                ///< of `to`
-  std::vector<ColumnCopy> carried;                         ///< the values that a row keeps
+  LeftColumns columns;
   std::array<std::uint16_t, site_components_max> slots{};  ///< of `to`, in the order of the list; no_column: a tag
   OpenChunk open;                                          ///< of `to`
   SealedBytes sealed;
-  /// Copies the values that a row keeps.
-  [[gnu::always_inline]] void carry(Row into, Row old) const noexcept {
-    if (!small_values) [[unlikely]]
-      return carry_large(into, old);
-    copy_columns<true>(into, old, carried);
-  }
-  void carry_large(Row into, Row old) const noexcept;
+  std::array<TypeId, site_components_max> types{};  ///< the list, as far as it has any
+  std::size_t type_count = 0;
+  /// Moves the row of an entity at depth 0 to `to`, with the values that it keeps, and touches all its columns. Gives the new
+  /// row's number; its chunk is the open one.
+  std::uint32_t move(Storage& storage, Entity e, Row row);
+
+ private:
+  /// The same where something is to be done before, or values have other sizes.
+  std::uint32_t move_slowly(Storage& storage, Entity e, Row row);
 };
 
-/// Moves a row to another archetype, with the values of components that both have, and touches all its columns.
-[[gnu::always_inline]] inline Row move_direct(Storage& storage, const MoveSite& site, Entity e, Row row, Chunk& open,
-                                              Entity parent) {
-  const Row to = storage.append_moved(e, open, parent);
-  site.carry(to, row);
-  storage.take_plain_row(row);
-  return to;
-}
-/// move_direct() for a row of an entity that has a parent: its open chunk is not remembered but looked for.
+/// MoveSite::move() for a row of an entity that has a parent: its open chunk is not remembered but looked for.
 Row move_below(Storage& storage, const MoveSite& site, Entity e, Row row);
 
 /// All sites of a registry. A list of components has two places; where other lists have taken both, it takes the first.
@@ -95,8 +152,9 @@ class RowSites {
   [[gnu::always_inline]] CreateSite* create(std::uint64_t key) noexcept {
     return find(creates_, key, 0, [](const CreateSite&) { return true; });
   }
-  [[gnu::always_inline]] MoveSite* move(std::uint64_t key, const Archetype& from) noexcept {
-    return find(moves_, key, from.number, [&](const MoveSite& site) { return site.from == &from; });
+  /// For rows of this chunk's archetype.
+  [[gnu::always_inline]] MoveSite* move(std::uint64_t key, const Chunk& chunk) noexcept {
+    return find(moves_, key, chunk.archetype_index, [&](const MoveSite& site) { return site.from == chunk.archetype; });
   }
   /// Remembers `made`, the archetype of an entity that was just created with these components, unless it has runtime
   /// components.
@@ -111,22 +169,22 @@ class RowSites {
  private:
   static constexpr std::size_t places = 64;
   template <class Site, class F>
-  [[gnu::always_inline]] static Site* find(std::array<Site, places>& sites, std::uint64_t key, std::uint32_t number,
+  [[gnu::always_inline]] static Site* find(std::array<Site, places>& sites, std::uint64_t key, std::uint32_t archetype,
                                            F is_it) noexcept {
-    Site& first = sites[first_place(key, number)];
+    Site& first = sites[first_place(key, archetype)];
     if (first.key == key && is_it(first)) [[likely]]
       return &first;
-    Site& second = sites[second_place(key, number)];
+    Site& second = sites[second_place(key, archetype)];
     return second.key == key && is_it(second) ? &second : nullptr;
   }
-  static std::size_t first_place(std::uint64_t key, std::uint32_t number) noexcept {
-    return ((key >> 8) + number) % places;
+  static std::size_t first_place(std::uint64_t key, std::uint32_t archetype) noexcept {
+    return ((key >> 8) + archetype) % places;
   }
-  static std::size_t second_place(std::uint64_t key, std::uint32_t number) noexcept {
-    return ((key >> 20) + number) % places;
+  static std::size_t second_place(std::uint64_t key, std::uint32_t archetype) noexcept {
+    return ((key >> 20) + archetype) % places;
   }
   template <class Site>
-  Site& place(std::array<Site, places>& sites, std::uint64_t key, std::uint32_t number) noexcept;
+  Site& place(std::array<Site, places>& sites, std::uint64_t key, std::uint32_t archetype) noexcept;
 
   std::array<CreateSite, places> creates_;
   std::array<MoveSite, places> moves_;

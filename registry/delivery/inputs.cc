@@ -73,13 +73,12 @@ bool counts_once(const BatchView& batch) noexcept {
 
 }  // namespace
 
-void RegistryCore::tell_several(const Envelope& envelope, std::span<const std::byte> batch) {
-  std::size_t told = 0;
+void RegistryCore::Several::on_input(const Envelope& envelope, std::span<const std::byte> batch) {
+  std::size_t heard = 0;
   try {
-    for (; told < sinks.size(); ++told) sinks[told]->on_input(envelope, batch);
+    for (; heard < sinks.size(); ++heard) sinks[heard]->on_input(envelope, batch);
   } catch (...) {
-    sink_threw = true;
-    while (told > 0) sinks[--told]->on_withdrawn(envelope);
+    while (heard > 0) sinks[--heard]->on_withdrawn(envelope);
     throw;
   }
 }

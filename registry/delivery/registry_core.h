@@ -58,23 +58,23 @@ struct RegistryCounters {
 };
 
 /// Who is being called, and what they may do with the registry: handlers and sinks nothing, hooks that restore values read.
-enum class Inside : std::uint8_t { nobody, handlers, readers };
+enum class Inside : std::uint64_t { nobody, handlers, readers };  // as wide as what is_quiet() joins it with
 
 /// The parts of a registry that its inlined calls use. Owned by the registry.
 struct RegistryCore {
-  Shown<Inside> inside = Inside::nobody;          // see InInput
-  std::uint8_t general_way = 0;                   // reasons why pushes take the general way
-  static constexpr std::uint8_t observed = 1;     // somebody counts or follows deliveries, or there are no shortcuts
-  static constexpr std::uint8_t was_resumed = 2;  // `resumed` is not 0
-  bool told_pushes = false;                       // somebody looks at the receipts of pushes
-  bool sink_threw = false;                        // what is being thrown came from a sink, and its input did not happen
-  std::uint32_t resumed = 0, drawn = 0;           // those of the next input's envelope
+  Shown<Inside> inside = Inside::nobody;           // see InInput
+  std::uint64_t general_way = 0;                   // reasons why pushes take the general way
+  static constexpr std::uint64_t observed = 1;     // somebody counts or follows deliveries, or there are no shortcuts
+  static constexpr std::uint64_t was_resumed = 2;  // `resumed` is not 0
+  bool told_pushes = false;                        // somebody looks at the receipts of pushes
+  bool sink_threw = false;               // what is being thrown came from a sink, and its input did not happen
+  std::uint32_t resumed = 0, drawn = 0;  // those of the next input's envelope
   Shown<std::uint64_t> sequence = 0;
   RegistryCounters counters;
   Envelope pushed{.kind = InputKind::push};  // of the push in progress that goes straight to a handler or row
   Envelope created{.kind = InputKind::push, .drawn = 1};  // likewise, of one that creates
   SingleBatch<Destroy> destroyed{Entity{}, Destroy{}};    // the last one's bytes, for the next
-  InputSink* only_sink = nullptr;                         // where there is one sink and no more
+  InputSink* told = nullptr;  // of the inputs: the one sink, or several_, which tells all; null where there is none
   std::vector<InputSink*> sinks;
   std::array<std::vector<InputSink*>, input_kinds> receipt_sinks;  // those of them that look at receipts, by kind
   const std::vector<InputSink*>& receipt_sinks_of(InputKind kind) const noexcept {
@@ -82,25 +82,28 @@ struct RegistryCore {
   }
   /// To be called when sinks came or went.
   void note_sinks() noexcept {
-    only_sink = sinks.size() == 1 ? sinks.front() : nullptr;
+    told = sinks.empty() ? nullptr : sinks.size() == 1 ? sinks.front() : &several_;
     told_pushes = !receipt_sinks_of(InputKind::push).empty();
   }
   /// Gives an input its number and shows it to the sinks. Throws what a sink throws: then the number is not taken, and the sinks
   /// that had been told were told that nothing came of it.
-  [[gnu::always_inline]] void tell(Envelope& envelope, std::span<const std::byte> batch) {
+  void tell(Envelope& envelope, std::span<const std::byte> batch) {
+    if (InputSink* const sink = told) return tell_to(*sink, envelope, batch);
+    number();
+    envelope.sequence = sequence;
+  }
+  /// The two halves of tell(), for inputs whose envelope nobody looks at where there is no sink. `sink` is `told`.
+  [[gnu::always_inline]] void tell_to(InputSink& sink, Envelope& envelope, std::span<const std::byte> batch) {
     envelope.sequence = sequence + 1;
-    if (InputSink* const sink = only_sink) [[likely]] {
-      try {
-        sink->on_input(envelope, batch);
-      } catch (...) {
-        sink_threw = true;
-        throw;
-      }
-    } else if (!sinks.empty()) {
-      tell_several(envelope, batch);
+    try {
+      sink.on_input(envelope, batch);
+    } catch (...) {
+      sink_threw = true;
+      throw;
     }
     sequence = envelope.sequence;
   }
+  [[gnu::always_inline]] void number() noexcept { sequence.step(); }
   /// Counts what became of an input's messages, or of messages that handlers pushed.
   [[gnu::always_inline]] void count(const Receipt& receipt) noexcept { counters.add(receipt); }
   RunContext* context = nullptr;  // Delivery's: what a handler's call may reach
@@ -115,13 +118,19 @@ struct RegistryCore {
 
   /// Outside handlers, and nothing waits: a push need not go through the queue.
   bool is_quiet() const noexcept {
-    return (static_cast<std::size_t>(inside.get()) | static_cast<std::size_t>(general_way) | input.batches() |
-            cascade.batches()) == 0;
+    return (static_cast<std::uint64_t>(inside.get()) | general_way | input.batches() | cascade.batches()) == 0;
   }
+  /// Whether a handler's push is not at its end with the handler: somebody looks at its receipt, or the handler pushed.
+  bool more_follows() const noexcept { return (static_cast<std::size_t>(told_pushes) | cascade.batches()) != 0; }
 
  private:
-  // registry/delivery/inputs.cc
-  void tell_several(const Envelope& envelope, std::span<const std::byte> batch);
+  /// Tells all sinks. Where one throws, those before it hear that nothing came of it.
+  struct Several final : InputSink {
+    explicit Several(const std::vector<InputSink*>& all) : sinks(all) {}
+    void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;  // registry/delivery/inputs.cc
+    const std::vector<InputSink*>& sinks;
+  };
+  Several several_{sinks};
 };
 
 /// While it lives, handlers (or the hooks named) are being called, and the registry may not be used by them.

@@ -206,6 +206,36 @@ class Storage {
   }
   /// Appends a second row for a living `e`; take_plain_row() of the first must follow. Both archetypes are plain().
   [[gnu::always_inline]] Row append_moved(Entity e, Chunk& open, Entity parent) { return append(e, open, parent); }
+  /// Whether move_plain() may move this row to `open`: all columns that it writes are touched.
+  [[gnu::always_inline]] bool can_move_plain(Row old, const Chunk& open) const noexcept {
+    const auto touched = [this](const Chunk& chunk) { return chunk.slots()[column_ids].version == version_; };
+    return touched(open) && touched(*old.chunk->group->last) && touched(*old.chunk);
+  }
+  /// Moves the row of `e` to `open`, a chunk with room of another archetype; both are plain() and at depth 0, and
+  /// can_move_plain(). The group's last row fills the hole. `columns.copy<fills>(row, old, last)` copies what the new row keeps,
+  /// and where `fills` the last row's values to the old one. Gives the new row's number. Equals append_moved() and
+  /// take_plain_row(), and calls nothing before its end, so that it need not save registers.
+  template <class Columns>
+  [[gnu::always_inline]] std::uint32_t move_plain(Entity e, Row old, Chunk& open, const Columns& columns) {
+    Group& group = *old.chunk->group;
+    Chunk& last = *group.last;
+    const std::uint32_t row = open.count;
+    const Row from{&last, last.count - 1};
+    open.count = row + 1;
+    last.count = from.row;
+    structure_ += 2;
+    put_id(open.ids() + row, e.bits());
+    place_id(e.index, open, row);
+    if (old.row != from.row || old.chunk != from.chunk) {
+      columns.template copy<true>(row, old, from);
+      const Entity filler = last.ids()[from.row];
+      old.chunk->ids()[old.row] = filler;
+      place_id(filler.index, *old.chunk, old.row);
+    } else {
+      columns.template copy<false>(row, old, from);
+    }
+    return from.row == 0 ? drop_last_chunk_and_give(group, row) : row;
+  }
   /// Takes away a row of a plain() archetype and leaves its id alone. The group's last row fills the hole.
   [[gnu::always_inline]] void take_plain_row(Row gone) {
     Group& group = *gone.chunk->group;
@@ -354,6 +384,10 @@ class Storage {
     leave_last_chunk(group);
     drop(last);
   }
+  [[gnu::noinline]] std::uint32_t drop_last_chunk_and_give(Group& group, std::uint32_t row) {
+    drop_last_chunk(group);
+    return row;
+  }
   void leave_last_chunk(Group& group);
   void drop(Chunk& chunk);
   /// Which values a row keeps on its way from one archetype to another; remembered for the next row.
@@ -407,19 +441,5 @@ class Storage {
   std::vector<Entity>* destroyed_ = nullptr;
   MovePlan move_plan_;
 };
-
-/// The value that a living parent has of `type`; null where it lacks the type. `last` remembers the column for the next
-/// row.
-inline const std::byte* component_of_parent(const Storage& storage, Entity parent, TypeId type,
-                                            ParentColumn& last) noexcept {
-  const Row up = storage.find(parent);
-  const Archetype* archetype = up.chunk->archetype;
-  if (archetype != last.archetype) {
-    last.archetype = archetype;
-    last.column = archetype->column(type);
-    last.size = last.column == no_column ? 0 : archetype->slot_types[last.column]->size;
-  }
-  return last.column == no_column ? nullptr : up.at(last.column, last.size);
-}
 
 }  // namespace muster
