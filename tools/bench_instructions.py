@@ -87,9 +87,9 @@ def read_table(path):
     return head, rows
 
 
-def write_table(path, head, rows):
+def write_table(path, head, rows, title=TITLE):
     width = max(map(len, rows))
-    lines = [TITLE, *(f"# {key}: {head[key]}" for key in HEAD_KEYS), ""]
+    lines = [title, *(f"# {key}: {head[key]}" for key in HEAD_KEYS), ""]
     lines += [f"{name:<{width}} {count:>10.1f}" for name, count in rows.items()]
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
