@@ -219,6 +219,27 @@ std::expected<bool, WorldError> Database::merge_whole(const char* doing) {
   return true;
 }
 
+std::expected<void, WorldError> Database::sync_wal(const char* doing) {
+  sqlite3_file* wal = nullptr;
+  if (sqlite3_file_control(connection_, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&wal)) != SQLITE_OK)
+    return std::unexpected(error(doing));
+  if (wal == nullptr || wal->pMethods == nullptr)
+    return {};  // the file is in another mode: nothing was read from a -wal
+  const int result = wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
+  if (result == SQLITE_OK) return {};
+  // The connection does not know of this error.
+  int system = 0;
+  (void)wal->pMethods->xFileControl(wal, SQLITE_FCNTL_LAST_ERRNO, &system);
+  const std::string during = std::string(" while ") + doing;
+  if (system == ENOSPC || system == EDQUOT)
+    return std::unexpected(WorldError(WorldErrorCode::disk_full, shown_, "the disk is full" + during));
+  std::string said = "the -wal could not be synced";
+  if (system != 0) said += std::string(": ") + std::strerror(system);
+  return std::unexpected(
+      WorldError(WorldErrorCode::io, shown_,
+                 "the disk failed" + during + ": " + said + " (SQLite code " + std::to_string(result) + ")"));
+}
+
 std::expected<void, WorldError> Database::copy_to(const std::string& path, const std::string& vfs, const char* doing) {
   auto copy = open(path, true, vfs, shown_);
   if (!copy) return std::unexpected(std::move(copy.error()));

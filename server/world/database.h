@@ -79,6 +79,8 @@ class Database {
   /// Moves all of them, so that the -wal begins anew, under other numbers, with what is written next. False: somebody reads the file just
   /// now; nobody waits for that.
   [[nodiscard]] std::expected<bool, WorldError> merge_whole(const char* doing);
+  /// Has all of the -wal on the disk when it returns: whoever wrote it may have died before that. Changes no byte. After something was read.
+  [[nodiscard]] std::expected<void, WorldError> sync_wal(const char* doing);
   /// Writes all that this connection sees to a new database at `path`; on the disk when it returns. After an error something of it
   /// may be there. Not within a transaction.
   [[nodiscard]] std::expected<void, WorldError> copy_to(const std::string& path, const std::string& vfs,

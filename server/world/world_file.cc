@@ -113,6 +113,10 @@ std::expected<void, WorldError> WorldFile::open_database() {
       return std::unexpected(error(WorldErrorCode::damaged, "damaged: " + *verdict));
     }
   }
+  if (had_wal) {
+    // Its last transaction may be of an owner who died before the sync: whoever is told now what the file has can rely on it.
+    if (auto synced = database_->sync_wal(doing); !synced) return synced;
+  }
   auto meta = read_meta(*database_, format_, shown_);
   if (!meta) return std::unexpected(std::move(meta.error()));
   meta_ = std::move(*meta);

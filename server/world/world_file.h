@@ -97,7 +97,8 @@ class WorldFile {
   /// follow the last ones that the file has (`durable()`). After an error the file is as before (after a power cut it may have the
   /// group all the same), and the same group may be tried again. Refused before a world's first checkpoint, and where is_older().
   [[nodiscard]] std::expected<void, WorldError> append(JournalGroup& group);
-  /// Sequence of the last input that the file has, in the state or in the journal as far as that was read.
+  /// Sequence of the last input that the file has, in the state or in the journal as far as that was read. It is on the disk: what an owner
+  /// who died left without a sync was synced on opening.
   std::uint64_t durable() const noexcept { return std::max(meta_.sequence, journal_.end().last); }
 
   using Save = std::function<void(StateSink&)>;

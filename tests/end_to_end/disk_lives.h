@@ -219,6 +219,12 @@ class DiskLives {
   std::map<std::uint64_t, ArenaPerson::Edit> applied_;  // by sequence
 };
 
+/// Three lives of a new world.
+inline void live_seed(DiskLives& lives) {
+  for (int life = 0; life < 3; ++life) lives.live(25);
+  lives.check();
+}
+
 /// As many seeds as there are to be, three lives each; prints what came of them.
 inline void live_seeds(Seeds seeds, bool slow) {
   std::uint64_t edits = 0, refused = 0, lost = 0, behind = 0;
@@ -226,8 +232,7 @@ inline void live_seeds(Seeds seeds, bool slow) {
     CAPTURE(seed);
     INFO("again: MUSTER_DISK_SEEDS=1 MUSTER_DISK_SEED=" << seed);
     DiskLives lives(seed, slow);
-    for (int life = 0; life < 3; ++life) lives.live(25);
-    lives.check();
+    live_seed(lives);
     edits += lives.edits;
     refused += lives.refused;
     lost += lives.lost;

@@ -16,6 +16,15 @@ TEST_CASE("whatever a disk does while sessions edit, what was durable is there, 
   test::live_seeds(test::Seeds("MUSTER_DISK_SEEDS", "MUSTER_DISK_SEED", 200, 20'000), false);
 }
 
+TEST_CASE("what was once lost or came back is not and does not again") {
+  // Seeds that found a fault in the soak, behind those of each run.
+  for (const std::uint64_t seed : {587, 6390}) {
+    CAPTURE(seed);
+    test::DiskLives lives(seed);
+    test::live_seed(lives);
+  }
+}
+
 TEST_CASE(
     "a life whose disk fails for good at any one of its operations leaves a world that is what it was told to be") {
   std::uint64_t operations = 0;

@@ -24,6 +24,26 @@ std::string refused(const std::string& path, WorldErrorCode code) {
   return report.error().detail();
 }
 
+/// A world with five groups, the last of which its owner wrote and did not sync before it was killed. The power stays on.
+void leave_unsynced_group(FaultyDisk& disk, const std::string& path) {
+  make_journal(path, 3);
+  disk.remember = true;
+  {
+    auto file = WorldFile::open(path, {.mode = OpenMode::open_existing, .vfs = disk.name()});
+    REQUIRE(load_all(*file));
+    Groups groups;
+    REQUIRE(take_all(*file, groups));
+    JournalGroup next = made_up_group(4);
+    REQUIRE(file->append(next));
+    next = made_up_group(5);
+    disk.syncs_fail = true;
+    REQUIRE_FALSE(file->append(next));
+    disk.operations_left = 0;
+  }
+  disk.operations_left = -1;
+  disk.syncs_fail = false;
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -430,6 +450,46 @@ TEST_CASE("a group that one power cut took does not come back with the next") {
     REQUIRE(epoch_of_last() != 1);
   }
   CHECK(taken > 5);
+}
+
+TEST_CASE("what a killed owner wrote and did not sync is on the disk when its file is open") {
+  FaultyDisk disk("faulty");
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  leave_unsynced_group(disk, path);
+  {
+    auto file = WorldFile::open(path, {.mode = OpenMode::open_existing, .vfs = disk.name()});
+    if (!file) FAIL(file.error().what());
+    REQUIRE(load_all(*file));
+    Groups groups;
+    REQUIRE(take_all(*file, groups));
+    REQUIRE(groups.size() == 5);
+    CHECK(file->durable() == made_up_group(5).last);
+    disk.operations_left = 0;
+  }
+  disk.cut_power([](std::size_t, std::size_t) { return false; });
+  const auto report = read_journal(path);
+  REQUIRE(report);
+  CHECK(report->groups == 5);
+}
+
+TEST_CASE("a file is not opened while the disk does not take what a killed owner left, and stays as it was") {
+  FaultyDisk disk("faulty");
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  leave_unsynced_group(disk, path);
+  const std::string file = read_file(path), wal = read_file(path + "-wal");
+  disk.syncs_fail = true;
+  const auto failed = read_journal(path, {.vfs = disk.name()});
+  REQUIRE_FALSE(failed);
+  CHECK(std::string(name(failed.error().code())) == name(WorldErrorCode::io));
+  CHECK_THAT(failed.error().what(),
+             StartsWith(path + ": the disk failed while opening the file: the -wal could not be synced"));
+  CHECK((read_file(path) == file && read_file(path + "-wal") == wal));
+  disk.syncs_fail = false;
+  const auto report = read_journal(path, {.vfs = disk.name()});
+  REQUIRE(report);
+  CHECK(report->groups == 5);
 }
 
 TEST_CASE("a power cut at any moment leaves every group that was reported") {
