@@ -55,6 +55,8 @@ SocketKind kind_of(const tcp::socket& socket) {
 }
 SocketKind kind_of(const Local::socket&) { return SocketKind::local; }
 
+constexpr int kernel_bytes_max = 128 << 10;  // not sent yet; Linux takes twice as much
+
 /// One accepted connection, whatever is spoken on it by now.
 struct Visit {
   std::shared_ptr<Connection> now;
@@ -184,8 +186,10 @@ struct Listener::Impl final : Loop {
         co_await pause.async_wait(use_tuple);
         continue;
       }
+      // On a slow line an answer waits for what the kernel has taken of watches: seconds, where it takes as much as it likes.
+      error_code ignored;
+      accepted.set_option(asio::socket_base::send_buffer_size(kernel_bytes_max), ignored);
       if constexpr (std::is_same_v<Acceptor, tcp::acceptor>) {
-        error_code ignored;
         accepted.set_option(tcp::no_delay(true), ignored);
         keep_alive(accepted);
       }

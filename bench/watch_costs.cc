@@ -1,0 +1,329 @@
+// What it costs the world's thread that tools look on, and how many bytes go to them.
+//
+//   watch_costs rows [ROUNDS]     100,000 rows of 32 bytes, then of 4, all written 60 times a second: nobody watches; one watch of the whole world at 20 Hz;
+//                                 200 watches of 1,000 entities each. Beside a memcpy of the watched columns
+//   watch_costs battle [ROUNDS]   the demo of 20,000 entities: one watch of the whole world after every tick, 50 of those, and 50 that do not read
+//
+// Processor time of the world's thread; phases follow one another in rounds, and the medians of the rounds are printed. Clients are read
+// by a thread of this program.
+#include <poll.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "bench/bare_loop.h"
+#include "bench/bench.h"
+#include "examples/skirmish/skirmish.h"
+#include "messages/batch_builder.h"
+#include "messages/frame.h"
+#include "messages/session.h"
+#include "schema/skirmish.h"
+#include "server/server.h"
+#include "server/world/world.h"
+
+namespace {
+
+using namespace muster;
+using ::bench::fail;
+
+constexpr double due_hz = 20, hz = 60;
+
+double cpu_ms() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
+double middle(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+  return values[values.size() / 2];
+}
+
+/// A connection that watches.
+struct Viewer {
+  Viewer(const std::string& path, const std::string& token) : decoder(64u << 20, true) {
+    socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.data(), std::min(path.size(), sizeof address.sun_path - 1));
+    if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail("connect");
+    session::Hello hello;
+    hello.protocol = session::protocol_newest;
+    hello.protocol_oldest = session::protocol_oldest;
+    hello.token = token;
+    send(hello, 1);
+  }
+  ~Viewer() { ::close(socket); }
+  Viewer(const Viewer&) = delete;
+  Viewer& operator=(const Viewer&) = delete;
+
+  template <class M>
+  void send(const M& message, std::uint64_t request) {
+    BatchBuilder builder;
+    session::append(builder, message);
+    std::vector<std::byte> frame;
+    append_frame(frame, builder.bytes(), request);
+    ::bench::send_all(socket, {reinterpret_cast<const char*>(frame.data()), frame.size()});
+  }
+  /// What has come. Rows of values are counted, and the bytes of frames with such.
+  void read() {
+    const auto room = decoder.room();
+    const ssize_t got = ::recv(socket, room.data(), room.size(), MSG_DONTWAIT);
+    if (got <= 0) return;
+    decoder.received(static_cast<std::size_t>(got));
+    while (true) {
+      const auto next = decoder.next();
+      if (!next) fail("a frame is none");
+      if (!*next) return;
+      const BatchView batch((*next)->batch);
+      if (batch.type() != TypeTraits<session::Values>::id) continue;
+      const auto values = session::read<session::Values>(batch);
+      rows += values.entities.size();
+      bytes += frame_overhead_max + (*next)->batch.size();
+    }
+  }
+
+  int socket = -1;
+  FrameDecoder decoder;
+  std::uint64_t rows = 0, bytes = 0;
+};
+
+/// Connections and a thread that reads them.
+class Viewers {
+ public:
+  ~Viewers() {
+    ends_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  Viewer& add(const Server& server) {
+    return *all_.emplace_back(std::make_unique<Viewer>(server.unix_path(), server.token()));
+  }
+  void read() {
+    thread_ = std::thread([this] {
+      std::vector<pollfd> polled;
+      for (const auto& viewer : all_) polled.push_back({viewer->socket, POLLIN, 0});
+      while (!ends_) {
+        if (::poll(polled.data(), polled.size(), 50) <= 0) continue;
+        for (std::size_t i = 0; i < polled.size(); ++i)
+          if (polled[i].revents != 0) all_[i]->read();
+      }
+    });
+  }
+  std::uint64_t rows() const { return sum(&Viewer::rows); }
+  std::uint64_t bytes() const { return sum(&Viewer::bytes); }
+
+ private:
+  std::uint64_t sum(std::uint64_t Viewer::* of) const {
+    std::uint64_t all = 0;
+    for (const auto& viewer : all_) all += (*viewer).*of;
+    return all;
+  }
+  std::atomic<bool> ends_ = false;
+  std::vector<std::unique_ptr<Viewer>> all_;
+  std::thread thread_;
+};
+
+struct Phase {
+  const char* name;
+  std::function<void(Viewers&, const Server&)> open;
+  bool reads = true;
+  std::vector<double> tick_ms = {};  // the mean of each round
+  double bytes_a_row = 0;
+};
+
+/// Runs the phases in turns; `tick` is what the world does besides.
+void run(World& world, Server& server, std::vector<Phase>& phases, int rounds, const std::function<void()>& tick) {
+  for (int round = -1; round < rounds; ++round)
+    for (Phase& phase : phases) {
+      Viewers viewers;
+      phase.open(viewers, server);
+      if (phase.reads) viewers.read();
+      const int ticks = 120, warm = 40;
+      double before = 0;
+      for (int i = -warm; i < ticks; ++i) {
+        if (i == 0) before = cpu_ms();
+        world.next_frame();
+        tick();
+      }
+      const double each = (cpu_ms() - before) / ticks;
+      if (round < 0) continue;
+      phase.tick_ms.push_back(each);
+      if (viewers.rows() > 0)
+        phase.bytes_a_row = static_cast<double>(viewers.bytes()) / static_cast<double>(viewers.rows());
+    }
+}
+
+/// The limit: a plain array, all of whose rows are written in each tick, and copied for another thread to read in every third. ms of a
+/// due tick that the copy takes, of the thread that writes.
+double copy_ms(std::size_t bytes, std::size_t row) {
+  std::vector<char> rows(bytes), copy(bytes);
+  std::atomic<int> copied = 0;
+  std::atomic<bool> ends = false;
+  std::thread reader([&] {
+    long sum = 0;
+    for (int seen = 0; !ends;) {
+      if (copied == seen) {
+        std::this_thread::sleep_for(std::chrono::microseconds(500));
+        continue;
+      }
+      seen = copied;
+      for (const char each : copy) sum += each;
+      asm volatile("" : : "r"(sum));
+    }
+  });
+  double used[2] = {};
+  const int ticks = 120;
+  for (const bool copies : {false, true}) {
+    auto next = std::chrono::steady_clock::now();
+    for (int i = 0; i < ticks; ++i) {
+      std::this_thread::sleep_until(next += std::chrono::microseconds(16'667));
+      const double before = cpu_ms();
+      for (std::size_t at = 0; at < bytes; at += row) ++rows[at];
+      if (copies && i % 3 == 0) {
+        std::memcpy(copy.data(), rows.data(), bytes);
+        ++copied;
+      }
+      used[copies] += cpu_ms() - before;
+    }
+  }
+  ends = true;
+  reader.join();
+  return (used[1] - used[0]) / (ticks / 3);
+}
+
+ServerOptions listening(const char* path) {
+  ServerOptions options;
+  options.listen = "";
+  options.unix_path = path;
+  options.page_folder = "none";
+  return options;
+}
+
+session::Follow whole_world(TypeId component, double rate) {
+  session::Follow what;
+  what.world = what.values = true;
+  what.components = {component};
+  what.rate_max = static_cast<float>(rate);
+  return what;
+}
+
+template <class Component>
+int rows(const char* name, int rounds) {
+  constexpr std::uint32_t count = 100'000, watches = 200, each = 1000, sessions = 4;
+  World world("watch_costs.muster",
+              [](EntityRegistry& registry) {
+                Handlers all;
+                registry.add_type<Component>();
+                all.add(registry.subscribe("push", [](const ::bench::Push1& push, Component& value) {
+                  float& first = *reinterpret_cast<float*>(&value);
+                  first += push.amount;
+                }));
+                return all;
+              },
+              {.hz = hz});
+  const std::vector<Entity> entities = world.registry().create_many(count, Component{});
+  Server server(world, listening("watch_costs.sock"));
+  constexpr TypeId component = TypeTraits<Component>::id;
+  std::vector<Phase> phases;
+  phases.push_back({.name = "nobody watches", .open = [](Viewers&, const Server&) {}});
+  phases.push_back({.name = "one watch of the whole world", .open = [](Viewers& viewers, const Server& to) {
+                      viewers.add(to).send(whole_world(component, due_hz), 2);
+                    }});
+  phases.push_back({.name = "200 watches of 1,000 entities", .open = [&](Viewers& viewers, const Server& to) {
+                      for (std::uint32_t i = 0; i < sessions; ++i) {
+                        Viewer& viewer = viewers.add(to);
+                        for (std::uint32_t w = 0; w < watches / sessions; ++w) {
+                          session::Follow what = whole_world(component, due_hz);
+                          what.world = false;
+                          const std::uint32_t nth = i * watches / sessions + w;
+                          for (std::uint32_t k = 0; k < each; ++k)
+                            what.entities.push_back(entities[(nth * 487 + k * (nth % 7 + 1)) % count]);
+                          viewer.send(what, 2 + w);
+                        }
+                      }
+                    }});
+  run(world, server, phases, rounds,
+      [&] { world.registry().push(std::span<const Entity>(entities), ::bench::Push1{.amount = 1}); });
+  std::vector<double> copies;
+  for (int i = 0; i < rounds; ++i) copies.push_back(copy_ms(count * sizeof(Component), sizeof(Component)));
+  const double copy = middle(copies), base = middle(phases[0].tick_ms), one = middle(phases[1].tick_ms);
+  std::printf("%s, %zu bytes: a memcpy of %u rows %.3f ms; a tick without watches %.3f ms\n", name, sizeof(Component),
+              count, copy, base);
+  for (std::size_t i = 1; i < phases.size(); ++i) {
+    const double tick = middle(phases[i].tick_ms), due = (tick - base) * hz / due_hz;
+    std::printf(
+        "  %-32s a tick %.3f ms (%.2f of one watch's); a due tick %+.3f ms, %.2f memcpy; %.2f x (id + value) bytes\n",
+        phases[i].name, tick, tick / one, due, due / copy,
+        phases[i].bytes_a_row / static_cast<double>(sizeof(Entity) + sizeof(Component)));
+  }
+  return 0;
+}
+
+int battle(int rounds) {
+  World world("watch_costs.muster", skirmish::install, {.hz = hz});
+  skirmish::define_squads(world.registry());
+  world.registry().push(skirmish::Deploy{.entities = 20'000, .distance = 90});
+  Server server(world, listening("watch_costs.sock"));
+  const auto open = [](int count) {
+    return [count](Viewers& viewers, const Server& to) {
+      for (int i = 0; i < count; ++i) {
+        session::Follow what;
+        what.world = what.values = true;
+        viewers.add(to).send(what, 2);
+      }
+    };
+  };
+  std::vector<Phase> phases;
+  phases.push_back({.name = "nobody watches", .open = open(0)});
+  phases.push_back({.name = "one watch of the whole world", .open = open(1)});
+  phases.push_back({.name = "50 of those", .open = open(50)});
+  phases.push_back({.name = "50 that do not read", .open = open(50), .reads = false});
+  run(world, server, phases, rounds, [&] { world.registry().push(Update{.dt = 1.0f / 60}); });
+  const double one = middle(phases[1].tick_ms), many = middle(phases[2].tick_ms);
+  for (const Phase& phase : phases) {
+    const double tick = middle(phase.tick_ms);
+    std::printf("  %-32s a tick %.3f ms, %.2f of one watch's, %.2f of 50 that read\n", phase.name, tick, tick / one,
+                tick / many);
+  }
+  return 0;
+}
+
+void remove_files() {
+  for (const char* part : {"", "-wal", "-shm", "-lock", "-work"})
+    std::filesystem::remove(std::string("watch_costs.muster") + part);
+  std::filesystem::remove("watch_costs.sock");
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string_view what = count > 1 ? arguments[1] : "";
+  const int rounds = count > 2 ? std::max(1, std::atoi(arguments[2])) : 5;
+  remove_files();
+  int result = 2;
+  if (what == "rows") {
+    result = rows<::bench::Turned>("a place and a turn", rounds);
+    remove_files();
+    result |= rows<::bench::Level>("a level", rounds);
+  } else if (what == "battle") {
+    result = battle(rounds);
+  } else {
+    std::fprintf(stderr, "usage: watch_costs rows|battle [ROUNDS]\n");
+  }
+  remove_files();
+  return result;
+}
