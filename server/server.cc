@@ -94,6 +94,7 @@ struct Server::Impl {
                   .tick = [this] { return world.tick(); },
                   .hz = world.hz()};
     host.epoch = world.epoch();
+    host.watch_thread = true;
     desk.emplace(world.registry(), std::move(host), options.limits);
 
     ListenerOptions door = listening(options);

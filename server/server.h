@@ -53,7 +53,7 @@ struct ServerOptions {
   std::function<void()> open_again = {};
 };
 
-/// Serves from construction to destruction, on a thread of its own. Constructed, used and destroyed on the world's
+/// Serves from construction to destruction, on a thread of its own, and tells watches on another. Constructed, used and destroyed on the world's
 /// thread; the world must outlive it. Handlers never run on its thread, and it never makes the world's wait.
 class Server {
  public:

@@ -32,7 +32,8 @@ Desk::Desk(EntityRegistry& registry, DeskHost host, ServerLimits limits)
       questions_([this](const Question& question) { return begin(question); }, host_.processor_ns),
       texts_(registry, limits_),
       timer_ids_(registry),
-      watches_(registry, host_.processor_ns),
+      watches_(host_.watch_thread ? Watches(registry, Watches::Threaded{[this] { wake(); }})
+                                  : Watches(registry, host_.processor_ns)),
       trace_(registry),
       clock_(registry, host_.clock,
              host_.durable.saved_sequence ? host_.durable.saved_sequence : host_.durable_sequence),

@@ -35,7 +35,7 @@
 #include "server/session/server_limits.h"
 #include "server/session/session.h"
 #include "server/session/session_trace.h"
-#include "server/session/watches.h"
+#include "server/watches/watches.h"
 #include "server/world/flush_visitor.h"
 
 namespace muster {
@@ -61,9 +61,10 @@ struct DeskHost {
   std::function<std::uint64_t()> processor_ns;        ///< any thread: that the owner's thread has used; may be null
   std::function<const TimeCounts&()> tick_times;      ///< owner's thread; may be null
   ClockHost clock = {};
-  std::uint64_t epoch = 0;  ///< of this start of the world: see World::epoch; 0: of the desk
-  std::string world;        ///< its name
-  std::string server;       ///< the program's name and version
+  bool watch_thread = false;  ///< watches are told by a thread of their own; else after each flush, by the owner's
+  std::uint64_t epoch = 0;    ///< of this start of the world: see World::epoch; 0: of the desk
+  std::string world;          ///< its name
+  std::string server;         ///< the program's name and version
 };
 
 class Desk final : public FlushVisitor, private InputSink {
@@ -89,6 +90,10 @@ class Desk final : public FlushVisitor, private InputSink {
 
   /// The world's types and those of the session. Another table where the registry learned types.
   std::shared_ptr<const TypeTable> types() const;
+  /// A session's queue has room again for what it watches.
+  void on_watch_room() {
+    if (!watches_.room_came()) host_.wake();
+  }
   std::uint32_t sessions() const;  ///< how many there are
   /// Has `then` called on the owner's thread with the figures of the world as they are after the next flush, which comes soon.
   void ask_figures(std::function<void(const Figures&)> then);
@@ -104,8 +109,6 @@ class Desk final : public FlushVisitor, private InputSink {
 
   const QuestionCounters& question_counters() const noexcept { return questions_.counters(); }
   const IntakeCounters& intake_counters() const noexcept { return intake_.counters(); }
-  /// How many watches had a turn after one flush, at most.
-  std::uint64_t watch_turns_max() const noexcept { return watches_.turns_max(); }
   std::size_t questions_waiting() const noexcept { return questions_.size(); }
   void before_flush() override;
   void after_flush(EntityRegistry& registry) override;

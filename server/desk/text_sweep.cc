@@ -8,12 +8,13 @@ namespace muster {
 
 bool TextSweep::go_on(std::span<const std::shared_ptr<Session>> sessions) {
   // Each text is looked for in each set: those that are empty are left out before.
-  std::vector<const std::unordered_set<std::uint64_t>*> known_texts;
+  std::vector<const Session*> known_texts;
   for (const auto& session : sessions)
-    for (const auto* set : {&session->texts_sent, &session->texts_told})
-      if (!set->empty()) known_texts.push_back(set);
+    if (!session->texts_sent.empty() || !session->texts_told.empty()) known_texts.push_back(session.get());
   const auto known = [&](Text text) {
-    return std::ranges::any_of(known_texts, [&](const auto* set) { return set->contains(text.hash); });
+    return std::ranges::any_of(known_texts, [&](const Session* session) {
+      return session->texts_sent.has(text.hash) || session->texts_told.contains(text.hash);
+    });
   };
   const std::size_t before = registry_.text_count();
   const std::size_t end = std::min(before, next_ + at_once_);

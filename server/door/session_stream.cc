@@ -33,7 +33,8 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
       // Whoever queues something may be the world's thread: it only leaves a note.
       if (auto self = weak.lock()) loop.post([self = std::move(self)] { self->write_on(); });
     });
-    outgoing_->on_room([&desk] { desk.host().wake(); });
+    outgoing_->on_room([&desk] { desk.on_watch_room(); });
+    outgoing_->on_answer_room([&desk] { desk.host().wake(); });
     read_on();
   }
 

@@ -10,7 +10,7 @@
 #include "server/questions/handler_list.h"
 #include "server/questions/template_questions.h"
 #include "server/questions/timer_list.h"
-#include "server/session/watches.h"
+#include "server/watches/watches.h"
 
 namespace muster {
 namespace {
@@ -97,8 +97,9 @@ std::unique_ptr<Inquiry> begin_text(const Asked& asked, Text text) {
   return std::make_unique<Once>(
       asked,
       [asked, text](Steps&) {
-        asked.to().texts_sent.insert(text.hash);
-        answer(asked.to(), asked.request, InternText{.text = std::string(asked.registry.text(text))});
+        asked.to().texts_sent.tell(text.hash, true, [&] {
+          answer(asked.to(), asked.request, InternText{.text = std::string(asked.registry.text(text))});
+        });
       },
       bytes);
 }
@@ -143,21 +144,18 @@ std::unique_ptr<Inquiry> begin_watch_question(const Asked& asked, BatchView ques
     case TypeTraits<session::Follow>::id:
       return opening([asked, &watches, may_open, what = session::read<session::Follow>(question)] {
         if (what.watch == 0 && !may_open()) return;
-        const auto done = watches.follow(asked.from, asked.request, what, asked.limits.watches_max);
-        if (!done) asked.fault(done.error());
+        if (auto fault = watches.follow(asked.from, asked.request, what, asked.limits.watches_max)) asked.fault(*fault);
       });
     case TypeTraits<session::FollowMore>::id:
       return once([asked, &watches, what = session::read<session::FollowMore>(question)](Steps& steps) {
-        const auto done = watches.follow_more(asked.to(), asked.request, what);
-        // What is told costs more than what is looked at, and a turn costs something even where that is nothing.
-        steps.spend(100 + 8 * done.value_or(0));
-        if (!done) asked.fault(done.error());
+        // Beside what it names, each chunk is asked whether it changed.
+        steps.spend(100 + what.add.size() + what.drop.size() + what.open.size() + what.close.size() +
+                    asked.registry.storage().chunk_numbers() / 2);
+        if (auto fault = watches.follow_more(asked.to(), asked.request, what)) asked.fault(*fault);
       });
     case TypeTraits<session::Unwatch>::id:
       return once([asked, &watches, watch = session::read<session::Unwatch>(question).watch](Steps&) {
-        if (watches.close(asked.to(), watch))
-          return answer(asked.to(), asked.request, session::Unwatched{.watch = watch});
-        asked.fault(unknown_watch(watch));
+        if (!watches.close(asked.to(), watch, asked.request)) asked.fault(unknown_watch(watch));
       });
     default: return nullptr;
   }

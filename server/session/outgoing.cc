@@ -55,11 +55,23 @@ bool Outgoing::has_room() {
   return false;
 }
 
+/// Under the lock.
+bool Outgoing::fits(std::size_t bytes) const {
+  const std::size_t waiting = queued_control_ + taken_control_;
+  return closed_ || waiting == 0 || waiting + bytes <= limits_.control_bytes_max / 2;
+}
+
 bool Outgoing::has_answer_room(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  const std::size_t waiting = queued_control_ + taken_control_;
-  if (closed_ || waiting == 0 || waiting + bytes <= limits_.control_bytes_max / 2) return true;
+  if (fits(bytes)) return true;
   answer_room_wanted_ = true;
+  return false;
+}
+
+bool Outgoing::has_text_room(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (fits(bytes)) return true;
+  text_room_wanted_ = true;
   return false;
 }
 
@@ -108,7 +120,7 @@ bool Outgoing::take(std::vector<std::byte>& bytes) {
 }
 
 void Outgoing::sent() {
-  bool room = false;
+  bool room = false, answer_room = false;
   {
     const std::lock_guard lock(mutex_);
     taken_data_ = taken_control_ = 0;
@@ -116,10 +128,12 @@ void Outgoing::sent() {
       room_wanted_ = false;
       room = true;
     }
-    if (answer_room_wanted_) room = true;  // what was queued meanwhile is little: those who ask look again
-    answer_room_wanted_ = false;
+    // What was queued meanwhile is little: those who ask look again.
+    if (std::exchange(text_room_wanted_, false)) room = true;
+    answer_room = std::exchange(answer_room_wanted_, false);
   }
   if (room && room_) room_();
+  if (answer_room && answer_room_) answer_room_();
 }
 
 }  // namespace muster

@@ -35,7 +35,7 @@ struct ServerLimits {
   std::uint64_t watched_entities_max = 10'000'000;
   std::uint64_t flush_ns =
       4'000'000;  ///< of processor time for edits and watches, above which questions come after the next flush
-  std::uint64_t watch_ns = 2'000'000;       ///< of processor time for watches between two flushes
+  std::uint64_t watch_ns = 2'000'000;       ///< of processor time for watches after a flush, where they have no thread
   std::uint32_t edit_steps_max = 100'000;   ///< of one edit; a dearer one is refused
   std::uint32_t depth_max = 1024;           ///< levels below its root that an edit may bring an entity to
   std::uint32_t text_bytes_max = 1u << 16;  ///< of one text that a session makes known

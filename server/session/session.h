@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -18,6 +19,30 @@
 namespace muster {
 
 class EntityRegistry;
+
+/// The texts that a session was told, by their hashes. Any thread.
+class TextsTold {
+ public:
+  bool has(std::uint64_t hash) const {
+    const std::lock_guard lock(mutex_);
+    return told_.contains(hash);
+  }
+  /// Has `send` queue the text, unless it was told before (then only where `again`). Who finds it told meanwhile waits until it is
+  /// queued, so that what mentions it comes behind it.
+  template <class F>
+  void tell(std::uint64_t hash, bool again, F&& send) {
+    const std::lock_guard lock(mutex_);
+    if (told_.insert(hash).second || again) send();
+  }
+  bool empty() const {
+    const std::lock_guard lock(mutex_);
+    return told_.empty();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_set<std::uint64_t> told_;
+};
 
 /// Made by Desk::join. The identity never changes; each other member says from which thread it may be touched.
 struct Session {
@@ -34,22 +59,13 @@ struct Session {
   std::atomic<bool> left = false;      ///< any thread: nothing more comes
 
   std::atomic<std::uint32_t> open_questions = 0;  ///< any thread
-  std::unordered_set<std::uint64_t> texts_sent;   ///< owner's thread
+  TextsTold texts_sent;                           ///< any thread
   std::unordered_set<std::uint64_t> texts_told;   ///< owner's thread; that it told the world, which may have known them
   std::vector<session::Granted> grants;           ///< owner's thread; by index; some of these ids may not be used yet
   std::vector<std::uint64_t> timers;        ///< owner's thread; numbers of timers it set, some of which may be over
   TimeCounts edit_waits;                    ///< owner's thread; its processor time from an edit's arrival to the answer
   std::uint64_t texts = 0, text_bytes = 0;  ///< owner's thread; that it made known to the world
 };
-
-/// Whether the world knows the text and this session has not been sent it. Owner's thread.
-bool must_be_sent(const Session& to, const EntityRegistry& registry, Text text);
-/// Sends such a text. Owner's thread.
-void send_text(Session& to, const EntityRegistry& registry, Text text);
-/// Sends the texts that a value of `type` mentions and this session has not been sent. Owner's thread.
-void send_texts(Session& to, const EntityRegistry& registry, const TypeDescriptor& type, const std::byte* value);
-/// Sends the texts that the payloads of a batch mention, row sets included.
-void send_texts(Session& to, const EntityRegistry& registry, const TypeTable& types, BatchView batch);
 
 /// A fault that leaves the session open.
 session::Fault fault_of(session::FaultCode code, const char* reason, std::string text);
@@ -65,4 +81,15 @@ void answer(Session& to, std::uint64_t request, const M& message, std::uint32_t 
   to.outgoing->control(builder.bytes(), request, flags);
 }
 
+/// Whether the world knows the text and this session has not been sent it. A text that is mentioned and was never told is unknown to the
+/// world too. `World`: EntityRegistry on its owner's thread, or what knows texts on its own.
+template <class World>
+bool must_be_sent(const Session& to, const World& world, Text text) {
+  return text && !to.texts_sent.has(text.hash) && !world.text(text).empty();
+}
+/// Sends such a text.
+template <class World>
+void send_text(Session& to, const World& world, Text text) {
+  to.texts_sent.tell(text.hash, false, [&] { answer(to, 0, InternText{.text = std::string(world.text(text))}); });
+}
 }  // namespace muster

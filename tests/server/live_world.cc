@@ -34,8 +34,7 @@ LiveWorld::~LiveWorld() {
 LiveWorld::DeskCounters LiveWorld::desk_counters() {
   return run([this](EntityRegistry&) {
     const QuestionCounters& counters = desk_->question_counters();
-    return DeskCounters{counters.answered, counters.slices, counters.slice_steps_max, desk_->questions_waiting(),
-                        desk_->watch_turns_max()};
+    return DeskCounters{counters.answered, counters.slices, counters.slice_steps_max, desk_->questions_waiting()};
   });
 }
 
@@ -71,6 +70,7 @@ void LiveWorld::own() {
   };
   host.processor_ns = options_.processor_ns;
   if (!host.processor_ns) host.processor_ns = [clock = ProcessorClock::of_this_thread()] { return clock.now_ns(); };
+  host.watch_thread = true;
   host.world = "arena";
   host.server = "test 1";
   desk_ = std::make_unique<Desk>(*registry_, std::move(host), options_.limits);

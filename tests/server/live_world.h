@@ -93,8 +93,7 @@ class LiveWorld {
   std::chrono::nanoseconds longest_turn() { return std::chrono::nanoseconds(longest_turn_ns_.exchange(0)); }
   struct DeskCounters {
     std::uint64_t answered = 0, slices = 0, slice_steps_max = 0;
-    std::uint64_t waiting = 0;          // questions
-    std::uint64_t watch_turns_max = 0;  // after one flush
+    std::uint64_t waiting = 0;  // questions
   };
   DeskCounters desk_counters();
   Listener& listener() { return *listener_; }

@@ -75,4 +75,20 @@ std::optional<std::span<const std::byte>> PreservedColumns::take(std::uint32_t n
   return std::span<const std::byte>(given_.get(), column.size);
 }
 
+bool PreservedColumns::take(std::uint32_t number, std::byte* to) {
+  Column& column = columns_[number];
+  const std::atomic_ref<State> state(column.state);
+  if (claim(column)) {
+    std::memcpy(to, column.at, column.size);
+    state.store(State::is_over, std::memory_order_release);
+    return true;
+  }
+  if (state.load(std::memory_order_acquire) != State::is_kept) return false;
+  std::memcpy(to, column.copy.get(), column.size);
+  column.copy.reset();
+  bytes_.fetch_sub(column.size, std::memory_order_relaxed);
+  state.store(State::is_over, std::memory_order_release);
+  return true;
+}
+
 }  // namespace muster

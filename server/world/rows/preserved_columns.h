@@ -37,6 +37,8 @@ class PreservedColumns final : public ColumnPreserver {
 
   /// The bytes as they were, valid until the next call; none where they were taken before, or given up. Any one thread.
   std::optional<std::span<const std::byte>> take(std::uint32_t number);
+  /// The same, into memory that has room for it. False: nothing was written there.
+  bool take(std::uint32_t number, std::byte* to);
   /// A column changed that there was no room to keep: bytes that were not taken are lost. Any thread.
   bool given_up() const noexcept { return given_up_.load(std::memory_order_acquire); }
   /// Of the copies that are kept now, and of all that were ever made. Any thread.

@@ -171,7 +171,7 @@ TEST_CASE("a sweep drops the texts that nobody needs, piece by piece, each text 
     for (int i = 0; i < 10; ++i) tell(registry, "t" + std::to_string(i));
     registry.intern("the host's");
     registry.create("", arena::Label{.title = text_of("t7")});
-    sessions[0]->texts_sent.insert(text_of("t1").hash);
+    sessions[0]->texts_sent.tell(text_of("t1").hash, false, [] {});
     sessions[2]->texts_told.insert(text_of("t5").hash);
     const std::size_t count = registry.text_count();
     TextSweep sweep(registry, at_once);

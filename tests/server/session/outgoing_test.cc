@@ -15,6 +15,7 @@ struct Queue {
   explicit Queue(OutgoingLimits limits = {}) : out(limits) {
     out.on_ready([this] { ++ready; });
     out.on_room([this] { ++room; });
+    out.on_answer_room([this] { ++room; });
     BatchBuilder builder;
     builder.append_world(arena::Damage{});
     const auto made = builder.bytes();

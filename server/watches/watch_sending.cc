@@ -8,7 +8,8 @@
 #include "messages/utf8.h"
 #include "registry/storage/hierarchy.h"
 #include "schema/muster.h"
-#include "server/session/watch.h"
+#include "server/watches/told_texts.h"
+#include "server/watches/watch.h"
 
 namespace muster {
 namespace {
@@ -33,16 +34,14 @@ std::string_view shown_name(std::string_view name) {
 class Watch::Frames {
  public:
   Frames(Watch& watch, const std::function<bool()>& time_is_left)
-      : watch_(watch),
-        time_is_left_(time_is_left),
-        envelope_{watch.registry_.sequence(), 0, 0, watch.registry_.now_ns()} {}
+      : watch_(watch), time_is_left_(time_is_left), envelope_{watch.world().sequence(), 0, 0, watch.world().now_ns()} {}
 
   BatchBuilder& building() noexcept { return *building_; }
   /// Ends a slice. False: there is no room for another, or for the texts that it may mention: these are answers, and too many of
   /// them that nobody reads end the session.
   bool room() {
     end_slice();
-    if (!watch_.to_->outgoing->has_room() || !watch_.to_->outgoing->has_answer_room(slice_text_bytes)) return false;
+    if (!watch_.to_->outgoing->has_room() || !watch_.to_->outgoing->has_text_room(slice_text_bytes)) return false;
     in_time_ = std::exchange(first_, false) || time_is_left_();
     return in_time_;
   }
@@ -96,8 +95,8 @@ class Watch::Frames {
 
 void Watch::begin() {
   session::Watching watching;
-  watching.sequence = registry_.sequence();
-  watching.clock_ns = registry_.now_ns();
+  watching.sequence = world().sequence();
+  watching.clock_ns = world().now_ns();
   watching.entities = static_cast<std::uint32_t>(entities());
   owes_end_ = marked();
   answer(*to_, request_, watching, owes_end_ ? std::uint32_t{frame_more} : 0);
@@ -115,10 +114,12 @@ bool Watch::send(const std::function<bool()>& time_is_left) {
   frames.finish(complete);
   if (!complete) return frames.in_time();
   tidy_at_ = tidy_min;
+  figures_->promises.fetch_sub(promised_.size(), std::memory_order_relaxed);
   for (const std::uint64_t request : promised_)
     answer(*to_, request,
-           session::Followed{.sequence = registry_.sequence(), .clock_ns = registry_.now_ns(), .watch = request_});
+           session::Followed{.sequence = world().sequence(), .clock_ns = world().now_ns(), .watch = request_});
   promised_.clear();
+  state_.reset();
   return true;
 }
 
@@ -140,7 +141,7 @@ bool Watch::send_gone(Frames& frames) {
   sort_unique(gone_);
   return tell_all(frames, gone_, slice_entities, [&](std::span<const Entity> slice) {
     for (const Entity e : slice) {
-      if (!registry_.alive(e)) {
+      if (!world().alive(e)) {
         frames.destroy(e);
       } else if (!concerns(e)) {  // else it came back
         told_.erase(e);
@@ -151,7 +152,7 @@ bool Watch::send_gone(Frames& frames) {
 }
 
 void Watch::send_name(Text name) {
-  if (must_be_sent(*to_, registry_, name)) send_text(*to_, registry_, name);
+  if (must_be_sent(*to_, world(), name)) send_text(*to_, world(), name);
 }
 
 /// Parents come before their children.
@@ -168,7 +169,7 @@ void Watch::order_structure() {
   sort_unique(structure_);
   std::vector<std::vector<Entity>> by_depth(1);  // first those who died
   for (const Entity e : structure_) {
-    const std::size_t depth = registry_.alive(e) ? registry_.depth(e) + 1 : 0;
+    const std::size_t depth = world().alive(e) ? world().depth(e) + 1 : 0;
     if (depth >= by_depth.size()) by_depth.resize(depth + 1);
     by_depth[depth].push_back(e);
   }
@@ -178,13 +179,13 @@ void Watch::order_structure() {
 
 void Watch::tell_structure(Frames& frames, Entity e) {
   Told* const known = told_.find(e);
-  if (!registry_.alive(e)) {
+  if (!world().alive(e)) {
     if (known) frames.destroy(e);
     return;
   }
   if (!concerns(e)) return;
-  const Told now{registry_.parent(e), registry_.hierarchy().name(e)};
-  Entity before = registry_.next_sibling(e);
+  const Told now{world().parent(e), world().name_text(e)};
+  Entity before = world().next_sibling(e);
   if (before && !told_.find(before)) before = {};
   if (!known) {
     send_name(now.name);
@@ -215,8 +216,8 @@ bool Watch::send_rows(Frames& frames) {
   return tell_all(frames, rows_, slice_entities, [&](std::span<const Entity> slice) {
     session::ChildRows rows;
     for (const Entity e : slice) {
-      const bool lives = registry_.alive(e);
-      const Entity parent = lives ? registry_.parent(e) : Entity{};
+      const bool lives = world().alive(e);
+      const Entity parent = lives ? world().parent(e) : Entity{};
       if (!lives || !open_.contains(parent)) {
         if (!listed_.erase(e)) continue;
         if (lives)
@@ -226,13 +227,12 @@ bool Watch::send_rows(Frames& frames) {
         continue;
       }
       listed_.put(e, parent);
-      const std::uint32_t previous = registry_.hierarchy().previous(e);
-      const auto components = registry_.components(e);
+      const auto components = world().components(e);
       rows.entities.push_back(e);
       rows.parents.push_back(parent);
-      rows.after.push_back(previous ? Entity{previous, registry_.storage().ids().slot(previous).generation} : Entity{});
-      rows.names.emplace_back(shown_name(registry_.name(e)));
-      rows.child_counts.push_back(registry_.child_count(e));
+      rows.after.push_back(world().previous_sibling(e));
+      rows.names.emplace_back(shown_name(world().name(e)));
+      rows.child_counts.push_back(world().child_count(e));
       rows.component_counts.push_back(static_cast<std::uint32_t>(components.size()));
       rows.components.insert(rows.components.end(), components.begin(), components.end());
     }
@@ -251,9 +251,13 @@ bool Watch::send_values(Frames& frames) {
 }
 
 bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& entities) {
-  const TypeDescriptor& type = *registry_.types().find(component);
-  const auto* stored = registry_.storage().component(component);
-  const std::uint32_t size = stored ? stored->saved_size() : 0;  // of a tag or a runtime component 0
+  const SeenState::Column* const column = world().column(component);
+  if (!column || !column->descriptor) {
+    entities.clear();
+    return true;
+  }
+  const TypeDescriptor& type = *column->descriptor;
+  const std::uint32_t size = column->size;  // of a tag or a runtime component 0
   const PayloadShape shape = PayloadShape::of(type);
   const RowSet set_rows(PayloadShape::of<Set>(), std::span(&shape, 1));
   const std::uint32_t offset = set_rows.offset(component);
@@ -261,16 +265,17 @@ bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& e
   rows.component = component;
   rows.value_bytes = size;
   const auto tell = [&](Entity e) {
-    if (!registry_.alive(e)) return frames.destroy(e);
+    const SeenState::Place* const place = world().place(e);
+    if (!place) return frames.destroy(e);
     if (!concerns(e)) return;
-    const std::byte* value = registry_.find(e, component);
+    const std::byte* const value = world().value(*place, *column);
     if (!value) {
       Remove remove;
       remove.component = component;
       frames.building().append(e, remove);
       return;
     }
-    if (size > 0 && !type.text_offsets.empty()) send_texts(*to_, registry_, type, value);
+    if (size > 0 && !type.text_offsets.empty()) send_texts(*to_, world(), type, value);
     if (asked_.changeable) {
       if (size > 0) std::memcpy(rows.values.data() + rows.entities.size() * size, value, size);
       rows.entities.push_back(e);

@@ -1,6 +1,7 @@
 // A set of entities by their indices, for many of them: a page of 1024 indices takes 4 KiB where one of them is in it.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,9 +24,11 @@ class EntitySet {
     const std::size_t page = e.index / page_indices;
     if (page >= pages_.size()) pages_.resize(page + 1);
     if (!pages_[page]) pages_[page] = std::make_unique<Page>();
-    std::uint32_t& generation = pages_[page]->generations[e.index % page_indices];
+    const std::size_t i = e.index % page_indices;
+    std::uint32_t& generation = pages_[page]->generations[i];
     if (generation == e.generation) return false;
     if (generation == 0) {
+      pages_[page]->used[i / 64] |= std::uint64_t{1} << i % 64;
       ++pages_[page]->count;
       ++size_;
     }
@@ -36,7 +39,9 @@ class EntitySet {
   bool erase(Entity e) noexcept {
     if (!contains(e)) return false;
     std::unique_ptr<Page>& page = pages_[e.index / page_indices];
-    page->generations[e.index % page_indices] = 0;
+    const std::size_t i = e.index % page_indices;
+    page->generations[i] = 0;
+    page->used[i / 64] &= ~(std::uint64_t{1} << i % 64);
     --size_;
     if (--page->count == 0) page.reset();
     return true;
@@ -57,9 +62,11 @@ class EntitySet {
   void each(F&& f) const {
     for (std::uint32_t number = 0; number < pages_.size(); ++number) {
       if (!pages_[number]) continue;
-      for (std::uint32_t i = 0; i < page_indices; ++i)
-        if (const std::uint32_t generation = pages_[number]->generations[i])
-          f(Entity{number * page_indices + i, generation});
+      for (std::uint32_t word = 0; word < page_indices / 64; ++word)
+        for (std::uint64_t left = pages_[number]->used[word]; left != 0; left &= left - 1) {
+          const std::uint32_t i = word * 64 + static_cast<std::uint32_t>(std::countr_zero(left));
+          f(Entity{number * page_indices + i, pages_[number]->generations[i]});
+        }
     }
   }
 
@@ -67,6 +74,7 @@ class EntitySet {
   static constexpr std::uint32_t page_indices = 1024;
   struct Page {
     std::uint32_t generations[page_indices] = {};  // 0: not in it
+    std::uint64_t used[page_indices / 64] = {};    // a bit for each that is: few are looked for in a page of many
     std::uint32_t count = 0;
   };
   std::vector<std::unique_ptr<Page>> pages_;

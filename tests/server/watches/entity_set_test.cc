@@ -1,4 +1,4 @@
-#include "server/session/entity_set.h"
+#include "server/watches/entity_set.h"
 
 #include <catch2/catch.hpp>
 #include <vector>

@@ -1,10 +1,20 @@
-#include "server/session/recent_changes.h"
+#include "server/watches/recent_changes.h"
 
 namespace muster {
 
-void RecentChanges::note(const Changes::Found& found) {
+void RecentChanges::note(const SeenWorld::Found& found) {
   ++now_;
-  for (const Changes::Values& values : found.values) note(by_component_[values.component], values.entities);
+  for (const SeenWorld::Values& values : found.values) note(by_component_[values.component], values.entities);
+  // Who lost a component in an earlier look, which somebody has still to be told, and then died, is told of by its death.
+  for (const Entity e : found.structure) {
+    if (world_.alive(e)) continue;
+    for (auto& [component, column] : by_component_) {
+      if (!column.changed(e, forgotten_)) continue;
+      column.last = now_;
+      column.dead.push_back({now_, e});
+      ++dead_;
+    }
+  }
   if (!found.structure.empty()) note(structure_, found.structure);
   if (!found.kinds.empty()) note(kinds_, found.kinds);
   if (!found.links.empty()) note(links_, found.links);
@@ -14,9 +24,11 @@ void RecentChanges::note(Column& column, const std::vector<Entity>& entities) {
   column.last = now_;
   column.last_changed.clear();
   for (const Entity e : entities) {
-    if (!registry_.alive(e)) {
+    if (!world_.alive(e)) {
       column.dead.push_back({now_, e});
       ++dead_;
+      if (const std::uint32_t number = e.index / page_indices; number < column.pages.size() && column.pages[number])
+        column.pages[number]->looks[e.index % page_indices] = 0;
       continue;
     }
     column.last_changed.push_back(e);
@@ -36,6 +48,7 @@ void RecentChanges::forget(Column& column, std::uint64_t before) {
 }
 
 void RecentChanges::forget(std::uint64_t before) {
+  forgotten_ = before - 1;
   if (dead_ == 0) return;
   for (auto& [component, column] : by_component_) forget(column, before);
   forget(structure_, before);

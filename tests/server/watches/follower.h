@@ -15,7 +15,7 @@
 #include "messages/frame.h"
 #include "messages/judge/verifier.h"
 #include "registry/entity_registry.h"
-#include "server/session/watches.h"
+#include "server/watches/watches.h"
 #include "tests/server/queued_frames.h"
 
 namespace muster::testing {
@@ -55,7 +55,7 @@ struct Follower {
   void open(session::Follow what) {
     asked = std::move(what);
     watch = ++last_request;
-    if (auto done = watches.follow(session, watch, asked, 64); !done) FAIL(done.error().text);
+    if (const auto fault = watches.follow(session, watch, asked, 64)) FAIL(fault->text);
   }
   /// The watch becomes this. What it does not tell any more is forgotten where Following comes.
   void change(session::Follow what) {
@@ -69,7 +69,7 @@ struct Follower {
       std::erase_if(known.values, [](const auto& entry) { return entry.second.empty(); });
       if (!what.structure) known.structure.clear();
     };
-    if (auto done = watches.follow(session, last_request, what, 64); !done) FAIL(done.error().text);
+    if (const auto fault = watches.follow(session, last_request, what, 64)) FAIL(fault->text);
   }
   void change_more(session::FollowMore what) {
     what.watch = watch;
@@ -82,7 +82,7 @@ struct Follower {
     changes[++last_request] = [this, what] {
       for (const Entity node : what.close) forget_node(node);
     };
-    if (auto done = watches.follow_more(*session, last_request, what); !done) FAIL(done.error().text);
+    if (const auto fault = watches.follow_more(*session, last_request, what)) FAIL(fault->text);
   }
   void forget_node(Entity node) {
     std::erase_if(known.rows, [&](const auto& row) { return row.second.parent == node; });
@@ -185,6 +185,8 @@ struct Follower {
   std::uint64_t lost = 0, frames = 0, messages = 0;
   std::uint64_t sequence = 0;
   bool whole = false;
+  std::function<void()> on_whole;     // called once, with the next frame after which nothing is owed
+  std::function<void()> on_followed;  // likewise, with the next change that was told
 
  private:
   void forget(Entity e, bool died) {
@@ -194,6 +196,12 @@ struct Follower {
   }
 
   void apply(const FrameHeader& header, const FrameEnvelope& envelope, BatchView batch) {
+    take(header, envelope, batch);
+    if (whole && on_whole && header.request == watch && !(header.flags & frame_event))
+      std::exchange(on_whole, nullptr)();
+  }
+
+  void take(const FrameHeader& header, const FrameEnvelope& envelope, BatchView batch) {
     if (batch.type() == TypeTraits<InternText>::id) {
       const std::string text = session::read<InternText>(batch).text;
       texts[text_of(text).hash] = text;
@@ -203,6 +211,7 @@ struct Follower {
       REQUIRE(session::read<session::Followed>(batch).watch == watch);
       REQUIRE(changing.erase(header.request) == 1);
       REQUIRE(whole);
+      if (on_followed) std::exchange(on_followed, nullptr)();
       return;
     }
     REQUIRE(header.request == watch);

@@ -1,12 +1,14 @@
 // One watch: what it is of, and what it has still to tell. It keeps no values: only which rows to look at again when there is room
 // in its session's queue. So a slow client costs lists of ids and gets the newest values when it is back, and the simulation
-// never waits.
+// never waits. What it begins with, or becomes, is told as the world was when it was asked for, however long that takes; what changed
+// meanwhile comes after it.
 //
-//   become, add ...   what it is of is another: whom that concerns is marked        server/session/watch.cc
-//   catch_up          what changed since its last turn: whom it concerns is marked  server/session/watch.cc
-//   send              the marked ones are told, as they are now                     server/session/watch_sending.cc
+//   become, change    what it is of is another: whom that concerns is marked        server/watches/watch.cc
+//   catch_up          what changed since its last turn: whom it concerns is marked  server/watches/watch.cc
+//   send              the marked ones are told, as they are now                     server/watches/watch_sending.cc
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -16,21 +18,27 @@
 #include <vector>
 
 #include "registry/storage/flat_map.h"
-#include "server/session/changes.h"
-#include "server/session/entity_set.h"
-#include "server/session/recent_changes.h"
 #include "server/session/session.h"
-#include "server/session/watch_asked.h"
+#include "server/watches/entity_set.h"
+#include "server/watches/recent_changes.h"
+#include "server/watches/seen_world.h"
+#include "server/watches/watch_asked.h"
 
 namespace muster {
 
-/// Owner's thread only. Memory: at most some hundred bytes for each entity that it is of, lists in open nodes included.
+/// What of a watch others may read. Any thread.
+struct WatchFigures {
+  std::atomic<std::uint64_t> entities = 0;  ///< that it is of
+  std::atomic<std::uint64_t> promises = 0;  ///< changes of it whose end was not told yet
+  std::atomic<bool> is_open = false;        ///< once it has begun
+};
+
+/// One thread only. Memory: at most some hundred bytes for each entity that it is of, lists in open nodes included.
 class Watch {
  public:
   /// Of nothing, until become().
-  Watch(EntityRegistry& registry, Changes& changes, const RecentChanges& recent, std::shared_ptr<Session> to,
-        std::uint64_t request, std::uint64_t number);
-  ~Watch();
+  Watch(SeenWorld& world, const RecentChanges& recent, std::shared_ptr<Session> to, std::uint64_t request,
+        std::uint64_t number, std::shared_ptr<WatchFigures> figures);
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
@@ -40,18 +48,17 @@ class Watch {
   std::uint64_t number() const noexcept { return number_; }
   const WatchAsked& asked() const noexcept { return asked_; }
 
-  // --- what it is of. Each returns about how many entities were looked at for it.
+  // --- what it is of. What is still to be told is told as the world is now, whatever changes before it was.
 
   /// From now on it is of this; what is different is marked.
-  std::size_t become(WatchAsked asked);
-  /// Not for the whole world.
-  std::size_t change_entities(std::span<const Entity> add, std::span<const Entity> drop);
-  std::size_t change_nodes(std::span<const Entity> open, std::span<const Entity> close);
+  void become(WatchAsked asked);
+  /// Entities not for the whole world.
+  void change(std::span<const Entity> add, std::span<const Entity> drop, std::span<const Entity> open,
+              std::span<const Entity> close);
   /// A type that the registry has learned: watches of every component are of it too.
   void learn(TypeId component);
   /// Sends Following; when all that is marked then was told, Followed is sent under this request.
   void promise(std::uint64_t request);
-  std::size_t promises() const noexcept { return promised_.size(); }
 
   /// Whether it is of this entity.
   bool concerns(Entity e) const { return filtered_ ? shown_.contains(e) : asked_.world || scope_.contains(e); }
@@ -64,8 +71,12 @@ class Watch {
 
   /// The look up to which it knows what changed.
   std::uint64_t seen() const noexcept { return seen_; }
-  /// Marks whom changes since its last turn concern. As for RecentChanges::each.
+  /// Marks whom changes since its last turn concern. As for RecentChanges::each. Nothing where it still tells a state.
   void catch_up();
+  /// Whether it still tells what it began with, or became.
+  bool tells_state() const noexcept { return state_ != nullptr; }
+  /// What is left of that is told as the world is when there is room for it: the state takes too much memory.
+  void let_state_go() { state_.reset(); }
   /// How many are marked, some of them perhaps twice.
   std::size_t marks() const;
   /// Whether somebody is marked, or the client waits for the end of a state.
@@ -79,7 +90,6 @@ class Watch {
   std::uint64_t due_ns = 0;
   std::uint64_t event_sequence = 0;  ///< of the last event sent, or not sent and reported
   std::uint64_t lost_through = 0, lost = 0;
-  std::size_t first_event = 0;  ///< those before it were there before the watch was of such
   std::uint64_t interval_ns() const {
     return asked_.rate_max > 0 ? static_cast<std::uint64_t>(1e9 / static_cast<double>(asked_.rate_max)) : 0;
   }
@@ -94,7 +104,7 @@ class Watch {
 
   bool marked() const { return !values_.empty() || !structure_.empty() || !gone_.empty() || !rows_.empty(); }
   const EntitySet& members() const { return filtered_ ? shown_ : scope_; }
-  bool passes(const Archetype& archetype) const;
+  bool passes(const SeenKind& kind) const;
   bool passes(Entity e) const;
   /// Who is marked twice is marked once, where the marks may have become many: whoever does not read can change a watch again and again.
   void tidy();
@@ -103,14 +113,20 @@ class Watch {
   void mark_everyone(std::span<const TypeId> components, bool structure);
   void mark_members(std::span<const TypeId> components, bool structure);
   void leave(Entity e);
-  void note_wants();
   /// Which entities are named is new, or how they are chosen: who is a member is found anew, and marked where that is different.
   /// Those who were members before have been told all but `added` components, and structure but where it is `structure_new`.
-  std::size_t find_members(const EntitySet& before, bool was_everyone, std::span<const TypeId> added,
-                           bool structure_new);
+  void find_members(const EntitySet& before, bool was_everyone, std::span<const TypeId> added, bool structure_new);
+  void change_entities(std::span<const Entity> add, std::span<const Entity> drop);
+  void change_nodes(std::span<const Entity> open, std::span<const Entity> close);
+  /// As it is told: as it was when a state was asked for, or as it is.
+  const SeenState& world() const noexcept { return state_ ? *state_ : world_; }
+  /// What changed until now is marked, and all that is marked is told as it is now.
+  void hold_state();
+  void publish() const;
   void add_scope(Entity e);
   void catch_up_members(std::uint64_t since);
   void catch_up_rows(std::uint64_t since);
+  void catch_up_values(TypeId component, std::uint64_t since);
   /// Whether e belongs to the scope: it is named, or the scope has its parent and goes down.
   bool is_inside(Entity e) const;
   /// Scope, then what is shown of it: e came into it, or went.
@@ -118,8 +134,6 @@ class Watch {
   void reconsider(Entity e);
   template <class F>
   void each_child(Entity node, F&& f) const;
-  template <class F>
-  void each_of_world(F&& f) const;
 
   template <class Tell>
   bool tell_all(Frames& frames, std::vector<Entity>& list, std::size_t slice, Tell&& tell, std::size_t from = 0);
@@ -132,8 +146,8 @@ class Watch {
   void tell_structure(Frames& frames, Entity e);
   bool tell_values(Frames& frames, TypeId component, std::vector<Entity>& entities);
 
-  EntityRegistry& registry_;
-  Changes& changes_;
+  SeenWorld& world_;
+  std::shared_ptr<const SeenState> state_;
   const RecentChanges& recent_;
   const std::shared_ptr<Session> to_;
   const std::uint64_t request_, number_;
@@ -143,7 +157,6 @@ class Watch {
   std::unordered_set<Entity> open_;
   EntitySet scope_;  // where not the whole world: whom it names, and those below
   EntitySet shown_;  // where filtered: who of these, or of the world, has the right components
-  bool wants_structure_ = false, wants_kinds_ = false, wants_links_ = false, wants_names_ = false;
 
   // Still to be told. Every list may name entities that died or changed again meanwhile: what is sent is what is true then.
   std::map<TypeId, std::vector<Entity>> values_;
@@ -160,6 +173,7 @@ class Watch {
   FlatMap<Entity, Told> told_;
   FlatMap<Entity, Entity> listed_;  // who was told as a child, and of whom
   std::vector<std::uint64_t> promised_;
+  const std::shared_ptr<WatchFigures> figures_;
   bool owes_end_ = false;   // the last frame sent had flag more
   std::uint64_t seen_ = 0;  // look: what changed after it was not looked at yet
 };

@@ -1,4 +1,4 @@
-#include "server/session/watch_asked.h"
+#include "server/watches/watch_asked.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,14 +1,14 @@
-#include "server/session/changes.h"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 #include <random>
 
-#include "server/session/recent_changes.h"
+#include "server/watches/recent_changes.h"
 #include "tests/server/arena.h"
+#include "tests/server/watches/seen_changes.h"
 
 using namespace muster;
+using muster::testing::Changes;
 
 namespace {
 
@@ -66,7 +66,7 @@ TEST_CASE("who looks seldom is told of large indices too, where nobody with a sm
   registry.create_many(1000);
   const Entity first = registry.create(), second = registry.create();
   Changes changes(registry);
-  RecentChanges recent(registry);
+  RecentChanges recent(changes.world);
   changes.want(health);
   recent.note(changes.look());
   const std::uint64_t before = recent.now();
@@ -129,7 +129,7 @@ TEST_CASE("who was created before a component is wanted, and after the last look
   changes.want(health);
   registry.destroy(gone);
   const Changes::Found& found = changes.look();
-  CHECK(found.structure == std::vector{e});
+  CHECK(found.structure == std::vector{e, gone});
   REQUIRE(found.values.size() == 1);
   CHECK(found.values[0].entities == std::vector{gone});
   CHECK(changes.look().empty());

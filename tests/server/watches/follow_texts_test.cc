@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/server/arena.h"
-#include "tests/server/session/follower.h"
+#include "tests/server/watches/follower.h"
 
 using namespace muster;
 using namespace muster::testing;

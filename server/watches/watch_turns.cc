@@ -1,0 +1,147 @@
+#include "server/watches/watch_turns.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+namespace muster {
+namespace {
+
+constexpr std::size_t dead_max = 1u << 18;            // remembered for watches that wait for room
+constexpr std::uint64_t opening_ns = 1'000'000;       // of telling the state of a watch when it is opened or changed
+constexpr std::size_t states_bytes_max = 256u << 20;  // of what states that are still told keep from changing
+
+}  // namespace
+
+void WatchTurns::take_in(WatchNews news) {
+  const auto take = [&](auto& what) {
+    using What = std::remove_cvref_t<decltype(what)>;
+    if constexpr (std::is_same_v<What, std::shared_ptr<Look>>) {
+      if (const SeenWorld::Found& found = world_.take_in(*what); !found.empty()) recent_.note(found);
+      for (const TypeId component : what->learned)
+        for (const auto& watch : watches_) watch->learn(component);
+      bound_memory();
+    } else if constexpr (std::is_same_v<What, TextNews>) {
+      world_.take_in(std::move(what));
+    } else if constexpr (std::is_same_v<What, EventNews>) {
+      for (const auto& watch : watches_)
+        if (watch->asked().wants_events()) tell_events(*watch, world_, what);
+    } else if constexpr (std::is_same_v<What, WatchOrder>) {
+      obey(what);
+    } else {
+      world_.clear();
+      recent_.clear();
+    }
+  };
+  std::visit(take, news);
+}
+
+Watch* WatchTurns::find(std::uint64_t number) const {
+  const auto at = std::ranges::lower_bound(watches_, number, {}, [](const auto& watch) { return watch->number(); });
+  return at != watches_.end() && (*at)->number() == number ? at->get() : nullptr;
+}
+
+void WatchTurns::obey(WatchOrder& order) {
+  if (auto* const open = std::get_if<WatchOrder::Open>(&order.what)) {
+    auto watch = std::make_unique<Watch>(world_, recent_, std::move(open->session), open->request, order.watch,
+                                         std::move(open->figures));
+    watch->event_sequence = order.sequence;
+    watch->become(std::move(open->asked));
+    watch->begin();
+    send(*watch);
+    watches_.push_back(std::move(watch));
+    return;
+  }
+  Watch* const watch = find(order.watch);
+  if (!watch) return;
+  // Told at once, whatever its rate.
+  const auto end_change = [&](std::uint64_t request) {
+    watch->promise(request);
+    if (watch->to().outgoing->has_room()) send(*watch);
+  };
+  if (auto* const become = std::get_if<WatchOrder::Become>(&order.what)) {
+    if (!watch->asked().wants_events()) watch->event_sequence = order.sequence;
+    watch->become(std::move(become->asked));
+    end_change(become->request);
+  } else if (const auto* const change = std::get_if<WatchOrder::Change>(&order.what)) {
+    watch->change(change->what.add, change->what.drop, change->what.open, change->what.close);
+    end_change(change->request);
+  } else {
+    const auto& close = std::get<WatchOrder::Close>(order.what);
+    if (close.request) answer(watch->to(), *close.request, session::Unwatched{.watch = watch->request()});
+    std::erase_if(watches_, [&](const auto& each) { return each.get() == watch; });
+  }
+}
+
+void WatchTurns::send(Watch& watch) {
+  const std::uint64_t begun_ns = processor_ns();
+  if (!watch.send([&] { return processor_ns() - begun_ns < opening_ns; })) more_ = true;
+}
+
+/// States that somebody reads too slowly are told as the world is by then.
+void WatchTurns::bound_memory() {
+  if (world_.copied() <= states_bytes_max && recent_.dead() < dead_max) return;
+  for (const auto& watch : watches_)
+    if (watch->tells_state()) watch->let_state_go();
+}
+
+std::size_t WatchTurns::marks() const {
+  std::size_t sum = 0;
+  for (const auto& watch : watches_) sum += watch->marks();
+  return sum;
+}
+
+std::uint64_t WatchTurns::look_due_ns() const {
+  std::uint64_t due = ~std::uint64_t{0};
+  for (const auto& watch : watches_)
+    if (!watch->pending() || watch->to().outgoing->has_room()) due = std::min(due, watch->due_ns);
+  return due;
+}
+
+WatchTurns::Turn WatchTurns::turn(std::uint64_t now_ns, std::uint64_t ns_max) {
+  const std::uint64_t begun_ns = processor_ns();
+  const auto time_is_left = [&] { return processor_ns() - begun_ns < ns_max; };
+  Turn turn{.more = std::exchange(more_, false)};
+  const auto wait_for = [&](const Watch& watch) {
+    const std::uint64_t in = watch.due_ns - now_ns;
+    turn.due_in_ns = turn.due_in_ns == 0 ? in : std::min(turn.due_in_ns, in);
+  };
+  std::uint64_t turns = 0;
+  const auto after_last =
+      std::ranges::find_if(watches_, [&](const auto& watch) { return watch->number() > last_turn_; });
+  const auto first = static_cast<std::size_t>(after_last - watches_.begin());
+  for (std::size_t i = 0; i < watches_.size(); ++i) {
+    Watch& watch = *watches_[(first + i) % watches_.size()];
+    tell_gap(watch);
+    if (!watch.pending() && watch.seen() == recent_.now()) continue;
+    if (watch.due_ns > now_ns) {
+      wait_for(watch);
+      continue;
+    }
+    // What changes while there is no room is found later.
+    if (!watch.to().outgoing->has_room() && recent_.dead() < dead_max) continue;
+    if (turns > 0 && !time_is_left()) {
+      turn.more = true;
+      break;
+    }
+    turns_max_ = std::max(turns_max_, ++turns);
+    last_turn_ = watch.number();
+    watch.catch_up();
+    if (!watch.pending()) continue;
+    if (!watch.send(time_is_left)) turn.more = true;
+    // What there was no time or no room for does not wait for the watch's rate: no state was told yet.
+    if (!watch.pending()) watch.due_ns = now_ns + watch.interval_ns();
+    // A state was told; what changed meanwhile is found in the next turn.
+    if (watch.pending() || watch.seen() == recent_.now()) continue;
+    if (watch.due_ns > now_ns)
+      wait_for(watch);
+    else
+      turn.more = true;
+  }
+  std::uint64_t seen = recent_.now();
+  for (const auto& watch : watches_) seen = std::min(seen, watch->seen());
+  recent_.forget(seen + 1);
+  return turn;
+}
+
+}  // namespace muster

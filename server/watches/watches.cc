@@ -1,0 +1,352 @@
+#include "server/watches/watches.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "schema/muster.h"
+#include "server/world/time/work_time.h"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t promises_max = 256;            // changes of one watch whose end was not told yet
+constexpr std::size_t events_bytes_max = 64u << 20;  // kept, and handed over and not told yet
+constexpr std::uint64_t turn_ns = 2'000'000;         // of the thread's processor time, between two looks at what came
+constexpr std::uint64_t never = ~std::uint64_t{0};
+
+session::Fault in_use(std::uint64_t request) {
+  return fault_of(session::FaultCode::request_in_use, "request_in_use",
+                  "request " + std::to_string(request) + " is a watch that is still open");
+}
+
+std::uint64_t steady_ns() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+/// A function that reads the clock of the thread that calls it.
+std::function<std::uint64_t()> own_processor_clock() {
+  return [] { return ProcessorClock::of_this_thread().now_ns(); };
+}
+
+}  // namespace
+
+Watches::Watches(EntityRegistry& registry, std::function<std::uint64_t()> processor_ns)
+    : registry_(registry), looks_(registry), events_(registry), turns_(std::move(processor_ns)), has_thread_(false) {}
+
+Watches::Watches(EntityRegistry& registry, Threaded threaded)
+    : registry_(registry),
+      looks_(registry),
+      events_(registry),
+      turns_(own_processor_clock()),
+      has_thread_(true),
+      wake_(std::move(threaded.wake)) {}
+
+Watches::~Watches() {
+  {
+    const std::lock_guard lock(mutex_);
+    stops_ = true;
+  }
+  came_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+const Watches::Entry* Watches::find(const Session& session, std::uint64_t request) const {
+  const auto at = std::ranges::find_if(
+      entries_, [&](const Entry& entry) { return entry.session.get() == &session && entry.request == request; });
+  return at == entries_.end() ? nullptr : &*at;
+}
+
+Watches::Entry* Watches::find(const Session& session, std::uint64_t request) {
+  return const_cast<Entry*>(std::as_const(*this).find(session, request));
+}
+
+std::optional<session::Fault> Watches::may_open(const Session& session, std::uint64_t request,
+                                                std::size_t watches_max) const {
+  if (request == 0) return bad_watch("request", "a watch needs a request id: it is what its changes carry");
+  if (find(session, request)) return in_use(request);
+  const auto own = std::ranges::count_if(entries_, [&](const Entry& entry) { return entry.session.get() == &session; });
+  if (static_cast<std::size_t>(own) >= watches_max)
+    return fault_of(session::FaultCode::bad_question, "watches_max",
+                    "this session has " + std::to_string(own) + " watches open, as many as are allowed");
+  return std::nullopt;
+}
+
+std::optional<session::Fault> Watches::open(std::shared_ptr<Session> session, std::uint64_t request,
+                                            const session::Watch& asked, std::size_t watches_max) {
+  if (auto fault = may_open(*session, request, watches_max)) return fault;
+  auto what = asked_of(asked, registry_);
+  if (!what) return what.error();
+  add(std::move(session), request, std::move(*what));
+  return std::nullopt;
+}
+
+std::optional<session::Fault> Watches::follow(std::shared_ptr<Session> session, std::uint64_t request,
+                                              const session::Follow& asked, std::size_t watches_max) {
+  if (asked.watch == 0) {
+    if (auto fault = may_open(*session, request, watches_max)) return fault;
+    auto what = asked_of(asked, registry_);
+    if (!what) return what.error();
+    add(std::move(session), request, std::move(*what));
+    return std::nullopt;
+  }
+  const auto found = find_changeable(*session, asked.watch, request);
+  if (!found) return found.error();
+  auto what = asked_of(asked, registry_);
+  if (!what) return what.error();
+  Entry& entry = **found;
+  const Wants wants = wants_of(*what, !what->open.empty());
+  want(wants);
+  drop(std::exchange(entry.wants, wants));
+  hand_over();
+  events_.want(*what);
+  events_.drop(entry.asked);
+  entry.asked = *what;
+  entry.asked.entities.clear();
+  entry.asked.open.clear();
+  entry.figures->promises.fetch_add(1, std::memory_order_relaxed);
+  give(entry.number, WatchOrder::Become{request, std::move(*what)});
+  return std::nullopt;
+}
+
+std::optional<session::Fault> Watches::follow_more(const Session& session, std::uint64_t request,
+                                                   const session::FollowMore& asked) {
+  const auto found = find_changeable(session, asked.watch, request);
+  if (!found) return found.error();
+  Entry& entry = **found;
+  if (entry.asked.world && !(asked.add.empty() && asked.drop.empty()))
+    return bad_watch(asked.add.empty() ? "drop" : "add", "a watch of the whole world names no entities");
+  if (!asked.open.empty()) {
+    const Wants wants = wants_of(entry.asked, true);
+    want(wants);
+    drop(std::exchange(entry.wants, wants));
+  }
+  hand_over();
+  entry.figures->promises.fetch_add(1, std::memory_order_relaxed);
+  give(entry.number, WatchOrder::Change{request, asked});
+  return std::nullopt;
+}
+
+std::expected<Watches::Entry*, session::Fault> Watches::find_changeable(const Session& session, std::uint64_t id,
+                                                                        std::uint64_t request) {
+  Entry* const entry = find(session, id);
+  if (!entry) return std::unexpected(unknown_watch(id));
+  if (!entry->asked.changeable)
+    return std::unexpected(bad_watch("watch", "a watch that Watch opened cannot be changed"));
+  if (request == 0)
+    return std::unexpected(bad_watch("request", "a change needs a request id: Following and Followed name it"));
+  if (find(session, request)) return std::unexpected(in_use(request));
+  if (entry->figures->promises.load(std::memory_order_relaxed) >= promises_max)
+    return std::unexpected(fault_of(session::FaultCode::busy, "busy",
+                                    std::to_string(promises_max) + " changes of this watch wait to be told"));
+  return entry;
+}
+
+void Watches::add(std::shared_ptr<Session> session, std::uint64_t request, WatchAsked asked) {
+  Entry entry{.session = session,
+              .request = request,
+              .number = ++opened_,
+              .asked = asked,
+              .entities = asked.world || asked.subtree ? registry_.entity_count() : asked.entities.size(),
+              .wants = wants_of(asked, !asked.open.empty()),
+              .figures = std::make_shared<WatchFigures>()};
+  entry.asked.entities.clear();
+  entry.asked.open.clear();
+  want(entry.wants);
+  hand_over();
+  events_.want(entry.asked);
+  const std::shared_ptr<WatchFigures> figures = entry.figures;
+  entries_.push_back(std::move(entry));
+  give(opened_, WatchOrder::Open{std::move(session), request, std::move(asked), figures});
+}
+
+/// `listing`: it has nodes whose children it lists.
+Watches::Wants Watches::wants_of(const WatchAsked& asked, bool listing) const {
+  Wants wants{.components = asked.components,
+              .links = asked.structure || asked.subtree || listing,
+              .texts = asked.structure || listing || asked.wants_events()};
+  if (asked.structure || listing) wants.components.push_back(TypeTraits<Name>::id);
+  for (const TypeId component : asked.components) {
+    const TypeDescriptor* const type = registry_.types().find(component);
+    wants.texts = wants.texts || (type && !type->text_offsets.empty());
+  }
+  return wants;
+}
+
+void Watches::want(const Wants& wants) {
+  for (const TypeId component : wants.components) looks_.want(component);
+  if (wants.links) looks_.want_links();
+  if (wants.texts) looks_.want_texts();
+}
+
+void Watches::drop(const Wants& wants) {
+  for (const TypeId component : wants.components) looks_.drop(component);
+  if (wants.links) looks_.drop_links();
+  if (wants.texts) looks_.drop_texts();
+}
+
+void Watches::forget(Entry& entry) {
+  drop(entry.wants);
+  events_.drop(entry.asked);
+}
+
+bool Watches::close(const Session& session, std::uint64_t request, std::optional<std::uint64_t> answered) {
+  Entry* const entry = find(session, request);
+  if (!entry) return false;
+  hand_over_events();
+  const std::uint64_t number = entry->number;
+  forget(*entry);
+  entries_.erase(entries_.begin() + (entry - entries_.data()));
+  give(number, WatchOrder::Close{answered});
+  return true;
+}
+
+void Watches::close_all(const Session& session) {
+  std::erase_if(entries_, [&](Entry& entry) {
+    if (entry.session.get() != &session) return false;
+    forget(entry);
+    give(entry.number, WatchOrder::Close{});
+    return true;
+  });
+}
+
+std::uint64_t Watches::entities() const {
+  std::uint64_t all = 0;
+  for (const Entry& entry : entries_)
+    all += entry.figures->is_open.load(std::memory_order_acquire)
+               ? entry.figures->entities.load(std::memory_order_relaxed)
+               : entry.entities;
+  return all;
+}
+
+// --- from here on news goes to whoever tells it
+
+void Watches::hand_over_events() {
+  if (!events_.wanted()) return;
+  const std::size_t told = event_bytes_.load(std::memory_order_relaxed);
+  EventNews news = events_.take(events_bytes_max - std::min(events_bytes_max, told));
+  if (news.empty()) return;
+  if (TextNews texts = looks_.take_texts(); !texts.empty()) put(std::move(texts));
+  event_bytes_.fetch_add(news.bytes.size(), std::memory_order_relaxed);
+  put(std::move(news));
+}
+
+void Watches::hand_over() {
+  hand_over_events();
+  const auto types = registry_.types().types();
+  std::vector<TypeId> learned;
+  for (; types_known_ < types.size(); ++types_known_)
+    if (types[types_known_]->role == TypeRole::component) learned.push_back(types[types_known_]->id);
+  for (Entry& entry : entries_) {
+    if (!entry.asked.every_component) continue;
+    for (const TypeId component : learned) {
+      if (std::ranges::binary_search(entry.asked.components, component)) continue;
+      entry.asked.components.insert(std::ranges::upper_bound(entry.asked.components, component), component);
+      const Wants wants = wants_of(entry.asked, entry.wants.links);
+      want(wants);
+      drop(std::exchange(entry.wants, wants));
+    }
+  }
+  auto look = looks_.take();
+  look->learned = std::move(learned);
+  if (!look->empty()) put(std::move(look));
+  told_any_ = true;
+}
+
+void Watches::give(std::uint64_t watch, decltype(WatchOrder::what) what) {
+  put(WatchOrder{.watch = watch, .sequence = registry_.sequence(), .what = std::move(what)});
+}
+
+void Watches::put(WatchNews news) {
+  if (!has_thread_) {
+    turns_.take_in(std::move(news));
+    can_go_on_ = can_go_on_ || turns_.more();
+    return;
+  }
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  bool was_empty = false;
+  {
+    const std::lock_guard lock(mutex_);
+    was_empty = news_.empty();
+    if (std::holds_alternative<std::shared_ptr<Look>>(news)) world_waits_until_ = 0;
+    news_.push_back(std::move(news));
+  }
+  if (was_empty) came_.notify_one();
+}
+
+std::uint64_t Watches::after_flush(std::uint64_t now_ns, std::uint64_t ns_max) {
+  can_go_on_ = false;
+  const bool is_free = looks_.is_free();
+  if (entries_.empty()) {
+    if (std::exchange(told_any_, false)) put(NoWatches{});
+    looks_.forget();
+    types_known_ = registry_.types().types().size();
+    return 0;
+  }
+  if (!has_thread_) look_due_ns_ = turns_.look_due_ns();
+  const std::uint64_t due_ns = look_due_ns_.load(std::memory_order_acquire);
+  if (!is_free || due_ns > now_ns) {
+    hand_over_events();
+    if (has_thread_) {
+      const std::lock_guard lock(mutex_);
+      world_waits_until_ = is_free ? due_ns : never;
+    }
+    return is_free && due_ns != never ? due_ns - now_ns : 0;
+  }
+  hand_over();
+  if (has_thread_) return 0;
+  const WatchTurns::Turn turn = turns_.turn(now_ns, ns_max);
+  can_go_on_ = turn.more;
+  return turn.due_in_ns;
+}
+
+bool Watches::room_came() {
+  if (!has_thread_) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    room_ = true;
+  }
+  came_.notify_one();
+  return true;
+}
+
+void Watches::run() {
+  WatchTurns::Turn turn;
+  std::uint64_t turned_ns = steady_ns();
+  std::unique_lock lock(mutex_);
+  while (true) {
+    const auto ready = [&] { return stops_ || room_ || !news_.empty(); };
+    if (turn.more) {
+    } else if (turn.due_in_ns > 0) {
+      const std::uint64_t due_ns = turned_ns + turn.due_in_ns, now_ns = steady_ns();
+      if (due_ns > now_ns) came_.wait_for(lock, std::chrono::nanoseconds(due_ns - now_ns), ready);
+    } else {
+      came_.wait(lock, ready);
+    }
+    if (stops_) return;
+    std::vector<WatchNews> news = std::exchange(news_, {});
+    room_ = false;
+    lock.unlock();
+    for (WatchNews& each : news) {
+      const auto* const events = std::get_if<EventNews>(&each);
+      const std::size_t bytes = events ? events->bytes.size() : 0;
+      turns_.take_in(std::move(each));
+      event_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+    }
+    turned_ns = steady_ns();
+    turn = turns_.turn(turned_ns, turn_ns);
+    const std::uint64_t due_ns = turns_.look_due_ns();
+    look_due_ns_.store(due_ns, std::memory_order_release);
+    lock.lock();
+    const bool wakes = world_waits_until_ > due_ns;
+    if (wakes) world_waits_until_ = 0;
+    if (!wakes) continue;
+    lock.unlock();
+    wake_();
+    lock.lock();
+  }
+}
+
+}  // namespace muster

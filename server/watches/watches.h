@@ -1,0 +1,127 @@
+// What sessions watch, as the world's thread sees it: it lists what changed (Looks), keeps events that are watched, and hands both over
+// with what sessions ask, in one order. It compares nothing, asks no watch whom it concerns, and encodes nothing: that is done beside it,
+// by a thread (WatchTurns), or by after_flush() where there is to be none.
+//
+//   world's thread   follow, after_flush ... Looks, EventKeeper -> news       hands over, and goes on
+//   watch thread     news -> WatchTurns -> Outgoing of each session           reads columns where they lie, or as they were
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "server/watches/looks.h"
+#include "server/watches/watch_turns.h"
+
+namespace muster {
+
+/// Owner's thread only, but for room_came().
+class Watches {
+ public:
+  /// Without a thread: after_flush() does all of it. `processor_ns`: that this thread has used; may be null: then every watch has a turn
+  /// after each flush.
+  explicit Watches(EntityRegistry& registry, std::function<std::uint64_t()> processor_ns = {});
+  /// With one. `wake`: any thread: has the world flush soon; it is called where a look is of use again.
+  struct Threaded {
+    std::function<void()> wake;
+  };
+  Watches(EntityRegistry& registry, Threaded threaded);
+  ~Watches();
+
+  /// Opens a watch: Watching is sent, and the state. Null, or the fault.
+  [[nodiscard]] std::optional<session::Fault> open(std::shared_ptr<Session> session, std::uint64_t request,
+                                                   const session::Watch& asked, std::size_t watches_max);
+  /// The same; or changes a watch: Following is sent, what is different, then Followed.
+  [[nodiscard]] std::optional<session::Fault> follow(std::shared_ptr<Session> session, std::uint64_t request,
+                                                     const session::Follow& asked, std::size_t watches_max);
+  /// Changes a watch a little, likewise.
+  [[nodiscard]] std::optional<session::Fault> follow_more(const Session& session, std::uint64_t request,
+                                                          const session::FollowMore& asked);
+  /// False: there is no such watch. Else nothing of it is sent any more, after Unwatched under `answered`, where that is given.
+  bool close(const Session& session, std::uint64_t watch, std::optional<std::uint64_t> answered = {});
+  void close_all(const Session& session);
+  std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(entries_.size()); }
+
+  /// Before delivery of an input: keeps it if somebody watches such.
+  void on_input(const Envelope& envelope, std::span<const std::byte> batch, std::uint64_t clock_ns) {
+    events_.on_input(envelope, batch, clock_ns);
+  }
+  /// After a flush: lists what changed, where a watch is due. Returns in how many ns one is that was held back by its rate; 0: none.
+  /// Without a thread it tells the watches besides, for about `ns_max` of processor time, and what one needs to find out.
+  std::uint64_t after_flush(std::uint64_t steady_now_ns, std::uint64_t ns_max = ~std::uint64_t{0});
+  /// A session's queue has room again. Any thread. False: without a thread; the next after_flush() sees it.
+  bool room_came();
+  /// That they are of, each watch counted by itself; of those that are about to be opened, what they may be of.
+  std::uint64_t entities() const;
+  /// Whether somebody watches what handlers push: it costs the registry something only then.
+  bool hears_pushed() const noexcept { return events_.hears_pushed(); }
+  /// Without a thread: whether watches wait for their turn; how many entities are marked in all of them; how many had a turn after one
+  /// flush, at most.
+  bool can_go_on() const noexcept { return can_go_on_; }
+  std::size_t marks() const { return turns_.marks(); }
+  std::uint64_t turns_max() const noexcept { return turns_.turns_max(); }
+
+ private:
+  /// What a watch wants of the looks.
+  struct Wants {
+    std::vector<TypeId> components;
+    bool links = false, texts = false;
+  };
+  struct Entry {
+    std::shared_ptr<Session> session;
+    std::uint64_t request = 0, number = 0;
+    WatchAsked asked;            // the lists of entities are empty
+    std::uint64_t entities = 0;  // that it may be of, until it is open
+    Wants wants;
+    std::shared_ptr<WatchFigures> figures;
+  };
+
+  std::optional<session::Fault> may_open(const Session& session, std::uint64_t request, std::size_t watches_max) const;
+  Entry* find(const Session& session, std::uint64_t request);
+  const Entry* find(const Session& session, std::uint64_t request) const;
+  /// That can be changed now.
+  std::expected<Entry*, session::Fault> find_changeable(const Session& session, std::uint64_t watch,
+                                                        std::uint64_t request);
+  void add(std::shared_ptr<Session> session, std::uint64_t request, WatchAsked asked);
+  Wants wants_of(const WatchAsked& asked, bool listing) const;
+  void want(const Wants& wants);
+  void drop(const Wants& wants);
+  void forget(Entry& entry);
+  /// What happened until now.
+  void hand_over();
+  void hand_over_events();
+  void give(std::uint64_t watch, decltype(WatchOrder::what) what);
+  void put(WatchNews news);
+  void run();
+
+  EntityRegistry& registry_;
+  Looks looks_;
+  EventKeeper events_;
+  std::vector<Entry> entries_;
+  std::size_t types_known_ = 0;
+  std::uint64_t opened_ = 0;  // watches, for their numbers
+  bool told_any_ = false;     // a look was handed over since nobody watched
+  bool can_go_on_ = false;
+
+  WatchTurns turns_;  // the thread's, where there is one
+  const bool has_thread_;
+  const std::function<void()> wake_;
+  std::thread thread_;  // begins with the first watch
+  std::mutex mutex_;    // of the following five
+  std::condition_variable came_;
+  std::vector<WatchNews> news_;
+  bool room_ = false, stops_ = false;
+  /// The world passed over a look: it comes again at this time, or when it is woken. 0: it did not.
+  std::uint64_t world_waits_until_ = 0;
+  std::atomic<std::uint64_t> look_due_ns_ = 0;
+  std::atomic<std::size_t> event_bytes_ = 0;  // that were handed over and not told
+};
+
+}  // namespace muster
