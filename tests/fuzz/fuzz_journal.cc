@@ -3,12 +3,14 @@
 #include <cstring>
 
 #include "server/world/journal/recovery.h"
+#include "tests/registry/sight.h"
 #include "tests/server/world/journal/recorded_game.h"
 
 using namespace muster;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   test::RecordedGame game;
+  game.registry.add_type<sight::Look>();
   game.registry.create(game::Health{.value = 50});
   game.record();
   JournalGroup group;

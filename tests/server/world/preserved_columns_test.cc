@@ -1,6 +1,4 @@
 // A save that is written while the world goes on: each column as it was, copied only where it changes before it was read.
-#include <sqlite3.h>
-
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <optional>
@@ -9,6 +7,7 @@
 #include "include/muster/world.h"
 #include "tests/registry/random_steps.h"
 #include "tests/server/world/saved_registry.h"
+#include "tests/server/world/write_lock.h"
 #include "tests/support/seeds.h"
 
 using namespace muster;
@@ -31,21 +30,6 @@ Contents rows_of(const EntityRegistry& registry) {
 }
 
 constexpr std::uint64_t much = 1u << 30;
-
-/// While it lives, nobody else writes to the file.
-class WriteLock {
- public:
-  explicit WriteLock(const std::string& path) {
-    REQUIRE(sqlite3_open(path.c_str(), &connection_) == SQLITE_OK);
-    REQUIRE(sqlite3_exec(connection_, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK);
-  }
-  ~WriteLock() { sqlite3_close(connection_); }
-  WriteLock(const WriteLock&) = delete;
-  WriteLock& operator=(const WriteLock&) = delete;
-
- private:
-  sqlite3* connection_ = nullptr;
-};
 
 /// Sixteen chunks of one archetype, of which a save was begun.
 struct Begun {

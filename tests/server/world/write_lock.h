@@ -1,0 +1,26 @@
+// Another program that keeps a world's file from being written.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <catch2/catch.hpp>
+#include <string>
+
+namespace muster::test {
+
+/// While it lives, nobody else writes to the file. Who tries to waits for 2 s.
+class WriteLock {
+ public:
+  explicit WriteLock(const std::string& path) {
+    REQUIRE(sqlite3_open(path.c_str(), &connection_) == SQLITE_OK);
+    REQUIRE(sqlite3_exec(connection_, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK);
+  }
+  ~WriteLock() { sqlite3_close(connection_); }
+  WriteLock(const WriteLock&) = delete;
+  WriteLock& operator=(const WriteLock&) = delete;
+
+ private:
+  sqlite3* connection_ = nullptr;
+};
+
+}  // namespace muster::test
