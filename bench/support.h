@@ -89,10 +89,26 @@ class Measure {
       state_.SetIterationTime(ns * 1e-9);
       ratios.push_back(ns / (between - begin));
     }
-    const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
-    std::ranges::nth_element(ratios, middle);
-    state_.counters["ratio"] = *middle;
+    report_ratio(ratios);
     report(items * times);
+  }
+  /// The same for work that goes on: `before` runs ahead of each turn, untimed, and a turn is one `limit` and one `body`.
+  template <class Before, class Limit, class Body>
+  void run_beside(std::uint64_t items, Before before, Limit limit, Body body) {
+    if (std::getenv("BENCH_INSTRUCTIONS")) return run(items, before, body);
+    std::vector<double> ratios;
+    while (state_.KeepRunning()) {
+      before();
+      const double begin = thread_ns();
+      limit();
+      const double between = thread_ns();
+      body();
+      const double ns = thread_ns() - between;
+      state_.SetIterationTime(ns * 1e-9);
+      ratios.push_back(ns / (between - begin));
+    }
+    report_ratio(ratios);
+    report(items);
   }
   /// Says nothing in this run.
   void skip() { state_.SkipWithError("counted elsewhere"); }
@@ -108,6 +124,11 @@ class Measure {
   struct Nothing {
     void operator()() const {}
   };
+  void report_ratio(std::vector<double>& ratios) {
+    const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+    std::ranges::nth_element(ratios, middle);
+    state_.counters["ratio"] = *middle;
+  }
   void report(std::uint64_t items) {
     state_.SetItemsProcessed(static_cast<std::int64_t>(static_cast<std::uint64_t>(state_.iterations()) * items));
     if (goal_.ratio > 0) state_.counters["goal"] = goal_.ratio;
