@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "server/world/rows/format.h"
+
 namespace muster {
 namespace {
 
@@ -206,8 +208,12 @@ void Database::merge_at_end(bool merge) noexcept {
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, merge ? 0 : 1, nullptr);
 }
 
-void Database::merge() noexcept {
-  sqlite3_wal_checkpoint_v2(connection_, "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+std::optional<std::uint64_t> Database::merge() noexcept {
+  int there = -1, merged = -1;
+  if (sqlite3_wal_checkpoint_v2(connection_, "main", SQLITE_CHECKPOINT_PASSIVE, &there, &merged) != SQLITE_OK ||
+      there < merged)
+    return std::nullopt;
+  return static_cast<std::uint64_t>(there - merged) * world_format::page_bytes;
 }
 
 std::expected<bool, WorldError> Database::merge_whole(const char* doing) {

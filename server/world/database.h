@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,8 +75,9 @@ class Database {
   bool is_read_only() const noexcept;
   /// Whether the end of this connection may merge the -wal into the file and remove it.
   void merge_at_end(bool merge) noexcept;
-  /// Moves committed pages from the -wal into the file, as far as readers allow. A failure costs nothing but space.
-  void merge() noexcept;
+  /// Moves committed pages from the -wal into the file, as far as readers allow. A failure costs nothing but space. Gives how many bytes of
+  /// pages readers keep in the -wal; none: it failed, and nobody knows.
+  std::optional<std::uint64_t> merge() noexcept;
   /// Moves all of them, so that the -wal begins anew, under other numbers, with what is written next. False: somebody reads the file just
   /// now; nobody waits for that.
   [[nodiscard]] std::expected<bool, WorldError> merge_whole(const char* doing);

@@ -102,6 +102,7 @@ void Saver::write(JournalGroup& group) {
   if (failed_.load(std::memory_order_acquire)) return;  // what is behind a gap is worth nothing
   if (const auto done = file_.append(group)) {
     raise_durable(group.last);
+    held_.store(file_.held_bytes(), std::memory_order_relaxed);
   } else {
     {
       const std::lock_guard lock(mutex_);
@@ -155,7 +156,24 @@ void Saver::save_by_itself(Clock::time_point now) {
 
 void Saver::warn_of_size() {
   if (std::exchange(warned_of_size_, true) || !host_.warn) return;
-  host_.warn(text_of(size_) + ", of " + mebibytes(size_.bytes_max()) + " that are allowed: the world is saved now");
+  host_.warn(size_warning() + ": the world is saved now");
+}
+
+/// What another program reads cannot be bounded: it is only said.
+void Saver::warn_of_held() {
+  const bool much = size_.is_much(held_bytes());
+  if (!much) warned_of_held_ = false;
+  if (much && !std::exchange(warned_of_held_, true) && host_.warn) host_.warn(held_text());
+}
+
+std::string Saver::held_text() const {
+  return "another program reads the file as it was: " + file_.path() + "-wal keeps " + mebibytes(held_bytes()) +
+         ", and grows until that ends";
+}
+
+std::string Saver::size_warning() const {
+  if (is_long()) return text_of(size_) + ", of " + mebibytes(size_.bytes_max()) + " that are allowed";
+  return size_.is_much(held_bytes()) ? held_text() : std::string();
 }
 
 /// The journal is bounded: at its bound the world waits for the save that is under way, and records nothing more where that failed.
@@ -173,6 +191,7 @@ void Saver::keep_size() {
 
 void Saver::hand_over(Clock::time_point now) {
   autosave(now);
+  warn_of_held();
   if (!recorder_) return;
   keep_size();
   notice_failure();
@@ -209,6 +228,7 @@ Saver::Report Saver::commit() {
     return report;
   }
   note_saved(version);
+  held_.store(file_.held_bytes(), std::memory_order_relaxed);
   raise_saved(report->sequence);
   saved_schemas_ = registry_.types().schemas().size();
   next_save_.reset();
@@ -258,6 +278,7 @@ CheckpointSlice Saver::slice() const {
 
 bool Saver::step(Saving& of) {
   const auto over = [&](std::expected<std::optional<CheckpointReport>, WorldError> written) {
+    held_.store(file_.held_bytes(), std::memory_order_relaxed);
     if (written && *written) raise_saved((*written)->sequence);
     of.written = std::move(written);
     of.done.store(true, std::memory_order_release);  // of is the owner's from here on

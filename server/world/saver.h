@@ -49,6 +49,7 @@ class Saver {
         0};  ///< how long after a save the next one is begun, where there is something new; 0: never
     /// Of the journal behind the last save. At four fifths a save is begun, whatever `autosave` says, and said; at all of them the
     /// world waits for it. Where it fails, nothing more is recorded, as where the journal cannot be written. 0: no bound.
+    /// Also said is where another program that reads keeps four fifths of so many bytes in the file's -wal.
     std::uint64_t journal_bytes_max = 0;
     /// Of columns that change while a save that was begun has not written them yet: those are copied. At the bound that save is given up,
     /// said, and begun again; the third time the world waits for it.
@@ -95,6 +96,10 @@ class Saver {
   const std::string* autosave_error() const noexcept { return autosave_error_.empty() ? nullptr : &autosave_error_; }
   /// Of the journal behind the last save, what is on its way to the disk included.
   std::uint64_t journal_bytes() const noexcept { return size_.bytes(); }
+  /// As WorldFile::held_bytes. Any thread.
+  std::uint64_t held_bytes() const noexcept { return held_.load(std::memory_order_relaxed); }
+  /// What `warn` is told of the journal's size, or of held_bytes(), where there is something to say just now; else empty.
+  std::string size_warning() const;
   /// Of columns that are kept for the save that is under way.
   std::uint64_t preserved_bytes() const noexcept;
   /// How often the world waited for the disk.
@@ -113,6 +118,8 @@ class Saver {
   /// A save is due because of the journal's size.
   bool is_long() const noexcept { return recorder_ && size_.wants_save(); }
   void warn_of_size();
+  void warn_of_held();
+  std::string held_text() const;
   void note_saved(std::uint64_t version);
   void keep_size();
   /// A piece of a commit that was begun, on the queue's thread. False: it was the last.
@@ -147,14 +154,14 @@ class Saver {
   std::optional<Clock::time_point> next_save_;  // by itself; none: nothing is new
   std::chrono::nanoseconds save_every_;         // longer than the host asked for where a save stops the world for long
   JournalSize size_;
-  bool warned_of_size_ = false;
+  bool warned_of_size_ = false, warned_of_held_ = false;
   Clock::time_point retry_ = {};   // not before: a save that is due because of the journal's size failed
   std::size_t saved_schemas_ = 0;  // of the registry, when it was saved last
   std::string autosave_error_;
   std::string stopped_;  // empty: it is not
   bool failed_seen_ = false;
   std::string error_;  // as the owner saw it
-  std::atomic<std::uint64_t> durable_ = 0, saved_ = 0;
+  std::atomic<std::uint64_t> durable_ = 0, saved_ = 0, held_ = 0;
   std::atomic<bool> failed_ = false;
   std::mutex mutex_;     // of the following
   std::string failure_;  // of the queue's thread

@@ -237,6 +237,8 @@ std::uint64_t World::epoch() const noexcept { return impl_->epoch; }
 std::uint64_t World::durable_sequence() const noexcept { return impl_->saver.durable(); }
 std::uint64_t World::saved_sequence() const noexcept { return impl_->saver.saved(); }
 std::uint64_t World::journal_bytes() const noexcept { return impl_->saver.journal_bytes(); }
+std::uint64_t World::held_bytes() const noexcept { return impl_->saver.held_bytes(); }
+std::string World::size_warning() const { return impl_->saver.size_warning(); }
 Durability World::durability() const noexcept { return impl_->options.durability; }
 std::chrono::nanoseconds World::autosave() const noexcept { return impl_->options.autosave; }
 const std::string* World::autosave_error() const noexcept { return impl_->saver.autosave_error(); }

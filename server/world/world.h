@@ -35,7 +35,8 @@ struct WorldOptions {
   /// it took to begin the last one, where that is longer.
   std::chrono::nanoseconds autosave{0};
   /// Of the journal behind the last commit. At four fifths a commit is begun, whatever `autosave` says; at all of them the world waits
-  /// for it, and where it fails, nothing more is recorded: see recording_error(). 0: no bound.
+  /// for it, and where it fails, nothing more is recorded: see recording_error(). 0: no bound. At four fifths of it `on_warning` is also
+  /// told of held_bytes().
   std::uint64_t journal_bytes_max = 256u << 20;
   /// Of columns that change while a commit that was begun has not written them yet: they are copied, and no others are. At the bound that
   /// commit is given up, said to `on_warning`, and begun again; after the second in a row the world waits for one.
@@ -142,6 +143,12 @@ class World {
   std::uint64_t saved_sequence() const noexcept;
   /// Of the journal behind the last commit, what is on its way to the disk included. Owner's thread.
   std::uint64_t journal_bytes() const noexcept;
+  /// Of pages that WORLD-wal has though they were to be merged long since: another program reads the file as it was before them, and until
+  /// that ends the -wal grows. 0: there are none. Any thread.
+  std::uint64_t held_bytes() const noexcept;
+  /// That the journal, or what held_bytes() says, comes to four fifths of WorldOptions::journal_bytes_max, a sentence. Empty: it does not.
+  /// Owner's thread.
+  std::string size_warning() const;
   Durability durability() const noexcept;
   std::chrono::nanoseconds autosave() const noexcept;
   /// Why inputs are not recorded, though WorldOptions::durability wants it: a sentence of the disk's error. Null: they are. The world runs

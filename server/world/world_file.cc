@@ -291,7 +291,7 @@ void WorldFile::merge_in_time(std::uint64_t bytes_written) noexcept {
   database_->merge_at_end(true);
   unmerged_bytes_ += bytes_written;
   if (unmerged_bytes_ < options_.merge_bytes) return;
-  database_->merge();
+  held_bytes_ = database_->merge().value_or(held_bytes_);
   unmerged_bytes_ = 0;
 }
 

@@ -128,6 +128,9 @@ class WorldFile {
   /// Removes some of the rows that no checkpoint needs any more: those that the last one replaced, or that one which failed left, and
   /// the groups of inputs that it contains. The value says whether there are more. The next checkpoint does what was not done.
   [[nodiscard]] std::expected<bool, WorldError> remove_past(const CheckpointSlice& slice = {});
+  /// Of pages in the -wal that could not be merged the last time, because another program reads what the file was before them. The -wal
+  /// grows for as long as it does. 0: there are none.
+  std::uint64_t held_bytes() const noexcept { return held_bytes_; }
 
  private:
   WorldFile(std::string shown, std::string path, WorldFileOptions options, WorldLock lock)
@@ -184,7 +187,7 @@ class WorldFile {
   std::string data_version_;             // tells whether another program wrote since
   std::optional<Begun> begun_;
   std::uint64_t saves_ = 0;
-  std::uint64_t unmerged_bytes_ = 0;
+  std::uint64_t unmerged_bytes_ = 0, held_bytes_ = 0;
   bool foreign_wal_ = false;  // the -wal is of another process
 };
 

@@ -22,7 +22,9 @@ class JournalSize {
   std::uint64_t bytes() const noexcept { return bytes_; }
   std::uint64_t bytes_max() const noexcept { return bytes_max_; }
   /// At four fifths of what is allowed: early enough that a save is over before it is full.
-  bool wants_save() const noexcept { return bytes_max_ > 0 && bytes_ >= bytes_max_ - bytes_max_ / 5; }
+  bool wants_save() const noexcept { return is_much(bytes_); }
+  /// Whether so many bytes are four fifths of what is allowed, or more.
+  bool is_much(std::uint64_t bytes) const noexcept { return bytes_max_ > 0 && bytes >= bytes_max_ - bytes_max_ / 5; }
   bool is_full() const noexcept { return bytes_max_ > 0 && bytes_ >= bytes_max_; }
 
  private:

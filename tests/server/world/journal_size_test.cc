@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "tests/server/world/saved_registry.h"
+#include "tests/server/world/write_lock.h"
 
 using namespace muster;
 using namespace muster::test;
@@ -57,6 +58,7 @@ TEST_CASE(
     world.wait_durable();
   }
   CHECK(world.saver.saved() == saved);
+  CHECK(world.saver.size_warning() == "the journal has 3 MiB behind the last save, of 4 MiB that are allowed");
   world.push();
   world.hand_over_idle(now += 1ms);
   CHECK(world.saver.is_saving());
@@ -65,6 +67,7 @@ TEST_CASE(
   CHECK(world.saver.journal_bytes() == 0);
   CHECK(world.warnings == std::vector<std::string>{"the journal has 3 MiB behind the last save, of 4 MiB that are "
                                                    "allowed: the world is saved now"});
+  CHECK(world.saver.size_warning().empty());
   CHECK(world.saver.error() == nullptr);
   // The file has no more than is counted.
   world.push();
@@ -84,6 +87,71 @@ TEST_CASE("a journal that is full waits for the save that is under way") {
   CHECK_FALSE(world.saver.is_saving());
   CHECK(world.saver.journal_bytes() == 0);
   CHECK(world.saver.saved() == world.registry.sequence());
+}
+
+TEST_CASE("however often a world is saved, or a save is given up, its file has no more than two states and a journal") {
+  const bool given_up = GENERATE(false, true);
+  CAPTURE(given_up);
+  Saved world(Durability::commit, 0ns, 0, given_up ? 64u << 10 : 256u << 20);
+  std::vector<Entity> many = world.registry.create_many(20'000, game::Health{.value = 1}, game::Armor{.factor = 1});
+  world.first_commit();
+  const auto pages = [&](const char* of) {
+    return std::stoull(run_sql(world.directory / "w.muster", std::string("PRAGMA ") + of));
+  };
+  const std::uint64_t first = pages("page_count");
+  Time now = start;
+  for (int save = 0; save < 12; ++save) {
+    const auto change = [&] {
+      for (const Entity e : many)
+        world.registry.set(e, game::Health{.value = static_cast<float>(save)}, game::Armor{.factor = 2});
+    };
+    change();
+    bool told = false;
+    REQUIRE(world.saver.begin([&](const Saver::Report& report) { told = report.has_value(); }));
+    change();
+    world.hand_over_idle(now += 1ms);
+    world.wait([&] { return told; });
+    world.wait_durable();
+  }
+  CHECK(world.warnings.empty() != given_up);
+  world.first_commit();
+  CHECK(run_sql(world.directory / "w.muster", "SELECT count(*) FROM state") ==
+        run_sql(world.directory / "w.muster", "SELECT value FROM meta WHERE name = 'rows'"));
+  CHECK(run_sql(world.directory / "w.muster", "SELECT count(*) FROM journal") == "0\n");
+  const std::uint64_t journal = 12 * 2 * 20'000 * 64ull / 4096;  // a set is an input of its own, and none went before
+  CHECK(pages("page_count") < 2 * first + journal);
+  CHECK(world.saver.held_bytes() == 0);
+}
+
+TEST_CASE("what another program that reads keeps in the -wal is said once, and once more when it comes again") {
+  Saved world(Durability::commit, 0ns, 20 * mib);
+  world.first_commit();
+  const auto save_much = [&] {
+    for (int i = 0; i < 4; ++i) {
+      push_much(world);
+      world.hand_over_idle(Saver::Clock::now());
+      world.wait_durable();
+    }
+    world.first_commit();
+    world.saver.hand_over(Saver::Clock::now());
+  };
+  for (int times = 1; times <= 2; ++times) {
+    for (int i = 0; i < 20; ++i) save_much();
+    REQUIRE(world.saver.held_bytes() == 0);
+    REQUIRE(world.warnings.size() == static_cast<std::size_t>(times - 1));
+    REQUIRE(world.saver.size_warning().empty());
+    const ReadLock reads(world.directory / "w.muster");
+    for (int i = 0; i < 100 && world.saver.held_bytes() < 40 * mib; ++i) {
+      save_much();
+      REQUIRE(world.warnings.size() ==
+              static_cast<std::size_t>(world.saver.held_bytes() < 16 * mib ? times - 1 : times));
+    }
+    REQUIRE(world.saver.held_bytes() >= 40 * mib);
+    CHECK(world.warnings.back().starts_with("another program reads the file as it was: "));
+    CHECK(world.warnings.back().ends_with(" MiB, and grows until that ends"));
+    CHECK(world.saver.size_warning().starts_with("another program reads the file as it was: "));
+    CHECK(world.saver.error() == nullptr);
+  }
 }
 
 TEST_CASE(
