@@ -148,7 +148,7 @@ TEST_CASE(
         life.step();  // a column that is to be kept
         folder.put("counter", reload.build);
         REQUIRE(life.reload(reload.of_other_layout).has_value() == reload.succeeds);
-        REQUIRE_FALSE(told);
+        REQUIRE_FALSE(told.has_value());
         edit(after);
         // A loss of power now.
         const std::uint64_t durable = life.world->durable_sequence();

@@ -209,11 +209,11 @@ TEST_CASE(
     }
     for (int i = 0; i < 50'000 && world.wakes == wakes; ++i) std::this_thread::sleep_for(100us);
     REQUIRE(world.wakes > wakes);
-    REQUIRE_FALSE(told);
+    REQUIRE_FALSE(told.has_value());
     CHECK(world.warnings.size() == static_cast<std::size_t>(time - 1));
   }
   world.saver.look();
-  REQUIRE(told);
+  REQUIRE(told.has_value());
   REQUIRE(*told);
   CHECK_FALSE(world.saver.is_saving());
   CHECK(world.saver.saved() == world.registry.sequence());
