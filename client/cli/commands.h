@@ -43,6 +43,17 @@ void clock(const Common& common, const ClockOrder& order);
 /// Who acts on which message, and which components that writes and reads.
 void handlers(const Common& common);
 
+// --- sessions.cc
+/// Who is connected.
+void who(const Common& common);
+struct Top {
+  double seconds = 2;       ///< between two looks
+  std::uint64_t times = 0;  ///< ends after so many; 0: when it is interrupted
+  std::uint32_t rows = 15;  ///< of each table
+};
+/// What the world is busy with.
+void top(const Common& common, const Top& asked);
+
 // --- file.cc
 /// Goes on as the program that knows world files, with these arguments: does not return. Fails where that cannot be started.
 void run_on_file(const Common& common, const std::vector<std::string>& arguments);

@@ -125,6 +125,18 @@ int main(int argc, char** argv) {
       "info", "Say what the world and its server are",
       [&](CLI::App& sub) { sub.add_flag("--hash", with_hash, "With the hash of the whole state"); },
       [&] { info(common, with_hash); });
+  command("who", "List who is connected, and what each is told", [](CLI::App&) {}, [&] { who(common); });
+  Top top_;
+  command(
+      "top", "Say again and again what the world is busy with: messages, handlers, sessions",
+      [&](CLI::App& sub) {
+        sub.add_option("--seconds", top_.seconds, "Between two looks")
+            ->check(CLI::Range(0.05, 1e6))
+            ->capture_default_str();
+        sub.add_option("--times", top_.times, "End after so many looks; else with Ctrl-C");
+        sub.add_option("--rows", top_.rows, "Of each table at most")->check(CLI::Range(1, 1000))->capture_default_str();
+      },
+      [&] { top(common, top_); });
   command("timers", "List the timed messages that wait, with their numbers", [](CLI::App&) {}, [&] { timers(common); });
   command(
       "handlers", "List the handlers: for which message, and which components they write and read", [](CLI::App&) {},

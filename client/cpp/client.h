@@ -209,6 +209,11 @@ class Client {
   Result<session::Info> info(bool with_hash = false);
   /// What the server's work costs, and how long this session's edits waited.
   Result<session::Load> load();
+  /// Who is connected, one page, by author: those behind the last of `after`, a page before this one.
+  Result<session::Sessions> sessions(const session::Sessions& after = {}, std::uint32_t limit = 0);
+  /// What the world is busy with, since it began to count: it does from the first of these until nobody has asked for 10 s. Of messages and
+  /// handlers those that took most time, at most `limit` each; 0: 1000.
+  Result<session::Activity> activity(std::uint32_t limit = 0);
   /// How the world's clock runs.
   Result<session::ClockState> clock();
   /// Pauses it, has it run, step, or run at another speed; speed 0 and paused 2 leave that as it is. The answer comes at once: its

@@ -63,4 +63,14 @@ struct Client::Impl {
   std::optional<session::Durable> durable;  // the newest that came; from FollowDurable on
 };
 
+/// What a frame that answers holds; or why there is none.
+template <class Answer>
+Result<Answer> read_answer(Result<Received> received) {
+  if (!received) return std::unexpected(received.error());
+  if (!received->is<Answer>())
+    return std::unexpected(ClientError{
+        ClientError::Kind::lost, "the server gave another answer than " + std::string(TypeTraits<Answer>::name), {}});
+  return session::read<Answer>(received->batch());
+}
+
 }  // namespace muster

@@ -5,7 +5,7 @@ import { BadBytes, from_base64, hash64 } from './bytes.js';
 import { ClientError, mistaken } from './client_error.js';
 import { encode_frame, frame_event, frame_more, frame_pushed, FrameDecoder } from './frame.js';
 import type { Envelope, Frame } from './frame.js';
-import { Ack, ClockState, Durable, Fault, Heartbeat, Schema, schema as session_schema } from './session.js';
+import { Ack, ClockState, Credit, Durable, Fault, Heartbeat, Schema, schema as session_schema } from './session.js';
 import type { Welcome } from './session.js';
 import { InternText } from './muster.js';
 import type { ByteStream } from './stream.js';
@@ -14,6 +14,8 @@ import { nil } from './types.js';
 import type { Init, TypeKey } from './types.js';
 
 const frame_bytes_max_before_welcome = 1 << 20;
+/** What watches may bring that was not worked on yet: a browser reads as fast as bytes come, whoever has time for them. */
+const credit_bytes = 512 << 10;
 
 /** One frame that came. */
 export interface Received {
@@ -78,6 +80,9 @@ export class Connection {
   private tell_closed: (error: ClientError) => void = () => {};
   private heart: ReturnType<typeof setInterval> | undefined;
   private sent_since_beat = false;
+  private received_bytes = 0;
+  /** Of the stream, that the server may send of watches; 0: as much as it likes. */
+  private credit_through = 0;
   private frame_bytes_max = frame_bytes_max_before_welcome;
   /** Which start of the server this is; 0 before Welcome. */
   epoch = 0n;
@@ -194,9 +199,14 @@ export class Connection {
   /** Sends the batch, whose answers go to the listener under the id that is returned. */
   listen(batch: Uint8Array, listener: Listener): bigint {
     const request = ++this.last_request;
+    if (this.credit_through === 0) this.give_credit();
     this.put(batch, request);
     this.listeners.set(request, listener);
     return request;
+  }
+  private give_credit(): void {
+    this.credit_through = this.received_bytes + credit_bytes;
+    this.put(this.control(Credit, { through: BigInt(this.credit_through) }), 0n);
   }
   forget(request: bigint): void {
     this.listeners.delete(request);
@@ -229,6 +239,8 @@ export class Connection {
       this.decoder.receive(bytes, (frame) => {
         if (!this.error) this.take(frame);
       });
+      this.received_bytes += bytes.length;
+      if (!this.error && this.credit_through - this.received_bytes < credit_bytes / 2 && this.credit_through !== 0) this.give_credit();
     } catch (error) {
       this.fail(
         error instanceof ClientError ? error : new ClientError('lost', 'the server sent ' + (error as Error).message),

@@ -30,8 +30,20 @@ void Trace::clear() noexcept {
   left_out_ = 0;
 }
 
+void Trace::add_watching(std::uint64_t begin_ns, std::uint64_t ns, std::uint64_t count, bool beside) {
+  add({.begin_ns = begin_ns,
+       .ns = ns,
+       .count = count,
+       .name = name((std::uint64_t{3} << 62) | (beside ? 1 : 0), beside ? "telling" : "watching"),
+       .track = beside ? watches_track : std::uint16_t{0},
+       .kind = Kind::watching});
+}
+
 void Trace::add(const Slice& slice) {
-  tracks_ = std::max<std::uint16_t>(tracks_, static_cast<std::uint16_t>(slice.track + 1));
+  if (slice.track == watches_track)
+    beside_ = true;
+  else
+    tracks_ = std::max<std::uint16_t>(tracks_, static_cast<std::uint16_t>(slice.track + 1));
   if (slices_.size() < slices_max_) {
     slices_.push_back(slice);
     return;
@@ -64,13 +76,16 @@ void Trace::write(const std::function<void(std::string_view)>& take) const {
   take(R"({"displayTimeUnit": "ns", "otherData": {"left_out": )" + std::to_string(left_out_) +
        "},\n\"traceEvents\": [\n");
   take(R"({"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "muster"}})");
-  for (std::uint32_t track = 0; track < tracks_; ++track)
+  const auto name_track = [&](std::uint32_t track, const std::string& name) {
     take(R"(,
 {"ph": "M", "pid": 1, "tid": )" +
-         std::to_string(track) + R"(, "name": "thread_name", "args": {"name": )" +
-         json_string(track == 0 ? "registry" : "worker " + std::to_string(track)) + "}}");
-  static constexpr const char* category[] = {"input", "batch", "handler"};
-  static constexpr const char* counted[] = {"sequence", "messages", "rows"};
+         std::to_string(track) + R"(, "name": "thread_name", "args": {"name": )" + json_string(name) + "}}");
+  };
+  for (std::uint32_t track = 0; track < tracks_; ++track)
+    name_track(track, track == 0 ? "registry" : "worker " + std::to_string(track));
+  if (beside_) name_track(watches_track, "watches");
+  static constexpr const char* category[] = {"input", "batch", "handler", "watching"};
+  static constexpr const char* counted[] = {"sequence", "messages", "rows", "chunks"};
   std::uint64_t arrow = 0;
   for (const Slice* slice : slices) {
     const std::size_t kind = static_cast<std::size_t>(slice->kind);
@@ -78,7 +93,8 @@ void Trace::write(const std::function<void(std::string_view)>& take) const {
         R"("pid": 1, "tid": )" + std::to_string(slice->track) + R"(, "ts": )" + microseconds(slice->begin_ns - zero);
     std::string line = ",\n{\"ph\": \"X\", " + at + R"(, "dur": )" + microseconds(slice->ns) + R"(, "cat": ")" +
                        category[kind] + R"(", "name": )" + json_string(names_[slice->name]) + R"(, "args": {")" +
-                       counted[kind] + "\": " + std::to_string(slice->count);
+                       (slice->track == watches_track ? "watches" : counted[kind]) +
+                       "\": " + std::to_string(slice->count);
     if (slice->message) line += R"(, "message": ")" + number(slice->message) + '"';
     if (slice->cause) line += R"(, "cause": ")" + number(slice->cause) + '"';
     if (slice->last_cause != slice->cause) line += R"(, "last_cause": ")" + number(slice->last_cause) + '"';

@@ -5,6 +5,7 @@
 //                        | game.Damage       | | game.Died  |                         a batch of messages of one type
 //                          | armor | health |                                         a handler and its rows
 //   track "worker 1"                             | move |    | move |                 tasks of a pass that was spread
+//   track "watches"      what is done for those who look on, beside the registry's thread; on that: | watching |
 //
 // Memory is bounded: the oldest slices are overwritten, and counted.
 #pragma once
@@ -31,21 +32,26 @@ class Trace {
   std::uint64_t left_out() const noexcept { return left_out_; }
   void clear() noexcept;
 
+  /// Records what was done for those who watch: what changed was listed, with so many chunks; or, `beside` the registry's thread,
+  /// so many watches had a turn. Times of steady_ns().
+  void add_watching(std::uint64_t begin_ns, std::uint64_t ns, std::uint64_t count, bool beside);
+
   /// Calls `take` with the JSON, piece by piece.
   void write(const std::function<void(std::string_view)>& take) const;
   std::string json() const;
 
  private:
   friend class Observer;
-  enum class Kind : std::uint8_t { input, batch, handler };
+  enum class Kind : std::uint8_t { input, batch, handler, watching };
+  static constexpr std::uint16_t watches_track = 0xffff;
   struct Slice {
     std::uint64_t begin_ns = 0, ns = 0;
-    std::uint64_t count = 0;                  // input: sequence; batch: messages; handler: rows
-    std::uint64_t message = 0;                // batch: number of its first message, with causes recorded; 0: none
+    std::uint64_t count = 0;    // input: sequence; batch: messages; handler: rows; watching: chunks, or watches
+    std::uint64_t message = 0;  // batch: number of its first message, with causes recorded; 0: none
     std::uint64_t cause = 0, last_cause = 0;  // batch: of its first message, and of its last
     std::uint64_t messages = 0;               // batch: how many numbers it has
     std::uint32_t name = 0;                   // into names_
-    std::uint16_t track = 0;                  // 0: the registry's thread; n: worker n
+    std::uint16_t track = 0;                  // 0: the registry's thread; n: worker n; watches_track
     Kind kind = Kind::input;
   };
   void add(const Slice& slice);
@@ -58,6 +64,7 @@ class Trace {
   std::size_t next_ = 0;
   std::uint64_t left_out_ = 0;
   std::uint16_t tracks_ = 1;
+  bool beside_ = false;  // somebody watched
   std::vector<std::string> names_;
   std::unordered_map<std::uint64_t, std::uint32_t> name_of_;
 };

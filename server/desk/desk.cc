@@ -34,7 +34,9 @@ Desk::Desk(EntityRegistry& registry, DeskHost host, ServerLimits limits)
       timer_ids_(registry),
       watches_(host_.watch_thread ? Watches(registry, Watches::Threaded{[this] { wake(); }})
                                   : Watches(registry, host_.processor_ns)),
-      trace_(registry),
+      observation_(registry),
+      trace_(registry, observation_),
+      activity_(registry, observation_),
       clock_(registry, host_.clock,
              host_.durable.saved_sequence ? host_.durable.saved_sequence : host_.durable_sequence),
       durable_(host_.durable_sequence, host_.durable) {
@@ -73,6 +75,16 @@ std::shared_ptr<Session> Desk::join(session::Role role, std::string name, std::s
 std::uint32_t Desk::sessions() const {
   const std::lock_guard lock(mutex_);
   return static_cast<std::uint32_t>(sessions_.size());
+}
+
+std::optional<session::Fault> Desk::why_ended(std::uint64_t session_id) const {
+  if (session_id == 0) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [author, session] : sessions_)
+    if (session->session_id == session_id) return session->outgoing->closed_by();
+  for (const auto& [id, why] : ended_)
+    if (id == session_id) return why;
+  return std::nullopt;
 }
 
 void Desk::wake() {
@@ -206,6 +218,8 @@ void Desk::after_flush(EntityRegistry& registry) {
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count());
   let_edits_in();  // not after the look at what changed: watches are told the world that it saw
   std::uint64_t due_in = watches_.after_flush(now, limits_.watch_ns);
+  trace_watches();
+  activity_.rest(now);
   const bool sweep = texts_.wanted();
   if (sweep && seldom_.due(Seldom::Clock::now())) seldom_.run([&] { texts_.go_on(present()); });
   work_on_questions();
@@ -229,6 +243,14 @@ void Desk::after_flush(EntityRegistry& registry) {
     wake_due_ns_ = now + due_in;
     host_.wake_in(std::chrono::nanoseconds(due_in));
   }
+}
+
+void Desk::trace_watches() {
+  Trace* const trace = trace_.running();
+  watches_.record(trace != nullptr);
+  if (!trace) return;
+  for (const Watches::Slice& slice : watches_.take_slices())
+    trace->add_watching(slice.begin_ns, slice.ns, slice.count, slice.beside);
 }
 
 /// What takes long does not add up: after much work on edits and watches questions come after the next flush.
@@ -255,6 +277,10 @@ void Desk::end_session(const std::shared_ptr<Session>& session) {
   durable_.leave(*session);
   return_unused(*session);
   const std::lock_guard lock(mutex_);
+  if (auto why = session->outgoing->closed_by()) {
+    ended_.emplace_back(session->session_id, std::move(*why));
+    if (ended_.size() > ended_max) ended_.pop_front();
+  }
   sessions_.erase(session->author);
   --ending_;
 }

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <expected>
 #include <functional>
 #include <memory>
@@ -31,6 +32,7 @@
 #include "server/questions/durable_questions.h"
 #include "server/questions/question_queue.h"
 #include "server/questions/seldom.h"
+#include "server/session/activity_count.h"
 #include "server/session/figures.h"
 #include "server/session/server_limits.h"
 #include "server/session/session.h"
@@ -95,6 +97,9 @@ class Desk final : public FlushVisitor, private InputSink {
     if (!watches_.room_came()) host_.wake();
   }
   std::uint32_t sessions() const;  ///< how many there are
+  /// The Fault that ended a session, by its secret number, where one did: of those that are here, and the last ended_max that are gone.
+  std::optional<session::Fault> why_ended(std::uint64_t session_id) const;
+  static constexpr std::size_t ended_max = 1024;
   /// Has `then` called on the owner's thread with the figures of the world as they are after the next flush, which comes soon.
   void ask_figures(std::function<void(const Figures&)> then);
   /// Of DeskHost; drawn here where that has none.
@@ -141,6 +146,9 @@ class Desk final : public FlushVisitor, private InputSink {
   std::uint64_t processor_ns() const { return host_.processor_ns ? host_.processor_ns() : 0; }
   std::uint64_t uptime_ns() const;
   void load(Session& to, std::uint64_t request) const;
+  void list_sessions(Session& to, std::uint64_t request, const session::ListSessions& what) const;
+  void tell_activity(Session& to, std::uint64_t request, std::uint32_t limit);
+  void trace_watches();
   void info(Session& to, std::uint64_t request, bool with_hash);
 
   EntityRegistry& registry_;
@@ -154,13 +162,14 @@ class Desk final : public FlushVisitor, private InputSink {
   std::atomic<bool> woken_ = false, figures_wanted_ = false;
 
   const std::shared_ptr<RequestBytes> requests_;  // of all sessions
-  mutable std::mutex mutex_;                      // of the following seven
+  mutable std::mutex mutex_;                      // of the following eight
   std::vector<std::function<void(const Figures&)>> figures_asked_;
   std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_;  // by author
   std::uint32_t authors_ = 0;
   std::size_t ending_ = 0;                             // of sessions_: they left, and something of what they sent waits
   std::vector<std::shared_ptr<Session>> came_, left_;  // since the last flush
   std::shared_ptr<const TypeTable> types_;
+  std::deque<std::pair<std::uint64_t, session::Fault>> ended_;  // by a Fault; by session_id
 
   // Owner's thread.
   std::vector<std::shared_ptr<Session>> leaving_;  // some of what they sent may not be taken yet
@@ -170,7 +179,9 @@ class Desk final : public FlushVisitor, private InputSink {
   TextKeeper texts_;
   TimerIds timer_ids_;
   Watches watches_;
+  Observation observation_;
   SessionTrace trace_;
+  ActivityCount activity_;
   ClockQuestions clock_;
   DurableQuestions durable_;
   std::string disk_error_, save_error_;  // that sessions, and the log, were told

@@ -175,6 +175,16 @@ std::unique_ptr<Inquiry> Desk::begin(const Question& question) {
       if (session::read<session::GetInfo>(batch).hash != 1)
         return once([&to, request, this](Steps&) { info(to, request, false); });
       return seldom(asked, seldom_, [&to, request, this] { info(to, request, true); });
+    case TypeTraits<session::ListSessions>::id:
+      return once([&to, request, this, what = session::read<session::ListSessions>(batch)](Steps& steps) {
+        steps.spend(100 + sessions());
+        list_sessions(to, request, what);
+      });
+    case TypeTraits<session::GetActivity>::id:
+      return once([&to, request, this, limit = session::read<session::GetActivity>(batch).limit](Steps& steps) {
+        steps.spend(1000);
+        tell_activity(to, request, limit);
+      });
     case TypeTraits<session::GetLoad>::id: return once([&to, request, this](Steps&) { load(to, request); });
     default: break;
   }

@@ -55,7 +55,8 @@ SocketKind kind_of(const tcp::socket& socket) {
 }
 SocketKind kind_of(const Local::socket&) { return SocketKind::local; }
 
-constexpr int kernel_bytes_max = 128 << 10;  // not sent yet; Linux takes twice as much
+constexpr int kernel_bytes_max = 128 << 10;  // not received yet; Linux takes twice as much
+constexpr int kernel_unsent_max = 32 << 10;  // of these not on the line yet
 
 /// One accepted connection, whatever is spoken on it by now.
 struct Visit {
@@ -191,6 +192,8 @@ struct Listener::Impl final : Loop {
       accepted.set_option(asio::socket_base::send_buffer_size(kernel_bytes_max), ignored);
       if constexpr (std::is_same_v<Acceptor, tcp::acceptor>) {
         accepted.set_option(tcp::no_delay(true), ignored);
+        using Unsent = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
+        accepted.set_option(Unsent(kernel_unsent_max), ignored);
         keep_alive(accepted);
       }
       // A client says Hello at once: where there are too many strangers it is not the newest who means no harm.

@@ -27,7 +27,11 @@ SessionProtocol::SessionProtocol(Door& door, std::shared_ptr<Outgoing> outgoing,
 
 SessionProtocol::~SessionProtocol() {
   outgoing_->close();
-  if (session_) desk_.leave(std::move(session_));
+  if (!session_) return;
+  // Whoever told it something found that, and told nobody else.
+  if (const auto why = outgoing_->closed_by(); why && why->code == session::FaultCode::slow_reader && door_.log)
+    door_.log("closed: author " + std::to_string(session_->author) + ": " + why->text);
+  desk_.leave(std::move(session_));
 }
 
 std::uint32_t SessionProtocol::frame_bytes_max() const noexcept {
@@ -53,6 +57,15 @@ void SessionProtocol::on_silence(bool told) {
     refuse(closing(session::FaultCode::hello_late, "hello_late", "no Hello came in time"), 0, told);
 }
 
+void SessionProtocol::on_stall() {
+  refuse(
+      closing(session::FaultCode::stalled, "stalled",
+              "the client took nothing of what was sent for " +
+                  std::to_string(std::chrono::duration_cast<std::chrono::seconds>(desk_.limits().stall_max).count()) +
+                  " s; " + std::to_string(outgoing_->waiting().bytes()) + " bytes wait"),
+      0);
+}
+
 void SessionProtocol::let_go() {
   if (!outgoing_->closed()) refuse(held_, held_request_);
 }
@@ -72,10 +85,11 @@ SessionProtocol::Outcome SessionProtocol::on_frame(const WireFrame& frame) {
   if (outgoing_->closed()) return Outcome::closed;
   if (!welcomed()) return on_hello(frame);
   // Nobody is asked more who has not read the answers.
-  if (outgoing_->control_bytes() > desk_.limits().outgoing.control_bytes_max / 2) return Outcome::wait;
+  if (outgoing_->waiting().control > desk_.limits().outgoing.control_bytes_max / 2) return Outcome::wait;
   // What is large and has to wait is not judged again and again meanwhile.
   if (frame.batch.size() > 4096 && !session_->requests.has_room(frame.batch.size())) return Outcome::wait;
 
+  session_->received_bytes.fetch_add(frame.header.bytes, std::memory_order_relaxed);
   const std::shared_ptr<const TypeTable> types = desk_.types();
   VerifierLimits limits;
   limits.batch_bytes_max = desk_.limits().frame_bytes_max;
@@ -137,6 +151,10 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   welcome.watches_max = desk_.limits().watches_max;
   welcome.requests_max = desk_.limits().requests_max;
   welcome.silence_ns_max = static_cast<std::uint64_t>(desk_.limits().silence_max.count());
+  if (const auto why = desk_.why_ended(hello.session)) {
+    welcome.ended_code = why->code;
+    welcome.ended = why->text;
+  }
   // A user is called as who let it in called it, whatever its client says.
   session_ = desk_.join(admitted_.role, admitted_.user == 0 ? presentable(hello.name) : admitted_.name,
                         presentable(hello.kind), outgoing_, admitted_.user, [&](Session& session) {
@@ -215,6 +233,9 @@ SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judge
       }
       return Outcome::done;
     }
+    case TypeTraits<session::Credit>::id:
+      outgoing_->credit(session::read<session::Credit>(judged.batch).through);
+      return Outcome::done;
     case TypeTraits<session::GetSchema>::id: send_schemas(request); return Outcome::done;
     case TypeTraits<session::GetInfo>::id:  // who asks how the world is need not wait to learn that it will not answer
       if (const std::string hang = desk_.hang(); !hang.empty())

@@ -51,6 +51,8 @@ class SessionProtocol {
   void on_crowd();
   /// No Hello came in time, or nothing for too long. Ends the session. `told`: the log hears of a stranger's.
   void on_silence(bool told = true);
+  /// Nothing of what is sent was taken for too long. Ends the session; it is told when it comes again.
+  void on_stall();
   /// Ends the session where its user may not come in any more.
   void check_user(Users::Clock::time_point now);
   /// The server ends. Ends the session.

@@ -48,7 +48,10 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
   void check_times(Clock::time_point now) override {
     if (!stream_) return;
     if (!closing_since_ && !stream_->is_open()) closing_since_ = now;
-    if (writing_since_ && now - *writing_since_ > limits_.stall_max) return abort();
+    if (writing_since_ && now - *writing_since_ > limits_.stall_max) {
+      if (!outgoing_->closed()) protocol_.on_stall();
+      return abort();
+    }
     if (closing_since_ && now - *closing_since_ > linger_max) return abort();
     if (closing_since_ || outgoing_->closed()) return;
     protocol_.check_user(Users::Clock::now());

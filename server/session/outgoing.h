@@ -1,14 +1,18 @@
 // What waits to be sent to one session: bounded, filled by any thread, emptied by the session's writer. No I/O here.
 //
-// Two kinds of frames share one queue and keep their order:
-//   control  answers, acknowledgements, faults. Never dropped; a client that lets them pile up loses its session.
-//   data     what watches bring. A watch asks for room first; where there is none it keeps its data, or forgets it.
+// There are two lanes, and each keeps its order; what waits in the first goes before what waits in the second:
+//   answers   acknowledgements, faults, answers to questions, texts
+//   watches   what watches bring, and what is said of a watch itself (Watching, Following, Followed, Unwatched)
+// Bytes are bounded by what they are:
+//   control   answers, and what is said of watches. Never dropped; a client that lets them pile up loses its session.
+//   data      what watches bring. A watch asks for room first; where there is none it keeps its data, or forgets it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,7 +23,7 @@ namespace muster {
 
 struct OutgoingLimits {
   std::size_t control_bytes_max = 8u << 20;
-  /// A batch is sent whole: the queue may exceed this by one. What waits here, and in the kernel, is what an answer waits for on a slow line.
+  /// A batch is sent whole: the queue may exceed this by one.
   std::size_t data_bytes_max = 256u << 10;
 };
 
@@ -28,18 +32,20 @@ class Outgoing {
  public:
   explicit Outgoing(OutgoingLimits limits = {}) : limits_(limits) {}
 
-  /// `ready`: called when something came into an empty queue, or the queue was closed; `room`: called when data, or a text that goes with
-  /// it, for which there was no room may fit again; `answer_room`: the same of answers. On the caller's thread, no lock held. Set before
-  /// use; never changed.
+  /// `ready`: called when there is something to take where there was nothing, or the queue was closed; `room`: called when data, or a
+  /// text that goes with it, for which there was no room may fit again; `answer_room`: the same of answers. On the caller's thread, no
+  /// lock held. Set before use; never changed.
   void on_ready(std::function<void()> ready) { ready_ = std::move(ready); }
   void on_room(std::function<void()> room) { room_ = std::move(room); }
   void on_answer_room(std::function<void()> room) { answer_room_ = std::move(room); }
 
-  /// Queues a control frame. Where the limit is exceeded the session is closed as a slow reader. Nothing is queued
+  /// Queues an answer. Where the limit is exceeded the session is closed as a slow reader. Nothing is queued
   /// after close.
   void control(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags = 0,
                const FrameEnvelope* envelope = nullptr);
-  /// Queues a Fault; where it closes, it is the last frame.
+  /// Queues what is said of a watch, behind what the watches have told; for the rest as control().
+  void watch_control(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags = 0);
+  /// Queues a Fault. One that closes is the last frame: what watches brought is dropped for it, unless the server stops.
   void fault(const session::Fault& fault, std::uint64_t request);
 
   /// Whether data may be queued now. False: on_room will be called when it may.
@@ -52,32 +58,67 @@ class Outgoing {
   void data(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags,
             const FrameEnvelope* envelope);
 
+  /// The client has room for data until so many bytes of the stream were taken, all frames counted. Before the first call for any.
+  void credit(std::uint64_t through);
+
   /// No frame is taken any more; what is queued may still be sent.
   void close();
   bool closed() const;
-  /// Control bytes waiting: a client that reads its answers this slowly gets no new request accepted.
-  std::size_t control_bytes() const;
-  /// All bytes waiting.
-  std::size_t waiting_bytes() const;
+  /// The Fault that closed it, where one did.
+  std::optional<session::Fault> closed_by() const;
 
-  /// For the writer: everything queued, in exchange for an empty vector. False: nothing is queued.
+  struct Waiting {
+    std::size_t control = 0, data = 0;  ///< bytes, of frames
+    std::size_t bytes() const noexcept { return control + data; }
+  };
+  /// What waits, with the writer too. A client that reads its answers slowly gets no new request accepted.
+  Waiting waiting() const;
+  /// Bytes of frames that the writer took, from the first on.
+  std::uint64_t taken() const;
+
+  /// Of what the watches lane has the writer gets so much at once, or one frame: an answer waits for that at most.
+  static constexpr std::size_t piece_bytes = 32u << 10;
+  /// For the writer: all answers, and a piece of the watches lane, in exchange for an empty vector. False: there is nothing to take.
   [[nodiscard]] bool take(std::vector<std::byte>& bytes);
   /// For the writer: what was taken has been sent.
   void sent();
 
  private:
+  /// The lane of watches: frames, one behind the other.
+  struct Lane {
+    struct Frame {
+      std::uint32_t bytes, counted;  // of the frame; as what it counts
+      bool is_data;
+    };
+    std::vector<std::byte> bytes;
+    std::vector<Frame> frames;
+    std::size_t bytes_begin = 0, frames_begin = 0;  // what lies before was taken
+    bool empty() const noexcept { return frames_begin == frames.size(); }
+  };
+  enum class What : std::uint8_t { answer, of_watch, data };
+
   void append(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags,
-              const FrameEnvelope* envelope, bool data, bool last);
-
-  OutgoingLimits limits_;
+              const FrameEnvelope* envelope, What what);
+  bool put(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags, const FrameEnvelope* envelope,
+           What what);
+  void drop_watches();
+  void take_answers(std::vector<std::byte>& bytes);
+  void take_piece(std::vector<std::byte>& bytes);
   bool fits(std::size_t bytes) const;
+  bool can_take() const { return !answers_.empty() || (!watches_.empty() && has_credit()); }
+  bool has_credit() const { return closed_ || taken_all_ < credit_; }
 
+  const OutgoingLimits limits_;
   std::function<void()> ready_, room_, answer_room_;
   mutable std::mutex mutex_;
-  std::vector<std::byte> queue_;
-  std::size_t queued_data_ = 0, queued_control_ = 0;
-  std::size_t taken_data_ = 0, taken_control_ = 0;  // with the writer
+  std::vector<std::byte> answers_;
+  std::size_t answers_counted_ = 0;
+  Lane watches_;
+  Waiting queued_, taken_;  // taken: with the writer
+  std::uint64_t taken_all_ = 0, credit_ = ~std::uint64_t{0};
+  bool credit_given_ = false;
   bool closed_ = false;
+  std::optional<session::Fault> closed_by_;
   bool room_wanted_ = false, text_room_wanted_ = false;  // for data, and texts with it
   bool answer_room_wanted_ = false;
 };

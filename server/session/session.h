@@ -62,9 +62,10 @@ struct Session {
   TextsTold texts_sent;                           ///< any thread
   std::unordered_set<std::uint64_t> texts_told;   ///< owner's thread; that it told the world, which may have known them
   std::vector<session::Granted> grants;           ///< owner's thread; by index; some of these ids may not be used yet
-  std::vector<std::uint64_t> timers;        ///< owner's thread; numbers of timers it set, some of which may be over
-  TimeCounts edit_waits;                    ///< owner's thread; its processor time from an edit's arrival to the answer
-  std::uint64_t texts = 0, text_bytes = 0;  ///< owner's thread; that it made known to the world
+  std::vector<std::uint64_t> timers;  ///< owner's thread; numbers of timers it set, some of which may be over
+  TimeCounts edit_waits;              ///< owner's thread; its processor time from an edit's arrival to the answer
+  std::atomic<std::uint64_t> received_bytes = 0;  ///< any thread; of frames
+  std::uint64_t texts = 0, text_bytes = 0;        ///< owner's thread; that it made known to the world
 };
 
 /// A fault that leaves the session open.
@@ -79,6 +80,14 @@ void answer(Session& to, std::uint64_t request, const M& message, std::uint32_t 
   BatchBuilder builder;
   session::append(builder, message);
   to.outgoing->control(builder.bytes(), request, flags);
+}
+
+/// The same of what is said of a watch: it comes behind what the watch has told.
+template <GeneratedType M>
+void tell_of_watch(Session& to, std::uint64_t request, const M& message, std::uint32_t flags = 0) {
+  BatchBuilder builder;
+  session::append(builder, message);
+  to.outgoing->watch_control(builder.bytes(), request, flags);
 }
 
 /// Whether the world knows the text and this session has not been sent it. A text that is mentioned and was never told is unknown to the

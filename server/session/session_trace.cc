@@ -2,8 +2,6 @@
 
 #include <string>
 
-#include "registry/entity_registry.h"
-
 namespace muster {
 
 namespace {
@@ -15,20 +13,19 @@ constexpr std::size_t piece_bytes = 256u << 10;
 }  // namespace
 
 void SessionTrace::begin(Session& to, std::uint64_t request) {
-  if (trace_ || registry_.observing())
+  if (trace_ || !observation_.begin())
     return to.outgoing->fault(
         fault_of(session::FaultCode::failed, "trace_running", "the world is recorded or observed already"), request);
   trace_ = std::make_unique<Trace>(slices_max);
   author_ = to.author;
   registry_.set_trace(trace_.get());
-  registry_.observe(true);
   answer(to, request, session::TraceBegun{.sequence = registry_.sequence()});
 }
 
 std::expected<std::vector<session::TraceText>, session::Fault> SessionTrace::end(const Session& from) {
   if (!trace_ || author_ != from.author)
     return std::unexpected(fault_of(session::FaultCode::not_found, "no_trace", "this session has begun no trace"));
-  registry_.observe(false);
+  registry_.set_trace(nullptr);
   std::vector<session::TraceText> pieces(1);
   trace_->write([&](std::string_view piece) {
     if (pieces.back().bytes.size() + piece.size() > piece_bytes) pieces.emplace_back();
@@ -48,8 +45,8 @@ void SessionTrace::leave(const Session& from) {
 
 void SessionTrace::stop() {
   if (!trace_) return;
-  registry_.observe(false);
   registry_.set_trace(nullptr);
+  observation_.end();
   trace_.reset();
 }
 

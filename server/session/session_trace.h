@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "registry/observe/trace.h"
+#include "server/session/observation.h"
 #include "server/session/session.h"
 
 namespace muster {
@@ -14,7 +15,7 @@ namespace muster {
 /// For one session at a time. Owner's thread, between inputs; the registry must outlive it.
 class SessionTrace {
  public:
-  explicit SessionTrace(EntityRegistry& registry) : registry_(registry) {}
+  SessionTrace(EntityRegistry& registry, Observation& observation) : registry_(registry), observation_(observation) {}
   ~SessionTrace() { stop(); }
   SessionTrace(const SessionTrace&) = delete;
   SessionTrace& operator=(const SessionTrace&) = delete;
@@ -23,6 +24,8 @@ class SessionTrace {
   void begin(Session& to, std::uint64_t request);
   /// The pieces of the answer to EndTrace, or why there is none.
   [[nodiscard]] std::expected<std::vector<session::TraceText>, session::Fault> end(const Session& from);
+  /// Null: nothing is recorded.
+  Trace* running() const noexcept { return trace_.get(); }
   /// A session that is gone records nothing.
   void leave(const Session& from);
 
@@ -30,6 +33,7 @@ class SessionTrace {
   void stop();
 
   EntityRegistry& registry_;
+  Observation& observation_;
   std::unique_ptr<Trace> trace_;  // null: nothing is recorded
   std::uint64_t author_ = 0;      // of the session that asked
 };

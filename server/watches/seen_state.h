@@ -48,6 +48,8 @@ class SeenState {
   };
 
   std::uint64_t sequence() const noexcept { return sequence_; }
+  /// How many looks were taken in: two states with the same number are equal, texts aside.
+  std::uint64_t look() const noexcept { return look_; }
   std::uint64_t now_ns() const noexcept { return clock_ns_; }
 
   /// Who lives under this index, or nil.
@@ -131,7 +133,7 @@ class SeenState {
                                                 : none;
   }
 
-  std::uint64_t sequence_ = 0, clock_ns_ = 0;
+  std::uint64_t sequence_ = 0, clock_ns_ = 0, look_ = 0;
   std::size_t entities_ = 0;
   std::vector<Chunk> chunks_;                    // by number
   std::vector<Column> columns_;                  // by type

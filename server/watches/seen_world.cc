@@ -70,6 +70,7 @@ const SeenWorld::Found& SeenWorld::take_in(Look& look) {
   given_.reset();
   std::erase_if(all_given_, [](const auto& state) { return state.expired(); });
   if (all_given_.empty()) copied_ = 0;
+  ++look_;
   sequence_ = look.sequence;
   clock_ns_ = look.clock_ns;
   if (look.wanted) want(*look.wanted);
@@ -122,7 +123,9 @@ std::shared_ptr<const SeenState> SeenWorld::state() {
 }
 
 void SeenWorld::clear() {
+  const std::uint64_t look = look_;
   static_cast<SeenState&>(*this) = SeenState();
+  look_ = look + 1;
   findings_.clear();
   given_.reset();
   all_given_.clear();

@@ -19,15 +19,16 @@ std::vector<TypeId> without(const std::vector<TypeId>& types, const std::vector<
 
 }  // namespace
 
-Watch::Watch(SeenWorld& world, const RecentChanges& recent, std::shared_ptr<Session> to, std::uint64_t request,
-             std::uint64_t number, std::shared_ptr<WatchFigures> figures)
-    : world_(world),
-      recent_(recent),
+Watch::Watch(const Shared& shared, std::shared_ptr<Session> to, std::uint64_t request, std::uint64_t number,
+             std::shared_ptr<WatchFigures> figures)
+    : shared_(shared),
+      world_(shared.world),
+      recent_(shared.recent),
       to_(std::move(to)),
       request_(request),
       number_(number),
       figures_(std::move(figures)),
-      seen_(recent.now()) {}
+      seen_(shared.recent.now()) {}
 
 std::size_t Watch::entities() const {
   if (is_of_everyone()) return world_.entity_count();
@@ -102,6 +103,7 @@ void Watch::become(WatchAsked next) {
                              next.without != asked_.without || named != named_;
   const bool was_everyone = is_of_everyone();
   asked_ = std::move(next);
+  budget.set(asked_.bytes_max);
   if (other_members) {
     named_ = std::move(named);
     const EntitySet before = std::exchange(filtered_ ? shown_ : scope_, {});

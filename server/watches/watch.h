@@ -19,7 +19,9 @@
 
 #include "registry/storage/flat_map.h"
 #include "server/session/session.h"
+#include "server/watches/byte_budget.h"
 #include "server/watches/entity_set.h"
+#include "server/watches/equal_rows.h"
 #include "server/watches/recent_changes.h"
 #include "server/watches/seen_world.h"
 #include "server/watches/watch_asked.h"
@@ -30,15 +32,25 @@ namespace muster {
 struct WatchFigures {
   std::atomic<std::uint64_t> entities = 0;  ///< that it is of
   std::atomic<std::uint64_t> promises = 0;  ///< changes of it whose end was not told yet
-  std::atomic<bool> is_open = false;        ///< once it has begun
+  std::atomic<std::uint64_t> rows = 0;      ///< that it told: values, structure and lists
+  /// No value that it owes was found later than this, by the steady clock; 0: it owes none.
+  std::atomic<std::uint64_t> owed_since_ns = 0;
+  std::atomic<bool> is_open = false;  ///< once it has begun
 };
 
 /// One thread only. Memory: at most some hundred bytes for each entity that it is of, lists in open nodes included.
 class Watch {
  public:
+  /// What all watches share.
+  struct Shared {
+    SeenWorld& world;
+    const RecentChanges& recent;
+    EqualRows& equal_rows;
+    bool is_alone = true;  ///< there is no other watch
+  };
   /// Of nothing, until become().
-  Watch(SeenWorld& world, const RecentChanges& recent, std::shared_ptr<Session> to, std::uint64_t request,
-        std::uint64_t number, std::shared_ptr<WatchFigures> figures);
+  Watch(const Shared& shared, std::shared_ptr<Session> to, std::uint64_t request, std::uint64_t number,
+        std::shared_ptr<WatchFigures> figures);
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
@@ -81,13 +93,15 @@ class Watch {
   std::size_t marks() const;
   /// Whether somebody is marked, or the client waits for the end of a state.
   bool pending() const { return marked() || owes_end_ || !promised_.empty(); }
-  /// A slice, then as much as the session's queue takes while `time_is_left` says so. False: there was room, and no time.
-  bool send(const std::function<bool()>& time_is_left);
+  /// A slice, then as much as the session's queue and the watch's budget take while `time_is_left` says so. False: there was room,
+  /// and no time.
+  bool send(std::uint64_t steady_now_ns, const std::function<bool()>& time_is_left);
   /// Sends Watching; the state follows with send().
   void begin();
 
   // Of the turns and events of Watches.
   std::uint64_t due_ns = 0;
+  ByteBudget budget;
   std::uint64_t event_sequence = 0;  ///< of the last event sent, or not sent and reported
   std::uint64_t lost_through = 0, lost = 0;
   std::uint64_t interval_ns() const {
@@ -142,10 +156,15 @@ class Watch {
   void order_structure();
   bool send_rows(Frames& frames);
   bool send_values(Frames& frames);
+  /// All of them were asked for their turn since the last time.
+  void end_round(std::uint64_t now_ns);
   void send_name(Text name);
   void tell_structure(Frames& frames, Entity e);
   bool tell_values(Frames& frames, TypeId component, std::vector<Entity>& entities);
+  void tell_equal_rows(Frames& frames, const SeenState::Column& column, std::span<const Entity> entities);
+  bool tell_rows(BatchBuilder& out, Frames& frames, const SeenState::Column& column, std::span<const Entity> entities);
 
+  const Shared& shared_;
   SeenWorld& world_;
   std::shared_ptr<const SeenState> state_;
   const RecentChanges& recent_;
@@ -160,9 +179,10 @@ class Watch {
 
   // Still to be told. Every list may name entities that died or changed again meanwhile: what is sent is what is true then.
   std::map<TypeId, std::vector<Entity>> values_;
-  // Of these the next ones: what changes all the time must not keep the others waiting.
+  // Of these the next ones, in rounds: what changes all the time must not keep the others waiting.
   TypeId next_component_ = 0;
   Entity next_entity_;
+  std::uint64_t round_ns_ = 0;  // when this one began
   std::vector<Entity> structure_;
   std::size_t structure_in_order_ = 0;  // where it is all of them: parents first, each there once
   std::vector<Entity> rows_;

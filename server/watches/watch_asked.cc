@@ -95,6 +95,8 @@ std::expected<WatchAsked, session::Fault> asked_of(const session::Watch& watch, 
   asked.inputs = watch.events;
   asked.input_types = sorted(watch.messages);
   asked.rate_max = watch.rate_max;
+  asked.bytes_max = watch.bytes_max;
+  asked.priority = watch.priority;
   return asked;
 }
 
@@ -129,6 +131,8 @@ std::expected<WatchAsked, session::Fault> asked_of(const session::Follow& follow
   asked.inputs_except = sorted(follow.inputs_except);
   asked.pushed = sorted(follow.pushed);
   asked.rate_max = follow.rate_max;
+  asked.bytes_max = follow.bytes_max;
+  asked.priority = follow.priority;
   return asked;
 }
 

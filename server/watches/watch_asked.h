@@ -27,6 +27,8 @@ struct WatchAsked {
   std::vector<TypeId> inputs_except;
   std::vector<TypeId> pushed;
   float rate_max = 0;
+  std::uint32_t bytes_max = 0;  ///< a second; 0: any
+  std::uint8_t priority = 0;
 
   bool wants_input(TypeId type) const noexcept;
   bool wants_pushed(TypeId type) const noexcept;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "messages/causes.h"
+#include "registry/observe/clock.h"
 #include "schema/kinds.h"
 
 namespace muster {
@@ -120,7 +121,7 @@ EventNews EventKeeper::take(std::size_t room) {
 }
 
 void tell_gap(Watch& watch) {
-  if (watch.lost == 0 || !watch.to().outgoing->has_room()) return;
+  if (watch.lost == 0 || !watch.to().outgoing->has_room() || !watch.budget.is_free(steady_ns())) return;
   session::Gap gap;
   gap.after = watch.event_sequence;
   gap.through = watch.lost_through;
@@ -148,7 +149,8 @@ void tell_events(Watch& watch, const SeenState& world, const EventNews& news) {
     bool concerned = watch.is_of_everyone();
     if (!concerned) for_each_target(batch, [&](Entity e) { concerned = concerned || !e || watch.concerns(e); });
     if (!concerned) continue;
-    if (!out.has_room()) {
+    const std::uint64_t now_ns = steady_ns();
+    if (!out.has_room() || !watch.budget.is_free(now_ns)) {
       lose();
       continue;
     }
@@ -156,6 +158,7 @@ void tell_events(Watch& watch, const SeenState& world, const EventNews& news) {
     send_texts(watch.to(), world, *news.types, batch);
     const std::uint32_t flags = frame_event | (event.pushed ? std::uint32_t{frame_pushed} : 0);
     out.data(batch.bytes(), watch.request(), flags, &event.envelope);
+    watch.budget.spend(batch.bytes().size(), now_ns);
     watch.event_sequence = event.envelope.sequence;
   }
   if (news.pushed_overflow > 0 && !watch.asked().pushed.empty()) {

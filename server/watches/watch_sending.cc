@@ -19,9 +19,9 @@ constexpr std::size_t watch_batch_bytes = 64u << 10;  // so that a slow line is 
 constexpr std::size_t slice_text_bytes = 256u << 10;  // of texts that go with a slice, mostly less
 constexpr std::size_t row_name_bytes_max = 4096;      // of a child's name
 
-/// Of values of so many bytes, in one slice.
-std::size_t slice_rows(std::uint32_t bytes) {
-  return std::clamp<std::size_t>(watch_batch_bytes / (sizeof(Entity) + bytes), 1, 2048);
+/// Of values of so many bytes, in one slice of so many.
+std::size_t slice_rows(std::uint32_t bytes, std::size_t slice_bytes, std::size_t rows_max) {
+  return std::clamp<std::size_t>(slice_bytes / (sizeof(Entity) + bytes), 1, rows_max);
 }
 
 std::string_view shown_name(std::string_view name) {
@@ -33,14 +33,19 @@ std::string_view shown_name(std::string_view name) {
 /// The frames of one turn. One slice is held back, so that the very last frame can go without the flag.
 class Watch::Frames {
  public:
-  Frames(Watch& watch, const std::function<bool()>& time_is_left)
-      : watch_(watch), time_is_left_(time_is_left), envelope_{watch.world().sequence(), 0, 0, watch.world().now_ns()} {}
+  Frames(Watch& watch, std::uint64_t now_ns, const std::function<bool()>& time_is_left)
+      : watch_(watch),
+        now_ns_(now_ns),
+        time_is_left_(time_is_left),
+        envelope_{watch.world().sequence(), 0, 0, watch.world().now_ns()} {}
 
   BatchBuilder& building() noexcept { return *building_; }
+  std::uint64_t now_ns() const noexcept { return now_ns_; }
   /// Ends a slice. False: there is no room for another, or for the texts that it may mention: these are answers, and too many of
-  /// them that nobody reads end the session.
+  /// them that nobody reads end the session; or the budget is spent.
   bool room() {
     end_slice();
+    if (!watch_.budget.is_free(now_ns_)) return false;
     if (!watch_.to_->outgoing->has_room() || !watch_.to_->outgoing->has_text_room(slice_text_bytes)) return false;
     in_time_ = std::exchange(first_, false) || time_is_left_();
     return in_time_;
@@ -69,6 +74,7 @@ class Watch::Frames {
  private:
   void end_slice() {
     if (building_->empty()) return;
+    watch_.budget.spend(building_->bytes().size(), now_ns_);
     flush(false);
     std::swap(building_, ready_);
   }
@@ -84,6 +90,7 @@ class Watch::Frames {
   }
 
   Watch& watch_;
+  const std::uint64_t now_ns_;
   const std::function<bool()>& time_is_left_;
   const FrameEnvelope envelope_;
   bool first_ = true, in_time_ = true;
@@ -99,25 +106,30 @@ void Watch::begin() {
   watching.clock_ns = world().now_ns();
   watching.entities = static_cast<std::uint32_t>(entities());
   owes_end_ = marked();
-  answer(*to_, request_, watching, owes_end_ ? std::uint32_t{frame_more} : 0);
+  tell_of_watch(*to_, request_, watching, owes_end_ ? std::uint32_t{frame_more} : 0);
 }
 
 void Watch::promise(std::uint64_t request) {
-  answer(*to_, request_, session::Following{.change = request}, frame_more);
+  tell_of_watch(*to_, request_, session::Following{.change = request}, frame_more);
   owes_end_ = true;
   promised_.push_back(request);
 }
 
-bool Watch::send(const std::function<bool()>& time_is_left) {
-  Frames frames(*this, time_is_left);
+bool Watch::send(std::uint64_t steady_now_ns, const std::function<bool()>& time_is_left) {
+  Frames frames(*this, steady_now_ns, time_is_left);
+  if (figures_->owed_since_ns.load(std::memory_order_relaxed) == 0) {
+    figures_->owed_since_ns.store(steady_now_ns, std::memory_order_relaxed);
+    round_ns_ = steady_now_ns;
+  }
   const bool complete = send_gone(frames) && send_structure(frames) && send_rows(frames) && send_values(frames);
   frames.finish(complete);
   if (!complete) return frames.in_time();
+  figures_->owed_since_ns.store(0, std::memory_order_relaxed);
   tidy_at_ = tidy_min;
   figures_->promises.fetch_sub(promised_.size(), std::memory_order_relaxed);
   for (const std::uint64_t request : promised_)
-    answer(*to_, request,
-           session::Followed{.sequence = world().sequence(), .clock_ns = world().now_ns(), .watch = request_});
+    tell_of_watch(*to_, request,
+                  session::Followed{.sequence = world().sequence(), .clock_ns = world().now_ns(), .watch = request_});
   promised_.clear();
   state_.reset();
   return true;
@@ -133,6 +145,7 @@ bool Watch::tell_all(Frames& frames, std::vector<Entity>& list, std::size_t slic
     tell(std::span<const Entity>(list).subspan(done, count));
     done += count;
   }
+  figures_->rows.fetch_add(done - from, std::memory_order_relaxed);
   list.erase(list.begin() + static_cast<std::ptrdiff_t>(from), list.begin() + static_cast<std::ptrdiff_t>(done));
   return room;
 }
@@ -240,69 +253,113 @@ bool Watch::send_rows(Frames& frames) {
   });
 }
 
+/// In rounds through components and entities: whoever is marked is told in this round or in the next, whatever else changes.
 bool Watch::send_values(Frames& frames) {
   for (auto at = values_.lower_bound(next_component_); !values_.empty();) {
-    if (at == values_.end()) at = values_.begin();
+    if (at == values_.end()) {
+      end_round(frames.now_ns());
+      at = values_.begin();
+    }
     if (!tell_values(frames, at->first, at->second)) return false;
-    at = values_.erase(at);
+    at = at->second.empty() ? values_.erase(at) : std::next(at);
+    next_component_ = at == values_.end() ? ~TypeId{0} : at->first;
+    next_entity_ = {};
   }
   next_component_ = 0;
   return true;
 }
 
+void Watch::end_round(std::uint64_t now_ns) {
+  figures_->owed_since_ns.store(std::exchange(round_ns_, now_ns), std::memory_order_relaxed);
+}
+
+/// From the next entity on. False: there was no room for the rest.
 bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& entities) {
   const SeenState::Column* const column = world().column(component);
   if (!column || !column->descriptor) {
     entities.clear();
     return true;
   }
-  const TypeDescriptor& type = *column->descriptor;
-  const std::uint32_t size = column->size;  // of a tag or a runtime component 0
+  const std::size_t slice =
+      slice_rows(column->size, budget.piece(watch_batch_bytes), asked_.changeable ? 2048 : slice_entities);
+  std::size_t from = 0;
+  if (component == next_component_ && next_entity_) {
+    sort_unique(entities);
+    from = static_cast<std::size_t>(std::ranges::lower_bound(entities, next_entity_) - entities.begin());
+  }
+  const auto tell = [&](std::span<const Entity> part) { tell_equal_rows(frames, *column, part); };
+  if (tell_all(frames, entities, slice, tell, from)) return true;
+  next_component_ = component;
+  next_entity_ = entities[from];
+  return false;
+}
+
+/// What another watch has told since the last look is told in the same bytes.
+void Watch::tell_equal_rows(Frames& frames, const SeenState::Column& column, std::span<const Entity> entities) {
+  const bool may_be_equal = !shared_.is_alone && column.descriptor->text_offsets.empty() &&
+                            (is_of_everyone() || std::ranges::all_of(entities, [&](Entity e) { return concerns(e); }));
+  if (!may_be_equal) {
+    tell_rows(frames.building(), frames, column, entities);
+    return;
+  }
+  const EqualRows::Key key{.look = world().look(), .component = column.type, .as_values = asked_.changeable};
+  const auto append = [&](std::span<const std::byte> batches) {
+    while (!batches.empty()) {
+      const BatchView batch(batches);
+      frames.building().append_batch(batch);
+      batches = batches.subspan(batch.bytes().size());
+    }
+  };
+  if (const auto known = shared_.equal_rows.find(key, entities); !known.empty()) return append(known);
+  BatchBuilder rows(watch_batch_bytes);
+  const bool all = tell_rows(rows, frames, column, entities);
+  if (all) shared_.equal_rows.keep(key, entities, rows.bytes());
+  append(rows.bytes());
+}
+
+/// True: each of them has a value, and that is all that was told.
+bool Watch::tell_rows(BatchBuilder& out, Frames& frames, const SeenState::Column& column,
+                      std::span<const Entity> entities) {
+  const TypeDescriptor& type = *column.descriptor;
+  const std::uint32_t size = column.size;  // of a tag or a runtime component 0
   const PayloadShape shape = PayloadShape::of(type);
   const RowSet set_rows(PayloadShape::of<Set>(), std::span(&shape, 1));
-  const std::uint32_t offset = set_rows.offset(component);
+  const std::uint32_t offset = set_rows.offset(column.type);
   session::Values rows;
-  rows.component = component;
+  rows.component = column.type;
   rows.value_bytes = size;
+  if (asked_.changeable) {
+    rows.entities.reserve(entities.size());
+    rows.values.resize(entities.size() * size);
+  }
+  std::size_t told = 0;
   const auto tell = [&](Entity e) {
     const SeenState::Place* const place = world().place(e);
     if (!place) return frames.destroy(e);
     if (!concerns(e)) return;
-    const std::byte* const value = world().value(*place, *column);
+    const std::byte* const value = world().value(*place, column);
     if (!value) {
       Remove remove;
-      remove.component = component;
-      frames.building().append(e, remove);
+      remove.component = column.type;
+      out.append(e, remove);
       return;
     }
+    ++told;
     if (size > 0 && !type.text_offsets.empty()) send_texts(*to_, world(), type, value);
     if (asked_.changeable) {
       if (size > 0) std::memcpy(rows.values.data() + rows.entities.size() * size, value, size);
       rows.entities.push_back(e);
       return;
     }
-    std::byte* payload = frames.building().append_rows(set_rows, e);
+    std::byte* payload = out.append_rows(set_rows, e);
     const Set set{};
     std::memcpy(payload, &set, sizeof set);
     if (size > 0) std::memcpy(payload + offset, value, size);
   };
-  const std::size_t slice = asked_.changeable ? slice_rows(size) : slice_entities;
-  const auto tell_part = [&](std::span<const Entity> part) {
-    rows.entities.clear();
-    if (asked_.changeable) rows.values.resize(part.size() * size);
-    for (const Entity e : part) tell(e);
-    rows.values.resize(rows.entities.size() * size);
-    if (!rows.entities.empty()) session::append(frames.building(), rows);
-  };
-  std::size_t from = 0;
-  if (component == next_component_) {
-    sort_unique(entities);
-    from = static_cast<std::size_t>(std::ranges::lower_bound(entities, next_entity_) - entities.begin());
-  }
-  if (tell_all(frames, entities, slice, tell_part, from) && tell_all(frames, entities, slice, tell_part)) return true;
-  next_component_ = component;
-  next_entity_ = from < entities.size() ? entities[from] : entities.front();
-  return false;
+  for (const Entity e : entities) tell(e);
+  rows.values.resize(rows.entities.size() * size);
+  if (!rows.entities.empty()) session::append(out, rows);
+  return told == entities.size();
 }
 
 }  // namespace muster

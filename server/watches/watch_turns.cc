@@ -1,8 +1,12 @@
 #include "server/watches/watch_turns.h"
 
 #include <algorithm>
+#include <functional>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
+
+#include "registry/observe/clock.h"
 
 namespace muster {
 namespace {
@@ -17,6 +21,7 @@ void WatchTurns::take_in(WatchNews news) {
   const auto take = [&](auto& what) {
     using What = std::remove_cvref_t<decltype(what)>;
     if constexpr (std::is_same_v<What, std::shared_ptr<Look>>) {
+      equal_rows_.clear();
       if (const SeenWorld::Found& found = world_.take_in(*what); !found.empty()) recent_.note(found);
       for (const TypeId component : what->learned)
         for (const auto& watch : watches_) watch->learn(component);
@@ -30,6 +35,7 @@ void WatchTurns::take_in(WatchNews news) {
       obey(what);
     } else {
       world_.clear();
+      equal_rows_.clear();
       recent_.clear();
     }
   };
@@ -43,13 +49,14 @@ Watch* WatchTurns::find(std::uint64_t number) const {
 
 void WatchTurns::obey(WatchOrder& order) {
   if (auto* const open = std::get_if<WatchOrder::Open>(&order.what)) {
-    auto watch = std::make_unique<Watch>(world_, recent_, std::move(open->session), open->request, order.watch,
+    auto watch = std::make_unique<Watch>(shared_, std::move(open->session), open->request, order.watch,
                                          std::move(open->figures));
     watch->event_sequence = order.sequence;
     watch->become(std::move(open->asked));
     watch->begin();
     send(*watch);
     watches_.push_back(std::move(watch));
+    shared_.is_alone = watches_.size() == 1;
     return;
   }
   Watch* const watch = find(order.watch);
@@ -68,14 +75,15 @@ void WatchTurns::obey(WatchOrder& order) {
     end_change(change->request);
   } else {
     const auto& close = std::get<WatchOrder::Close>(order.what);
-    if (close.request) answer(watch->to(), *close.request, session::Unwatched{.watch = watch->request()});
+    if (close.request) tell_of_watch(watch->to(), *close.request, session::Unwatched{.watch = watch->request()});
     std::erase_if(watches_, [&](const auto& each) { return each.get() == watch; });
+    shared_.is_alone = watches_.size() <= 1;
   }
 }
 
 void WatchTurns::send(Watch& watch) {
   const std::uint64_t begun_ns = processor_ns();
-  if (!watch.send([&] { return processor_ns() - begun_ns < opening_ns; })) more_ = true;
+  if (!watch.send(steady_ns(), [&] { return processor_ns() - begun_ns < opening_ns; })) more_ = true;
 }
 
 /// States that somebody reads too slowly are told as the world is by then.
@@ -94,27 +102,48 @@ std::size_t WatchTurns::marks() const {
 std::uint64_t WatchTurns::look_due_ns() const {
   std::uint64_t due = ~std::uint64_t{0};
   for (const auto& watch : watches_)
-    if (!watch->pending() || watch->to().outgoing->has_room()) due = std::min(due, watch->due_ns);
+    if (!watch->pending() || watch->to().outgoing->has_room())
+      due = std::min(due, std::max(watch->due_ns, watch->budget.free_ns()));
   return due;
+}
+
+/// Who waited longest comes first. Watches of one session share a line: among the places that these have, those of greater priority
+/// come first.
+void WatchTurns::order_turns() {
+  const auto after_last =
+      std::ranges::find_if(watches_, [&](const auto& watch) { return watch->number() > last_turn_; });
+  const auto first = static_cast<std::size_t>(after_last - watches_.begin());
+  order_.clear();
+  for (std::size_t i = 0; i < watches_.size(); ++i) order_.push_back(watches_[(first + i) % watches_.size()].get());
+  if (std::ranges::none_of(order_, [](const Watch* watch) { return watch->asked().priority > 0; })) return;
+  std::unordered_map<const Session*, std::vector<std::size_t>> places;
+  for (std::size_t i = 0; i < order_.size(); ++i) places[&order_[i]->to()].push_back(i);
+  for (const auto& [session, of_one] : places) {
+    std::vector<std::pair<std::int64_t, Watch*>> own;  // behind its place among those of equal priority
+    for (const std::size_t place : of_one)
+      own.emplace_back(static_cast<std::int64_t>(own.size()) - (std::int64_t{order_[place]->asked().priority} << 32),
+                       order_[place]);
+    std::ranges::sort(own);
+    for (std::size_t i = 0; i < own.size(); ++i) order_[of_one[i]] = own[i].second;
+  }
 }
 
 WatchTurns::Turn WatchTurns::turn(std::uint64_t now_ns, std::uint64_t ns_max) {
   const std::uint64_t begun_ns = processor_ns();
   const auto time_is_left = [&] { return processor_ns() - begun_ns < ns_max; };
   Turn turn{.more = std::exchange(more_, false)};
+  const auto due_ns = [](const Watch& watch) { return std::max(watch.due_ns, watch.budget.free_ns()); };
   const auto wait_for = [&](const Watch& watch) {
-    const std::uint64_t in = watch.due_ns - now_ns;
+    const std::uint64_t in = due_ns(watch) - now_ns;
     turn.due_in_ns = turn.due_in_ns == 0 ? in : std::min(turn.due_in_ns, in);
   };
   std::uint64_t turns = 0;
-  const auto after_last =
-      std::ranges::find_if(watches_, [&](const auto& watch) { return watch->number() > last_turn_; });
-  const auto first = static_cast<std::size_t>(after_last - watches_.begin());
-  for (std::size_t i = 0; i < watches_.size(); ++i) {
-    Watch& watch = *watches_[(first + i) % watches_.size()];
+  order_turns();
+  for (Watch* const next : order_) {
+    Watch& watch = *next;
     tell_gap(watch);
     if (!watch.pending() && watch.seen() == recent_.now()) continue;
-    if (watch.due_ns > now_ns) {
+    if (due_ns(watch) > now_ns) {
       wait_for(watch);
       continue;
     }
@@ -124,16 +153,20 @@ WatchTurns::Turn WatchTurns::turn(std::uint64_t now_ns, std::uint64_t ns_max) {
       turn.more = true;
       break;
     }
-    turns_max_ = std::max(turns_max_, ++turns);
+    turns_max_ = std::max(turns_max_, turn.watches = ++turns);
     last_turn_ = watch.number();
     watch.catch_up();
     if (!watch.pending()) continue;
-    if (!watch.send(time_is_left)) turn.more = true;
+    if (!watch.send(now_ns, time_is_left)) turn.more = true;
     // What there was no time or no room for does not wait for the watch's rate: no state was told yet.
     if (!watch.pending()) watch.due_ns = now_ns + watch.interval_ns();
+    if (watch.pending()) {
+      if (due_ns(watch) > now_ns) wait_for(watch);  // for its budget
+      continue;
+    }
     // A state was told; what changed meanwhile is found in the next turn.
-    if (watch.pending() || watch.seen() == recent_.now()) continue;
-    if (watch.due_ns > now_ns)
+    if (watch.seen() == recent_.now()) continue;
+    if (due_ns(watch) > now_ns)
       wait_for(watch);
     else
       turn.more = true;

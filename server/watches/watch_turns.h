@@ -4,7 +4,7 @@
 //   look      -> SeenWorld, RecentChanges        once for all watches
 //   order     -> Watch                           opens, changes, closes one
 //   events    -> tell_events                     each watch that wants such
-//   turn      -> Watch::catch_up, Watch::send    who waited longest comes first
+//   turn      -> Watch::catch_up, Watch::send    who waited longest comes first; of one session, who has the greatest priority
 #pragma once
 
 #include <atomic>
@@ -60,7 +60,8 @@ class WatchTurns {
 
   struct Turn {
     bool more = false;            ///< there was room, and no time
-    std::uint64_t due_in_ns = 0;  ///< until a watch that is held back by its rate is due; 0: none is
+    std::uint64_t due_in_ns = 0;  ///< until a watch that is held back by its rate, or its budget, is due; 0: none is
+    std::uint64_t watches = 0;    ///< that had one
   };
   /// Takes about `ns_max` of processor time, and what one watch needs to find out what concerns it.
   Turn turn(std::uint64_t steady_now_ns, std::uint64_t ns_max);
@@ -72,18 +73,24 @@ class WatchTurns {
   /// How many entities are marked in all watches, and how many watches had a turn at once, at most: for tests and figures.
   std::size_t marks() const;
   std::uint64_t turns_max() const noexcept { return turns_max_; }
+  /// How often rows that one watch told were told to another in the same bytes.
+  std::uint64_t equal_rows() const noexcept { return equal_rows_.hits(); }
 
  private:
   void obey(WatchOrder& order);
   Watch* find(std::uint64_t number) const;
   void send(Watch& watch);
+  void order_turns();
   void bound_memory();
   std::uint64_t processor_ns() const { return processor_ns_ ? processor_ns_() : 0; }
 
   const std::function<std::uint64_t()> processor_ns_;
   SeenWorld world_;
   RecentChanges recent_;
+  EqualRows equal_rows_;
+  Watch::Shared shared_{world_, recent_, equal_rows_};
   std::vector<std::unique_ptr<Watch>> watches_;  // in the order they were opened
+  std::vector<Watch*> order_;                    // of the turns
   std::uint64_t last_turn_ = 0;                  // number of the watch that had the last turn
   std::uint64_t turns_max_ = 0;
   bool more_ = false;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "registry/observe/clock.h"
 #include "schema/muster.h"
 #include "server/world/time/work_time.h"
 
@@ -19,11 +20,6 @@ constexpr std::uint64_t never = ~std::uint64_t{0};
 session::Fault in_use(std::uint64_t request) {
   return fault_of(session::FaultCode::request_in_use, "request_in_use",
                   "request " + std::to_string(request) + " is a watch that is still open");
-}
-
-std::uint64_t steady_ns() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 
 /// A function that reads the clock of the thread that calls it.
@@ -221,6 +217,33 @@ std::uint64_t Watches::entities() const {
   return all;
 }
 
+std::unordered_map<const Session*, Watches::OfSession> Watches::by_session() const {
+  std::unordered_map<const Session*, OfSession> all;
+  const std::uint64_t now_ns = steady_ns();
+  for (const Entry& entry : entries_) {
+    OfSession& of = all[entry.session.get()];
+    const WatchFigures& figures = *entry.figures;
+    ++of.watches;
+    of.entities += figures.is_open.load(std::memory_order_acquire) ? figures.entities.load(std::memory_order_relaxed)
+                                                                   : entry.entities;
+    of.rows += figures.rows.load(std::memory_order_relaxed);
+    if (const std::uint64_t since_ns = figures.owed_since_ns.load(std::memory_order_relaxed);
+        since_ns != 0 && since_ns < now_ns)
+      of.oldest_ns = std::max(of.oldest_ns, now_ns - since_ns);
+  }
+  return all;
+}
+
+void Watches::note(const Slice& slice) {
+  const std::lock_guard lock(mutex_);
+  if (slices_.size() < slices_max) slices_.push_back(slice);
+}
+
+std::vector<Watches::Slice> Watches::take_slices() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(slices_, {});
+}
+
 // --- from here on news goes to whoever tells it
 
 void Watches::hand_over_events() {
@@ -251,6 +274,7 @@ void Watches::hand_over() {
   }
   auto look = looks_.take();
   look->learned = std::move(learned);
+  chunks_listed_ = look->chunks.size();
   if (!look->empty()) put(std::move(look));
   told_any_ = true;
 }
@@ -295,7 +319,9 @@ std::uint64_t Watches::after_flush(std::uint64_t now_ns, std::uint64_t ns_max) {
     }
     return is_free && due_ns != never ? due_ns - now_ns : 0;
   }
+  const std::uint64_t begun_ns = recording_ ? steady_ns() : 0;
   hand_over();
+  if (begun_ns > 0) note({.begin_ns = begun_ns, .ns = steady_ns() - begun_ns, .count = chunks_listed_});
   if (has_thread_) return 0;
   const WatchTurns::Turn turn = turns_.turn(now_ns, ns_max);
   can_go_on_ = turn.more;
@@ -313,6 +339,7 @@ bool Watches::room_came() {
 }
 
 void Watches::run() {
+  const ProcessorClock clock = ProcessorClock::of_this_thread();
   WatchTurns::Turn turn;
   std::uint64_t turned_ns = steady_ns();
   std::unique_lock lock(mutex_);
@@ -329,14 +356,18 @@ void Watches::run() {
     std::vector<WatchNews> news = std::exchange(news_, {});
     room_ = false;
     lock.unlock();
+    turned_ns = steady_ns();
     for (WatchNews& each : news) {
       const auto* const events = std::get_if<EventNews>(&each);
       const std::size_t bytes = events ? events->bytes.size() : 0;
       turns_.take_in(std::move(each));
       event_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
     }
+    const std::uint64_t woken_ns = turned_ns;
     turned_ns = steady_ns();
     turn = turns_.turn(turned_ns, turn_ns);
+    thread_ns_.store(clock.now_ns(), std::memory_order_relaxed);
+    if (recording_) note({.begin_ns = woken_ns, .ns = steady_ns() - woken_ns, .count = turn.watches, .beside = true});
     const std::uint64_t due_ns = turns_.look_due_ns();
     look_due_ns_.store(due_ns, std::memory_order_release);
     lock.lock();

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "server/watches/looks.h"
@@ -60,6 +61,27 @@ class Watches {
   bool room_came();
   /// That they are of, each watch counted by itself; of those that are about to be opened, what they may be of.
   std::uint64_t entities() const;
+  struct OfSession {
+    std::uint32_t watches = 0;
+    std::uint64_t entities = 0;   ///< that they are of
+    std::uint64_t rows = 0;       ///< that they told
+    std::uint64_t oldest_ns = 0;  ///< no value that they owe is older; 0: they owe none
+  };
+  std::unordered_map<const Session*, OfSession> by_session() const;
+  /// Processor time of the thread, if there is one.
+  std::uint64_t thread_ns() const noexcept { return thread_ns_.load(std::memory_order_relaxed); }
+
+  /// What was done for watches, and when; for a trace.
+  struct Slice {
+    std::uint64_t begin_ns = 0, ns = 0;  ///< steady clock
+    std::uint64_t count = 0;             ///< chunks that changed; of the thread, watches that had a turn
+    bool beside = false;                 ///< by the thread
+  };
+  /// Whether slices are kept from now on, slices_max of them until they are taken.
+  void record(bool on) noexcept { recording_ = on; }
+  static constexpr std::size_t slices_max = 4096;
+  std::vector<Slice> take_slices();
+
   /// Whether somebody watches what handlers push: it costs the registry something only then.
   bool hears_pushed() const noexcept { return events_.hears_pushed(); }
   /// Without a thread: whether watches wait for their turn; how many entities are marked in all of them; how many had a turn after one
@@ -67,6 +89,8 @@ class Watches {
   bool can_go_on() const noexcept { return can_go_on_; }
   std::size_t marks() const { return turns_.marks(); }
   std::uint64_t turns_max() const noexcept { return turns_.turns_max(); }
+  /// And how often rows were told in the bytes that another watch had made of them.
+  std::uint64_t equal_rows() const noexcept { return turns_.equal_rows(); }
 
  private:
   /// What a watch wants of the looks.
@@ -100,6 +124,7 @@ class Watches {
   void give(std::uint64_t watch, decltype(WatchOrder::what) what);
   void put(WatchNews news);
   void run();
+  void note(const Slice& slice);
 
   EntityRegistry& registry_;
   Looks looks_;
@@ -109,17 +134,21 @@ class Watches {
   std::uint64_t opened_ = 0;  // watches, for their numbers
   bool told_any_ = false;     // a look was handed over since nobody watched
   bool can_go_on_ = false;
+  std::size_t chunks_listed_ = 0;  // in the last look
 
   WatchTurns turns_;  // the thread's, where there is one
   const bool has_thread_;
   const std::function<void()> wake_;
   std::thread thread_;  // begins with the first watch
-  std::mutex mutex_;    // of the following five
+  std::mutex mutex_;    // of the following six
   std::condition_variable came_;
   std::vector<WatchNews> news_;
   bool room_ = false, stops_ = false;
   /// The world passed over a look: it comes again at this time, or when it is woken. 0: it did not.
   std::uint64_t world_waits_until_ = 0;
+  std::vector<Slice> slices_;
+  std::atomic<bool> recording_ = false;
+  std::atomic<std::uint64_t> thread_ns_ = 0;
   std::atomic<std::uint64_t> look_due_ns_ = 0;
   std::atomic<std::size_t> event_bytes_ = 0;  // that were handed over and not told
 };

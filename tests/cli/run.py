@@ -12,6 +12,7 @@ import command
 import files
 import looking
 import serving
+import sessions
 import template
 import told
 import tokens
@@ -20,7 +21,7 @@ import worlds
 from shared import MUSTER, SERVER, Folder
 from programs import run_tests
 
-MODULES = worlds, files, serving, looking, changing, clock, template, tokens, watching, command, answers, told
+MODULES = worlds, files, serving, looking, changing, clock, sessions, template, tokens, watching, command, answers, told
 
 
 def main():

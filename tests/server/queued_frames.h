@@ -2,9 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <span>
 #include <vector>
+#include "tests/support/catch_or_abort.h"
 
 #include "messages/frame.h"
 #include "server/session/outgoing.h"

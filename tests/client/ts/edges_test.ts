@@ -319,7 +319,7 @@ test('an answer of another type, a fault, silence and too large a field are told
 test('a scope is asked for as it says, and everything where it says nothing', async () => {
   const { client, server } = await Scripted.open();
   const none = { world: true, entities: [], subtree: false, with: [], without: [], values: true, components: [], structure: true, inputs: false,
-                 input_types: [], inputs_except: [], pushed: [], rate_max: 0, watch: 0n, open: [] }; // prettier-ignore
+                 input_types: [], inputs_except: [], pushed: [], rate_max: 0, bytes_max: 0, priority: 0, watch: 0n, open: [] }; // prettier-ignore
   const follow = async (scope: object): Promise<unknown> => {
     const replica = new Replica();
     const whole = replica.follow(client, scope);

@@ -358,3 +358,30 @@ test('posts wait while more than a mebibyte has not left, and fail where the ses
   // Nobody waits for what becomes of a post: it has no number.
   assert.deepEqual(server.sent.filter(({ name }) => name === 'golden.Damage').map(({ request }) => request), [0n, 0n, 0n]);
 });
+
+test('who watches says how many bytes it has room for, and again whenever half of that came', async (t) => {
+  const { client, server } = await opened(t);
+  const said = () => server.sent.filter(({ name }) => name === session.Credit.name).map(({ value, request }) => [(value as session.Credit).through, request]);
+  server.answers.set(session.Watch.name, () => [session.Watching, {}]);
+  assert.deepEqual(said(), []);
+  const watch = await client.watch({ entities: [], values: true }, { frame: () => {} });
+  assert.equal(said().length, 1);
+  const [[first, request]] = said();
+  assert.equal(request, 0n);
+  const window = 512n << 10n;
+  assert.ok(first > window && first < window + 100_000n, `${first}`);
+  // A frame has 16 bytes of header, 32 of batch and 16 of items, or a little more.
+  const text = 'x'.repeat(10_000);
+  const tell = () => server.tell(muster.InternText, { text }, { request: 0n });
+  for (let i = 0; i < 20; ++i) tell();
+  assert.equal(said().length, 1);
+  for (let i = 0; i < 20; ++i) tell();
+  assert.equal(said().length, 2);
+  const grown = (said()[1][0] as bigint) - (first as bigint);
+  assert.ok(grown >= window / 2n && grown < window / 2n + 20_000n, `${grown}`);
+  for (let i = 0; i < 100; ++i) tell();
+  assert.ok(said().length >= 5 && said().length <= 7, `${said().length}`);
+  await watch.unwatch();
+  await client.watch({ entities: [], values: true }, { frame: () => {} });
+  assert.ok(said().length <= 7);
+});

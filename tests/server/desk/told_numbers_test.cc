@@ -169,8 +169,8 @@ TEST_CASE("Load and the figures tell each number of the server's work", "[desk]"
   CHECK(told.tick_max_ns == 9000);
   CHECK(told.edits == 2);
   CHECK(told.edits_refused == 1);
-  CHECK(told.answers_waiting_bytes == one->outgoing->waiting_bytes() + slow->outgoing->waiting_bytes());
-  CHECK(told.answers_waiting_bytes > slow->outgoing->waiting_bytes());
+  CHECK(told.answers_waiting_bytes == one->outgoing->waiting().bytes() + slow->outgoing->waiting().bytes());
+  CHECK(told.answers_waiting_bytes > slow->outgoing->waiting().bytes());
   CHECK(told.requests_waiting_bytes == slow->requests.bytes());
   CHECK(told.requests_waiting_bytes > batch.bytes().size());
   CHECK(told.sessions == 2);

@@ -54,41 +54,133 @@ using Requests = std::vector<std::uint64_t>;
 
 }  // namespace
 
-TEST_CASE("frames keep their order, whatever they are, and the writer is called where something comes into nothing",
-          "[outgoing]") {
+TEST_CASE(
+    "answers go before what watches bring, each in their order; the writer is called where something comes into "
+    "nothing",
+    "[outgoing]") {
   Queue queue;
   CHECK(queue.take().empty());
   queue.control(1);
   CHECK(queue.ready == 1);
   queue.data(2);
   queue.control(3);
+  queue.data(4);
+  queue.out.watch_control(queue.batch, 5);
+  queue.data(6);
   CHECK(queue.ready == 1);
-  CHECK(queue.out.control_bytes() == 2 * queue.frame());
-  CHECK(queue.out.waiting_bytes() == 3 * queue.frame());
-  CHECK(queue.take() == Requests{1, 2, 3});
-  CHECK(queue.flags == std::vector<std::uint32_t>{0, frame_more, 0});
+  CHECK(queue.out.waiting().control == 3 * queue.frame());
+  CHECK(queue.out.waiting().bytes() == 6 * queue.frame());
+  CHECK(queue.take() == Requests{1, 3, 2, 4, 5, 6});
+  CHECK(queue.flags == std::vector<std::uint32_t>{0, 0, frame_more, frame_more, 0, frame_more});
   // What the writer has counts until it was sent.
-  CHECK(queue.out.control_bytes() == 2 * queue.frame());
-  CHECK(queue.out.waiting_bytes() == 3 * queue.frame());
-  queue.control(4);
+  CHECK(queue.out.waiting().control == 3 * queue.frame());
+  CHECK(queue.out.waiting().data == 3 * queue.frame());
+  CHECK(queue.out.taken() == queue.bytes.size());
+  queue.control(7);
   CHECK(queue.ready == 2);
-  CHECK(queue.out.control_bytes() == 3 * queue.frame());
+  CHECK(queue.out.waiting().control == 4 * queue.frame());
   queue.out.sent();
-  CHECK(queue.out.control_bytes() == queue.frame());
-  CHECK(queue.out.waiting_bytes() == queue.frame());
+  CHECK(queue.out.waiting().bytes() == queue.frame());
   CHECK(queue.room == 0);
-  CHECK(queue.take() == Requests{4});
+  CHECK(queue.take() == Requests{7});
   const FrameEnvelope envelope{.sequence = 5, .author = 6, .author_request = 7, .clock_ns = 8};
   queue.out.data(queue.batch, 9, 0, &envelope);
   queue.out.control(queue.batch, 10, frame_more, &envelope);
-  CHECK(queue.take() == Requests{9, 10});
-  CHECK(queue.flags == std::vector<std::uint32_t>{frame_envelope, frame_envelope | frame_more});
+  CHECK(queue.take() == Requests{10, 9});
+  CHECK(queue.flags == std::vector<std::uint32_t>{frame_envelope | frame_more, frame_envelope});
   FrameEnvelope told;
   std::memcpy(&told, &queue.bytes[sizeof(FrameHeader)], sizeof told);
   CHECK(told.sequence == 5);
   CHECK(told.author == 6);
   CHECK(told.author_request == 7);
   CHECK(told.clock_ns == 8);
+}
+
+TEST_CASE("what watches bring is taken in pieces of whole frames, and an answer waits for one of them", "[outgoing]") {
+  Queue queue({.data_bytes_max = 1u << 30});
+  BatchBuilder builder;
+  builder.append_world(arena::Damage{});
+  const std::size_t bytes = sizeof(FrameHeader) + builder.bytes().size(), in_a_piece = Outgoing::piece_bytes / bytes;
+  const std::size_t all = 3 * in_a_piece + 5;
+  for (std::uint64_t i = 1; i <= all; ++i) queue.data(i);
+  std::uint64_t next = 1;
+  for (int piece = 0; piece < 4; ++piece) {
+    queue.control(1'000'000);
+    const Requests taken = queue.take();
+    REQUIRE(taken.front() == 1'000'000);
+    REQUIRE(taken.size() == 1 + (piece < 3 ? in_a_piece : 5));
+    for (std::size_t i = 1; i < taken.size(); ++i) REQUIRE(taken[i] == next++);
+    CHECK(queue.out.waiting().data == (all - next + 1 + taken.size() - 1) * queue.frame());
+    queue.out.sent();
+    CHECK(queue.out.waiting().data == (all - next + 1) * queue.frame());
+  }
+  CHECK(next == all + 1);
+  CHECK(queue.take().empty());
+  // A frame that is longer than a piece goes alone.
+  std::vector<std::byte> large(Outgoing::piece_bytes * 3);
+  std::ranges::copy(queue.batch, large.begin());
+  queue.data(1);
+  queue.out.data(large, 2, 0, nullptr);
+  queue.data(3);
+  for (const std::uint64_t request : {1, 2, 3}) {
+    REQUIRE(queue.out.take(queue.bytes));
+    FrameHeader header;
+    std::memcpy(&header, queue.bytes.data(), sizeof header);
+    CHECK(header.request == request);
+    CHECK(header.bytes == queue.bytes.size());
+    queue.out.sent();
+  }
+  CHECK(queue.take().empty());
+}
+
+TEST_CASE("what watches bring is sent as far as the client has said that it has room; answers are sent in any case",
+          "[outgoing]") {
+  Queue queue;
+  queue.data(1);
+  queue.take();
+  queue.out.sent();
+  const std::uint64_t frame = queue.bytes.size();
+  CHECK(queue.out.taken() == frame);
+  queue.out.credit(2 * frame + 1);
+  for (std::uint64_t i = 2; i <= 9; ++i) queue.data(i);
+  // The frame with which `through` is reached is sent whole.
+  CHECK(queue.take() == Requests{2, 3});
+  queue.out.sent();
+  CHECK(queue.take().empty());
+  CHECK(queue.out.waiting().data == 6 * queue.frame());
+  const int ready = queue.ready;
+  queue.data(10);
+  CHECK(queue.ready == ready);  // there is nothing to take
+  queue.control(20);
+  CHECK(queue.ready == ready + 1);
+  CHECK(queue.take() == Requests{20});
+  queue.out.sent();
+  CHECK(queue.out.taken() == 4 * frame);
+  queue.out.credit(3 * frame);  // less than before: nothing
+  CHECK(queue.take().empty());
+  queue.out.credit(5 * frame);
+  CHECK(queue.ready == ready + 2);
+  CHECK(queue.take() == Requests{4});
+  queue.out.sent();
+  queue.control(21);  // counts as what is sent
+  queue.out.credit(7 * frame);
+  CHECK(queue.take() == Requests{21, 5});
+  queue.out.sent();
+  // Whoever is closed gets the rest.
+  queue.out.close();
+  CHECK(queue.take() == Requests{6, 7, 8, 9, 10});
+}
+
+TEST_CASE("what is said of watches counts as answers do: who does not read it ends", "[outgoing]") {
+  Queue queue({.control_bytes_max = 2 * Queue().frame()});
+  queue.out.watch_control(queue.batch, 1);
+  queue.out.watch_control(queue.batch, 2);
+  CHECK_FALSE(queue.out.closed());
+  queue.out.watch_control(queue.batch, 3);
+  CHECK(queue.out.closed());
+  REQUIRE(queue.out.closed_by().has_value());
+  CHECK(queue.out.closed_by()->code == session::FaultCode::slow_reader);
+  CHECK(queue.take() == Requests{0});
 }
 
 TEST_CASE("as many bytes of answers wait as are allowed; with one frame more the session is a slow reader, and ends",
@@ -107,7 +199,8 @@ TEST_CASE("as many bytes of answers wait as are allowed; with one frame more the
     CHECK(queue.out.closed());
     queue.control(6);
     queue.data(7);
-    CHECK(queue.take() == (sending ? Requests{2, 3, 4, 0} : Requests{1, 2, 3, 4, 0}));
+    // What watches brought is dropped.
+    CHECK(queue.take() == (sending ? Requests{2, 3, 0} : Requests{1, 2, 3, 0}));
     REQUIRE(queue.faults.size() == 1);
     CHECK(queue.faults[0].code == session::FaultCode::slow_reader);
     CHECK(queue.faults[0].reason == "slow_reader");
@@ -135,8 +228,12 @@ TEST_CASE("a fault that closes is the last frame; one that does not is one of ma
   CHECK_FALSE(queue.out.closed());
   CHECK(queue.ready == 1);
   queue.control(6);
+  queue.data(11);
   fault.closes = true;
+  CHECK_FALSE(queue.out.closed_by().has_value());
   queue.out.fault(fault, 7);
+  REQUIRE(queue.out.closed_by().has_value());
+  CHECK(queue.out.closed_by()->reason == "why");
   CHECK(queue.out.closed());
   CHECK(queue.ready == 2);  // also where something waits: the writer is to know
   queue.out.fault(fault, 8);
@@ -147,9 +244,18 @@ TEST_CASE("a fault that closes is the last frame; one that does not is one of ma
   CHECK(queue.out.has_answer_room(1u << 30));  // nobody waits for it
   CHECK_FALSE(queue.out.has_room());
 
+  // What a server that stops has still to tell goes before its farewell.
+  Queue stopping;
+  fault.code = session::FaultCode::stopping;
+  stopping.data(1);
+  stopping.control(2);
+  stopping.out.fault(fault, 3);
+  CHECK(stopping.take() == Requests{2, 1, 3});
+
   Queue other;
   other.control(1);
   other.out.close();
+  CHECK_FALSE(other.out.closed_by().has_value());
   CHECK(other.ready == 2);
   CHECK(other.out.closed());
   other.out.close();

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -11,6 +10,7 @@
 #include <set>
 #include <string>
 #include <vector>
+#include "tests/support/catch_or_abort.h"
 
 #include "messages/frame.h"
 #include "messages/judge/verifier.h"

@@ -182,6 +182,7 @@ export class Model {
   private async opened(client: Client): Promise<void> {
     this.newest_client = client;
     if (client.is_started_anew) this.edits.forget_history();
+    if (client.welcome.ended !== '') this.log.problem('The server had ended the session: ' + client.welcome.ended);
     this.tell_types(client);
     client.on_types(() => {
       this.learned(client);

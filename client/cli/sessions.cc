@@ -1,0 +1,306 @@
+// muster who: who is connected, and what each is told; muster top: what the world is busy with.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <iterator>
+#include <unordered_map>
+
+#include "client/cli/commands.h"
+#include "client/cli/failure.h"
+#include "client/cli/interrupt.h"
+#include "client/cli/print.h"
+#include "client/cli/remote_world.h"
+
+namespace muster::cli {
+namespace {
+
+/// "812 B", "3.4 KB", "56 MB".
+std::string bytes_text(double bytes) {
+  static constexpr const char* units[] = {" B", " KB", " MB", " GB", " TB"};
+  std::size_t unit = 0;
+  for (; bytes >= 999.5 && unit + 1 < std::size(units); ++unit) bytes /= 1000;
+  char text[32];
+  std::snprintf(text, sizeof text, bytes >= 9.95 || unit == 0 ? "%.0f%s" : "%.1f%s", bytes, units[unit]);
+  return text;
+}
+std::string bytes_text(std::uint64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
+
+/// "0", "0.4", "12", "3456789".
+std::string count_text(double count) {
+  char text[32];
+  std::snprintf(text, sizeof text, count == 0 || count >= 9.95 ? "%.0f" : "%.1f", count);
+  return text;
+}
+
+std::string age_text(std::uint64_t ns) {
+  if (ns == 0) return "";
+  const double ms = static_cast<double>(ns) / 1e6;
+  return ms < 10'000 ? count_text(ms) + " ms" : seconds_text(ns);
+}
+
+/// Page by page.
+session::Sessions all_sessions(Client& client) {
+  session::Sessions all = must(client.sessions());
+  for (session::Sessions page = all; page.more && !page.authors.empty();) {
+    page = must(client.sessions(page));
+    const auto take = [&]<class T>(std::vector<T>& to, const std::vector<T>& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    take(all.authors, page.authors);
+    take(all.users, page.users);
+    take(all.names, page.names);
+    take(all.kinds, page.kinds);
+    take(all.roles, page.roles);
+    take(all.own, page.own);
+    take(all.edits, page.edits);
+    take(all.received_bytes, page.received_bytes);
+    take(all.sent_bytes, page.sent_bytes);
+    take(all.answer_bytes, page.answer_bytes);
+    take(all.watch_bytes, page.watch_bytes);
+    take(all.watches, page.watches);
+    take(all.watched, page.watched);
+    take(all.rows, page.rows);
+    take(all.oldest_ns, page.oldest_ns);
+  }
+  return all;
+}
+
+/// Authors differ in their lower half, mostly: the upper one is the server's start.
+std::string author_text(std::uint64_t author) { return std::to_string(author & 0xffffffff); }
+
+std::string role_text(std::uint8_t role) { return std::string(session::name_of(static_cast<session::Role>(role))); }
+
+std::string name_text(const session::Sessions& of, std::size_t i) {
+  if (!of.own[i]) return of.names[i];
+  return of.names[i].empty() ? "(this one)" : of.names[i] + " (this one)";
+}
+
+/// What it was between two looks, a second.
+struct Rate {
+  double seconds = 1;
+  double operator()(std::uint64_t now, std::uint64_t before) const {
+    return now < before ? 0 : static_cast<double>(now - before) / seconds;
+  }
+  /// Of a processor, in percent.
+  std::string share(std::uint64_t now_ns, std::uint64_t before_ns) const {
+    return count_text((*this)(now_ns, before_ns) / 1e7) + " %";
+  }
+};
+
+/// Where the row with this key is in a column of keys; none: the size.
+class Rows {
+ public:
+  template <class Key>
+  explicit Rows(const std::vector<Key>& keys) {
+    for (std::size_t i = 0; i < keys.size(); ++i) at_.emplace(keys[i], i);
+  }
+  /// The value that `column` had in the row; 0: there was none.
+  std::uint64_t before(std::uint64_t key, const std::vector<std::uint64_t>& column) const {
+    const auto at = at_.find(key);
+    return at == at_.end() ? 0 : column[at->second];
+  }
+
+ private:
+  std::unordered_map<std::uint64_t, std::size_t> at_;
+};
+
+/// One look after another: what happened between them.
+class Looks {
+ public:
+  Looks(const Common& common, const Top& asked) : common_(common), asked_(asked), world_(connect(common.where)) {}
+
+  void run() {
+    end_on_interrupt();
+    take();
+    for (std::uint64_t i = 0; (asked_.times == 0 || i < asked_.times) && !interrupted(); ++i) {
+      const auto until =
+          Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(asked_.seconds));
+      for (auto left = until - Clock::now(); left.count() > 0 && !interrupted(); left = until - Clock::now())
+        must(world_.client().next(0, std::min<Clock::duration>(left, std::chrono::milliseconds(100))));
+      before_ = std::move(now_);
+      sessions_before_ = std::move(sessions_);
+      taken_before_ = taken_;
+      take();
+      common_.json ? print_json() : print();
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void take() {
+    now_ = must(world_.client().activity(1000));
+    sessions_ = all_sessions(world_.client());
+    taken_ = Clock::now();
+  }
+  Rate rate() const { return {std::chrono::duration<double>(taken_ - taken_before_).count()}; }
+  std::string type_name(TypeId id) const {
+    const TypeDescriptor* const type = world_.types().find(id);
+    return type ? type->name : "#" + std::to_string(id);
+  }
+  /// The rows that took most since the last look, that did anything.
+  std::vector<std::size_t> busiest(std::size_t count, const std::function<double(std::size_t)>& took) const {
+    std::vector<std::pair<double, std::size_t>> rows;
+    for (std::size_t i = 0; i < count; ++i)
+      if (const double cost = took(i); cost > 0) rows.emplace_back(cost, i);
+    std::ranges::sort(rows, [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<std::size_t> order;
+    for (const auto& [cost, row] : rows)
+      if (order.size() < asked_.rows) order.push_back(row);
+    return order;
+  }
+
+  void print() {
+    if (::isatty(STDOUT_FILENO)) std::fputs("\033[H\033[2J", stdout);
+    const Rate rate = this->rate();
+    print_line(now_.sequence == before_.sequence
+                   ? "nothing happened for " + number_text(std::round(rate.seconds * 100) / 100) + " s"
+                   : "inputs " + count_text(rate(now_.sequence, before_.sequence)) + "/s, the world's thread " +
+                         rate.share(now_.processor_ns, before_.processor_ns) + ", telling watches " +
+                         rate.share(now_.watch_ns, before_.watch_ns));
+    print_line("");
+    messages(rate);
+    handlers(rate);
+    sessions(rate);
+    std::fflush(stdout);
+  }
+
+  void messages(const Rate& rate) {
+    const Rows rows(before_.messages);
+    const auto gained = [&](const std::vector<std::uint64_t>& now, const std::vector<std::uint64_t>& before,
+                            std::size_t i) { return rate(now[i], rows.before(now_.messages[i], before)); };
+    Columns columns({"MESSAGE", "PUSHED/s", "CAUSED/s", "HANDLED/s", "UNHANDLED/s", "DEAD/s", "TIME"});
+    for (const std::size_t i :
+         busiest(now_.messages.size(), [&](std::size_t i) { return gained(now_.message_ns, before_.message_ns, i); }))
+      columns.add(
+          {type_name(now_.messages[i]), count_text(gained(now_.pushed, before_.pushed, i)),
+           count_text(gained(now_.caused, before_.caused, i)), count_text(gained(now_.handled, before_.handled, i)),
+           count_text(gained(now_.unhandled, before_.unhandled, i)), count_text(gained(now_.dead, before_.dead, i)),
+           count_text(gained(now_.message_ns, before_.message_ns, i) / 1e7) + " %"});
+    columns.print();
+    print_line("");
+  }
+
+  void handlers(const Rate& rate) {
+    const Rows rows(before_.handlers);
+    const auto gained = [&](const std::vector<std::uint64_t>& now, const std::vector<std::uint64_t>& before,
+                            std::size_t i) { return rate(now[i], rows.before(now_.handlers[i], before)); };
+    Columns columns({"HANDLER", "OF", "CALLS/s", "ROWS/s", "TIME"});
+    for (const std::size_t i :
+         busiest(now_.handlers.size(), [&](std::size_t i) { return gained(now_.handler_ns, before_.handler_ns, i); }))
+      columns.add({now_.names[i].empty() ? "#" + std::to_string(now_.handlers[i]) : now_.names[i],
+                   type_name(now_.handled_types[i]), count_text(gained(now_.calls, before_.calls, i)),
+                   count_text(gained(now_.rows, before_.rows, i)),
+                   count_text(gained(now_.handler_ns, before_.handler_ns, i) / 1e7) + " %"});
+    columns.print();
+    print_line("");
+  }
+
+  void sessions(const Rate& rate) {
+    const Rows rows(sessions_before_.authors);
+    const auto gained = [&](const std::vector<std::uint64_t>& now, const std::vector<std::uint64_t>& before,
+                            std::size_t i) { return rate(now[i], rows.before(sessions_.authors[i], before)); };
+    Columns columns({"SESSION", "NAME", "EDITS/s", "ROWS TOLD/s", "RECEIVED/s", "SENT/s", "WAITING", "OLDEST"});
+    const auto cost = [&](std::size_t i) {
+      return gained(sessions_.sent_bytes, sessions_before_.sent_bytes, i) +
+             gained(sessions_.received_bytes, sessions_before_.received_bytes, i);
+    };
+    for (const std::size_t i : busiest(sessions_.authors.size(), cost))
+      columns.add({author_text(sessions_.authors[i]), name_text(sessions_, i),
+                   count_text(gained(sessions_.edits, sessions_before_.edits, i)),
+                   count_text(gained(sessions_.rows, sessions_before_.rows, i)),
+                   bytes_text(gained(sessions_.received_bytes, sessions_before_.received_bytes, i)),
+                   bytes_text(gained(sessions_.sent_bytes, sessions_before_.sent_bytes, i)),
+                   bytes_text(sessions_.answer_bytes[i] + sessions_.watch_bytes[i]), age_text(sessions_.oldest_ns[i])});
+    columns.print();
+  }
+
+  /// One object a look: sums since counting began, so that a program makes its own rates.
+  void print_json() {
+    const auto share = [&](JsonWriter& out, const char* name, std::uint64_t now, std::uint64_t before) {
+      out.member(name, now < before ? 0 : now - before);
+    };
+    JsonWriter out;
+    out.open_object().member("sequence", now_.sequence).member("clock_ns", now_.clock_ns);
+    out.member("ns", static_cast<std::uint64_t>(rate().seconds * 1e9));
+    share(out, "processor_ns", now_.processor_ns, before_.processor_ns);
+    share(out, "watch_ns", now_.watch_ns, before_.watch_ns);
+    const Rows messages(before_.messages), handlers(before_.handlers), sessions(sessions_before_.authors);
+    out.key("messages").open_array();
+    for (std::size_t i = 0; i < now_.messages.size(); ++i) {
+      const std::uint64_t key = now_.messages[i];
+      out.open_object().member("message", type_name(now_.messages[i]));
+      share(out, "pushed", now_.pushed[i], messages.before(key, before_.pushed));
+      share(out, "caused", now_.caused[i], messages.before(key, before_.caused));
+      share(out, "handled", now_.handled[i], messages.before(key, before_.handled));
+      share(out, "unhandled", now_.unhandled[i], messages.before(key, before_.unhandled));
+      share(out, "dead", now_.dead[i], messages.before(key, before_.dead));
+      share(out, "ns", now_.message_ns[i], messages.before(key, before_.message_ns));
+      out.close_object();
+    }
+    out.close_array().key("handlers").open_array();
+    for (std::size_t i = 0; i < now_.handlers.size(); ++i) {
+      const std::uint64_t key = now_.handlers[i];
+      out.open_object().member("handler", key).member("name", now_.names[i]);
+      out.member("message", type_name(now_.handled_types[i]));
+      share(out, "calls", now_.calls[i], handlers.before(key, before_.calls));
+      share(out, "rows", now_.rows[i], handlers.before(key, before_.rows));
+      share(out, "ns", now_.handler_ns[i], handlers.before(key, before_.handler_ns));
+      out.close_object();
+    }
+    out.close_array().key("sessions").open_array();
+    for (std::size_t i = 0; i < sessions_.authors.size(); ++i) {
+      const std::uint64_t key = sessions_.authors[i];
+      out.open_object().member("author", key).member("name", sessions_.names[i]);
+      share(out, "edits", sessions_.edits[i], sessions.before(key, sessions_before_.edits));
+      share(out, "rows", sessions_.rows[i], sessions.before(key, sessions_before_.rows));
+      share(out, "received_bytes", sessions_.received_bytes[i], sessions.before(key, sessions_before_.received_bytes));
+      share(out, "sent_bytes", sessions_.sent_bytes[i], sessions.before(key, sessions_before_.sent_bytes));
+      out.member("waiting_bytes", sessions_.answer_bytes[i] + sessions_.watch_bytes[i]);
+      out.member("oldest_ns", sessions_.oldest_ns[i]).close_object();
+    }
+    print_line(out.close_array().close_object().text());
+    std::fflush(stdout);
+  }
+
+  const Common& common_;
+  const Top& asked_;
+  RemoteWorld world_;
+  session::Activity before_, now_;
+  session::Sessions sessions_before_, sessions_;
+  Clock::time_point taken_before_, taken_;
+};
+
+}  // namespace
+
+void who(const Common& common) {
+  RemoteWorld world(connect(common.where));
+  const session::Sessions all = all_sessions(world.client());
+  JsonWriter out;
+  out.open_array();
+  Columns columns(
+      {"SESSION", "NAME", "KIND", "ROLE", "EDITS", "WATCHES", "OF", "ROWS TOLD", "SENT", "WAITING", "OLDEST OWED"});
+  for (std::size_t i = 0; i < all.authors.size(); ++i) {
+    const std::uint64_t waiting = all.answer_bytes[i] + all.watch_bytes[i];
+    columns.add({author_text(all.authors[i]), name_text(all, i), all.kinds[i], role_text(all.roles[i]),
+                 std::to_string(all.edits[i]), std::to_string(all.watches[i]),
+                 all.watches[i] ? std::to_string(all.watched[i]) : "", std::to_string(all.rows[i]),
+                 bytes_text(all.sent_bytes[i]), waiting ? bytes_text(waiting) : "", age_text(all.oldest_ns[i])});
+    out.open_object().member("author", all.authors[i]).member("user", all.users[i]).member("name", all.names[i]);
+    out.member("kind", all.kinds[i]).member("role", role_text(all.roles[i])).member("own", all.own[i] != 0);
+    out.member("edits", all.edits[i]).member("received_bytes", all.received_bytes[i]);
+    out.member("sent_bytes", all.sent_bytes[i]).member("answer_bytes", all.answer_bytes[i]);
+    out.member("watch_bytes", all.watch_bytes[i]).member("watches", all.watches[i]);
+    out.member("watched", all.watched[i]).member("rows", all.rows[i]).member("oldest_ns", all.oldest_ns[i]);
+    out.close_object();
+  }
+  common.json ? print_line(out.close_array().text()) : columns.print();
+}
+
+void top(const Common& common, const Top& asked) { Looks(common, asked).run(); }
+
+}  // namespace muster::cli

@@ -1,0 +1,52 @@
+// What a desk tells of its sessions, and of what the world is busy with: `muster who`, `muster top`.
+#include <algorithm>
+
+#include "registry/observe/clock.h"
+#include "server/desk/desk.h"
+#include "server/questions/answers.h"
+
+namespace muster {
+
+void Desk::list_sessions(Session& to, std::uint64_t request, const session::ListSessions& what) const {
+  std::vector<std::shared_ptr<Session>> all = present();
+  std::erase_if(all, [&](const auto& session) { return session->author <= what.after; });
+  std::ranges::sort(all, {}, [](const auto& session) { return session->author; });
+  const auto watched = watches_.by_session();
+  session::Sessions page;
+  page.sequence = registry_.sequence();
+  const std::size_t rows_max = rows_allowed(what.limit, limits_);
+  std::size_t bytes = 0;
+  for (const auto& session : all) {
+    page.more = page.authors.size() >= rows_max || bytes >= limits_.page_bytes_max;
+    if (page.more) break;
+    bytes += 100 + session->name.size() + session->kind.size();
+    const Outgoing::Waiting waiting = session->outgoing->waiting();
+    const auto watches = watched.find(session.get());
+    const Watches::OfSession of = watches == watched.end() ? Watches::OfSession() : watches->second;
+    page.authors.push_back(session->author);
+    page.users.push_back(session->user);
+    page.names.push_back(session->name);
+    page.kinds.push_back(session->kind);
+    page.roles.push_back(static_cast<std::uint8_t>(session->role));
+    page.own.push_back(session.get() == &to ? 1 : 0);
+    page.edits.push_back(session->edit_waits.all());
+    page.received_bytes.push_back(session->received_bytes.load(std::memory_order_relaxed));
+    page.sent_bytes.push_back(session->outgoing->taken());
+    page.answer_bytes.push_back(waiting.control);
+    page.watch_bytes.push_back(waiting.data);
+    page.watches.push_back(of.watches);
+    page.watched.push_back(of.entities);
+    page.rows.push_back(of.rows);
+    page.oldest_ns.push_back(of.oldest_ns);
+  }
+  answer(to, request, page);
+}
+
+void Desk::tell_activity(Session& to, std::uint64_t request, std::uint32_t limit) {
+  session::Activity told = activity_.ask(std::min(limit, limits_.rows_max), steady_ns());
+  told.processor_ns = processor_ns();
+  told.watch_ns = watches_.thread_ns();
+  answer(to, request, told);
+}
+
+}  // namespace muster

@@ -1,0 +1,35 @@
+// Whether the registry counts what it does, for all who look at it: it does while one of them wants it.
+#pragma once
+
+#include <cstdint>
+
+#include "registry/entity_registry.h"
+
+namespace muster {
+
+/// Owner's thread, between inputs; the registry must outlive it.
+class Observation {
+ public:
+  explicit Observation(EntityRegistry& registry) : registry_(registry) {}
+  Observation(const Observation&) = delete;
+  Observation& operator=(const Observation&) = delete;
+
+  /// False, and nothing done, where the host observes the registry for itself. Whoever begins ends it.
+  [[nodiscard]] bool begin() {
+    if (users_ == 0) {
+      if (registry_.observing()) return false;
+      registry_.observe(true);
+    }
+    ++users_;
+    return true;
+  }
+  void end() {
+    if (--users_ == 0) registry_.observe(false);
+  }
+
+ private:
+  EntityRegistry& registry_;
+  std::uint32_t users_ = 0;
+};
+
+}  // namespace muster

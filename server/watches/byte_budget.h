@@ -1,0 +1,33 @@
+// How many bytes a watch may tell in a second.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace muster {
+
+/// Times are of the steady clock. What is spent is never refused: it is waited for before the next is spent.
+class ByteBudget {
+ public:
+  /// Bytes a second; 0: any number.
+  void set(std::uint32_t rate) noexcept {
+    rate_ = rate;
+    if (rate == 0) free_ns_ = 0;
+  }
+  bool is_free(std::uint64_t now_ns) const noexcept { return free_ns_ <= now_ns; }
+  /// From when on it is.
+  std::uint64_t free_ns() const noexcept { return free_ns_; }
+  void spend(std::size_t bytes, std::uint64_t now_ns) noexcept {
+    if (rate_ > 0) free_ns_ = std::max(free_ns_, now_ns) + bytes * 1'000'000'000 / rate_;
+  }
+  /// At most `bytes`: what is spent at once, so that a second has some pieces.
+  std::size_t piece(std::size_t bytes) const noexcept {
+    return rate_ == 0 ? bytes : std::clamp<std::size_t>(rate_ / 10, std::min<std::size_t>(1024, bytes), bytes);
+  }
+
+ private:
+  std::uint32_t rate_ = 0;
+  std::uint64_t free_ns_ = 0;
+};
+
+}  // namespace muster

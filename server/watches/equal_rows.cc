@@ -1,0 +1,44 @@
+#include "server/watches/equal_rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace muster {
+namespace {
+
+/// Chosen for speed: a collision is found by comparing, and costs one encoding.
+std::uint64_t hash_of(const EqualRows::Key& key, std::span<const Entity> entities) {
+  std::uint64_t hash = key.look * 0x9e3779b97f4a7c15 ^ (std::uint64_t{key.component} << 1) ^ (key.as_values ? 1 : 0);
+  for (const Entity e : entities) {
+    std::uint64_t bits;
+    std::memcpy(&bits, &e, sizeof bits);
+    hash = (hash ^ bits) * 0xff51afd7ed558ccd;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+}  // namespace
+
+std::span<const std::byte> EqualRows::find(const Key& key, std::span<const Entity> entities) const {
+  if (kept_.empty()) return {};
+  const auto at = kept_.find(hash_of(key, entities));
+  if (at == kept_.end() || at->second.key != key || !std::ranges::equal(at->second.entities, entities)) return {};
+  ++hits_;
+  return at->second.batches;
+}
+
+void EqualRows::keep(const Key& key, std::span<const Entity> entities, std::span<const std::byte> batches) {
+  if (bytes_ > bytes_max) clear();
+  Kept& kept = kept_[hash_of(key, entities)];
+  bytes_ -= kept.entities.size() * sizeof(Entity) + kept.batches.size();
+  kept = {key, {entities.begin(), entities.end()}, {batches.begin(), batches.end()}};
+  bytes_ += kept.entities.size() * sizeof(Entity) + kept.batches.size();
+}
+
+void EqualRows::clear() {
+  kept_.clear();
+  bytes_ = 0;
+}
+
+}  // namespace muster

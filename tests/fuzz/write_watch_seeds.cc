@@ -1,0 +1,24 @@
+// write_watch_seeds FOLDER: programs of watches, for fuzz_watch.
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+int main(int count, char** arguments) {
+  if (count != 2) return 2;
+  const std::filesystem::path folder = std::filesystem::path(arguments[1]) / "fuzz_watch";
+  std::filesystem::create_directories(folder);
+  std::uint64_t state = 88172645463325252ull;
+  for (int seed = 0; seed < 40; ++seed) {
+    std::string bytes;
+    for (int i = 0; i < 40 + seed * 20; ++i) {
+      state ^= state << 13;
+      state ^= state >> 7;
+      state ^= state << 17;
+      bytes += static_cast<char>(state >> 32);
+    }
+    std::FILE* const file = std::fopen((folder / std::to_string(seed)).c_str(), "wb");
+    if (!file || std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size() || std::fclose(file) != 0) return 1;
+  }
+  return 0;
+}

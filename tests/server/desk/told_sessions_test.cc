@@ -1,0 +1,185 @@
+// What a desk tells of its sessions, and of what its world is busy with.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <string>
+
+#include "registry/observe/figures.h"
+#include "server/session/activity_count.h"
+#include "tests/server/desk/hand_desk.h"
+
+using namespace muster;
+using muster::testing::HandDesk;
+
+TEST_CASE("who asks for the sessions is told each with what it did and what it is told, by author, page by page",
+          "[desk]") {
+  HandDesk world;
+  const auto first = world.join("first", session::Role::view),
+             second = world.join("second", session::Role::edit, {}, 7), third = world.join("third");
+  const Entity unit = world.registry.create("unit", arena::Health{});
+  session::Follow follow;
+  follow.world = follow.values = true;
+  world.ask(*second, 5, follow);
+  world.settle();
+  const auto frames = world.heard(*second);
+  REQUIRE_FALSE(frames.empty());
+  for (int i = 0; i < 3; ++i)
+    world.edit(*third, 1, [&](BatchBuilder& out) { out.append_rows(unit, Set{}, arena::Health{.value = 5}); });
+  world.settle();
+  third->received_bytes = 1234;
+  world.heard(*third);
+
+  const auto told = world.answer_to<session::Sessions>(*first, session::ListSessions{});
+  CHECK(told.sequence == world.registry.sequence());
+  CHECK_FALSE(told.more);
+  CHECK(told.authors == std::vector{first->author, second->author, third->author});
+  CHECK(told.users == std::vector<std::uint64_t>{0, 7, 0});
+  CHECK(told.names == std::vector<std::string>{"first", "second", "third"});
+  CHECK(told.kinds == std::vector<std::string>{"test", "test", "test"});
+  CHECK(told.roles == std::vector<std::uint8_t>{1, 2, 4});
+  CHECK(told.own == std::vector<std::uint8_t>{1, 0, 0});
+  CHECK(told.edits == std::vector<std::uint64_t>{0, 0, 3});
+  CHECK(told.received_bytes == std::vector<std::uint64_t>{0, 0, 1234});
+  CHECK(told.sent_bytes[1] == second->outgoing->taken());
+  CHECK(told.sent_bytes[2] == third->outgoing->taken());
+  CHECK(told.sent_bytes[2] > 0);
+  CHECK(told.watches == std::vector<std::uint32_t>{0, 1, 0});
+  CHECK(told.watched == std::vector<std::uint64_t>{0, 1, 0});
+  CHECK(told.rows[0] == 0);
+  CHECK(told.rows[1] > 0);
+  // What changed is owed, and lies in the queue, until it is read.
+  CHECK(told.watch_bytes[1] == second->outgoing->waiting().data);
+  CHECK(told.watch_bytes[1] > 0);
+  CHECK(told.watch_bytes[0] + told.watch_bytes[2] + told.answer_bytes[2] == 0);
+
+  for (const std::uint32_t limit : {1u, 2u, 3u}) {
+    std::vector<std::uint64_t> authors;
+    session::ListSessions question{.limit = limit};
+    for (int pages = 0; pages < 5; ++pages) {
+      const auto page = world.answer_to<session::Sessions>(*third, question);
+      CHECK(page.authors.size() <= limit);
+      CHECK(page.names.size() == page.authors.size());
+      authors.insert(authors.end(), page.authors.begin(), page.authors.end());
+      if (!page.more) break;
+      question.after = page.authors.back();
+    }
+    CHECK(authors == told.authors);
+  }
+  CHECK(world.answer_to<session::Sessions>(*third, session::ListSessions{.after = third->author}).authors.empty());
+}
+
+TEST_CASE("a page of sessions ends where it has as many bytes as are allowed", "[desk]") {
+  ServerLimits limits;
+  limits.page_bytes_max = 1024;
+  HandDesk world(limits);
+  std::vector<std::shared_ptr<Session>> all;
+  for (int i = 0; i < 50; ++i) all.push_back(world.join("somebody"));
+  const auto page = world.answer_to<session::Sessions>(*all[0], session::ListSessions{});
+  CHECK(page.more);
+  CHECK(page.authors.size() >= 5);
+  CHECK(page.authors.size() < 20);
+}
+
+TEST_CASE(
+    "what the world is busy with is counted from the first question on, and not when nobody has asked for a while",
+    "[desk]") {
+  EntityRegistry registry;
+  const Entity unit = registry.create("unit", arena::Health{.value = 100});
+  auto hurt = registry.subscribe(
+      "hurt", [](const arena::Damage& damage, arena::Health& health) { health.value -= damage.amount; });
+  auto idle = registry.subscribe("idle", [](const arena::Blast&, arena::Health&) {});
+  Observation observation(registry);
+  ActivityCount count(registry, observation);
+  registry.push(unit, arena::Damage{.amount = 1});
+  std::uint64_t now_ns = 5'000'000'000;
+  auto told = count.ask(0, now_ns);
+  CHECK(count.counts());
+  CHECK(registry.observing());
+  CHECK(told.messages.empty());
+  CHECK(told.counted_ns == 0);
+  for (int i = 0; i < 7; ++i) registry.push(unit, arena::Damage{.amount = 1});
+  told = count.ask(0, now_ns += 100);
+  CHECK(told.counted_ns == 100);
+  CHECK(told.sequence == registry.sequence());
+  REQUIRE(told.messages == std::vector{TypeTraits<arena::Damage>::id});
+  CHECK(told.pushed == std::vector<std::uint64_t>{7});
+  CHECK(told.caused == std::vector<std::uint64_t>{0});
+  CHECK(told.handled == std::vector<std::uint64_t>{7});
+  REQUIRE(told.names == std::vector<std::string>{"hurt"});
+  CHECK(told.handled_types == std::vector{TypeTraits<arena::Damage>::id});
+  CHECK(told.rows == std::vector<std::uint64_t>{7});
+  CHECK(told.message_ns.size() == 1);
+  CHECK(told.handler_ns.size() == 1);
+  // Those that took most come first, as many as were asked for.
+  registry.push(unit, arena::Blast{});
+  CHECK(count.ask(0, now_ns).messages.size() == 2);
+  CHECK(count.ask(1, now_ns).messages.size() == 1);
+  CHECK(count.ask(1, now_ns).handlers.size() == 1);
+
+  count.rest(now_ns + ActivityCount::quiet_ns);
+  CHECK(count.counts());
+  count.rest(now_ns + ActivityCount::quiet_ns + 1);
+  CHECK_FALSE(count.counts());
+  CHECK_FALSE(registry.observing());
+  // Then from zero.
+  told = count.ask(0, now_ns += 2 * ActivityCount::quiet_ns);
+  CHECK(told.messages.empty());
+  CHECK(told.counted_ns == 0);
+}
+
+TEST_CASE("a trace and who asks what the world is busy with do not disturb each other", "[desk]") {
+  HandDesk world;
+  const auto one = world.join("one"), other = world.join("other");
+  world.settle();
+  (void)world.answer_to<session::Activity>(*one, session::GetActivity{});
+  CHECK(world.registry.observing());
+  (void)world.answer_to<session::TraceBegun>(*other, session::BeginTrace{});
+  world.registry.push(arena::Damage{});
+  CHECK(world.answer_to<session::Activity>(*one, session::GetActivity{}).pushed == std::vector<std::uint64_t>{1});
+  CHECK(world.answer_to<session::TraceText>(*other, session::EndTrace{}).slices > 0);
+  CHECK(world.registry.observing());
+  world.registry.push(arena::Damage{});
+  CHECK(world.answer_to<session::Activity>(*one, session::GetActivity{}).pushed == std::vector<std::uint64_t>{2});
+  // Where the host looks for itself nobody switches it off.
+  HandDesk observed;
+  const auto third = observed.join("third");
+  observed.settle();
+  observed.registry.observe(true);
+  (void)observed.answer_to<session::Activity>(*third, session::GetActivity{});
+  CHECK(observed.answer_to<session::Fault>(*third, session::BeginTrace{}).reason == "trace_running");
+  CHECK(observed.registry.observing());
+}
+
+TEST_CASE("a trace shows what is done for those who watch", "[desk]") {
+  for (const bool threaded : {false, true}) {
+    HandDesk world({}, [&](DeskHost& host) { host.watch_thread = threaded; });
+    const auto one = world.join("one"), other = world.join("other");
+    const Entity unit = world.registry.create("unit", arena::Health{});
+    session::Follow follow;
+    follow.world = follow.values = true;
+    world.ask(*other, 5, follow);
+    world.settle();
+    (void)world.answer_to<session::TraceBegun>(*one, session::BeginTrace{});
+    const std::uint64_t before = other->outgoing->taken();
+    for (int i = 0; i < 2000 && (i < 3 || other->outgoing->taken() == before); ++i) {
+      world.registry.set(unit, arena::Health{.value = static_cast<float>(i + 1)});
+      world.settle();
+      world.heard(*other);
+      if (threaded) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    world.settle();
+    world.ask(*one, 9, session::EndTrace{});
+    world.settle();
+    std::string text;
+    for (const Received& frame : world.heard(*one)) {
+      REQUIRE(frame.is<session::TraceText>());
+      const auto piece = session::read<session::TraceText>(frame.batch());
+      text.append(reinterpret_cast<const char*>(piece.bytes.data()), piece.bytes.size());
+    }
+    CHECK(text.find(R"("cat": "watching", "name": "watching", "args": {"chunks": )") != std::string::npos);
+    CHECK((text.find(R"("cat": "watching", "name": "telling", "args": {"watches": )") != std::string::npos) ==
+          threaded);
+    CHECK((text.find(R"("name": "thread_name", "args": {"name": "watches"})") != std::string::npos) == threaded);
+    CHECK(text.find("\"name\": \"worker 1\"") == std::string::npos);
+  }
+}
