@@ -29,14 +29,17 @@ WorldOptions options(std::uint32_t workers) {
 void edit(const EntityRegistry& registry, std::span<const std::shared_ptr<InboxLane>> sessions, std::uint64_t tick) {
   std::mt19937_64 random(tick);
   for (std::uint64_t edits = random() % 4; edits > 0; --edits) {
-    const std::string squad = (random() % 2 ? "/red/squad-" : "/blue/squad-") + std::to_string(random() % 8);
+    // One draw a statement: compilers differ in which operand comes first.
+    std::string squad = random() % 2 ? "/red/squad-" : "/blue/squad-";
+    squad += std::to_string(random() % 8);
     const Entity unit = registry.find_path(squad + "/unit-" + std::to_string(random() % 8));
     BatchBuilder batch;
     if (random() % 200 != 0)
       batch.append(unit, skirmish::Damage{.amount = static_cast<float>(random() % 20)});
     else
       batch.append(registry.find_path(squad), Destroy{});
-    (void)sessions[random() % sessions.size()]->put(batch.bytes(), random() % 1000);
+    InboxLane& session = *sessions[random() % sessions.size()];
+    (void)session.put(batch.bytes(), random() % 1000);
   }
 }
 
