@@ -57,7 +57,8 @@ void RowSites::learn_move(std::uint64_t key, Archetype& from, Archetype& to, std
 void LeftColumns::learn(const Archetype& from, const Archetype& to, std::span<const TypeId> types) {
   columns_.clear();
   carried_.clear();
-  for (std::uint16_t slot = column_first; slot < from.pod_slots; ++slot) {
+  const auto pod_slots = static_cast<std::uint16_t>(from.pod_slots);
+  for (std::uint16_t slot = column_first; slot < pod_slots; ++slot) {
     const TypeId type = from.slot_types[slot]->id;
     const std::uint16_t into = std::ranges::find(types, type) == types.end() ? to.column(type) : no_column;
     const std::uint32_t bytes = from.slot_bytes[slot];
