@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,6 +41,15 @@ inline int connect_to(std::uint16_t port) {
   return made;
 }
 
+inline int connect_to(const std::string& unix_path) {
+  const int made = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, unix_path.data(), std::min(unix_path.size(), sizeof address.sun_path - 1));
+  if (::connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail("connect");
+  return made;
+}
+
 inline void send_all(int socket, const std::string& bytes) {
   if (::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(bytes.size())) fail("send");
 }
@@ -65,18 +75,27 @@ inline void wait(int event) {
 /// One thread reads, another one has the message for a moment, the first one writes the answer. It ends when its client does.
 class Bare {
  public:
-  /// `work`: what the other thread does with it; null: nothing.
-  Bare(std::size_t asked_bytes, std::size_t answer_bytes, std::function<void()> work = {})
+  /// `work`: what the other thread does with it; null: nothing. Over TCP, on a `port` of the kernel's choice, or a Unix socket.
+  Bare(std::size_t asked_bytes, std::size_t answer_bytes, std::function<void()> work = {},
+       const std::string& unix_path = {})
       : asked_bytes_(asked_bytes), answer_(answer_bytes, 'a'), work_(std::move(work)) {
-    listening_ = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (::bind(listening_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail("bind");
+    if (unix_path.empty()) {
+      listening_ = ::socket(AF_INET, SOCK_STREAM, 0);
+      sockaddr_in address{};
+      address.sin_family = AF_INET;
+      address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+      if (::bind(listening_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail("bind");
+      socklen_t size = sizeof address;
+      ::getsockname(listening_, reinterpret_cast<sockaddr*>(&address), &size);
+      port = ntohs(address.sin_port);
+    } else {
+      listening_ = ::socket(AF_UNIX, SOCK_STREAM, 0);
+      sockaddr_un address{};
+      address.sun_family = AF_UNIX;
+      std::memcpy(address.sun_path, unix_path.data(), std::min(unix_path.size(), sizeof address.sun_path - 1));
+      if (::bind(listening_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail("bind");
+    }
     if (::listen(listening_, 1) != 0) fail("listen");
-    socklen_t size = sizeof address;
-    ::getsockname(listening_, reinterpret_cast<sockaddr*>(&address), &size);
-    port = ntohs(address.sin_port);
     hopping_ = std::thread([this] { hop(); });
     serving_ = std::thread([this] { serve(); });
   }

@@ -4,6 +4,8 @@
 //                                 200 watches of 1,000 entities each. Beside a memcpy of the watched columns
 //   watch_costs battle [ROUNDS]   the demo of 20,000 entities: one watch of the whole world after every tick, 50 of those, and 50 that do not read
 //
+// Of watches at 20 Hz also how long the longest of them was told nothing, and of those that do not read how much waits for each.
+//
 // Processor time of the world's thread; phases follow one another in rounds, and the medians of the rounds are printed. Clients are read
 // by a thread of this program.
 #include <poll.h>
@@ -23,6 +25,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "bench/bare_loop.h"
@@ -39,6 +42,7 @@ namespace {
 
 using namespace muster;
 using ::bench::fail;
+using Clock = std::chrono::steady_clock;
 
 constexpr double due_hz = 20, hz = 60;
 
@@ -91,24 +95,33 @@ struct Viewer {
       if (!*next) return;
       const BatchView batch((*next)->batch);
       if (batch.type() != TypeTraits<session::Values>::id) continue;
+      tell((*next)->header.request);
       const auto values = session::read<session::Values>(batch);
       rows += values.entities.size();
       bytes += frame_overhead_max + (*next)->batch.size();
     }
   }
 
+  void tell(std::uint64_t watch) {
+    const auto now = Clock::now();
+    if (const auto [at, is_first] = told.emplace(watch, now); !is_first) {
+      if (now - at->second > std::chrono::milliseconds(5))  // else it is the rest of one look
+        gaps_ms.push_back(std::chrono::duration<double, std::milli>(now - at->second).count());
+      at->second = now;
+    }
+  }
+
   int socket = -1;
   FrameDecoder decoder;
   std::uint64_t rows = 0, bytes = 0;
+  std::unordered_map<std::uint64_t, Clock::time_point> told;  // by watch: when it was told last
+  std::vector<double> gaps_ms;
 };
 
 /// Connections and a thread that reads them.
 class Viewers {
  public:
-  ~Viewers() {
-    ends_ = true;
-    if (thread_.joinable()) thread_.join();
-  }
+  ~Viewers() { stop(); }
   Viewer& add(const Server& server) {
     return *all_.emplace_back(std::make_unique<Viewer>(server.unix_path(), server.token()));
   }
@@ -122,6 +135,16 @@ class Viewers {
           if (polled[i].revents != 0) all_[i]->read();
       }
     });
+  }
+  /// Reads no more.
+  void stop() {
+    ends_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  std::vector<double> gaps_ms() const {
+    std::vector<double> all;
+    for (const auto& viewer : all_) all.insert(all.end(), viewer->gaps_ms.begin(), viewer->gaps_ms.end());
+    return all;
   }
   std::uint64_t rows() const { return sum(&Viewer::rows); }
   std::uint64_t bytes() const { return sum(&Viewer::bytes); }
@@ -143,6 +166,8 @@ struct Phase {
   bool reads = true;
   std::vector<double> tick_ms = {};  // the mean of each round
   double bytes_a_row = 0;
+  std::vector<double> gaps_ms = {};  // from one telling of a watch to the next
+  std::uint64_t waiting_bytes = 0;   // of the session for which most waits
 };
 
 /// Runs the phases in turns; `tick` is what the world does besides.
@@ -160,10 +185,13 @@ void run(World& world, Server& server, std::vector<Phase>& phases, int rounds, c
         tick();
       }
       const double each = (cpu_ms() - before) / ticks;
+      viewers.stop();
       if (round < 0) continue;
       phase.tick_ms.push_back(each);
       if (viewers.rows() > 0)
         phase.bytes_a_row = static_cast<double>(viewers.bytes()) / static_cast<double>(viewers.rows());
+      const std::vector<double> gaps = viewers.gaps_ms();
+      phase.gaps_ms.insert(phase.gaps_ms.end(), gaps.begin(), gaps.end());
     }
 }
 

@@ -1,5 +1,6 @@
 #include "messages/utf8.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -52,6 +53,46 @@ std::string valid_utf8(std::string_view bytes) {
     bytes.remove_prefix(length == 0 ? 1 : length);
   }
   return result;
+}
+
+namespace {
+
+bool is_invisible(std::string_view letter) noexcept {
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(letter[i]); };
+  if (letter.size() == 1) return at(0) < 0x20 || at(0) == 0x7f;
+  const auto tail = [&](std::size_t i) { return at(i) & 0x3fu; };
+  const std::uint32_t code = letter.size() == 2   ? (at(0) & 0x1fu) << 6 | tail(1)
+                             : letter.size() == 3 ? (at(0) & 0xfu) << 12 | tail(1) << 6 | tail(2)
+                                                  : 0x10000;
+  return (code >= 0x80 && code < 0xa0) || code == 0x61c || (code >= 0x200e && code <= 0x200f) ||
+         (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
+}
+
+/// Calls f(letter) for each; false ends it.
+template <class F>
+void for_each_letter(std::string_view text, F&& f) {
+  while (!text.empty()) {
+    const std::size_t length = std::max<std::size_t>(utf8_length(text), 1);
+    if (!f(text.substr(0, length))) return;
+    text.remove_prefix(std::min(length, text.size()));
+  }
+}
+
+}  // namespace
+
+bool has_invisible(std::string_view text) noexcept {
+  bool found = false;
+  for_each_letter(text, [&](std::string_view letter) { return !(found = is_invisible(letter)); });
+  return found;
+}
+
+std::string without_invisible(std::string_view text) {
+  std::string shown;
+  for_each_letter(text, [&](std::string_view letter) {
+    if (!is_invisible(letter)) shown += letter;
+    return true;
+  });
+  return shown;
 }
 
 }  // namespace muster

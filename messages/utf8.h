@@ -14,6 +14,12 @@ namespace muster {
 /// How many bytes from the beginning are whole characters: text.size() where all of it is UTF-8.
 [[nodiscard]] std::size_t utf8_prefix(std::string_view text) noexcept;
 
+/// Whether the text, which is UTF-8, has what is no letter and does something to those beside it where it is shown: control characters (also
+/// those above U+007F), line and paragraph separators, marks that turn the direction of writing.
+[[nodiscard]] bool has_invisible(std::string_view text) noexcept;
+/// The text without those.
+[[nodiscard]] std::string without_invisible(std::string_view text);
+
 /// The text with every byte that is no part of a character replaced by U+FFFD, and control characters by spaces.
 [[nodiscard]] std::string valid_utf8(std::string_view bytes);
 

@@ -464,7 +464,7 @@ int main(int argc, char** argv) {
       "records what the world does and writes the newest 262,144 slices of time into this file when it stops, "
       "for ui.perfetto.dev");
   app.add_option("--limit", arguments.limits,
-                 "NAME=NUMBER: what sessions may do and bring; docs/protocol.md lists the names; repeatable")
+                 "NAME=NUMBER: what sessions may do and bring; \"--limit ?\" lists the names; repeatable")
       ->allow_extra_args(false);
   auto* make_new = app.add_flag("--new", arguments.make_new, "the world must not be there yet");
   app.add_flag("--existing", arguments.must_exist, "the world must be there")->excludes(make_new);

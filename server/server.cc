@@ -75,7 +75,7 @@ struct Server::Impl {
         return all;
       };
     }
-    host.processor_ns = [clock = ProcessorClock::of_this_thread()] { return clock.now_ns(); };
+    host.processor_ns = [clock = std::make_shared<FrequentProcessorClock>()] { return clock->now_ns(); };
     host.tick_times = [this]() -> const TimeCounts& { return world.tick_times(); };
     host.durable_sequence = [this] { return world.durable_sequence(); };
     host.hang = [this] { return world.hang(); };

@@ -46,6 +46,8 @@ void handlers(const Common& common);
 // --- sessions.cc
 /// Who is connected.
 void who(const Common& common);
+/// Whose session the server ended, and why.
+void who_ended(const Common& common);
 struct Top {
   double seconds = 2;       ///< between two looks
   std::uint64_t times = 0;  ///< ends after so many; 0: when it is interrupted

@@ -125,7 +125,11 @@ int main(int argc, char** argv) {
       "info", "Say what the world and its server are",
       [&](CLI::App& sub) { sub.add_flag("--hash", with_hash, "With the hash of the whole state"); },
       [&] { info(common, with_hash); });
-  command("who", "List who is connected, and what each is told", [](CLI::App&) {}, [&] { who(common); });
+  bool ended = false;
+  command(
+      "who", "List who is connected, and what each is told",
+      [&](CLI::App& sub) { sub.add_flag("--ended", ended, "Whose session the server ended, and why, instead"); },
+      [&] { ended ? who_ended(common) : who(common); });
   Top top_;
   command(
       "top", "Say again and again what the world is busy with: messages, handlers, sessions",

@@ -42,6 +42,9 @@ std::string age_text(std::uint64_t ns) {
   return ms < 10'000 ? count_text(ms) + " ms" : seconds_text(ns);
 }
 
+/// "12 us": of one, where so many took so long together.
+std::string each_text(double ns, double count) { return count == 0 ? "" : count_text(ns / count / 1e3) + " us"; }
+
 /// Page by page.
 session::Sessions all_sessions(Client& client) {
   session::Sessions all = must(client.sessions());
@@ -65,12 +68,23 @@ session::Sessions all_sessions(Client& client) {
     take(all.watched, page.watched);
     take(all.rows, page.rows);
     take(all.oldest_ns, page.oldest_ns);
+    take(all.connected_ns, page.connected_ns);
+    take(all.waits_for, page.waits_for);
+    take(all.stuck_ns, page.stuck_ns);
   }
   return all;
 }
 
-/// Authors differ in their lower half, mostly: the upper one is the server's start.
-std::string author_text(std::uint64_t author) { return std::to_string(author & 0xffffffff); }
+/// A session's number: authors differ in their lower half, the upper one is the server's start.
+std::uint64_t session_number(std::uint64_t author) { return author & 0xffffffff; }
+std::string session_text(std::uint64_t author) { return std::to_string(session_number(author)); }
+
+/// "the line, 21 s".
+std::string wait_text(const session::Sessions& of, std::size_t i) {
+  // What is on its way is nothing that waits.
+  if (of.waits_for[i] == session::WaitsFor::nothing || of.stuck_ns[i] < 100'000'000) return "";
+  return (of.waits_for[i] == session::WaitsFor::line ? "the line, " : "credit, ") + age_text(of.stuck_ns[i]);
+}
 
 std::string role_text(std::uint8_t role) { return std::string(session::name_of(static_cast<session::Role>(role))); }
 
@@ -189,13 +203,14 @@ class Looks {
     const Rows rows(before_.handlers);
     const auto gained = [&](const std::vector<std::uint64_t>& now, const std::vector<std::uint64_t>& before,
                             std::size_t i) { return rate(now[i], rows.before(now_.handlers[i], before)); };
-    Columns columns({"HANDLER", "OF", "CALLS/s", "ROWS/s", "TIME"});
+    Columns columns({"HANDLER", "OF", "CALLS/s", "ROWS/s", "TIME", "A CALL"});
     for (const std::size_t i :
          busiest(now_.handlers.size(), [&](std::size_t i) { return gained(now_.handler_ns, before_.handler_ns, i); }))
       columns.add({now_.names[i].empty() ? "#" + std::to_string(now_.handlers[i]) : now_.names[i],
                    type_name(now_.handled_types[i]), count_text(gained(now_.calls, before_.calls, i)),
                    count_text(gained(now_.rows, before_.rows, i)),
-                   count_text(gained(now_.handler_ns, before_.handler_ns, i) / 1e7) + " %"});
+                   count_text(gained(now_.handler_ns, before_.handler_ns, i) / 1e7) + " %",
+                   each_text(gained(now_.handler_ns, before_.handler_ns, i), gained(now_.calls, before_.calls, i))});
     columns.print();
     print_line("");
   }
@@ -210,7 +225,7 @@ class Looks {
              gained(sessions_.received_bytes, sessions_before_.received_bytes, i);
     };
     for (const std::size_t i : busiest(sessions_.authors.size(), cost))
-      columns.add({author_text(sessions_.authors[i]), name_text(sessions_, i),
+      columns.add({session_text(sessions_.authors[i]), name_text(sessions_, i),
                    count_text(gained(sessions_.edits, sessions_before_.edits, i)),
                    count_text(gained(sessions_.rows, sessions_before_.rows, i)),
                    bytes_text(gained(sessions_.received_bytes, sessions_before_.received_bytes, i)),
@@ -255,7 +270,8 @@ class Looks {
     out.close_array().key("sessions").open_array();
     for (std::size_t i = 0; i < sessions_.authors.size(); ++i) {
       const std::uint64_t key = sessions_.authors[i];
-      out.open_object().member("author", key).member("name", sessions_.names[i]);
+      out.open_object().member("session", session_number(key)).member("author", std::to_string(key));
+      out.member("name", sessions_.names[i]);
       share(out, "edits", sessions_.edits[i], sessions.before(key, sessions_before_.edits));
       share(out, "rows", sessions_.rows[i], sessions.before(key, sessions_before_.rows));
       share(out, "received_bytes", sessions_.received_bytes[i], sessions.before(key, sessions_before_.received_bytes));
@@ -282,20 +298,41 @@ void who(const Common& common) {
   const session::Sessions all = all_sessions(world.client());
   JsonWriter out;
   out.open_array();
-  Columns columns(
-      {"SESSION", "NAME", "KIND", "ROLE", "EDITS", "WATCHES", "OF", "ROWS TOLD", "SENT", "WAITING", "OLDEST OWED"});
+  Columns columns({"SESSION", "NAME", "KIND", "ROLE", "FOR", "EDITS", "WATCHES", "WATCHED", "ROWS TOLD", "SENT",
+                   "WAITING", "OLDEST OWED", "WAITS FOR"});
   for (std::size_t i = 0; i < all.authors.size(); ++i) {
     const std::uint64_t waiting = all.answer_bytes[i] + all.watch_bytes[i];
-    columns.add({author_text(all.authors[i]), name_text(all, i), all.kinds[i], role_text(all.roles[i]),
-                 std::to_string(all.edits[i]), std::to_string(all.watches[i]),
+    columns.add({session_text(all.authors[i]), name_text(all, i), all.kinds[i], role_text(all.roles[i]),
+                 age_text(all.connected_ns[i]), std::to_string(all.edits[i]), std::to_string(all.watches[i]),
                  all.watches[i] ? std::to_string(all.watched[i]) : "", std::to_string(all.rows[i]),
-                 bytes_text(all.sent_bytes[i]), waiting ? bytes_text(waiting) : "", age_text(all.oldest_ns[i])});
-    out.open_object().member("author", all.authors[i]).member("user", all.users[i]).member("name", all.names[i]);
+                 bytes_text(all.sent_bytes[i]), waiting ? bytes_text(waiting) : "", age_text(all.oldest_ns[i]),
+                 wait_text(all, i)});
+    out.open_object().member("session", session_number(all.authors[i]));
+    out.member("author", std::to_string(all.authors[i])).member("user", all.users[i]).member("name", all.names[i]);
     out.member("kind", all.kinds[i]).member("role", role_text(all.roles[i])).member("own", all.own[i] != 0);
+    out.member("connected_ns", all.connected_ns[i]);
     out.member("edits", all.edits[i]).member("received_bytes", all.received_bytes[i]);
     out.member("sent_bytes", all.sent_bytes[i]).member("answer_bytes", all.answer_bytes[i]);
     out.member("watch_bytes", all.watch_bytes[i]).member("watches", all.watches[i]);
     out.member("watched", all.watched[i]).member("rows", all.rows[i]).member("oldest_ns", all.oldest_ns[i]);
+    out.member("waits_for", session::name_of(all.waits_for[i])).member("stuck_ns", all.stuck_ns[i]);
+    out.close_object();
+  }
+  common.json ? print_line(out.close_array().text()) : columns.print();
+}
+
+void who_ended(const Common& common) {
+  RemoteWorld world(connect(common.where));
+  const session::Ended all = must(world.client().ended());
+  JsonWriter out;
+  out.open_array();
+  Columns columns({"SESSION", "NAME", "KIND", "AGO", "WHY"});
+  for (std::size_t i = 0; i < all.authors.size(); ++i) {
+    columns.add({session_text(all.authors[i]), all.names[i], all.kinds[i], age_text(all.ago_ns[i]), all.texts[i]});
+    out.open_object().member("session", session_number(all.authors[i]));
+    out.member("author", std::to_string(all.authors[i])).member("user", all.users[i]).member("name", all.names[i]);
+    out.member("kind", all.kinds[i]).member("ago_ns", all.ago_ns[i]);
+    out.member("code", session::name_of(static_cast<session::FaultCode>(all.codes[i]))).member("why", all.texts[i]);
     out.close_object();
   }
   common.json ? print_line(out.close_array().text()) : columns.print();

@@ -211,6 +211,8 @@ class Client {
   Result<session::Load> load();
   /// Who is connected, one page, by author: those behind the last of `after`, a page before this one.
   Result<session::Sessions> sessions(const session::Sessions& after = {}, std::uint32_t limit = 0);
+  /// Whose session the server ended, and why, the newest first: of the last 1024, at most `limit`; 0: all.
+  Result<session::Ended> ended(std::uint32_t limit = 0);
   /// What the world is busy with, since it began to count: it does from the first of these until nobody has asked for 10 s. Of messages and
   /// handlers those that took most time, at most `limit` each; 0: 1000.
   Result<session::Activity> activity(std::uint32_t limit = 0);

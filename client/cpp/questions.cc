@@ -89,6 +89,10 @@ Result<session::Sessions> Client::sessions(const session::Sessions& after, std::
   return read_answer<session::Sessions>(ask(question));
 }
 
+Result<session::Ended> Client::ended(std::uint32_t limit) {
+  return read_answer<session::Ended>(ask(session::ListEnded{.limit = limit}));
+}
+
 Result<session::Activity> Client::activity(std::uint32_t limit) {
   return read_answer<session::Activity>(ask(session::GetActivity{.limit = limit}));
 }

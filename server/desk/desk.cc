@@ -4,6 +4,7 @@
 #include <random>
 
 #include "registry/apply/timers.h"
+#include "registry/observe/clock.h"
 
 namespace muster {
 namespace {
@@ -54,6 +55,7 @@ std::shared_ptr<Session> Desk::join(session::Role role, std::string name, std::s
                                     const std::function<void(Session&)>& greet) {
   auto session = std::make_shared<Session>(limits_.request_bytes_max, requests_);
   session->session_id = random_id();
+  session->joined_ns = steady_ns();
   session->role = role;
   session->user = user;
   session->name = std::move(name);
@@ -82,8 +84,8 @@ std::optional<session::Fault> Desk::why_ended(std::uint64_t session_id) const {
   const std::lock_guard lock(mutex_);
   for (const auto& [author, session] : sessions_)
     if (session->session_id == session_id) return session->outgoing->closed_by();
-  for (const auto& [id, why] : ended_)
-    if (id == session_id) return why;
+  for (const EndedSession& each : ended_)
+    if (each.session_id == session_id) return each.why;
   return std::nullopt;
 }
 
@@ -102,7 +104,8 @@ void Desk::leave(std::shared_ptr<Session> session) {
 
 bool Desk::take_in(Session& session, std::uint64_t request, BatchView batch, bool for_world, bool latest) {
   if (!for_world) session.open_questions.fetch_add(1, std::memory_order_relaxed);
-  if (!session.requests.put(batch.bytes(), request, for_world, processor_ns(), latest)) {
+  if (!session.requests.put(batch.bytes(), request, for_world, session.came_ns != 0 ? session.came_ns : processor_ns(),
+                            latest)) {
     if (!for_world) session.open_questions.fetch_sub(1, std::memory_order_relaxed);
     return false;
   }
@@ -131,6 +134,7 @@ void Desk::learn_types() {
   {
     const std::lock_guard lock(mutex_);
     types_ = made;
+    types_made_.fetch_add(1, std::memory_order_release);
     for (const auto& [author, session] : sessions_) present.push_back(session);
   }
   schemas_known_ = schemas.size();
@@ -278,7 +282,13 @@ void Desk::end_session(const std::shared_ptr<Session>& session) {
   return_unused(*session);
   const std::lock_guard lock(mutex_);
   if (auto why = session->outgoing->closed_by()) {
-    ended_.emplace_back(session->session_id, std::move(*why));
+    ended_.push_back({.session_id = session->session_id,
+                      .author = session->author,
+                      .user = session->user,
+                      .at_ns = steady_ns(),
+                      .name = session->name,
+                      .kind = session->kind,
+                      .why = std::move(*why)});
     if (ended_.size() > ended_max) ended_.pop_front();
   }
   sessions_.erase(session->author);

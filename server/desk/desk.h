@@ -92,6 +92,8 @@ class Desk final : public FlushVisitor, private InputSink {
 
   /// The world's types and those of the session. Another table where the registry learned types.
   std::shared_ptr<const TypeTable> types() const;
+  /// How many tables there were: who keeps the last one asks again where there is another.
+  std::uint64_t types_made() const noexcept { return types_made_.load(std::memory_order_acquire); }
   /// A session's queue has room again for what it watches.
   void on_watch_room() {
     if (!watches_.room_came()) host_.wake();
@@ -108,7 +110,8 @@ class Desk final : public FlushVisitor, private InputSink {
   std::uint64_t clock_ns() const noexcept { return clock_ns_.load(std::memory_order_relaxed); }
   const ServerLimits& limits() const noexcept { return limits_; }
   const DeskHost& host() const noexcept { return host_; }
-  std::string hang() const { return host_.hang ? host_.hang() : std::string(); }  ///< see DeskHost
+  std::uint64_t processor_ns() const { return host_.processor_ns ? host_.processor_ns() : 0; }  ///< see DeskHost
+  std::string hang() const { return host_.hang ? host_.hang() : std::string(); }                ///< see DeskHost
 
   // --- owner's thread
 
@@ -133,6 +136,8 @@ class Desk final : public FlushVisitor, private InputSink {
   /// Tells all sessions where the disk has begun to fail, and `came` where it fails.
   void tell_of_disk(std::span<const std::shared_ptr<Session>> came);
   std::unique_ptr<Inquiry> seldom(const Asked& asked, Seldom& seldom, std::function<void()> work);
+  /// The same of what opens or changes a watch: the next one waits for the watches' thread, too.
+  std::unique_ptr<Inquiry> opening(const Asked& asked, std::function<void()> work);
   void grant(Session& to, std::uint64_t request, std::uint32_t count);
   std::uint64_t keep_unused(std::vector<session::Granted>& grants) const;
   void return_unused(Session& from);
@@ -143,9 +148,9 @@ class Desk final : public FlushVisitor, private InputSink {
   void work_on_questions();
   void let_edits_in();
   Figures figures() const;
-  std::uint64_t processor_ns() const { return host_.processor_ns ? host_.processor_ns() : 0; }
   std::uint64_t uptime_ns() const;
   void load(Session& to, std::uint64_t request) const;
+  void list_ended(Session& to, std::uint64_t request, std::uint32_t limit) const;
   void list_sessions(Session& to, std::uint64_t request, const session::ListSessions& what) const;
   void tell_activity(Session& to, std::uint64_t request, std::uint32_t limit);
   void trace_watches();
@@ -169,7 +174,13 @@ class Desk final : public FlushVisitor, private InputSink {
   std::size_t ending_ = 0;                             // of sessions_: they left, and something of what they sent waits
   std::vector<std::shared_ptr<Session>> came_, left_;  // since the last flush
   std::shared_ptr<const TypeTable> types_;
-  std::deque<std::pair<std::uint64_t, session::Fault>> ended_;  // by a Fault; by session_id
+  std::atomic<std::uint64_t> types_made_ = 0;
+  struct EndedSession {
+    std::uint64_t session_id = 0, author = 0, user = 0, at_ns = 0;
+    std::string name, kind;
+    session::Fault why;
+  };
+  std::deque<EndedSession> ended_;  // by a Fault; the newest last
 
   // Owner's thread.
   std::vector<std::shared_ptr<Session>> leaving_;  // some of what they sent may not be taken yet

@@ -29,6 +29,38 @@ std::unique_ptr<Inquiry> Desk::seldom(const Asked& asked, Seldom& seldom, std::f
   return std::make_unique<Waiting>(asked, seldom, std::move(work));
 }
 
+std::unique_ptr<Inquiry> Desk::opening(const Asked& asked, std::function<void()> work) {
+  static constexpr std::size_t held_max = 64u << 10;
+  class Opening final : public Inquiry {
+   public:
+    Opening(const Asked& asked, Watches& watches, Seldom& seldom, std::function<void()> work)
+        : asked_(asked), watches_(watches), seldom_(seldom), work_(std::move(work)) {}
+    Progress go_on(Steps& steps) override {
+      // What is said of watches waits for the client's credit, too: it may wait for as much as it likes, but not be told ever more.
+      if (asked_.to().outgoing->held_for_credit() > held_max) {
+        asked_.fault(fault_of(session::FaultCode::busy, "no_credit",
+                              std::to_string(held_max) +
+                                  " bytes about watches wait for the client's Credit; nothing was opened or changed"));
+        return Progress::done;
+      }
+      if (!asked_.has_room(4096)) return Progress::room;
+      if (!watches_.orders_done()) return Progress::elsewhere;
+      seldom_.took(std::chrono::nanoseconds(watches_.take_orders_ns()));
+      if (!seldom_.due(Seldom::Clock::now())) return Progress::later;
+      seldom_.run(work_);
+      steps.spend(asked_.limits.slice_steps);
+      return Progress::done;
+    }
+
+   private:
+    const Asked asked_;
+    Watches& watches_;
+    Seldom& seldom_;
+    const std::function<void()> work_;
+  };
+  return std::make_unique<Opening>(asked, watches_, watches_seldom_, std::move(work));
+}
+
 std::unique_ptr<Inquiry> Desk::save(const Asked& asked) {
   class Saving final : public Inquiry {
    public:
@@ -143,7 +175,7 @@ std::unique_ptr<Inquiry> Desk::begin(const Question& question) {
   const Asked asked{registry_, limits_, question.from, question.request};
   const BatchView batch{std::span<const std::byte>(question.batch)};
   if (auto inquiry = begin_question(asked, batch)) return inquiry;
-  const auto opening = [&](std::function<void()> work) { return seldom(asked, watches_seldom_, std::move(work)); };
+  const auto opening = [&](std::function<void()> work) { return this->opening(asked, std::move(work)); };
   if (auto inquiry = begin_watch_question(asked, batch, watches_, opening)) return inquiry;
   if (auto inquiry = clock_.begin(asked, batch)) return inquiry;
   if (auto inquiry = durable_.begin(asked, batch)) return inquiry;
@@ -175,6 +207,11 @@ std::unique_ptr<Inquiry> Desk::begin(const Question& question) {
       if (session::read<session::GetInfo>(batch).hash != 1)
         return once([&to, request, this](Steps&) { info(to, request, false); });
       return seldom(asked, seldom_, [&to, request, this] { info(to, request, true); });
+    case TypeTraits<session::ListEnded>::id:
+      return once([&to, request, this, limit = session::read<session::ListEnded>(batch).limit](Steps& steps) {
+        steps.spend(ended_max);
+        list_ended(to, request, limit);
+      });
     case TypeTraits<session::ListSessions>::id:
       return once([&to, request, this, what = session::read<session::ListSessions>(batch)](Steps& steps) {
         steps.spend(100 + sessions());

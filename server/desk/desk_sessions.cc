@@ -15,6 +15,7 @@ void Desk::list_sessions(Session& to, std::uint64_t request, const session::List
   session::Sessions page;
   page.sequence = registry_.sequence();
   const std::size_t rows_max = rows_allowed(what.limit, limits_);
+  const std::uint64_t now_ns = steady_ns();
   std::size_t bytes = 0;
   for (const auto& session : all) {
     page.more = page.authors.size() >= rows_max || bytes >= limits_.page_bytes_max;
@@ -29,7 +30,7 @@ void Desk::list_sessions(Session& to, std::uint64_t request, const session::List
     page.kinds.push_back(session->kind);
     page.roles.push_back(static_cast<std::uint8_t>(session->role));
     page.own.push_back(session.get() == &to ? 1 : 0);
-    page.edits.push_back(session->edit_waits.all());
+    page.edits.push_back(session->edits);
     page.received_bytes.push_back(session->received_bytes.load(std::memory_order_relaxed));
     page.sent_bytes.push_back(session->outgoing->taken());
     page.answer_bytes.push_back(waiting.control);
@@ -37,9 +38,32 @@ void Desk::list_sessions(Session& to, std::uint64_t request, const session::List
     page.watches.push_back(of.watches);
     page.watched.push_back(of.entities);
     page.rows.push_back(of.rows);
-    page.oldest_ns.push_back(of.oldest_ns);
+    const Outgoing::Line line = session->outgoing->line(now_ns);
+    page.oldest_ns.push_back(std::max(of.oldest_ns, line.oldest_ns));
+    page.connected_ns.push_back(now_ns - std::min(now_ns, session->joined_ns));
+    page.waits_for.push_back(line.waits_for);
+    page.stuck_ns.push_back(line.stuck_ns);
   }
   answer(to, request, page);
+}
+
+void Desk::list_ended(Session& to, std::uint64_t request, std::uint32_t limit) const {
+  session::Ended told;
+  told.sequence = registry_.sequence();
+  const std::uint64_t now_ns = steady_ns();
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto each = ended_.rbegin(); each != ended_.rend() && (limit == 0 || told.authors.size() < limit); ++each) {
+      told.authors.push_back(each->author);
+      told.users.push_back(each->user);
+      told.names.push_back(each->name);
+      told.kinds.push_back(each->kind);
+      told.ago_ns.push_back(now_ns - std::min(now_ns, each->at_ns));
+      told.codes.push_back(static_cast<std::uint16_t>(each->why.code));
+      told.texts.push_back(each->why.text);
+    }
+  }
+  answer(to, request, told);
 }
 
 void Desk::tell_activity(Session& to, std::uint64_t request, std::uint32_t limit) {

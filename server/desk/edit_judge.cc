@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "registry/apply/template.h"
 #include "registry/apply/timers.h"
@@ -31,12 +32,12 @@ class EditWalk {
     type_ = edit.type();
     count_ = edit.count();
     if (timed) {
-      if (!check_timers(whole)) return std::unexpected(std::move(fault_));
+      if (!check_timers(whole)) return std::unexpected(*std::move(fault_));
       cost_.steps += 10;
     }
     spend_bytes(edit.bytes().size());
     if (!look(edit) || !check_texts() || !check_rows(edit) || (timed && !check_due(whole.header().argument)))
-      return std::unexpected(std::move(fault_));
+      return std::unexpected(*std::move(fault_));
     return cost_;
   }
   std::uint64_t steps() const noexcept { return cost_.steps; }
@@ -44,9 +45,9 @@ class EditWalk {
  private:
   bool refuse(const char* reason, std::string text, Entity e = {}) {
     fault_ = fault_of(session::FaultCode::refused, reason, std::move(text));
-    fault_.type = type_;
-    fault_.entity = e;
-    fault_.refused = count_;
+    fault_->type = type_;
+    fault_->entity = e;
+    fault_->refused = count_;
     return false;
   }
   void spend_bytes(std::uint64_t bytes) { cost_.steps += bytes / 64; }
@@ -489,7 +490,8 @@ class EditWalk {
   std::uint32_t count_ = 0;
   std::uint64_t walked_ = 0;
   EditCost cost_;
-  session::Fault fault_;
+  std::optional<session::Fault>
+      fault_;  // made where it is wanted: an edit of one message takes no longer than making one
 };
 
 void EditJudge::took(BatchView edit, const EditCost& cost, std::uint64_t ns) {

@@ -35,7 +35,15 @@ Intake::Line* Intake::next() {
   return first;
 }
 
+std::uint64_t Intake::look_at_time() {
+  if (!host_.processor_ns) return 0;
+  const std::uint64_t before = now_ns_;
+  now_ns_ = host_.processor_ns();
+  return now_ns_ - std::min(before, now_ns_);
+}
+
 void Intake::take(std::uint64_t allowed, bool cheap) {
+  look_at_time();
   cheap_ = cheap;
   put_off_ = false;
   for (Line& line : lines_) {
@@ -73,14 +81,16 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   Session& from = *line.session;
   Request* const request = from.requests.front();
   // Who does not read what became of its edits is asked to wait with them.
-  if (!request || !from.outgoing->has_answer_room(request->overtaken.size() * answer_bytes)) {
+  const bool waits_for_room = request && (request->request != 0 || !request->overtaken.empty()) &&
+                              !from.outgoing->has_answer_room(request->overtaken.size() * answer_bytes);
+  if (!request || waits_for_room) {
     line.stands = true;
     return true;
   }
   turn.spend(edit_steps);
   if (!request->for_world) {
-    Request question = from.requests.take();
-    host_.ask({line.session, question.request, std::move(question.batch)});
+    const std::uint64_t asked = request->request;
+    host_.ask({line.session, asked, from.requests.take()});
     return true;
   }
   if (const auto fault = closed()) {
@@ -93,33 +103,35 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
     std::erase_if(from.timers, [&](TimerId timer) { return !registry_.timers().waits(timer); });
   }
   const std::uint64_t before = all.spent() + turn.spent();
-  const std::uint64_t judged_ns = processor_ns();
   const auto cost = judge_.judge(from, edit);
   if (!cost) {
     // What it would have cost is more than it did.
-    turn.spend(host_.processor_ns ? (processor_ns() - judged_ns) / step_ns : judge_.steps());
+    const std::uint64_t judging_ns = look_at_time();
+    turn.spend(host_.processor_ns ? judging_ns / step_ns : judge_.steps());
     refuse(line, cost.error());
     return true;
   }
   if (cost->steps > turn_steps && (others_first(line, cost->steps) || cheap_)) {
-    turn.spend((processor_ns() - judged_ns) / step_ns);
+    turn.spend(look_at_time() / step_ns);
     if (cheap_) line.stands = put_off_ = true;
     return false;
   }
   if (!line.put_off && before > edit_steps && before + cost->steps > all.allowed()) {
     // In the next call it is taken when its turn comes, whatever was taken before.
-    turn.spend((processor_ns() - judged_ns) / step_ns);
+    turn.spend(look_at_time() / step_ns);
     line.put_off = line.stands = put_off_ = true;
     return false;
   }
   line.put_off = false;
   line.next_steps = 0;
-  const std::uint64_t begun_ns = processor_ns();
   push(from, *request, *cost);
-  if (host_.processor_ns) judge_.took(edit, *cost, processor_ns() - begun_ns);
+  const std::uint64_t took_ns =
+      look_at_time();  // judging included, which is little where messages of the game are concerned
+  if (host_.processor_ns) judge_.took(edit, *cost, took_ns);
+  count_wait(from, *request);
   from.requests.pop();
   // What handlers do with it nobody can tell before: who sends what takes long waits as long for the next turn.
-  turn.spend(std::max(cost->steps, (processor_ns() - begun_ns) / step_ns));
+  turn.spend(std::max(cost->steps, took_ns / step_ns));
   return true;
 }
 
@@ -147,8 +159,7 @@ void Intake::tell_refused(Session& to, const Request& edit, const session::Fault
 
 void Intake::count_wait(Session& from, const Request& edit) {
   if (!host_.processor_ns) return;
-  const std::uint64_t now_ns = processor_ns();
-  from.edit_waits.add(now_ns > edit.came_ns ? now_ns - edit.came_ns : 0);
+  from.edit_waits.add(now_ns_ - std::min(edit.came_ns, now_ns_));
 }
 
 void Intake::enter(Session& from, const EditCost& cost) {
@@ -171,7 +182,7 @@ void Intake::push(Session& from, const Request& edit, const EditCost& cost) {
   const TimerId timer = registry_.next_timer();
   const Receipt receipt = registry_.push_batch(edit.batch, from.author, edit.request, from.user);
   ++counters_.edits;
-  count_wait(from, edit);
+  if (receipt.refused == 0) ++from.edits;
   enter(from, cost);
   if (batch.kind() == BatchKind::timed && registry_.timers().waits(timer)) {
     from.timers.push_back(timer);

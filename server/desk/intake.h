@@ -60,7 +60,8 @@ class Intake {
     bool put_off = false;          // its next edit was too dear for what was left of a call
     std::uint64_t next_steps = 0;  // of its next edit, where it was judged and let others first
   };
-  std::uint64_t processor_ns() const { return host_.processor_ns ? host_.processor_ns() : 0; }
+  /// Processor time since the last look at it: of what was done for one request.
+  std::uint64_t look_at_time();
   void take(std::uint64_t steps, bool cheap);
   /// Who would be done first. Null: nobody has anything.
   Line* next();
@@ -73,7 +74,7 @@ class Intake {
   void refuse(Line& line, const session::Fault& fault);
   /// Answers an edit that did not happen, and those whose place it took.
   static void tell_refused(Session& to, const Request& edit, const session::Fault& fault);
-  /// The edit is answered now.
+  /// The edit is answered, as of the last look at the time.
   void count_wait(Session& from, const Request& edit);
   void enter(Session& from, const EditCost& cost);
   void push(Session& from, const Request& edit, const EditCost& cost);
@@ -83,7 +84,8 @@ class Intake {
   const Host host_;
   EditJudge judge_;
   std::vector<Line> lines_;
-  std::uint64_t clock_ = 0;  // `taken` of the line that was last taken from
+  std::uint64_t clock_ = 0;   // `taken` of the line that was last taken from
+  std::uint64_t now_ns_ = 0;  // processor time, as last looked at
   bool can_go_on_ = false;
   bool cheap_ = false;    // nothing dear is taken in this call
   bool put_off_ = false;  // an edit, in the last call

@@ -189,8 +189,9 @@ struct Listener::Impl final : Loop {
       }
       // On a slow line an answer waits for what the kernel has taken of watches: seconds, where it takes as much as it likes.
       error_code ignored;
-      accepted.set_option(asio::socket_base::send_buffer_size(kernel_bytes_max), ignored);
-      if constexpr (std::is_same_v<Acceptor, tcp::acceptor>) {
+      constexpr bool is_tcp = std::is_same_v<Acceptor, tcp::acceptor>;
+      accepted.set_option(asio::socket_base::send_buffer_size(is_tcp ? kernel_bytes_max : kernel_unsent_max), ignored);
+      if constexpr (is_tcp) {
         accepted.set_option(tcp::no_delay(true), ignored);
         using Unsent = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
         accepted.set_option(Unsent(kernel_unsent_max), ignored);

@@ -10,8 +10,7 @@ namespace {
 /// What everybody may see of somebody's name: one line of moderate length.
 std::string presentable(std::string text) {
   if (text.size() > 64) text.resize(utf8_prefix(std::string_view(text).substr(0, 64)));
-  std::erase_if(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-  return text;
+  return without_invisible(text);
 }
 
 session::Fault closing(session::FaultCode code, const char* reason, std::string text) {
@@ -28,10 +27,17 @@ SessionProtocol::SessionProtocol(Door& door, std::shared_ptr<Outgoing> outgoing,
 SessionProtocol::~SessionProtocol() {
   outgoing_->close();
   if (!session_) return;
-  // Whoever told it something found that, and told nobody else.
-  if (const auto why = outgoing_->closed_by(); why && why->code == session::FaultCode::slow_reader && door_.log)
-    door_.log("closed: author " + std::to_string(session_->author) + ": " + why->text);
+  // Whoever told it something found that it does not read, and told nobody else.
+  const auto why = outgoing_->closed_by();
+  if (door_.log && !why) door_.log("left: " + shown_session());
+  if (door_.log && why && why->code == session::FaultCode::slow_reader)
+    door_.log("closed: " + shown_session() + ": " + why->text);
   desk_.leave(std::move(session_));
+}
+
+std::string SessionProtocol::shown_session() const {
+  return "session " + std::to_string(session_->author & 0xffffffff) + " \"" + session_->name + "\"" +
+         (session_->kind.empty() ? "" : " (" + session_->kind + ")");
 }
 
 std::uint32_t SessionProtocol::frame_bytes_max() const noexcept {
@@ -43,7 +49,7 @@ SessionProtocol::Outcome SessionProtocol::refuse(const session::Fault& fault, st
   const bool stopping = fault.code == session::FaultCode::stopping;
   if (closes) farewell_ = stopping ? Farewell::stopping : Farewell::refused;
   if (closes && told && !welcomed() && !stopping) door_.refusals.note(address_, fault.text, Refusals::Clock::now());
-  if (closes && welcomed() && door_.log) door_.log("closed: " + fault.text);
+  if (closes && welcomed() && door_.log) door_.log("closed: " + shown_session() + ": " + fault.text);
   outgoing_->fault(fault, request);
   return closes ? Outcome::closed : Outcome::done;
 }
@@ -60,7 +66,7 @@ void SessionProtocol::on_silence(bool told) {
 void SessionProtocol::on_stall() {
   refuse(
       closing(session::FaultCode::stalled, "stalled",
-              "the client took nothing of what was sent for " +
+              "the client made no room for what is sent for " +
                   std::to_string(std::chrono::duration_cast<std::chrono::seconds>(desk_.limits().stall_max).count()) +
                   " s; " + std::to_string(outgoing_->waiting().bytes()) + " bytes wait"),
       0);
@@ -81,27 +87,35 @@ void SessionProtocol::check_user(Users::Clock::time_point now) {
 
 void SessionProtocol::on_stop() { refuse(closing(session::FaultCode::stopping, "stopping", "the server stops"), 0); }
 
+void SessionProtocol::on_bytes() {
+  if (welcomed()) session_->came_ns = desk_.processor_ns();
+}
+
 SessionProtocol::Outcome SessionProtocol::on_frame(const WireFrame& frame) {
   if (outgoing_->closed()) return Outcome::closed;
   if (!welcomed()) return on_hello(frame);
   // Nobody is asked more who has not read the answers.
-  if (outgoing_->waiting().control > desk_.limits().outgoing.control_bytes_max / 2) return Outcome::wait;
+  if (outgoing_->answers_waiting() > desk_.limits().outgoing.control_bytes_max / 2) return Outcome::wait;
   // What is large and has to wait is not judged again and again meanwhile.
   if (frame.batch.size() > 4096 && !session_->requests.has_room(frame.batch.size())) return Outcome::wait;
 
   session_->received_bytes.fetch_add(frame.header.bytes, std::memory_order_relaxed);
-  const std::shared_ptr<const TypeTable> types = desk_.types();
+  if (const std::uint64_t made = desk_.types_made(); made != types_made_) {
+    types_ = desk_.types();
+    types_made_ = made;
+  }
+  const TypeTable& types = *types_;
   VerifierLimits limits;
   limits.batch_bytes_max = desk_.limits().frame_bytes_max;
   limits.values = true;
-  auto judged = judge(frame.batch, *types, session_->role, limits);
+  auto judged = judge(frame.batch, types, session_->role, limits);
   if (!judged) {
     // Who waits for no answer gets none, as from the world.
     if (!judged.error().closes && frame.header.request == 0) return Outcome::done;
     return refuse(judged.error(), frame.header.request);
   }
   if (!judged->for_world) return on_session_message(*judged, frame.header.request);
-  const TypeDescriptor* const type = types->find(judged->batch.type());
+  const TypeDescriptor* const type = types.find(judged->batch.type());
   const bool latest = type && type->journal == JournalPolicy::latest;
   return desk_.take_in(*session_, frame.header.request, judged->batch, true, latest) ? Outcome::done : Outcome::wait;
 }
@@ -167,8 +181,8 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
         closing(session::FaultCode::limit_exceeded, "sessions_max", "the server has as many sessions as it allows"),
         request);
   if (door_.log)
-    door_.log("welcomed as author " + std::to_string(session_->author) +
-              (admitted_.user == 0 ? "" : ", user " + std::to_string(admitted_.user)) + ": " + session_->name);
+    door_.log("welcomed: " + shown_session() + ", author " + std::to_string(session_->author) +
+              (admitted_.user == 0 ? "" : ", user " + std::to_string(admitted_.user)));
   return Outcome::done;
 }
 

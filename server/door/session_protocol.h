@@ -42,6 +42,8 @@ class SessionProtocol {
     closed,  ///< read no more; what is in the outgoing queue is still sent
   };
   Outcome on_frame(const WireFrame& frame);
+  /// Bytes came; the frames in them are offered next, and came now.
+  void on_bytes();
   /// The bytes are not valid frames. Ends the session.
   void on_fault(const FrameFault& fault);
   std::chrono::nanoseconds held_for() const noexcept { return held_for_; }
@@ -65,6 +67,8 @@ class SessionProtocol {
   std::uint32_t frame_bytes_max() const noexcept;
 
  private:
+  /// For the log: number, name and kind, as `muster who` has them.
+  std::string shown_session() const;
   Outcome refuse(const session::Fault& fault, std::uint64_t request, bool told = true);
   Outcome on_hello(const WireFrame& frame);
   Outcome on_session_message(const Judged& judged, std::uint64_t request);
@@ -81,6 +85,8 @@ class SessionProtocol {
   Farewell farewell_ = Farewell::done;
   std::shared_ptr<Session> session_;
   Admitted admitted_;
+  std::shared_ptr<const TypeTable> types_;  // as of types_made_
+  std::uint64_t types_made_ = 0;
 };
 
 }  // namespace muster

@@ -48,6 +48,7 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
   void check_times(Clock::time_point now) override {
     if (!stream_) return;
     if (!closing_since_ && !stream_->is_open()) closing_since_ = now;
+    look_whether_it_goes_on(now);
     if (writing_since_ && now - *writing_since_ > limits_.stall_max) {
       if (!outgoing_->closed()) protocol_.on_stall();
       return abort();
@@ -62,6 +63,16 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
   }
 
  private:
+  /// A piece takes long on a slow line: that is no stall while the client takes any of what the kernel holds.
+  void look_whether_it_goes_on(Clock::time_point now) {
+    if (!writing_since_) return;
+    const std::size_t unsent = stream_->unsent();
+    if (unsent < std::exchange(unsent_, unsent)) {
+      writing_since_ = now;
+      outgoing_->went_on();
+    }
+  }
+
   void abort() {
     stream_->close();
     outgoing_->close();
@@ -92,6 +103,7 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
     heard_ = Clock::now();
     if (divert_ && diverted(got.bytes)) return;
     decoder_.received(got.bytes);
+    protocol_.on_bytes();
     take_frames();
   }
 
@@ -133,7 +145,7 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
           self.take_frames();
         });
       frame_.reset();
-      if (protocol_.welcomed()) events_.known();
+      if (protocol_.welcomed() && !std::exchange(known_, true)) events_.known();
       decoder_.set_frame_bytes_max(protocol_.frame_bytes_max());
     }
   }
@@ -166,6 +178,7 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
     if (!writing_ || writing_since_) return;
     if (outgoing_->take(bytes_)) {
       writing_since_ = Clock::now();
+      unsent_ = 0;
       return stream_->write(bytes_, [self = shared_from_this()](bool sent) {
         self->writing_since_.reset();
         self->outgoing_->sent();
@@ -203,7 +216,9 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
   std::span<std::byte> room_;       // the decoder's, being read into
   std::optional<WireFrame> frame_;  // offered, and not taken yet
   std::vector<std::byte> bytes_;    // on their way
+  std::size_t unsent_ = 0;          // of those, when it was last looked; 0: not yet
   std::size_t thrown_away_ = 0;
+  bool known_ = false;     // no stranger any more
   bool listening_ = true;  // false: what comes is thrown away
   bool waiting_ = false;   // for a time, and not for the stream
   bool reading_ = true, writing_ = true;

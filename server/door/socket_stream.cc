@@ -1,5 +1,8 @@
 #include "server/door/socket_stream.h"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/write.hpp>
@@ -46,6 +49,10 @@ class SocketStream final : public WireStream {
   void close() override {
     error_code ignored;
     socket_.close(ignored);
+  }
+  std::size_t unsent() override {
+    int bytes = 0;
+    return ::ioctl(socket_.native_handle(), SIOCOUTQ, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
   }
   bool is_open() const override { return socket_.is_open(); }
   int release() override {

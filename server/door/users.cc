@@ -157,6 +157,9 @@ std::expected<Users::Made, UserFault> Users::create(const std::string& name, ses
   if (path_.empty()) return std::unexpected(UserFault{"no_users", "this server keeps no users"});
   if (std::string wrong = wrong_name(name); !wrong.empty())
     return std::unexpected(UserFault{"user_name", std::move(wrong)});
+  if (has_invisible(name))  // a file that has such a name from before is read all the same
+    return std::unexpected(
+        UserFault{"user_name", "a user's name has letters only, and nothing that changes how others are shown"});
   if (users_.size() >= users_max)
     return std::unexpected(
         UserFault{"users_max", "there are " + std::to_string(users_max) + " users, which are all there may be"});

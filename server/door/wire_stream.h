@@ -40,6 +40,8 @@ class WireStream {
   virtual void end(Farewell why) = 0;
   /// At once; what is pending fails.
   virtual void close() = 0;
+  /// How many bytes the kernel holds that the other side has not taken; 0 where it can't tell.
+  virtual std::size_t unsent() = 0;
   /// False: the stream is about to end, though a read may still be pending.
   virtual bool is_open() const = 0;
   /// Gives the socket away, to another kind of stream on it. Nothing may be pending; nothing may be done with this one any more.

@@ -23,9 +23,11 @@ class Seldom {
   void run(F&& f) {
     const Clock::time_point begin = Clock::now();
     f();
-    const Clock::time_point end = Clock::now();
-    next_ = end + std::min<Clock::duration>(3 * (end - begin), std::chrono::seconds(1));
+    next_ = Clock::now();
+    took(next_ - begin);
   }
+  /// What is done took so much more, elsewhere: the next one waits for that, too.
+  void took(Clock::duration more) noexcept { next_ += std::min<Clock::duration>(3 * more, std::chrono::seconds(1)); }
 
  private:
   Clock::time_point next_{};

@@ -148,9 +148,9 @@ std::expected<Judged, session::Fault> judge(std::span<const std::byte> bytes, co
   judged.for_world = !is_session_type(*judged.type);
 
   if (judged.type->remote == RemoteRight::none) return std::unexpected(direction_fault(*judged.type));
-  session::Fault fault;
-  fault.type = judged.type->id;
   if (judged.batch.kind() == BatchKind::timed && judged.batch.timer() != 0) {
+    session::Fault fault;
+    fault.type = judged.type->id;
     // Numbers chosen outside would meet those that the world gives, now or later.
     fault.code = session::FaultCode::refused;
     fault.reason = "timer_chosen";
@@ -168,6 +168,8 @@ std::expected<Judged, session::Fault> judge(std::span<const std::byte> bytes, co
   });
   if (lacking) return std::unexpected(*std::move(lacking));
   if (!judged.for_world && (judged.batch.kind() == BatchKind::timed || judged.batch.count() != 1)) {
+    session::Fault fault;
+    fault.type = judged.type->id;
     fault.code = session::FaultCode::bad_batch;
     fault.reason = "wrong_count";
     fault.closes = true;

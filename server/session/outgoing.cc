@@ -5,11 +5,14 @@
 #include <utility>
 
 #include "messages/batch_builder.h"
+#include "registry/observe/clock.h"
 
 namespace muster {
 namespace {
 
 constexpr std::size_t kept_bytes = 16384;  // an idle session keeps little memory
+/// What is queued for a slow line is old when it is shown: no more of it than the line takes in such a time. ns.
+constexpr std::uint64_t queued_time_max = 100'000'000;
 
 template <class T>
 void clear(std::vector<T>& all) {
@@ -32,7 +35,7 @@ bool Outgoing::put(std::span<const std::byte> batch, std::uint64_t request, std:
     append_frame(watches_.bytes, batch, request, flags, envelope);
     watches_.frames.push_back({.bytes = static_cast<std::uint32_t>(watches_.bytes.size() - before),
                                .counted = static_cast<std::uint32_t>(counted),
-                               .is_data = what == What::data});
+                               .queued_ns = what == What::data ? steady_ns() : 0});
   }
   (what == What::data ? queued_.data : queued_.control) += counted;
   return !could_take && can_take();
@@ -93,14 +96,26 @@ void Outgoing::fault(const session::Fault& fault, std::uint64_t request) {
 /// Under the lock.
 void Outgoing::drop_watches() {
   for (std::size_t i = watches_.frames_begin; i < watches_.frames.size(); ++i)
-    (watches_.frames[i].is_data ? queued_.data : queued_.control) -= watches_.frames[i].counted;
+    (watches_.frames[i].is_data() ? queued_.data : queued_.control) -= watches_.frames[i].counted;
   watches_ = {};
+}
+
+/// Under the lock.
+std::size_t Outgoing::data_room() const {
+  if (pace_ns_ == 0) return limits_.data_bytes_max;
+  return std::clamp<std::size_t>(pace_bytes_ * queued_time_max / pace_ns_, 1, limits_.data_bytes_max);
+}
+
+/// Under the lock. What the client has no credit for is not queued: it would be old when there is some.
+bool Outgoing::may_queue_data() const {
+  return queued_.data + taken_.data < data_room() &&
+         (!credit_given_ || taken_all_ + watches_.bytes.size() - watches_.bytes_begin < credit_);
 }
 
 bool Outgoing::has_room() {
   const std::lock_guard lock(mutex_);
   if (closed_) return false;
-  if (queued_.data + taken_.data < limits_.data_bytes_max) return true;
+  if (may_queue_data()) return true;
   room_wanted_ = true;
   return false;
 }
@@ -126,14 +141,26 @@ bool Outgoing::has_text_room(std::size_t bytes) {
 }
 
 void Outgoing::credit(std::uint64_t through) {
-  bool is_ready = false;
+  bool is_ready = false, room = false;
   {
     const std::lock_guard lock(mutex_);
     const bool could_take = can_take();
     credit_ = std::exchange(credit_given_, true) ? std::max(credit_, through) : through;
     is_ready = !could_take && can_take();
+    room = room_wanted_ && !closed_ && may_queue_data();
+    if (room) room_wanted_ = false;
   }
   if (is_ready && ready_) ready_();
+  if (room && room_) room_();
+}
+
+std::size_t Outgoing::held_for_credit() const {
+  const std::lock_guard lock(mutex_);
+  if (can_take() || watches_.empty()) return 0;
+  std::size_t held = 0;
+  for (std::size_t i = watches_.frames_begin; i < watches_.frames.size(); ++i)
+    if (!watches_.frames[i].is_data()) held += watches_.frames[i].counted;
+  return held;
 }
 
 void Outgoing::close() {
@@ -160,6 +187,12 @@ Outgoing::Waiting Outgoing::waiting() const {
   return {.control = queued_.control + taken_.control, .data = queued_.data + taken_.data};
 }
 
+std::size_t Outgoing::answers_waiting() const {
+  const std::lock_guard lock(mutex_);
+  const bool held = !watches_.empty() && !has_credit();
+  return held ? answers_counted_ + taken_.control : queued_.control + taken_.control;
+}
+
 std::uint64_t Outgoing::taken() const {
   const std::lock_guard lock(mutex_);
   return taken_all_;
@@ -180,10 +213,11 @@ void Outgoing::take_piece(std::vector<std::byte>& bytes) {
   for (; next < lane.frames.size(); ++next) {
     const Lane::Frame& frame = lane.frames[next];
     if (piece > 0 && piece + frame.bytes > piece_bytes) break;
-    if (!closed_ && taken_all_ + bytes.size() + piece >= credit_) break;
+    if (frame.is_data() && !closed_ && taken_all_ + bytes.size() + piece >= credit_) break;
     piece += frame.bytes;
-    (frame.is_data ? taken_.data : taken_.control) += frame.counted;
-    (frame.is_data ? queued_.data : queued_.control) -= frame.counted;
+    if (taken_oldest_ns_ == 0) taken_oldest_ns_ = frame.queued_ns;
+    (frame.is_data() ? taken_.data : taken_.control) += frame.counted;
+    (frame.is_data() ? queued_.data : queued_.control) -= frame.counted;
   }
   const auto begin = lane.bytes.begin() + static_cast<std::ptrdiff_t>(lane.bytes_begin);
   bytes.insert(bytes.end(), begin, begin + static_cast<std::ptrdiff_t>(piece));
@@ -204,10 +238,38 @@ bool Outgoing::take(std::vector<std::byte>& bytes) {
   const std::lock_guard lock(mutex_);
   clear(bytes);
   taken_ = {};
+  taken_oldest_ns_ = 0;
   take_answers(bytes);
   take_piece(bytes);
   taken_all_ += bytes.size();
+  taken_bytes_ = bytes.size();
+  taken_ns_ = went_on_ns_ = bytes.empty() ? 0 : steady_ns();
   return !bytes.empty();
+}
+
+void Outgoing::went_on() {
+  const std::lock_guard lock(mutex_);
+  went_on_ns_ = steady_ns();
+}
+
+Outgoing::Line Outgoing::line(std::uint64_t now_ns) const {
+  const auto since = [now_ns](std::uint64_t then_ns) {
+    return then_ns == 0 || then_ns > now_ns ? 0 : now_ns - then_ns;
+  };
+  const std::lock_guard lock(mutex_);
+  Line told;
+  std::uint64_t oldest_ns = taken_oldest_ns_;
+  for (std::size_t i = watches_.frames_begin; i < watches_.frames.size() && oldest_ns == 0; ++i)
+    oldest_ns = watches_.frames[i].queued_ns;
+  told.oldest_ns = since(oldest_ns);
+  if (taken_ns_ != 0) {
+    told.waits_for = session::WaitsFor::line;
+    told.stuck_ns = since(went_on_ns_);
+  } else if (!watches_.empty() && !has_credit()) {
+    told.waits_for = session::WaitsFor::credit;
+    told.stuck_ns = told.oldest_ns;
+  }
+  return told;
 }
 
 void Outgoing::sent() {
@@ -215,7 +277,14 @@ void Outgoing::sent() {
   {
     const std::lock_guard lock(mutex_);
     taken_ = {};
-    if (room_wanted_ && !closed_ && queued_.data < limits_.data_bytes_max / 2) {
+    // How long a few bytes took says more of the writer's thread than of the line.
+    if (taken_bytes_ >= piece_bytes / 2 && taken_ns_ != 0) {
+      pace_bytes_ = pace_bytes_ * 7 / 8 + taken_bytes_;
+      pace_ns_ = pace_ns_ * 7 / 8 + std::max<std::uint64_t>(steady_ns() - taken_ns_, 1);
+    }
+    taken_ns_ = taken_oldest_ns_ = 0;
+    taken_bytes_ = 0;
+    if (room_wanted_ && !closed_ && may_queue_data() && (queued_.data == 0 || queued_.data < data_room() / 2)) {
       room_wanted_ = false;
       room = true;
     }

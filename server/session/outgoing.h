@@ -73,8 +73,19 @@ class Outgoing {
   };
   /// What waits, with the writer too. A client that reads its answers slowly gets no new request accepted.
   Waiting waiting() const;
+  /// Of these answers, and what of watches the client's credit does not hold back.
+  std::size_t answers_waiting() const;
   /// Bytes of frames that the writer took, from the first on.
   std::uint64_t taken() const;
+  /// Bytes of what is said of watches and waits for the client's credit.
+  std::size_t held_for_credit() const;
+  /// How it stands with what watches bring.
+  struct Line {
+    session::WaitsFor waits_for = session::WaitsFor::nothing;
+    std::uint64_t stuck_ns = 0;   ///< for how long the writer has sent nothing of what it has; 0 where it has nothing
+    std::uint64_t oldest_ns = 0;  ///< the age of the oldest data that waits, with the writer too; 0: none does
+  };
+  Line line(std::uint64_t now_ns) const;
 
   /// Of what the watches lane has the writer gets so much at once, or one frame: an answer waits for that at most.
   static constexpr std::size_t piece_bytes = 32u << 10;
@@ -82,13 +93,16 @@ class Outgoing {
   [[nodiscard]] bool take(std::vector<std::byte>& bytes);
   /// For the writer: what was taken has been sent.
   void sent();
+  /// For the writer: some of it was.
+  void went_on();
 
  private:
   /// The lane of watches: frames, one behind the other.
   struct Lane {
     struct Frame {
       std::uint32_t bytes, counted;  // of the frame; as what it counts
-      bool is_data;
+      std::uint64_t queued_ns;       // when; 0: it is no data
+      bool is_data() const noexcept { return queued_ns != 0; }
     };
     std::vector<std::byte> bytes;
     std::vector<Frame> frames;
@@ -106,7 +120,11 @@ class Outgoing {
   void take_piece(std::vector<std::byte>& bytes);
   bool fits(std::size_t bytes) const;
   bool can_take() const { return !answers_.empty() || (!watches_.empty() && has_credit()); }
-  bool has_credit() const { return closed_ || taken_all_ < credit_; }
+  bool has_credit() const {
+    return closed_ || taken_all_ < credit_ || (!watches_.empty() && !watches_.frames[watches_.frames_begin].is_data());
+  }
+  bool may_queue_data() const;
+  std::size_t data_room() const;
 
   const OutgoingLimits limits_;
   std::function<void()> ready_, room_, answer_room_;
@@ -115,6 +133,11 @@ class Outgoing {
   std::size_t answers_counted_ = 0;
   Lane watches_;
   Waiting queued_, taken_;  // taken: with the writer
+  std::uint64_t taken_ns_ = 0,
+                went_on_ns_ = 0;       // when that was; 0: the writer has nothing. When it last sent any of it
+  std::uint64_t taken_oldest_ns_ = 0;  // when the oldest data of that was queued; 0: it is none
+  std::size_t taken_bytes_ = 0;
+  std::uint64_t pace_bytes_ = 0, pace_ns_ = 0;  // of the last pieces: how fast they went
   std::uint64_t taken_all_ = 0, credit_ = ~std::uint64_t{0};
   bool credit_given_ = false;
   bool closed_ = false;

@@ -1,11 +1,15 @@
 #include "server/session/requests.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "messages/batch.h"
 
 namespace muster {
 namespace {
+
+constexpr std::size_t block_bytes = 16384;
+constexpr std::size_t requests_kept = 1024;  // room for so many stays
 
 std::size_t bytes_of(const Request& request) noexcept {
   return request.batch.size() + request.overtaken.size() * sizeof(std::uint64_t);
@@ -45,17 +49,48 @@ bool Requests::put(std::span<const std::byte> batch, std::uint64_t request, bool
       return false;
     }
   }
-  Request made{request, for_world, latest, came_ns, {batch.begin(), batch.end()}};
+  // What is large is copied before the lock: the owner's thread wants it, too.
+  Block own;
+  if (batch.size() > block_bytes / 4) {
+    own = {std::make_unique_for_overwrite<std::byte[]>(batch.size()), batch.size(), batch.size(), 1};
+    std::ranges::copy(batch, own.bytes.get());
+  }
   const std::lock_guard lock(mutex_);
   bytes_.fetch_add(batch.size(), std::memory_order_relaxed);
-  came_.push_back(std::move(made));
+  came_.add({request, for_world, latest, came_ns}, batch, own);
   return true;
+}
+
+void Requests::Pile::add(Request made, std::span<const std::byte> batch, Block& own) {
+  if (own.bytes) {
+    made.batch = {own.bytes.get(), batch.size()};
+    blocks.push_back(std::move(own));
+  } else {
+    if (blocks.empty() || blocks.back().size - blocks.back().used < batch.size())
+      blocks.push_back({std::make_unique_for_overwrite<std::byte[]>(block_bytes), block_bytes});
+    Block& last = blocks.back();
+    made.batch = {last.bytes.get() + last.used, batch.size()};
+    std::ranges::copy(batch, made.batch.begin());
+    last.used += (batch.size() + 15) / 16 * 16;
+    ++last.requests;
+  }
+  requests.push_back(std::move(made));
+}
+
+void Requests::Pile::drop_first() {
+  ++done;
+  if (--blocks.front().requests == 0) blocks.pop_front();
+  if (done < requests.size()) return;
+  done = 0;
+  requests.clear();
+  blocks.clear();
+  if (requests.capacity() > requests_kept) std::vector<Request>().swap(requests);
 }
 
 bool Requests::overtake(std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns) {
   const std::lock_guard lock(mutex_);
-  if (came_.empty()) return false;
-  Request& last = came_.back();
+  if (came_.requests.empty()) return false;
+  Request& last = came_.requests.back();
   if (!last.latest || batch.size() > last.batch.size() || !same_place(BatchView(last.batch), BatchView(batch)))
     return false;
   std::size_t more = 0;
@@ -65,7 +100,8 @@ bool Requests::overtake(std::span<const std::byte> batch, std::uint64_t request,
     last.overtaken.push_back(last.request);
   }
   const std::size_t less = last.batch.size() - batch.size();
-  last.batch.assign(batch.begin(), batch.end());
+  std::ranges::copy(batch, last.batch.begin());
+  last.batch = last.batch.first(batch.size());
   last.request = request;
   last.came_ns = came_ns;
   bytes_.fetch_add(more, std::memory_order_relaxed);
@@ -82,18 +118,22 @@ bool Requests::has_room(std::size_t more) const noexcept {
 }
 
 Request* Requests::front() {
-  if (taken_.empty()) {
+  if (taken_.requests.empty()) {
     const std::lock_guard lock(mutex_);
-    taken_.swap(came_);
+    std::swap(taken_, came_);
   }
-  return taken_.empty() ? nullptr : &taken_.front();
+  return taken_.requests.empty() ? nullptr : &taken_.requests[taken_.done];
 }
 
-void Requests::pop() { release(bytes_of(take())); }
+void Requests::pop() {
+  release(bytes_of(taken_.requests[taken_.done]));
+  taken_.drop_first();
+}
 
-Request Requests::take() {
-  Request made = std::move(taken_.front());
-  taken_.pop_front();
+std::vector<std::byte> Requests::take() {
+  const std::span<const std::byte> batch = taken_.requests[taken_.done].batch;
+  std::vector<std::byte> made(batch.begin(), batch.end());
+  taken_.drop_first();
   return made;
 }
 

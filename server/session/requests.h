@@ -12,13 +12,13 @@
 
 namespace muster {
 
-/// A batch that was judged.
+/// A batch that was judged, valid until the next one is taken.
 struct Request {
   std::uint64_t request = 0;
-  bool for_world = false;        ///< false: a question
-  bool latest = false;           ///< a message of which only the last that waits counts (journal: "latest")
-  std::uint64_t came_ns = 0;     ///< processor time of the owner's thread when it came
-  std::vector<std::byte> batch;  ///< 16-aligned
+  bool for_world = false;           ///< false: a question
+  bool latest = false;              ///< a message of which only the last that waits counts (journal: "latest")
+  std::uint64_t came_ns = 0;        ///< processor time of the owner's thread when it came
+  std::span<std::byte> batch = {};  ///< 16-aligned
   /// Those whose place it took, in their order, as far as they want an answer: they get its own.
   std::vector<std::uint64_t> overtaken = {};
 };
@@ -53,21 +53,35 @@ class Requests {
   /// The owner's thread: the oldest; null where there is none. Valid until pop or take.
   Request* front();
   void pop();
-  /// The oldest, which there is. Its bytes count until they are released: it waits elsewhere.
-  Request take();
+  /// A copy of the oldest's batch, which there is. Its bytes count until they are released: it waits elsewhere.
+  std::vector<std::byte> take();
   void release(std::size_t bytes) noexcept;
   /// What counts. Any thread.
   std::size_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
 
  private:
+  /// Batches one behind the other, in blocks: a stream of small ones would else be an allocation each, freed by another thread.
+  struct Block {
+    std::unique_ptr<std::byte[]> bytes;
+    std::size_t size = 0, used = 0;
+    std::uint32_t requests = 0;  // in it and not done with
+  };
+  struct Pile {
+    std::deque<Block> blocks;
+    std::vector<Request> requests;
+    std::size_t done = 0;  // of the requests
+
+    void add(Request made, std::span<const std::byte> batch, Block& own);
+    void drop_first();
+  };
   bool overtake(std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns);
 
   const std::size_t bytes_max_;
   const std::shared_ptr<RequestBytes> all_;
   std::atomic<std::size_t> bytes_ = 0;
   std::mutex mutex_;
-  std::deque<Request> came_;
-  std::deque<Request> taken_;  // the owner's
+  Pile came_;
+  Pile taken_;  // the owner's
 };
 
 }  // namespace muster

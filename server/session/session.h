@@ -63,7 +63,11 @@ struct Session {
   std::unordered_set<std::uint64_t> texts_told;   ///< owner's thread; that it told the world, which may have known them
   std::vector<session::Granted> grants;           ///< owner's thread; by index; some of these ids may not be used yet
   std::vector<std::uint64_t> timers;  ///< owner's thread; numbers of timers it set, some of which may be over
-  TimeCounts edit_waits;              ///< owner's thread; its processor time from an edit's arrival to the answer
+  /// Sessions' thread: processor time of the owner's thread when what is taken in now came; 0: it comes now.
+  std::uint64_t came_ns = 0;
+  std::uint64_t joined_ns = 0;  ///< of the steady clock
+  std::uint64_t edits = 0;      ///< owner's thread: that the world took in
+  TimeCounts edit_waits;        ///< owner's thread; its processor time from an edit's arrival to the answer
   std::atomic<std::uint64_t> received_bytes = 0;  ///< any thread; of frames
   std::uint64_t texts = 0, text_bytes = 0;        ///< owner's thread; that it made known to the world
 };

@@ -9,10 +9,11 @@ namespace muster {
 /// Times are of the steady clock. What is spent is never refused: it is waited for before the next is spent.
 class ByteBudget {
  public:
-  /// Bytes a second; 0: any number.
-  void set(std::uint32_t rate) noexcept {
+  /// Bytes a second; 0: any number. What was spent and not waited for is waited for at the new rate.
+  void set(std::uint32_t rate, std::uint64_t now_ns) noexcept {
+    const double ahead_ns = free_ns_ > now_ns ? static_cast<double>(free_ns_ - now_ns) : 0;
+    free_ns_ = rate == 0 ? 0 : now_ns + static_cast<std::uint64_t>(ahead_ns * rate_ / rate);
     rate_ = rate;
-    if (rate == 0) free_ns_ = 0;
   }
   bool is_free(std::uint64_t now_ns) const noexcept { return free_ns_ <= now_ns; }
   /// From when on it is.

@@ -5,25 +5,27 @@
 #include "schema/table.h"
 
 namespace muster {
+namespace {
 
-void send_texts(Session& to, const SeenState& world, const TypeDescriptor& type, const std::byte* value) {
+constexpr std::size_t text_frame_bytes = 128;  // beside its letters
+
+/// Calls f(text) for each that a value mentions.
+template <class F>
+void for_each_text(const TypeDescriptor& type, const std::byte* value, F&& f) {
   for (const std::uint32_t offset : type.text_offsets) {
     Text text;
     std::memcpy(&text, value + offset, sizeof text);
-    if (must_be_sent(to, world, text)) send_text(to, world, text);
+    f(text);
   }
 }
 
-namespace {
-
 /// Of a table that was verified.
-void send_texts(Session& to, const SeenState& world, const TypeTable& types, const TypeDescriptor& type,
-                TableReader table) {
+template <class F>
+void for_each_text(const TypeTable& types, const TypeDescriptor& type, TableReader table, F&& f) {
   const auto one = [&](FieldKind kind, const TypeDescriptor* of, const std::byte* at) {
-    if (kind == FieldKind::table) return send_texts(to, world, types, *of, TableReader(TableReader::follow(at)));
-    if (kind == FieldKind::structure) return send_texts(to, world, *of, at);
-    const auto text = TableReader::read<Text>(at);
-    if (must_be_sent(to, world, text)) send_text(to, world, text);
+    if (kind == FieldKind::table) return for_each_text(types, *of, TableReader(TableReader::follow(at)), f);
+    if (kind == FieldKind::structure) return for_each_text(*of, at, f);
+    f(TableReader::read<Text>(at));
   };
   for (const FieldDescriptor& field : type.fields) {
     const std::byte* at = table.field(field.slot);
@@ -46,27 +48,61 @@ void send_texts(Session& to, const SeenState& world, const TypeTable& types, con
 
 }  // namespace
 
-void send_texts(Session& to, const SeenState& world, const TypeTable& types, BatchView batch) {
-  if (batch.kind() == BatchKind::timed) return send_texts(to, world, types, batch.inner());
+namespace {
+
+template <class F>
+void for_each_text(const TypeTable& types, BatchView batch, F&& f) {
+  if (batch.kind() == BatchKind::timed) return for_each_text(types, batch.inner(), f);
   const TypeDescriptor* message = types.find(batch.type());
   if (!message) return;
   if (batch.kind() == BatchKind::table) {
     const std::byte* at = batch.body();
     for (std::uint32_t i = 0; i < batch.count(); ++i) {
       const TableItem item = table_item(batch, at);
-      send_texts(to, world, types, *message, TableReader::root(item.table));
+      for_each_text(types, *message, TableReader::root(item.table), f);
       at = item.next;
     }
     return;
   }
   const std::uint32_t payloads = batch.kind() == BatchKind::shared ? 1 : batch.count();
   if (!message->text_offsets.empty())
-    for (std::uint32_t i = 0; i < payloads; ++i) send_texts(to, world, *message, batch.payload(i));
+    for (std::uint32_t i = 0; i < payloads; ++i) for_each_text(*message, batch.payload(i), f);
   for (const RowSetEntry& entry : batch.row_set()) {
     const TypeDescriptor* component = types.find(entry.type);
     if (!component || component->text_offsets.empty()) continue;
-    for (std::uint32_t i = 0; i < payloads; ++i) send_texts(to, world, *component, batch.payload(i) + entry.offset);
+    for (std::uint32_t i = 0; i < payloads; ++i) for_each_text(*component, batch.payload(i) + entry.offset, f);
   }
+}
+
+}  // namespace
+
+std::size_t unsent_bytes(const Session& to, const SeenState& world, Text text) {
+  return must_be_sent(to, world, text) ? text_frame_bytes + world.text(text).size() : 0;
+}
+
+std::size_t unsent_bytes(const Session& to, const SeenState& world, const TypeDescriptor& type,
+                         const std::byte* value) {
+  std::size_t bytes = 0;
+  for_each_text(type, value, [&](Text text) { bytes += unsent_bytes(to, world, text); });
+  return bytes;
+}
+
+std::size_t unsent_bytes(const Session& to, const SeenState& world, const TypeTable& types, BatchView batch) {
+  std::size_t bytes = 0;
+  for_each_text(types, batch, [&](Text text) { bytes += unsent_bytes(to, world, text); });
+  return bytes;
+}
+
+void send_texts(Session& to, const SeenState& world, const TypeDescriptor& type, const std::byte* value) {
+  for_each_text(type, value, [&](Text text) {
+    if (must_be_sent(to, world, text)) send_text(to, world, text);
+  });
+}
+
+void send_texts(Session& to, const SeenState& world, const TypeTable& types, BatchView batch) {
+  for_each_text(types, batch, [&](Text text) {
+    if (must_be_sent(to, world, text)) send_text(to, world, text);
+  });
 }
 
 }  // namespace muster

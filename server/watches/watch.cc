@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "registry/observe/clock.h"
 #include "registry/storage/hierarchy.h"
 #include "schema/muster.h"
 
@@ -97,13 +98,16 @@ void Watch::become(WatchAsked next) {
     if (world().alive(e))
       named.insert(e);
     else
-      gone_.push_back(e);
+      mark_dead(e, next.structure);
   std::vector<Entity> opened = std::exchange(next.open, {}), closed;
   const bool other_members = next.world != asked_.world || next.subtree != asked_.subtree || next.with != asked_.with ||
                              next.without != asked_.without || named != named_;
   const bool was_everyone = is_of_everyone();
+  was_without_structure_ =
+      was_without_structure_ || (figures_->is_open.load(std::memory_order_relaxed) && structure_new);
+  const std::uint32_t bytes_max_before = asked_.bytes_max;
   asked_ = std::move(next);
-  budget.set(asked_.bytes_max);
+  if (asked_.bytes_max != bytes_max_before) budget.set(asked_.bytes_max, steady_ns());
   if (other_members) {
     named_ = std::move(named);
     const EntitySet before = std::exchange(filtered_ ? shown_ : scope_, {});
@@ -185,13 +189,18 @@ void Watch::add_scope(Entity e) {
   }
 }
 
+void Watch::mark_dead(Entity e, bool structure) {
+  if (structure) told_.put(e, Told{});  // the client knows it: it named it
+  gone_.push_back(e);
+}
+
 void Watch::change_entities(std::span<const Entity> add, std::span<const Entity> drop) {
   for (const Entity e : drop) named_.erase(e);
   for (const Entity e : add)
     if (world().alive(e))
       named_.insert(e);
     else
-      gone_.push_back(e);
+      mark_dead(e, asked_.structure);
   for (const Entity e : drop)
     if (world().alive(e)) flip(e, is_inside(e));
   for (const Entity e : add)
@@ -210,7 +219,7 @@ void Watch::change_nodes(std::span<const Entity> open, std::span<const Entity> c
   std::vector<Entity> opened;
   for (const Entity node : open) {
     if (node && !world().alive(node))
-      gone_.push_back(node);
+      mark_dead(node, asked_.structure);
     else if (open_.insert(node).second)
       opened.push_back(node);
   }

@@ -8,6 +8,7 @@
 //   send              the marked ones are told, as they are now                     server/watches/watch_sending.cc
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -101,11 +102,15 @@ class Watch {
 
   // Of the turns and events of Watches.
   std::uint64_t due_ns = 0;
+  std::uint64_t turned = 0;  ///< its last turn; turn_order.h
   ByteBudget budget;
   std::uint64_t event_sequence = 0;  ///< of the last event sent, or not sent and reported
   std::uint64_t lost_through = 0, lost = 0;
   std::uint64_t interval_ns() const {
-    return asked_.rate_max > 0 ? static_cast<std::uint64_t>(1e9 / static_cast<double>(asked_.rate_max)) : 0;
+    constexpr double never_ns = 1e18;  // thirty years
+    return asked_.rate_max > 0
+               ? static_cast<std::uint64_t>(std::min(1e9 / static_cast<double>(asked_.rate_max), never_ns))
+               : 0;
   }
 
  private:
@@ -127,6 +132,10 @@ class Watch {
   void mark_everyone(std::span<const TypeId> components, bool structure);
   void mark_members(std::span<const TypeId> components, bool structure);
   void leave(Entity e);
+  /// The client named it, and it is not alive: that is told.
+  void mark_dead(Entity e, bool structure);
+  /// Whether the client may have been told of it: of a watch that tells structure that is known, of others it is not.
+  bool may_know(Entity e) const { return !asked_.structure || was_without_structure_ || told_.find(e) != nullptr; }
   /// Which entities are named is new, or how they are chosen: who is a member is found anew, and marked where that is different.
   /// Those who were members before have been told all but `added` components, and structure but where it is `structure_new`.
   void find_members(const EntitySet& before, bool was_everyone, std::span<const TypeId> added, bool structure_new);
@@ -149,8 +158,14 @@ class Watch {
   template <class F>
   void each_child(Entity node, F&& f) const;
 
-  template <class Tell>
-  bool tell_all(Frames& frames, std::vector<Entity>& list, std::size_t slice, Tell&& tell, std::size_t from = 0);
+  struct Slice {
+    std::size_t rows = 0, text_bytes = 0;
+  };
+  template <class Texts>
+  Slice slice_of(std::span<const Entity> entities, std::size_t rows, Texts&& texts) const;
+  template <class Texts, class Tell>
+  bool tell_all(Frames& frames, std::vector<Entity>& list, std::size_t rows, Texts&& texts, Tell&& tell,
+                std::size_t from = 0);
   bool send_gone(Frames& frames);
   bool send_structure(Frames& frames);
   void order_structure();
@@ -194,8 +209,9 @@ class Watch {
   FlatMap<Entity, Entity> listed_;  // who was told as a child, and of whom
   std::vector<std::uint64_t> promised_;
   const std::shared_ptr<WatchFigures> figures_;
-  bool owes_end_ = false;   // the last frame sent had flag more
-  std::uint64_t seen_ = 0;  // look: what changed after it was not looked at yet
+  bool was_without_structure_ = false;  // values of some may have been told that are not in told_
+  bool owes_end_ = false;               // the last frame sent had flag more
+  std::uint64_t seen_ = 0;              // look: what changed after it was not looked at yet
 };
 
 }  // namespace muster

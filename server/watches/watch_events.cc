@@ -12,6 +12,8 @@ namespace muster {
 namespace {
 
 constexpr std::size_t pushed_bytes_max = 4u << 20;  // kept between two flushes, of what was pushed
+constexpr std::size_t event_texts_max =
+    2u << 20;  // that one may bring: they are answers, and too many of these end a session
 
 /// Calls f(target) for every target that a batch names; a nil one stands for the world.
 template <class F>
@@ -129,6 +131,7 @@ void tell_gap(Watch& watch) {
   BatchBuilder builder;
   builder.append_world(gap);
   watch.to().outgoing->data(builder.bytes(), watch.request(), frame_event, nullptr);
+  watch.budget.spend(frame_overhead_max + builder.bytes().size(), steady_ns());
   watch.event_sequence = watch.lost_through;
   watch.lost = 0;
 }
@@ -150,7 +153,9 @@ void tell_events(Watch& watch, const SeenState& world, const EventNews& news) {
     if (!concerned) for_each_target(batch, [&](Entity e) { concerned = concerned || !e || watch.concerns(e); });
     if (!concerned) continue;
     const std::uint64_t now_ns = steady_ns();
-    if (!out.has_room() || !watch.budget.is_free(now_ns)) {
+    const std::size_t text_bytes = unsent_bytes(watch.to(), world, *news.types, batch);
+    if (!out.has_room() || !watch.budget.is_free(now_ns) || (text_bytes > 0 && !out.has_text_room(text_bytes)) ||
+        text_bytes > event_texts_max) {
       lose();
       continue;
     }
@@ -158,7 +163,7 @@ void tell_events(Watch& watch, const SeenState& world, const EventNews& news) {
     send_texts(watch.to(), world, *news.types, batch);
     const std::uint32_t flags = frame_event | (event.pushed ? std::uint32_t{frame_pushed} : 0);
     out.data(batch.bytes(), watch.request(), flags, &event.envelope);
-    watch.budget.spend(batch.bytes().size(), now_ns);
+    watch.budget.spend(frame_overhead_max + batch.bytes().size() + text_bytes, now_ns);
     watch.event_sequence = event.envelope.sequence;
   }
   if (news.pushed_overflow > 0 && !watch.asked().pushed.empty()) {

@@ -1,7 +1,9 @@
 // What a watch tells: as much of what is marked as the session's queue takes, as it is now.
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "messages/row_set.h"
@@ -17,6 +19,7 @@ namespace {
 constexpr std::size_t slice_entities = 256;           // between two looks at the queue's room
 constexpr std::size_t watch_batch_bytes = 64u << 10;  // so that a slow line is shared fairly
 constexpr std::size_t slice_text_bytes = 256u << 10;  // of texts that go with a slice, mostly less
+constexpr std::uint32_t told_row_bytes = 64;          // of what is told of one entity's structure, about
 constexpr std::size_t row_name_bytes_max = 4096;      // of a child's name
 
 /// Of values of so many bytes, in one slice of so many.
@@ -41,12 +44,14 @@ class Watch::Frames {
 
   BatchBuilder& building() noexcept { return *building_; }
   std::uint64_t now_ns() const noexcept { return now_ns_; }
-  /// Ends a slice. False: there is no room for another, or for the texts that it may mention: these are answers, and too many of
+  /// Ends a slice. False: there is no room for another, or for `text_bytes` of texts that it mentions: these are answers, and too many of
   /// them that nobody reads end the session; or the budget is spent.
-  bool room() {
+  bool room(std::size_t text_bytes) {
     end_slice();
     if (!watch_.budget.is_free(now_ns_)) return false;
-    if (!watch_.to_->outgoing->has_room() || !watch_.to_->outgoing->has_text_room(slice_text_bytes)) return false;
+    if (!watch_.to_->outgoing->has_room()) return false;
+    if (text_bytes > 0 && !watch_.to_->outgoing->has_text_room(text_bytes)) return false;
+    watch_.budget.spend(text_bytes, now_ns_);
     in_time_ = std::exchange(first_, false) || time_is_left_();
     return in_time_;
   }
@@ -135,15 +140,31 @@ bool Watch::send(std::uint64_t steady_now_ns, const std::function<bool()>& time_
   return true;
 }
 
-/// Calls tell(entities) for the list but the first `from`, slice by slice. False: there was no room for the rest, which stays in it.
-template <class Tell>
-bool Watch::tell_all(Frames& frames, std::vector<Entity>& list, std::size_t slice, Tell&& tell, std::size_t from) {
+/// How many of them are told at once: at most `rows`, and as few as mention some 256 KiB of texts that the client lacks.
+template <class Texts>
+Watch::Slice Watch::slice_of(std::span<const Entity> entities, std::size_t rows, Texts&& texts) const {
+  Slice slice{.rows = std::min(rows, entities.size())};
+  if constexpr (!std::is_null_pointer_v<std::remove_cvref_t<Texts>>) {
+    std::size_t count = 0;
+    while (count < slice.rows && slice.text_bytes < slice_text_bytes) slice.text_bytes += texts(entities[count++]);
+    slice.rows = count;
+  }
+  return slice;
+}
+
+/// Calls tell(entities) for the list but the first `from`, slice by slice. texts(entity): bytes of those that go with it; null: none do.
+/// False: there was no room for the rest, which stays in it.
+template <class Texts, class Tell>
+bool Watch::tell_all(Frames& frames, std::vector<Entity>& list, std::size_t rows, Texts&& texts, Tell&& tell,
+                     std::size_t from) {
   std::size_t done = from;
   bool room = true;
-  while (done < list.size() && (room = frames.room())) {
-    const std::size_t count = std::min(slice, list.size() - done);
-    tell(std::span<const Entity>(list).subspan(done, count));
-    done += count;
+  while (done < list.size()) {
+    const Slice slice = slice_of(std::span<const Entity>(list).subspan(done), rows, texts);
+    room = frames.room(slice.text_bytes);
+    if (!room) break;
+    tell(std::span<const Entity>(list).subspan(done, slice.rows));
+    done += slice.rows;
   }
   figures_->rows.fetch_add(done - from, std::memory_order_relaxed);
   list.erase(list.begin() + static_cast<std::ptrdiff_t>(from), list.begin() + static_cast<std::ptrdiff_t>(done));
@@ -152,16 +173,18 @@ bool Watch::tell_all(Frames& frames, std::vector<Entity>& list, std::size_t slic
 
 bool Watch::send_gone(Frames& frames) {
   sort_unique(gone_);
-  return tell_all(frames, gone_, slice_entities, [&](std::span<const Entity> slice) {
-    for (const Entity e : slice) {
-      if (!world().alive(e)) {
-        frames.destroy(e);
-      } else if (!concerns(e)) {  // else it came back
-        told_.erase(e);
-        frames.building().append(e, session::Left{});
-      }
-    }
-  });
+  return tell_all(frames, gone_, slice_rows(told_row_bytes, budget.piece(watch_batch_bytes), slice_entities), nullptr,
+                  [&](std::span<const Entity> slice) {
+                    for (const Entity e : slice) {
+                      if (!may_know(e)) continue;
+                      if (!world().alive(e)) {
+                        frames.destroy(e);
+                      } else if (!concerns(e)) {  // else it came back
+                        told_.erase(e);
+                        frames.building().append(e, session::Left{});
+                      }
+                    }
+                  });
 }
 
 void Watch::send_name(Text name) {
@@ -171,7 +194,11 @@ void Watch::send_name(Text name) {
 /// Parents come before their children.
 bool Watch::send_structure(Frames& frames) {
   if (structure_in_order_ != structure_.size()) order_structure();
-  const bool complete = tell_all(frames, structure_, slice_entities, [&](std::span<const Entity> slice) {
+  const std::size_t rows = slice_rows(told_row_bytes, budget.piece(watch_batch_bytes), slice_entities);
+  const auto names = [&](Entity e) {
+    return unsent_bytes(*to_, world(), world().alive(e) ? world().name_text(e) : Text{});
+  };
+  const bool complete = tell_all(frames, structure_, rows, names, [&](std::span<const Entity> slice) {
     for (const Entity e : slice) tell_structure(frames, e);
   });
   structure_in_order_ = structure_.size();
@@ -226,7 +253,8 @@ void Watch::tell_structure(Frames& frames, Entity e) {
 }
 
 bool Watch::send_rows(Frames& frames) {
-  return tell_all(frames, rows_, slice_entities, [&](std::span<const Entity> slice) {
+  const std::size_t at_once = slice_rows(told_row_bytes, budget.piece(watch_batch_bytes), slice_entities);
+  return tell_all(frames, rows_, at_once, nullptr, [&](std::span<const Entity> slice) {
     session::ChildRows rows;
     for (const Entity e : slice) {
       const bool lives = world().alive(e);
@@ -288,7 +316,15 @@ bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& e
     from = static_cast<std::size_t>(std::ranges::lower_bound(entities, next_entity_) - entities.begin());
   }
   const auto tell = [&](std::span<const Entity> part) { tell_equal_rows(frames, *column, part); };
-  if (tell_all(frames, entities, slice, tell, from)) return true;
+  const auto texts = [&](Entity e) {
+    const SeenState::Place* const place = world().place(e);
+    const std::byte* const value = place && concerns(e) ? world().value(*place, *column) : nullptr;
+    return value ? unsent_bytes(*to_, world(), *column->descriptor, value) : std::size_t{0};
+  };
+  const bool mentions = column->size > 0 && !column->descriptor->text_offsets.empty();
+  if (mentions ? tell_all(frames, entities, slice, texts, tell, from)
+               : tell_all(frames, entities, slice, nullptr, tell, from))
+    return true;
   next_component_ = component;
   next_entity_ = entities[from];
   return false;
@@ -335,7 +371,10 @@ bool Watch::tell_rows(BatchBuilder& out, Frames& frames, const SeenState::Column
   std::size_t told = 0;
   const auto tell = [&](Entity e) {
     const SeenState::Place* const place = world().place(e);
-    if (!place) return frames.destroy(e);
+    if (!place) {
+      if (may_know(e)) frames.destroy(e);
+      return;
+    }
     if (!concerns(e)) return;
     const std::byte* const value = world().value(*place, column);
     if (!value) {

@@ -1,9 +1,7 @@
 #include "server/watches/watch_turns.h"
 
 #include <algorithm>
-#include <functional>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 
 #include "registry/observe/clock.h"
@@ -52,6 +50,7 @@ void WatchTurns::obey(WatchOrder& order) {
     auto watch = std::make_unique<Watch>(shared_, std::move(open->session), open->request, order.watch,
                                          std::move(open->figures));
     watch->event_sequence = order.sequence;
+    order_.opened(watch->to());
     watch->become(std::move(open->asked));
     watch->begin();
     send(*watch);
@@ -76,6 +75,7 @@ void WatchTurns::obey(WatchOrder& order) {
   } else {
     const auto& close = std::get<WatchOrder::Close>(order.what);
     if (close.request) tell_of_watch(watch->to(), *close.request, session::Unwatched{.watch = watch->request()});
+    order_.closed(watch->to());
     std::erase_if(watches_, [&](const auto& each) { return each.get() == watch; });
     shared_.is_alone = watches_.size() <= 1;
   }
@@ -107,27 +107,6 @@ std::uint64_t WatchTurns::look_due_ns() const {
   return due;
 }
 
-/// Who waited longest comes first. Watches of one session share a line: among the places that these have, those of greater priority
-/// come first.
-void WatchTurns::order_turns() {
-  const auto after_last =
-      std::ranges::find_if(watches_, [&](const auto& watch) { return watch->number() > last_turn_; });
-  const auto first = static_cast<std::size_t>(after_last - watches_.begin());
-  order_.clear();
-  for (std::size_t i = 0; i < watches_.size(); ++i) order_.push_back(watches_[(first + i) % watches_.size()].get());
-  if (std::ranges::none_of(order_, [](const Watch* watch) { return watch->asked().priority > 0; })) return;
-  std::unordered_map<const Session*, std::vector<std::size_t>> places;
-  for (std::size_t i = 0; i < order_.size(); ++i) places[&order_[i]->to()].push_back(i);
-  for (const auto& [session, of_one] : places) {
-    std::vector<std::pair<std::int64_t, Watch*>> own;  // behind its place among those of equal priority
-    for (const std::size_t place : of_one)
-      own.emplace_back(static_cast<std::int64_t>(own.size()) - (std::int64_t{order_[place]->asked().priority} << 32),
-                       order_[place]);
-    std::ranges::sort(own);
-    for (std::size_t i = 0; i < own.size(); ++i) order_[of_one[i]] = own[i].second;
-  }
-}
-
 WatchTurns::Turn WatchTurns::turn(std::uint64_t now_ns, std::uint64_t ns_max) {
   const std::uint64_t begun_ns = processor_ns();
   const auto time_is_left = [&] { return processor_ns() - begun_ns < ns_max; };
@@ -137,16 +116,19 @@ WatchTurns::Turn WatchTurns::turn(std::uint64_t now_ns, std::uint64_t ns_max) {
     const std::uint64_t in = due_ns(watch) - now_ns;
     turn.due_in_ns = turn.due_in_ns == 0 ? in : std::min(turn.due_in_ns, in);
   };
-  std::uint64_t turns = 0;
-  order_turns();
-  for (Watch* const next : order_) {
-    Watch& watch = *next;
+  order_.begin();
+  for (const auto& each : watches_) {
+    Watch& watch = *each;
     tell_gap(watch);
     if (!watch.pending() && watch.seen() == recent_.now()) continue;
-    if (due_ns(watch) > now_ns) {
+    if (due_ns(watch) > now_ns)
       wait_for(watch);
-      continue;
-    }
+    else
+      order_.add(watch);
+  }
+  std::uint64_t turns = 0;
+  while (Watch* const next = order_.next()) {
+    Watch& watch = *next;
     // What changes while there is no room is found later.
     if (!watch.to().outgoing->has_room() && recent_.dead() < dead_max) continue;
     if (turns > 0 && !time_is_left()) {
@@ -154,10 +136,12 @@ WatchTurns::Turn WatchTurns::turn(std::uint64_t now_ns, std::uint64_t ns_max) {
       break;
     }
     turns_max_ = std::max(turns_max_, turn.watches = ++turns);
-    last_turn_ = watch.number();
+    const std::uint64_t turn_ns = processor_ns();
     watch.catch_up();
-    if (!watch.pending()) continue;
-    if (!watch.send(now_ns, time_is_left)) turn.more = true;
+    const bool concerned = watch.pending();
+    if (concerned && !watch.send(now_ns, time_is_left)) turn.more = true;
+    order_.took(processor_ns() - turn_ns);
+    if (!concerned) continue;
     // What there was no time or no room for does not wait for the watch's rate: no state was told yet.
     if (!watch.pending()) watch.due_ns = now_ns + watch.interval_ns();
     if (watch.pending()) {

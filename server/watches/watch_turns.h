@@ -4,7 +4,7 @@
 //   look      -> SeenWorld, RecentChanges        once for all watches
 //   order     -> Watch                           opens, changes, closes one
 //   events    -> tell_events                     each watch that wants such
-//   turn      -> Watch::catch_up, Watch::send    who waited longest comes first; of one session, who has the greatest priority
+//   turn      -> Watch::catch_up, Watch::send    in the order of turn_order.h
 #pragma once
 
 #include <atomic>
@@ -19,6 +19,7 @@
 #include "server/watches/look.h"
 #include "server/watches/recent_changes.h"
 #include "server/watches/seen_world.h"
+#include "server/watches/turn_order.h"
 #include "server/watches/watch.h"
 #include "server/watches/watch_events.h"
 
@@ -80,7 +81,6 @@ class WatchTurns {
   void obey(WatchOrder& order);
   Watch* find(std::uint64_t number) const;
   void send(Watch& watch);
-  void order_turns();
   void bound_memory();
   std::uint64_t processor_ns() const { return processor_ns_ ? processor_ns_() : 0; }
 
@@ -90,8 +90,7 @@ class WatchTurns {
   EqualRows equal_rows_;
   Watch::Shared shared_{world_, recent_, equal_rows_};
   std::vector<std::unique_ptr<Watch>> watches_;  // in the order they were opened
-  std::vector<Watch*> order_;                    // of the turns
-  std::uint64_t last_turn_ = 0;                  // number of the watch that had the last turn
+  TurnOrder order_;
   std::uint64_t turns_max_ = 0;
   bool more_ = false;
 };

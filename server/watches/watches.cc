@@ -24,7 +24,10 @@ session::Fault in_use(std::uint64_t request) {
 
 /// A function that reads the clock of the thread that calls it.
 std::function<std::uint64_t()> own_processor_clock() {
-  return [] { return ProcessorClock::of_this_thread().now_ns(); };
+  return [clock = std::shared_ptr<FrequentProcessorClock>()]() mutable {
+    if (!clock) clock = std::make_shared<FrequentProcessorClock>();
+    return clock->now_ns();
+  };
 }
 
 }  // namespace
@@ -279,7 +282,14 @@ void Watches::hand_over() {
   told_any_ = true;
 }
 
+bool Watches::orders_done() {
+  if (!has_thread_ || orders_done_ == orders_given_) return true;
+  orders_wanted_ = true;
+  return orders_done_ == orders_given_;
+}
+
 void Watches::give(std::uint64_t watch, decltype(WatchOrder::what) what) {
+  ++orders_given_;
   put(WatchOrder{.watch = watch, .sequence = registry_.sequence(), .what = std::move(what)});
 }
 
@@ -360,9 +370,15 @@ void Watches::run() {
     for (WatchNews& each : news) {
       const auto* const events = std::get_if<EventNews>(&each);
       const std::size_t bytes = events ? events->bytes.size() : 0;
+      const bool is_order = std::holds_alternative<WatchOrder>(each);
+      const std::uint64_t begun_ns = is_order ? clock.now_ns() : 0;
       turns_.take_in(std::move(each));
       event_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+      if (!is_order) continue;
+      orders_ns_.fetch_add(clock.now_ns() - begun_ns, std::memory_order_relaxed);
+      ++orders_done_;
     }
+    if (orders_wanted_.exchange(false)) wake_();
     const std::uint64_t woken_ns = turned_ns;
     turned_ns = steady_ns();
     turn = turns_.turn(turned_ns, turn_ns);

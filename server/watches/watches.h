@@ -68,6 +68,10 @@ class Watches {
     std::uint64_t oldest_ns = 0;  ///< no value that they owe is older; 0: they owe none
   };
   std::unordered_map<const Session*, OfSession> by_session() const;
+  /// Whether the thread has done what it was told of watches: opened, changed or closed them. False: `wake` is called when it has.
+  bool orders_done();
+  /// Processor time that this took since it was asked for last. ns. Without a thread 0.
+  std::uint64_t take_orders_ns() noexcept { return orders_ns_.exchange(0, std::memory_order_relaxed); }
   /// Processor time of the thread, if there is one.
   std::uint64_t thread_ns() const noexcept { return thread_ns_.load(std::memory_order_relaxed); }
 
@@ -149,6 +153,9 @@ class Watches {
   std::vector<Slice> slices_;
   std::atomic<bool> recording_ = false;
   std::atomic<std::uint64_t> thread_ns_ = 0;
+  std::uint64_t orders_given_ = 0;
+  std::atomic<std::uint64_t> orders_done_ = 0, orders_ns_ = 0;
+  std::atomic<bool> orders_wanted_ = false;
   std::atomic<std::uint64_t> look_due_ns_ = 0;
   std::atomic<std::size_t> event_bytes_ = 0;  // that were handed over and not told
 };

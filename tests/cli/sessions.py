@@ -16,12 +16,30 @@ def who_is_connected_is_listed_with_what_each_is_told(folder):
               [("muster", "admin", False, 1), ("muster", "admin", True, 0)])
         equal(told[0]["watched"], 3)
         equal([told[0]["watch_bytes"], told[1]["watch_bytes"]], [0, 0])
-        assert told[0]["author"] < told[1]["author"] and told[0]["sent_bytes"] > told[0]["received_bytes"] > 0, told
+        assert told[0]["session"] < told[1]["session"] and told[0]["sent_bytes"] > told[0]["received_bytes"] > 0, told
         lines = folder.run("who").splitlines()
-        equal(lines[0].split(), ["SESSION", "NAME", "KIND", "ROLE", "EDITS", "WATCHES", "OF", "ROWS", "TOLD", "SENT", "WAITING", "OLDEST", "OWED"])
+        equal(lines[0].split(), ["SESSION", "NAME", "KIND", "ROLE", "FOR", "EDITS", "WATCHES", "WATCHED", "ROWS", "TOLD", "SENT", "WAITING", "OLDEST", "OWED", "WAITS", "FOR"])
+        equal([int(each["author"]) % 2**32 for each in told], [each["session"] for each in told])
+        equal(told[0]["waits_for"], "nothing")
         equal(len(lines), 3)
         holds(lines[2], "(this one)", "admin")
         equal(told[0]["name"], "bob")
+
+
+def whose_session_was_ended_is_told_with_the_reason(folder):
+    with game(folder):
+        equal(folder.json("who", "--ended"), [])
+        token = folder.json("token", "create", "eve", "--role", "view")["token"]
+        watch = folder.start(MUSTER, "--token", token, "watch", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while len(folder.json("who")) < 2:
+            pass
+        folder.run("token", "revoke", "eve")
+        watch.wait()
+        while not (ended := folder.json("who", "--ended")):
+            pass
+        equal([(each["name"], each["code"], each["why"]) for each in ended],
+              [("eve", "bad_token", "the token was revoked, or its time is over")])
+        holds(folder.run("who", "--ended"), "WHY", "eve", "the token was revoked")
 
 
 def what_the_world_is_busy_with_is_said_look_after_look(folder):

@@ -52,6 +52,7 @@ class TestStream final : public WireStream {
   }
   void end(Farewell) override {}
   void close() override { wire_.closed = true; }
+  std::size_t unsent() override { return 0; }
   bool is_open() const override { return !wire_.closed; }
   int release() override { return -1; }
 

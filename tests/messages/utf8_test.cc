@@ -84,3 +84,14 @@ TEST_CASE("in names control characters become blanks, at the ends of their range
   CHECK(valid_utf8(std::string("\0\x1f\x20\x7e\x7f", 5)) == "   ~ ");
   CHECK(valid_utf8("\xc2\x80") == "\xc2\x80");
 }
+
+TEST_CASE("what is not seen, and changes how the letters beside it are, is found and left out") {
+  const std::string plain = "Turm \xc3\xa4 \xe5\xa1\x94 \xf0\x9f\x8f\xb0 \xe2\x80\x93 \xc2\xa0";
+  CHECK_FALSE(has_invisible(plain));
+  CHECK(without_invisible(plain) == plain);
+  for (const std::string each : {"\n", "\x1b", "\x7f", "\xc2\x80", "\xc2\x9b", "\xc2\x9f", "\xd8\x9c", "\xe2\x80\x8e",
+                                 "\xe2\x80\xa8", "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x81\xa9", "\xef\xbb\xbf"}) {
+    CHECK(has_invisible("a" + each + "b"));
+    CHECK(without_invisible("a" + each + "b") == "ab");
+  }
+}

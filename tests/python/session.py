@@ -496,7 +496,8 @@ class Copy:
         elif name == "muster.Set":
             self.one(target)["components"] |= message.rows
         elif name == "muster.Remove":
-            del self.one(target)["components"][self.session.types.by_id[value["component"]].name]
+            known = self.entities.get(target, {"components": {}})  # it may go without ever having been told
+            known["components"].pop(self.session.types.by_id[value["component"]].name, None)
         elif name in ("muster.Destroy", "muster.session.Left"):
             self.entities.pop(target, None)
             self.rows.pop(target, None)
@@ -511,6 +512,8 @@ class Copy:
                                            "name": value["names"][i], "children": value["child_counts"][i]}
         elif name == "muster.session.Unlisted":
             del self.rows[target]
+        elif name == "muster.session.Watching":
+            pass  # the end of a state or a change of which nothing was left
         elif name == "muster.session.Following":
             self.followed.append(value["change"])
         else:

@@ -69,7 +69,8 @@ void LiveWorld::own() {
     return {};
   };
   host.processor_ns = options_.processor_ns;
-  if (!host.processor_ns) host.processor_ns = [clock = ProcessorClock::of_this_thread()] { return clock.now_ns(); };
+  if (!host.processor_ns)
+    host.processor_ns = [clock = std::make_shared<FrequentProcessorClock>()] { return clock->now_ns(); };
   host.watch_thread = true;
   host.world = "arena";
   host.server = "test 1";

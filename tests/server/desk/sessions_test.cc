@@ -89,6 +89,7 @@ std::vector<Kind> questions() {
           question<Info>("GetInfo with hash", GetInfo{.hash = 1}),
           question<Load>("GetLoad", GetLoad{}),
           question<Sessions>("ListSessions", ListSessions{}),
+          question<Ended>("ListEnded", ListEnded{}),
           question<Activity>("GetActivity", GetActivity{}),
           question<ClockState>("GetClock", GetClock{}),
           question<ClockState>("SetClock", SetClock{.speed = 3, .paused = 2}),

@@ -50,6 +50,12 @@ TEST_CASE("who asks for the sessions is told each with what it did and what it i
   // What changed is owed, and lies in the queue, until it is read.
   CHECK(told.watch_bytes[1] == second->outgoing->waiting().data);
   CHECK(told.watch_bytes[1] > 0);
+  CHECK(told.oldest_ns[1] > 0);
+  CHECK(told.oldest_ns[0] == 0);
+  CHECK(told.connected_ns[0] >= told.connected_ns[1]);
+  CHECK(told.connected_ns[2] > 0);
+  CHECK(told.waits_for == std::vector(3, session::WaitsFor::nothing));
+  CHECK(told.stuck_ns == std::vector<std::uint64_t>{0, 0, 0});
   CHECK(told.watch_bytes[0] + told.watch_bytes[2] + told.answer_bytes[2] == 0);
 
   for (const std::uint32_t limit : {1u, 2u, 3u}) {
@@ -66,6 +72,37 @@ TEST_CASE("who asks for the sessions is told each with what it did and what it i
     CHECK(authors == told.authors);
   }
   CHECK(world.answer_to<session::Sessions>(*third, session::ListSessions{.after = third->author}).authors.empty());
+}
+
+TEST_CASE("whose session was ended by a fault is told, the newest first; who left by itself is not", "[desk]") {
+  HandDesk world;
+  const auto asks = world.join("asks"), left = world.join("left"), first = world.join("first"),
+             second = world.join("second", session::Role::edit, {}, 7);
+  CHECK(world.answer_to<session::Ended>(*asks, session::ListEnded{}).authors.empty());
+  session::Fault why;
+  why.closes = true;
+  why.code = session::FaultCode::silent;
+  why.text = "nothing came";
+  first->outgoing->fault(why, 0);
+  why.code = session::FaultCode::stalled;
+  why.text = "nothing went";
+  second->outgoing->fault(why, 0);
+  for (const auto& each : {left, first, second}) {
+    world.desk->leave(each);
+    world.settle();
+  }
+  const auto told = world.answer_to<session::Ended>(*asks, session::ListEnded{});
+  CHECK(told.sequence == world.registry.sequence());
+  CHECK(told.authors == std::vector{second->author, first->author});
+  CHECK(told.users == std::vector<std::uint64_t>{7, 0});
+  CHECK(told.names == std::vector<std::string>{"second", "first"});
+  CHECK(told.kinds == std::vector<std::string>{"test", "test"});
+  CHECK(told.texts == std::vector<std::string>{"nothing went", "nothing came"});
+  CHECK(told.codes == std::vector<std::uint16_t>{static_cast<std::uint16_t>(session::FaultCode::stalled),
+                                                 static_cast<std::uint16_t>(session::FaultCode::silent)});
+  CHECK(told.ago_ns.size() == 2);
+  CHECK(told.ago_ns[0] <= told.ago_ns[1]);
+  CHECK(world.answer_to<session::Ended>(*asks, session::ListEnded{.limit = 1}).authors == std::vector{second->author});
 }
 
 TEST_CASE("a page of sessions ends where it has as many bytes as are allowed", "[desk]") {

@@ -143,19 +143,26 @@ TEST_CASE("a session's name is shown as one line of moderate length, cut between
   LiveWorldOptions options;
   options.log = [&](const std::string& line) {
     const std::lock_guard lock(mutex);
-    if (line.starts_with("welcomed")) lines.push_back(line.substr(line.find(": ") + 2));
+    if (line.starts_with("welcomed")) lines.push_back(line.substr(0, line.find(", author")));
   };
   LiveWorld world(options);
   const std::string tower = "\xe5\xa1\x94";
   const std::string a(62, 'a');
-  const std::string names[] = {"two\nlines\x7f", a + "bcd", a + tower, std::string(61, 'a') + tower};
+  const std::string names[] = {"two\nlines\x7f", a + "bcd", a + tower, std::string(61, 'a') + tower,
+                               "\xc2\x9b"
+                               "31mred\xe2\x80\xae"
+                               "der"};
   for (const std::string& name : names) {
     ClientOptions as = world.client_options();
     as.name = name;
     REQUIRE(Client::connect(as).has_value());
   }
   const std::lock_guard lock(mutex);
-  CHECK(lines == std::vector<std::string>{"twolines", a + "bc", a, std::string(61, 'a') + tower});
+  std::vector<std::string> shown;
+  for (const std::string& name :
+       {std::string("twolines"), a + "bc", a, std::string(61, 'a') + tower, std::string("31mredder")})
+    shown.push_back("welcomed: session " + std::to_string(shown.size() + 1) + " \"" + name + "\" (client)");
+  CHECK(lines == shown);
 }
 
 TEST_CASE("addresses that are not loopback, not addresses, or taken are errors at start", "[handshake]") {

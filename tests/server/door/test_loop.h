@@ -55,6 +55,7 @@ class SilentStream final : public WireStream {
     loop_.post([done = std::make_shared<WriteDone>(std::move(done))] { (*done)(true); });
   }
   void end(Farewell) override {}
+  std::size_t unsent() override { return 0; }
   void close() override {
     closed_ = true;
     if (!pending_) return;

@@ -51,9 +51,8 @@ struct Hall {
     const std::vector<std::byte> batch(64);
     REQUIRE(from->requests.put(batch, request, false));
     REQUIRE(from->requests.front());
-    Request taken = from->requests.take();
     ++from->open_questions;
-    queue.add({from, request, std::move(taken.batch)});
+    queue.add({from, request, from->requests.take()});
   }
 };
 

@@ -2,9 +2,12 @@
 #include "server/session/outgoing.h"
 
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "messages/batch_builder.h"
+#include "registry/observe/clock.h"
 #include "tests/server/arena.h"
 
 using namespace muster;
@@ -169,6 +172,64 @@ TEST_CASE("what watches bring is sent as far as the client has said that it has 
   // Whoever is closed gets the rest.
   queue.out.close();
   CHECK(queue.take() == Requests{6, 7, 8, 9, 10});
+}
+
+TEST_CASE("how old what waits is counts until it was sent, and what it waits for is told", "[outgoing]") {
+  using session::WaitsFor;
+  Queue queue;
+  const auto line = [&](std::uint64_t later_ns = 0) { return queue.out.line(steady_ns() + later_ns); };
+  CHECK(line(1000).oldest_ns == 0);
+  queue.control();
+  CHECK(line(1000).oldest_ns == 0);  // an answer is no value
+  queue.out.watch_control(queue.batch, 1);
+  CHECK(line(1000).oldest_ns == 0);
+  queue.data(1);
+  queue.data(2);
+  CHECK(line(1'000'000'000).oldest_ns >= 1'000'000'000);
+  CHECK(line().waits_for == WaitsFor::nothing);
+  queue.take();
+  queue.data(3);
+  CHECK(line(1'000'000'000).oldest_ns >= 1'000'000'000);  // it is with the writer
+  CHECK(line().waits_for == WaitsFor::line);
+  CHECK(line(5'000'000'000).stuck_ns >= 5'000'000'000);
+  const std::uint64_t before_ns = steady_ns();
+  queue.out.went_on();
+  CHECK(queue.out.line(before_ns).stuck_ns == 0);
+  queue.out.sent();
+  CHECK(line().waits_for == WaitsFor::nothing);
+  CHECK(line(1'000'000'000).oldest_ns >= 1'000'000'000);  // the third
+  queue.out.credit(1);
+  CHECK(line().waits_for == WaitsFor::credit);
+  CHECK(line(3'000'000'000).stuck_ns >= 3'000'000'000);
+  queue.out.credit(1u << 20);
+  queue.take();
+  queue.out.sent();
+  CHECK(line(1000).oldest_ns == 0);
+  CHECK(line(1000).stuck_ns == 0);
+}
+
+TEST_CASE("for a slow line no more is queued than it takes in a tenth of a second, or one batch", "[outgoing]") {
+  Queue queue;
+  BatchBuilder builder;
+  std::vector<Entity> many(3000, Entity{5, 1});
+  builder.append_shared(std::span<const Entity>(many), arena::Damage{});
+  const std::vector<std::byte> large(builder.bytes().begin(), builder.bytes().end());
+  REQUIRE(large.size() > Outgoing::piece_bytes / 2);
+  REQUIRE(large.size() < Outgoing::piece_bytes);
+  queue.out.data(large, 1, frame_more, nullptr);
+  queue.out.data(large, 2, frame_more, nullptr);
+  CHECK(queue.out.has_room());  // nobody knows how slow it is
+  queue.take();
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));  // 80 KB a second at most
+  queue.out.sent();
+  CHECK_FALSE(queue.out.has_room());
+  CHECK(queue.room == 0);
+  queue.take();
+  queue.out.sent();
+  CHECK(queue.room == 1);  // there is nothing else
+  CHECK(queue.out.has_room());
+  queue.out.data(large, 3, frame_more, nullptr);
+  CHECK_FALSE(queue.out.has_room());
 }
 
 TEST_CASE("what is said of watches counts as answers do: who does not read it ends", "[outgoing]") {

@@ -23,10 +23,10 @@ TEST_CASE("a session may have exactly as many bytes waiting as its bound says, a
   CHECK_FALSE(requests.put(batch, 3, false));
   REQUIRE(requests.front());
   // A question that waits elsewhere counts until it was answered.
-  const Request question = requests.take();
-  CHECK(question.batch == batch);
+  const std::vector<std::byte> question = requests.take();
+  CHECK(question == batch);
   CHECK_FALSE(requests.put(batch, 3, false));
-  requests.release(question.batch.size());
+  requests.release(question.size());
   CHECK(requests.has_room(batch.size()));
   CHECK(requests.put(batch, 3, false));
   CHECK_FALSE(requests.put(batch, 4, false));
@@ -52,6 +52,35 @@ TEST_CASE("all sessions together may have so many bytes waiting; who has nothing
   CHECK(all->bytes == batch.size());
   for (int i = 0; i < 3; ++i) CHECK(second.put(batch, 2, false));
   CHECK_FALSE(second.put(batch, 3, false));
+}
+
+TEST_CASE("batches of every size come out as they went in, whatever was taken meanwhile", "[limits]") {
+  Requests requests(64u << 20);
+  std::vector<std::vector<std::byte>> sent;
+  std::size_t taken = 0;
+  const auto take = [&] {
+    Request* const first = requests.front();
+    REQUIRE(first);
+    CHECK(first->request == taken);
+    CHECK(reinterpret_cast<std::uintptr_t>(first->batch.data()) % 16 == 0);
+    REQUIRE(std::ranges::equal(first->batch, sent[taken]));
+    if (++taken % 3 == 0)
+      CHECK(requests.take() == sent[taken - 1]);
+    else
+      requests.pop();
+  };
+  std::size_t unreleased = 0;
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    const std::size_t bytes = i % 97 == 0 ? 100'000 : i % 13 == 0 ? 4096 + 16 * (i % 5) : 48 + 16 * (i % 40);
+    sent.emplace_back(bytes, static_cast<std::byte>(i));
+    CHECK(requests.put(sent.back(), i, true));
+    if (i % 7 == 0)
+      for (std::uint64_t n = i % 11; n > 0 && taken < sent.size(); --n) take();
+  }
+  while (taken < sent.size()) take();
+  CHECK_FALSE(requests.front());
+  for (std::size_t i = 2; i < sent.size(); i += 3) unreleased += sent[i].size();
+  CHECK(requests.bytes() == unreleased);
 }
 
 TEST_CASE("a session may ask far more one after the other than may wait of it at a time", "[limits]") {
