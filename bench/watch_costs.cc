@@ -94,6 +94,12 @@ struct Viewer {
       if (!next) fail("a frame is none");
       if (!*next) return;
       const BatchView batch((*next)->batch);
+      if (batch.type() == TypeTraits<session::Sessions>::id) {
+        const auto sessions = session::read<session::Sessions>(batch);
+        for (std::size_t i = 0; i < sessions.authors.size(); ++i)
+          waiting_bytes = std::max(waiting_bytes, sessions.answer_bytes[i] + sessions.watch_bytes[i]);
+        asked = false;
+      }
       if (batch.type() != TypeTraits<session::Values>::id) continue;
       tell((*next)->header.request);
       const auto values = session::read<session::Values>(batch);
@@ -113,7 +119,8 @@ struct Viewer {
 
   int socket = -1;
   FrameDecoder decoder;
-  std::uint64_t rows = 0, bytes = 0;
+  std::uint64_t rows = 0, bytes = 0, waiting_bytes = 0;
+  bool asked = false;
   std::unordered_map<std::uint64_t, Clock::time_point> told;  // by watch: when it was told last
   std::vector<double> gaps_ms;
 };
@@ -170,6 +177,18 @@ struct Phase {
   std::uint64_t waiting_bytes = 0;   // of the session for which most waits
 };
 
+/// Of the sessions for which anything waits to be sent, the most.
+std::uint64_t most_waiting(World& world, const Server& server) {
+  Viewer asks(server.unix_path(), server.token());
+  asks.send(session::ListSessions{}, 9);
+  asks.asked = true;
+  while (asks.asked) {
+    world.next_frame();
+    asks.read();
+  }
+  return asks.waiting_bytes;
+}
+
 /// Runs the phases in turns; `tick` is what the world does besides.
 void run(World& world, Server& server, std::vector<Phase>& phases, int rounds, const std::function<void()>& tick) {
   for (int round = -1; round < rounds; ++round)
@@ -186,6 +205,8 @@ void run(World& world, Server& server, std::vector<Phase>& phases, int rounds, c
       }
       const double each = (cpu_ms() - before) / ticks;
       viewers.stop();
+      const std::uint64_t waiting = most_waiting(world, server);
+      phase.waiting_bytes = std::max(phase.waiting_bytes, waiting);
       if (round < 0) continue;
       phase.tick_ms.push_back(each);
       if (viewers.rows() > 0)
@@ -249,6 +270,20 @@ session::Follow whole_world(TypeId component, double rate) {
   return what;
 }
 
+/// How long watches were told nothing: of 20 Hz beside ticks of 60 Hz 50 ms, or a tick more.
+void print_gaps(std::vector<double> gaps_ms) {
+  if (gaps_ms.empty()) return;
+  std::ranges::sort(gaps_ms);
+  const auto part = [&](double of_all) {
+    return gaps_ms[static_cast<std::size_t>(of_all * static_cast<double>(gaps_ms.size() - 1))];
+  };
+  const auto late = std::ranges::count_if(gaps_ms, [](double ms) { return ms > 2e3 / due_hz; });
+  std::printf(
+      "    told again after: half %.0f ms, 99 %% %.0f, longest %.0f; %.2f %% of %zu after more than two due times\n",
+      part(0.5), part(0.99), gaps_ms.back(), 100.0 * static_cast<double>(late) / static_cast<double>(gaps_ms.size()),
+      gaps_ms.size());
+}
+
 template <class Component>
 int rows(const char* name, int rounds) {
   constexpr std::uint32_t count = 100'000, watches = 200, each = 1000, sessions = 4;
@@ -297,6 +332,7 @@ int rows(const char* name, int rounds) {
         "  %-32s a tick %.3f ms (%.2f of one watch's); a due tick %+.3f ms, %.2f memcpy; %.2f x (id + value) bytes\n",
         phases[i].name, tick, tick / one, due, due / copy,
         phases[i].bytes_a_row / static_cast<double>(sizeof(Entity) + sizeof(Component)));
+    print_gaps(phases[i].gaps_ms);
   }
   return 0;
 }
@@ -324,8 +360,8 @@ int battle(int rounds) {
   const double one = middle(phases[1].tick_ms), many = middle(phases[2].tick_ms);
   for (const Phase& phase : phases) {
     const double tick = middle(phase.tick_ms);
-    std::printf("  %-32s a tick %.3f ms, %.2f of one watch's, %.2f of 50 that read\n", phase.name, tick, tick / one,
-                tick / many);
+    std::printf("  %-32s a tick %.3f ms, %.2f of one watch's, %.2f of 50 that read; at most %.2f MiB wait for one\n",
+                phase.name, tick, tick / one, tick / many, static_cast<double>(phase.waiting_bytes) / (1 << 20));
   }
   return 0;
 }

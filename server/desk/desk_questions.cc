@@ -31,9 +31,9 @@ std::unique_ptr<Inquiry> Desk::seldom(const Asked& asked, Seldom& seldom, std::f
 
 std::unique_ptr<Inquiry> Desk::opening(const Asked& asked, std::function<void()> work) {
   static constexpr std::size_t held_max = 64u << 10;
-  class Opening final : public Inquiry {
+  class WatchOpening final : public Inquiry {
    public:
-    Opening(const Asked& asked, Watches& watches, Seldom& seldom, std::function<void()> work)
+    WatchOpening(const Asked& asked, Watches& watches, Seldom& seldom, std::function<void()> work)
         : asked_(asked), watches_(watches), seldom_(seldom), work_(std::move(work)) {}
     Progress go_on(Steps& steps) override {
       // What is said of watches waits for the client's credit, too: it may wait for as much as it likes, but not be told ever more.
@@ -58,7 +58,7 @@ std::unique_ptr<Inquiry> Desk::opening(const Asked& asked, std::function<void()>
     Seldom& seldom_;
     const std::function<void()> work_;
   };
-  return std::make_unique<Opening>(asked, watches_, watches_seldom_, std::move(work));
+  return std::make_unique<WatchOpening>(asked, watches_, watches_seldom_, std::move(work));
 }
 
 std::unique_ptr<Inquiry> Desk::save(const Asked& asked) {
