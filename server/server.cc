@@ -83,6 +83,7 @@ struct Server::Impl {
                     .error = [this] { return world.recording_error(); },
                     .save_error = [this] { return world.autosave_error(); },
                     .journal_bytes = [this] { return world.journal_bytes(); },
+                    .size_warning = [this] { return world.size_warning(); },
                     .durability = world.durability(),
                     .autosave = world.autosave()};
     host.warn = options.warn ? options.warn : options.log;

@@ -114,6 +114,7 @@ void Desk::info(Session& to, std::uint64_t request, bool with_hash) {
   info.autosave_ns = durable.autosave_ns;
   info.error = durable.error;
   info.save_error = host_.durable.save_error_text();
+  if (info.save_error.empty() && host_.durable.size_warning) info.save_error = host_.durable.size_warning();
   answer(to, request, info);
 }
 

@@ -21,6 +21,8 @@ struct DurableHost {
   /// Why the last save that came by itself failed; null: it did not.
   std::function<const std::string*()> save_error = {};
   std::function<std::uint64_t()> journal_bytes = {};  ///< behind the saved state
+  /// That the file or its journal becomes too large, a sentence; empty: it does not.
+  std::function<std::string()> size_warning = {};
   Durability durability = Durability::checkpoint;
   std::chrono::nanoseconds autosave{0};  ///< how long after a save the next one comes by itself; 0: none does
 

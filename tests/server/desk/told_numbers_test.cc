@@ -15,6 +15,7 @@ namespace {
 struct Numbers {
   std::uint64_t durable = 11, saved = 7, tick = 13;
   std::optional<std::string> error, save_error;
+  std::string size_warning;
   TimeCounts ticks;
   Pace pace{.speed = 4, .paused = true, .steps = 6};
 
@@ -24,6 +25,7 @@ struct Numbers {
       if (with_saved) host.durable.saved_sequence = [this] { return saved; };
       host.durable.error = [this] { return error ? &*error : nullptr; };
       host.durable.save_error = [this] { return save_error ? &*save_error : nullptr; };
+      host.durable.size_warning = [this] { return size_warning; };
       host.durable.durability = Durability::batched;
       host.durable.autosave = std::chrono::seconds(3);
       host.tick_times = [this]() -> const TimeCounts& { return ticks; };
@@ -89,6 +91,8 @@ TEST_CASE("Info tells each number of the world, and what is on the disk", "[desk
   CHECK(info.error.empty());
   CHECK(info.save_error.empty());
   CHECK(world.answer_to<session::Info>(*one, session::GetInfo{.hash = 1}).hash == hash);
+  numbers.size_warning = "much";
+  CHECK(world.answer_to<session::Info>(*one, session::GetInfo{}).save_error == "much");
   numbers.save_error = "no room for the state";
   info = world.answer_to<session::Info>(*one, session::GetInfo{});
   CHECK(info.save_error == "no room for the state");
