@@ -117,17 +117,26 @@ std::expected<Database, WorldError> Database::open(const std::string& path, bool
       "secure_delete=OFF; "
       "PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY";
   if (auto done = database.run(pragmas, "opening the file"); !done) return std::unexpected(std::move(done.error()));
+  sqlite3_wal_hook(
+      database.connection_,
+      [](void* to, sqlite3*, const char*, int pages) {
+        *static_cast<std::uint64_t*>(to) = static_cast<std::uint64_t>(pages) * world_format::page_bytes;
+        return SQLITE_OK;
+      },
+      database.wal_bytes_.get());
   return database;
 }
 
 Database::Database(Database&& other) noexcept
     : connection_(std::exchange(other.connection_, nullptr)),
       blob_(std::exchange(other.blob_, nullptr)),
+      wal_bytes_(std::exchange(other.wal_bytes_, nullptr)),
       shown_(std::move(other.shown_)) {}
 
 Database& Database::operator=(Database&& other) noexcept {
   std::swap(connection_, other.connection_);
   std::swap(blob_, other.blob_);
+  std::swap(wal_bytes_, other.wal_bytes_);
   std::swap(shown_, other.shown_);
   return *this;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -81,6 +82,8 @@ class Database {
   /// Moves all of them, so that the -wal begins anew, under other numbers, with what is written next. False: somebody reads the file just
   /// now; nobody waits for that.
   [[nodiscard]] std::expected<bool, WorldError> merge_whole(const char* doing);
+  /// How much of the -wal the last commit of this connection left in use. Less than before: it began anew with that commit.
+  std::uint64_t wal_bytes() const noexcept { return *wal_bytes_; }
   /// Has all of the -wal on the disk when it returns: whoever wrote it may have died before that. Changes no byte. After something was read.
   [[nodiscard]] std::expected<void, WorldError> sync_wal(const char* doing);
   /// Writes all that this connection sees to a new database at `path`; on the disk when it returns. After an error something of it
@@ -98,6 +101,7 @@ class Database {
 
   sqlite3* connection_ = nullptr;
   sqlite3_blob* blob_ = nullptr;
+  std::unique_ptr<std::uint64_t> wal_bytes_ = std::make_unique<std::uint64_t>(0);  // SQLite knows where it lies
   std::string shown_;
 };
 

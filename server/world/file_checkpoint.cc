@@ -63,7 +63,7 @@ std::expected<CheckpointReport, WorldError> WorldFile::save_whole(const Checkpoi
   auto report = write(stamp, save, contained);
   if (!report) return report;
   report->original = std::exchange(original.path, {});
-  merge_in_time(report->bytes_written);
+  wrote(Merges::at_once);
   return report;
 }
 
@@ -73,8 +73,11 @@ StateCopy WorldFile::copy(const Save& save) const {
   return copied;
 }
 
-StateCopy WorldFile::preserve(const Save& save, std::uint64_t saved, std::uint64_t preserved_bytes_max) const {
-  StateCopy copied(rows_known_ ? &rows_ : nullptr, saved, preserved_bytes_max);
+StateCopy WorldFile::preserve(const Save& save, std::uint64_t saved, std::uint64_t preserved_bytes_max,
+                              std::optional<StateCopy>& used) const {
+  const KeptRows* const known = rows_known_ ? &rows_ : nullptr;
+  StateCopy copied = used ? StateCopy(known, saved, std::move(*used)) : StateCopy(known, saved, preserved_bytes_max);
+  used.reset();
   copied.expect(meta_.rows);
   save(copied);
   return copied;
@@ -254,11 +257,11 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_beside(const Checkpoin
   const auto foreign = is_foreign();
   if (!foreign) return std::unexpected(foreign.error());
   if (*foreign) return CheckpointStep{.state = State::stale};
-  const auto commit = [&](std::uint64_t bytes) -> std::expected<CheckpointStep, WorldError> {
+  const auto commit = [&]() -> std::expected<CheckpointStep, WorldError> {
     database_->stop_comparing();
     if (auto committed = database_->run("COMMIT", doing); !committed)
       return std::unexpected(std::move(committed.error()));
-    merge_in_time(bytes);
+    wrote(slice.merges);
     return CheckpointStep{};
   };
 
@@ -269,6 +272,7 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_beside(const Checkpoin
       Limit limit(slice);
       if (auto removed = remove_some_past([&] { return limit.reached_by_removing(); }); !removed)
         return std::unexpected(std::move(removed.error()));
+      wrote(slice.merges);
       return CheckpointStep{};
     }
     now.sink.emplace(*database_, rows_, digest_, meta_.checkpoint + 1, ++saves_, Replacing::beside, shown_);
@@ -286,11 +290,11 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_beside(const Checkpoin
     for (bool more = true; more && now.removed < now.vanished->size(); more = !limit.reached_by_removing())
       sink.remove((*now.vanished)[now.removed++]);
   if (auto good = sink.good(); !good) return std::unexpected(std::move(good.error()));
-  if (!now.vanished || now.removed < now.vanished->size()) return commit(written());
+  if (!now.vanished || now.removed < now.vanished->size()) return commit();
   auto report = make_current(*now.stamp, sink, next_meta(*now.stamp), now.contained);
   if (!report) return std::unexpected(std::move(report.error()));
   now.sink.reset();
-  merge_in_time(written());
+  wrote(slice.merges);
   return CheckpointStep{.state = State::done, .report = std::move(*report)};
 }
 
@@ -304,6 +308,7 @@ std::expected<bool, WorldError> WorldFile::remove_past(const CheckpointSlice& sl
   Limit limit(slice);
   if (auto removed = remove_some_past([&] { return limit.reached_by_removing(); }); !removed)
     return std::unexpected(std::move(removed.error()));
+  wrote(slice.merges);
   return journal_.has_past() || !left_over_.empty();
 }
 

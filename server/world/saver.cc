@@ -19,9 +19,17 @@ struct Saver::Saving {
     stamp.types = types;
     registry.add_preserver(*copied.preserver());
   }
-  ~Saving() { registry.remove_preserver(*copied.preserver()); }
+  ~Saving() {
+    if (copied.preserver()) registry.remove_preserver(*copied.preserver());
+  }
   Saving(const Saving&) = delete;
   Saving& operator=(const Saving&) = delete;
+  /// The copy, for its memory. Owner's thread, when it is done.
+  StateCopy give_back() {
+    registry.remove_preserver(*copied.preserver());
+    copied.clear();
+    return std::move(copied);
+  }
   EntityRegistry& registry;
   StateCopy copied;
   std::vector<const TypeDescriptor*> types;  // of the stamp: the registry may learn more meanwhile, and keeps those
@@ -41,6 +49,9 @@ namespace {
 constexpr int rest_after_copy = 50;
 /// Between two saves that are due because of the journal's size, where the first failed.
 constexpr auto retry_after = std::chrono::seconds(1);
+/// Where somebody may wait for an edit to be durable, and nobody does just now, so much of the -wal is merged at once: some ms. Not while a
+/// save is being written, which is much for the -wal: edits would wait for merges half of that time.
+constexpr std::uint64_t short_merge = 1u << 20;
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
@@ -100,9 +111,11 @@ void Saver::put_all() {
 
 void Saver::write(JournalGroup& group) {
   if (failed_.load(std::memory_order_acquire)) return;  // what is behind a gap is worth nothing
-  if (const auto done = file_.append(group)) {
+  const auto begun = Clock::now();
+  if (const auto done = file_.append(group, Merges::by_caller)) {
     raise_durable(group.last);
-    held_.store(file_.held_bytes(), std::memory_order_relaxed);
+    step_size_.wrote_group(group.records.size(), begun, Clock::now());
+    merge();
   } else {
     {
       const std::lock_guard lock(mutex_);
@@ -258,7 +271,7 @@ bool Saver::begin(std::function<void(Report)> then) {
   size_.save_begun();
   saved_schemas_ = registry_.types().schemas().size();
   StateCopy rows =
-      file_.preserve([&](StateSink& sink) { registry_.save(sink); }, saved_version_, host_.preserved_bytes_max);
+      file_.preserve([&](StateSink& sink) { registry_.save(sink); }, saved_version_, host_.preserved_bytes_max, used_);
   saving_ = std::make_unique<Saving>(registry_, std::move(rows), host_.stamp(), version, std::move(then));
   // Recorded from here on, in the hope that this checkpoint succeeds.
   if (!recorder_)
@@ -272,11 +285,32 @@ bool Saver::begin(std::function<void(Report)> then) {
 CheckpointSlice Saver::slice() const {
   if (host_.durability != Durability::commit) return {};
   // Who waits for an edit to be durable waits for the step that is being done: those are short, and end where somebody does.
-  return {
-      .bytes = 256u << 10, .time = std::chrono::milliseconds(5), .hurries = [this] { return queue_.waits_for_step(); }};
+  return {.bytes = step_size_.bytes(Clock::now()),
+          .time = std::chrono::milliseconds(5),
+          .hurries = [this] { return queue_.waits_for_step(); },
+          .merges = Merges::by_caller};
+}
+
+void Saver::merge() {
+  const bool is_short = host_.durability == Durability::commit && !in_steps_ && !queue_.waits_for_step();
+  const std::uint64_t bytes = is_short ? short_merge : ~std::uint64_t{0};
+  if (!file_.merge_is_due(bytes)) return;
+  // Who waits for what was just written need not wait for this.
+  if (host_.wake) host_.wake();
+  file_.merge_in_time(bytes);
+  held_.store(file_.held_bytes(), std::memory_order_relaxed);
 }
 
 bool Saver::step(Saving& of) {
+  const auto begun = Clock::now();
+  const bool more = do_step(of);
+  step_size_.made_step(begun, Clock::now());
+  in_steps_ = more;
+  if (more) merge();
+  return more;
+}
+
+bool Saver::do_step(Saving& of) {
   const auto over = [&](std::expected<std::optional<CheckpointReport>, WorldError> written) {
     held_.store(file_.held_bytes(), std::memory_order_relaxed);
     if (written && *written) raise_saved((*written)->sequence);
@@ -335,6 +369,8 @@ void Saver::look() {
 
 void Saver::end_saving() {
   const std::unique_ptr<Saving> over = std::move(saving_);
+  const bool given_up = over->copied.preserver()->given_up();
+  used_.emplace(over->give_back());
   if (!over->written) {
     given_up_ = 0;
     saved_schemas_ = 0;  // they are not in the file, as far as is known
@@ -347,7 +383,7 @@ void Saver::end_saving() {
   }
   if (*over->written) note_saved(over->version);
   notice_failure();
-  if (!*over->written && over->copied.preserver()->given_up()) return begin_again(*over);
+  if (!*over->written && given_up) return begin_again(*over);
   // Another program wrote to the file: all of it is written, of the state as it is by now.
   over->then(*over->written ? Report(**over->written) : commit());
 }

@@ -25,6 +25,7 @@
 #include "server/world/durability.h"
 #include "server/world/journal/journal_recorder.h"
 #include "server/world/journal/journal_size.h"
+#include "server/world/journal/step_size.h"
 #include "server/world/journal/write_queue.h"
 #include "server/world/world_error.h"
 #include "server/world/world_file.h"
@@ -124,7 +125,11 @@ class Saver {
   void keep_size();
   /// A piece of a commit that was begun, on the queue's thread. False: it was the last.
   bool step(Saving& of);
+  /// The same, for as long as step() says.
+  bool do_step(Saving& of);
   CheckpointSlice slice() const;
+  /// The -wal is merged into the file, where that is due. The queue's thread.
+  void merge();
   void begin_recording();
   void put_all();
   void write(JournalGroup& group);
@@ -148,6 +153,7 @@ class Saver {
   std::optional<JournalRecorder> recorder_;
   Clock::time_point next_ = {};  // before then nothing is handed over, with Durability::batched
   std::unique_ptr<Saving> saving_;
+  std::optional<StateCopy> used_;  // of the last one, for its memory
   std::uint64_t saved_version_ =
       0;              // what the registry's begin_version gave before the last save; 0: there is none yet
   int given_up_ = 0;  // saves, one after the other
@@ -163,9 +169,11 @@ class Saver {
   std::string error_;  // as the owner saw it
   std::atomic<std::uint64_t> durable_ = 0, saved_ = 0, held_ = 0;
   std::atomic<bool> failed_ = false;
-  std::mutex mutex_;     // of the following
-  std::string failure_;  // of the queue's thread
-  WriteQueue queue_;     // ends first
+  StepSize step_size_;     // the queue's thread
+  bool in_steps_ = false;  // the same: a save's steps were begun, and are not over
+  std::mutex mutex_;       // of the following
+  std::string failure_;    // of the queue's thread
+  WriteQueue queue_;       // ends first
 };
 
 }  // namespace muster

@@ -287,15 +287,24 @@ std::expected<void, WorldError> WorldFile::begin_writing(const char* doing) {
   return database_->run("BEGIN IMMEDIATE", doing);
 }
 
-void WorldFile::merge_in_time(std::uint64_t bytes_written) noexcept {
+void WorldFile::wrote(Merges merges) noexcept {
   database_->merge_at_end(true);
-  unmerged_bytes_ += bytes_written;
-  if (unmerged_bytes_ < options_.merge_bytes) return;
-  held_bytes_ = database_->merge().value_or(held_bytes_);
-  unmerged_bytes_ = 0;
+  const std::uint64_t before = std::exchange(wal_bytes_, database_->wal_bytes());
+  if (wal_bytes_ < before) merged_bytes_ = 0;  // it began anew
+  if (merges == Merges::at_once) merge_in_time(options_.merge_bytes);
 }
 
-std::expected<void, WorldError> WorldFile::append(JournalGroup& group) {
+bool WorldFile::merge_is_due(std::uint64_t bytes) const noexcept {
+  return database_ && wal_bytes_ > merged_bytes_ && wal_bytes_ - merged_bytes_ >= std::min(bytes, options_.merge_bytes);
+}
+
+void WorldFile::merge_in_time(std::uint64_t bytes) noexcept {
+  if (!merge_is_due(bytes)) return;
+  held_bytes_ = database_->merge().value_or(held_bytes_);
+  merged_bytes_ = wal_bytes_;
+}
+
+std::expected<void, WorldError> WorldFile::append(JournalGroup& group, Merges merges) {
   constexpr const char* doing = "writing the journal";
   if (is_new() || is_older())
     return std::unexpected(error(WorldErrorCode::setup, "inputs cannot be recorded before the first checkpoint"));
@@ -305,7 +314,7 @@ std::expected<void, WorldError> WorldFile::append(JournalGroup& group) {
   if (auto committed = database_->run("COMMIT", doing); !committed) return committed;
   journal_.keep(group);
   lock_.set_mark({meta_.world, meta_.checkpoint, group.id});
-  merge_in_time(group.records.size());
+  wrote(merges);
   return {};
 }
 

@@ -30,7 +30,7 @@ namespace muster {
 struct WorldFileOptions {
   OpenMode mode = OpenMode::open_or_create;
   bool check_structure = true;  ///< on opening: every page of the database, at about 3 GB/s, beside the checksums
-  std::uint64_t merge_bytes = 16u << 20;  ///< so much written by checkpoints waits in the -wal before it is merged
+  std::uint64_t merge_bytes = 16u << 20;  ///< so much waits in the -wal before it is merged into the file
   std::string vfs = {};                   ///< a registered SQLite VFS; tests put a failing disk here
 };
 
@@ -43,6 +43,12 @@ struct CheckpointStamp {
   std::span<const TypeDescriptor* const> types = {};  ///< for readers with SQL; never read back
 };
 
+/// Who merges the -wal into the file after something was written, where that is due.
+enum class Merges : std::uint8_t {
+  at_once,    ///< before the call returns
+  by_caller,  ///< who calls merge_in_time(), soon: others can be told first that what was written is on the disk
+};
+
 /// How much a step of a checkpoint writes at most, a single row excepted.
 struct CheckpointSlice {
   std::uint64_t bytes = 1u << 20;
@@ -50,6 +56,7 @@ struct CheckpointSlice {
   /// Asked after each row: where it says true the step ends, once it has written this much. May be null.
   std::function<bool()> hurries = {};
   std::uint64_t bytes_min = 32u << 10;
+  Merges merges = Merges::at_once;
 };
 
 struct CheckpointStep {
@@ -96,7 +103,11 @@ class WorldFile {
   /// Adds a group behind those that are there, in one transaction that is on the disk when this returns, and gives it its id. Its inputs
   /// follow the last ones that the file has (`durable()`). After an error the file is as before (after a power cut it may have the
   /// group all the same), and the same group may be tried again. Refused before a world's first checkpoint, and where is_older().
-  [[nodiscard]] std::expected<void, WorldError> append(JournalGroup& group);
+  [[nodiscard]] std::expected<void, WorldError> append(JournalGroup& group, Merges merges = Merges::at_once);
+  /// Whether so many bytes were written to the -wal since it was merged.
+  bool merge_is_due(std::uint64_t bytes) const noexcept;
+  /// Merges it where merge_is_due(bytes), or as many as the options say. That takes as long as the disk takes for as many.
+  void merge_in_time(std::uint64_t bytes) noexcept;
   /// Sequence of the last input that the file has, in the state or in the journal as far as that was read. It is on the disk: what an owner
   /// who died left without a sync was synced on opening.
   std::uint64_t durable() const noexcept { return std::max(meta_.sequence, journal_.end().last); }
@@ -111,8 +122,10 @@ class WorldFile {
   StateCopy copy(const Save& save) const;
   /// The same, but columns are not copied: from now on, until the checkpoint is over, the copy's preserver() must be told before they
   /// change, and it can be checkpointed once. `saved` is what EntityRegistry::begin_version gave before the last checkpoint of this file that
-  /// succeeded, if this process made it; 0: it did not.
-  StateCopy preserve(const Save& save, std::uint64_t saved, std::uint64_t preserved_bytes_max) const;
+  /// succeeded, if this process made it; 0: it did not. `used` is an earlier one that was
+  /// cleared, with the same `preserved_bytes_max`, whose memory this takes; afterwards there is none, and there need be none before.
+  StateCopy preserve(const Save& save, std::uint64_t saved, std::uint64_t preserved_bytes_max,
+                     std::optional<StateCopy>& used) const;
   /// The same as a checkpoint of what was copied. No value, and the file holds the previous checkpoint: another program wrote to the
   /// file since, so that what was copied does not do; the next checkpoint writes everything.
   [[nodiscard]] std::expected<std::optional<CheckpointReport>, WorldError> checkpoint(const CheckpointStamp& stamp,
@@ -152,7 +165,8 @@ class WorldFile {
                                                            const JournalEnd& contained);
   std::expected<CheckpointStep, WorldError> step_beside(const CheckpointSlice& slice);
   void give_up_checkpoint();
-  void merge_in_time(std::uint64_t bytes_written) noexcept;
+  /// What was written is counted.
+  void wrote(Merges merges) noexcept;
   std::expected<CheckpointReport, WorldError> save_whole(const CheckpointStamp& stamp, const Save& save,
                                                          const JournalEnd& contained);
   std::expected<std::optional<CheckpointReport>, WorldError> save_copy(const CheckpointStamp& stamp,
@@ -187,7 +201,8 @@ class WorldFile {
   std::string data_version_;             // tells whether another program wrote since
   std::optional<Begun> begun_;
   std::uint64_t saves_ = 0;
-  std::uint64_t unmerged_bytes_ = 0, held_bytes_ = 0;
+  std::uint64_t wal_bytes_ = 0, merged_bytes_ = 0;  // in use, and of those when it was merged last
+  std::uint64_t held_bytes_ = 0;
   bool foreign_wal_ = false;  // the -wal is of another process
 };
 

@@ -1,5 +1,7 @@
 #include "server/world/rows/preserved_columns.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 #include <new>
 #include <thread>
@@ -9,13 +11,47 @@ namespace muster {
 
 std::uint32_t PreservedColumns::add(std::uint64_t chunk_uid, std::uint32_t column, std::span<const std::byte> bytes) {
   const auto number = static_cast<std::uint32_t>(columns_.size());
-  if (columns_.empty() || columns_.back().chunk_uid != chunk_uid) first_.put(chunk_uid, number);
+  if (columns_.empty() || columns_.back().chunk_uid != chunk_uid) add_first(chunk_uid, number);
   columns_.push_back({.at = bytes.data(),
                       .copy = nullptr,
                       .chunk_uid = chunk_uid,
                       .column = column,
                       .size = static_cast<std::uint32_t>(bytes.size())});
   return number;
+}
+
+void PreservedColumns::clear() {
+  columns_.clear();
+  std::ranges::fill(first_, 0);
+  chunks_ = 0;
+  given_.reset();
+  bytes_ = 0;
+  copied_ = 0;
+  given_up_ = false;
+}
+
+std::size_t PreservedColumns::place_of(std::uint64_t chunk_uid) const noexcept {
+  const std::size_t mask = first_.size() - 1;
+  std::size_t at = (chunk_uid * 0x9e3779b97f4a7c15ull) >> (64 - std::countr_zero(first_.size()));
+  while (first_[at] != 0 && columns_[first_[at] - 1].chunk_uid != chunk_uid) at = (at + 1) & mask;
+  return at;
+}
+
+void PreservedColumns::add_first(std::uint64_t chunk_uid, std::uint32_t number) {
+  constexpr std::size_t least = 16;
+  if (++chunks_ * 2 > first_.size()) {
+    std::vector<std::uint32_t> old(std::max(least, first_.size() * 2));
+    old.swap(first_);
+    for (const std::uint32_t one : old)
+      if (one != 0) first_[place_of(columns_[one - 1].chunk_uid)] = one;
+  }
+  first_[place_of(chunk_uid)] = number + 1;
+}
+
+std::optional<std::uint32_t> PreservedColumns::first_of(std::uint64_t chunk_uid) const noexcept {
+  if (first_.empty()) return std::nullopt;
+  const std::uint32_t found = first_[place_of(chunk_uid)];
+  return found == 0 ? std::nullopt : std::optional(found - 1);
 }
 
 bool PreservedColumns::claim(Column& column) noexcept {
@@ -45,7 +81,7 @@ void PreservedColumns::keep(Column& column) {
 }
 
 void PreservedColumns::before_write(const Chunk& chunk, std::uint32_t slot) {
-  const std::uint32_t* const first = first_.find(chunk.uid);
+  const auto first = first_of(chunk.uid);
   if (!first) return;
   const std::uint32_t id = slot < column_first ? slot : chunk.archetype->slot_types[slot]->id;
   for (std::size_t i = *first; i < columns_.size() && columns_[i].chunk_uid == chunk.uid; ++i)
@@ -53,7 +89,7 @@ void PreservedColumns::before_write(const Chunk& chunk, std::uint32_t slot) {
 }
 
 void PreservedColumns::before_recycle(const Chunk& chunk) {
-  const std::uint32_t* const first = first_.find(chunk.uid);
+  const auto first = first_of(chunk.uid);
   if (!first) return;
   for (std::size_t i = *first; i < columns_.size() && columns_[i].chunk_uid == chunk.uid; ++i) keep(columns_[i]);
 }

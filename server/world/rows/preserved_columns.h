@@ -16,7 +16,6 @@
 #include <span>
 #include <vector>
 
-#include "registry/storage/flat_map.h"
 #include "registry/storage/storage.h"
 
 namespace muster {
@@ -31,10 +30,14 @@ class PreservedColumns final : public ColumnPreserver {
   /// A column that is to be read, of a chunk: all of one chunk's one after the other. `bytes` stay where they are until before_write() or
   /// before_recycle() is called for them. Gives its number, from 0 on. Owner of the world; nothing is taken meanwhile.
   std::uint32_t add(std::uint64_t chunk_uid, std::uint32_t column, std::span<const std::byte> bytes);
+  /// As new, but memory for as many columns stays. Owner of the world; nothing is taken meanwhile.
+  void clear();
   /// Owner of the world.
   void before_write(const Chunk& chunk, std::uint32_t slot) override;
   void before_recycle(const Chunk& chunk) override;
 
+  /// Its `column`, as it was added. Any thread, while nothing is added.
+  std::uint32_t column(std::uint32_t number) const { return columns_[number].column; }
   /// The bytes as they were, valid until the next call; none where they were taken before, or given up. Any one thread.
   std::optional<std::span<const std::byte>> take(std::uint32_t number);
   /// The same, into memory that has room for it. False: nothing was written there.
@@ -57,13 +60,20 @@ class PreservedColumns final : public ColumnPreserver {
   };
   /// False: it does not wait, and will not be read where it lies any more.
   static bool claim(Column& column) noexcept;
+  /// Where first_ has the chunk, or would have it. It is not empty.
+  std::size_t place_of(std::uint64_t chunk_uid) const noexcept;
+  void add_first(std::uint64_t chunk_uid, std::uint32_t number);
+  /// Number of the chunk's first column; of none that has none.
+  std::optional<std::uint32_t> first_of(std::uint64_t chunk_uid) const noexcept;
   void keep(Column& column);
 
   const std::uint64_t bytes_max_;
   std::vector<Column> columns_;
-  FlatMap<std::uint64_t, std::uint32_t> first_;  // uid of a chunk -> number of its first column
-  std::vector<std::byte> taken_;                 // of the one who takes
-  std::unique_ptr<std::byte[]> given_;           // the same
+  std::vector<std::uint32_t>
+      first_;  // a hash table by chunk_uid: the number of its first column and 1 more, 0 where there is none
+  std::size_t chunks_ = 0;              // in first_, of which they are at most half
+  std::vector<std::byte> taken_;        // of the one who takes
+  std::unique_ptr<std::byte[]> given_;  // the same
   std::atomic<std::uint64_t> bytes_ = 0, copied_ = 0;
   std::atomic<bool> given_up_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace muster {
 
@@ -28,17 +29,37 @@ bool StateCopy::is_known(const StateKey& key, std::uint64_t version) const {
   return kept && kept->given && kept->given_version == version;
 }
 
+StateCopy::StateCopy(const KeptRows* known, std::uint64_t saved, StateCopy&& used)
+    : known_(known),
+      saved_(saved),
+      columns_(std::move(used.columns_)),
+      rows_(std::move(used.rows_)),
+      here_(std::move(used.here_)) {}
+
+void StateCopy::clear() {
+  columns_->clear();
+  rows_.clear();
+  here_.clear();
+  blocks_.clear();
+  left_ = 0;
+}
+
 bool StateCopy::has(const StateKey& key, std::uint64_t version) {
   if (!is_known(key, version)) return false;
-  rows_.push_back({key, version, {}, 0, Row::From::known});
+  add(key, version, key.column, From::known);
   return true;
+}
+
+void StateCopy::add_here(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) {
+  add(key, version, static_cast<std::uint32_t>(here_.size()), From::here);
+  here_.push_back({bytes, key.column});
 }
 
 void StateCopy::row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) {
   if (columns_ && key.section == StateSection::columns)
-    return rows_.push_back({key, version, {}, columns_->add(key.key, key.column, bytes), Row::From::columns});
+    return add(key, version, columns_->add(key.key, key.column, bytes), From::columns);
   constexpr std::size_t block_bytes = 256u << 10;
-  if (bytes.empty()) return rows_.push_back({key, version, {}, 0, Row::From::here});
+  if (bytes.empty()) return add_here(key, version, {});
   if (bytes.size() > left_) {
     left_ = std::max(block_bytes, bytes.size());
     blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(left_));
@@ -47,7 +68,7 @@ void StateCopy::row(const StateKey& key, std::uint64_t version, std::span<const 
   std::byte* const at = end_ - left_;
   std::memcpy(at, bytes.data(), bytes.size());
   left_ -= bytes.size();
-  rows_.push_back({key, version, {at, bytes.size()}, 0, Row::From::here});
+  add_here(key, version, {at, bytes.size()});
 }
 
 bool StateCopy::give(StateSink& to) const {
@@ -56,13 +77,18 @@ bool StateCopy::give(StateSink& to) const {
 }
 
 bool StateCopy::give_row(StateSink& to, const Row& row) const {
-  if (row.from == Row::From::known) return to.has(row.key, row.version);
-  if (row.from == Row::From::here) {
-    to.row(row.key, row.version, row.bytes);
-    return true;
+  switch (row.from) {
+    case From::known: return to.has({row.section, row.key, row.number}, row.version);
+    case From::here: {
+      const Here& here = here_[row.number];
+      to.row({row.section, row.key, here.column}, row.version, here.bytes);
+      return true;
+    }
+    case From::columns: break;
   }
-  const auto bytes = columns_->take(row.column);
-  if (bytes) to.row(row.key, row.version, *bytes);
+  const std::uint32_t column = columns_->column(row.number);
+  const auto bytes = columns_->take(row.number);
+  if (bytes) to.row({row.section, row.key, column}, row.version, *bytes);
   return bytes.has_value();
 }
 

@@ -13,7 +13,7 @@
 
 namespace muster {
 
-/// Filled by one thread, given by another afterwards. Memory: the rows that changed since the last save, and 56 bytes for each of the
+/// Filled by one thread, given by another afterwards. Memory: the rows that changed since the last save, and 24 bytes for each of the
 /// others.
 class StateCopy final : public StateSink {
  public:
@@ -24,6 +24,11 @@ class StateCopy final : public StateSink {
   /// 0: there is none.
   StateCopy(const KeptRows* known, std::uint64_t saved, std::uint64_t preserved_bytes_max)
       : known_(known), saved_(saved), columns_(std::make_unique<PreservedColumns>(preserved_bytes_max)) {}
+  /// The same, in the memory of `used`, which was cleared: where about as many rows come as did then, the system is asked for little.
+  StateCopy(const KeptRows* known, std::uint64_t saved, StateCopy&& used);
+  /// Of a copy whose columns lie where they are, when nobody tells its preserver() of anything any more: it has no rows, and its memory but
+  /// for that of their bytes.
+  void clear();
 
   /// About so many rows will come.
   void expect(std::size_t rows) { rows_.reserve(rows); }
@@ -50,13 +55,21 @@ class StateCopy final : public StateSink {
   std::size_t size() const noexcept { return rows_.size(); }
 
  private:
+  enum class From : std::uint8_t { here, known, columns };
   struct Row {
-    StateKey key;
-    std::uint64_t version;
-    std::span<const std::byte> bytes;
-    std::uint32_t column;  // of columns_, where `from` says so
-    enum class From : std::uint8_t { here, known, columns } from;
+    std::uint64_t key, version;
+    std::uint32_t number;  // of here_ or of columns_; where the row is known, the key's column
+    StateSection section;
+    From from;
   };
+  struct Here {
+    std::span<const std::byte> bytes;
+    std::uint32_t column;  // of its key
+  };
+  void add(const StateKey& key, std::uint64_t version, std::uint32_t number, From from) {
+    rows_.push_back({key.key, version, number, key.section, from});
+  }
+  void add_here(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes);
   bool is_known(const StateKey& key, std::uint64_t version) const;
   bool give_row(StateSink& to, const Row& row) const;
 
@@ -64,6 +77,7 @@ class StateCopy final : public StateSink {
   const std::uint64_t saved_ = 0;
   std::unique_ptr<PreservedColumns> columns_;
   std::vector<Row> rows_;
+  std::vector<Here> here_;
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
   std::byte* end_ = nullptr;  // of the last block
   std::size_t left_ = 0;      // in it

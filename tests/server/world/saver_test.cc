@@ -2,6 +2,7 @@
 #include "server/world/saver.h"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <thread>
 
 #include "schema/scene.h"
@@ -62,6 +63,18 @@ TEST_CASE("commit: what was recorded goes to the disk as soon as that is idle") 
     world.wait_durable();
   }
   CHECK(world.saver.saved() == world.registry.sequence() - 10);
+}
+
+TEST_CASE("commit: what many small groups left in the -wal is merged while nobody waits, and not at 16 MiB alone") {
+  Saved world(Durability::commit, 0ns);
+  world.first_commit();
+  for (int i = 0; i < 400; ++i) {
+    world.push();
+    world.hand_over_idle(start);
+    world.wait_durable();
+  }
+  CHECK(std::filesystem::file_size(world.directory / "w.muster-wal") < (1u << 20) + (128u << 10));
+  CHECK(world.saver.held_bytes() == 0);
 }
 
 TEST_CASE("checkpoint: nothing is durable but what was saved") {
