@@ -584,7 +584,6 @@ TEST_CASE("groups that are small, and take a page of the -wal each, do not let i
   }
   CHECK(std::filesystem::file_size(path + "-wal") < merged_at + one_group);
   CHECK_FALSE(file->merge_is_due(merged_at));
-
   // Where the caller merges, it grows until then.
   for (std::uint64_t id = 120; id < 240; ++id) {
     JournalGroup next = made_up_group(id);
