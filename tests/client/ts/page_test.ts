@@ -53,7 +53,9 @@ test('what docs/client-ts.md shows does what the page says', async (t) => {
   // guide: end
   assert.equal(health, 40);
   const wolf = await client.create(orc, 'wolf');
+  await until('the wolf is there', () => printed.length >= 3); // who comes and goes between two looks is never told of
   await client.set_field(orc, game.Health, 'value', 41);
+  await until('the health was told', () => printed.length >= 4);
   await client.destroy(wolf);
   await until('all was told', () => printed.length >= 5);
   assert.deepEqual(printed.slice(1), ['orc is there', 'wolf is there', '/orc has another game.Health', 'wolf is gone']);
