@@ -1,5 +1,6 @@
 #include "messages/utf8.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <string>
@@ -94,4 +95,31 @@ TEST_CASE("what is not seen, and changes how the letters beside it are, is found
     CHECK(has_invisible("a" + each + "b"));
     CHECK(without_invisible("a" + each + "b") == "ab");
   }
+}
+
+TEST_CASE("what is not seen are the control characters and marks of direction and order, to the ends of their ranges") {
+  const auto is_unseen = [](std::uint32_t code) {
+    constexpr std::uint32_t ranges[][2] = {{0, 0x1f},        {0x7f, 0x9f},     {0x61c, 0x61c},  {0x200e, 0x200f},
+                                           {0x2028, 0x202e}, {0x2066, 0x2069}, {0xfeff, 0xfeff}};
+    return std::ranges::any_of(ranges, [&](const auto& range) { return code >= range[0] && code <= range[1]; });
+  };
+  std::uint32_t wrong = 0;
+  for (std::uint32_t code = 0; code < 0x11000; ++code) {
+    if (code >= 0xd800 && code < 0xe000) continue;
+    std::string letter;
+    const auto tail = [&](int shift) { letter += static_cast<char>(0x80 | (code >> shift & 0x3f)); };
+    if (code < 0x80)
+      letter = static_cast<char>(code);
+    else if (code < 0x800)
+      letter = static_cast<char>(0xc0 | code >> 6);
+    else if (code < 0x10000)
+      letter = static_cast<char>(0xe0 | code >> 12);
+    else
+      letter = static_cast<char>(0xf0 | code >> 18);
+    if (code >= 0x10000) tail(12);
+    if (code >= 0x800) tail(6);
+    if (code >= 0x80) tail(0);
+    wrong += has_invisible("a" + letter + "b") != is_unseen(code);
+  }
+  CHECK(wrong == 0);
 }

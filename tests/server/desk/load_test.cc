@@ -2,6 +2,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -29,6 +30,28 @@ TEST_CASE("times are counted in classes that are a 32nd wide, none is lost, and 
   CHECK(counts.count(0) == 1);
   CHECK(counts.count(TimeCounts::class_of(5'000'000)) == 1);
   CHECK(counts.count(TimeCounts::classes - 1) == 1);
+}
+
+TEST_CASE("a thread's own processor time never goes back, though it goes by the time of day for a while") {
+  FrequentProcessorClock clock;
+  const ProcessorClock kernel = ProcessorClock::of_this_thread();
+  std::uint64_t before = clock.now_ns(), back = 0, ahead = 0;
+  // For a thousand spans: each ends with a question to the kernel, which never says just what the day said.
+  for (const std::uint64_t until = before + 1000 * FrequentProcessorClock::span_ns; before < until;) {
+    const std::uint64_t now = clock.now_ns();
+    back += now < before ? 1 : 0;
+    before = now;
+  }
+  CHECK(back == 0);
+  for (int i = 0; i < 1000; ++i) {
+    const std::uint64_t now = clock.now_ns(), used = kernel.now_ns();
+    ahead += now > used + FrequentProcessorClock::span_ns ? 1 : 0;
+  }
+  CHECK(ahead == 0);
+  // Another thread is told what the kernel says.
+  std::uint64_t elsewhere = 0;
+  std::thread([&] { elsewhere = clock.now_ns(); }).join();
+  CHECK(elsewhere <= kernel.now_ns());
 }
 
 TEST_CASE("each edit of a session is counted with what it waited for, in the processor time of the world's thread") {

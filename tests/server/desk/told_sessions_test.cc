@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <functional>
 #include <string>
 
+#include "registry/observe/clock.h"
 #include "registry/observe/figures.h"
 #include "server/session/activity_count.h"
 #include "tests/server/desk/hand_desk.h"
@@ -162,6 +164,32 @@ TEST_CASE(
   told = count.ask(0, now_ns += 2 * ActivityCount::quiet_ns);
   CHECK(told.messages.empty());
   CHECK(told.counted_ns == 0);
+}
+
+TEST_CASE("of what the world is busy with those come first that took most time", "[desk]") {
+  EntityRegistry registry;
+  const Entity unit = registry.create("unit", arena::Health{.value = 100});
+  const auto busy = [](std::uint64_t ns) {
+    for (const std::uint64_t until = steady_ns() + ns; steady_ns() < until;) {
+    }
+  };
+  auto little = registry.subscribe("little", [&](const arena::Damage&, arena::Health&) { busy(10'000); });
+  auto much = registry.subscribe("much", [&](const arena::Blast&, arena::Health&) { busy(3'000'000); });
+  auto some = registry.subscribe("some", [&](const arena::Chat&, arena::Health&) { busy(300'000); });
+  Observation observation(registry);
+  ActivityCount count(registry, observation);
+  count.ask(0, 1);
+  registry.push(unit, arena::Damage{});
+  registry.push(unit, arena::Blast{});
+  registry.push(unit, arena::Chat{});
+  const auto told = count.ask(0, 2);
+  REQUIRE(told.message_ns.size() == 3);
+  REQUIRE(told.handler_ns.size() == 3);
+  CHECK(std::ranges::is_sorted(told.message_ns, std::ranges::greater()));
+  CHECK(std::ranges::is_sorted(told.handler_ns, std::ranges::greater()));
+  const auto most = count.ask(1, 3);
+  CHECK(most.message_ns == std::vector{told.message_ns.front()});
+  CHECK(most.handler_ns == std::vector{told.handler_ns.front()});
 }
 
 TEST_CASE("a trace and who asks what the world is busy with do not disturb each other", "[desk]") {

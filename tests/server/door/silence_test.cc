@@ -1,9 +1,10 @@
-// Whom the log is told of when the time for a Hello is over.
+// Whom the log is told of when the time for a Hello is over, and who is cut because it takes nothing.
 #include <catch2/catch.hpp>
 #include <memory>
 
 #include "server/door/session_stream.h"
 #include "tests/server/door/test_loop.h"
+#include "tests/server/live_world.h"
 
 using namespace muster;
 using namespace muster::testing;
@@ -37,6 +38,28 @@ std::vector<std::string> told_of(const std::string& said, bool http) {
   return lines;
 }
 
+/// Its writes take as long as it is there: of what was written the client has not taken `left`.
+class SlowStream final : public SilentStream {
+ public:
+  SlowStream(TestLoop& loop, std::string input, std::string& written, const std::size_t& left)
+      : SilentStream(loop, std::move(input), written), loop_(loop), written_(written), left_(left) {}
+  void write(std::span<const std::byte> bytes, WriteDone done) override {
+    written_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    writing_ = std::make_shared<WriteDone>(std::move(done));
+  }
+  std::size_t unsent() override { return left_; }
+  void close() override {
+    SilentStream::close();
+    if (writing_) loop_.post([done = std::exchange(writing_, nullptr)] { (*done)(false); });
+  }
+
+ private:
+  TestLoop& loop_;
+  std::string& written_;
+  const std::size_t& left_;
+  std::shared_ptr<WriteDone> writing_;
+};
+
 }  // namespace
 
 TEST_CASE("a connection that a browser opened and did not need is no news, one that begins and does not go on is",
@@ -45,4 +68,49 @@ TEST_CASE("a connection that a browser opened and did not need is no news, one t
   CHECK(told_of("", false).size() == 1);
   CHECK(told_of("GE", true).size() == 1);
   CHECK(told_of(std::string("\x30\0\0\0\0", 5), true).size() == 1);
+}
+
+TEST_CASE("who takes something now and then is not cut, however long a piece takes; who takes nothing for too long is",
+          "[door]") {
+  EntityRegistry registry;
+  DeskHost host;
+  host.wake = [] {};
+  ServerLimits limits;
+  limits.silence_max = std::chrono::nanoseconds(0);
+  Desk desk(registry, std::move(host), limits);
+  std::vector<std::string> lines;
+  Door door{desk, Users({{token, session::Role::view}}, ""), [&](const std::string& line) { lines.push_back(line); },
+            Refusals({}, std::chrono::nanoseconds(0))};
+  BatchBuilder builder;
+  session::append(builder, hello_with());
+  std::vector<std::byte> hello;
+  append_frame(hello, builder.bytes(), 1);
+  TestLoop loop;
+  std::string written;
+  std::size_t left = 1'000'000;
+  bool ended = false;
+  const auto connection = open_session_stream(
+      std::make_unique<SlowStream>(loop, std::string(reinterpret_cast<const char*>(hello.data()), hello.size()),
+                                   written, left),
+      door, loop, "here", {[] {}, [&] { ended = true; }}, Divert());
+  loop.run();
+  REQUIRE_FALSE(written.empty());  // the Welcome
+  REQUIRE(lines.size() == 1);
+  auto now = Connection::Clock::now();
+  for (int i = 0; i < 50; ++i) {
+    left -= 1;
+    now += limits.stall_max * 9 / 10;
+    connection->check_times(now);
+    loop.run();
+    REQUIRE_FALSE(ended);
+  }
+  connection->check_times(now += limits.stall_max);
+  loop.run();
+  CHECK_FALSE(ended);
+  CHECK(lines.size() == 1);
+  connection->check_times(now += std::chrono::nanoseconds(1));
+  loop.run();
+  CHECK(ended);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[1].find("the client made no room for what is sent for 30 s") != std::string::npos);
 }

@@ -37,7 +37,7 @@ class TestLoop final : public Loop {
 };
 
 /// Brings `input`, and then nothing until it is closed; keeps what is written.
-class SilentStream final : public WireStream {
+class SilentStream : public WireStream {
  public:
   SilentStream(TestLoop& loop, std::string input, std::string& written)
       : loop_(loop), input_(std::move(input)), written_(written) {}

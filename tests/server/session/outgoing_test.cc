@@ -232,6 +232,60 @@ TEST_CASE("for a slow line no more is queued than it takes in a tenth of a secon
   CHECK_FALSE(queue.out.has_room());
 }
 
+TEST_CASE("a line that was slow once has as much queued as any when it is fast again", "[outgoing]") {
+  Queue queue({.data_bytes_max = 1u << 30});
+  std::vector<std::byte> large(30'000);
+  std::ranges::copy(queue.batch, large.begin());
+  REQUIRE(large.size() > Outgoing::piece_bytes / 2);
+  queue.out.data(large, 1, frame_more, nullptr);
+  queue.take();
+  std::this_thread::sleep_for(std::chrono::milliseconds(120));  // 250 KB a second at most
+  queue.out.sent();
+  for (int i = 0; i < 10; ++i) queue.out.data(large, 2, frame_more, nullptr);
+  CHECK_FALSE(queue.out.has_room());
+  int pieces = 0;
+  for (; pieces < 100'000 && !queue.out.has_room(); ++pieces) {
+    queue.out.data(large, 3, frame_more, nullptr);
+    queue.take();
+    queue.out.sent();
+  }
+  CHECK(pieces < 100'000);
+}
+
+TEST_CASE("what is dropped for the fault that closes is what the writer has not taken, and no more", "[outgoing]") {
+  Queue queue({.data_bytes_max = 1u << 30});
+  std::uint64_t frames = 0;
+  for (; frames * (sizeof(FrameHeader) + queue.batch.size()) < 5 * Outgoing::piece_bytes; ++frames) queue.data(1);
+  queue.out.watch_control(queue.batch, 2);
+  const std::size_t taken = queue.take().size();
+  REQUIRE(taken > 0);
+  REQUIRE(taken < frames / 2);
+  session::Fault fault;
+  fault.code = session::FaultCode::stalled;
+  fault.closes = true;
+  queue.out.fault(fault, 9);
+  CHECK(queue.out.waiting().data == taken * queue.frame());
+  queue.out.sent();
+  CHECK(queue.out.waiting().data == 0);
+  CHECK(queue.out.line(steady_ns() + 1000).oldest_ns == 0);
+  CHECK(queue.take() == Requests{9});
+  queue.out.sent();
+  CHECK(queue.out.waiting().bytes() == 0);
+}
+
+TEST_CASE("who found no room for want of credit is called when the client gives some, once", "[outgoing]") {
+  Queue queue;
+  queue.out.credit(0);
+  CHECK_FALSE(queue.out.has_room());
+  queue.out.credit(0);
+  CHECK(queue.room == 0);
+  queue.out.credit(1000);
+  CHECK(queue.room == 1);
+  queue.out.credit(2000);
+  CHECK(queue.room == 1);
+  CHECK(queue.out.has_room());
+}
+
 TEST_CASE("what is said of watches counts as answers do: who does not read it ends", "[outgoing]") {
   Queue queue({.control_bytes_max = 2 * Queue().frame()});
   queue.out.watch_control(queue.batch, 1);

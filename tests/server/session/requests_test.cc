@@ -83,6 +83,29 @@ TEST_CASE("batches of every size come out as they went in, whatever was taken me
   CHECK(requests.bytes() == unreleased);
 }
 
+TEST_CASE(
+    "one that took others' places came when it came itself, and what is kept of them counts with its session and with "
+    "all",
+    "[limits]") {
+  const auto all = std::make_shared<RequestBytes>(1u << 20);
+  Requests requests(1u << 20, all);
+  BatchBuilder steer;
+  steer.append(Entity{1, 1}, sight::Steer{.to = 1});
+  const auto bytes = steer.front().bytes();
+  for (std::uint64_t i = 1; i <= 3; ++i) REQUIRE(requests.put(bytes, i, true, 1000 * i, true));
+  CHECK(requests.bytes() == bytes.size() + 2 * sizeof(std::uint64_t));
+  CHECK(all->bytes == requests.bytes());
+  const Request* const only = requests.front();
+  REQUIRE(only);
+  CHECK(only->request == 3);
+  CHECK(only->came_ns == 3000);
+  CHECK((only->overtaken == std::vector<std::uint64_t>{1, 2}));
+  requests.pop();
+  CHECK_FALSE(requests.front());
+  CHECK(requests.bytes() == 0);
+  CHECK(all->bytes == 0);
+}
+
 TEST_CASE("a session may ask far more one after the other than may wait of it at a time", "[limits]") {
   LiveWorldOptions options;
   options.limits.request_bytes_max = 4096;

@@ -217,6 +217,28 @@ TEST_CASE("a watch tells no more bytes in a second than its budget, and everythi
   CHECK(told.size() == entities.size());
 }
 
+TEST_CASE("while a watch waits for its budget nobody looks for what changed", "[watch]") {
+  EntityRegistry registry;
+  const std::vector<Entity> entities = fill(registry, 2000);
+  Watches watches(registry);
+  Viewer viewer;
+  session::Follow what = everyone();
+  what.bytes_max = 1000;
+  const std::uint64_t before_ns = steady_ns();
+  viewer.follow(watches, 1, what);  // its first piece is spent by then
+  watches.record(true);
+  (void)watches.take_slices();
+  std::uint64_t due_in = 0;
+  for (int i = 0; i < 10; ++i) {
+    change(registry, entities, static_cast<float>(i));
+    due_in = watches.after_flush(before_ns);
+    CHECK(due_in > 0);
+  }
+  CHECK(watches.take_slices().empty());
+  watches.after_flush(before_ns + due_in);
+  CHECK(watches.take_slices().size() == 1);
+}
+
 TEST_CASE("events over a watch's budget are lost, and a gap says how many", "[watch]") {
   EntityRegistry registry;
   fill(registry, 1);

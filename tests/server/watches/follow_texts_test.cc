@@ -32,3 +32,25 @@ TEST_CASE("who follows values knows every text that they mention, those that com
   r.create("b", arena::Label{.title = r.intern("third")});
   knows({"first", "second", "third"});
 }
+
+TEST_CASE("who follows inputs knows the text of each of the entities that one input sets", "[follow]") {
+  EntityRegistry r;
+  Watches watches(r);
+  r.add_type<Set>();
+  const Entity a = r.create("a", arena::Label{}), b = r.create("b", arena::Label{});
+  const Text first = r.intern("first"), second = r.intern("second");
+  Follower follower(r, watches);
+  session::Follow what;
+  what.world = what.inputs = true;
+  follower.open(what);
+  follower.read_all();
+  BatchBuilder edit;
+  edit.append_rows(a, Set{}, arena::Label{.title = first});
+  edit.append_rows(b, Set{}, arena::Label{.title = second});
+  REQUIRE(edit.batches() == 1);
+  watches.on_input({.sequence = 1}, edit.bytes(), 0);
+  follower.read_all();
+  REQUIRE(follower.events.size() == 1);
+  CHECK(follower.texts[first.hash] == "first");
+  CHECK(follower.texts[second.hash] == "second");
+}

@@ -237,3 +237,86 @@ TEST_CASE("a watch whose budget is raised goes on at the new rate, whatever it h
   budget.set(10, now_ns);
   CHECK(budget.is_free(now_ns));
 }
+
+TEST_CASE("who has not read many answers opens a watch all the same, once there is room for its answer", "[watch]") {
+  HandDesk world;
+  world.registry.create_many(10, arena::Health{});
+  const auto slow = world.join("slow", session::Role::view);
+  slow->outgoing->credit(1u << 30);
+  BatchBuilder beat;
+  session::append(beat, session::Heartbeat{.number = 1, .answer = 1});
+  while (slow->outgoing->waiting().control < 300u << 10) slow->outgoing->control(beat.bytes(), 1000);
+  world.ask(*slow, 5, values_of_all());
+  world.settle();
+  std::size_t rows = 0;
+  for (const Received& frame : HandDesk::heard(*slow)) {
+    REQUIRE_FALSE(frame.is<session::Fault>());
+    if (frame.header.request == 5 && frame.is<session::Values>())
+      rows += session::read<session::Values>(frame.batch()).entities.size();
+  }
+  CHECK(rows == 10);
+}
+
+TEST_CASE("who comes later is owed nothing for the time before: it takes turns with who was told all along",
+          "[watch]") {
+  EntityRegistry registry;
+  registry.add_type<Set>();
+  const std::vector<Entity> busy_ones = registry.create_many(50, arena::Health{}),
+                            late_ones = registry.create_many(50, arena::Health{});
+  std::uint64_t time_ns = 0;
+  Watches watches(registry, [&] { return time_ns += 1'000'000; });
+  struct Viewer {
+    std::shared_ptr<Session> session = std::make_shared<Session>(1u << 20, nullptr);
+    Viewer() { session->outgoing = std::make_shared<Outgoing>(); }
+    std::size_t frames() {
+      std::size_t count = 0;
+      testing::take_all_frames(*session->outgoing, [&](const WireFrame&) { ++count; });
+      return count;
+    }
+  };
+  Viewer busy, late;
+  const auto follow = [&](Viewer& by, const std::vector<Entity>& of) {
+    session::Follow what = values_of_all();
+    what.world = false;
+    what.entities = of;
+    if (const auto fault = watches.follow(by.session, 1, what, 64)) FAIL(fault->text);
+  };
+  follow(busy, busy_ones);
+  std::uint64_t now_ns = 1;
+  float value = 0;
+  const auto turn = [&](bool both) {
+    ++value;
+    for (const Entity e : busy_ones) registry.set(e, arena::Health{.value = value});
+    for (const Entity e : late_ones)
+      if (both) registry.set(e, arena::Health{.value = value});
+    watches.after_flush(++now_ns, 1);
+  };
+  for (int i = 0; i < 300; ++i) {
+    turn(false);
+    busy.frames();
+  }
+  follow(late, late_ones);
+  late.frames();
+  int told = 0, waited = 0, longest = 0;
+  for (int i = 0; i < 60; ++i) {
+    turn(true);
+    late.frames();
+    waited = busy.frames() > 0 ? 0 : waited + 1;
+    told += waited == 0 ? 1 : 0;
+    longest = std::max(longest, waited);
+  }
+  CHECK(longest <= 3);
+  CHECK(told >= 15);
+}
+
+TEST_CASE("what the thread took to open and change watches is told once", "[watch]") {
+  EntityRegistry registry;
+  registry.create_many(1000, arena::Health{});
+  Watches watches(registry, Watches::Threaded{.wake = [] {}});
+  const auto session = std::make_shared<Session>(1u << 20, nullptr);
+  session->outgoing = std::make_shared<Outgoing>();
+  if (const auto fault = watches.follow(session, 1, values_of_all(), 64)) FAIL(fault->text);
+  while (!watches.orders_done()) std::this_thread::yield();
+  CHECK(watches.take_orders_ns() > 0);
+  CHECK(watches.take_orders_ns() == 0);
+}
