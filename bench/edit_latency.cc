@@ -24,6 +24,7 @@
 
 #include "bench/bare_loop.h"
 #include "bench/bench.h"
+#include "bench/session_frames.h"
 #include "messages/batch_builder.h"
 #include "messages/frame.h"
 #include "messages/session.h"
@@ -37,12 +38,6 @@ using namespace muster;
 using ::bench::Bare, ::bench::connect_to, ::bench::fail, ::bench::middle, ::bench::receive, ::bench::send_all;
 using Clock = std::chrono::steady_clock;
 
-std::string frame_of(std::span<const std::byte> batch, std::uint64_t request) {
-  std::vector<std::byte> frame;
-  append_frame(frame, batch, request);
-  return {reinterpret_cast<const char*>(frame.data()), frame.size()};
-}
-
 /// As a client sends it in a WebSocket's message of less than 64 KiB.
 std::string message_of(const std::string& frame) {
   std::string message = "\x82\xfe";
@@ -52,16 +47,6 @@ std::string message_of(const std::string& frame) {
   message.append(mask, 4);
   for (std::size_t i = 0; i < frame.size(); ++i) message += static_cast<char>(frame[i] ^ mask[i % 4]);
   return message;
-}
-
-std::string hello(const std::string& token) {
-  session::Hello made;
-  made.protocol = session::protocol_newest;
-  made.protocol_oldest = session::protocol_oldest;
-  made.token = token;
-  BatchBuilder builder;
-  session::append(builder, made);
-  return frame_of(builder.bytes(), 1);
 }
 
 /// Reads whole frames, in messages or not, until the Welcome has come.
@@ -81,7 +66,7 @@ void receive_welcome(int socket, bool in_messages) {
 }
 
 void open_session(int socket, const std::string& token) {
-  send_all(socket, hello(token));
+  send_all(socket, ::bench::hello_frame(token));
   receive_welcome(socket, false);
 }
 
@@ -96,7 +81,7 @@ int open_web_session(std::uint16_t port, const std::string& token) {
     if (::recv(made, &letter, 1, 0) != 1) fail("no answer to the upgrade");
     head += letter;
   }
-  send_all(made, message_of(hello(token)));
+  send_all(made, message_of(::bench::hello_frame(token)));
   receive_welcome(made, true);
   return made;
 }
@@ -148,7 +133,7 @@ int measure(int rounds) {
     edit.bytes = 4;
     BatchBuilder builder;
     builder.append(entity, edit);
-    const std::string frame = frame_of(builder.bytes(), 7), message = message_of(frame);
+    const std::string frame = ::bench::frame_of(builder.bytes(), 7), message = message_of(frame);
     constexpr std::size_t ack_bytes = 80;  // docs/protocol.md
     Bare bare(message.size(), ack_bytes + 2), bare_unix(frame.size(), ack_bytes, {}, folder + "/bare");
     std::atomic<bool> done = false;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bench/bare_loop.h"
+#include "bench/session_frames.h"
 #include "messages/batch_builder.h"
 #include "messages/frame.h"
 #include "messages/session.h"
@@ -39,18 +40,11 @@ double resident_kib() {
 int clients(int port_from, int tell_to, int end_from, int count) {
   std::uint16_t port = 0;
   if (::read(port_from, &port, sizeof port) != sizeof port) return 1;
-  session::Hello hello;
-  hello.protocol = session::protocol_newest;
-  hello.protocol_oldest = session::protocol_oldest;
-  hello.token = token;
-  BatchBuilder builder;
-  session::append(builder, hello);
-  std::vector<std::byte> frame;
-  append_frame(frame, builder.bytes(), 1);
+  const std::string hello = ::bench::hello_frame(token);
   std::vector<int> sockets;
   for (int i = 0; i < count; ++i) {
     const int socket = ::bench::connect_to(port);
-    ::bench::send_all(socket, {reinterpret_cast<const char*>(frame.data()), frame.size()});
+    ::bench::send_all(socket, hello);
     char welcome[512];
     if (::recv(socket, welcome, sizeof welcome, 0) <= 0) return 1;
     sockets.push_back(socket);

@@ -23,6 +23,7 @@
 
 #include "bench/bare_loop.h"
 #include "bench/bench.h"
+#include "bench/session_frames.h"
 #include "messages/batch_builder.h"
 #include "messages/frame.h"
 #include "messages/session.h"
@@ -57,11 +58,7 @@ struct Line {
     if (::connect(socket, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) fail("connect");
     const int on = 1;
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    session::Hello hello;
-    hello.protocol = session::protocol_newest;
-    hello.protocol_oldest = session::protocol_oldest;
-    hello.token = token;
-    send(hello, 1);
+    ::bench::send_all(socket, ::bench::hello_frame(token));
   }
   ~Line() { ::close(socket); }
   Line(const Line&) = delete;
@@ -69,11 +66,7 @@ struct Line {
 
   template <class M>
   void send(const M& message, std::uint64_t request) {
-    BatchBuilder builder;
-    session::append(builder, message);
-    std::vector<std::byte> frame;
-    append_frame(frame, builder.bytes(), request);
-    ::bench::send_all(socket, {reinterpret_cast<const char*>(frame.data()), frame.size()});
+    ::bench::send_all(socket, ::bench::control_frame(message, request));
   }
 
   void watch(std::vector<Entity> whose, std::uint64_t request) {

@@ -30,6 +30,7 @@
 
 #include "bench/bare_loop.h"
 #include "bench/bench.h"
+#include "bench/session_frames.h"
 #include "examples/skirmish/skirmish.h"
 #include "messages/batch_builder.h"
 #include "messages/frame.h"
@@ -65,11 +66,7 @@ struct Viewer {
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path, path.data(), std::min(path.size(), sizeof address.sun_path - 1));
     if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail("connect");
-    session::Hello hello;
-    hello.protocol = session::protocol_newest;
-    hello.protocol_oldest = session::protocol_oldest;
-    hello.token = token;
-    send(hello, 1);
+    ::bench::send_all(socket, ::bench::hello_frame(token));
   }
   ~Viewer() { ::close(socket); }
   Viewer(const Viewer&) = delete;
@@ -77,11 +74,7 @@ struct Viewer {
 
   template <class M>
   void send(const M& message, std::uint64_t request) {
-    BatchBuilder builder;
-    session::append(builder, message);
-    std::vector<std::byte> frame;
-    append_frame(frame, builder.bytes(), request);
-    ::bench::send_all(socket, {reinterpret_cast<const char*>(frame.data()), frame.size()});
+    ::bench::send_all(socket, ::bench::control_frame(message, request));
   }
   /// What has come. Rows of values are counted, and the bytes of frames with such.
   void read() {

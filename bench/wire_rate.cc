@@ -19,6 +19,7 @@
 
 #include "bench/bare_loop.h"
 #include "bench/bench.h"
+#include "bench/session_frames.h"
 #include "messages/batch_builder.h"
 #include "messages/frame.h"
 #include "messages/session.h"
@@ -37,15 +38,6 @@ void send_whole(int socket, const std::string& bytes) {
     if (took <= 0) fail("send");
     sent += static_cast<std::size_t>(took);
   }
-}
-
-template <class Message>
-void append_control(std::string& to, const Message& message, std::uint64_t request) {
-  BatchBuilder builder;
-  session::append(builder, message);
-  std::vector<std::byte> frame;
-  append_frame(frame, builder.bytes(), request);
-  to.append(reinterpret_cast<const char*>(frame.data()), frame.size());
 }
 
 /// `messages` of them, to the entities one after another, so many to a frame. Nobody waits for answers to them.
@@ -121,12 +113,7 @@ void take_turns(const std::vector<Entity>& entities, Drain& drain, std::uint16_t
                 int rounds) {
   const int bare = connect_to(drain.port), session = connect_to(port);
   FrameDecoder decoder(1u << 20, true);
-  std::string hello;
-  append_control(
-      hello,
-      session::Hello{.protocol = session::protocol_newest, .protocol_oldest = session::protocol_oldest, .token = token},
-      1);
-  send_whole(session, hello);
+  send_whole(session, ::bench::hello_frame(token));
   await(session, decoder, 1);
   struct Kind {
     std::size_t to_a_frame, messages;
@@ -134,8 +121,8 @@ void take_turns(const std::vector<Entity>& entities, Drain& drain, std::uint16_t
   };
   for (const Kind kind : {Kind{1000, 2'000'000, 0.3}, Kind{1, 500'000, 0.2}}) {
     const std::string frames = frames_of(entities, kind.messages, kind.to_a_frame);
-    std::string asked = frames;
-    append_control(asked, session::GetClock{}, 2);  // answered when all before it is handled
+    const std::string asked =
+        frames + ::bench::control_frame(session::GetClock{}, 2);  // answered when all before it is handled
     drain.bytes = frames.size();
     std::vector<double> bare_s, session_s, ratios;
     for (int round = -2; round < rounds; ++round) {

@@ -122,6 +122,23 @@ class Rows {
   std::unordered_map<std::uint64_t, std::size_t> at_;
 };
 
+/// How much more rows have than at the look before, a second. Rows are the same by their keys.
+template <class Key>
+class Gains {
+ public:
+  Gains(const Rate& rate, const std::vector<Key>& keys, const std::vector<Key>& before)
+      : rate_(rate), keys_(keys), rows_before_(before) {}
+  double operator()(const std::vector<std::uint64_t>& now, const std::vector<std::uint64_t>& before,
+                    std::size_t i) const {
+    return rate_(now[i], rows_before_.before(keys_[i], before));
+  }
+
+ private:
+  const Rate rate_;
+  const std::vector<Key>& keys_;
+  const Rows rows_before_;
+};
+
 /// One look after another: what happened between them.
 class Looks {
  public:
@@ -184,9 +201,7 @@ class Looks {
   }
 
   void messages(const Rate& rate) {
-    const Rows rows(before_.messages);
-    const auto gained = [&](const std::vector<std::uint64_t>& now, const std::vector<std::uint64_t>& before,
-                            std::size_t i) { return rate(now[i], rows.before(now_.messages[i], before)); };
+    const Gains gained(rate, now_.messages, before_.messages);
     Columns columns({"MESSAGE", "PUSHED/s", "CAUSED/s", "HANDLED/s", "UNHANDLED/s", "DEAD/s", "TIME"});
     for (const std::size_t i :
          busiest(now_.messages.size(), [&](std::size_t i) { return gained(now_.message_ns, before_.message_ns, i); }))
@@ -200,9 +215,7 @@ class Looks {
   }
 
   void handlers(const Rate& rate) {
-    const Rows rows(before_.handlers);
-    const auto gained = [&](const std::vector<std::uint64_t>& now, const std::vector<std::uint64_t>& before,
-                            std::size_t i) { return rate(now[i], rows.before(now_.handlers[i], before)); };
+    const Gains gained(rate, now_.handlers, before_.handlers);
     Columns columns({"HANDLER", "OF", "CALLS/s", "ROWS/s", "TIME", "A CALL"});
     for (const std::size_t i :
          busiest(now_.handlers.size(), [&](std::size_t i) { return gained(now_.handler_ns, before_.handler_ns, i); }))
@@ -216,9 +229,7 @@ class Looks {
   }
 
   void sessions(const Rate& rate) {
-    const Rows rows(sessions_before_.authors);
-    const auto gained = [&](const std::vector<std::uint64_t>& now, const std::vector<std::uint64_t>& before,
-                            std::size_t i) { return rate(now[i], rows.before(sessions_.authors[i], before)); };
+    const Gains gained(rate, sessions_.authors, sessions_before_.authors);
     Columns columns({"SESSION", "NAME", "EDITS/s", "ROWS TOLD/s", "RECEIVED/s", "SENT/s", "WAITING", "OLDEST"});
     const auto cost = [&](std::size_t i) {
       return gained(sessions_.sent_bytes, sessions_before_.sent_bytes, i) +

@@ -8,56 +8,60 @@
 namespace muster {
 
 /// What cannot be cut into slices: one such piece of work in a slice, and seldom.
-std::unique_ptr<Inquiry> Desk::seldom(const Asked& asked, Seldom& seldom, std::function<void()> work) {
-  class Waiting final : public Inquiry {
-   public:
-    Waiting(const Asked& asked, Seldom& seldom, std::function<void()> work)
-        : asked_(asked), seldom_(seldom), work_(std::move(work)) {}
-    Progress go_on(Steps& steps) override {
-      if (!asked_.has_room(4096)) return Progress::room;
-      if (!seldom_.due(Seldom::Clock::now())) return Progress::later;
-      seldom_.run(work_);
-      steps.spend(asked_.limits.slice_steps);
+namespace {
+
+/// Work that is due seldom, and done at once.
+class SeldomWork : public Inquiry {
+ public:
+  SeldomWork(const Asked& asked, Seldom& seldom, std::function<void()> work)
+      : asked_(asked), seldom_(seldom), work_(std::move(work)) {}
+  Progress go_on(Steps& steps) override {
+    if (!asked_.has_room(4096)) return Progress::room;
+    if (!seldom_.due(Seldom::Clock::now())) return Progress::later;
+    seldom_.run(work_);
+    steps.spend(asked_.limits.slice_steps);
+    return Progress::done;
+  }
+
+ protected:
+  const Asked asked_;
+  Seldom& seldom_;
+
+ private:
+  const std::function<void()> work_;
+};
+
+/// Such work that opens or changes a watch.
+class WatchOpening final : public SeldomWork {
+ public:
+  WatchOpening(const Asked& asked, Watches& watches, Seldom& seldom, std::function<void()> work)
+      : SeldomWork(asked, seldom, std::move(work)), watches_(watches) {}
+  Progress go_on(Steps& steps) override {
+    // What is said of watches waits for the client's credit, too: it may wait for as much as it likes, but not be told ever more.
+    if (asked_.to().outgoing->held_for_credit() > held_max) {
+      asked_.fault(fault_of(session::FaultCode::busy, "no_credit",
+                            std::to_string(held_max) +
+                                " bytes about watches wait for the client's Credit; nothing was opened or changed"));
       return Progress::done;
     }
+    if (!asked_.has_room(4096)) return Progress::room;
+    if (!watches_.orders_done()) return Progress::elsewhere;
+    seldom_.took(std::chrono::nanoseconds(watches_.take_orders_ns()));
+    return SeldomWork::go_on(steps);
+  }
 
-   private:
-    const Asked asked_;
-    Seldom& seldom_;
-    const std::function<void()> work_;
-  };
-  return std::make_unique<Waiting>(asked, seldom, std::move(work));
+ private:
+  static constexpr std::size_t held_max = 64u << 10;
+  Watches& watches_;
+};
+
+}  // namespace
+
+std::unique_ptr<Inquiry> Desk::seldom(const Asked& asked, Seldom& seldom, std::function<void()> work) {
+  return std::make_unique<SeldomWork>(asked, seldom, std::move(work));
 }
 
 std::unique_ptr<Inquiry> Desk::opening(const Asked& asked, std::function<void()> work) {
-  static constexpr std::size_t held_max = 64u << 10;
-  class WatchOpening final : public Inquiry {
-   public:
-    WatchOpening(const Asked& asked, Watches& watches, Seldom& seldom, std::function<void()> work)
-        : asked_(asked), watches_(watches), seldom_(seldom), work_(std::move(work)) {}
-    Progress go_on(Steps& steps) override {
-      // What is said of watches waits for the client's credit, too: it may wait for as much as it likes, but not be told ever more.
-      if (asked_.to().outgoing->held_for_credit() > held_max) {
-        asked_.fault(fault_of(session::FaultCode::busy, "no_credit",
-                              std::to_string(held_max) +
-                                  " bytes about watches wait for the client's Credit; nothing was opened or changed"));
-        return Progress::done;
-      }
-      if (!asked_.has_room(4096)) return Progress::room;
-      if (!watches_.orders_done()) return Progress::elsewhere;
-      seldom_.took(std::chrono::nanoseconds(watches_.take_orders_ns()));
-      if (!seldom_.due(Seldom::Clock::now())) return Progress::later;
-      seldom_.run(work_);
-      steps.spend(asked_.limits.slice_steps);
-      return Progress::done;
-    }
-
-   private:
-    const Asked asked_;
-    Watches& watches_;
-    Seldom& seldom_;
-    const std::function<void()> work_;
-  };
   return std::make_unique<WatchOpening>(asked, watches_, watches_seldom_, std::move(work));
 }
 

@@ -1,12 +1,11 @@
 #include "server/door/socket_stream.h"
 
-#include <linux/sockios.h>
-#include <sys/ioctl.h>
-
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/write.hpp>
 #include <utility>
+
+#include "server/door/unsent.h"
 
 namespace muster {
 namespace {
@@ -50,10 +49,7 @@ class SocketStream final : public WireStream {
     error_code ignored;
     socket_.close(ignored);
   }
-  std::size_t unsent() override {
-    int bytes = 0;
-    return ::ioctl(socket_.native_handle(), SIOCOUTQ, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
-  }
+  std::size_t unsent() override { return unsent_bytes(socket_.native_handle()); }
   bool is_open() const override { return socket_.is_open(); }
   int release() override {
     error_code error;

@@ -1,8 +1,5 @@
 #include "server/door/web_stream.h"
 
-#include <linux/sockios.h>
-#include <sys/ioctl.h>
-
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -11,6 +8,8 @@
 #include <chrono>
 #include <memory>
 #include <utility>
+
+#include "server/door/unsent.h"
 
 namespace muster {
 namespace {
@@ -83,10 +82,7 @@ class WebStream final : public WireStream {
     error_code ignored;
     web_.next_layer().close(ignored);
   }
-  std::size_t unsent() override {
-    int bytes = 0;
-    return ::ioctl(web_.next_layer().native_handle(), SIOCOUTQ, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
-  }
+  std::size_t unsent() override { return unsent_bytes(web_.next_layer().native_handle()); }
   bool is_open() const override { return !ending_ && (!waiting_.expired() || web_.is_open()); }
   int release() override { return -1; }
 
