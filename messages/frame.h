@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <expected>
 #include <memory>
 #include <optional>
@@ -91,6 +92,20 @@ class FrameDecoder {
   /// The next whole frame; nothing where more bytes are needed. After a fault every call gives that fault again. The frame
   /// stays valid until room() is called.
   [[nodiscard]] std::expected<std::optional<WireFrame>, FrameFault> next();
+  /// The same where it is whole and has no flags, as most to a server. False: next() must say; `frame` is as it was.
+  bool next_plain(WireFrame& frame) noexcept {
+    FrameHeader header;
+    if (end_ - begin_ < sizeof header + sizeof(BatchHeader)) return false;
+    std::memcpy(&header, buffer_.get() + begin_, sizeof header);
+    if (fault_ || header.flags != 0 || header.bytes % batch_alignment != 0 || header.bytes > frame_bytes_max_ ||
+        header.bytes < sizeof header + sizeof(BatchHeader) || header.bytes > end_ - begin_)
+      return false;
+    frame.header = header;
+    frame.batch = {buffer_.get() + begin_ + sizeof header, header.bytes - sizeof header};
+    begin_ += header.bytes;
+    stream_begin_ += header.bytes;
+    return true;
+  }
   /// To be asked when the stream ended: a fault where it ended inside a frame.
   [[nodiscard]] std::expected<void, FrameFault> finish() const;
 

@@ -21,6 +21,29 @@ using detail::fault;
 using detail::first_nonzero;
 using detail::number;
 
+/// Floats of a payload, side by side, that are finite and may be anything else.
+struct Floats {
+  std::uint32_t offset, count;
+  FieldKind kind;
+};
+
+/// Whether so many floats are, two at a time: an exponent whose bits are all set, and one more, is carried into the sign's place.
+bool are_finite(const std::byte* at, std::uint32_t count) noexcept {
+  constexpr std::uint64_t exponents = 0x7f80'0000'7f80'0000u, ones = 0x0080'0000'0080'0000u;
+  std::uint64_t carried = 0;
+  for (; count >= 2; count -= 2, at += 8) {
+    std::uint64_t bits;
+    std::memcpy(&bits, at, sizeof bits);
+    carried |= (bits & exponents) + ones;
+  }
+  if (count == 1) {
+    std::uint32_t bits;
+    std::memcpy(&bits, at, sizeof bits);
+    carried |= (bits & static_cast<std::uint32_t>(exponents)) + static_cast<std::uint32_t>(ones);
+  }
+  return (carried & 0x8000'0000'8000'0000u) == 0;
+}
+
 /// A struct inside a payload.
 struct Part {
   const TypeDescriptor* type;
@@ -47,6 +70,31 @@ class Judge {
       case BatchKind::timed: return timed();
     }
     return {};
+  }
+
+  /// Judges another batch that begins with the same header as the last one, which was good and has no row set.
+  Result run_again(std::span<const std::byte> bytes) {
+    bytes_ = bytes;
+    return h_.kind == BatchKind::shared ? shared() : items();
+  }
+  /// Whether such a batch is good, where that is seen at a glance: a row of floats and numbers of any value. False: run_again() must say.
+  bool is_good_again(std::span<const std::byte> bytes) const noexcept {
+    if (!quick_) return false;
+    const std::size_t items = std::size_t{h_.header_units} * 16;
+    const std::byte* at = bytes.data() + items;
+    for (std::uint32_t i = 0; i < h_.count; ++i, at += h_.item_bytes)
+      for (const Floats& run : floats_)
+        if (!are_finite(at + h_.payload_offset + run.offset, run.count)) [[unlikely]]
+          return false;
+    return all_zero(at, bytes.size() - static_cast<std::size_t>(at - bytes.data()));
+  }
+  /// Whether run_again() may follow a good run().
+  bool can_run_again() const noexcept {
+    return (h_.flags & batch_rows) == 0 && h_.kind != BatchKind::table && h_.kind != BatchKind::timed;
+  }
+  bool has_header(std::span<const std::byte> bytes) const noexcept {
+    return bytes.size() == h_.bytes && std::memcmp(bytes.data(), &h_, sizeof h_) == 0 &&
+           reinterpret_cast<std::uintptr_t>(bytes.data()) % batch_alignment == 0;
   }
 
  private:
@@ -142,7 +190,23 @@ class Judge {
                                                               : item_bytes_for(offset, shape.bytes, shape.align);
     if (h_.item_bytes != item)
       return bad(Fault::wrong_size, 20, "items say " + number(h_.item_bytes) + " bytes, expected " + number(item));
+    see_what_is_ruled();
     return {};
+  }
+
+  /// Most payloads are floats and numbers of any value: those are looked at without asking each part for its rules.
+  void see_what_is_ruled() {
+    bool other = !gaps_.empty() || (limits_.values && carries_field(h_.type));
+    for (const Part& part : parts_) {
+      other = other || !part.rules.empty();
+      for (const ValueLimit& limit : part.limits) {
+        other = other || limit.reserved || limit.field->has_range;
+        floats_.push_back({part.offset + limit.offset, limit.count, limit.kind});
+      }
+    }
+    const bool wide = std::ranges::any_of(floats_, [](const Floats& run) { return run.kind != FieldKind::float32; });
+    quick_ = !other && !wide && h_.kind != BatchKind::shared && !has_gaps_around_payloads();
+    ruled_ = other ? Ruled::otherwise : floats_.empty() ? Ruled::not_at_all : Ruled::by_floats;
   }
 
   void add_part(const TypeDescriptor& type, std::uint32_t offset) {
@@ -218,6 +282,20 @@ class Judge {
     return bad(Fault::nonzero_padding, from + first_nonzero(bytes_.data() + from), std::string(what) + " is not zero");
   }
 
+  /// Bytes of an item before its payload, beside target and cause.
+  std::uint32_t item_head() const noexcept { return (h_.kind == BatchKind::world ? 0u : 8u) + (causes() ? 8u : 0u); }
+  bool has_gaps_around_payloads() const noexcept {
+    return item_head() < h_.payload_offset || std::size_t{h_.payload_offset} + h_.payload_bytes < h_.item_bytes;
+  }
+
+  bool has_good_floats(const std::byte* payload) const noexcept {
+    for (const Floats& run : floats_)
+      if (run.kind == FieldKind::float32 ? !are_finite(payload + run.offset, run.count)
+                                         : first_not_finite(run.kind, payload + run.offset, run.count) != run.count)
+        return false;
+    return true;
+  }
+
   Result payload(std::size_t at) const {
     for (const auto& [from, to] : gaps_)
       if (!all_zero(bytes_.data() + at + from, to - from))
@@ -241,20 +319,23 @@ class Judge {
     const std::size_t begin = std::size_t{h_.header_units} * 16;
     const std::uint64_t used = std::uint64_t{h_.count} * h_.item_bytes;
     if (Result result = body(used); !result) return result;
-    const std::size_t head = (h_.kind == BatchKind::world ? 0u : 8u) + (causes() ? 8u : 0u);
+    const std::size_t head = item_head();
     const std::size_t payload_end = std::size_t{h_.payload_offset} + h_.payload_bytes;
-    bool ruled = !gaps_.empty() || (limits_.values && carries_field(h_.type));
-    for (const Part& part : parts_) ruled = ruled || !part.rules.empty() || !part.limits.empty();
-    if (ruled || head < h_.payload_offset || payload_end < h_.item_bytes)
+    const bool before = head < h_.payload_offset, behind = payload_end < h_.item_bytes;
+    if (ruled_ != Ruled::not_at_all || before || behind)
       for (std::uint32_t i = 0; i < h_.count; ++i) {
         const std::size_t at = begin + std::size_t{i} * h_.item_bytes;
-        if (Result result = zero(at + head, at + h_.payload_offset, "the padding before a payload"); !result)
-          return result;
-        if (ruled)
+        if (before)
+          if (Result result = zero(at + head, at + h_.payload_offset, "the padding before a payload"); !result)
+            return result;
+        if (ruled_ == Ruled::otherwise ||
+            (ruled_ == Ruled::by_floats && !has_good_floats(bytes_.data() + at + h_.payload_offset)))
           if (Result result = payload(at + h_.payload_offset); !result) return result;
-        if (Result result = zero(at + payload_end, at + h_.item_bytes, "the padding behind a payload"); !result)
-          return result;
+        if (behind)
+          if (Result result = zero(at + payload_end, at + h_.item_bytes, "the padding behind a payload"); !result)
+            return result;
       }
+    if (begin + used == bytes_.size()) return {};
     return zero(begin + used, bytes_.size(), "the padding behind the last item");
   }
 
@@ -327,12 +408,15 @@ class Judge {
   std::span<const std::byte> bytes_;
   std::size_t base_;
   const TypeTable& types_;
-  const VerifierLimits& limits_;
+  const VerifierLimits limits_;
   const Mending mending_;
   BatchHeader h_;
   const TypeDescriptor* type_ = nullptr;
   std::vector<Part> parts_;
   std::vector<Gap> gaps_;
+  std::vector<Floats> floats_;
+  bool quick_ = false;  // is_good_again() may say
+  enum class Ruled : std::uint8_t { not_at_all, by_floats, otherwise } ruled_ = Ruled::otherwise;  // what payloads hold
 };
 
 }  // namespace
@@ -372,6 +456,36 @@ std::expected<BatchView, BatchFault> verify_batch(std::span<const std::byte> byt
     return std::unexpected(std::move(result.error()));
   return BatchView(bytes);
 }
+
+struct BatchVerifier::Known {
+  Known(std::span<const std::byte> bytes, const TypeTable& types, const VerifierLimits& limits)
+      : judge(bytes, 0, types, limits) {}
+  Judge judge;
+};
+
+BatchVerifier::BatchVerifier() = default;
+BatchVerifier::~BatchVerifier() = default;
+
+std::expected<BatchView, BatchFault> BatchVerifier::verify(std::span<const std::byte> bytes, const TypeTable& types,
+                                                           const VerifierLimits& limits) {
+  repeats_ = known_ && known_->judge.has_header(bytes);
+  if (repeats_) {
+    if (Result result = known_->judge.run_again(bytes); !result) [[unlikely]]
+      return std::unexpected(std::move(result.error()));
+    return BatchView(bytes);
+  }
+  known_.reset();
+  auto judged = std::make_unique<Known>(bytes, types, limits);
+  if (Result result = judged->judge.run(false); !result) return std::unexpected(std::move(result.error()));
+  if (judged->judge.can_run_again()) known_ = std::move(judged);
+  return BatchView(bytes);
+}
+
+bool BatchVerifier::again(std::span<const std::byte> bytes) const noexcept {
+  return known_ && known_->judge.has_header(bytes) && known_->judge.is_good_again(bytes);
+}
+
+void BatchVerifier::forget() noexcept { known_.reset(); }
 
 std::expected<void, BatchFault> verify_value(std::span<const std::byte> value, const TypeDescriptor& type,
                                              const TypeTable& types) {

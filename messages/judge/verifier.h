@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -70,6 +71,31 @@ struct VerifierLimits {
 [[nodiscard]] std::expected<BatchView, BatchFault> verify_batch(std::span<const std::byte> bytes,
                                                                 const TypeTable& types,
                                                                 const VerifierLimits& limits = {});
+
+/// Judges one batch after another as verify_batch() does. Where one begins with the header of the one before, only its messages are
+/// looked at: what follows from a header is known. Not thread-safe.
+class BatchVerifier {
+ public:
+  BatchVerifier();
+  ~BatchVerifier();
+  BatchVerifier(const BatchVerifier&) = delete;
+  BatchVerifier& operator=(const BatchVerifier&) = delete;
+
+  /// `types`, which knows no more types than then, and `limits` are those of the last call, unless forget() was called since.
+  [[nodiscard]] std::expected<BatchView, BatchFault> verify(std::span<const std::byte> bytes, const TypeTable& types,
+                                                            const VerifierLimits& limits);
+  /// Whether this one begins as the last that verify() was given and found good, and is good too, as far as that is seen at a glance. False:
+  /// verify() must say. With the same types and limits.
+  bool again(std::span<const std::byte> bytes) const noexcept;
+  /// Whether the last batch began as the one before it, which was good and has neither a row set nor tables.
+  bool repeats() const noexcept { return repeats_; }
+  void forget() noexcept;
+
+ private:
+  struct Known;
+  std::unique_ptr<Known> known_;
+  bool repeats_ = false;
+};
 
 /// Checks one struct value (bools, enums, padding); null if good.
 [[nodiscard]] std::expected<void, BatchFault> verify_value(std::span<const std::byte> value, const TypeDescriptor& type,

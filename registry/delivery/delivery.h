@@ -51,7 +51,8 @@ class Delivery {
   /// a span counts as one message. Adds to the receipt.
   bool deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_t messages_max, Receipt& receipt);
   /// Messages [begin, end) of a batch of kind each.
-  void each(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end, Receipt& receipt) {
+  [[gnu::always_inline]] void each(const BatchView& batch, MessageRoute& route, std::uint32_t begin, std::uint32_t end,
+                                   Receipt& receipt) {
     if (!route.builtin) [[likely]]
       return items(batch, route, begin, end, receipt);
     for (std::uint32_t i = begin; i < end; ++i) {

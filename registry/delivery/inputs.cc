@@ -66,6 +66,9 @@ std::uint64_t payload_bytes(const BatchView& batch, std::uint64_t begin, std::ui
   }
 }
 
+/// Kind `each`, no flags: neither row set nor causes.
+constexpr std::uint16_t plain_each = static_cast<std::uint16_t>(BatchKind::each);
+
 /// As a cascade's bound counts: a span is one message.
 bool counts_once(const BatchView& batch) noexcept {
   return batch.kind() == BatchKind::shared || batch.kind() == BatchKind::timed;
@@ -208,27 +211,76 @@ void Inputs::undraw(const Storage::Drawn& before) noexcept {
 
 Receipt Inputs::push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request,
                              std::uint64_t user) {
+  // Most are one batch, whose receipt is the sum.
+  if (bytes.size() >= sizeof(BatchHeader)) [[likely]] {
+    const BatchView first(bytes);
+    const BatchHeader& header = first.header();
+    if (header.bytes == bytes.size()) {
+      std::uint16_t kind_and_flags;
+      std::memcpy(&kind_and_flags, &header.kind, sizeof kind_and_flags);
+      if (kind_and_flags == plain_each && author != 0 && header.count - 1 < Delivery::few_max && core_.is_quiet())
+          [[likely]]
+        if (const MessageRoute* route = core_.types.route(header.type);
+            route && !route->builtin && header.item_bytes == route->few_bytes)
+          return push_few(first, *route, author, request, user);
+      return push_batch(first, author, request, user);
+    }
+  }
   Receipt sum{.sequence = core_.sequence};
   for_each_batch(bytes, [&](const BatchView& batch) {
-    const bool cut_short = inside("push_batch", [&] {
-      deliver_waiting();
-      Envelope envelope{.author = author, .user = user, .request = request, .kind = InputKind::push};
-      const Storage::Drawn before = core_.storage.drawn();
-      if (author == 0) core_.drawn = claim_ids(batch);
-      try {
-        add_to(sum, live(envelope, batch.bytes(), [&](Receipt& receipt) {
-                 if (author == 0) claim_timer(batch);
-                 deliver(batch, envelope, receipt);
-               }));
-      } catch (...) {
-        undraw(before);
-        throw;
-      }
-      return !end_call();
-    });
-    sum.cut_short = cut_short;
+    const Receipt one = push_batch(batch, author, request, user);
+    add_to(sum, one);
+    sum.cut_short = one.cut_short;
   });
   return sum;
+}
+
+Receipt Inputs::push_few(const BatchView& batch, const MessageRoute& route, std::uint64_t author, std::uint64_t request,
+                         std::uint64_t user) {
+  const InInput mark(core_, Inside::handlers);
+  core_.sink_threw = false;
+  Receipt receipt;
+  try {
+    Envelope envelope{.author = author, .user = user, .request = request, .kind = InputKind::push};
+    tell(envelope, batch.bytes());
+    const BatchHeader& header = batch.header();
+    const ItemCounts counts =
+        Delivery::few_straight(delivery_.context(), route, batch.bytes().data() + sizeof header, header.count);
+    core_.context->entity = 0;
+    receipt.sequence = envelope.sequence;
+    receipt.handled = counts.handled;
+    receipt.dead = counts.dead;
+    receipt.unhandled = header.count - counts.handled - counts.dead;
+    settle(envelope, receipt);
+    receipt.cut_short = !end_call();
+  } catch (...) {
+    core_.context->entity = 0;
+    if (!core_.sink_threw) delivery_failed();
+    throw;
+  }
+  return receipt;
+}
+
+Receipt Inputs::push_batch(const BatchView& batch, std::uint64_t author, std::uint64_t request, std::uint64_t user) {
+  return inside("push_batch", [&] {
+    if (!core_.cascade.empty() || !core_.input.empty()) [[unlikely]]
+      deliver_waiting();
+    Envelope envelope{.author = author, .user = user, .request = request, .kind = InputKind::push};
+    const Storage::Drawn before = core_.storage.drawn();
+    if (author == 0) core_.drawn = claim_ids(batch);
+    Receipt receipt;
+    try {
+      receipt = live(envelope, batch.bytes(), [&](Receipt& own) {
+        if (author == 0) claim_timer(batch);
+        deliver(batch, envelope, own);
+      });
+    } catch (...) {
+      undraw(before);
+      throw;
+    }
+    receipt.cut_short = !end_call();
+    return receipt;
+  });
 }
 
 Receipt Inputs::push_sealed(std::span<const std::byte> bytes) {
@@ -393,8 +445,6 @@ Receipt Inputs::deliver_posts() {
 }
 
 std::size_t Inputs::deliver_plain(Receipt& sum) {
-  // Kind `each`, no flags: neither row set nor causes.
-  constexpr std::uint16_t plain = static_cast<std::uint16_t>(BatchKind::each);
   RegistryCore& core = core_;
   RunContext& context = delivery_.context();
   Envelope envelope{.kind = InputKind::post};
@@ -430,7 +480,7 @@ std::size_t Inputs::deliver_plain(Receipt& sum) {
       // Looked for before this batch's calls, which wait for memory: whom the next one calls, often guessed wrong where
       // types come at random, is then known as soon as it is asked.
       next_route = next ? core.types.route(BatchView(next).type()) : nullptr;
-      if (kind_and_flags != plain || !route || route->builtin) [[unlikely]]
+      if (kind_and_flags != plain_each || !route || route->builtin) [[unlikely]]
         return false;
       core.tell(envelope, batch.bytes());
       const std::uint32_t count = header.count, item_bytes = header.item_bytes;

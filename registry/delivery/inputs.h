@@ -8,7 +8,8 @@
 //   clean up     where archetypes came: those that nobody has are dropped, if they are many     clean_up()
 //
 // Shortcuts take the same steps with fewer instructions: deliver_plain() here; a push to one entity
-// (EntityRegistry::push_direct) and create, set, remove and destroy of one (registry/direct_rows.h). Each says which general
+// (EntityRegistry::push_direct), a few from a session (push_few() here) and create, set, remove and destroy of one
+// (registry/direct_rows.h). Each says which general
 // way it equals, and tests hold it equal (tests/registry/delivery/shortcuts_test.cc).
 #pragma once
 
@@ -66,6 +67,12 @@ class Inputs {
   /// The batches in `bytes`, one behind the other, each a push of its own. The counts are sums.
   Receipt push_batches(std::span<const std::byte> bytes, std::uint64_t author, std::uint64_t request,
                        std::uint64_t user);
+  /// One of them.
+  Receipt push_batch(const BatchView& batch, std::uint64_t author, std::uint64_t request, std::uint64_t user);
+  /// A few messages to single entities from a session, of a type that the registry does not act on, where nobody looks at single ones and
+  /// nothing waits. Equals push_batch().
+  Receipt push_few(const BatchView& batch, const MessageRoute& route, std::uint64_t author, std::uint64_t request,
+                   std::uint64_t user);
   /// One message of a type that the registry acts on, to one entity. Equals push() while nothing waits.
   Receipt push_sealed(std::span<const std::byte> batch);
   /// What is left of a push to one entity that went straight to its handler: settling, and the cascade. Equals push().

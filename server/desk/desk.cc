@@ -102,15 +102,12 @@ void Desk::leave(std::shared_ptr<Session> session) {
   wake();
 }
 
-bool Desk::take_in(Session& session, std::uint64_t request, BatchView batch, bool for_world, bool latest) {
-  if (!for_world) session.open_questions.fetch_add(1, std::memory_order_relaxed);
-  if (!session.requests.put(batch.bytes(), request, for_world, session.came_ns != 0 ? session.came_ns : processor_ns(),
-                            latest)) {
-    if (!for_world) session.open_questions.fetch_sub(1, std::memory_order_relaxed);
-    return false;
-  }
-  wake();
-  return true;
+bool Desk::take_next(Session& session, std::uint64_t request, BatchView batch, bool for_world, bool latest) {
+  const std::uint64_t came_ns = session.came_ns != 0 ? session.came_ns : processor_ns();
+  const bool took = session.requests.add(batch.bytes(), request, for_world, came_ns, latest);
+  if (took && !for_world) session.open_questions.fetch_add(1, std::memory_order_relaxed);
+  if (session.requests.was_full()) wake();
+  return took;
 }
 
 std::shared_ptr<const TypeTable> Desk::types() const {

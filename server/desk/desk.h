@@ -88,7 +88,16 @@ class Desk final : public FlushVisitor, private InputSink {
   /// requests_max questions are open for one session: see open_questions.
   /// `latest`: of a type of which only the last that waits counts, see Requests::put.
   [[nodiscard]] bool take_in(Session& session, std::uint64_t request, BatchView batch, bool for_world,
-                             bool latest = false);
+                             bool latest = false) {
+    const bool took = take_next(session, request, batch, for_world, latest);
+    hand_over(session);
+    return took;
+  }
+  /// The same, where more of that session may come at once: the world comes to it after hand_over(), or before.
+  [[nodiscard]] bool take_next(Session& session, std::uint64_t request, BatchView batch, bool for_world, bool latest);
+  void hand_over(Session& session) {
+    if (session.requests.hand_over()) wake();
+  }
 
   /// The world's types and those of the session. Another table where the registry learned types.
   std::shared_ptr<const TypeTable> types() const;

@@ -18,6 +18,14 @@ bool owns(const Session& session, Entity e) noexcept {
   return e.index - grant.first < grant.count;
 }
 
+namespace {
+
+std::uint64_t with_dearness(std::uint64_t steps, double times) noexcept {
+  return static_cast<std::uint64_t>(std::min(static_cast<double>(steps) * times, 1e15));
+}
+
+}  // namespace
+
 /// Judges one edit.
 class EditWalk {
  public:
@@ -455,8 +463,7 @@ class EditWalk {
     }
     cost_.delivery = steps;
     const auto known = judge_.dearness_.find(type_);
-    if (known != judge_.dearness_.end())
-      steps = static_cast<std::uint64_t>(std::min(static_cast<double>(steps) * known->second, 1e15));
+    if (known != judge_.dearness_.end()) steps = with_dearness(steps, known->second);
     cost_.steps += steps;
     return count_ == 1 || cost_.steps <= limits_.edit_steps_max || too_dear();
   }
@@ -494,23 +501,27 @@ class EditWalk {
       fault_;  // made where it is wanted: an edit of one message takes no longer than making one
 };
 
-void EditJudge::took(BatchView edit, const EditCost& cost, std::uint64_t ns) {
-  constexpr double around = 50;        // steps of the work around a batch
+void EditJudge::note_time(BatchView edit, std::uint64_t delivery, std::uint64_t ns) {
   constexpr double many = 1000;        // of delivery: what took little then says something, too
   constexpr double long_time = 10000;  // what takes as long says something however little was counted
-  if (cost.delivery == 0 || edit.kind() == BatchKind::timed) return;
-  const double counted = static_cast<double>(cost.delivery) + around;
+  constexpr double nearly_one = 1.01;
+  if (edit.kind() == BatchKind::timed) return;
+  const double counted = static_cast<double>(delivery + steps_around);
   const double steps = static_cast<double>(ns) / static_cast<double>(step_ns);
   const double times = std::max(steps / counted, 1.0);
   const bool says_much = counted >= many || steps >= long_time;
-  const auto known = dearness_.find(edit.type());
+  auto known = dearness_.find(edit.type());
   if (known == dearness_.end()) {
-    if (times > 1 && says_much) dearness_.emplace(edit.type(), times);
+    if (times <= 1 || !says_much) return;
+    known = dearness_.emplace(edit.type(), times).first;
   } else if (times < known->second) {
     known->second -= (known->second - times) / 8;
   } else if (says_much) {
     known->second += (times - known->second) / 2;
   }
+  const double now = known->second;
+  if (now < nearly_one) dearness_.erase(known);
+  if (edit.type() == known_type_) known_steps_ = now < nearly_one ? 1 : with_dearness(1, now);
 }
 
 std::expected<EditCost, session::Fault> EditJudge::judge_bounds(const Session& from, BatchView edit) {
@@ -521,6 +532,10 @@ std::expected<EditCost, session::Fault> EditJudge::judge(const Session& from, Ba
   EditWalk walk(*this, from);
   auto cost = walk.run(edit);
   steps_ = walk.steps();
+  if (cost && cost->delivery == 1 && edit.kind() == BatchKind::each && edit.header().flags == 0) {
+    known_type_ = edit.type();
+    known_steps_ = cost->steps - edit.bytes().size() / 64;
+  }
   return cost;
 }
 

@@ -10,6 +10,7 @@
 #include "messages/batch.h"
 #include "registry/entity_registry.h"
 #include "server/desk/budgets.h"
+#include "server/questions/steps.h"
 #include "server/session/server_limits.h"
 #include "server/session/session.h"
 
@@ -37,19 +38,32 @@ class EditJudge {
   [[nodiscard]] std::expected<EditCost, session::Fault> judge(const Session& from, BatchView edit);
   /// As judge, but for its cost: what is done seldom may cost more.
   [[nodiscard]] std::expected<EditCost, session::Fault> judge_bounds(const Session& from, BatchView edit);
+  /// The steps of one message of the game to one entity, of a type that was judged just before; 0: judge() must say. No limit but that on
+  /// steps concerns such an edit.
+  std::uint64_t steps_of_known(BatchView edit) const noexcept {
+    const BatchHeader& header = edit.header();
+    if (header.type != known_type_ || header.count != 1 || header.kind != BatchKind::each || header.flags != 0)
+      return 0;
+    return known_steps_ + header.bytes / 64;
+  }
   /// An edit of that cost came into the world.
   void entered(const EditCost& cost) { world_budget_.add(cost.row_bytes, cost.template_bytes); }
   /// A timed batch of that cost waits now.
   void waits(BatchView timed, const EditCost& cost) {
     timer_budget_.add(timed.header().argument, {.steps = cost.steps, .bytes = timed.bytes().size()});
   }
-  /// An edit of that cost took so long: messages of its type cost as much more from now on as their handlers took lately.
-  void took(BatchView edit, const EditCost& cost, std::uint64_t ns);
+  /// An edit whose cost for `delivery` is that took so long: messages of its type cost as much more from now on as their handlers took
+  /// lately.
+  void took(BatchView edit, std::uint64_t delivery, std::uint64_t ns) {
+    if (delivery > 0 && (ns > (delivery + steps_around) * step_ns || !dearness_.empty())) note_time(edit, delivery, ns);
+  }
   /// That the last judging counted.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:
   friend class EditWalk;
+  static constexpr std::uint64_t steps_around = 50;  // of the work around a batch
+  void note_time(BatchView edit, std::uint64_t delivery, std::uint64_t ns);
   const EntityRegistry& registry_;
   const ServerLimits& limits_;
   TimerBudget timer_budget_;
@@ -57,6 +71,8 @@ class EditJudge {
   std::uint64_t steps_ = 0;
   std::unordered_map<TypeId, double>
       dearness_;                      // of messages of the game whose handlers take longer than is counted: above 1
+  TypeId known_type_ = 0;             // that steps_of_known() knows; 0: none
+  std::uint64_t known_steps_ = 0;     // of one message of that type, its bytes not counted
   std::vector<std::uint32_t> marks_;  // by index: the walk that last passed the entity
   std::uint32_t walk_ = 0;
 };

@@ -61,8 +61,8 @@ void Intake::take(std::uint64_t allowed, bool cheap) {
     if (!line) break;
     clock_ = line->taken;
     Steps turn(turn_steps);
-    while (turn.left() && !line->stands && take_one(*line, turn, all)) {
-    }
+    do take_known(*line, turn, all);
+    while (turn.left() && !line->stands && take_one(*line, turn, all));
     line->taken += turn.spent();
     all.spend(turn.spent());
   }
@@ -75,6 +75,33 @@ bool Intake::others_first(Line& line, std::uint64_t steps) {
   if (line.next_steps > 0) return false;  // they were let first
   line.next_steps = steps;
   return next() != &line;
+}
+
+void Intake::take_known(Line& line, Steps& turn, const Steps& all) {
+  if (line.put_off || line.next_steps > 0 || closed()) return;
+  Session& from = *line.session;
+  struct Taken {
+    Requests& requests;
+    std::size_t bytes = 0;
+    ~Taken() {
+      if (bytes > 0) requests.release(bytes);
+    }
+  } taken{from.requests};
+  while (turn.left()) {
+    const Request* const request = from.requests.front();
+    if (!request || !request->for_world || request->request != 0 || !request->overtaken.empty()) return;
+    const BatchView edit{std::span<const std::byte>(request->batch)};
+    const std::uint64_t steps = judge_.steps_of_known(edit);
+    if (steps == 0 || steps > turn_steps || all.spent() + turn.spent() + edit_steps + steps > all.allowed()) return;
+    const Receipt receipt = registry_.push_batch(request->batch, from.author, 0, from.user);
+    ++counters_.edits;
+    if (receipt.refused == 0) ++from.edits;
+    const std::uint64_t took_ns = look_at_time();
+    if (host_.processor_ns) judge_.took(edit, 1, took_ns);
+    count_wait(from, *request);
+    taken.bytes += from.requests.drop();
+    turn.spend(edit_steps + std::max(steps, took_ns / step_ns));
+  }
 }
 
 bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
@@ -127,7 +154,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   push(from, *request, *cost);
   const std::uint64_t took_ns =
       look_at_time();  // judging included, which is little where messages of the game are concerned
-  if (host_.processor_ns) judge_.took(edit, *cost, took_ns);
+  if (host_.processor_ns) judge_.took(edit, cost->delivery, took_ns);
   count_wait(from, *request);
   from.requests.pop();
   // What handlers do with it nobody can tell before: who sends what takes long waits as long for the next turn.

@@ -67,6 +67,9 @@ class Intake {
   Line* next();
   /// Notes what the line's next edit costs. True: others would be done before it.
   bool others_first(Line& line, std::uint64_t steps);
+  /// Takes messages of the game to one entity each, of which nobody wants to know what became, for as long as the next is one and costs
+  /// little. As take_one, for less.
+  void take_known(Line& line, Steps& turn, const Steps& all);
   /// False: the turn is over, and its next edit not taken.
   bool take_one(Line& line, Steps& turn, const Steps& all);
   /// Why no edit is taken, whatever it is. None: they are.

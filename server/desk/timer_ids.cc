@@ -43,8 +43,8 @@ std::vector<Entity> TimerIds::named_by(std::span<const TimerId> timers) const {
   return named;
 }
 
-void TimerIds::on_input(const BatchView& batch) {
-  if (due_.empty() || batch.type() != TypeTraits<CancelTimer>::id || batch.header().payload_bytes == 0) return;
+void TimerIds::note(const BatchView& batch) {
+  if (batch.type() != TypeTraits<CancelTimer>::id || batch.header().payload_bytes == 0) return;
   for (std::uint32_t i = 0; i < batch.count(); ++i) {
     CancelTimer cancel;
     std::memcpy(&cancel, batch.payload(i), sizeof cancel);

@@ -24,11 +24,15 @@ class TimerIds {
   /// Ascending: the granted ids that these timers name, each as often as it is named.
   std::vector<Entity> named_by(std::span<const TimerId> timers) const;
   /// Notes which timers an input cancels.
-  void on_input(const BatchView& batch);
+  void on_input(const BatchView& batch) {
+    if (!due_.empty()) [[unlikely]]
+      note(batch);
+  }
   /// Gives back what no timer names any more that was kept for one. Each run of ids is an input.
   void give_back();
 
  private:
+  void note(const BatchView& batch);
   void keep(const Timers::Key& key, std::span<const std::byte> batch);
   std::vector<std::uint32_t> granted_ids(std::span<const std::byte> batch) const;
 

@@ -1,6 +1,7 @@
 #include "server/door/session_protocol.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "messages/utf8.h"
 
@@ -91,33 +92,52 @@ void SessionProtocol::on_bytes() {
   if (welcomed()) session_->came_ns = desk_.processor_ns();
 }
 
+void SessionProtocol::on_no_more() {
+  if (!welcomed()) return;
+  session_->received_bytes.fetch_add(std::exchange(received_bytes_, 0), std::memory_order_relaxed);
+  desk_.hand_over(*session_);
+}
+
 SessionProtocol::Outcome SessionProtocol::on_frame(const WireFrame& frame) {
   if (outgoing_->closed()) return Outcome::closed;
   if (!welcomed()) return on_hello(frame);
+  const Outcome outcome = on_session_frame(frame);
+  if (outcome != Outcome::wait) received_bytes_ += frame.header.bytes;
+  return outcome;
+}
+
+SessionProtocol::Outcome SessionProtocol::on_session_frame(const WireFrame& frame) {
   // Nobody is asked more who has not read the answers.
-  if (outgoing_->answers_waiting() > desk_.limits().outgoing.control_bytes_max / 2) return Outcome::wait;
+  if (const std::size_t max = desk_.limits().outgoing.control_bytes_max / 2;
+      outgoing_->control_waiting() > max && outgoing_->answers_waiting() > max)
+    return Outcome::wait;
   // What is large and has to wait is not judged again and again meanwhile.
   if (frame.batch.size() > 4096 && !session_->requests.has_room(frame.batch.size())) return Outcome::wait;
 
-  session_->received_bytes.fetch_add(frame.header.bytes, std::memory_order_relaxed);
   if (const std::uint64_t made = desk_.types_made(); made != types_made_) {
+    judge_.forget();
     types_ = desk_.types();
     types_made_ = made;
   }
+  if (const TypeDescriptor* const type = judge_.again(frame.batch)) [[likely]]
+    return take_in(frame.header.request, BatchView(frame.batch), *type);
   const TypeTable& types = *types_;
   VerifierLimits limits;
   limits.batch_bytes_max = desk_.limits().frame_bytes_max;
   limits.values = true;
-  auto judged = judge(frame.batch, types, session_->role, limits);
+  auto judged = judge_.judge(frame.batch, types, session_->role, limits);
   if (!judged) {
     // Who waits for no answer gets none, as from the world.
     if (!judged.error().closes && frame.header.request == 0) return Outcome::done;
     return refuse(judged.error(), frame.header.request);
   }
   if (!judged->for_world) return on_session_message(*judged, frame.header.request);
-  const TypeDescriptor* const type = types.find(judged->batch.type());
-  const bool latest = type && type->journal == JournalPolicy::latest;
-  return desk_.take_in(*session_, frame.header.request, judged->batch, true, latest) ? Outcome::done : Outcome::wait;
+  return take_in(frame.header.request, judged->batch, *judged->type);
+}
+
+SessionProtocol::Outcome SessionProtocol::take_in(std::uint64_t request, BatchView batch, const TypeDescriptor& type) {
+  const bool latest = type.journal == JournalPolicy::latest;
+  return desk_.take_next(*session_, request, batch, true, latest) ? Outcome::done : Outcome::wait;
 }
 
 SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
@@ -266,7 +286,7 @@ SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judge
                                std::to_string(desk_.limits().question_bytes_max) + " are allowed"),
                   request);
   if (session_->open_questions.load(std::memory_order_relaxed) >= desk_.limits().requests_max) return Outcome::wait;
-  return desk_.take_in(*session_, request, judged.batch, false) ? Outcome::done : Outcome::wait;
+  return desk_.take_next(*session_, request, judged.batch, false, false) ? Outcome::done : Outcome::wait;
 }
 
 }  // namespace muster

@@ -44,6 +44,8 @@ class SessionProtocol {
   Outcome on_frame(const WireFrame& frame);
   /// Bytes came; the frames in them are offered next, and came now.
   void on_bytes();
+  /// No other frame is offered before more bytes come, or some time passed: the world may see what came.
+  void on_no_more();
   /// The bytes are not valid frames. Ends the session.
   void on_fault(const FrameFault& fault);
   std::chrono::nanoseconds held_for() const noexcept { return held_for_; }
@@ -71,6 +73,9 @@ class SessionProtocol {
   std::string shown_session() const;
   Outcome refuse(const session::Fault& fault, std::uint64_t request, bool told = true);
   Outcome on_hello(const WireFrame& frame);
+  Outcome on_session_frame(const WireFrame& frame);
+  /// `type`: of the message, also where it is timed.
+  Outcome take_in(std::uint64_t request, BatchView batch, const TypeDescriptor& type);
   Outcome on_session_message(const Judged& judged, std::uint64_t request);
   void send_schemas(std::uint64_t request);
   Outcome on_token_message(const Judged& judged, std::uint64_t request);
@@ -85,6 +90,8 @@ class SessionProtocol {
   Farewell farewell_ = Farewell::done;
   std::shared_ptr<Session> session_;
   Admitted admitted_;
+  SessionJudge judge_;
+  std::uint64_t received_bytes_ = 0;        // of frames, since on_no_more()
   std::shared_ptr<const TypeTable> types_;  // as of types_made_
   std::uint64_t types_made_ = 0;
 };

@@ -122,8 +122,13 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
   }
 
   void take_frames() {
+    struct NoMore {  // whatever ends it
+      SessionProtocol& protocol;
+      ~NoMore() { protocol.on_no_more(); }
+    };
+    const NoMore no_more{protocol_};
     while (true) {
-      if (!frame_) {
+      if (!has_frame_ && !decoder_.next_plain(frame_)) {
         const auto next = decoder_.next();
         if (!next) {
           protocol_.on_fault(next.error());
@@ -132,7 +137,8 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
         if (!*next) return read_on();
         frame_ = **next;
       }
-      const SessionProtocol::Outcome outcome = protocol_.on_frame(*frame_);
+      has_frame_ = true;
+      const SessionProtocol::Outcome outcome = protocol_.on_frame(frame_);
       if (outcome == SessionProtocol::Outcome::closed) return listen_no_more();
       if (outcome == SessionProtocol::Outcome::held)
         return wait(protocol_.held_for(), [](SessionStream& self) {
@@ -144,8 +150,10 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
           if (self.outgoing_->closed()) return self.listen_no_more();
           self.take_frames();
         });
-      frame_.reset();
-      if (protocol_.welcomed() && !std::exchange(known_, true)) events_.known();
+      has_frame_ = false;
+      if (known_ || !protocol_.welcomed()) continue;
+      known_ = true;
+      events_.known();
       decoder_.set_frame_bytes_max(protocol_.frame_bytes_max());
     }
   }
@@ -162,7 +170,7 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
   /// What still comes is thrown away, as far as it is bounded, so that the last Fault is not lost to a reset.
   void listen_no_more() {
     listening_ = false;
-    frame_.reset();
+    has_frame_ = false;
     read_on();
   }
 
@@ -211,12 +219,13 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
   SessionProtocol protocol_;
   const ServerLimits limits_;
   ConnectionEvents events_;
-  Divert divert_;                   // null once the first bytes have told
-  std::vector<std::byte> first_;    // until then
-  std::span<std::byte> room_;       // the decoder's, being read into
-  std::optional<WireFrame> frame_;  // offered, and not taken yet
-  std::vector<std::byte> bytes_;    // on their way
-  std::size_t unsent_ = 0;          // of those, when it was last looked; 0: not yet
+  Divert divert_;                 // null once the first bytes have told
+  std::vector<std::byte> first_;  // until then
+  std::span<std::byte> room_;     // the decoder's, being read into
+  WireFrame frame_;
+  bool has_frame_ = false;        // it was offered, and not taken yet
+  std::vector<std::byte> bytes_;  // on their way
+  std::size_t unsent_ = 0;        // of those, when it was last looked; 0: not yet
   std::size_t thrown_away_ = 0;
   bool known_ = false;     // no stranger any more
   bool listening_ = true;  // false: what comes is thrown away

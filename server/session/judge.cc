@@ -124,9 +124,11 @@ session::Fault fault_for(const FrameFault& fault) {
   return made;
 }
 
-std::expected<Judged, session::Fault> judge(std::span<const std::byte> bytes, const TypeTable& types,
-                                            session::Role role, const VerifierLimits& limits) {
-  auto verified = verify_batch(bytes, types, limits);
+namespace {
+
+std::expected<Judged, session::Fault> judge_verified(std::span<const std::byte> bytes,
+                                                     std::expected<BatchView, BatchFault> verified,
+                                                     const TypeTable& types, session::Role role) {
   if (!verified && is_about_a_value(verified.error().fault))
     return std::unexpected(value_fault(bytes, verified.error(), types, role));
   if (!verified) {
@@ -176,6 +178,25 @@ std::expected<Judged, session::Fault> judge(std::span<const std::byte> bytes, co
     fault.text = judged.type->name + " is for the server: one message in a batch, and no timer";
     return std::unexpected(std::move(fault));
   }
+  return judged;
+}
+
+}  // namespace
+
+std::expected<Judged, session::Fault> judge(std::span<const std::byte> bytes, const TypeTable& types,
+                                            session::Role role, const VerifierLimits& limits) {
+  return judge_verified(bytes, verify_batch(bytes, types, limits), types, role);
+}
+
+std::expected<Judged, session::Fault> SessionJudge::judge(std::span<const std::byte> bytes, const TypeTable& types,
+                                                          session::Role role, const VerifierLimits& limits) {
+  auto verified = verifier_.verify(bytes, types, limits);
+  if (verified && verifier_.repeats() && type_) [[likely]]
+    return Judged{*verified, true, type_};
+  type_ = nullptr;
+  auto judged = judge_verified(bytes, std::move(verified), types, role);
+  // What a message of Muster's own may do can depend on what is in it.
+  if (judged && judged->for_world && !judged->type->name.starts_with("muster.")) type_ = judged->type;
   return judged;
 }
 

@@ -23,6 +23,25 @@ struct Judged {
 [[nodiscard]] std::expected<Judged, session::Fault> judge(std::span<const std::byte> batch, const TypeTable& types,
                                                           session::Role role, const VerifierLimits& limits);
 
+/// Judges what one session sends, batch after batch, as judge() does. Of a message of the game that comes again and again what follows from
+/// its header and the sender's role is kept. Not thread-safe.
+class SessionJudge {
+ public:
+  /// `types`, `role` and `limits` are those of the last call, unless forget() was called since.
+  [[nodiscard]] std::expected<Judged, session::Fault> judge(std::span<const std::byte> batch, const TypeTable& types,
+                                                            session::Role role, const VerifierLimits& limits);
+  /// The type of a batch like the last one, if it is a message of the game and seen to be good at a glance. Null: judge() must say.
+  const TypeDescriptor* again(std::span<const std::byte> batch) const noexcept {
+    return type_ && verifier_.again(batch) ? type_ : nullptr;
+  }
+  /// Other types are known, or the role is another.
+  void forget() noexcept { verifier_.forget(); }
+
+ private:
+  BatchVerifier verifier_;
+  const TypeDescriptor* type_ = nullptr;  // of the last batch; null: what was found of it does not hold for its like
+};
+
 /// Why a session may not define a template that it wrote in other words than a DefineTemplate, which judge() looks into; none
 /// where it may: each component and initial message in it needs its own right.
 [[nodiscard]] std::optional<session::Fault> template_right_fault(const DefineTemplate& definition,

@@ -38,6 +38,7 @@ bool Outgoing::put(std::span<const std::byte> batch, std::uint64_t request, std:
                                .queued_ns = what == What::data ? steady_ns() : 0});
   }
   (what == What::data ? queued_.data : queued_.control) += counted;
+  note_waiting();
   return !could_take && can_take();
 }
 
@@ -172,11 +173,6 @@ void Outgoing::close() {
   if (ready_) ready_();
 }
 
-bool Outgoing::closed() const {
-  const std::lock_guard lock(mutex_);
-  return closed_;
-}
-
 std::optional<session::Fault> Outgoing::closed_by() const {
   const std::lock_guard lock(mutex_);
   return closed_by_;
@@ -241,6 +237,7 @@ bool Outgoing::take(std::vector<std::byte>& bytes) {
   taken_oldest_ns_ = 0;
   take_answers(bytes);
   take_piece(bytes);
+  note_waiting();
   taken_all_ += bytes.size();
   taken_bytes_ = bytes.size();
   taken_ns_ = went_on_ns_ = bytes.empty() ? 0 : steady_ns();
@@ -277,6 +274,7 @@ void Outgoing::sent() {
   {
     const std::lock_guard lock(mutex_);
     taken_ = {};
+    note_waiting();
     // How long a few bytes took says more of the writer's thread than of the line.
     if (taken_bytes_ >= piece_bytes / 2 && taken_ns_ != 0) {
       pace_bytes_ = pace_bytes_ * 7 / 8 + taken_bytes_;

@@ -8,6 +8,7 @@
 //   data      what watches bring. A watch asks for room first; where there is none it keeps its data, or forgets it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -63,7 +64,7 @@ class Outgoing {
 
   /// No frame is taken any more; what is queued may still be sent.
   void close();
-  bool closed() const;
+  bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
   /// The Fault that closed it, where one did.
   std::optional<session::Fault> closed_by() const;
 
@@ -73,6 +74,8 @@ class Outgoing {
   };
   /// What waits, with the writer too. A client that reads its answers slowly gets no new request accepted.
   Waiting waiting() const;
+  /// Of these control, without a lock: as it was a moment ago.
+  std::size_t control_waiting() const noexcept { return control_waiting_.load(std::memory_order_relaxed); }
   /// Of these answers, and what of watches the client's credit does not hold back.
   std::size_t answers_waiting() const;
   /// Bytes of frames that the writer took, from the first on.
@@ -119,6 +122,7 @@ class Outgoing {
   void take_answers(std::vector<std::byte>& bytes);
   void take_piece(std::vector<std::byte>& bytes);
   bool fits(std::size_t bytes) const;
+  void note_waiting() { control_waiting_.store(queued_.control + taken_.control, std::memory_order_relaxed); }
   bool can_take() const { return !answers_.empty() || (!watches_.empty() && has_credit()); }
   bool has_credit() const {
     return closed_ || taken_all_ < credit_ || (!watches_.empty() && !watches_.frames[watches_.frames_begin].is_data());
@@ -140,7 +144,8 @@ class Outgoing {
   std::uint64_t pace_bytes_ = 0, pace_ns_ = 0;  // of the last pieces: how fast they went
   std::uint64_t taken_all_ = 0, credit_ = ~std::uint64_t{0};
   bool credit_given_ = false;
-  bool closed_ = false;
+  std::atomic<bool> closed_ = false;              // written under the lock
+  std::atomic<std::size_t> control_waiting_ = 0;  // the same; of queued_ and taken_
   std::optional<session::Fault> closed_by_;
   bool room_wanted_ = false, text_room_wanted_ = false;  // for data, and texts with it
   bool answer_room_wanted_ = false;

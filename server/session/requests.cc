@@ -1,6 +1,7 @@
 #include "server/session/requests.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "messages/batch.h"
@@ -8,12 +9,7 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t block_bytes = 16384;
-constexpr std::size_t requests_kept = 1024;  // room for so many stays
-
-std::size_t bytes_of(const Request& request) noexcept {
-  return request.batch.size() + request.overtaken.size() * sizeof(std::uint64_t);
-}
+constexpr std::size_t pile_min = 1024, pile_max = 16384;  // bytes
 
 /// One message to one target each, the same, and of one type.
 bool same_place(const BatchView& a, const BatchView& b) noexcept {
@@ -36,104 +32,95 @@ Requests::~Requests() {
   if (all_) all_->bytes.fetch_sub(bytes(), std::memory_order_relaxed);
 }
 
-bool Requests::put(std::span<const std::byte> batch, std::uint64_t request, bool for_world, std::uint64_t came_ns,
+bool Requests::add(std::span<const std::byte> batch, std::uint64_t request, bool for_world, std::uint64_t came_ns,
                    bool latest) {
-  if (latest && overtake(batch, request, came_ns)) return true;
-  // What is taken meanwhile makes it less only.
-  const std::size_t waiting = bytes();
-  if (waiting > 0 && waiting + batch.size() > bytes_max_) return false;
-  if (all_) {
-    const std::size_t others = all_->bytes.fetch_add(batch.size(), std::memory_order_relaxed);
-    if (waiting > 0 && others + batch.size() > all_->bytes_max) {
-      all_->bytes.fetch_sub(batch.size(), std::memory_order_relaxed);
-      return false;
-    }
+  if (latest && overtakes(batch, request, came_ns)) return true;
+  if (!has_room(batch.size())) return false;
+  const std::size_t size = (batch.size() + 15) / 16 * 16;
+  if (filling_.size - filling_.used < size) {
+    // Who sends much at a time gets larger ones; what is large has one of its own.
+    const bool full = hand_over();
+    was_full_ |= full;
+    pile_bytes_ = full ? std::clamp(pile_bytes_ * 4, pile_min, pile_max) : pile_min;
+    const std::size_t bytes = std::max(pile_bytes_, size);
+    filling_.bytes = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    filling_.size = bytes;
+    if (size < pile_max) filling_.requests.reserve(bytes / 64);
   }
-  // What is large is copied before the lock: the owner's thread wants it, too.
-  Block own;
-  if (batch.size() > block_bytes / 4) {
-    own = {std::make_unique_for_overwrite<std::byte[]>(batch.size()), batch.size(), batch.size(), 1};
-    std::ranges::copy(batch, own.bytes.get());
-  }
-  const std::lock_guard lock(mutex_);
-  bytes_.fetch_add(batch.size(), std::memory_order_relaxed);
-  came_.add({request, for_world, latest, came_ns}, batch, own);
+  std::byte* const to = filling_.bytes.get() + filling_.used;
+  std::memcpy(to, batch.data(), batch.size());
+  filling_.used += size;
+  filling_.counted += batch.size();
+  filling_.requests.push_back({request, for_world, latest, came_ns, {to, batch.size()}});
   return true;
 }
 
-void Requests::Pile::add(Request made, std::span<const std::byte> batch, Block& own) {
-  if (own.bytes) {
-    made.batch = {own.bytes.get(), batch.size()};
-    blocks.push_back(std::move(own));
-  } else {
-    if (blocks.empty() || blocks.back().size - blocks.back().used < batch.size())
-      blocks.push_back({std::make_unique_for_overwrite<std::byte[]>(block_bytes), block_bytes});
-    Block& last = blocks.back();
-    made.batch = {last.bytes.get() + last.used, batch.size()};
-    std::ranges::copy(batch, made.batch.begin());
-    last.used += (batch.size() + 15) / 16 * 16;
-    ++last.requests;
-  }
-  requests.push_back(std::move(made));
-}
-
-void Requests::Pile::drop_first() {
-  ++done;
-  if (--blocks.front().requests == 0) blocks.pop_front();
-  if (done < requests.size()) return;
-  done = 0;
-  requests.clear();
-  blocks.clear();
-  if (requests.capacity() > requests_kept) std::vector<Request>().swap(requests);
-}
-
-bool Requests::overtake(std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns) {
+bool Requests::hand_over() {
+  if (filling_.requests.empty()) return false;
+  const std::size_t bytes = filling_.counted;
+  if (all_) all_->bytes.fetch_add(bytes, std::memory_order_relaxed);
+  bytes_.fetch_add(bytes, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
-  if (came_.requests.empty()) return false;
-  Request& last = came_.requests.back();
+  came_.push_back(std::exchange(filling_, {}));
+  return true;
+}
+
+/// Whether it took the place of the pile's newest, for which `room` bytes are left. `more`: bytes that the pile has now besides.
+bool Requests::overtake(Pile& pile, std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns,
+                        std::size_t room, std::ptrdiff_t& more) {
+  Request& last = pile.requests.back();
   if (!last.latest || batch.size() > last.batch.size() || !same_place(BatchView(last.batch), BatchView(batch)))
     return false;
-  std::size_t more = 0;
+  more = static_cast<std::ptrdiff_t>(batch.size()) - static_cast<std::ptrdiff_t>(last.batch.size());
   if (last.request != 0) {
-    more = sizeof last.request;
-    if (last.overtaken.size() == overtaken_max || !has_room(more)) return false;
+    if (last.overtaken.size() == overtaken_max || room < sizeof last.request) return false;
     last.overtaken.push_back(last.request);
+    more += sizeof last.request;
   }
-  const std::size_t less = last.batch.size() - batch.size();
   std::ranges::copy(batch, last.batch.begin());
   last.batch = last.batch.first(batch.size());
   last.request = request;
   last.came_ns = came_ns;
-  bytes_.fetch_add(more, std::memory_order_relaxed);
-  if (all_) all_->bytes.fetch_add(more, std::memory_order_relaxed);
-  release(less);
   return true;
 }
 
-bool Requests::has_room(std::size_t more) const noexcept {
-  const std::size_t waiting = bytes();
-  if (waiting == 0) return true;
-  return waiting + more <= bytes_max_ &&
-         (!all_ || all_->bytes.load(std::memory_order_relaxed) + more <= all_->bytes_max);
-}
-
-Request* Requests::front() {
-  if (taken_.requests.empty()) {
-    const std::lock_guard lock(mutex_);
-    std::swap(taken_, came_);
+bool Requests::overtakes(std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns) {
+  std::ptrdiff_t more = 0;
+  if (!filling_.requests.empty()) {
+    if (!overtake(filling_, batch, request, came_ns, room(), more)) return false;
+    filling_.counted += static_cast<std::size_t>(more);
+    return true;
   }
-  return taken_.requests.empty() ? nullptr : &taken_.requests[taken_.done];
+  const std::lock_guard lock(mutex_);
+  if (came_.empty() || !overtake(came_.back(), batch, request, came_ns, room(), more)) return false;
+  bytes_.fetch_add(static_cast<std::size_t>(more), std::memory_order_relaxed);
+  if (all_) all_->bytes.fetch_add(static_cast<std::size_t>(more), std::memory_order_relaxed);
+  return true;
 }
 
-void Requests::pop() {
-  release(bytes_of(taken_.requests[taken_.done]));
-  taken_.drop_first();
+/// Bytes that may be added. What is taken meanwhile makes it more only.
+std::size_t Requests::room() const noexcept {
+  const auto left = [](std::size_t max, std::size_t waiting) { return max - std::min(max, waiting); };
+  const std::size_t own = left(bytes_max_, bytes() + filling_.counted);
+  if (!all_) return own;
+  return std::min(own, left(all_->bytes_max, all_->bytes.load(std::memory_order_relaxed) + filling_.counted));
+}
+
+bool Requests::has_room(std::size_t more) const noexcept {
+  return room() >= more || (filling_.counted == 0 && bytes() == 0);
+}
+
+Request* Requests::take_over() {
+  const std::lock_guard lock(mutex_);
+  if (came_.empty()) return nullptr;
+  std::swap(taken_, came_);
+  return &taken_.front().requests[taken_.front().done];
 }
 
 std::vector<std::byte> Requests::take() {
-  const std::span<const std::byte> batch = taken_.requests[taken_.done].batch;
+  const std::span<const std::byte> batch = front()->batch;
   std::vector<std::byte> made(batch.begin(), batch.end());
-  taken_.drop_first();
+  drop_first();
   return made;
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace muster {
@@ -30,7 +31,8 @@ struct RequestBytes {
   std::atomic<std::size_t> bytes = 0;
 };
 
-/// Filled by the session's thread, emptied by the owner's.
+/// Filled by the session's thread, emptied by the owner's. What comes in one read is handed over together: a lock and a look by the
+/// other thread for each would cost more than most edits.
 class Requests {
  public:
   /// `all`: what it is counted in besides; may be null.
@@ -45,14 +47,36 @@ class Requests {
   /// all; a session of which nothing waits may put one in any case. One that is `latest` takes the place of the newest that
   /// waits, where that is of the same type to the same target: a single one.
   [[nodiscard]] bool put(std::span<const std::byte> batch, std::uint64_t request, bool for_world,
+                         std::uint64_t came_ns = 0, bool latest = false) {
+    const bool took = add(batch, request, for_world, came_ns, latest);
+    hand_over();
+    return took;
+  }
+  /// As put, but the owner may see it only after hand_over(). A pile that is full is handed over by itself: see was_full().
+  [[nodiscard]] bool add(std::span<const std::byte> batch, std::uint64_t request, bool for_world,
                          std::uint64_t came_ns = 0, bool latest = false);
+  /// The session's thread: false where nothing was added since.
+  bool hand_over();
+  /// The session's thread: whether add handed something over since this was asked.
+  bool was_full() noexcept { return std::exchange(was_full_, false); }
 
   /// The session's thread: whether put would take so many bytes now.
   bool has_room(std::size_t bytes) const noexcept;
 
-  /// The owner's thread: the oldest; null where there is none. Valid until pop or take.
-  Request* front();
-  void pop();
+  /// The owner's thread: the oldest; null where there is none. Valid until pop, drop or take.
+  Request* front() {
+    if (!taken_.empty()) [[likely]]
+      return &taken_.front().requests[taken_.front().done];
+    return take_over();
+  }
+  void pop() { release(drop()); }
+  /// As pop, but its bytes, which are returned, count until they are released.
+  std::size_t drop() {
+    const Request& first = taken_.front().requests[taken_.front().done];
+    const std::size_t bytes = first.batch.size() + first.overtaken.size() * sizeof(std::uint64_t);
+    drop_first();
+    return bytes;
+  }
   /// A copy of the oldest's batch, which there is. Its bytes count until they are released: it waits elsewhere.
   std::vector<std::byte> take();
   void release(std::size_t bytes) noexcept;
@@ -60,28 +84,33 @@ class Requests {
   std::size_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
 
  private:
-  /// Batches one behind the other, in blocks: a stream of small ones would else be an allocation each, freed by another thread.
-  struct Block {
+  /// Batches one behind the other in one piece of memory: a stream of small ones would else be an allocation each, freed by another
+  /// thread.
+  struct Pile {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t size = 0, used = 0;
-    std::uint32_t requests = 0;  // in it and not done with
-  };
-  struct Pile {
-    std::deque<Block> blocks;
     std::vector<Request> requests;
-    std::size_t done = 0;  // of the requests
-
-    void add(Request made, std::span<const std::byte> batch, Block& own);
-    void drop_first();
+    std::size_t done = 0;     // of the requests
+    std::size_t counted = 0;  // bytes of them all, before any was done
   };
-  bool overtake(std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns);
+  static bool overtake(Pile& pile, std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns,
+                       std::size_t room, std::ptrdiff_t& more);
+  bool overtakes(std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns);
+  std::size_t room() const noexcept;
+  Request* take_over();
+  void drop_first() {
+    if (Pile& first = taken_.front(); ++first.done == first.requests.size()) taken_.pop_front();
+  }
 
   const std::size_t bytes_max_;
   const std::shared_ptr<RequestBytes> all_;
-  std::atomic<std::size_t> bytes_ = 0;
+  std::atomic<std::size_t> bytes_ = 0;  // of what was handed over
+  Pile filling_;                        // the session's thread's
+  std::size_t pile_bytes_ = 0;          // the same: how much memory the last pile had
+  bool was_full_ = false;               // the same
   std::mutex mutex_;
-  Pile came_;
-  Pile taken_;  // the owner's
+  std::deque<Pile> came_;
+  std::deque<Pile> taken_;  // the owner's
 };
 
 }  // namespace muster

@@ -77,8 +77,7 @@ bool EventKeeper::wants_input(TypeId type) const {
   return std::ranges::any_of(inputs_, [&](const WatchAsked& asked) { return asked.wants_input(type); });
 }
 
-void EventKeeper::on_input(const Envelope& envelope, std::span<const std::byte> bytes, std::uint64_t clock_ns) {
-  if (users_ == 0) return;
+void EventKeeper::note(const Envelope& envelope, std::span<const std::byte> bytes, std::uint64_t clock_ns) {
   last_ = {envelope.sequence, envelope.author, envelope.request, clock_ns};
   if (bytes.empty()) return;
   if (wants_input(told_type(BatchView(bytes)))) keep(bytes, last_, false);

@@ -49,13 +49,16 @@ class EventKeeper final : private PushedSink {
   bool hears_pushed() const noexcept { return !pushed_.empty(); }
 
   /// Before delivery of an input.
-  void on_input(const Envelope& envelope, std::span<const std::byte> batch, std::uint64_t clock_ns);
+  void on_input(const Envelope& envelope, std::span<const std::byte> batch, std::uint64_t clock_ns) {
+    if (users_ > 0) note(envelope, batch, clock_ns);
+  }
   /// Those since the last call. `room`: what may be kept until the next one, in bytes.
   EventNews take(std::size_t room);
   bool empty() const noexcept { return news_.empty(); }
 
  private:
   void on_pushed(const BatchView& batch) noexcept override;
+  void note(const Envelope& envelope, std::span<const std::byte> batch, std::uint64_t clock_ns);
   void keep(std::span<const std::byte> batch, const FrameEnvelope& envelope, bool pushed);
   bool wants_input(TypeId type) const;
 

@@ -266,6 +266,84 @@ TEST_CASE("short batches of types at random call whom single messages call") {
   }
 }
 
+TEST_CASE("a few messages of a session come to what they come to where somebody looks at single ones") {
+  for (const bool shortcuts : {false, true}) {
+    std::vector<std::unique_ptr<Side>> sides;
+    for (const Look look : {Look::nobody, Look::receipts, Look::several, Look::observer, Look::causes}) {
+      Side& side = *sides.emplace_back(std::make_unique<Side>(look, shortcuts));
+      EntityRegistry& r = side.registry;
+      side.handlers = Handlers(r.subscribe<health_falls>("falls"), r.subscribe("answers", answers),
+                               r.subscribe<heals>("heals"), r.subscribe("splits", splits));
+      std::vector<Entity> entities = r.create_many(600, Health{}, Armor{.factor = 2});
+      for (const auto& more : {r.create_many(300, Position{}, Velocity{}, Health{}), r.create_many(300, Count{})})
+        entities.insert(entities.end(), more.begin(), more.end());
+      std::mt19937 random(9);
+      for (int i = 0; i < 30; ++i) r.destroy(entities[random() % entities.size()]);
+      for (int i = 0; i < 2'000; ++i) {
+        if (i % 400 == 0) r.begin_version();
+        BatchBuilder builder;
+        const auto amount = static_cast<float>(random() % 4);
+        const auto kind = random() % 5;
+        const auto count = 1 + random() % 6;
+        for (auto left = random() % 3 == 0 ? count : 1; left > 0; --left) {
+          const Entity e = entities[random() % entities.size()];
+          switch (kind) {
+            case 0: builder.append(e, Damage{.amount = amount, .from = e}); break;
+            case 1: builder.append(e, Heal{.amount = amount}); break;
+            case 2: builder.append(e, game::Spawn{.children = static_cast<std::uint32_t>(random() % 4)}); break;
+            case 3: builder.append(e, Blob{.words = {random()}}); break;  // nobody takes it
+            default: builder.append(e, Ping{.hops = 1}); break;
+          }
+        }
+        // What waits is delivered before.
+        if (random() % 20 == 0) r.post(entities[random() % entities.size()], Heal{.amount = 2});
+        side.note(r.push_batch(builder.bytes(), 1 + random() % 3, random() % 2, 5));
+      }
+    }
+    for (const auto& side : sides) {
+      CHECK(side->registry.hash() == sides[0]->registry.hash());
+      CHECK((side->receipts == sides[0]->receipts));
+      CHECK((side->inputs.bytes == sides[0]->inputs.bytes));
+      CHECK((side->inputs.envelopes == sides[0]->inputs.envelopes));
+      CHECK(side->registry.counters().dead == sides[0]->registry.counters().dead);
+      CHECK(side->registry.counters().unhandled == sides[0]->registry.counters().unhandled);
+      CHECK(side->registry.counters().messages == sides[0]->registry.counters().messages);
+    }
+    CHECK(sides[0]->registry.counters().dead > 0);
+    CHECK(sides[0]->registry.counters().unhandled > 0);
+  }
+}
+
+TEST_CASE("where a sink throws at a session's message, nothing of it happens, and the next has its number") {
+  struct Throwing final : InputSink {
+    bool throws = false;
+    std::uint64_t last = 0;
+    void on_input(const Envelope& envelope, std::span<const std::byte>) override {
+      if (throws) throw 1;
+      last = envelope.sequence;
+    }
+    bool wants_receipts(InputKind) const noexcept override { return false; }
+  } throwing;
+  EntityRegistry registry;
+  const Entity e = registry.create(Health{.value = 0});
+  const Handlers kept(
+      registry.subscribe("adds", [](const Heal& heal, Health& health) { health.value += heal.amount; }));
+  registry.add_sink(throwing);
+  BatchBuilder builder;
+  builder.append(e, Heal{.amount = 1});
+  CHECK(registry.push_batch(builder.bytes(), 7).handled == 1);
+  const std::uint64_t before = registry.sequence();
+  throwing.throws = true;
+  CHECK_THROWS(registry.push_batch(builder.bytes(), 7));
+  throwing.throws = false;
+  CHECK(registry.sequence() == before);
+  const Receipt next = registry.push_batch(builder.bytes(), 7);
+  CHECK(next.sequence == before + 1);
+  CHECK(throwing.last == before + 1);
+  CHECK(registry.get<Health>(e).value == 2);
+  registry.remove_sink(throwing);
+}
+
 TEST_CASE("a push seals the bytes that a builder makes of it, time after time") {
   Side side(Look::nobody, true);
   const Entity e = side.registry.create(Health{});

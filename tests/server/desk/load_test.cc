@@ -384,3 +384,35 @@ TEST_CASE("sessions make no more entities where the world has as many as they ma
   REQUIRE(client.destroy(all[1]).has_value());
   CHECK(spawn() == "");  // 10
 }
+
+TEST_CASE("an edit that had no room in its session's queue waited from when it came, not from when it had room") {
+  std::atomic<std::uint64_t> time_ns = 1'000'000'000;
+  LiveWorldOptions options;
+  options.limits.request_bytes_max = 1024;
+  options.processor_ns = [&] { return time_ns.load(); };
+  LiveWorld world(options);
+  const Entity e = world.run([](EntityRegistry& r) { return r.create("e", arena::Health{.value = 1000}); });
+  RawClient client(world.address());
+  client.hello();
+  world.hold(true);
+  // All come in one read, which takes 4 KiB at first; a few of them fill the queue.
+  BatchBuilder builder;
+  for (int i = 0; i < 4; ++i) builder.append(e, arena::Damage{.amount = 1});
+  std::vector<std::byte> frames;
+  for (int i = 0; i < 20; ++i) append_frame(frames, builder.bytes(), 0);
+  client.send(frames);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  time_ns = 5'000'000'000;
+  world.hold(false);
+  client.send_message(session::GetLoad{}, 9);
+  const auto answer = client.receive();
+  REQUIRE(answer.has_value());
+  REQUIRE(answer->is<session::Load>());
+  std::uint64_t edits = 0, short_waits = 0;
+  for (const session::TimeCount& each : session::read<session::Load>(answer->batch()).edits) {
+    edits += each.count;
+    if (each.below_ns < 3'500'000'000) short_waits += each.count;
+  }
+  CHECK(edits == 20);
+  CHECK(short_waits == 0);
+}

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "registry/templates/template_tree.h"
+#include "tests/registry/sight.h"
 #include "tests/server/live_world.h"
 
 using namespace muster;
@@ -66,6 +67,49 @@ TEST_CASE("one bad number of many refuses the batch whole", "[bad]") {
   const session::Fault fault = scene.refused(scene.client.push_batch(builder.bytes()));
   CHECK(fault.refused == 1000);
   CHECK(fault.sequence == 0);
+}
+
+TEST_CASE("a bad number is found among good messages of its kind, and those before and behind it are taken", "[bad]") {
+  LiveWorld world;
+  const Entity unit = world.run([](EntityRegistry& r) { return r.create("orc", arena::Health{.value = 1000}); });
+  Client client = world.client();
+  const auto hit = [&](float amount) {
+    BatchBuilder builder;
+    builder.append(unit, arena::Damage{.amount = amount});
+    const auto request = client.send(builder.bytes());
+    REQUIRE(request.has_value());
+    return *request;
+  };
+  std::vector<std::uint64_t> requests;
+  for (int i = 0; i < 40; ++i) requests.push_back(hit(i % 8 == 5 ? no_number : 1.f));
+  for (int i = 0; i < 40; ++i) {
+    CAPTURE(i);
+    const auto answer = client.wait(requests[static_cast<std::size_t>(i)]);
+    if (i % 8 == 5) {
+      REQUIRE_FALSE(answer.has_value());
+      CHECK(answer.error().text == "arena.Damage.amount is nan, it takes a finite number");
+    } else {
+      REQUIRE(answer.has_value());
+    }
+  }
+  CHECK(world.run([&](EntityRegistry& r) { return r.get<arena::Health>(unit).value; }) == 1000 - 35);
+}
+
+TEST_CASE("a message like the one before is judged by the types as they are when it comes", "[bad]") {
+  LiveWorld world;
+  const Entity unit = world.run([](EntityRegistry& r) { return r.create("orc", arena::Health{.value = 1000}); });
+  Client client = world.client();
+  REQUIRE(client.push(unit, arena::Damage{.amount = 1}).has_value());
+  REQUIRE(client.push(unit, arena::Damage{.amount = 1}).has_value());
+  const auto schema = std::span(TypeTraits<sight::Steer>::schema);
+  session::AddSchema added;
+  for (const auto byte : std::as_bytes(schema)) added.bytes.push_back(std::to_integer<std::uint8_t>(byte));
+  REQUIRE(client.ask_all(added).has_value());
+  CHECK(client.push(unit, arena::Damage{.amount = no_number}).error().text ==
+        "arena.Damage.amount is nan, it takes a finite number");
+  REQUIRE(client.push(unit, arena::Damage{.amount = 1}).has_value());
+  REQUIRE(client.push(unit, arena::Damage{.amount = 1}).has_value());
+  CHECK(world.run([&](EntityRegistry& r) { return r.get<arena::Health>(unit).value; }) == 996);
 }
 
 TEST_CASE("a text that is no UTF-8, or has a zero byte, is not taken, in an edit or in a question", "[bad]") {

@@ -1,6 +1,8 @@
 // What waits of a session is bounded in bytes, and counted until it was taken or answered.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <random>
+#include <thread>
 
 #include "tests/registry/sight.h"
 #include "tests/server/live_world.h"
@@ -102,6 +104,119 @@ TEST_CASE(
   CHECK((only->overtaken == std::vector<std::uint64_t>{1, 2}));
   requests.pop();
   CHECK_FALSE(requests.front());
+  CHECK(requests.bytes() == 0);
+  CHECK(all->bytes == 0);
+}
+
+TEST_CASE(
+    "what was added is seen when it is handed over, counts from the start, and is handed over by itself as it grows",
+    "[limits]") {
+  const auto all = std::make_shared<RequestBytes>(1u << 20);
+  Requests requests(8 * batch.size(), all);
+  REQUIRE(requests.add(batch, 1, true));
+  REQUIRE(requests.add(batch, 2, true));
+  CHECK_FALSE(requests.front());
+  CHECK_FALSE(requests.was_full());
+  CHECK(requests.hand_over());
+  CHECK_FALSE(requests.hand_over());
+  CHECK(requests.bytes() == 2 * batch.size());
+  REQUIRE(requests.front());
+  CHECK(requests.front()->request == 1);
+  for (std::uint64_t i = 3; i <= 8; ++i) REQUIRE(requests.add(batch, i, true));
+  CHECK_FALSE(requests.has_room(16));
+  CHECK_FALSE(requests.add(batch, 9, true));  // what was not handed over counts
+  const std::size_t dropped = requests.drop();
+  CHECK(dropped == batch.size());
+  CHECK_FALSE(requests.has_room(16));  // until it is released
+  requests.release(dropped);
+  CHECK(requests.has_room(16));
+  CHECK(requests.hand_over());
+  for (std::uint64_t i = 2; i <= 8; ++i) {
+    REQUIRE(requests.front());
+    CHECK(requests.front()->request == i);
+    requests.pop();
+  }
+  CHECK(all->bytes == 0);
+
+  Requests many(64u << 20, all);
+  std::uint64_t added = 0;
+  while (!many.was_full()) REQUIRE(many.add(batch, ++added, true));
+  CHECK(added > 8);
+  CHECK(added <= 1024 / batch.size() + 1);
+  std::uint64_t seen = 0;
+  for (; many.front(); many.pop()) CHECK(many.front()->request == ++seen);
+  CHECK(seen == added - 1);  // the last one began the next pile
+  CHECK(many.hand_over());
+  REQUIRE(many.front());
+  CHECK(many.front()->request == added);
+}
+
+TEST_CASE("one that is latest takes the place of the newest, whether that was handed over or not", "[limits]") {
+  const auto all = std::make_shared<RequestBytes>(1u << 20);
+  Requests requests(1u << 20, all);
+  const auto steer = [](float to) {
+    BatchBuilder builder;
+    builder.append(Entity{1, 1}, sight::Steer{.to = to});
+    const auto bytes = builder.bytes();
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  };
+  REQUIRE(requests.add(steer(1), 1, true, 0, true));
+  REQUIRE(requests.add(steer(2), 2, true, 0, true));  // not handed over
+  CHECK(requests.hand_over());
+  REQUIRE(requests.add(steer(3), 3, true, 0, true));  // handed over
+  CHECK_FALSE(requests.hand_over());
+  CHECK(requests.bytes() == steer(1).size() + 2 * sizeof(std::uint64_t));
+  CHECK(all->bytes == requests.bytes());
+  REQUIRE(requests.add(batch, 4, true));
+  REQUIRE(requests.add(steer(5), 5, true, 0, true));  // behind another: its own
+  CHECK(requests.hand_over());
+  REQUIRE(requests.front());
+  CHECK(requests.front()->request == 3);
+  CHECK((requests.front()->overtaken == std::vector<std::uint64_t>{1, 2}));
+  requests.pop();
+  CHECK(requests.front()->request == 4);
+  requests.pop();
+  CHECK(requests.front()->request == 5);
+  REQUIRE(requests.put(steer(6), 6, true, 0, true));  // it is being taken: nobody takes its place
+  requests.pop();
+  REQUIRE(requests.front());
+  CHECK(requests.front()->request == 6);
+  requests.pop();
+  CHECK(all->bytes == 0);
+}
+
+TEST_CASE("what one thread adds another takes whole and in order, and all of it is released", "[limits][threads]") {
+  const auto all = std::make_shared<RequestBytes>(16u << 10);
+  Requests requests(8u << 10, all);
+  constexpr std::uint64_t count = 20'000;
+  std::thread session([&] {
+    std::mt19937 random(5);
+    std::vector<std::byte> bytes;
+    for (std::uint64_t i = 1; i <= count; ++i) {
+      bytes.assign(48 + 16 * (random() % 30), static_cast<std::byte>(i));
+      while (!requests.add(bytes, i, true)) {
+        requests.hand_over();
+        std::this_thread::yield();
+      }
+      if (random() % 10 == 0) requests.hand_over();
+    }
+    requests.hand_over();
+  });
+  std::size_t later = 0;
+  for (std::uint64_t i = 1; i <= count;) {
+    const Request* const next = requests.front();
+    if (!next) {
+      requests.release(std::exchange(later, 0));
+      std::this_thread::yield();
+      continue;
+    }
+    REQUIRE(next->request == i);
+    REQUIRE(std::ranges::all_of(next->batch, [&](std::byte b) { return b == static_cast<std::byte>(i); }));
+    later += requests.drop();
+    ++i;
+  }
+  requests.release(later);
+  session.join();
   CHECK(requests.bytes() == 0);
   CHECK(all->bytes == 0);
 }
