@@ -294,6 +294,75 @@ void add4(Measure& measure) {
 const Entry add4_limit_row("add_a_4th/limit", no_goal, add4_limit);
 const Entry add4_row("add_a_4th/muster", ns(16), add4);
 
+/// A component whose rows stay where they are when it comes and goes; each entity had it before.
+void add_enableable_limit(Measure& measure) {
+  PlainRows rows;
+  std::vector<std::uint32_t> there(many);
+  measure.run(
+      many,
+      [&] {
+        rows.fill();
+        std::ranges::fill(there, 0u);
+      },
+      [&] {
+        for (std::uint32_t i = 0; i < many; ++i) {
+          const PlainSlot& slot = rows.slots[i];
+          if (slot.generation != 1) continue;
+          there[slot.row] = 1;
+          rows.extras[slot.row] = Extra{7};
+          benchmark::ClobberMemory();  // one by one, as they are asked for
+        }
+      });
+}
+void remove_enableable_limit(Measure& measure) {
+  PlainRows rows;
+  std::vector<std::uint32_t> there(many);
+  measure.run(
+      many,
+      [&] {
+        rows.fill();
+        std::ranges::fill(there, 1u);
+      },
+      [&] {
+        for (std::uint32_t i = 0; i < many; ++i) {
+          const PlainSlot& slot = rows.slots[i];
+          if (slot.generation != 1 || there[slot.row] == 0) continue;
+          there[slot.row] = 0;
+          rows.extras[slot.row] = Extra{};
+          benchmark::ClobberMemory();
+        }
+      });
+}
+template <bool adds, bool sink>
+void enableable(Measure& measure) {
+  Crowd crowd;
+  if (!sink) crowd.registry.remove_sink(crowd.features);
+  crowd.fill();
+  const auto add = [&] {
+    for (const Entity e : crowd.made) crowd.registry.set(e, Charge{7});
+  };
+  const auto remove = [&] {
+    for (const Entity e : crowd.made) crowd.registry.remove<Charge>(e);
+  };
+  add();
+  if (adds) remove();
+  bool first = true;
+  measure.run(
+      many,
+      [&] {
+        if (!first) adds ? remove() : add();
+        first = false;
+        crowd.checkpoint();
+      },
+      [&] { adds ? add() : remove(); });
+}
+const Entry add_enableable_limit_row("add_enableable/limit", no_goal, add_enableable_limit);
+const Entry add_enableable_row("add_enableable/muster", no_goal, enableable<true, true>);
+const Entry add_enableable_no_sink_row("add_enableable/no_sink", no_goal, enableable<true, false>);
+const Entry remove_enableable_limit_row("remove_enableable/limit", no_goal, remove_enableable_limit);
+const Entry remove_enableable_row("remove_enableable/muster", no_goal, enableable<false, true>);
+const Entry remove_enableable_no_sink_row("remove_enableable/no_sink", no_goal, enableable<false, false>);
+
 // --- alive ---
 
 template <bool random>

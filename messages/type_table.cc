@@ -164,6 +164,8 @@ SchemaError layout_difference(const TypeDescriptor& known, const TypeDescriptor&
   if (known.is_table != other.is_table)
     return error({},
                  known.is_table ? "is a table here and a struct " + where : "is a struct here and a table " + where);
+  if (known.enableable != other.enableable)
+    return error({}, (known.enableable ? "is enableable here and not " : "is not enableable here, but ") + where);
   for (std::size_t i = 0; i < std::max(known.fields.size(), other.fields.size()); ++i) {
     if (i >= other.fields.size()) return error(known.fields[i].name, "is missing " + where);
     if (i >= known.fields.size()) return error(other.fields[i].name, "is new " + where);

@@ -21,6 +21,7 @@ template <ComponentType... Cs>
                                               const Cs&... values) noexcept {
   [[maybe_unused]] std::size_t at = 0;
   [[maybe_unused]] const auto put = [&]<class C>(const C& value) {
+    if constexpr (EnableableType<C>) open.presences[at][row] = 1;
     [[maybe_unused]] std::byte* const column = open.columns[at++];
     if constexpr (!TypeTraits<C>::tag) std::memcpy(column + row * sizeof(C), &value, sizeof(C));
   };
@@ -184,6 +185,7 @@ template <ComponentType... Cs>
         }
         [[maybe_unused]] std::size_t at = 0;
         const auto put = [&]<class C>(const C& value) {
+          if constexpr (EnableableType<C>) core.storage.enable(to, site->presences[at]);
           [[maybe_unused]] const std::uint16_t slot = site->slots[at++];
           if constexpr (!TypeTraits<C>::tag) {
             core.storage.touch(*to.chunk, slot);
@@ -223,12 +225,17 @@ template <ComponentType C>
         MoveSite* const site = core.sites.move(key, *row.chunk);
         if (!site) [[unlikely]]
           return remove_first<C>(row);
+        if constexpr (EnableableType<C>)
+          if (row.presence(site->presences[0]) == 0) [[unlikely]]
+            return push(e, message);  // which is refused
         const Direct input(core, [&] {
           auto& sealed = SingleBatch<Remove>::at(site->sealed.data());
           sealed.set(e, message);
           return sealed.bytes();
         });
-        if (row.chunk->depth == 0) [[likely]]
+        if constexpr (EnableableType<C>)
+          core.storage.disable(row, site->presences[0], TypeTraits<C>::tag ? no_column : site->slots[0], sizeof(C));
+        else if (row.chunk->depth == 0) [[likely]]
           site->move(core.storage, e, row);
         else
           move_below(core.storage, *site, e, row);

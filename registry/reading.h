@@ -41,13 +41,19 @@ void EntityRegistry::each(F&& f) const {
     for (const auto& archetype : s.archetypes()) {
       if (!archetype || depth >= archetype->groups.size()) continue;
       if (!(archetype->has(TypeTraits<std::remove_const_t<Cs>>::id) && ...)) continue;
-      for (const Chunk* chunk : archetype->groups[depth].chunks) {
+      for (Chunk* chunk : archetype->groups[depth].chunks) {
+        const auto lacks = [&]([[maybe_unused]] std::uint32_t row) {
+          return (false || ... ||
+                  (EnableableType<std::remove_const_t<Cs>> &&
+                   !Row{chunk, row}.has(TypeTraits<std::remove_const_t<Cs>>::id)));
+        };
         [[maybe_unused]] const auto column = [&]<class C>() {
           const std::uint16_t slot = archetype->column(TypeTraits<C>::id);
           return slot == no_column ? nullptr : reinterpret_cast<const C*>(chunk->slots()[slot].data);
         };
         const std::tuple columns { column.template operator()<std::remove_const_t<Cs>>()... };
-        for (std::uint32_t row = 0; row < chunk->count; ++row)
+        for (std::uint32_t row = 0; row < chunk->count; ++row) {
+          if (lacks(row)) continue;
           std::apply(
               [&](const auto*... c) {
                 if constexpr (std::is_invocable_v<F, Entity, const Cs&...>)
@@ -56,6 +62,7 @@ void EntityRegistry::each(F&& f) const {
                   f(c[row]...);
               },
               columns);
+        }
       }
     }
 }

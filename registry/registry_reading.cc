@@ -48,7 +48,7 @@ const TypeTable& EntityRegistry::types() const noexcept { return impl_->types.ta
 std::span<const TypeId> EntityRegistry::components(Entity e) const noexcept {
   check_reading();
   const Row row = storage().find(e);
-  return row ? std::span<const TypeId>(row.chunk->archetype->types) : std::span<const TypeId>{};
+  return row ? types_of(row) : std::span<const TypeId>{};
 }
 
 Entity EntityRegistry::parent(Entity e) const noexcept { return impl_->structure.hierarchy().parent(e); }

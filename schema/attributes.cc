@@ -45,7 +45,8 @@ bool is_flatbuffers_attribute(std::string_view name) {
   return std::ranges::find(flatbuffers_attributes, name) != flatbuffers_attributes.end();
 }
 bool is_type_attribute(std::string_view name) {
-  return name == "component" || name == "message" || name == "tag" || name == "remote" || name == "journal";
+  return name == "component" || name == "message" || name == "tag" || name == "remote" || name == "journal" ||
+         name == "enableable";
 }
 bool is_field_attribute(std::string_view name) {
   return name == "default" || name == "unit" || name == "range" || name == "color" || name == "text" || name == "asset";
@@ -110,6 +111,8 @@ std::expected<void, std::string> read_type_attributes(const AttributeVector* att
       message = true;
     } else if (name == "tag") {
       type.tag = component = true;
+    } else if (name == "enableable") {
+      type.enableable = true;
     } else if (name == "remote") {
       const auto right = right_named(value);
       if (!right) return fail("remote " + quoted(value) + " is none of none, view, edit, control, admin");
@@ -137,6 +140,7 @@ std::expected<void, std::string> read_type_attributes(const AttributeVector* att
   if (component && type.is_table) return fail("a component must be a struct, not a table");
   if ((remote || journal) && !component && !message)
     return fail(std::string("attribute '") + (remote ? "remote" : "journal") + "' needs a component or a message");
+  if (type.enableable && !component) return fail("attribute 'enableable' needs a component");
   if (component) type.role = TypeRole::component;
   if (message) type.role = type.is_table ? TypeRole::table_message : TypeRole::message;
   return {};

@@ -91,6 +91,7 @@ struct TypeDescriptor {
   TypeRole role = TypeRole::plain;
   bool is_table = false;
   bool tag = false;         ///< a component without data: its one value is default_bytes, storage keeps no column
+  bool enableable = false;  ///< a component that comes and goes without its row moving; part of the fingerprint
   std::uint32_t size = 0;   ///< bytes, padding included; 0 for tables
   std::uint32_t align = 1;  ///< 1..16; 16 for tables
   std::vector<FieldDescriptor> fields;        ///< by offset (structs) or slot (tables)
@@ -115,6 +116,7 @@ struct FieldEntry {
 /// Specialised by generated headers for every generated type:
 ///   static constexpr TypeId id; std::string_view name; std::uint64_t fingerprint; TypeRole role;
 ///   static constexpr bool tag;                         a component without data
+///   static constexpr bool enableable;                  only of such components, and true
 ///   static constexpr bool view;                        T reads a table in place (ChatView) rather than holding it (Chat)
 ///   static constexpr std::uint32_t size;               bytes; 0 for tables
 ///   static constexpr std::span<const FieldEntry> fields;
@@ -125,6 +127,9 @@ struct TypeTraits;
 
 template <class T>
 concept GeneratedType = requires { TypeTraits<T>::id; };
+/// Components whose rows say whether they are there.
+template <class T>
+concept EnableableType = requires { requires TypeTraits<T>::enableable; };
 template <class T>
 concept ComponentType = GeneratedType<T> && TypeTraits<T>::role == TypeRole::component;
 /// POD messages; messages that are tables satisfy TableMessageType.

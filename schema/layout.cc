@@ -69,7 +69,8 @@ std::uint64_t layout_fingerprint(const TypeDescriptor& type, const FindType& fin
     return hex;
   };
   std::string text = type.is_table ? std::string("table\n")
-                                   : "struct " + std::to_string(type.size) + " " + std::to_string(type.align) + "\n";
+                                   : "struct " + std::to_string(type.size) + " " + std::to_string(type.align) +
+                                         (type.enableable ? " enableable" : "") + "\n";
   for (const FieldDescriptor& field : type.fields) {
     text += std::to_string(type.is_table ? field.slot : field.offset) + " " + kind_name(field.kind) + " ";
     if (field.kind == FieldKind::vector) text += std::string(kind_name(field.element)) + " ";

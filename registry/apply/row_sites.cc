@@ -20,6 +20,8 @@ void OpenChunk::reopen(Storage& storage, Archetype& archetype, std::span<const T
   for (std::size_t i = 0; i < types.size(); ++i) {
     const std::uint16_t slot = archetype.column(types[i]);
     columns[i] = slot == no_column ? nullptr : chunk->slots()[slot].data;
+    if (const std::uint16_t presence = archetype.presence(types[i]); presence != no_column)
+      presences[i] = reinterpret_cast<PresenceWord*>(chunk->slots()[presence].data);
   }
 }
 
@@ -49,6 +51,7 @@ void RowSites::learn_move(std::uint64_t key, Archetype& from, Archetype& to, std
   site.open.changes = 0;
   site.sealed.keep(sealed);
   for (std::size_t i = 0; i < types.size(); ++i) site.slots[i] = to.column(types[i]);
+  for (std::size_t i = 0; i < types.size(); ++i) site.presences[i] = to.presence(types[i]);
   std::ranges::copy(types, site.types.begin());
   site.type_count = types.size();
   if (&from != &to) site.columns.learn(from, to, types);
@@ -60,7 +63,7 @@ void LeftColumns::learn(const Archetype& from, const Archetype& to, std::span<co
   const auto pod_slots = static_cast<std::uint16_t>(from.pod_slots);
   for (std::uint16_t slot = column_first; slot < pod_slots; ++slot) {
     const TypeId type = from.slot_types[slot]->id;
-    const std::uint16_t into = std::ranges::find(types, type) == types.end() ? to.column(type) : no_column;
+    const std::uint16_t into = std::ranges::find(types, type) == types.end() ? to.slot_of(type) : no_column;
     const std::uint32_t bytes = from.slot_bytes[slot];
     columns_.push_back({static_cast<std::uint32_t>(sizeof(Chunk) + slot * sizeof(ColumnSlot)), bytes, nullptr, into});
     if (into != no_column) carried_.push_back({slot, into, bytes});

@@ -43,7 +43,8 @@ class SealedBytes {
 struct OpenChunk {
   std::uint64_t changes = 0;  ///< Storage::chunk_changes() then; 0: never looked
   Chunk* chunk = nullptr;
-  std::array<std::byte*, site_components_max> columns{};  ///< of a site's list, in its order; null: a tag
+  std::array<std::byte*, site_components_max> columns{};       ///< of a site's list, in its order; null: a tag
+  std::array<PresenceWord*, site_components_max> presences{};  ///< likewise; of those that are enableable
 
   /// Whether the chunk is still the open one and has room for another row.
   [[gnu::always_inline]] bool fits(const Storage& storage) const noexcept {
@@ -134,6 +135,7 @@ struct MoveSite {
   SealedBytes sealed;
   std::array<TypeId, site_components_max> types{};  ///< the list, as far as it has any
   std::size_t type_count = 0;
+  std::array<std::uint16_t, site_components_max> presences{};  ///< beside `slots`: of presence columns
   /// Moves the row of an entity at depth 0 to `to`, with the values that it keeps, and touches all its columns. Gives the new
   /// row's number; its chunk is the open one.
   std::uint32_t move(Storage& storage, Entity e, Row row);

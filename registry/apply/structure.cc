@@ -111,6 +111,7 @@ const Structure::RowPlan& Structure::plan(const RowSetSpan& rows, bool named, Ar
   p.from = from;
   p.to = nullptr;
   p.values.clear();
+  p.enabled.clear();
   p.refusal = judge(rows);
   if (p.refusal.code != RefusalCode::none) return p;
   types_scratch_.clear();
@@ -126,10 +127,14 @@ const Structure::RowPlan& Structure::plan(const RowSetSpan& rows, bool named, Ar
   for (const RowSetEntry& entry : rows)
     if (const std::uint16_t slot = p.to->column(entry.type); slot < p.to->pod_slots)
       p.values.push_back({slot, entry.offset, p.to->slot_types[slot]->size});
+  if (p.to->enableable)
+    for (const RowSetEntry& entry : rows)
+      if (const std::uint16_t slot = p.to->presence(entry.type); slot != no_column) p.enabled.push_back(slot);
   return p;
 }
 
 void Structure::write(Row row, const RowPlan& plan, const std::byte* payload, bool fresh) {
+  for (const std::uint16_t slot : plan.enabled) storage_.enable(row, slot);
   for (const ValuePlace& value : plan.values) {
     if (!fresh) storage_.touch(*row.chunk, value.slot);
     copy_value(row.at(value.slot, value.size), payload + value.offset, value.size);
@@ -242,7 +247,7 @@ Refusal Structure::set(Entity e, const Set& message, const std::byte* payload, c
     }
   if (message.mode != SetMode::add_or_replace)
     for (const RowSetEntry& entry : rows) {
-      const bool has = from.has(entry.type);
+      const bool has = row.has(entry.type);
       if (message.mode == SetMode::replace && !has) return refuse(RefusalCode::missing_component, e, entry.type);
       if (message.mode == SetMode::add && has) return refuse(RefusalCode::component_there, e, entry.type);
     }
@@ -257,9 +262,14 @@ Refusal Structure::remove(Entity e, const Remove& message) {
   const Row row = storage_.find(e);
   Archetype& from = *row.chunk->archetype;
   if (message.component == child_of_type) return refuse(RefusalCode::kept_by_registry, e, message.component);
-  if (!from.has(message.component))
+  if (!row.has(message.component))
     return refuse(types_.component(message.component) ? RefusalCode::missing_component : RefusalCode::unknown_component,
                   e, message.component);
+  if (const std::uint16_t presence = from.presence(message.component); presence != no_column) {
+    const std::uint16_t column = from.column(message.component);
+    storage_.disable(row, presence, column, column == no_column ? 0 : from.slot_bytes[column]);
+    return {};
+  }
   const Entity parent = row.chunk->depth ? row.chunk->parents()[row.row] : Entity{};
   if (message.component == name_type) {
     const Text name = name_of(e);
@@ -278,7 +288,8 @@ Refusal Structure::set_field(Entity e, const SetField& message, const std::uint8
   const Archetype& archetype = *row.chunk->archetype;
   const std::uint16_t column = archetype.column(message.component);
   // Of a runtime component as of a tag: whether this process has values for it cannot be seen.
-  if (column >= archetype.pod_slots) return refuse(RefusalCode::missing_component, e, message.component);
+  if (column >= archetype.pod_slots || !row.has(message.component))
+    return refuse(RefusalCode::missing_component, e, message.component);
   const FieldPlace* place = types_.table().place(*type->descriptor, message.field);
   if (!place) return refuse(RefusalCode::unknown_field, e, message.component, message.field);
   const std::uint32_t bytes = place->size;  // of a whole array, where that was named

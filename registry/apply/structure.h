@@ -121,6 +121,7 @@ class Structure {
     Archetype* to = nullptr;
     std::uint32_t layout = 0;  // of `to`
     std::vector<ValuePlace> values;
+    std::vector<std::uint16_t> enabled;  // presence columns of `to` that say yes afterwards
     Refusal refusal;
   };
   /// Whether these components can be given. Asked first, because an archetype is made only for a message that is not
@@ -166,6 +167,7 @@ class Structure {
   TemplateTable templates_;
   std::vector<std::uint8_t> previously_;
   std::vector<Merged> merged_;
+  std::vector<bool> merge_had_;  // beside the components of a node
   std::vector<std::byte> merge_before_;
   std::vector<std::byte> field_scratch_;
 };

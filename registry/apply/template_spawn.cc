@@ -113,6 +113,7 @@ void Structure::plan_blocks(TemplateTable::Entry& entry) {
       for (const auto& [node, parent] : block.nodes) {
         const std::size_t at = bytes.size();
         bytes.resize(at + size);
+        if (block.archetype->slot_types[slot]->is_presence) bytes[at] = std::byte{1};
         for (const auto& copy : entry.plans[node].copies)
           if (copy.slot == slot) std::memcpy(bytes.data() + at, what.data() + copy.at, size);
         if (slot == entry.plans[node].name_slot) std::memcpy(bytes.data() + at, &what.nodes()[node].name, sizeof(Name));
@@ -267,19 +268,25 @@ void Structure::merge_node(const Template& what, const Template::Node& node, std
   types_scratch_ = from.types;
   for (const Template::Value& value : what.components(node))
     if (!from.has(value.type)) types_scratch_.push_back(value.type);
+  merge_had_.clear();
+  for (const Template::Value& value : what.components(node)) merge_had_.push_back(row.has(value.type));
   std::ranges::sort(types_scratch_);
   Archetype* const to =
       types_scratch_.size() == from.types.size() ? row.chunk->archetype : &storage_.archetype(types_scratch_);
   if (to != &from)
     row = storage_.move(e, *to, row.chunk->depth, row.chunk->depth ? row.chunk->parents()[row.row] : Entity{});
-  for (const Template::Value& value : what.components(node)) {
-    if (!from.has(value.type)) merged_.push_back({e, value.type, true});
+  for (std::size_t i = 0; const Template::Value& value : what.components(node)) {
+    const bool had = merge_had_[i++];
+    if (!had) {
+      merged_.push_back({e, value.type, true});
+      if (const std::uint16_t presence = to->presence(value.type); presence != no_column)
+        storage_.enable(row, presence);
+    }
     if (value.bytes == 0) continue;
     const std::uint16_t slot = to->column(value.type);
     std::byte* const at = row.at(slot, value.bytes);
     const std::byte* const bytes = what.data() + value.at;
     storage_.touch(*row.chunk, slot);
-    const bool had = from.has(value.type);
     if (!had)
       std::memcpy(at, bytes, value.bytes);
     else

@@ -338,11 +338,11 @@ void Delivery::foresee(const BatchView& batch, Row row, const std::byte* payload
   const Archetype& archetype = *row.chunk->archetype;
   const auto value = [&](TypeId type) -> const std::byte* {
     const std::uint16_t slot = archetype.column(type);
-    return slot == no_column ? nullptr : row.at(slot, archetype.slot_types[slot]->size);
+    return slot == no_column || !row.has(type) ? nullptr : row.at(slot, archetype.slot_types[slot]->size);
   };
   const auto note_rows = [&] {
     for (const RowSetEntry& entry : batch.row_set()) {
-      if (!archetype.has(entry.type))
+      if (!row.has(entry.type))
         changes_.emplace_back(ChangeKind::added, entry.type);
       else if (const StoredType* type = context_.storage.component(entry.type);
                type && type->saved_size() && std::memcmp(value(entry.type), payload + entry.offset, type->size) != 0)
@@ -438,7 +438,7 @@ void Delivery::builtin(const BatchView& batch, MessageRoute& route, Entity targe
     std::memcpy(&changed, payload, sizeof changed);
     ++receipt.handled;
     const Row row = context_.storage.find(target);
-    if (row.chunk->archetype->has(changed.component)) follow(ChangeKind::changed, target, changed.component);
+    if (row.has(changed.component)) follow(ChangeKind::changed, target, changed.component);
     return;
   }
   const bool follows = types_.handlers().follows();
@@ -449,15 +449,13 @@ void Delivery::builtin(const BatchView& batch, MessageRoute& route, Entity targe
     for (const Entity e : targets_) {
       tell(route, e, payload, batch.header().payload_bytes);
       if (follows)
-        for (const TypeId component : context_.storage.find(e).chunk->archetype->types)
-          follow(ChangeKind::removed, e, component);
+        for (const TypeId component : types_of(context_.storage.find(e))) follow(ChangeKind::removed, e, component);
     }
   }
   if (follows && type == TypeTraits<Remove>::id) {
     Remove remove;
     std::memcpy(&remove, payload, sizeof remove);
-    if (remove.component != TypeTraits<ChildOf>::id &&
-        context_.storage.find(target).chunk->archetype->has(remove.component))
+    if (remove.component != TypeTraits<ChildOf>::id && context_.storage.find(target).has(remove.component))
       follow(ChangeKind::removed, target, remove.component);
   }
   if (follows && type == TypeTraits<Rename>::id) {

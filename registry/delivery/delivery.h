@@ -206,8 +206,7 @@ class Delivery {
   /// Calls the handlers that follow a change of one entity's component.
   void follow(ChangeKind kind, Entity e, TypeId component);
   void follow_created(Entity e) {
-    for (const TypeId component : context_.storage.find(e).chunk->archetype->types)
-      follow(ChangeKind::added, e, component);
+    for (const TypeId component : types_of(context_.storage.find(e))) follow(ChangeKind::added, e, component);
   }
   /// Those components of a Set, SetField or Rename that will come or change; `changes_` is filled.
   void foresee(const BatchView& batch, Row row, const std::byte* payload);

@@ -26,6 +26,11 @@ bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk&
   Entity other;
   if (handler.other_offset != ~0u) std::memcpy(&other, bytes.data() + handler.other_offset, sizeof other);
   std::vector<std::byte*> values(handler.terms.size());
+  // Of terms by which rows are passed over; null: none.
+  std::vector<const PresenceWord*> enabled(handler.terms.size());
+  for (std::size_t i = 0; i < enabled.size(); ++i)
+    if (const Term& term = handler.terms[i]; term.enableable && term.source == Source::self)
+      enabled[i] = detail::presence_in(chunk, term.type);
   std::vector<detail::Elsewhere> elsewhere;
   if (dynamic.elsewhere)
     for (const Term& term : handler.terms)
@@ -37,9 +42,11 @@ bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk&
       const Term& term = handler.terms[i];
       values[i] = nullptr;
       if (term.source == Source::self) {
+        const bool lacks = enabled[i] && enabled[i][row] == 0;
+        if (enabled[i] && term.presence != Presence::optional) present = lacks == (term.presence == Presence::excluded);
         if (!term.value) continue;
         const std::uint16_t slot = columns[column++];
-        if (slot == no_column) continue;
+        if (slot == no_column || lacks) continue;
         if (term.access == Access::write) context.storage.touch(chunk, slot);
         values[i] = chunk.slots()[slot].data + std::size_t{row} * chunk.archetype->slot_types[slot]->size;
       } else {
@@ -107,6 +114,7 @@ std::unique_ptr<Handler> make_dynamic_handler(TypesKnown& types, std::string nam
       throw SetupError("handler \"" + name + "\" writes " + component->descriptor->name +
                        " of another entity; only an entity's own components can be written");
   }
+  for (Term& term : shape.terms) term.enableable = types.component(term.type)->descriptor->enableable;
   for (const Term& one : shape.terms)
     for (const Term& other : shape.terms)
       if (&one != &other && one.type == other.type && one.access == Access::write && other.source == Source::self &&

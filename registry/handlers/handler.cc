@@ -16,7 +16,7 @@ void Handler::bind(Archetype& archetype) {
     if (term.source != Source::self) continue;
     const bool has = archetype.has(term.type);
     if (term.presence == Presence::required && !has) return;
-    if (term.presence == Presence::excluded && has) return;
+    if (term.presence == Presence::excluded && has && !term.enableable) return;
     if (term.value) ++count;
   }
   if (options.filter && !options.filter(archetype)) return;

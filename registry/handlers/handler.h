@@ -41,6 +41,8 @@ struct Term {
   Source source = Source::self;
   bool value = true;  ///< false: With and Without, which only decide where the handler runs
   TypeId anchor = 0;  ///< X of parent_with and up_to
+  /// Of an enableable component: an archetype that has it has rows with it and rows without, and each is asked.
+  bool enableable = false;
 };
 
 struct Handler;

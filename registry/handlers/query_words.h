@@ -34,7 +34,11 @@ class Elsewhere {
       value_ = component_at_or_above(storage, other, type);
     } else if (source == Source::self_or_parent || source == Source::up_to) {
       const Archetype& archetype = *chunk.archetype;
-      if (const Kept own = kept_in(archetype, type); own.column != no_column)
+      by_row_ = archetype.enableable && (archetype.presence(type) != no_column ||
+                                         (source == Source::up_to && archetype.presence(anchor) != no_column));
+      if (by_row_) [[unlikely]]
+        parents_ = nullptr;
+      else if (const Kept own = kept_in(archetype, type); own.column != no_column)
         own_ = chunk.slots()[own.column].data, own_bytes_ = own.bytes;
       else if (archetype.has(type))
         own_ = reinterpret_cast<const std::byte*>(&chunk);  // of a type without data: not to be read
@@ -49,7 +53,12 @@ class Elsewhere {
     if constexpr (source == Source::other) return value_;
     if constexpr (source == Source::self_or_parent || source == Source::up_to)
       if (own_) return value_ = own_ + std::size_t{row} * own_bytes_;
-    if (!parents_) return nullptr;  // and value_ was never another
+    if (!parents_) {
+      if constexpr (source == Source::self_or_parent || source == Source::up_to)
+        if (by_row_) [[unlikely]]
+          return value_ = find_by_row(source, row, type, anchor);
+      return nullptr;  // and value_ was never another
+    }
     const std::uint64_t parent = parents_[row].bits();
     if (parent != parent_) {
       parent_ = parent;
@@ -67,14 +76,20 @@ class Elsewhere {
   const std::byte* found() const noexcept { return value_; }
 
  private:
-  /// Where an archetype keeps the values of a type.
+  /// Where rows of the chunk may have the type, or the anchor, or not.
+  [[gnu::noinline]] const std::byte* find_by_row(Source source, std::uint32_t row, TypeId type,
+                                                 TypeId anchor) const noexcept {
+    return source == Source::up_to ? component_up_to(*storage_, *chunk_, row, anchor, type)
+                                   : component_at_or_above(*storage_, chunk_->ids()[row], type);
+  }
+  /// Where an archetype keeps the values of a type that all of its rows have.
   struct Kept {
     const Archetype* archetype = nullptr;
     std::uint32_t bytes = 0;
     std::uint16_t column = no_column;
   };
   [[gnu::noinline]] static Kept kept_in(const Archetype& archetype, TypeId type) noexcept {
-    const std::uint16_t column = archetype.column(type);
+    const std::uint16_t column = archetype.presence(type) == no_column ? archetype.column(type) : no_column;
     return {&archetype, column == no_column ? 0 : archetype.slot_types[column]->size, column};
   }
   /// The value of the row's nearest ancestor that has the type: mostly of its parent, whose archetype is mostly that of the parent before.
@@ -97,6 +112,7 @@ class Elsewhere {
   std::uint64_t parent_ = 0;  // of the row before; 0: no row was looked at
   const std::byte* value_ = nullptr;
   Kept kept_;
+  bool by_row_ = false;
 };
 
 inline const std::byte* Elsewhere::find(Source source, std::uint32_t row, TypeId type, TypeId anchor) noexcept {
@@ -130,17 +146,30 @@ struct Parameter {
 template <class T>
 inline constexpr bool always_in_a_column = requires { TypeTraits<T>::tag; };
 
-/// Parameters with `column` true take the next entry of the handler's column list.
+/// What rows of a chunk say of an enableable component; null: its archetype lacks it, or all rows have it.
+inline const PresenceWord* presence_in(const Chunk& chunk, TypeId type) noexcept {
+  const std::uint16_t slot = chunk.archetype->presence(type);
+  return slot == no_column ? nullptr : reinterpret_cast<const PresenceWord*>(chunk.slots()[slot].data);
+}
+
 template <class T, Presence presence_>
-struct ColumnParameter {
+struct ColumnTerm {
   using Value = std::remove_const_t<T>;
   static_assert(!is_tag<Value>, "a tag has no value to take: ask With<T> or Without<T>");
   static constexpr bool column = true, entity = true, span = false, pushes = false, spawns = false, has_term = true;
-  static constexpr bool plain = true;
   static constexpr bool writes = !std::is_const_v<T>;
   static Term term() noexcept {
-    return {TypeTraits<Value>::id, writes ? Access::write : Access::read, presence_, Source::self, true, 0};
+    return {TypeTraits<Value>::id, writes ? Access::write : Access::read, presence_, Source::self, true, 0,
+            EnableableType<Value>};
   }
+};
+
+/// Parameters with `column` true take the next entry of the handler's column list.
+template <class T, Presence presence_>
+struct ColumnParameter : ColumnTerm<T, presence_> {
+  using Value = std::remove_const_t<T>;
+  using ColumnTerm<T, presence_>::writes;
+  static constexpr bool plain = true;
   static bool has(std::uint16_t slot) noexcept {
     if constexpr (presence_ == Presence::required && always_in_a_column<Value>)
       return true;
@@ -160,6 +189,40 @@ struct ColumnParameter {
     return !has(slot) || chunk.slots()[slot].version == storage.version();
   }
 };
+
+/// Of an enableable component: its rows are asked one by one.
+template <class T, Presence presence_>
+struct EnableableParameter : ColumnTerm<T, presence_> {
+  using Value = std::remove_const_t<T>;
+  using ColumnTerm<T, presence_>::writes;
+  static constexpr bool plain = false;
+  struct Base {
+    T* values = nullptr;
+    const PresenceWord* enabled = nullptr;
+  };
+  static Base base(const ChunkRows& rows, std::uint16_t slot) noexcept {
+    if constexpr (writes)
+      if (slot != no_column) rows.context.storage.touch(rows.chunk, slot);
+    return touched(rows, slot);
+  }
+  static Base touched(const ChunkRows& rows, std::uint16_t slot) noexcept {
+    if (slot == no_column) return {};
+    return {reinterpret_cast<T*>(rows.chunk.slots()[slot].data), presence_in(rows.chunk, TypeTraits<Value>::id)};
+  }
+  static bool is_touched(const Storage& storage, const Chunk& chunk, std::uint16_t slot) noexcept {
+    return slot == no_column || chunk.slots()[slot].version == storage.version();
+  }
+  static bool present(const Base& base, std::uint32_t row) noexcept {
+    return presence_ == Presence::optional || base.enabled[row] != 0;
+  }
+  static decltype(auto) at(const Base& base, std::uint32_t row) noexcept {
+    if constexpr (presence_ == Presence::optional)
+      return static_cast<T*>(base.values && base.enabled[row] != 0 ? base.values + row : nullptr);
+    else
+      return static_cast<T&>(base.values[row]);
+  }
+};
+
 template <ComponentType T>
 struct Parameter<T&> : ColumnParameter<T, Presence::required> {
   static bool present(T*, std::uint32_t) noexcept { return true; }
@@ -180,6 +243,18 @@ struct Parameter<const T*> : ColumnParameter<const T, Presence::optional> {
   static bool present(const T*, std::uint32_t) noexcept { return true; }
   static const T* at(const T* base, std::uint32_t row) noexcept { return base ? base + row : nullptr; }
 };
+template <ComponentType T>
+  requires EnableableType<T>
+struct Parameter<T&> : EnableableParameter<T, Presence::required> {};
+template <ComponentType T>
+  requires EnableableType<T>
+struct Parameter<const T&> : EnableableParameter<const T, Presence::required> {};
+template <ComponentType T>
+  requires EnableableType<T>
+struct Parameter<T*> : EnableableParameter<T, Presence::optional> {};
+template <ComponentType T>
+  requires EnableableType<T>
+struct Parameter<const T*> : EnableableParameter<const T, Presence::optional> {};
 
 struct NoTerm {
   static constexpr bool plain = false;
@@ -190,11 +265,13 @@ struct NoTerm {
 /// Takes a run of rows at once: the handler is called once per run.
 template <ComponentType T>
 struct Parameter<std::span<T>> : ColumnParameter<T, Presence::required> {
+  static_assert(!EnableableType<T>, "rows may lack an enableable component, and a span has all of them: take T&");
   static constexpr bool span = true;
   static std::span<T> whole(T* base, const ChunkRows& rows) noexcept { return {base + rows.begin, base + rows.end}; }
 };
 template <ComponentType T>
 struct Parameter<std::span<const T>> : ColumnParameter<const T, Presence::required> {
+  static_assert(!EnableableType<T>, "rows may lack an enableable component, and a span has all of them: take const T&");
   static constexpr bool span = true;
   static std::span<const T> whole(const T* base, const ChunkRows& rows) noexcept {
     return {base + rows.begin, base + rows.end};
@@ -228,10 +305,29 @@ struct FilterParameter {
   static Wrapper at(std::nullptr_t, std::uint32_t) noexcept { return {}; }
   static Wrapper whole(std::nullptr_t, const ChunkRows&) noexcept { return {}; }
 };
+/// By an enableable component. It has no whole(): who takes spans takes all rows of a run.
+template <class Wrapper, class T, Presence presence_>
+struct EnableableFilter : NoTerm {
+  static constexpr bool entity = true, has_term = true;
+  static Term term() noexcept { return {TypeTraits<T>::id, Access::read, presence_, Source::self, false, 0, true}; }
+  static const PresenceWord* base(const ChunkRows& rows, std::uint16_t) noexcept {
+    return presence_in(rows.chunk, TypeTraits<T>::id);
+  }
+  static bool present(const PresenceWord* enabled, std::uint32_t row) noexcept {
+    return presence_ == Presence::excluded ? !enabled || enabled[row] == 0 : enabled[row] != 0;
+  }
+  static Wrapper at(const PresenceWord*, std::uint32_t) noexcept { return {}; }
+};
 template <ComponentType T>
 struct Parameter<With<T>> : FilterParameter<With<T>, T, Presence::required> {};
 template <ComponentType T>
 struct Parameter<Without<T>> : FilterParameter<Without<T>, T, Presence::excluded> {};
+template <ComponentType T>
+  requires EnableableType<T>
+struct Parameter<With<T>> : EnableableFilter<With<T>, T, Presence::required> {};
+template <ComponentType T>
+  requires EnableableType<T>
+struct Parameter<Without<T>> : EnableableFilter<Without<T>, T, Presence::excluded> {};
 /// Excludes by what ancestors have.
 template <class Wrapper, class T, Source source_>
 struct AbsentElsewhere : NoTerm {

@@ -40,10 +40,10 @@ void TypesKnown::learn_runtime(TypeId id, std::string_view name, const RuntimeOp
     if (const auto added = table_.add_schema(tag_schema(name)); !added) throw SetupError(added.error().text());
   const TypeDescriptor& type = *table_.find(id);
   const StoredType& stored = storage_.add_component(type);
-  if (!type.tag || stored.ops)
-    throw SetupError(
-        "runtime component " + std::string(name) +
-        (stored.ops ? " is registered by another part of the program" : " is in a schema, and no tag there"));
+  if (!type.tag || type.enableable || stored.ops)
+    throw SetupError("runtime component " + std::string(name) +
+                     (stored.ops ? " is registered by another part of the program"
+                                 : " is in a schema, and no tag there, or enableable"));
   storage_.set_runtime(id, &ops, size, align);
 }
 

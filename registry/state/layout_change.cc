@@ -170,6 +170,9 @@ std::expected<LayoutChange, SchemaError> LayoutChange::between(const TypeDescrip
     return std::unexpected(std::move(comparison.error));
   }
   if (then.tag != now.tag) made.text_ = now.tag ? "is a tag now: its values are gone" : "was a tag: it has defaults";
+  if (then.enableable != now.enableable)
+    made.text_ +=
+        std::string(made.text_.empty() ? "" : ", ") + (now.enableable ? "is enableable now" : "was enableable");
   if (then.name != now.name) made.text_ = "was called " + then.name + (made.text_.empty() ? "" : ", ") + made.text_;
   if (made.text_.empty()) made.text_ = "its fields are in other places";
   return made;

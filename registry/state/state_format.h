@@ -7,7 +7,8 @@
 //   free_queue  | index 4 ... | front first
 //   archetypes  | count 4 | zero 4 | { type id 4, size 4, fingerprint 8 } x count |   ascending by type id
 //   chunks      | ChunkRow |   in format 1: | ChunkRow | version 8 x slots |
-//   columns     the bytes of one column's rows; column 0: entity ids, 1: parents, else the component's type id
+//   columns     the bytes of one column's rows; column 0: entity ids, 1: parents, else the component's type id. An enableable component has
+//               another, hash32 of its name and ":enabled": | 1 or 0 4 | per row, whether it is there; where not, its value is all zero
 //   hierarchy   page of 1024 Links, by index
 //   texts       page of 256: { length 4, bytes } ...
 //   pending     | PendingRow | one batch |

@@ -8,6 +8,7 @@
 #include "messages/judge/verifier.h"
 #include "registry/registry_impl.h"
 #include "registry/state/batch_change.h"
+#include "registry/state/presence.h"
 #include "registry/state/state_format.h"
 #include "registry/state/state_links.h"
 
@@ -55,6 +56,7 @@ class StateReader {
     r_.restore_values(0);
     r_.storage.restore_counters(row_.next_chunk_uid, static_cast<std::uint32_t>(row_.next_archetype),
                                 r_.storage.version());
+    lacked_.take(r_.storage);
     r_.core.sequence = row_.sequence;
     r_.now_ns = row_.now_ns;
     r_.next_timer = row_.next_timer;
@@ -75,6 +77,7 @@ class StateReader {
     TypeId then, now;
     std::uint32_t bytes;         // of one value
     const LayoutChange* change;  // null: the bytes are the same
+    TypeId lacked = 0;           // it says who has this component, of which all rows are to say yes now
   };
   [[gnu::cold, gnu::noinline]] void fail(std::string what) {
     if (!fault_) fault_ = StateError{at_, std::move(what)};
@@ -218,6 +221,9 @@ class StateReader {
       types.push_back(reading->now->id);
       changed |= reading->change != nullptr || reading->now->id != id;
       if (saved_bytes != 0) columns.push_back({id, reading->now->id, saved_bytes, reading->change});
+      if (reading->then->enableable)
+        columns.push_back({presence_id(*reading->then), presence_id(*reading->now), sizeof(PresenceWord), nullptr,
+                           reading->now->enableable ? 0 : reading->now->id});
     }
     std::ranges::sort(types);
     if (!expect(std::ranges::adjacent_find(types) == types.end(), "two components have become one type") ||
@@ -251,7 +257,7 @@ class StateReader {
       if (const SavedColumn* saved = saved_column(chunk.row.archetype, key.column))
         return converted_column(key, bytes, chunk, *saved);
     const std::uint16_t slot =
-        key.column < column_first ? static_cast<std::uint16_t>(key.column) : archetype.column(key.column);
+        key.column < column_first ? static_cast<std::uint16_t>(key.column) : archetype.slot_of(key.column);
     if (!expect(slot < archetype.pod_slots, "the column's component is not in its archetype")) return;
     const std::size_t size = slot < column_first ? 8 : archetype.slot_types[slot]->size;
     if (!expect(bytes.size() == size * chunk.row.rows, "the column's length does not fit its rows") ||
@@ -285,11 +291,13 @@ class StateReader {
   /// As column(), of a component that has another layout or name now.
   [[gnu::cold, gnu::noinline]] void converted_column(const StateKey& key, std::span<const std::byte> bytes,
                                                      Pending& chunk, const SavedColumn& saved) {
-    const StoredType& type = *r_.types.component(saved.now);
     if (!expect(bytes.size() == std::size_t{saved.bytes} * chunk.row.rows, "the column's length does not fit its rows"))
       return;
-    if (type.saved_size() == 0) return;  // it is a tag now, or lives in this process only
-    const std::uint16_t slot = r_.storage.archetype_numbered(chunk.row.archetype)->column(saved.now);
+    if (saved.lacked && (chunk.placed || place(key.key, chunk))) return lacked_.add(*chunk.placed, bytes, saved.lacked);
+    const Archetype& archetype = *r_.storage.archetype_numbered(chunk.row.archetype);
+    const std::uint16_t slot = archetype.slot_of(saved.now);
+    if (slot >= archetype.pod_slots) return;  // it is a tag now, or lives in this process only
+    const StoredType& type = *archetype.slot_types[slot];
     if (!expect(!chunk.found[slot], "the column is there twice")) return;
     if (!chunk.placed && !place(key.key, chunk)) return;
     chunk.found[slot] = 1;
@@ -318,6 +326,7 @@ class StateReader {
   /// Handlers and callers in C++ may have written what no bool or enum has: nobody judged them.
   void mend_column(const Pending& chunk, std::uint16_t slot) {
     const StoredType& stored = *chunk.placed->archetype->slot_types[slot];
+    if (stored.is_presence) return;  // judged when all columns are there
     const TypeDescriptor& type = *stored.descriptor;
     if (r_.types.table().rules(type).empty()) return;  // every value is good
     std::byte* const values = chunk.placed->slots()[slot].data;
@@ -351,6 +360,8 @@ class StateReader {
       for (std::size_t slot = 0; slot < chunk.found.size(); ++slot)
         if (!expect(chunk.found[slot] || (slot == column_parents && chunk.row.depth == 0), "a column is missing"))
           return;
+      if (!expect(settle_presence(*chunk.placed), "a row says neither that it has a component nor that it lacks it"))
+        return;
     }
     at_ = {StateSection::directory, 0, 0};
     expect(alive_ == 0, "a living entity has no row");
@@ -571,6 +582,7 @@ class StateReader {
   std::set<std::vector<TypeId>> archetypes_;  // as they came
   SavedTypes saved_{r_.types.table(), &r_.conversions};
   std::map<std::uint32_t, std::vector<SavedColumn>> changed_;  // by archetype
+  LackedComponents lacked_;
   std::map<std::uint64_t, Pending> waiting_;
   std::vector<Block> aligned_;
 };

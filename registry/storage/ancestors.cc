@@ -8,6 +8,8 @@ namespace {
 
 const std::byte* value_in(Row at, TypeId type) noexcept {
   const Archetype& archetype = *at.chunk->archetype;
+  if (archetype.enableable && !at.has(type)) [[unlikely]]
+    return nullptr;
   const std::uint16_t column = archetype.column(type);
   if (column == no_column) return archetype.has(type) ? reinterpret_cast<const std::byte*>(at.chunk) : nullptr;
   return at.at(column, archetype.slot_types[column]->size);
@@ -45,7 +47,7 @@ const std::byte* component_of_anchor(const Storage& storage, const Chunk& chunk,
   const Chunk* c = &chunk;
   while (c->depth) {
     const Row up = storage.find(c->parents()[row]);
-    if (up.chunk->archetype->has(anchor)) return value_in(up, type);
+    if (up.has(anchor)) return value_in(up, type);
     c = up.chunk;
     row = up.row;
   }
@@ -56,7 +58,7 @@ const std::byte* component_up_to(const Storage& storage, const Chunk& chunk, std
                                  TypeId type) noexcept {
   for (Row at = storage.find(chunk.ids()[row]);; at = storage.find(at.chunk->parents()[at.row])) {
     if (const std::byte* found = value_in(at, type)) return found;
-    if (at.chunk->depth == 0 || at.chunk->archetype->has(anchor)) return nullptr;
+    if (at.chunk->depth == 0 || at.has(anchor)) return nullptr;
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 namespace muster {
 
@@ -61,6 +62,22 @@ Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t 
 void ChunkPool::recycle(Chunk* chunk) noexcept {
   blocks_.give_back(chunk->slots()[column_ids].data, chunk->block_bytes);
   blocks_.give_back(chunk, chunk->header_lines * line);
+}
+
+std::span<const TypeId> types_of(Row row) {
+  Archetype& archetype = *row.chunk->archetype;
+  if (!archetype.enableable) return archetype.types;
+  std::vector<TypeId> types;
+  for (std::size_t i = 0; i < archetype.types.size(); ++i)
+    if (archetype.presences[i] == no_column || row.presence(archetype.presences[i]) != 0)
+      types.push_back(archetype.types[i]);
+  return types.size() == archetype.types.size() ? archetype.types : *archetype.present.insert(std::move(types)).first;
+}
+
+void enable_all(Chunk& chunk, std::uint32_t begin, std::uint32_t end) noexcept {
+  for (const std::uint16_t slot : chunk.archetype->presences)
+    if (slot != no_column)
+      std::fill_n(reinterpret_cast<PresenceWord*>(chunk.slots()[slot].data) + begin, end - begin, PresenceWord{1});
 }
 
 }  // namespace muster

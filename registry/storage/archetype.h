@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -29,7 +30,9 @@ struct StoredType {
   std::uint32_t size = 0;  ///< 0 for tags: they have no column
   std::uint32_t align = 1;
   const TypeDescriptor* descriptor = nullptr;
-  const RuntimeOps* ops = nullptr;  ///< of a runtime component, which is a tag outside storage; null: bytes
+  const RuntimeOps* ops = nullptr;       ///< of a runtime component, which is a tag outside storage; null: bytes
+  const StoredType* presence = nullptr;  ///< of an enableable component: the column that says who has it
+  bool is_presence = false;              ///< is such a column, and no component
   std::uint32_t saved_size() const noexcept { return ops ? 0 : size; }
 };
 
@@ -38,9 +41,14 @@ struct ColumnSlot {
   std::uint64_t version = 0;  ///< of the last write; see Storage::touch
 };
 
+/// Under which the presence column of an enableable component is kept and saved.
+inline TypeId presence_id(const TypeDescriptor& component) { return hash32(component.name + ":enabled"); }
+
 constexpr std::uint32_t chunk_rows_max = Locator::rows_max;
 constexpr std::uint32_t column_ids = 0, column_parents = 1, column_first = 2;
 constexpr std::uint16_t no_column = 0xffff;
+/// In a presence column: 1, the row's entity has the component; 0, it has not, and its value is all zero.
+using PresenceWord = std::uint32_t;
 
 struct Chunk {
   Archetype* archetype = nullptr;
@@ -79,14 +87,18 @@ struct Archetype {
   std::vector<TypeId> types;                  ///< ascending, tags included
   std::vector<const StoredType*> components;  ///< beside `types`
   std::vector<std::uint16_t> columns;         ///< beside `types`: slot in a chunk, no_column for tags
+  std::vector<std::uint16_t> presences;  ///< beside `types`: slot of the presence column; no_column: all rows have it
   std::vector<const StoredType*> slot_types;  ///< by slot; null for ids and parents; runtime components last
   std::vector<std::uint32_t> slot_bytes;      ///< by slot: of one value
   std::uint32_t pod_slots = column_first;     ///< slots before those of runtime components
   std::uint16_t name_column = no_column;      ///< of muster.Name
   bool small_values = true;                   ///< none but of sizes that are is_small()
+  bool enableable = false;                    ///< some of its types have presence columns
+  bool simple = true;                         ///< plain() and not enableable
   std::uint32_t layout = 0;                   ///< counts how often slots were given out anew
   std::uint32_t row_bytes = 0;                ///< of one row with id and parent
   std::vector<Group> groups;                  ///< by depth
+  std::set<std::vector<TypeId>> present;      ///< what types_of() gave of rows that lack some
   std::uint64_t rows() const noexcept {
     std::uint64_t sum = 0;
     for (const Group& group : groups) sum += group.rows();
@@ -105,10 +117,24 @@ struct Archetype {
       if (types[i] == type) return columns[i];
     return no_column;
   }
+  /// Whether it is one of `types`; of an enableable one rows may lack it all the same: Row::has().
   bool has(TypeId type) const noexcept {
     for (const TypeId t : types)
       if (t == type) return true;
     return false;
+  }
+  /// The slot of a type's presence column; no_column where it is absent, or all rows have it.
+  std::uint16_t presence(TypeId type) const noexcept {
+    if (!enableable) return no_column;
+    for (std::size_t i = 0; i < types.size(); ++i)
+      if (types[i] == type) return presences[i];
+    return no_column;
+  }
+  /// The slot of a stored type, presence columns too; no_column where it has none.
+  std::uint16_t slot_of(TypeId stored) const noexcept {
+    for (std::size_t slot = column_first; slot < slot_types.size(); ++slot)
+      if (slot_types[slot]->id == stored) return static_cast<std::uint16_t>(slot);
+    return no_column;
   }
 };
 
@@ -178,7 +204,23 @@ struct Row {
   std::byte* at(std::uint16_t column, std::uint32_t size) const noexcept {
     return chunk->slots()[column].data + std::size_t{row} * size;
   }
+  PresenceWord& presence(std::uint16_t slot) const noexcept {
+    return reinterpret_cast<PresenceWord*>(chunk->slots()[slot].data)[row];
+  }
+  /// Whether its entity has the type.
+  bool has(TypeId type) const noexcept {
+    const Archetype& archetype = *chunk->archetype;
+    for (std::size_t i = 0; i < archetype.types.size(); ++i)
+      if (archetype.types[i] == type)
+        return archetype.presences[i] == no_column || presence(archetype.presences[i]) != 0;
+    return false;
+  }
 };
+
+/// The types that a row's entity has, ascending; valid as long as its archetype. Owner's thread only.
+std::span<const TypeId> types_of(Row row);
+/// Says of rows [begin, end) that they have all types of their archetype.
+void enable_all(Chunk& chunk, std::uint32_t begin, std::uint32_t end) noexcept;
 
 /// A value that goes from one row to another.
 struct ColumnCopy {

@@ -205,8 +205,9 @@ Chunk& Storage::open_new_chunk(Archetype& archetype, std::uint32_t depth) {
   return new_chunk(archetype, depth, chunk_capacity(archetype, static_cast<std::uint32_t>(place)), next_chunk_uid_++);
 }
 
-void Storage::construct_runtime(Row row) {
+void Storage::complete(Row row) {
   each_runtime(*row.chunk, row.row, row.row + 1, [](const RuntimeOps& ops, void* at) { ops.construct(at); });
+  enable_all(*row.chunk, row.row, row.row + 1);
 }
 
 Storage::Run Storage::create_run(std::span<const Entity> ids, Archetype& archetype) {
@@ -226,6 +227,7 @@ Storage::Run Storage::create_run(std::span<const Entity> ids, Archetype& archety
     directory[index].locator = first + i;
     versions[index >> id_page_bits] = version;
   }
+  if (archetype.enableable) enable_all(chunk, begin, begin + count);
   add_rows(chunk, count);
   return {&chunk, begin, count};
 }
@@ -328,7 +330,7 @@ void Storage::make_move_plan(const Archetype& from, const Archetype& to) {
   plan.zeroed.clear();
   const auto pod_slots = static_cast<std::uint16_t>(to.pod_slots);
   for (std::uint16_t slot = column_first; slot < pod_slots; ++slot) {
-    const std::uint16_t source = &from == &to ? slot : from.column(to.slot_types[slot]->id);
+    const std::uint16_t source = &from == &to ? slot : from.slot_of(to.slot_types[slot]->id);
     (source == no_column ? plan.zeroed : plan.kept).push_back({source, slot, to.slot_bytes[slot]});
   }
 }

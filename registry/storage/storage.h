@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <utility>
@@ -145,16 +146,17 @@ class Storage {
   std::uint32_t depths() const noexcept { return depths_; }
 
   // --- rows ---
-  /// Appends a row for `e`, whose state is reserved or granted. The caller fills all its component columns.
+  /// Appends a row for `e`, whose state is reserved or granted. The caller fills all its component columns; presence columns say
+  /// that it has all types.
   [[gnu::always_inline]] Row create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
     mark_known_id(e.index);
     const Row row = append(e, open_chunk(archetype, depth), parent);
-    if (!archetype.plain()) [[unlikely]]
-      construct_runtime(row);
+    if (!archetype.simple) [[unlikely]]
+      complete(row);
     return row;
   }
   /// Appends a row for `e` to a chunk at depth 0 of a plain() archetype that has room; gives its number. The caller
-  /// fills all its component columns.
+  /// fills all its columns.
   [[gnu::always_inline]] std::uint32_t create_plain(Entity e, Chunk& open) {
     mark_known_id(e.index);
     return append_id(e, open).row;
@@ -165,7 +167,7 @@ class Storage {
     std::uint32_t begin, count;
   };
   /// Appends rows at depth 0 for the first of `ids`, which take_ids gave: as many as the open chunk of a plain()
-  /// archetype has room for, at least one.
+  /// archetype has room for, at least one. They have all its types.
   Run create_run(std::span<const Entity> ids, Archetype& archetype);
   /// Appends rows of a plain() archetype at depth 0 for those of `ids` whose state is reserved or granted, and appends
   /// the others to `refused`. Each row gets the values of `payload` at the places that `values` names.
@@ -252,8 +254,24 @@ class Storage {
     if (from == 0) [[unlikely]]
       drop_last_chunk(group);
   }
-  /// Moves the row of `e`. Columns that both archetypes have keep their values, others are zero. Returns the new row.
+  /// Moves the row of `e`. Columns that both archetypes have keep their values, others are zero: enableable types that are new are not
+  /// there yet. Returns the new row.
   Row move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);
+  /// Gives a row an enableable type that its archetype has, by the slot of its presence column. One that was just appended may say
+  /// anything there.
+  void enable(Row row, std::uint16_t presence) {
+    if (row.presence(presence) == 1) return;
+    touch(*row.chunk, presence);
+    row.presence(presence) = 1;
+  }
+  /// Takes it from the row; `column` is that of its values, no_column of a tag.
+  [[gnu::always_inline]] void disable(Row row, std::uint16_t presence, std::uint16_t column, std::uint32_t size) {
+    touch(*row.chunk, presence);
+    row.presence(presence) = 0;
+    if (column == no_column) return;
+    touch(*row.chunk, column);
+    std::memset(row.at(column, size), 0, size);
+  }
   void set_parent(Row row, Entity parent);
   /// Whether the ids of rows that go are logged.
   bool logs_destroyed() const noexcept { return destroyed_ != nullptr; }
@@ -331,7 +349,8 @@ class Storage {
   }
   Archetype& add_archetype(std::uint32_t number, std::span<const TypeId> types);
   Chunk& open_new_chunk(Archetype& archetype, std::uint32_t depth);
-  void construct_runtime(Row row);
+  /// Makes the runtime values of a new row, and says that it has all types.
+  void complete(Row row);
   Chunk& new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::uint64_t uid);
   [[gnu::always_inline]] Row append(Entity e, Chunk& chunk, Entity parent) {
     const Row row = append_id(e, chunk);
@@ -415,6 +434,7 @@ class Storage {
   ReturnedIds returned_;  // as the directory's states say
   std::vector<std::uint64_t> id_page_versions_;
   std::vector<std::unique_ptr<StoredType>> components_;
+  std::vector<std::unique_ptr<StoredType>> presences_;
   FlatMap<TypeId, std::uint32_t> component_by_id_;
   void know_archetype(Archetype& archetype);
   static constexpr std::size_t idle_archetypes_max = 1024;

@@ -18,6 +18,25 @@ std::uint64_t hash_of(std::span<const TypeId> types) noexcept {
   return hash64({reinterpret_cast<const char*>(types.data()), types.size_bytes()});
 }
 
+/// A presence column belongs to no schema; its values are as a uint's, and one that is not read from anywhere says yes.
+const TypeDescriptor& presence_descriptor() {
+  static const TypeDescriptor descriptor = [] {
+    TypeDescriptor made;
+    made.size = made.align = sizeof(PresenceWord);
+    constexpr PresenceWord yes = 1;
+    const auto* const bytes = reinterpret_cast<const std::byte*>(&yes);
+    made.default_bytes.assign(bytes, bytes + sizeof yes);
+    return made;
+  }();
+  return descriptor;
+}
+
+StoredType presence_type(const TypeDescriptor& of) {
+  StoredType made{presence_id(of), sizeof(PresenceWord), alignof(PresenceWord), &presence_descriptor()};
+  made.is_presence = true;
+  return made;
+}
+
 }  // namespace
 
 const StoredType& Storage::add_component(const TypeDescriptor& descriptor) {
@@ -25,6 +44,10 @@ const StoredType& Storage::add_component(const TypeDescriptor& descriptor) {
   component_by_id_.put(descriptor.id, static_cast<std::uint32_t>(components_.size()));
   components_.push_back(std::make_unique<StoredType>(
       StoredType{descriptor.id, descriptor.tag ? 0 : descriptor.size, descriptor.align, &descriptor}));
+  if (descriptor.enableable) {
+    presences_.push_back(std::make_unique<StoredType>(presence_type(descriptor)));
+    components_.back()->presence = presences_.back().get();
+  }
   return *components_.back();
 }
 
@@ -111,23 +134,32 @@ bool Storage::drop_idle_archetypes() {
 void Storage::lay_out(Archetype& archetype) {
   archetype.slot_types.assign(column_first, nullptr);
   archetype.columns.assign(archetype.types.size(), no_column);
+  archetype.presences.assign(archetype.types.size(), no_column);
+  archetype.enableable = false;
   archetype.slot_bytes.assign(column_first, 8);
   archetype.name_column = no_column;
   archetype.small_values = true;
   archetype.row_bytes = 16;
+  const auto add = [&](const StoredType* type) {
+    const auto slot = static_cast<std::uint16_t>(archetype.slot_types.size());
+    archetype.slot_types.push_back(type);
+    archetype.slot_bytes.push_back(type->size);
+    archetype.small_values = archetype.small_values && is_small(type->size);
+    archetype.row_bytes += type->size;
+    return slot;
+  };
   for (const bool runtime : {false, true}) {
     for (std::size_t i = 0; i < archetype.types.size(); ++i) {
       const StoredType* type = archetype.components[i];
-      if (type->size == 0 || (type->ops != nullptr) != runtime) continue;
-      archetype.columns[i] = static_cast<std::uint16_t>(archetype.slot_types.size());
+      if ((type->ops != nullptr) != runtime) continue;
+      if (type->size != 0) archetype.columns[i] = add(type);
       if (type->id == TypeTraits<Name>::id) archetype.name_column = archetype.columns[i];
-      archetype.slot_types.push_back(type);
-      archetype.slot_bytes.push_back(type->size);
-      archetype.small_values = archetype.small_values && is_small(type->size);
-      archetype.row_bytes += type->size;
+      if (type->presence) archetype.presences[i] = add(type->presence);
+      archetype.enableable = archetype.enableable || type->presence;
     }
     if (!runtime) archetype.pod_slots = static_cast<std::uint32_t>(archetype.slot_types.size());
   }
+  archetype.simple = archetype.plain() && !archetype.enableable;
 }
 
 void Storage::set_runtime(TypeId type, const RuntimeOps* ops, std::uint32_t size, std::uint32_t align) {

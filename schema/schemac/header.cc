@@ -98,6 +98,7 @@ void write_traits(Output& out, const TypeDescriptor& type, std::string_view sche
       << "  static constexpr std::uint64_t fingerprint = " << hex(type.fingerprint, 16) << ";\n"
       << "  static constexpr TypeRole role = TypeRole::" << role_name(type.role) << ";\n"
       << "  static constexpr bool tag = " << (type.tag ? "true" : "false") << ";\n"
+      << (type.enableable ? "  static constexpr bool enableable = true;\n" : "")
       << "  static constexpr std::uint32_t size = " << std::to_string(type.size) << ";\n";
   if (!type.fields.empty()) {
     out << "  static constexpr FieldEntry entries[] = {\n";

@@ -17,11 +17,22 @@
 
 namespace muster {
 
-/// What the entities of an archetype have in common.
+/// What entities of an archetype have in common.
 struct SeenKind {
-  std::uint32_t number = 0;   ///< of the archetype
+  std::uint32_t number = 0;   ///< of the archetype; another one of those that lack some of its components
   std::vector<TypeId> types;  ///< sorted
   bool has(TypeId type) const noexcept { return std::ranges::binary_search(types, type); }
+};
+
+/// What the rows of a chunk have.
+struct SeenKinds {
+  struct Each {
+    std::vector<std::shared_ptr<const SeenKind>> kinds;
+    std::vector<std::uint32_t> of_row;  ///< in `kinds`
+  };
+  std::shared_ptr<const SeenKind> whole;  ///< all that the archetype has
+  std::shared_ptr<const Each> each;       ///< null: all rows have the whole
+  const SeenKind& at(std::uint32_t row) const noexcept { return each ? *each->kinds[each->of_row[row]] : *whole; }
 };
 
 /// A component that is watched. `size`: of the values that are told; of a tag or a runtime component 0.
@@ -49,7 +60,7 @@ struct Look {
   };
   struct ChunkNews {
     std::uint64_t uid;
-    std::shared_ptr<const SeenKind> kind;
+    SeenKinds kinds;
     std::uint32_t number, depth, rows;
     std::uint32_t ids = no_column;      ///< where rows moved: their ids, in `columns`. Then all that is watched comes
     std::uint32_t parents = no_column;  ///< likewise; they may come without ids

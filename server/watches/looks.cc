@@ -76,6 +76,7 @@ bool Looks::is_free() {
 void Looks::forget() {
   seen_.clear();
   kinds_.clear();
+  lesser_kinds_.clear();
   for (auto& [type, wanted] : wanted_) wanted.is_new = true;
   wanted_changed_ = true;
   links_new_ = link_users_ > 0;
@@ -92,6 +93,10 @@ std::shared_ptr<Look> Looks::take() {
   looked_ = registry_.begin_version();
   if (kinds_.size() > 2 * registry_.storage().archetypes().size() + 64)  // of archetypes that nobody is of any more
     std::erase_if(kinds_, [](const auto& kind) { return kind.second.use_count() == 1; });
+  if (lesser_kinds_.size() > 2 * lesser_kinds_used_ + 64) {
+    std::erase_if(lesser_kinds_, [](const auto& kind) { return kind.second.use_count() == 1; });
+    lesser_kinds_used_ = lesser_kinds_.size();
+  }
   look_at(*look, since);
   const auto size_of = [&](TypeId type) {
     const auto* const stored = registry_.storage().component(type);
@@ -124,7 +129,7 @@ void Looks::look_at(Look& look, std::uint64_t since) {
   const Archetype* last = nullptr;
   for (std::uint32_t number = 0; number < seen_.size(); ++number) {
     ask_ahead(storage, number);
-    const Chunk* const chunk = number < numbers ? storage.chunk(number) : nullptr;
+    Chunk* const chunk = number < numbers ? storage.chunk(number) : nullptr;
     if (!chunk) {
       if (std::exchange(seen_[number], 0) != 0) look.gone.push_back(number);
       continue;
@@ -135,11 +140,17 @@ void Looks::look_at(Look& look, std::uint64_t since) {
   }
 }
 
-void Looks::look_at(Look& look, const Chunk& chunk, std::uint64_t since, bool any_new) {
-  const bool moved = seen_[chunk.number] != chunk.uid || chunk.slots()[column_ids].version > since;
+void Looks::look_at(Look& look, Chunk& chunk, std::uint64_t since, bool any_new) {
+  const Archetype& archetype = *chunk.archetype;
+  const auto is_newer = [&](std::uint16_t slot) {
+    return slot != muster::no_column && chunk.slots()[slot].version > since;
+  };
+  // Rows that have other components than before are told as rows that came from elsewhere.
+  const bool moved = seen_[chunk.number] != chunk.uid || chunk.slots()[column_ids].version > since ||
+                     (archetype.enableable && std::ranges::any_of(archetype.presences, is_newer));
   seen_[chunk.number] = chunk.uid;
   Look::ChunkNews news{.uid = chunk.uid,
-                       .kind = nullptr,
+                       .kinds = {},
                        .number = chunk.number,
                        .depth = chunk.depth,
                        .rows = chunk.count,
@@ -150,12 +161,13 @@ void Looks::look_at(Look& look, const Chunk& chunk, std::uint64_t since, bool an
   for (const Column& column : columns_) {
     const ColumnSlot& slot = chunk.slots()[column.slot];
     if (!moved && slot.version <= since && !(any_new && column.is_new)) continue;
-    const std::size_t size = chunk.archetype->slot_types[column.slot]->saved_size();
+    const std::size_t size = archetype.slot_types[column.slot]->saved_size();
     look.values.push_back({column.type, add(look, chunk, column.slot, column.type, size)});
   }
   news.last = static_cast<std::uint32_t>(look.values.size());
   if (!moved && news.parents == Look::no_column && news.first == news.last) return;
-  news.kind = kind_of(*chunk.archetype);
+  news.kinds.whole = kind_of(archetype);
+  if (moved && archetype.enableable) news.kinds.each = kinds_of_rows(chunk);
   look.chunks.push_back(std::move(news));
 }
 
@@ -183,6 +195,40 @@ std::shared_ptr<const SeenKind> Looks::kind_of(const Archetype& archetype) {
     known =
         std::make_shared<const SeenKind>(SeenKind{archetype.number, {archetype.types.begin(), archetype.types.end()}});
   return known;
+}
+
+std::shared_ptr<const SeenKind> Looks::kind_of(Row row) {
+  const Archetype& archetype = *row.chunk->archetype;
+  const std::span<const TypeId> types = types_of(row);
+  if (types.size() == archetype.types.size()) return kind_of(archetype);
+  std::shared_ptr<const SeenKind>& known =
+      lesser_kinds_[{archetype.number, std::vector<TypeId>(types.begin(), types.end())}];
+  if (!known)
+    known = std::make_shared<const SeenKind>(SeenKind{next_lesser_++, std::vector<TypeId>(types.begin(), types.end())});
+  return known;
+}
+
+std::shared_ptr<const SeenKinds::Each> Looks::kinds_of_rows(Chunk& chunk) {
+  auto made = std::make_shared<SeenKinds::Each>();
+  made->of_row.resize(chunk.count);
+  std::vector<const PresenceWord*> presences;
+  for (const std::uint16_t slot : chunk.archetype->presences)
+    if (slot != muster::no_column) presences.push_back(reinterpret_cast<const PresenceWord*>(chunk.slots()[slot].data));
+  bool whole = true;
+  for (std::uint32_t row = 0; row < chunk.count; ++row) {
+    // Neighbours are alike, mostly.
+    const auto as_before = [&](const PresenceWord* says) { return says[row] == says[row - 1]; };
+    if (row > 0 && std::ranges::all_of(presences, as_before)) {
+      made->of_row[row] = made->of_row[row - 1];
+      continue;
+    }
+    std::shared_ptr<const SeenKind> kind = kind_of(Row{&chunk, row});
+    whole = whole && kind->types.size() == chunk.archetype->types.size();
+    const auto at = std::ranges::find(made->kinds, kind);
+    made->of_row[row] = static_cast<std::uint32_t>(at - made->kinds.begin());
+    if (at == made->kinds.end()) made->kinds.push_back(std::move(kind));
+  }
+  return whole ? nullptr : made;
 }
 
 void Looks::look_at_links(Look& look, std::uint64_t since) {

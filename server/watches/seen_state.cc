@@ -20,7 +20,9 @@ const std::byte* SeenState::find(Entity e, TypeId type) const noexcept {
 
 const std::byte* SeenState::value(const Place& at, const Column& column) const noexcept {
   static constexpr std::byte nothing{};
-  if (column.size == 0) return chunks_[at.chunk].kind->has(column.type) ? &nothing : nullptr;
+  const SeenKinds& kinds = chunks_[at.chunk].kinds;
+  if (column.size == 0) return kinds.at(at.row).has(column.type) ? &nothing : nullptr;
+  if (kinds.each && !kinds.at(at.row).has(column.type)) return nullptr;
   const std::byte* const values = column.of(at.chunk);
   return values ? values + std::size_t{at.row} * column.size : nullptr;
 }

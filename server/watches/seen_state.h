@@ -27,7 +27,7 @@ class SeenState {
   struct Chunk {
     std::uint64_t uid = 0;  ///< 0: there is none of this number
     std::uint32_t depth = 0;
-    std::shared_ptr<const SeenKind> kind;
+    SeenKinds kinds;
     std::shared_ptr<std::vector<Entity>> ids, parents;  ///< by row; no parents at depth 0
   };
   struct Column {
@@ -43,7 +43,7 @@ class SeenState {
   struct Place {
     std::uint32_t generation = 0;  ///< 0: nobody of this index lives
     std::uint32_t chunk = 0, row = 0;
-    std::uint32_t kind = 0;  ///< number of the archetype
+    std::uint32_t kind = 0;  ///< its number: SeenKind
     Entity parent;
   };
 
@@ -67,7 +67,7 @@ class SeenState {
   /// Null: it does not live.
   const SeenKind* kind(Entity e) const noexcept {
     const Place* const at = place(e);
-    return at ? chunks_[at->chunk].kind.get() : nullptr;
+    return at ? &chunks_[at->chunk].kinds.at(at->row) : nullptr;
   }
   std::span<const TypeId> components(Entity e) const noexcept {
     const SeenKind* const of = kind(e);
@@ -106,7 +106,8 @@ class SeenState {
       if (!places_[page]) continue;
       for (std::uint32_t i = 0; i < page_indices; ++i)
         if (const Place& at = places_[page]->places[i]; at.generation != 0)
-          f(Entity{static_cast<std::uint32_t>(page) * page_indices + i, at.generation}, *chunks_[at.chunk].kind);
+          f(Entity{static_cast<std::uint32_t>(page) * page_indices + i, at.generation},
+            chunks_[at.chunk].kinds.at(at.row));
     }
   }
   /// Calls f(chunk) for each that there is.

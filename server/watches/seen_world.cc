@@ -164,7 +164,7 @@ void SeenWorld::want(const std::vector<SeenType>& wanted) {
 void SeenWorld::leave(std::uint32_t number, bool gone) {
   Chunk& chunk = chunks_[number];
   if (!gone) moved_numbers_[number] = static_cast<std::uint32_t>(moved_.size());
-  moved_.push_back({std::move(chunk.kind), std::move(chunk.ids)});
+  moved_.push_back({std::move(chunk.kinds), std::move(chunk.ids)});
   chunk = {};
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     findings_[i].before.emplace_back();
@@ -185,20 +185,22 @@ void SeenWorld::find_departed(Look& look) {
       if (chunk.uid != 0) leave(news.number, chunk.uid != news.uid);
       chunk.uid = news.uid;
       chunk.depth = news.depth;
-      chunk.kind = news.kind;
+      chunk.kinds = news.kinds;
       chunk.ids = take_entities(look, news.ids, news.rows);
     }
     if (news.parents != Look::no_column) chunk.parents = take_entities(look, news.parents, news.rows);
   }
-  const auto stayed = [&](Entity e, std::uint32_t row, const std::vector<Entity>* now) {
-    return now && row < now->size() && (*now)[row] == e;
+  // With all that it has: who lost a component where it stands, or was given one, is as good as gone.
+  const auto stayed = [&](Entity e, const Moved& before, std::uint32_t row, const Chunk* now) {
+    return now && row < now->ids->size() && (*now->ids)[row] == e &&
+           (!(before.kinds.each || now->kinds.each) || &before.kinds.at(row) == &now->kinds.at(row));
   };
-  std::vector<const std::vector<Entity>*> now(moved_.size());
+  std::vector<const Chunk*> now(moved_.size());
   for (std::uint32_t number = 0; number < numbers; ++number)
-    if (moved_numbers_[number] != no_chunk) now[moved_numbers_[number]] = chunks_[number].ids.get();
+    if (moved_numbers_[number] != no_chunk) now[moved_numbers_[number]] = &chunks_[number];
   for (std::uint32_t i = 0; i < moved_.size(); ++i)
     for (std::uint32_t row = 0; row < moved_[i].ids->size(); ++row)
-      if (const Entity e = (*moved_[i].ids)[row]; !stayed(e, row, now[i])) departed_.push_back({e, i, row});
+      if (const Entity e = (*moved_[i].ids)[row]; !stayed(e, moved_[i], row, now[i])) departed_.push_back({e, i, row});
   std::ranges::sort(departed_, std::less());
 }
 
@@ -219,7 +221,7 @@ void SeenWorld::place_rows(const Look::ChunkNews& news) {
   if (!news.rows_moved() && news.parents == Look::no_column) return;
   for (std::uint32_t row = 0; row < news.rows; ++row) {
     const Entity parent = news.depth > 0 ? (*chunk.parents)[row] : Entity{};
-    put((*chunk.ids)[row], {(*chunk.ids)[row].generation, news.number, row, chunk.kind->number, parent});
+    put((*chunk.ids)[row], {(*chunk.ids)[row].generation, news.number, row, chunk.kinds.at(row).number, parent});
   }
 }
 
@@ -250,9 +252,10 @@ void SeenWorld::note_departed() {
     if (at && !(chunks_[at->chunk].ids && at->row < chunks_[at->chunk].ids->size() &&
                 (*chunks_[at->chunk].ids)[at->row] == e))
       at = nullptr;
-    const SeenKind* const now = at ? chunks_[at->chunk].kind.get() : nullptr;
+    const SeenKind* const now = at ? &chunks_[at->chunk].kinds.at(at->row) : nullptr;
+    const SeenKind& before = moved_[moved].kinds.at(row);
     for (std::size_t i = 0; i < columns_.size(); ++i)
-      if (!findings_[i].is_new && moved_[moved].kind->has(columns_[i].type) && !(now && now->has(columns_[i].type)))
+      if (!findings_[i].is_new && before.has(columns_[i].type) && !(now && now->has(columns_[i].type)))
         findings_[i].changed.push_back(e);
     if (at || !place(e)) continue;
     Places& page = own_places(e.index >> page_bits);
@@ -273,7 +276,7 @@ void SeenWorld::take_values(Look& look, const Look::ChunkNews& news) {
   if (news.rows_moved()) {
     std::uint32_t at = news.first;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (!news.kind->has(columns_[i].type)) continue;
+      if (!news.kinds.whole->has(columns_[i].type)) continue;
       const bool has_values = at < news.last && look.values[at].type == columns_[i].type;
       compare_moved(i, look, news, has_values ? look.values[at].number : Look::no_column);
       if (has_values) ++at;
@@ -329,25 +332,29 @@ void SeenWorld::compare_moved(std::size_t at, Look& look, const Look::ChunkNews&
   }
   const std::byte* const values = made.get();
   const std::vector<Entity>& ids = *chunks_[news.number].ids;
+  const SeenKinds& kinds = chunks_[news.number].kinds;
   const std::uint32_t moved = moved_numbers_[news.number];
   const std::byte* const before = moved == no_chunk ? nullptr : finding.before[moved].get();
   const bool had = moved != no_chunk && (before || size == 0);
   const std::span<const Entity> ids_before =
       had ? std::span<const Entity>(*moved_[moved].ids) : std::span<const Entity>();
+  const bool alike = !kinds.each && !(had && moved_[moved].kinds.each);
   for (std::uint32_t first = 0; first < news.rows && !finding.is_new; first += block) {
     const std::uint32_t end = std::min(first + block, news.rows);
     // Most are where they were, also here.
-    if (end <= ids_before.size() && std::equal(ids.begin() + first, ids.begin() + end, &ids_before[first]) &&
+    if (alike && end <= ids_before.size() && std::equal(ids.begin() + first, ids.begin() + end, &ids_before[first]) &&
         (size == 0 || std::memcmp(before + first * size, values + first * size, (end - first) * size) == 0))
       continue;
     for (std::uint32_t row = first; row < end; ++row) {
       const Entity e = ids[row];
       const bool stayed = row < ids_before.size() && ids_before[row] == e;
+      if (!alike && !kinds.at(row).has(column.type)) continue;
+      const bool had_here = stayed && (alike || moved_[moved].kinds.at(row).has(column.type));
       if (size == 0) {
-        if (!stayed && !had_before(at, e)) finding.changed.push_back(e);
+        if (stayed ? !had_here : !had_before(at, e)) finding.changed.push_back(e);
         continue;
       }
-      const std::byte* const old = stayed ? before + row * size : value_before(at, e);
+      const std::byte* const old = had_here ? before + row * size : stayed ? nullptr : value_before(at, e);
       if (!old || std::memcmp(old, values + row * size, size) != 0) finding.changed.push_back(e);
     }
   }
@@ -360,13 +367,16 @@ void SeenWorld::compare_moved(std::size_t at, Look& look, const Look::ChunkNews&
 const std::byte* SeenWorld::value_before(std::size_t at, Entity e) const {
   const auto departed = std::ranges::lower_bound(departed_, Departed{.entity = e}, std::less());
   if (departed == departed_.end() || departed->entity != e) return nullptr;
+  const SeenKinds& kinds = moved_[departed->moved].kinds;
+  if (kinds.each && !kinds.at(departed->row).has(columns_[at].type)) return nullptr;
   const std::byte* const copy = findings_[at].before[departed->moved].get();
   return copy ? copy + std::size_t{departed->row} * columns_[at].size : nullptr;
 }
 
 bool SeenWorld::had_before(std::size_t at, Entity e) const {
   const auto departed = std::ranges::lower_bound(departed_, Departed{.entity = e}, std::less());
-  return departed != departed_.end() && departed->entity == e && moved_[departed->moved].kind->has(columns_[at].type);
+  return departed != departed_.end() && departed->entity == e &&
+         moved_[departed->moved].kinds.at(departed->row).has(columns_[at].type);
 }
 
 /// Of those who live. Who does not is told of as structure is.

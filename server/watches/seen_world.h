@@ -49,7 +49,7 @@ class SeenWorld : public SeenState {
 
  private:
   struct Moved {
-    std::shared_ptr<const SeenKind> kind;
+    SeenKinds kinds;
     std::shared_ptr<std::vector<Entity>> ids;
   };
   /// What one look finds of a component.

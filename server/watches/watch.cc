@@ -155,8 +155,9 @@ void Watch::find_members(const EntitySet& before, bool was_everyone, std::span<c
   if (!asked_.world) named_.each([&](Entity e) { add_scope(e); });
   if (filtered_ && asked_.world)
     world().each_chunk([&](const SeenState::Chunk& chunk) {
-      if (!passes(*chunk.kind)) return;
-      for (const Entity e : *chunk.ids) shown_.insert(e);
+      if (!chunk.kinds.each && !passes(*chunk.kinds.whole)) return;
+      for (std::uint32_t row = 0; row < chunk.ids->size(); ++row)
+        if (!chunk.kinds.each || passes(chunk.kinds.at(row))) shown_.insert((*chunk.ids)[row]);
     });
   else if (filtered_)
     scope_.each([&](Entity e) {

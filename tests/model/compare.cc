@@ -238,6 +238,12 @@ std::string compare(const Model& model, const Participant& participant, bool loa
       [&](Entity e, const trial::Life&, const trial::Tally&) { found_some.push_back(e); });
   if (some != found_some) return "each() finds others than those that have both components";
 
+  std::vector<Entity> shielded, found_shielded;
+  for (const Entity e : order)
+    if (model.find(e)->components.contains(id_of<trial::Shield>)) shielded.push_back(e);
+  registry.each<const trial::Shield>([&](Entity e, const trial::Shield&) { found_shielded.push_back(e); });
+  if (shielded != found_shielded) return "each() finds others than those that have an enableable component";
+
   // Archetypes and ids.
   const muster::Storage& storage = registry.storage();
   number("number of archetypes", model.archetypes.size(), storage.next_archetype());

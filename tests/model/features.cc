@@ -57,11 +57,31 @@ const std::vector<std::string>& wide_features() {
   return all;
 }
 
+const std::vector<std::string>& enableable_features() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> made{"enableable component given first",
+                                  "enableable component given again",
+                                  "enableable component removed",
+                                  "row passed over: it lacks an enableable component",
+                                  "row passed over: it has an enableable component",
+                                  "followed: Added",
+                                  "followed: Changed",
+                                  "followed: Removed",
+                                  "saved and loaded",
+                                  "tree spawned",
+                                  "merging: a component was missing"};
+    for (const HandlerKind& kind : drawn_kinds(true).subspan(drawn_kinds(false).size()))
+      made.push_back(std::string("handler: ") + kind.name);
+    return made;
+  }();
+  return all;
+}
+
 const std::vector<std::string>& features() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> made;
     for (const auto& [what, weight] : step_weights(false)) made.push_back(std::string("step: ") + name(what));
-    for (const HandlerKind& kind : handler_kinds()) made.push_back(std::string("handler: ") + kind.name);
+    for (const HandlerKind& kind : drawn_kinds(false)) made.push_back(std::string("handler: ") + kind.name);
     for (const char* each : {"saved and loaded",
                              "saved and loaded with carried messages",
                              "saved and loaded with posts waiting",

@@ -30,7 +30,10 @@ void with_rows(const RowValues& rows, F&& f) {
                      try_rows<F, Frozen, Life, Marked>(rows, f) || try_rows<F, Place, Big, Marked>(rows, f) ||
                      try_rows<F, Armor, Flags, Wide, Tally>(rows, f) || try_rows<F, Place, Life, Tally>(rows, f) ||
                      try_rows<F, Has<Voice>>(rows, f) || try_rows<F, Has<Voice>, Life, Tally>(rows, f) ||
-                     try_rows<F, Has<Spark>, Has<Voice>, Wide>(rows, f);
+                     try_rows<F, Has<Spark>, Has<Voice>, Wide>(rows, f) || try_rows<F, Shield>(rows, f) ||
+                     try_rows<F, Stunned>(rows, f) || try_rows<F, Shield, Stunned>(rows, f) ||
+                     try_rows<F, Shield, Life>(rows, f) || try_rows<F, Stunned, Tally, Life>(rows, f) ||
+                     try_rows<F, Shield, Has<Voice>>(rows, f);
   muster::require(found, "a set of components that the test does not know");
 }
 
@@ -264,11 +267,13 @@ Outcome Participant::perform(const Action& a, std::uint64_t slot) {
     case Do::set: with_rows(a.rows, [&](const auto&... cs) { made.receipt = registry.set(a.target, cs...); }); break;
     case Do::remove: {
       bool known = false;
-      each_component([&]<class T>() {
+      const auto remove = [&]<class T>() {
         if (id_of<T> != a.component) return;
         made.receipt = registry.remove<T>(a.target);
         known = true;
-      });
+      };
+      each_component(remove);
+      each_enableable(remove);
       if (!known) made.receipt = registry.push(a.target, muster::Remove{.component = a.component});
       break;
     }

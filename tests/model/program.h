@@ -23,8 +23,9 @@ struct Program {
   bool crowd = false;  ///< few programs have thousands of entities: many chunks, ids used again
   /// Spans of several batches and floods of messages too. Not in the first 200 programs, which stay what they were.
   bool wide = false;
-  bool other_way = true;  ///< a second registry runs beside the first in another way
-  bool replayed = false;  ///< another one is given what the first one's sink was told, and nothing else
+  bool enableable = false;  ///< components that come and go without their rows moving are drawn too
+  bool other_way = true;    ///< a second registry runs beside the first in another way
+  bool replayed = false;    ///< another one is given what the first one's sink was told, and nothing else
   std::vector<Step> steps;
   muster::Executor* executor = nullptr;  ///< of its registries; with several workers every pass is spread over them
 };
@@ -64,6 +65,8 @@ std::string explain(const Program& failing);
 
 /// What the first 200 programs must have met at least once.
 const std::vector<std::string>& features();
+/// What the first 300 programs with enableable components must have met besides.
+const std::vector<std::string>& enableable_features();
 /// What the first 100 wide programs must have met besides.
 const std::vector<std::string>& wide_features();
 

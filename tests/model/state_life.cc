@@ -65,6 +65,11 @@ StateRows some_state(std::uint64_t seed) {
   r.set(many[3], muster::Has<Voice>{}, muster::Has<Spark>{});
   for (std::uint32_t i = 1; i < 5; ++i) r.push(many[i], trial::Stock{.amount = i});
   r.enable_handler("poke.life", false);
+  for (std::size_t i = 1; i < 30; ++i) {
+    r.set(many[i], trial::Shield{.strength = 3, .left = 0, .by = root});
+    if (i % 3 == 0) r.set(many[i], trial::Stunned{});
+    if (i % 4 == 0) r.remove<trial::Shield>(many[i]);
+  }
   r.grant(5, 3);
   r.post_at(1000, root, trial::Hit{.amount = 1, .from = root});
   r.post_at(2000, trial::Tick{.step = 1});

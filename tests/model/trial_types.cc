@@ -21,6 +21,7 @@ const std::map<TypeId, Paths>& all_paths() {
     made[id_of<trial::Big>] = {{"bytes", {0, 80}}};
     for (std::size_t i = 0; i < 80; ++i)
       made[id_of<trial::Big>].push_back({"bytes[" + std::to_string(i) + "]", {i, 1}});
+    made[id_of<trial::Shield>] = {{"strength", {0, 4}}, {"left", {4, 4}}, {"by", {8, 8}}};
     made[id_of<trial::Frozen>] = {{"reserved", {0, 1}}};
     made[muster::hash32("foreign.Mana")] = {{"value", {0, 4}}};
     return made;
@@ -63,6 +64,8 @@ const Types& trial_types() {
     component(id_of<trial::Marked>, "Marked", 1, true);
     component(id_of<Voice>, "Voice", 1, true).runtime = true;
     component(id_of<Spark>, "Spark", 1, true).runtime = true;
+    component(id_of<trial::Shield>, "Shield", 16).enableable = true;
+    component(id_of<trial::Stunned>, "Stunned", 1, true).enableable = true;
     component(muster::hash32("foreign.Mana"), "foreign.Mana", 4);
     component(id_of<muster::Name>, "Name", 8);
     component(id_of<muster::ChildOf>, "ChildOf", 8);

@@ -13,7 +13,7 @@
 
 namespace naive {
 
-/// Calls f.operator()<T>() for each component of trial.fbs and each runtime component.
+/// Calls f.operator()<T>() for each component of trial.fbs and each runtime component, but those of each_enableable().
 template <class F>
 void each_component(F&& f) {
   f.template operator()<trial::Life>();
@@ -28,6 +28,13 @@ void each_component(F&& f) {
   f.template operator()<trial::Marked>();
   f.template operator()<muster::Has<Voice>>();
   f.template operator()<muster::Has<Spark>>();
+}
+
+/// The same for those that come and go without their rows moving.
+template <class F>
+void each_enableable(F&& f) {
+  f.template operator()<trial::Shield>();
+  f.template operator()<trial::Stunned>();
 }
 
 /// Calls f(message) with the message of trial.fbs (or Update) that has this type; false where there is none.

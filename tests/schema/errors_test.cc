@@ -9,7 +9,7 @@ namespace {
 const std::string attributes =
     "attribute \"component\"; attribute \"message\"; attribute \"tag\"; attribute \"default\"; attribute \"unit\"; "
     "attribute \"range\"; attribute \"color\"; attribute \"text\"; attribute \"asset\"; attribute \"remote\"; "
-    "attribute \"journal\"; attribute \"was\"; attribute \"mine\"; namespace g; ";
+    "attribute \"journal\"; attribute \"was\"; attribute \"enableable\"; attribute \"mine\"; namespace g; ";
 
 struct Wrong {
   const char* schema;
@@ -48,6 +48,9 @@ TEST_CASE("schemac names file, type and field of what is wrong and exits with 1"
       {"enum E:byte (mine) { a }", "g.E: unknown attribute 'mine'"},
       {"enum E:byte (range: \"0,1\") { a }", "g.E: attribute 'range' does not belong to an enum"},
       {"struct A (default: \"1\") { v:int; }", "g.A: attribute 'default' belongs to a field, not to a type"},
+      {"struct A (enableable) { v:int; }", "g.A: attribute 'enableable' needs a component"},
+      {"struct A (message, enableable) { v:int; }", "g.A: attribute 'enableable' needs a component"},
+      {"struct A { v:int (enableable); }", "g.A.v: attribute 'enableable' belongs to a type, not to a field"},
       {"struct A { v:int (component); }", "g.A.v: attribute 'component' belongs to a type, not to a field"},
       {"struct A { v:int (text); }", "g.A.v: attribute 'text' needs a field of type ulong"},
       {"struct A { v:ulong (asset); }", "g.A.v: attribute 'asset' needs 'text' beside it"},

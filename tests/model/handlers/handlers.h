@@ -74,6 +74,8 @@ struct HandlerKind {
 };
 
 std::span<const HandlerKind> handler_kinds();
+/// Those that a program may have: with or without those that take enableable components.
+std::span<const HandlerKind> drawn_kinds(bool enableable);
 
 /// One that was begun inside a handler, once more in a registry that was loaded.
 void install_late(muster::EntityRegistry& registry, Recorder& recorder, std::uint32_t slot, const Late& like);

@@ -71,7 +71,7 @@ void Model::to_targets(const Message& message, const std::vector<Entity>& target
     const auto route = handlers_of(message.type);
     if (!thing)
       ++receipt.dead;
-    else if (std::ranges::any_of(route, [&](const Handler* handler) { return matches(*handler, *thing); }))
+    else if (std::ranges::any_of(route, [&](const Handler* handler) { return may_match(*handler, *thing); }))
       ++receipt.handled;
     else
       ++receipt.unhandled;
@@ -234,12 +234,30 @@ void Model::builtin(const Message& message, Entity target, Receipt& receipt) {
   }
 }
 
+bool Model::may_match(const Handler& handler, const Thing& thing) const {
+  const std::set<TypeId>& types = archetypes[thing.archetype];
+  for (const Term& term : handler.terms) {
+    if (term.source != muster::Source::self) continue;
+    const bool has = types.contains(term.type);
+    if (term.presence == muster::Presence::required && !has) return false;
+    if (term.presence == muster::Presence::excluded && has && !types_.at(term.type).enableable) return false;
+  }
+  return !handler.filter || handler.filter(types);
+}
+
 bool Model::matches(const Handler& handler, const Thing& thing) const {
   for (const Term& term : handler.terms) {
     if (term.source != muster::Source::self) continue;
     const bool has = thing.components.contains(term.type);
-    if (term.presence == muster::Presence::required && !has) return false;
-    if (term.presence == muster::Presence::excluded && has) return false;
+    if (term.presence == muster::Presence::required && !has) {
+      if (archetypes[thing.archetype].contains(term.type))
+        ++covered["row passed over: it lacks an enableable component"];
+      return false;
+    }
+    if (term.presence == muster::Presence::excluded && has) {
+      if (types_.at(term.type).enableable) ++covered["row passed over: it has an enableable component"];
+      return false;
+    }
   }
   if (!handler.filter || handler.filter(archetypes[thing.archetype])) return true;
   ++covered["handler left out by its archetype filter"];

@@ -43,8 +43,9 @@ inline constexpr TypeId id_of = muster::TypeTraits<T>::id;
 struct KnownType {
   std::string name;
   bool component = false, tag = false;
-  bool runtime = false;  ///< a tag to everybody but its handlers
-  bool builtin = false;  ///< a message that the registry acts on itself
+  bool runtime = false;     ///< a tag to everybody but its handlers
+  bool enableable = false;  ///< its row stays where it is when it goes
+  bool builtin = false;     ///< a message that the registry acts on itself
   std::size_t size = 0;
   struct Spot {
     std::size_t offset, bytes;

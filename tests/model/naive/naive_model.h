@@ -143,6 +143,8 @@ class Model {
   void tell(Entity target, TypeId type, const Bytes& payload);
   void tell_of_new(std::span<const Entity> fresh);
   bool matches(const Handler& handler, const Thing& thing) const;
+  /// Whether some row of the entity's archetype may: of enableable components the archetype does not say who has them.
+  bool may_match(const Handler& handler, const Thing& thing) const;
   bool call(Handler& handler, Entity self, Bytes& message);
   void follow(muster::ChangeKind kind, Entity e, TypeId component);
   void handlers_at(const Message& message, Entity target, const Bytes& payload);

@@ -114,6 +114,8 @@ Refusal Model::set(Entity e, const Message& message) {
   std::set<TypeId> types = archetypes[thing.archetype];
   for (const auto& [type, value] : message.rows) {
     const auto old = thing.components.find(type);
+    if (old == thing.components.end() && types_.at(type).enableable)
+      ++covered[types.contains(type) ? "enableable component given again" : "enableable component given first"];
     thing.components[type] = stored(type, value, old == thing.components.end() ? nullptr : &old->second);
     types.insert(type);
   }
@@ -137,6 +139,11 @@ Refusal Model::remove(Entity e, TypeId component) {
     return refuse(known != types_.end() && known->second.component ? RefusalCode::missing_component
                                                                    : RefusalCode::unknown_component,
                   e, component);
+  }
+  if (types_.at(component).enableable) {
+    thing.components.erase(component);
+    ++covered["enableable component removed"];
+    return {};
   }
   take_row(e, thing);
   std::set<TypeId> types = archetypes[thing.archetype];

@@ -97,7 +97,7 @@ struct Situation {
   const Model& model;
   const std::vector<Subscribed>& subscribed;
   const std::vector<Entity>& granted;  ///< handed out by grants, used since or not
-  bool crowd = false;
+  bool crowd = false, enableable = false;
 };
 
 Action decide(Do what, std::uint64_t seed, const Situation& situation);

@@ -135,12 +135,15 @@ Entity Decider::child_of(Entity parent) {
 std::string Decider::handler_name() {
   if (random_.percent(4)) return "";
   if (random_.percent(20)) return "late." + std::to_string(random_.below(late_slots));
-  if (random_.percent(30) || s_.subscribed.empty()) return handler_kinds()[random_.below(handler_kinds().size())].name;
+  if (random_.percent(30) || s_.subscribed.empty()) {
+    const auto kinds = drawn_kinds(s_.enableable);
+    return kinds[random_.below(kinds.size())].name;
+  }
   return s_.subscribed[random_.below(s_.subscribed.size())].name;
 }
 
 void Decider::subscribe(Action& a) {
-  const auto kinds = handler_kinds();
+  const auto kinds = drawn_kinds(s_.enableable);
   a.kind = random_.below(kinds.size());
   const HandlerKind& kind = kinds[a.kind];
   a.text = random_.percent(85) ? kind.name : random_.percent(50) ? "" : std::string(kind.name) + "'";

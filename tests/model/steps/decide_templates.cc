@@ -14,7 +14,7 @@ constexpr const char* node_names[] = {"", "body", "arm", "leaf", "orc", "x/y"};
 /// Where a type's values name an entity.
 bool names_entity(TypeId type, std::size_t& offset) {
   if (type == id_of<Link>) return offset = 0, true;
-  if (type == id_of<Hit> || type == id_of<Chain>) return offset = 8, true;
+  if (type == id_of<Hit> || type == id_of<Chain> || type == id_of<Shield>) return offset = 8, true;
   return false;
 }
 
@@ -39,7 +39,7 @@ void Decider::add_part(TemplateNode& node) {
 }
 
 void Decider::grow(TemplateSpec& spec, TemplateNode& node, unsigned& left) {
-  each_component([&]<class T>() {
+  each_drawn([&]<class T>() {
     if (random_.percent(18)) add_part<T>(node);
   });
   for (std::uint64_t i = random_.percent(30) ? 1 + random_.below(2) : 0; i > 0; --i) {
@@ -107,10 +107,10 @@ TemplateSpec Decider::template_of(Entity top) {
       part.given.assign(part.bytes.size(), true);
       std::size_t offset = 0;
       if (!names_entity(type, offset)) continue;
-      const auto inside = keys.find(as<Link>(value).to);
+      const auto inside = keys.find(as<Entity>(value.substr(offset, sizeof(Entity))));
       if (inside == keys.end()) continue;
-      std::fill_n(part.bytes.begin(), 8, '\0');
-      part.refers[0] = inside->second;
+      std::fill_n(part.bytes.begin() + static_cast<std::ptrdiff_t>(offset), 8, '\0');
+      part.refers[offset] = inside->second;
     }
     for (std::size_t i = 0; i < thing.children.size(); ++i) self(self, thing.children[i], node.children[i]);
   };

@@ -33,6 +33,7 @@ T Decider::value() {
     made = {.on = random_.percent(30), .team = random_.one_of({Team::red, Team::blue, Team::green}), .level = int32(9)};
   if constexpr (std::is_same_v<T, Wide>) made = {.low = random_.next(), .high = random_.below(5)};
   if constexpr (std::is_same_v<T, Tally>) made = {.calls = 0, .sum = random_.small(1000)};
+  if constexpr (std::is_same_v<T, Shield>) made = {.strength = int32(60), .left = 0.25f, .by = somebody()};
   if constexpr (std::is_same_v<T, Big>)
     for (auto& byte : made.bytes) byte = static_cast<std::uint8_t>(random_.next());
   return made;
@@ -46,6 +47,14 @@ RowValues Decider::rows() {
 }
 
 RowValues Decider::typed_rows() {
+  if (s_.enableable && random_.percent(45)) switch (random_.below(6)) {
+      case 0: return rows<Shield>();
+      case 1: return rows<Stunned>();
+      case 2: return rows<Shield, Stunned>();
+      case 3: return rows<Shield, Life>();
+      case 4: return rows<Stunned, Tally, Life>();
+      default: return rows<Shield, muster::Has<Voice>>();
+    }
   switch (random_.below(17)) {
     case 0: return rows<>();
     case 1: return rows<Life>();
@@ -69,7 +78,7 @@ RowValues Decider::typed_rows() {
 
 Bytes Decider::value_of(TypeId component) {
   Bytes made;
-  each_component([&]<class T>() {
+  each_drawn([&]<class T>() {
     if (id_of<T> == component) made = bytes_of(value<T>());
   });
   return made;
@@ -77,7 +86,7 @@ Bytes Decider::value_of(TypeId component) {
 
 RowValues Decider::any_rows() {
   RowValues made;
-  each_component([&]<class T>() {
+  each_drawn([&]<class T>() {
     if (random_.percent(22)) add(made, value<T>());
   });
   if (random_.percent(25)) made[mana] = bytes_of(random_.small(10));
@@ -87,7 +96,7 @@ RowValues Decider::any_rows() {
 
 TypeId Decider::any_component() {
   std::vector<TypeId> all{mana};
-  each_component([&]<class T>() { all.push_back(id_of<T>); });
+  each_drawn([&]<class T>() { all.push_back(id_of<T>); });
   return all[random_.below(all.size())];
 }
 

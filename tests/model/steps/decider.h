@@ -29,6 +29,12 @@ class Decider {
   std::string handler_name();
 
   // --- components: decide_values.cc
+  /// Calls f.operator()<T>() for each component that this program may draw.
+  template <class F>
+  void each_drawn(F&& f) {
+    each_component(f);
+    if (s_.enableable) each_enableable(f);
+  }
   template <class T>
   T value();
   std::int32_t int32(std::uint32_t end) { return static_cast<std::int32_t>(random_.small(end)); }

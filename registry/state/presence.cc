@@ -1,0 +1,44 @@
+#include "registry/state/presence.h"
+
+#include <cstring>
+
+namespace muster {
+
+bool settle_presence(Chunk& chunk) noexcept {
+  const Archetype& archetype = *chunk.archetype;
+  if (!archetype.enableable) return true;
+  for (std::size_t i = 0; i < archetype.types.size(); ++i) {
+    if (archetype.presences[i] == no_column) continue;
+    const std::uint16_t column = archetype.columns[i];
+    for (std::uint32_t row = 0; row < chunk.count; ++row) {
+      const Row at{&chunk, row};
+      const PresenceWord says = at.presence(archetype.presences[i]);
+      if (says > 1) return false;
+      if (says == 1 || column == no_column) continue;
+      const std::uint32_t bytes = archetype.slot_bytes[column];
+      std::memset(at.at(column, bytes), 0, bytes);
+    }
+  }
+  return true;
+}
+
+void LackedComponents::add(Chunk& chunk, std::span<const std::byte> says, TypeId component) {
+  for (std::uint32_t row = 0; row < chunk.count; ++row) {
+    PresenceWord word;
+    std::memcpy(&word, says.data() + row * sizeof word, sizeof word);
+    if (word == 0) rows_.emplace_back(Row{&chunk, row}, component);
+  }
+}
+
+void LackedComponents::take(Storage& storage) {
+  std::vector<std::pair<Entity, TypeId>> lacking;
+  for (const auto& [row, component] : rows_) lacking.emplace_back(row.chunk->ids()[row.row], component);
+  rows_.clear();
+  for (const auto& [e, component] : lacking) {
+    const Row row = storage.find(e);
+    storage.move(e, storage.without(*row.chunk->archetype, component), row.chunk->depth,
+                 row.chunk->depth ? row.chunk->parents()[row.row] : Entity{});
+  }
+}
+
+}  // namespace muster
