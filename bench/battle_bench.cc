@@ -8,6 +8,7 @@
 #include "bench/battle_arrays.h"
 #include "bench/battle_rules.h"
 #include "bench/battle_types.h"
+#include "bench/measuring_pool.h"
 #include "bench/support.h"
 
 using muster::Entity;
@@ -96,6 +97,7 @@ class MessageBattle : bench::World {
   }
 
   using World::checkpoint;
+  using World::registry;
   std::uint32_t ticks() const noexcept { return ticks_; }
   void tick() {
     if (++ticks_ % look_every == 0) registry.push(Look{.tick = ticks_});
@@ -178,6 +180,36 @@ void by_messages(bench::Measure& measure) {
   std::exit(1);
 }
 
+/// The stretches between two looks on two workers, in turns with the same on one: what the pushing thread worked besides, and a worker's
+/// mean share. The looks are left out: one thread makes their grid.
+void on_one(bench::Measure& measure) {
+  if (std::getenv("BENCH_INSTRUCTIONS")) return measure.skip();
+  std::unique_ptr<MessageBattle> alone;
+  measure.run(items<Part::quiet>, [&] { prepare<Part::quiet>(alone); }, [&] { play<Part::quiet>(*alone); });
+}
+void on_two(bench::Measure& measure) {
+  if (std::getenv("BENCH_INSTRUCTIONS")) return measure.skip();
+  bench::MeasuringPool pool(2, false);
+  std::unique_ptr<MessageBattle> alone, spread;
+  measure.run_beside(
+      items<Part::quiet>,
+      [&] {
+        prepare<Part::quiet>(alone);
+        prepare<Part::quiet>(spread);
+        spread->registry.set_executor(&pool);
+        alone->checkpoint();
+        spread->checkpoint();
+        pool.extra();
+      },
+      [&] { play<Part::quiet>(*alone); }, [&] { play<Part::quiet>(*spread); }, [&] { return pool.extra(); });
+  spread->registry.set_executor(nullptr);
+  if (alone->registry.hash() == spread->registry.hash()) return;
+  std::fprintf(stderr, "the battle on two workers differs after %u ticks\n", alone->ticks());
+  std::exit(1);
+}
+
+const bench::Entry one_worker_row("battle_workers/limit", bench::no_goal, on_one);
+const bench::Entry two_workers_row("battle_workers/2_workers", bench::ratio(1 / 1.7), on_two, bench::Turns::in_turns);
 const bench::Entry tick_limit_row("battle_tick/limit", bench::no_goal, by_hand<Part::quiet>);
 const bench::Entry tick_row("battle_tick/muster", bench::ratio(1.25), by_messages<Part::quiet>, bench::Turns::in_turns);
 const bench::Entry look_limit_row("battle_look/limit", bench::no_goal, by_hand<Part::look>);

@@ -40,6 +40,11 @@ inline double thread_ns() noexcept {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
+/// What is not to be done besides.
+struct Nothing {
+  double operator()() const noexcept { return 0; }
+};
+
 /// One variant being measured.
 class Measure {
  public:
@@ -92,9 +97,10 @@ class Measure {
     report_ratio(ratios);
     report(items * times);
   }
-  /// The same for work that goes on: `before` runs ahead of each turn, untimed, and a turn is one `limit` and one `body`.
-  template <class Before, class Limit, class Body>
-  void run_beside(std::uint64_t items, Before before, Limit limit, Body body) {
+  /// The same for work that goes on: `before` runs ahead of each turn, untimed, and a turn is one `limit` and one `body`. `besides`: what
+  /// `body` took that this thread did not do. ns.
+  template <class Before, class Limit, class Body, class Besides = Nothing>
+  void run_beside(std::uint64_t items, Before before, Limit limit, Body body, Besides besides = {}) {
     if (std::getenv("BENCH_INSTRUCTIONS")) return run(items, before, body);
     std::vector<double> ratios;
     while (state_.KeepRunning()) {
@@ -103,7 +109,7 @@ class Measure {
       limit();
       const double between = thread_ns();
       body();
-      const double ns = thread_ns() - between;
+      const double ns = thread_ns() - between + besides();
       state_.SetIterationTime(ns * 1e-9);
       ratios.push_back(ns / (between - begin));
     }
@@ -121,9 +127,6 @@ class Measure {
   }
 
  private:
-  struct Nothing {
-    void operator()() const {}
-  };
   void report_ratio(std::vector<double>& ratios) {
     const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
     std::ranges::nth_element(ratios, middle);
