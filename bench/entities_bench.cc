@@ -1,6 +1,7 @@
 // Ids and rows: create, alive, destroy, add a component, move a subtree; memory per entity.
 #include <malloc.h>
 
+#include "bench/plain_rows.h"
 #include "bench/support.h"
 #include "registry/storage/hierarchy.h"
 #include "registry/templates/template_tree.h"
@@ -10,53 +11,7 @@ using namespace bench;
 
 namespace {
 
-constexpr std::uint32_t many = 20'000;  // whose rows fit a core's own cache
-constexpr Position some_position{1, 2, 3, 4};
-constexpr Velocity some_velocity{1, 2};
-constexpr Mass some_mass{1, 2};
-
 // --- id only ---
-
-/// Rows in plain arrays, large enough, and the directory by id.
-struct PlainRows {
-  std::uint32_t room;
-  std::vector<PlainSlot> slots;
-  std::vector<Entity> ids, parents, made;
-  std::vector<Position> positions;
-  std::vector<Velocity> velocities;
-  std::vector<Mass> masses;
-  std::vector<Extra> extras;
-  std::uint32_t count = 0;
-  explicit PlainRows(std::uint32_t rows = many)
-      : room(rows),
-        slots(rows),
-        ids(rows),
-        parents(rows),
-        made(rows),
-        positions(rows),
-        velocities(rows),
-        masses(rows),
-        extras(rows) {}
-  void make_ids(std::uint32_t generation) {
-    PlainSlot* const slot = slots.data();
-    Entity *const id = ids.data(), *const out = made.data();
-    for (std::uint32_t i = 0; i < room; ++i) {
-      slot[i] = {generation, i};
-      id[i] = {i, generation};  // not one copied from the other: reading back two halves just stored stalls
-      out[i] = {i, generation};
-    }
-  }
-  void fill() {
-    for (count = 0; count < room; ++count) {
-      slots[count] = {1, count};
-      ids[count] = {count, 1};
-      made[count] = {count, 1};
-      positions[count] = some_position;
-      velocities[count] = some_velocity;
-      masses[count] = some_mass;
-    }
-  }
-};
 
 void create_id_limit(Measure& measure) {
   PlainRows rows;
@@ -200,7 +155,7 @@ void template_trees(Measure& measure) {
       });
 }
 const Entry template_limit_row("template/limit", no_goal, template_limit);
-const Entry template_row("template/muster", ratio(2), template_trees);
+const Entry template_row("template/muster", promised(3), template_trees);
 
 void destroy3_limit(Measure& measure) {
   PlainRows rows;
@@ -243,8 +198,8 @@ void destroy3_bulk(Measure& measure) {
   measure.run(
       many, [&] { crowd.fill(); }, [&] { crowd.registry.push(std::span<const Entity>(crowd.made), Destroy{}); });
 }
-const Entry destroy3_one_row("destroy3/one_by_one", ns(8), destroy3_one);
-const Entry destroy3_bulk_row("destroy3/bulk", ns(3), destroy3_bulk);
+const Entry destroy3_one_row("destroy3/one_by_one", promised(1.3), destroy3_one);
+const Entry destroy3_bulk_row("destroy3/bulk", promised(1), destroy3_bulk);
 
 // --- a fourth component ---
 
@@ -292,7 +247,7 @@ void add4(Measure& measure) {
       });
 }
 const Entry add4_limit_row("add_a_4th/limit", no_goal, add4_limit);
-const Entry add4_row("add_a_4th/muster", ns(16), add4);
+const Entry add4_row("add_a_4th/muster", promised(1.4), add4);
 
 /// A component whose rows stay where they are when it comes and goes; each entity had it before.
 void add_enableable_limit(Measure& measure) {
@@ -436,7 +391,7 @@ void reparent(Measure& measure) {
       });
 }
 const Entry reparent_limit_row("reparent_100k/limit", no_goal, reparent_limit);
-const Entry reparent_row("reparent_100k/muster", ratio(3), reparent);
+const Entry reparent_row("reparent_100k/muster", promised(1.5), reparent);
 
 // --- memory ---
 

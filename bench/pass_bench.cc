@@ -111,8 +111,8 @@ void nothing(Measure& measure) {
   measure.run(1, [&] { world.registry.push(Update{.dt = 0.1f}); });
 }
 const Entry nothing_limit_row("pass_of_nothing/limit", no_goal, nothing_limit);
-const Entry nothing_empty_row("pass_of_nothing/no_handler", ns(100), nothing<false>);
-const Entry nothing_matching_row("pass_of_nothing/no_match", ns(100), nothing<true>);
+const Entry nothing_empty_row("pass_of_nothing/no_handler", ratio(48), nothing<false>);
+const Entry nothing_matching_row("pass_of_nothing/no_match", ratio(48), nothing<true>);
 
 // --- a parent's place to its children: seven levels, ten children each ---
 

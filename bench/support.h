@@ -25,13 +25,15 @@
 
 namespace bench {
 
-/// What a variant must reach: a ratio to the limit of its work, or, where the table names no limit, time or memory.
+/// What a variant must reach: a ratio to the limit of its work, or to the limit that keeps what Muster promises (bench/promises.h), or
+/// memory.
 struct Goal {
-  double ratio = 0, ns = 0, bytes = 0;
+  double ratio = 0, promised = 0, bytes = 0;
 };
 constexpr Goal no_goal{};
 constexpr Goal ratio(double at_most) { return {.ratio = at_most}; }
-constexpr Goal ns(double at_most) { return {.ns = at_most}; }
+/// To the variant `as_promised` of the same work, or `VARIANT_as_promised`.
+constexpr Goal promised(double at_most) { return {.promised = at_most}; }
 
 /// Processor time of this thread: what other programs take is not counted.
 inline double thread_ns() noexcept {
@@ -135,7 +137,7 @@ class Measure {
   void report(std::uint64_t items) {
     state_.SetItemsProcessed(static_cast<std::int64_t>(static_cast<std::uint64_t>(state_.iterations()) * items));
     if (goal_.ratio > 0) state_.counters["goal"] = goal_.ratio;
-    if (goal_.ns > 0) state_.counters["goal_ns"] = goal_.ns;
+    if (goal_.promised > 0) state_.counters["goal_promised"] = goal_.promised;
   }
   benchmark::State& state_;
   const std::string& name_;
@@ -197,10 +199,5 @@ inline std::vector<std::uint32_t> shuffled(std::uint32_t count) {
 inline void items(benchmark::State& state, std::uint64_t per_iteration) {
   state.SetItemsProcessed(static_cast<std::int64_t>(static_cast<std::uint64_t>(state.iterations()) * per_iteration));
 }
-
-/// What the limits keep: ids checked by generation, rows in plain arrays.
-struct PlainSlot {
-  std::uint32_t generation, row;
-};
 
 }  // namespace bench
