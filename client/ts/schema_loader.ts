@@ -149,8 +149,10 @@ class Loader {
     const marks = attributes(from.tables(14));
     const tag = marks.has('tag');
     const component = marks.has('component') || tag;
+    const enableable = marks.has('enableable');
     const message = marks.has('message');
     if (component && (message || is_table)) fail(name, '', 'a component must be a struct, and no message');
+    if (enableable && !component) fail(name, '', "attribute 'enableable' needs a component");
     const remote = (marks.get('remote') ?? 'edit') as Right;
     if (!rights.includes(remote)) fail(name, '', `remote '${remote}' is none of ${rights.join(', ')}`);
     const type: TypeDescriptor = {
@@ -159,6 +161,7 @@ class Loader {
       fingerprint: 0n,
       is_table,
       tag,
+      enableable,
       size: 0,
       align: 16,
       fields: [],

@@ -99,6 +99,8 @@ export interface TypeDescriptor {
   is_table: boolean;
   /** A component without data. */
   tag: boolean;
+  /** A component that comes and goes without its row moving; a part of the fingerprint. */
+  enableable: boolean;
   /** Bytes of a struct, padding included; 0 for tables. */
   size: number;
   align: number;
@@ -140,7 +142,7 @@ export type Init<T> = unknown extends T
 
 /** hash64 of the layout as text, which schema/layout.h draws. The types of its fields must have theirs. */
 export function layout_fingerprint(type: TypeDescriptor): bigint {
-  let text = type.is_table ? 'table\n' : `struct ${type.size} ${type.align}\n`;
+  let text = type.is_table ? 'table\n' : `struct ${type.size} ${type.align}${type.enableable ? ' enableable' : ''}\n`;
   for (const field of type.fields) {
     text += `${type.is_table ? field.slot : field.offset} ${field.kind} `;
     if (field.kind === 'vector') text += field.element + ' ';

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { BadBytes, default_bytes, hash32, hash64, place_of, read_struct, TypeTable } from 'muster-client';
 
 import * as everything from './everything.js';
+import * as odd from './odd.js';
 import { built, test, types_of } from './support.js';
 
 test('both hashes are FNV-1a, of the UTF-8 of a text', () => {
@@ -15,6 +16,12 @@ test('both hashes are FNV-1a, of the UTF-8 of a text', () => {
   for (const byte of new TextEncoder().encode('Grüße an alle Orks'))
     slow = BigInt.asUintN(64, (slow ^ BigInt(byte)) * 0x100000001b3n);
   assert.equal(hash64('Grüße an alle Orks'), slow);
+});
+
+test('that a component is enableable is a part of its fingerprint, as schemac writes it', () => {
+  const types = types_of('odd.bfbs');
+  for (const key of [odd.Shield, odd.Stunned, odd.Lamps]) assert.equal(types.get(key), types.get(key.name));
+  assert.equal(types.get('Stunned').fingerprint, hash64('struct 1 1 enableable\n0 uint8 1 nothing\n'));
 });
 
 test('a binary schema gives the ids and fingerprints that schemac writes', () => {
