@@ -30,6 +30,16 @@ void LackedComponents::add(Chunk& chunk, std::span<const std::byte> says, TypeId
   }
 }
 
+void LackedComponents::fill() const noexcept {
+  for (const auto& [row, component] : rows_) {
+    const Archetype& archetype = *row.chunk->archetype;
+    const std::uint16_t column = archetype.column(component);
+    if (column >= archetype.pod_slots) continue;  // a tag now, or of this process only
+    const StoredType& type = *archetype.slot_types[column];
+    std::memcpy(row.at(column, type.size), type.descriptor->default_bytes.data(), type.size);
+  }
+}
+
 void LackedComponents::take(Storage& storage) {
   std::vector<std::pair<Entity, TypeId>> lacking;
   for (const auto& [row, component] : rows_) lacking.emplace_back(row.chunk->ids()[row.row], component);

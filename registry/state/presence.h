@@ -19,6 +19,8 @@ class LackedComponents {
  public:
   /// `says`: the presence column as it was saved, of as many rows as the chunk has.
   void add(Chunk& chunk, std::span<const std::byte> says, TypeId component);
+  /// Once all columns were read: gives these rows values that are good, so that nothing is to be put right of what is not there.
+  void fill() const noexcept;
   /// Once all rows have their entities. Rows move.
   void take(Storage& storage);
 

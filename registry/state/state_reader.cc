@@ -8,6 +8,7 @@
 #include "messages/judge/verifier.h"
 #include "registry/registry_impl.h"
 #include "registry/state/batch_change.h"
+#include "registry/state/id_states.h"
 #include "registry/state/presence.h"
 #include "registry/state/state_format.h"
 #include "registry/state/state_links.h"
@@ -128,24 +129,6 @@ class StateReader {
     if (const auto added = saved_.add(bytes); !added) fail(added.error().text());
     ++schemas_;
   }
-  struct States {
-    std::uint32_t unused = 0, alive = 0, large = 0;  // 0; alive; above parked
-  };
-  static States count_states(std::span<const std::byte> states) noexcept {
-    States all;
-    while (!states.empty()) {  // so few at a time that bytes can count them, sixteen side by side
-      const auto some = states.first(std::min<std::size_t>(states.size(), 240));
-      std::uint8_t unused = 0, alive = 0, large = 0;
-      for (const std::byte state : some) {
-        unused = static_cast<std::uint8_t>(unused + (state == std::byte{0}));
-        alive = static_cast<std::uint8_t>(alive + (state == std::byte{state_alive}));
-        large = static_cast<std::uint8_t>(large + (state > std::byte{3}));
-      }
-      all = {all.unused + unused, all.alive + alive, all.large + large};
-      states = states.subspan(some.size());
-    }
-    return all;
-  }
   void directory(const StateKey& key, std::span<const std::byte> bytes) {
     constexpr std::uint64_t per_page = 1u << id_page_bits;
     if (!expect(bytes.size() >= 8, "the page is cut off")) return;
@@ -167,7 +150,7 @@ class StateReader {
       stray |= static_cast<std::uint32_t>(generation == 0) & static_cast<std::uint32_t>(state != 0);
       retired += static_cast<std::uint32_t>(generation == 0);
     }
-    const auto [unused, alive, large] = count_states({states, count});
+    const auto [unused, alive, large] = count_id_states({states, count});
     alive_ += alive;
     free_ids_ += unused - retired;  // where none is stray, who is retired is unused
     retired_ += retired;
@@ -323,19 +306,26 @@ class StateReader {
       chunk.found[slot] = 1;
     }
   }
-  /// Handlers and callers in C++ may have written what no bool or enum has: nobody judged them.
-  void mend_column(const Pending& chunk, std::uint16_t slot) {
+  /// Handlers and callers in C++ may have written what no bool or enum has: nobody judged them. What rows may lack is looked at when
+  /// `all_are_read`: a value that is not there is none.
+  void mend_column(const Pending& chunk, std::uint16_t slot, bool all_are_read = false) {
     const StoredType& stored = *chunk.placed->archetype->slot_types[slot];
-    if (stored.is_presence) return;  // judged when all columns are there
+    const std::uint16_t presence = chunk.placed->archetype->presence(stored.id);
+    if (stored.is_presence || (presence != no_column || was_enableable(chunk, stored.id)) != all_are_read) return;
     const TypeDescriptor& type = *stored.descriptor;
     if (r_.types.table().rules(type).empty()) return;  // every value is good
     std::byte* const values = chunk.placed->slots()[slot].data;
     for (std::uint32_t row = 0; row < chunk.row.rows; ++row) {
+      if (presence != no_column && Row{chunk.placed, row}.presence(presence) == 0) continue;
       Mended mended{.listed_max = LoadReport::listed_max};
       mend_value({values + std::size_t{row} * stored.size, stored.size}, type, r_.types.table(), mended);
       if (mended.count != 0) [[unlikely]]
         report(mended, chunk.found[column_ids] ? chunk.placed->ids()[row] : Entity{});
     }
+  }
+  bool was_enableable(const Pending& chunk, TypeId type) const {
+    const auto* const changed = changed_.empty() ? nullptr : changed_columns(chunk.row.archetype);
+    return changed && std::ranges::find(*changed, type, &SavedColumn::lacked) != changed->end();
   }
   void report(const Mended& mended, Entity entity) {
     report_.mended += mended.count;
@@ -355,6 +345,7 @@ class StateReader {
     return true;
   }
   void check_chunks() {
+    lacked_.fill();
     for (const auto& [uid, chunk] : waiting_) {
       at_ = {StateSection::chunks, uid, 0};
       for (std::size_t slot = 0; slot < chunk.found.size(); ++slot)
@@ -362,6 +353,10 @@ class StateReader {
           return;
       if (!expect(settle_presence(*chunk.placed), "a row says neither that it has a component nor that it lacks it"))
         return;
+      for (std::uint16_t slot = column_first; slot < chunk.found.size(); ++slot) {
+        at_ = {StateSection::columns, uid, chunk.placed->archetype->slot_types[slot]->id};
+        mend_column(chunk, slot, true);
+      }
     }
     at_ = {StateSection::directory, 0, 0};
     expect(alive_ == 0, "a living entity has no row");

@@ -1,0 +1,62 @@
+// Schemas in which a value that is all zero is none, and names that meet: enableable components are the same to everybody all the same.
+#include <catch2/catch.hpp>
+
+#include "tests/registry/state/layouts.h"
+
+using namespace muster;
+using layouts::World;
+
+namespace {
+
+void remove(World& world, const std::string& path, const std::string& component) {
+  const TypeId type = world.registry.types().find("game." + component)->id;
+  REQUIRE(world.registry.push(world.registry.find_path(path), Remove{.component = type}).handled == 1);
+}
+
+}  // namespace
+
+TEST_CASE("the value of an enableable component that is not there is none that loading would put right") {
+  const std::string text =
+      "enum Mood : ubyte { calm = 3, wild = 4 }"
+      "struct Temper (component, enableable) { moods:[Mood:1] (default: \"wild\"); left:int; }";
+  World before({text});
+  before.create("a", "Temper", {{"left", 4}});
+  before.create("b", "Temper", {{"left", 5}});
+  remove(before, "/a", "Temper");
+  World after({text});
+  REQUIRE(after.load(before.rows()) == "");
+  CHECK(after.report.mended == 0);
+  CHECK_FALSE(after.has("/a", "Temper"));
+  CHECK(after.value("/b", "Temper", "moods[0]") == 4);
+  CHECK(after.registry.hash() == before.registry.hash());
+
+  // Of those that are there, one is.
+  naive::StateRows rows = before.rows();
+  const TypeId type = before.registry.types().find("game.Temper")->id;
+  const std::uint64_t uid = before.registry.storage().find(before.registry.find_path("/b")).chunk->uid;
+  std::vector<std::byte>& values = rows.at({StateSection::columns, uid, type});
+  REQUIRE(values.size() == 16);
+  values[8] = std::byte{9};
+  World mended({text});
+  REQUIRE(mended.load(rows) == "");
+  CHECK(mended.report.mended == 1);
+  CHECK(mended.value("/b", "Temper", "moods[0]") == 4);
+}
+
+TEST_CASE("a newer schema puts nothing right of an enableable component that is not there") {
+  World before(
+      {"enum Mood : ubyte { calm = 3, wild = 4 }"
+       "struct Temper (component, enableable) { moods:[Mood:1] (default: \"wild\"); left:int; }"});
+  before.create("a", "Temper", {{"left", 4}});
+  before.create("b", "Temper", {{"left", 5}});
+  remove(before, "/a", "Temper");
+  for (const char* attribute : {"component, enableable", "component"}) {
+    World after({std::string("enum Mood : ubyte { wild = 7, calm = 9 } struct Temper (") + attribute +
+                 ") { left:long; moods:[Mood:1] (default: \"wild\"); }"});
+    REQUIRE(after.load(before.rows()) == "");
+    CHECK(after.report.mended == 0);
+    CHECK_FALSE(after.has("/a", "Temper"));
+    CHECK(after.value("/b", "Temper", "moods[0]") == 7);
+    CHECK(after.value("/b", "Temper", "left") == 5);
+  }
+}
