@@ -6,6 +6,7 @@
 #include <charconv>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -66,10 +67,13 @@ struct TypeTable::Impl {
   std::vector<std::vector<std::byte>> schemas;
   std::vector<const TypeDescriptor*> types;
   std::unordered_map<std::string_view, const TypeDescriptor*> by_name;
-  std::unordered_map<TypeId, Places> places;  // nodes never move
+  std::unordered_map<TypeId, Places> places;                      // nodes never move
+  std::unordered_map<TypeId, const TypeDescriptor*> by_presence;  // those that are enableable
   TypeIndex by_id;
   std::atomic<std::uint64_t> fingerprint = 0;  // 0: to be found; readers may find it at the same time
 
+  /// A type whose id, or presence_id, is one that is taken.
+  std::optional<SchemaError> meeting_presence_id(const std::vector<const TypeDescriptor*>& fresh) const;
   void collect_rules(const TypeDescriptor& type, std::uint32_t base, const std::string& prefix,
                      std::vector<ValueRule>& out) const;
   void collect_limits(const TypeDescriptor& type, std::uint32_t base, std::vector<ValueLimit>& out) const;
@@ -99,6 +103,26 @@ struct TypeTable::Impl {
     }
   }
 };
+
+/// Of a schema that was loaded, so among its own types no two meet.
+std::optional<SchemaError> TypeTable::Impl::meeting_presence_id(const std::vector<const TypeDescriptor*>& fresh) const {
+  for (const TypeDescriptor* type : fresh) {
+    const auto kept = by_presence.find(type->id);
+    const TypeDescriptor* other = kept == by_presence.end() ? nullptr : kept->second;
+    if (!other && type->enableable) {
+      const TypeId id = presence_id(*type);
+      const auto same = by_presence.find(id);
+      other = same == by_presence.end() ? by_id.find(id) : same->second;
+    }
+    if (other)
+      return SchemaError{type->name,
+                         {},
+                         "meets " + other->name +
+                             " in the id under which it is kept who has an enableable component: one "
+                             "of the two must be renamed"};
+  }
+  return std::nullopt;
+}
 
 /// Appends the rules of one value of `type` at `base`.
 void TypeTable::Impl::collect_rules(const TypeDescriptor& type, std::uint32_t base, const std::string& prefix,
@@ -203,6 +227,7 @@ std::expected<void, SchemaError> TypeTable::add_schema(std::span<const std::byte
       return std::unexpected(layout_difference(*known, type, "in the added schema"));
   }
   if (fresh.empty()) return {};
+  if (auto met = impl_->meeting_presence_id(fresh)) return std::unexpected(std::move(*met));
 
   impl_->loaded.push_back(std::move(*schema));
   impl_->schemas.emplace_back(bfbs.begin(), bfbs.end());
@@ -210,6 +235,7 @@ std::expected<void, SchemaError> TypeTable::add_schema(std::span<const std::byte
     impl_->types.push_back(type);
     impl_->by_name.emplace(type->name, type);
     impl_->places.try_emplace(type->id);
+    if (type->enableable) impl_->by_presence.emplace(presence_id(*type), type);
   }
   impl_->by_id.add(impl_->types, fresh.size());
   impl_->fingerprint.store(0, std::memory_order_relaxed);

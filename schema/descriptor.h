@@ -104,6 +104,9 @@ struct TypeDescriptor {
   std::string file;  ///< where it is declared, as in EnumDescriptor
 };
 
+/// Under which it is kept and saved who has an enableable component. No type may have this id.
+inline TypeId presence_id(const TypeDescriptor& component) { return hash32(component.name + ":enabled"); }
+
 /// A field as the compiler knows it: schemac writes an array of these into each type's traits. Of tables: `offset` is the
 /// vtable slot.
 struct FieldEntry {

@@ -150,6 +150,20 @@ class Loader {
         return fail(to.name, "", done.error());
     }
     progress_.resize(schema_.types.size());
+    return check_presence_ids();
+  }
+  bool check_presence_ids() {
+    std::unordered_map<TypeId, const TypeDescriptor*> enableable;
+    for (const TypeDescriptor& type : schema_.types) {
+      if (!type.enableable) continue;
+      const TypeId id = presence_id(type);
+      const auto [other, fresh] = enableable.emplace(id, &type);
+      const auto taken = by_id_.find(id);
+      if (!fresh || taken != by_id_.end())
+        return fail(type.name, "",
+                    "is enableable, and who has it would be kept under an id of " +
+                        (fresh ? schema_.types[taken->second].name : other->second->name) + "; rename one of them");
+    }
     return true;
   }
 

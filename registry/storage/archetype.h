@@ -41,9 +41,6 @@ struct ColumnSlot {
   std::uint64_t version = 0;  ///< of the last write; see Storage::touch
 };
 
-/// Under which the presence column of an enableable component is kept and saved.
-inline TypeId presence_id(const TypeDescriptor& component) { return hash32(component.name + ":enabled"); }
-
 constexpr std::uint32_t chunk_rows_max = Locator::rows_max;
 constexpr std::uint32_t column_ids = 0, column_parents = 1, column_first = 2;
 constexpr std::uint16_t no_column = 0xffff;

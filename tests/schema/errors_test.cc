@@ -49,6 +49,8 @@ TEST_CASE("schemac names file, type and field of what is wrong and exits with 1"
       {"enum E:byte (range: \"0,1\") { a }", "g.E: attribute 'range' does not belong to an enum"},
       {"struct A (default: \"1\") { v:int; }", "g.A: attribute 'default' belongs to a field, not to a type"},
       {"struct A (enableable) { v:int; }", "g.A: attribute 'enableable' needs a component"},
+      {"namespace game; struct Shield (component, enableable) { v:int; } struct C3u5eemc (component) { v:int; }",
+       "game.Shield: is enableable, and who has it would be kept under an id of game.C3u5eemc; rename one of them"},
       {"struct A (message, enableable) { v:int; }", "g.A: attribute 'enableable' needs a component"},
       {"struct A { v:int (enableable); }", "g.A.v: attribute 'enableable' belongs to a type, not to a field"},
       {"struct A { v:int (component); }", "g.A.v: attribute 'component' belongs to a type, not to a field"},

@@ -60,3 +60,18 @@ TEST_CASE("a newer schema puts nothing right of an enableable component that is 
     CHECK(after.value("/b", "Temper", "left") == 5);
   }
 }
+
+TEST_CASE("a type may not have the id under which it is kept who has an enableable component") {
+  // hash32("game.C3u5eemc") is hash32("game.Shield:enabled").
+  REQUIRE(hash32("game.C3u5eemc") == hash32("game.Shield:enabled"));
+  const std::string shield = "struct Shield (component, enableable) { strength:int; }",
+                    other = "struct C3u5eemc (component) { value:int; }";
+  for (const bool first : {true, false}) {
+    World world({first ? shield : other});
+    const auto added = world.registry.types().add_schema(layouts::schema_of(first ? other : shield));
+    REQUIRE_FALSE(added);
+    CHECK_THAT(added.error().text(), Catch::Matchers::Contains("game.C3u5eemc"));
+    CHECK_THAT(added.error().text(), Catch::Matchers::Contains("game.Shield"));
+    CHECK_FALSE(world.registry.types().find(first ? "game.C3u5eemc" : "game.Shield"));
+  }
+}
