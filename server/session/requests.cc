@@ -61,7 +61,22 @@ bool Requests::hand_over() {
   if (all_) all_->bytes.fetch_add(bytes, std::memory_order_relaxed);
   bytes_.fetch_add(bytes, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
-  came_.push_back(std::exchange(filling_, {}));
+  if (came_.empty() || !came_.back().takes(filling_)) came_.push_back(std::move(filling_));
+  filling_ = {};
+  return true;
+}
+
+/// Who sends little at a time, while much waits, would else leave a pile for each read, which is mostly empty.
+bool Requests::Pile::takes(Pile& other) {
+  if (size - used < other.used) return false;
+  std::byte* const to = bytes.get() + used;
+  std::memcpy(to, other.bytes.get(), other.used);
+  for (Request& request : other.requests) {
+    request.batch = {to + (request.batch.data() - other.bytes.get()), request.batch.size()};
+    requests.push_back(std::move(request));
+  }
+  used += other.used;
+  counted += other.counted;
   return true;
 }
 
@@ -108,6 +123,14 @@ std::size_t Requests::room() const noexcept {
 
 bool Requests::has_room(std::size_t more) const noexcept {
   return room() >= more || (filling_.counted == 0 && bytes() == 0);
+}
+
+std::size_t Requests::memory_bytes() const noexcept {
+  const auto of = [](const Pile& pile) { return sizeof pile + pile.size + pile.requests.capacity() * sizeof(Request); };
+  std::size_t sum = of(filling_);
+  for (const auto* piles : {&came_, &taken_})
+    for (const Pile& pile : *piles) sum += of(pile);
+  return sum;
 }
 
 Request* Requests::take_over() {

@@ -82,6 +82,8 @@ class Requests {
   void release(std::size_t bytes) noexcept;
   /// What counts. Any thread.
   std::size_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
+  /// What all that takes, bookkeeping included. While no other thread uses it.
+  std::size_t memory_bytes() const noexcept;
 
  private:
   /// Batches one behind the other in one piece of memory: a stream of small ones would else be an allocation each, freed by another
@@ -92,6 +94,8 @@ class Requests {
     std::vector<Request> requests;
     std::size_t done = 0;     // of the requests
     std::size_t counted = 0;  // bytes of them all, before any was done
+    /// Takes over what the other has, where there is room; false: it did not. Nothing of this one is done.
+    bool takes(Pile& other);
   };
   static bool overtake(Pile& pile, std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns,
                        std::size_t room, std::ptrdiff_t& more);

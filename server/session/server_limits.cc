@@ -111,15 +111,16 @@ std::uint64_t memory_sum(const ServerLimits& limits, std::uint64_t before) noexc
   // What bookkeeping takes, in bytes: of an entity its id, its place among siblings and its name; of a text, a timer and a
   // watched entity what points at them. Vectors that grow may have twice as much as is in them.
   constexpr std::uint64_t of_entity = 128, of_text = 128, of_timer = 256, of_watched = 200, of_known_text = 48;
-  // Rows: chunks that are not full, what watches compare with, and a save's copy.
-  constexpr std::uint64_t rows_times = 5, templates_times = 4, schemas_times = 40, grown = 2;
+  // Requests: small ones, of which each has as much bookkeeping, and memory that is not full. Rows: chunks that are not full,
+  // what watches compare with, and a save's copy.
+  constexpr std::uint64_t rows_times = 5, templates_times = 4, schemas_times = 40, requests_times = 4, grown = 2;
   const std::uint64_t session =
       grown * (limits.frame_bytes_max + limits.outgoing.control_bytes_max + limits.outgoing.data_bytes_max) +
       limits.frame_bytes_max + limits.page_bytes_max +
       of_known_text * (std::uint64_t{limits.texts_max} + limits.world_texts_max);
   const std::uint64_t stranger = 2ull * limits.hello_bytes_max + limits.stranger_bytes_max;
   return before + (std::uint64_t{limits.sessions_max} + limits.left_sessions_max) * session +
-         std::uint64_t{limits.strangers_max} * stranger + grown * limits.all_request_bytes_max +
+         std::uint64_t{limits.strangers_max} * stranger + requests_times * limits.all_request_bytes_max +
          of_watched * limits.watched_entities_max + rows_times * limits.world_rows_bytes_max +
          of_entity * limits.world_entities_max + grown * limits.world_texts_bytes_max +
          of_text * limits.world_texts_max + grown * limits.world_timers_bytes_max + of_timer * limits.world_timers_max +

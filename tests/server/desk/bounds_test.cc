@@ -196,7 +196,7 @@ TEST_CASE("what the limits allow in memory is a sum with these weights", "[limit
       REQUIRE(set_limit(limits, name, 10));
     return memory_sum(limits, 0);
   };
-  const std::pair<const char*, std::uint64_t> alone[] = {{"all_request_bytes_max", 2},
+  const std::pair<const char*, std::uint64_t> alone[] = {{"all_request_bytes_max", 4},
                                                          {"watched_entities_max", 200},
                                                          {"world_rows_bytes_max", 5},
                                                          {"world_entities_max", 128},

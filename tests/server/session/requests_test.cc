@@ -151,6 +151,29 @@ TEST_CASE(
   CHECK(many.front()->request == added);
 }
 
+TEST_CASE("what waits takes at most four times as much memory as it counts, however few came in a read", "[limits]") {
+  constexpr std::size_t smallest = sizeof(BatchHeader) + 16;
+  for (const std::size_t bytes : {smallest, batch.size(), std::size_t{400}, std::size_t{5000}})
+    for (const std::uint64_t in_a_read : {1, 2, 30, 450}) {
+      INFO(in_a_read << " of " << bytes << " bytes in a read");
+      Requests requests(1u << 20);
+      const std::vector<std::byte> small(bytes);
+      std::uint64_t added = 0;
+      while (requests.add(small, ++added, true))
+        if (added % in_a_read == 0) requests.hand_over();
+      requests.hand_over();
+      CHECK(requests.memory_bytes() <= 4 * requests.bytes());
+      for (std::uint64_t i = 1; i < added; ++i) {
+        REQUIRE(requests.front());
+        REQUIRE(requests.front()->request == i);
+        REQUIRE(std::ranges::equal(requests.front()->batch, small));
+        requests.pop();
+      }
+      CHECK_FALSE(requests.front());
+      CHECK(requests.bytes() == 0);
+    }
+}
+
 TEST_CASE("one that is latest takes the place of the newest, whether that was handed over or not", "[limits]") {
   const auto all = std::make_shared<RequestBytes>(1u << 20);
   Requests requests(1u << 20, all);
