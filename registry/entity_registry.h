@@ -79,7 +79,7 @@ class EntityRegistry {
   bool has(Entity e) const noexcept;
   /// By run-time type: the value's bytes (none for a tag that is there: not null, not to be read), null where absent.
   const std::byte* find(Entity e, TypeId component) const noexcept;
-  /// The entity's component types, ascending by id; none where it is not alive.
+  /// The entity's component types, ascending by id; none where it is not alive. Valid until the next input.
   std::span<const TypeId> components(Entity e) const noexcept;
   /// Calls f for every entity that has all of Cs, in row order: f(Entity, const Cs&...) or f(const Cs&...).
   template <class... Cs, class F>

@@ -48,7 +48,15 @@ const TypeTable& EntityRegistry::types() const noexcept { return impl_->types.ta
 std::span<const TypeId> EntityRegistry::components(Entity e) const noexcept {
   check_reading();
   const Row row = storage().find(e);
-  return row ? types_of(row) : std::span<const TypeId>{};
+  if (!row) return {};
+  constexpr std::size_t kept_max = 256;  // sets of components: who changes what entities have and asks makes ever more
+  std::vector<TypeId> types;
+  const std::span<const TypeId> here = types_of(row, types);
+  if (here.data() != types.data() || here.empty()) return here;
+  Archetype& archetype = *row.chunk->archetype;
+  if (archetype.present.size() >= kept_max && archetype.present_sequence != core_.sequence) archetype.present.clear();
+  archetype.present_sequence = core_.sequence;
+  return *archetype.present.insert(std::move(types)).first;
 }
 
 Entity EntityRegistry::parent(Entity e) const noexcept { return impl_->structure.hierarchy().parent(e); }

@@ -449,7 +449,8 @@ void Delivery::builtin(const BatchView& batch, MessageRoute& route, Entity targe
     for (const Entity e : targets_) {
       tell(route, e, payload, batch.header().payload_bytes);
       if (follows)
-        for (const TypeId component : types_of(context_.storage.find(e))) follow(ChangeKind::removed, e, component);
+        for (const TypeId component : types_of(context_.storage.find(e), types_here_))
+          follow(ChangeKind::removed, e, component);
     }
   }
   if (follows && type == TypeTraits<Remove>::id) {

@@ -206,7 +206,8 @@ class Delivery {
   /// Calls the handlers that follow a change of one entity's component.
   void follow(ChangeKind kind, Entity e, TypeId component);
   void follow_created(Entity e) {
-    for (const TypeId component : types_of(context_.storage.find(e))) follow(ChangeKind::added, e, component);
+    for (const TypeId component : types_of(context_.storage.find(e), types_here_))
+      follow(ChangeKind::added, e, component);
   }
   /// Those components of a Set, SetField or Rename that will come or change; `changes_` is filled.
   void foresee(const BatchView& batch, Row row, const std::byte* payload);
@@ -250,6 +251,7 @@ class Delivery {
   std::vector<Entity> targets_;
   std::vector<std::uint8_t> ended_;  // beside the targets of a span: a handler consumed the message
   std::vector<std::byte> before_;
+  std::vector<TypeId> types_here_;  // of the entity whose changes are followed
   std::vector<std::pair<ChangeKind, TypeId>> changes_;
 };
 

@@ -64,14 +64,14 @@ void ChunkPool::recycle(Chunk* chunk) noexcept {
   blocks_.give_back(chunk, chunk->header_lines * line);
 }
 
-std::span<const TypeId> types_of(Row row) {
-  Archetype& archetype = *row.chunk->archetype;
+std::span<const TypeId> types_of(Row row, std::vector<TypeId>& room) {
+  const Archetype& archetype = *row.chunk->archetype;
   if (!archetype.enableable) return archetype.types;
-  std::vector<TypeId> types;
+  room.clear();
   for (std::size_t i = 0; i < archetype.types.size(); ++i)
     if (archetype.presences[i] == no_column || row.presence(archetype.presences[i]) != 0)
-      types.push_back(archetype.types[i]);
-  return types.size() == archetype.types.size() ? archetype.types : *archetype.present.insert(std::move(types)).first;
+      room.push_back(archetype.types[i]);
+  return room.size() == archetype.types.size() ? std::span<const TypeId>(archetype.types) : room;
 }
 
 void enable_all(Chunk& chunk, std::uint32_t begin, std::uint32_t end) noexcept {

@@ -95,7 +95,9 @@ struct Archetype {
   std::uint32_t layout = 0;                   ///< counts how often slots were given out anew
   std::uint32_t row_bytes = 0;                ///< of one row with id and parent
   std::vector<Group> groups;                  ///< by depth
-  std::set<std::vector<TypeId>> present;      ///< what types_of() gave of rows that lack some
+  /// What EntityRegistry::components() gave of rows that lack some, as of this input and perhaps before.
+  std::set<std::vector<TypeId>> present;
+  std::uint64_t present_sequence = 0;
   std::uint64_t rows() const noexcept {
     std::uint64_t sum = 0;
     for (const Group& group : groups) sum += group.rows();
@@ -214,8 +216,8 @@ struct Row {
   }
 };
 
-/// The types that a row's entity has, ascending; valid as long as its archetype. Owner's thread only.
-std::span<const TypeId> types_of(Row row);
+/// The types that a row's entity has, ascending; valid as long as its archetype, and `room`, which it uses where the row lacks some.
+std::span<const TypeId> types_of(Row row, std::vector<TypeId>& room);
 /// Says of rows [begin, end) that they have all types of their archetype.
 void enable_all(Chunk& chunk, std::uint32_t begin, std::uint32_t end) noexcept;
 

@@ -1,6 +1,11 @@
 // Schemas in which a value that is all zero is none, and names that meet: enableable components are the same to everybody all the same.
+#include <algorithm>
+#include <bit>
 #include <catch2/catch.hpp>
+#include <vector>
 
+#include "messages/batch_builder.h"
+#include "messages/row_set.h"
 #include "tests/registry/state/layouts.h"
 
 using namespace muster;
@@ -73,5 +78,44 @@ TEST_CASE("a type may not have the id under which it is kept who has an enableab
     CHECK_THAT(added.error().text(), Catch::Matchers::Contains("game.C3u5eemc"));
     CHECK_THAT(added.error().text(), Catch::Matchers::Contains("game.Shield"));
     CHECK_FALSE(world.registry.types().find(first ? "game.C3u5eemc" : "game.Shield"));
+  }
+}
+
+TEST_CASE("who changes what an entity has and asks for it, again and again, leaves no memory behind") {
+  std::string text = "struct Plain (component) { value:int; }";
+  for (int i = 0; i < 12; ++i) text += "struct Mark" + std::to_string(i) + " (tag, enableable) { nothing:ubyte; }";
+  World world({text});
+  EntityRegistry& r = world.registry;
+  const Entity e = world.create("it", "Plain", {});
+  std::vector<TypeId> marks;
+  for (int i = 0; i < 12; ++i) {
+    marks.push_back(r.types().find("game.Mark" + std::to_string(i))->id);
+    const TypeDescriptor* const components[] = {r.types().find(marks.back())};
+    BatchBuilder builder;
+    builder.append_rows(RowSet(*r.types().find(TypeTraits<Set>::id), components), e);
+    REQUIRE(r.push_batch(builder.bytes()).handled == 1);
+  }
+  std::vector<TypeId> all(r.components(e).begin(), r.components(e).end());
+  REQUIRE(all.size() == 14);  // with its name
+  const Archetype& archetype = *r.storage().find(e).chunk->archetype;
+  bool on[12];
+  std::ranges::fill(on, true);
+  for (std::uint32_t step = 1; step < 4000; ++step) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(step)) % 12;  // as a Gray code: every set of them
+    const TypeDescriptor* const components[] = {r.types().find(marks[i])};
+    if (on[i]) {
+      REQUIRE(r.push(e, Remove{.component = marks[i]}).handled == 1);
+      std::erase(all, marks[i]);
+    } else {
+      BatchBuilder builder;
+      builder.append_rows(RowSet(*r.types().find(TypeTraits<Set>::id), components), e);
+      REQUIRE(r.push_batch(builder.bytes()).handled == 1);
+      all.insert(std::ranges::lower_bound(all, marks[i]), marks[i]);
+    }
+    on[i] = !on[i];
+    const std::span<const TypeId> first = r.components(e), again = r.components(e);
+    REQUIRE(std::ranges::equal(first, all));
+    REQUIRE(first.data() == again.data());
+    REQUIRE(archetype.present.size() <= 256);
   }
 }
