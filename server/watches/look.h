@@ -60,11 +60,12 @@ struct Look {
   };
   struct ChunkNews {
     std::uint64_t uid;
-    SeenKinds kinds;
+    std::shared_ptr<const SeenKind> kind;  ///< all that the archetype has
     std::uint32_t number, depth, rows;
     std::uint32_t ids = no_column;      ///< where rows moved: their ids, in `columns`. Then all that is watched comes
     std::uint32_t parents = no_column;  ///< likewise; they may come without ids
     std::uint32_t first = 0, last = 0;  ///< in `values`
+    std::uint32_t says_first = 0, says_last = 0;  ///< in `says`, where rows moved: of what they may lack
     bool rows_moved() const noexcept { return ids != no_column; }
   };
   struct Links {
@@ -75,6 +76,7 @@ struct Look {
   std::uint64_t sequence = 0, clock_ns = 0;
   std::vector<ChunkNews> chunks;
   std::vector<Column> values;
+  std::vector<Column> says;         ///< columns of PresenceWord, by the component
   std::vector<std::uint32_t> gone;  ///< chunks, by number
   std::vector<Links> links;
   std::shared_ptr<const std::vector<SeenType>> wanted;  ///< all that are watched from now on, sorted; null: as before

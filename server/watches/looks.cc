@@ -76,7 +76,6 @@ bool Looks::is_free() {
 void Looks::forget() {
   seen_.clear();
   kinds_.clear();
-  lesser_kinds_.clear();
   for (auto& [type, wanted] : wanted_) wanted.is_new = true;
   wanted_changed_ = true;
   links_new_ = link_users_ > 0;
@@ -93,10 +92,6 @@ std::shared_ptr<Look> Looks::take() {
   looked_ = registry_.begin_version();
   if (kinds_.size() > 2 * registry_.storage().archetypes().size() + 64)  // of archetypes that nobody is of any more
     std::erase_if(kinds_, [](const auto& kind) { return kind.second.use_count() == 1; });
-  if (lesser_kinds_.size() > 2 * lesser_kinds_used_ + 64) {
-    std::erase_if(lesser_kinds_, [](const auto& kind) { return kind.second.use_count() == 1; });
-    lesser_kinds_used_ = lesser_kinds_.size();
-  }
   look_at(*look, since);
   const auto size_of = [&](TypeId type) {
     const auto* const stored = registry_.storage().component(type);
@@ -129,7 +124,7 @@ void Looks::look_at(Look& look, std::uint64_t since) {
   const Archetype* last = nullptr;
   for (std::uint32_t number = 0; number < seen_.size(); ++number) {
     ask_ahead(storage, number);
-    Chunk* const chunk = number < numbers ? storage.chunk(number) : nullptr;
+    const Chunk* const chunk = number < numbers ? storage.chunk(number) : nullptr;
     if (!chunk) {
       if (std::exchange(seen_[number], 0) != 0) look.gone.push_back(number);
       continue;
@@ -140,7 +135,7 @@ void Looks::look_at(Look& look, std::uint64_t since) {
   }
 }
 
-void Looks::look_at(Look& look, Chunk& chunk, std::uint64_t since, bool any_new) {
+void Looks::look_at(Look& look, const Chunk& chunk, std::uint64_t since, bool any_new) {
   const Archetype& archetype = *chunk.archetype;
   const auto is_newer = [&](std::uint16_t slot) {
     return slot != muster::no_column && chunk.slots()[slot].version > since;
@@ -150,7 +145,7 @@ void Looks::look_at(Look& look, Chunk& chunk, std::uint64_t since, bool any_new)
                      (archetype.enableable && std::ranges::any_of(archetype.presences, is_newer));
   seen_[chunk.number] = chunk.uid;
   Look::ChunkNews news{.uid = chunk.uid,
-                       .kinds = {},
+                       .kind = nullptr,
                        .number = chunk.number,
                        .depth = chunk.depth,
                        .rows = chunk.count,
@@ -166,8 +161,14 @@ void Looks::look_at(Look& look, Chunk& chunk, std::uint64_t since, bool any_new)
   }
   news.last = static_cast<std::uint32_t>(look.values.size());
   if (!moved && news.parents == Look::no_column && news.first == news.last) return;
-  news.kinds.whole = kind_of(archetype);
-  if (moved && archetype.enableable) news.kinds.each = kinds_of_rows(chunk);
+  news.kind = kind_of(archetype);
+  news.says_first = static_cast<std::uint32_t>(look.says.size());
+  if (moved && archetype.enableable)
+    for (std::size_t i = 0; i < archetype.types.size(); ++i)
+      if (const std::uint16_t slot = archetype.presences[i]; slot != muster::no_column)
+        look.says.push_back(
+            {archetype.types[i], add(look, chunk, slot, archetype.slot_types[slot]->id, sizeof(PresenceWord))});
+  news.says_last = static_cast<std::uint32_t>(look.says.size());
   look.chunks.push_back(std::move(news));
 }
 
@@ -195,40 +196,6 @@ std::shared_ptr<const SeenKind> Looks::kind_of(const Archetype& archetype) {
     known =
         std::make_shared<const SeenKind>(SeenKind{archetype.number, {archetype.types.begin(), archetype.types.end()}});
   return known;
-}
-
-std::shared_ptr<const SeenKind> Looks::kind_of(Row row) {
-  const Archetype& archetype = *row.chunk->archetype;
-  const std::span<const TypeId> types = types_of(row);
-  if (types.size() == archetype.types.size()) return kind_of(archetype);
-  std::shared_ptr<const SeenKind>& known =
-      lesser_kinds_[{archetype.number, std::vector<TypeId>(types.begin(), types.end())}];
-  if (!known)
-    known = std::make_shared<const SeenKind>(SeenKind{next_lesser_++, std::vector<TypeId>(types.begin(), types.end())});
-  return known;
-}
-
-std::shared_ptr<const SeenKinds::Each> Looks::kinds_of_rows(Chunk& chunk) {
-  auto made = std::make_shared<SeenKinds::Each>();
-  made->of_row.resize(chunk.count);
-  std::vector<const PresenceWord*> presences;
-  for (const std::uint16_t slot : chunk.archetype->presences)
-    if (slot != muster::no_column) presences.push_back(reinterpret_cast<const PresenceWord*>(chunk.slots()[slot].data));
-  bool whole = true;
-  for (std::uint32_t row = 0; row < chunk.count; ++row) {
-    // Neighbours are alike, mostly.
-    const auto as_before = [&](const PresenceWord* says) { return says[row] == says[row - 1]; };
-    if (row > 0 && std::ranges::all_of(presences, as_before)) {
-      made->of_row[row] = made->of_row[row - 1];
-      continue;
-    }
-    std::shared_ptr<const SeenKind> kind = kind_of(Row{&chunk, row});
-    whole = whole && kind->types.size() == chunk.archetype->types.size();
-    const auto at = std::ranges::find(made->kinds, kind);
-    made->of_row[row] = static_cast<std::uint32_t>(at - made->kinds.begin());
-    if (at == made->kinds.end()) made->kinds.push_back(std::move(kind));
-  }
-  return whole ? nullptr : made;
 }
 
 void Looks::look_at_links(Look& look, std::uint64_t since) {

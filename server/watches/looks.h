@@ -56,12 +56,9 @@ class Looks {
   };
   void find_columns(const Archetype& archetype);
   void look_at(Look& look, std::uint64_t since);
-  void look_at(Look& look, Chunk& chunk, std::uint64_t since, bool any_new);
+  void look_at(Look& look, const Chunk& chunk, std::uint64_t since, bool any_new);
   void look_at_links(Look& look, std::uint64_t since);
   std::shared_ptr<const SeenKind> kind_of(const Archetype& archetype);
-  /// Of rows that may lack what their archetype has.
-  std::shared_ptr<const SeenKinds::Each> kinds_of_rows(Chunk& chunk);
-  std::shared_ptr<const SeenKind> kind_of(Row row);
   std::uint32_t add(Look& look, const Chunk& chunk, std::uint32_t slot, std::uint32_t id, std::size_t size);
 
   EntityRegistry& registry_;
@@ -73,11 +70,7 @@ class Looks {
   std::vector<std::uint64_t> seen_;  // uid, by chunk number; 0: no look has told it
   std::vector<Column> columns_;      // of an archetype, while it is looked at
   std::unordered_map<std::uint32_t, std::shared_ptr<const SeenKind>> kinds_;  // by number of the archetype
-  // Of rows that lack some component of their archetype: by its number and what they have.
-  std::map<std::pair<std::uint32_t, std::vector<TypeId>>, std::shared_ptr<const SeenKind>> lesser_kinds_;
-  std::size_t lesser_kinds_used_ = 0;      // when they were counted last
-  std::uint32_t next_lesser_ = 1u << 31;   // number of the next of these: above those of archetypes
-  std::vector<std::uint64_t> texts_told_;  // their hashes
+  std::vector<std::uint64_t> texts_told_;                                     // their hashes
   std::uint64_t text_drops_ = 0;
   bool texts_anew_ = false;
   std::vector<std::shared_ptr<Look>> read_;  // those that are not done

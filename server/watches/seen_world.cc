@@ -70,6 +70,7 @@ const SeenWorld::Found& SeenWorld::take_in(Look& look) {
   given_.reset();
   std::erase_if(all_given_, [](const auto& state) { return state.expired(); });
   if (all_given_.empty()) copied_ = 0;
+  lesser_kinds_.forget_unused();
   ++look_;
   sequence_ = look.sequence;
   clock_ns_ = look.clock_ns;
@@ -130,6 +131,7 @@ void SeenWorld::clear() {
   given_.reset();
   all_given_.clear();
   texts_gone_.clear();
+  lesser_kinds_.clear();
   copied_ = 0;
 }
 
@@ -172,6 +174,19 @@ void SeenWorld::leave(std::uint32_t number, bool gone) {
   }
 }
 
+/// What the chunk's rows have, where they may lack something.
+std::shared_ptr<const SeenKinds::Each> SeenWorld::each_kind(Look& look, const Look::ChunkNews& news) {
+  if (news.says_first == news.says_last) return nullptr;
+  said_.resize(news.says_last - news.says_first);
+  for (std::size_t i = 0; i < said_.size(); ++i) {
+    const Look::Column& says = look.says[news.says_first + i];
+    said_[i].type = says.type;
+    said_[i].rows.assign(news.rows, 1);
+    look.columns.take(says.number, reinterpret_cast<std::byte*>(said_[i].rows.data()));
+  }
+  return lesser_kinds_.of_rows(news.kind, said_);
+}
+
 void SeenWorld::find_departed(Look& look) {
   std::uint32_t numbers = static_cast<std::uint32_t>(chunks_.size());
   for (const Look::ChunkNews& news : look.chunks) numbers = std::max(numbers, news.number + 1);
@@ -185,7 +200,7 @@ void SeenWorld::find_departed(Look& look) {
       if (chunk.uid != 0) leave(news.number, chunk.uid != news.uid);
       chunk.uid = news.uid;
       chunk.depth = news.depth;
-      chunk.kinds = news.kinds;
+      chunk.kinds = {news.kind, each_kind(look, news)};
       chunk.ids = take_entities(look, news.ids, news.rows);
     }
     if (news.parents != Look::no_column) chunk.parents = take_entities(look, news.parents, news.rows);
@@ -276,7 +291,7 @@ void SeenWorld::take_values(Look& look, const Look::ChunkNews& news) {
   if (news.rows_moved()) {
     std::uint32_t at = news.first;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (!news.kinds.whole->has(columns_[i].type)) continue;
+      if (!news.kind->has(columns_[i].type)) continue;
       const bool has_values = at < news.last && look.values[at].type == columns_[i].type;
       compare_moved(i, look, news, has_values ? look.values[at].number : Look::no_column);
       if (has_values) ++at;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "server/watches/lesser_kinds.h"
 #include "server/watches/seen_state.h"
 
 namespace muster {
@@ -68,6 +69,7 @@ class SeenWorld : public SeenState {
 
   void want(const std::vector<SeenType>& wanted);
   void leave(std::uint32_t number, bool gone);
+  std::shared_ptr<const SeenKinds::Each> each_kind(Look& look, const Look::ChunkNews& news);
   void find_departed(Look& look);
   void place_rows(const Look::ChunkNews& news);
   void put(Entity e, const Place& now);
@@ -87,6 +89,8 @@ class SeenWorld : public SeenState {
   std::vector<std::uint32_t> moved_numbers_;  // by chunk number, in moved_; no_chunk: did not move
   std::vector<Departed> departed_;
   std::vector<std::byte> fresh_;
+  LesserKinds lesser_kinds_;
+  std::vector<LesserKinds::Said> said_;
   Found found_;
   std::weak_ptr<const SeenState> given_;
   std::vector<std::weak_ptr<const SeenState>> all_given_;
