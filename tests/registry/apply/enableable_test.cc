@@ -202,6 +202,24 @@ TEST_CASE("who follows an enableable component is told of each time it comes and
   CHECK(told == "+1=2-2+3-3");
 }
 
+TEST_CASE("nobody is told of a change of an enableable component that the handler took away at once") {
+  EntityRegistry r;
+  int changed = 0, removed = 0;
+  const Handlers all(r.subscribe("hit",
+                                 [](const Hit& hit, Shield& shield, Entity e, Outbox& out) {
+                                   shield.strength -= hit.amount;
+                                   if (hit.amount > 1) out.remove<Shield>(e);
+                                 }),
+                     r.subscribe("changed", [&](const Changed<Shield>&) { ++changed; }),
+                     r.subscribe("removed", [&](const Removed<Shield>&) { ++removed; }));
+  const Entity e = r.create(Shield{});
+  r.push(e, Hit{.amount = 1});
+  CHECK(changed == 1);
+  r.push(e, Hit{.amount = 2});  // it is gone when its change would be told
+  CHECK(changed == 1);
+  CHECK(removed == 1);
+}
+
 TEST_CASE("a template gives enableable components, and merging it gives those that are missing") {
   EntityRegistry r;
   r.add_type<Shield>();

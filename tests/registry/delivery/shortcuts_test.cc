@@ -314,6 +314,44 @@ TEST_CASE("a few messages of a session come to what they come to where somebody 
   }
 }
 
+TEST_CASE("a sink that looks at receipts is told what became of a few messages of a session, as of many") {
+  for (const int count : {1, 3, 40}) {
+    EntityRegistry registry;
+    const Entity e = registry.create(Health{}), bare = registry.create(Count{}), gone = registry.create(Health{});
+    registry.destroy(gone);
+    const Handlers kept(registry.subscribe<health_falls>("falls"));
+    Inputs inputs(true);
+    registry.add_sink(inputs);
+    BatchBuilder builder;
+    for (int i = 0; i < count; ++i) builder.append(i % 3 == 0 ? e : i % 3 == 1 ? bare : gone, Damage{.amount = 1});
+    const Receipt one = registry.push_batch(builder.bytes(), 7);
+    CHECK(one.handled + one.unhandled + one.dead == static_cast<std::uint32_t>(count));
+    CHECK(inputs.told.handled == one.handled);
+    CHECK(inputs.told.unhandled == one.unhandled);
+    CHECK(inputs.told.dead == one.dead);
+    registry.remove_sink(inputs);
+  }
+}
+
+TEST_CASE(
+    "what the one handler of a session's message pushes is delivered when the push returns, as far as bounds allow") {
+  for (const std::uint64_t most : {1000, 3}) {
+    EntityRegistry registry({.cascade_messages_max = most});
+    const Entity e = registry.create(Health{.value = 0});
+    const Handlers kept(registry.subscribe("starts",
+                                           [](const Damage&, Health&, Outbox& out, Entity self) {
+                                             for (int i = 0; i < 5; ++i) out.push(self, Heal{.amount = 1});
+                                           }),
+                        registry.subscribe<heals>("heals"));
+    BatchBuilder builder;
+    builder.append(e, Damage{});
+    const Receipt receipt = registry.push_batch(builder.bytes(), 7);
+    CHECK(receipt.handled == 1);
+    CHECK(receipt.cut_short == (most < 5));
+    CHECK(registry.get<Health>(e).value == static_cast<float>(std::min<std::uint64_t>(most, 5)));
+  }
+}
+
 TEST_CASE("where a sink throws at a session's message, nothing of it happens, and the next has its number") {
   struct Throwing final : InputSink {
     bool throws = false;

@@ -153,3 +153,28 @@ TEST_CASE("messages that nobody asks about take the turn that their handlers' ti
   CHECK(honest->edit_waits.longest_ns() <= 2 * ms);
   CHECK(mean->edits - 50 <= 4);
 }
+
+TEST_CASE("while inputs are not recorded, messages that nobody asks about do not come into the world", "[edits]") {
+  std::string error;
+  HandDesk hand({}, [&](DeskHost& host) {
+    host.durable.error = [&]() -> const std::string* { return error.empty() ? nullptr : &error; };
+  });
+  int taken = 0;
+  const Handlers kept(hand.registry.subscribe("damage", [&](const arena::Damage&, arena::Health&) { ++taken; }));
+  const Entity unit = hand.registry.create("unit", arena::Health{.value = 1000});
+  const auto session = hand.join();
+  const auto hit = [&] { hand.edit(*session, 0, [&](BatchBuilder& to) { to.append(unit, arena::Damage{}); }); };
+  for (int i = 0; i < 3; ++i) hit();
+  hand.flush();
+  CHECK(taken == 3);
+  error = "the disk is full";
+  for (int i = 0; i < 3; ++i) hit();
+  hand.flush();
+  CHECK(taken == 3);
+  CHECK(session->edits == 3);
+  CHECK(session->requests.bytes() == 0);
+  error.clear();
+  hit();
+  hand.flush();
+  CHECK(taken == 4);
+}

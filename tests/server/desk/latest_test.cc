@@ -55,6 +55,19 @@ struct Steered : HandDesk {
 
 }  // namespace
 
+TEST_CASE("one that wants no answer gives those that it overtook theirs, also where its like was taken before") {
+  Steered world;
+  world.steer(0, 1, world.e);
+  world.flush();
+  const std::uint64_t before = world.registry.sequence();
+  for (std::uint64_t i = 1; i <= 3; ++i) world.steer(i, static_cast<float>(i), world.e);
+  world.steer(0, 4, world.e);
+  world.flush();
+  CHECK(world.value(world.e) == 14);
+  using Answer = Steered::Answer;
+  CHECK((world.answers() == std::vector<Answer>{{1, before + 1, 0}, {2, before + 1, 0}, {3, before + 1, 0}}));
+}
+
 TEST_CASE("of five that wait the last is an input, and all five are acknowledged with its number") {
   Steered world;
   const std::uint64_t before = world.registry.sequence();

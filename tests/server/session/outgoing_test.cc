@@ -174,6 +174,25 @@ TEST_CASE("what watches bring is sent as far as the client has said that it has 
   CHECK(queue.take() == Requests{6, 7, 8, 9, 10});
 }
 
+TEST_CASE("how much control waits is known without a lock whenever something was queued, taken or sent", "[outgoing]") {
+  Queue queue;
+  const auto known = [&] { return queue.out.control_waiting() / queue.frame(); };
+  CHECK(known() == 0);
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    queue.control(i);
+    CHECK(known() == i);
+  }
+  queue.data(4);
+  queue.out.watch_control(queue.batch, 5);
+  CHECK(known() == 4);
+  CHECK(queue.out.control_waiting() == queue.out.waiting().control);
+  queue.take();  // with the writer, it still waits
+  CHECK(queue.out.control_waiting() == queue.out.waiting().control);
+  queue.out.sent();
+  CHECK(queue.out.control_waiting() == queue.out.waiting().control);
+  CHECK(known() == 0);
+}
+
 TEST_CASE("how old what waits is counts until it was sent, and what it waits for is told", "[outgoing]") {
   using session::WaitsFor;
   Queue queue;
