@@ -222,7 +222,7 @@ std::optional<std::uint64_t> Database::merge() noexcept {
   if (sqlite3_wal_checkpoint_v2(connection_, "main", SQLITE_CHECKPOINT_PASSIVE, &there, &merged) != SQLITE_OK ||
       there < merged)
     return std::nullopt;
-  return static_cast<std::uint64_t>(there - merged) * world_format::page_bytes;
+  return static_cast<std::uint64_t>(merged) * world_format::page_bytes;
 }
 
 std::expected<bool, WorldError> Database::merge_whole(const char* doing) {

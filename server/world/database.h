@@ -76,8 +76,8 @@ class Database {
   bool is_read_only() const noexcept;
   /// Whether the end of this connection may merge the -wal into the file and remove it.
   void merge_at_end(bool merge) noexcept;
-  /// Moves committed pages from the -wal into the file, as far as readers allow. A failure costs nothing but space. Gives how many bytes of
-  /// pages readers keep in the -wal; none: it failed, and nobody knows.
+  /// Moves committed pages from the -wal into the file, as far as readers allow, also while another connection writes. Gives how many bytes of
+  /// pages at the front of the -wal are in the file; none: it failed, which costs nothing but space. A -wal that began anew meanwhile has none.
   std::optional<std::uint64_t> merge() noexcept;
   /// Moves all of them, so that the -wal begins anew, under other numbers, with what is written next. False: somebody reads the file just
   /// now; nobody waits for that.

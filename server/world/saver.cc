@@ -49,9 +49,12 @@ namespace {
 constexpr int rest_after_copy = 50;
 /// Between two saves that are due because of the journal's size, where the first failed.
 constexpr auto retry_after = std::chrono::seconds(1);
-/// Where somebody may wait for an edit to be durable, and nobody does just now, so much of the -wal is merged at once: some ms. Not while a
-/// save is being written, which is much for the -wal: edits would wait for merges half of that time.
+/// Where somebody may wait for an edit to be durable so much of the -wal is merged at once: whoever comes meanwhile shares the disk with that for
+/// some ms. Not while a save is being written, which is much for the -wal.
 constexpr std::uint64_t short_merge = 1u << 20;
+/// In times of what is merged at once. Where the -wal has become so long a save's steps wait until it is merged, and so begins anew; and where
+/// groups alone make it longer still, they do too.
+constexpr std::uint64_t steps_wait_at = 4, all_wait_at = 8;
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
@@ -75,6 +78,7 @@ Saver::Saver(WorldFile& file, EntityRegistry& registry, Host host)
 Saver::~Saver() {
   put_all();
   queue_.drain();
+  end_merge();
   if (saving_ && saving_->written && !*saving_->written && std::uncaught_exceptions() == 0) {
     // It was given up, and nobody begins it again.
     saving_.reset();
@@ -232,6 +236,7 @@ Saver::Report Saver::commit() {
   wait_for_saving();
   put_all();
   queue_.drain();
+  end_merge();
   // What changes after this save must differ in version from what this save writes.
   const std::uint64_t version = registry_.begin_version();
   size_.save_begun();
@@ -291,23 +296,51 @@ CheckpointSlice Saver::slice() const {
           .merges = Merges::by_caller};
 }
 
-void Saver::merge() {
-  const bool is_short = host_.durability == Durability::commit && !in_steps_ && !queue_.waits_for_step();
-  const std::uint64_t bytes = is_short ? short_merge : ~std::uint64_t{0};
-  if (!file_.merge_is_due(bytes)) return;
-  // Who waits for what was just written need not wait for this.
-  if (host_.wake) host_.wake();
-  file_.merge_in_time(bytes);
+void Saver::begin_merge() {
+  file_.begin_merge();
+  merged_.store(false, std::memory_order_relaxed);
+  merges_.add(0, [this] {
+    file_.merge_beside();
+    merged_.store(true, std::memory_order_release);
+    queue_.go_on();
+  });
+}
+
+void Saver::end_merge() {
+  if (!file_.wal_use().is_merging()) return;
+  merges_.drain();
+  file_.end_merge();
   held_.store(file_.held_bytes(), std::memory_order_relaxed);
 }
 
-bool Saver::step(Saving& of) {
+void Saver::merge() {
+  const auto is_long = [&](std::uint64_t times) {
+    const WalUse& use = file_.wal_use();
+    return use.length() >= times * file_.merge_bytes() && (use.is_merging() || use.unmerged() > 0);
+  };
+  if (merged_.load(std::memory_order_acquire)) end_merge();
+  if (is_long(all_wait_at) && host_.wake) host_.wake();  // who waits for what was just written need not wait for this
+  while (is_long(all_wait_at)) {
+    if (!file_.wal_use().is_merging()) begin_merge();
+    end_merge();
+  }
+  const bool is_short = host_.durability == Durability::commit && !in_steps_;
+  const std::uint64_t bytes = is_long(steps_wait_at) ? 1 : is_short ? short_merge : ~std::uint64_t{0};
+  if (file_.merge_is_due(bytes)) begin_merge();
+}
+
+Steps Saver::step(Saving& of) {
+  if (in_steps_) {
+    merge();
+    const WalUse& use = file_.wal_use();
+    if (use.is_merging() && use.length() >= steps_wait_at * file_.merge_bytes()) return Steps::wait;
+  }
   const auto begun = Clock::now();
-  const bool more = do_step(of);
+  in_steps_ = do_step(of);
   step_size_.made_step(begun, Clock::now());
-  in_steps_ = more;
-  if (more) merge();
-  return more;
+  if (!in_steps_) return Steps::over;
+  merge();
+  return Steps::more;
 }
 
 bool Saver::do_step(Saving& of) {

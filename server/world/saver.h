@@ -2,7 +2,8 @@
 //
 //   registry ─ JournalRecorder      records of inputs, in memory              owner's thread
 //                 hand_over()       groups, at the end of a flush
-//              WriteQueue           group | checkpoint | group ...            its own thread, alone with the file
+//              WriteQueue           group | checkpoint | group ...            its own thread, alone with the file, but for
+//                  merge()          what it wrote, from the -wal to the file  a third thread
 //                 durable()         sequence of the last input on the disk
 //
 // A checkpoint that was begun stands in the queue where its rows were listed: groups before it are in it, and go with it. It is written in
@@ -123,13 +124,16 @@ class Saver {
   std::string held_text() const;
   void note_saved(std::uint64_t version);
   void keep_size();
-  /// A piece of a commit that was begun, on the queue's thread. False: it was the last.
-  bool step(Saving& of);
-  /// The same, for as long as step() says.
+  /// A piece of a commit that was begun, on the queue's thread.
+  Steps step(Saving& of);
+  /// The same; false: it was the last.
   bool do_step(Saving& of);
   CheckpointSlice slice() const;
-  /// The -wal is merged into the file, where that is due. The queue's thread.
+  /// That the -wal is merged into the file begins, where that is due, or ends. The queue's thread.
   void merge();
+  void begin_merge();
+  /// Returns when nothing is merged. The queue's thread, or the owner's when the queue is drained.
+  void end_merge();
   void begin_recording();
   void put_all();
   void write(JournalGroup& group);
@@ -169,11 +173,13 @@ class Saver {
   std::string error_;  // as the owner saw it
   std::atomic<std::uint64_t> durable_ = 0, saved_ = 0, held_ = 0;
   std::atomic<bool> failed_ = false;
-  StepSize step_size_;     // the queue's thread
-  bool in_steps_ = false;  // the same: a save's steps were begun, and are not over
-  std::mutex mutex_;       // of the following
-  std::string failure_;    // of the queue's thread
-  WriteQueue queue_;       // ends first
+  StepSize step_size_;                // the queue's thread
+  bool in_steps_ = false;             // the same: a save's steps were begun, and are not over
+  std::mutex mutex_;                  // of the following
+  std::string failure_;               // of the queue's thread
+  std::atomic<bool> merged_ = false;  // what the file's begin_merge() began
+  WriteQueue merges_;                 // given work by the queue's thread
+  WriteQueue queue_;                  // ends first
 };
 
 }  // namespace muster

@@ -32,7 +32,7 @@ std::optional<Clock::time_point> earlier(std::optional<Clock::time_point> a, std
 }
 
 WorldFile open_file(const std::string& path, const WorldOptions& options) {
-  auto file = WorldFile::open(path, {.mode = options.open});
+  auto file = WorldFile::open(path, {.mode = options.open, .merge_bytes = options.merge_bytes});
   if (!file) throw WorldError(std::move(file.error()));
   return std::move(*file);
 }

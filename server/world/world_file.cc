@@ -289,19 +289,30 @@ std::expected<void, WorldError> WorldFile::begin_writing(const char* doing) {
 
 void WorldFile::wrote(Merges merges) noexcept {
   database_->merge_at_end(true);
-  const std::uint64_t before = std::exchange(wal_bytes_, database_->wal_bytes());
-  if (wal_bytes_ < before) merged_bytes_ = 0;  // it began anew
-  if (merges == Merges::at_once) merge_in_time(options_.merge_bytes);
+  use_.wrote(database_->wal_bytes());
+  if (merges == Merges::at_once) merge_in_time();
 }
 
 bool WorldFile::merge_is_due(std::uint64_t bytes) const noexcept {
-  return database_ && wal_bytes_ > merged_bytes_ && wal_bytes_ - merged_bytes_ >= std::min(bytes, options_.merge_bytes);
+  return !use_.is_merging() && use_.unmerged() > 0 && use_.unmerged() >= std::min(bytes, options_.merge_bytes);
 }
 
-void WorldFile::merge_in_time(std::uint64_t bytes) noexcept {
-  if (!merge_is_due(bytes)) return;
-  held_bytes_ = database_->merge().value_or(held_bytes_);
-  merged_bytes_ = wal_bytes_;
+void WorldFile::merge_in_time() noexcept {
+  if (!merge_is_due(options_.merge_bytes)) return;
+  use_.merge_begun();
+  use_.merge_ended(database_->merge());
+}
+
+void WorldFile::merge_beside() noexcept {
+  in_file_.reset();
+  if (!beside_) {
+    auto opened = Database::open(path_, false, options_.vfs, shown_);
+    // Until something was read the connection does not know that there is a -wal.
+    if (!opened || !opened->value("PRAGMA schema_version", "merging the -wal")) return;
+    opened->merge_at_end(false);
+    beside_.emplace(std::move(*opened));
+  }
+  in_file_ = beside_->merge();
 }
 
 std::expected<void, WorldError> WorldFile::append(JournalGroup& group, Merges merges) {

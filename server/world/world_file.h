@@ -24,6 +24,7 @@
 #include "server/world/rows/format.h"
 #include "server/world/rows/kept_rows.h"
 #include "server/world/rows/state_copy.h"
+#include "server/world/wal_use.h"
 
 namespace muster {
 
@@ -46,7 +47,7 @@ struct CheckpointStamp {
 /// Who merges the -wal into the file after something was written, where that is due.
 enum class Merges : std::uint8_t {
   at_once,    ///< before the call returns
-  by_caller,  ///< who calls merge_in_time(), soon: others can be told first that what was written is on the disk
+  by_caller,  ///< who calls begin_merge(), soon: nobody waits for it who waits for what was written
 };
 
 /// How much a step of a checkpoint writes at most, a single row excepted.
@@ -104,10 +105,16 @@ class WorldFile {
   /// follow the last ones that the file has (`durable()`). After an error the file is as before (after a power cut it may have the
   /// group all the same), and the same group may be tried again. Refused before a world's first checkpoint, and where is_older().
   [[nodiscard]] std::expected<void, WorldError> append(JournalGroup& group, Merges merges = Merges::at_once);
-  /// Whether so many bytes were written to the -wal since it was merged.
+  /// Whether so many bytes were written to the -wal since it was merged, or as many as the options say, and nobody merges it.
   bool merge_is_due(std::uint64_t bytes) const noexcept;
-  /// Merges it where merge_is_due(bytes), or as many as the options say. That takes as long as the disk takes for as many.
-  void merge_in_time(std::uint64_t bytes) noexcept;
+  /// merge_beside(), which is to follow, merges all that is in the -wal by now.
+  void begin_merge() noexcept { use_.merge_begun(); }
+  /// Merges by a connection of its own. Takes as long as the disk takes for as many bytes. Any thread, beside append() and the steps of a checkpoint.
+  void merge_beside() noexcept;
+  /// When merge_beside() has returned.
+  void end_merge() noexcept { use_.merge_ended(in_file_); }
+  const WalUse& wal_use() const noexcept { return use_; }
+  std::uint64_t merge_bytes() const noexcept { return options_.merge_bytes; }
   /// Sequence of the last input that the file has, in the state or in the journal as far as that was read. It is on the disk: what an owner
   /// who died left without a sync was synced on opening.
   std::uint64_t durable() const noexcept { return std::max(meta_.sequence, journal_.end().last); }
@@ -143,7 +150,7 @@ class WorldFile {
   [[nodiscard]] std::expected<bool, WorldError> remove_past(const CheckpointSlice& slice = {});
   /// Of pages in the -wal that could not be merged the last time, because another program reads what the file was before them. The -wal
   /// grows for as long as it does. 0: there are none.
-  std::uint64_t held_bytes() const noexcept { return held_bytes_; }
+  std::uint64_t held_bytes() const noexcept { return use_.held(); }
 
  private:
   WorldFile(std::string shown, std::string path, WorldFileOptions options, WorldLock lock)
@@ -167,6 +174,7 @@ class WorldFile {
   void give_up_checkpoint();
   /// What was written is counted.
   void wrote(Merges merges) noexcept;
+  void merge_in_time() noexcept;
   std::expected<CheckpointReport, WorldError> save_whole(const CheckpointStamp& stamp, const Save& save,
                                                          const JournalEnd& contained);
   std::expected<std::optional<CheckpointReport>, WorldError> save_copy(const CheckpointStamp& stamp,
@@ -201,9 +209,10 @@ class WorldFile {
   std::string data_version_;             // tells whether another program wrote since
   std::optional<Begun> begun_;
   std::uint64_t saves_ = 0;
-  std::uint64_t wal_bytes_ = 0, merged_bytes_ = 0;  // in use, and of those when it was merged last
-  std::uint64_t held_bytes_ = 0;
-  bool foreign_wal_ = false;  // the -wal is of another process
+  WalUse use_;
+  std::optional<Database> beside_;        // merges; closed before the other, which merges all at its end
+  std::optional<std::uint64_t> in_file_;  // as merge_beside() found it
+  bool foreign_wal_ = false;              // the -wal is of another process
 };
 
 }  // namespace muster

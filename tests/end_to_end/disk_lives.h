@@ -49,7 +49,9 @@ struct ArenaPerson {
 class DiskLives {
  public:
   /// `slow`: syncs take as long as some turns do, and the world goes on meanwhile: of a program that has threads.
-  explicit DiskLives(std::uint64_t seed, bool slow = false) : random_(seed), usual_(sqlite3_vfs_find(nullptr)) {
+  explicit DiskLives(std::uint64_t seed, bool slow = false)
+      // Worlds as small as these leave little in a -wal: every third is merged all the time.
+      : merge_bytes_(seed % 3 == 1 ? 4000 : 16u << 20), random_(seed), usual_(sqlite3_vfs_find(nullptr)) {
     disk_.remember = true;
     slow_ = slow;
     if (slow) disk_.before_sync = [this] { sync_slowly(); };
@@ -65,7 +67,7 @@ class DiskLives {
     std::uint64_t told = 0;
     sequence_before_ = 0;
     {
-      World world(path_, install_arena, {.hz = 100'000, .durability = Durability::commit});
+      World world(path_, install_arena, {.hz = 100'000, .durability = Durability::commit, .merge_bytes = merge_bytes_});
       look(world);
       if (world.is_new()) begin(world);
       told = world.durable_sequence();
@@ -208,6 +210,7 @@ class DiskLives {
 
   const Folder folder_{memory_disk()};
   const std::string path_ = folder_ / "w.muster";
+  const std::uint64_t merge_bytes_;
   std::mt19937_64 random_;
   sqlite3_vfs* const usual_;
   FaultyDisk disk_{"failing"};

@@ -30,6 +30,7 @@ sqlite3_file* base(sqlite3_file* f) noexcept { return file(f)->base(); }
 
 int write(sqlite3_file* f, const void* data, int bytes, sqlite3_int64 offset) {
   File* self = file(f);
+  const std::lock_guard lock(self->disk->mutex);
   if (!self->disk->allow()) return SQLITE_IOERR_WRITE;
   sqlite3_int64 size = 0;
   if (const int bad = base(f)->pMethods->xFileSize(base(f), &size); bad != SQLITE_OK) return bad;
@@ -43,6 +44,7 @@ int write(sqlite3_file* f, const void* data, int bytes, sqlite3_int64 offset) {
 
 int truncate(sqlite3_file* f, sqlite3_int64 size) {
   File* self = file(f);
+  const std::lock_guard lock(self->disk->mutex);
   if (!self->disk->allow()) return SQLITE_IOERR_TRUNCATE;
   if (self->content != nullptr) self->content->unsynced.push_back({size, {}, true});
   return base(f)->pMethods->xTruncate(base(f), size);
@@ -71,6 +73,7 @@ int sync(sqlite3_file* f, int flags) {
   File* self = file(f);
   if (!self->disk->allow_sync()) return SQLITE_IOERR_FSYNC;
   if (self->disk->before_sync) self->disk->before_sync();
+  const std::lock_guard lock(self->disk->mutex);
   if (self->content != nullptr) {
     auto& [durable, unsynced] = *self->content;
     for (const FaultyDisk::Write& one : unsynced)
@@ -127,6 +130,7 @@ FaultyDisk::FaultyDisk(std::string name) : name_(std::move(name)), vfs_(std::mak
     const int result = self->base->xOpen(self->base, path, opened->base(), flags, out);
     if (result != SQLITE_OK) return result;
     if (self->disk->remember && path != nullptr) {
+      const std::lock_guard lock(self->disk->mutex);
       const auto [at, fresh] = self->disk->files.try_emplace(path);
       if (fresh) at->second.durable = read_whole(path);
       opened->content = &at->second;
@@ -136,6 +140,7 @@ FaultyDisk::FaultyDisk(std::string name) : name_(std::move(name)), vfs_(std::mak
   };
   vfs_->xDelete = [](sqlite3_vfs* vfs, const char* path, int sync_directory) {
     auto* self = static_cast<Vfs*>(vfs);
+    const std::lock_guard lock(self->disk->mutex);
     if (!self->disk->allow()) return SQLITE_IOERR_DELETE;
     self->disk->files.erase(path);
     return self->base->xDelete(self->base, path, sync_directory);
@@ -147,12 +152,13 @@ FaultyDisk::~FaultyDisk() { sqlite3_vfs_unregister(vfs_.get()); }
 
 bool FaultyDisk::allow() noexcept {
   ++operations;
-  if (operations_left < 0) return true;
-  if (operations_left == 0) {
-    ++refusals;
-    return false;
+  for (std::int64_t left = operations_left; left >= 0;) {
+    if (left == 0) {
+      ++refusals;
+      return false;
+    }
+    if (operations_left.compare_exchange_weak(left, left - 1)) break;
   }
-  --operations_left;
   return true;
 }
 

@@ -8,13 +8,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <string>
 #include <vector>
 
 namespace muster::test {
 
-/// Registered under `name` while it lives. One at a time is driven by one thread.
+/// Registered under `name` while it lives. One at a time is driven by one thread, but for its operations, which any may ask for.
 class FaultyDisk {
  public:
   explicit FaultyDisk(std::string name);
@@ -29,9 +30,9 @@ class FaultyDisk {
   /// Counts down with every write, sync and truncation; at 0 that one and all later ones fail. Negative: never.
   /// Any thread sets it.
   std::atomic<std::int64_t> operations_left = -1;
-  std::atomic<bool> syncs_fail = false;  ///< every sync does, and nothing else
-  std::uint64_t operations = 0;          ///< writes, syncs and truncations so far
-  std::uint64_t refusals = 0;            ///< operations that were made to fail
+  std::atomic<bool> syncs_fail = false;       ///< every sync does, and nothing else
+  std::atomic<std::uint64_t> operations = 0;  ///< writes, syncs and truncations so far
+  std::atomic<std::uint64_t> refusals = 0;    ///< operations that were made to fail
   /// Called before each sync that does not fail, by the thread that syncs, which it holds up: a slow disk. May be null; set before files
   /// are opened.
   std::function<void()> before_sync = {};
@@ -55,6 +56,7 @@ class FaultyDisk {
   bool allow() noexcept;
   bool grow(std::int64_t bytes) noexcept;
   bool allow_sync() noexcept { return allow() && !syncs_fail; }
+  std::mutex mutex;  ///< of what follows, and of what the files themselves hold
   std::map<std::string, Content> files;
   bool remember = false;  ///< keep contents for cut_power; set before files are opened
 

@@ -39,15 +39,23 @@ void WriteQueue::add(std::size_t bytes, std::move_only_function<void()> work) {
   came_.notify_one();
 }
 
-void WriteQueue::add_steps(std::move_only_function<bool()> step) {
+void WriteQueue::add_steps(std::move_only_function<Steps()> step) {
   if (!has_thread()) {
-    while (step()) {
-    }
+    while (step() != Steps::over) std::this_thread::yield();
     return;
   }
   {
     const std::lock_guard lock(mutex_);
     waiting_.push_back({.bytes = 0, .f = nullptr, .step = std::move(step)});
+  }
+  came_.notify_one();
+}
+
+void WriteQueue::go_on() {
+  {
+    const std::lock_guard lock(mutex_);
+    goes_on_ = true;
+    step_waits_ = false;
   }
   came_.notify_one();
 }
@@ -72,7 +80,7 @@ void WriteQueue::run() {
     lock.lock();
   };
   for (;;) {
-    came_.wait(lock, [&] { return ends_ || !waiting_.empty() || step_; });
+    came_.wait(lock, [&] { return !waiting_.empty() || (step_ ? !step_waits_ : ends_); });
     if (!waiting_.empty()) {
       Work work = std::move(waiting_.front());
       waiting_.pop_front();
@@ -93,10 +101,12 @@ void WriteQueue::run() {
       return;
     }
     if (step_) {
+      goes_on_ = false;
       lock.unlock();
-      const bool more = step_();
+      const Steps said = step_();
       lock.lock();
-      if (!more) {
+      step_waits_ = said == Steps::wait && !goes_on_;
+      if (said == Steps::over) {
         step_ = nullptr;
         over();
       }

@@ -13,6 +13,13 @@
 
 namespace muster {
 
+/// What a step says when it returns.
+enum class Steps : std::uint8_t {
+  more,  ///< call me again
+  wait,  ///< the same, but not before other work came or go_on() was called
+  over,
+};
+
 /// Belongs to one thread, which alone calls it, but for what is said of others. Where the system has no thread left, work is done at
 /// once, by the caller.
 class WriteQueue {
@@ -29,9 +36,11 @@ class WriteQueue {
 
   /// `work` must not throw. It holds about so many bytes. Returns when there is room for them, or nothing else waits.
   void add(std::size_t bytes, std::move_only_function<void()> work);
-  /// Called again and again from its place on, until it gives false: between two calls one piece of the work behind it is done. Must not
+  /// Called again and again from its place on, until it is over: between two calls one piece of the work behind it is done. Must not
   /// throw. One at a time: the next is given when the one before is over.
-  void add_steps(std::move_only_function<bool()> step);
+  void add_steps(std::move_only_function<Steps()> step);
+  /// What a step waits for came. Any thread.
+  void go_on();
   /// Returns when all is done, steps too. Meanwhile, and until the next add(), nobody else uses what the work uses.
   void drain();
   /// Whether nothing waits, and nothing is being done, but for steps.
@@ -45,7 +54,7 @@ class WriteQueue {
   struct Work {
     std::size_t bytes;
     std::move_only_function<void()> f;
-    std::move_only_function<bool()> step;  // instead of f
+    std::move_only_function<Steps()> step;  // instead of f
   };
   /// False: there is no thread, and none can be had.
   bool has_thread();
@@ -58,8 +67,9 @@ class WriteQueue {
   mutable std::mutex mutex_;  // of all that follows
   std::condition_variable came_, went_;
   std::deque<Work> waiting_;
-  std::size_t bytes_ = 0;                 // of what waits and what is being done
-  std::move_only_function<bool()> step_;  // whose turn came
+  std::size_t bytes_ = 0;                  // of what waits and what is being done
+  std::move_only_function<Steps()> step_;  // whose turn came
+  bool step_waits_ = false, goes_on_ = false;
   bool working_ = false, ends_ = false;
   std::thread thread_;
 };

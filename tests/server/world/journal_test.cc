@@ -3,7 +3,6 @@
 
 #include <catch2/catch.hpp>
 #include <cstdio>
-#include <filesystem>
 
 #include "tests/server/world/made_up_groups.h"
 #include "tests/server/world/run_sql.h"
@@ -567,34 +566,4 @@ TEST_CASE(
   CAPTURE(refusals, cuts, unharmed);
   CHECK(refusals > 100);
   CHECK(unharmed > 10);
-}
-
-TEST_CASE("groups that are small, and take a page of the -wal each, do not let it grow past what is merged at once") {
-  const Directory directory;
-  const std::string path = directory / "w.muster";
-  constexpr std::uint64_t merged_at = 100'000, one_group = 16'384;
-  make_journal(path, 1);
-  auto file = WorldFile::open(path, {.mode = OpenMode::open_existing, .merge_bytes = merged_at});
-  REQUIRE(load_all(*file));
-  Groups groups;
-  REQUIRE(take_all(*file, groups));
-  for (std::uint64_t id = 2; id < 120; ++id) {
-    JournalGroup next = made_up_group(id);
-    REQUIRE(file->append(next));
-  }
-  CHECK(std::filesystem::file_size(path + "-wal") < merged_at + one_group);
-  CHECK_FALSE(file->merge_is_due(merged_at));
-  // Where the caller merges, it grows until then.
-  for (std::uint64_t id = 120; id < 240; ++id) {
-    JournalGroup next = made_up_group(id);
-    REQUIRE(file->append(next, Merges::by_caller));
-  }
-  CHECK(std::filesystem::file_size(path + "-wal") > 2 * merged_at);
-  CHECK(file->merge_is_due(merged_at));
-  file->merge_in_time(merged_at);
-  CHECK_FALSE(file->merge_is_due(1));
-  CHECK(file->held_bytes() == 0);
-  JournalGroup next = made_up_group(240);
-  REQUIRE(file->append(next, Merges::by_caller));
-  CHECK_FALSE(file->merge_is_due(merged_at));  // it began anew
 }

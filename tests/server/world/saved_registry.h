@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "server/world/saver.h"
@@ -16,8 +17,8 @@ namespace muster::test {
 
 struct Saved {
   Saved(Durability durability, std::chrono::nanoseconds autosave, std::uint64_t journal_bytes_max = 0,
-        std::uint64_t preserved_bytes_max = 256u << 20)
-      : file(WorldFile::open(directory / "w.muster").value()),
+        std::uint64_t preserved_bytes_max = 256u << 20, WorldFileOptions of_file = {})
+      : file(WorldFile::open(directory / "w.muster", std::move(of_file)).value()),
         saver(file, registry,
               {.stamp =
                    [this] {

@@ -1,8 +1,11 @@
 // The thread that writes: work in order, and steps between which work is done.
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <future>
 #include <string>
+#include <thread>
 
 #include "server/world/journal/write_queue.h"
 
@@ -16,7 +19,7 @@ TEST_CASE("between two steps one piece of the work that came meanwhile is done, 
   queue.add_steps([&, begun = go.get_future(), left = 3]() mutable {
     if (left == 3) begun.wait();
     done += 's';
-    return --left > 0;
+    return --left > 0 ? Steps::more : Steps::over;
   });
   queue.add(1, [&] { done += 'b'; });
   queue.add(1, [&] { done += 'c'; });
@@ -33,14 +36,14 @@ TEST_CASE("steps go on where nothing else comes; a queue that ends does all of t
     for (const char name : {'s', 't'}) {
       queue.add_steps([&, name, left = 3]() mutable {
         done += name;
-        return --left > 0;
+        return --left > 0 ? Steps::more : Steps::over;
       });
       queue.drain();
     }
     CHECK(done == "sssttt");
     queue.add_steps([&, left = 5]() mutable {
       done += 'u';
-      return --left > 0;
+      return --left > 0 ? Steps::more : Steps::over;
     });
     queue.add(1, [&] { done += 'b'; });
   }
@@ -57,7 +60,7 @@ TEST_CASE("steps that are being done keep nobody from handing over work") {
       begun.set_value();
       wait.wait();
     }
-    return --left > 0;
+    return --left > 0 ? Steps::more : Steps::over;
   });
   begun.get_future().wait();
   CHECK(queue.is_idle());
@@ -78,9 +81,48 @@ TEST_CASE("whoever is told that work is over finds it over, and after steps is t
   told = &queue;
   queue.add(1, [] {});
   CHECK(after_work.get_future().get());
-  queue.add_steps([&] { return --steps > 0; });
+  queue.add_steps([&] { return --steps > 0 ? Steps::more : Steps::over; });
   CHECK(after_steps.get_future().get());
   queue.drain();
   CHECK(steps == 0);
   CHECK(times == 2);
+}
+
+TEST_CASE("a step that waits is called when other work was done or it may go on, and not before") {
+  std::atomic<int> calls = 0, works = 0;
+  std::atomic<bool> may = false;
+  WriteQueue queue;
+  queue.add_steps([&] {
+    ++calls;
+    return may ? Steps::over : Steps::wait;
+  });
+  while (calls == 0) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK(calls == 1);
+  queue.add(1, [&] { ++works; });
+  while (calls < 2) std::this_thread::yield();
+  CHECK(works == 1);
+  queue.go_on();
+  while (calls < 3) std::this_thread::yield();
+  may = true;
+  queue.go_on();
+  queue.drain();
+  CHECK(calls == 4);
+}
+
+TEST_CASE("who may go on while it is about to wait does not wait, also where the queue ends") {
+  for (int times = 0; times < 200; ++times) {
+    std::atomic<bool> may = false;
+    std::thread other;
+    {
+      WriteQueue queue;
+      queue.add_steps([&] { return may ? Steps::over : Steps::wait; });
+      other = std::thread([&] {
+        may = true;
+        queue.go_on();
+      });
+      other.join();
+    }
+    CHECK(may);
+  }
 }

@@ -1,0 +1,101 @@
+// What is written goes from the -wal to the file, while more is written.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <memory>
+#include <thread>
+
+#include "tests/server/world/made_up_groups.h"
+#include "tests/server/world/write_lock.h"
+
+using namespace muster;
+using namespace muster::test;
+
+TEST_CASE("groups that are small, and take a page of the -wal each, do not let it grow past what is merged at once") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  constexpr std::uint64_t merged_at = 100'000, one_group = 16'384;
+  make_journal(path, 1);
+  auto file = WorldFile::open(path, {.mode = OpenMode::open_existing, .merge_bytes = merged_at});
+  REQUIRE(load_all(*file));
+  Groups groups;
+  REQUIRE(take_all(*file, groups));
+  for (std::uint64_t id = 2; id < 120; ++id) {
+    JournalGroup next = made_up_group(id);
+    REQUIRE(file->append(next));
+  }
+  CHECK(std::filesystem::file_size(path + "-wal") < merged_at + one_group);
+  CHECK_FALSE(file->merge_is_due(merged_at));
+  // Where the caller merges, it grows until then.
+  for (std::uint64_t id = 120; id < 240; ++id) {
+    JournalGroup next = made_up_group(id);
+    REQUIRE(file->append(next, Merges::by_caller));
+  }
+  CHECK(std::filesystem::file_size(path + "-wal") > 2 * merged_at);
+  CHECK(file->merge_is_due(merged_at));
+  file->begin_merge();
+  CHECK_FALSE(file->merge_is_due(1));  // one at a time
+  file->merge_beside();
+  file->end_merge();
+  CHECK_FALSE(file->merge_is_due(1));
+  CHECK(file->held_bytes() == 0);
+  JournalGroup next = made_up_group(240);
+  REQUIRE(file->append(next, Merges::by_caller));
+  CHECK_FALSE(file->merge_is_due(merged_at));  // it began anew
+  CHECK(file->wal_use().length() < one_group);
+}
+
+TEST_CASE(
+    "what is written while the -wal is merged is merged the next time, and a reader's pages are found to be held") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  make_journal(path, 1);
+  const auto open = [&] {
+    return std::make_unique<WorldFile>(WorldFile::open(path, {.mode = OpenMode::open_existing}).value());
+  };
+  auto file = open();
+  REQUIRE(load_all(*file));
+  Groups groups;
+  REQUIRE(take_all(*file, groups));
+  std::uint64_t id = 1;
+  const auto append = [&](int count) {
+    for (; count > 0; --count) {
+      JournalGroup next = made_up_group(++id);
+      REQUIRE(file->append(next, Merges::by_caller));
+    }
+  };
+  append(20);
+  file->begin_merge();
+  append(20);
+  std::thread([&] { file->merge_beside(); }).join();
+  append(20);
+  file->end_merge();
+  CHECK(file->wal_use().unmerged() > 0);
+  CHECK(file->held_bytes() == 0);
+  const std::uint64_t length = file->wal_use().length();
+  {
+    const ReadLock reads(path);
+    append(20);
+    file->begin_merge();
+    file->merge_beside();
+    file->end_merge();
+    CHECK(file->held_bytes() > 0);
+    CHECK(file->held_bytes() < file->wal_use().unmerged() + length);
+    CHECK(file->wal_use().length() == 0);  // nothing of it would go
+    append(20);
+    CHECK(file->wal_use().length() > 0);
+  }
+  file->begin_merge();
+  file->merge_beside();
+  file->end_merge();
+  CHECK(file->held_bytes() == 0);
+  append(1);
+  CHECK(file->wal_use().length() < 16'384);
+  // The last to close the file merges all of it, and that is not the connection that did beside.
+  file.reset();
+  CHECK_FALSE(std::filesystem::exists(path + "-wal"));
+  file = open();
+  Groups again;
+  REQUIRE(load_all(*file));
+  REQUIRE(take_all(*file, again));
+  CHECK(again.size() == id);
+}
