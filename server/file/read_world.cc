@@ -1,6 +1,8 @@
 #include "server/file/read_world.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -9,6 +11,33 @@
 #include "server/file/backup.h"
 
 namespace muster {
+namespace {
+
+/// Whether no process has the world at `path` open, as far as somebody can tell who may not write there.
+bool is_left_alone(const std::string& path) noexcept {
+  const int fd = ::open((path + "-lock").c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno == ENOENT;
+  struct flock whole{};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  const bool free = ::fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type == F_UNLCK;
+  ::close(fd);
+  return free;
+}
+
+/// Copies a world that nobody has open byte by byte, with what lies in its -wal and what its lock file says was durable.
+std::expected<void, std::string> copy_files(const std::string& from, const std::string& to) {
+  for (const char* part : {"", "-wal", "-lock"}) {
+    std::error_code failure;
+    if (*part != 0 && !std::filesystem::exists(from + part, failure)) continue;
+    std::filesystem::copy_file(from + part, to + part, failure);
+    if (!failure) std::filesystem::permissions(to + part, std::filesystem::perms::owner_all, failure);
+    if (failure) return std::unexpected("a copy of it cannot be made at " + to + part + ": " + failure.message());
+  }
+  return {};
+}
+
+}  // namespace
 
 std::expected<ScratchFolder, std::string> ScratchFolder::make() {
   std::error_code failure;
@@ -36,12 +65,23 @@ std::expected<ReadWorld, WorldError> ReadWorld::open(const std::string& path) {
   };
   const auto locked = take(path);
   if (locked) return world;
-  if (locked.error().code() != WorldErrorCode::in_use) return std::unexpected(locked.error());
+  const bool is_open = locked.error().code() == WorldErrorCode::in_use;
+  const bool may_not_be_written = locked.error().code() == WorldErrorCode::denied && is_left_alone(path);
+  if (!is_open && !may_not_be_written) return std::unexpected(locked.error());
   auto folder = ScratchFolder::make();
   if (!folder) return std::unexpected(WorldError(WorldErrorCode::io, path, folder.error()));
   world.folder_.emplace(std::move(*folder));
   const std::string copy = world.folder_->path() + "/copy.muster";
-  if (auto copied = back_up(path, copy); !copied) return std::unexpected(copied.error());
+  if (is_open) {
+    if (auto copied = back_up(path, copy); !copied) return std::unexpected(copied.error());
+  } else {
+    // A file that cannot be read was refused for that.
+    if (auto copied = copy_files(path, copy); !copied)
+      return std::unexpected(WorldError(WorldErrorCode::denied, path, locked.error().detail() + "; " + copied.error()));
+    if (!is_left_alone(path))
+      return std::unexpected(WorldError(WorldErrorCode::in_use, path, "was just opened by another process"));
+  }
+  world.running_ = is_open;
   if (auto opened = take(copy); !opened) return std::unexpected(opened.error());
   return world;
 }

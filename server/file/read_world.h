@@ -1,4 +1,5 @@
-// A world file that is looked at as a whole, also while a server has it open: then it is a copy of what is on the disk.
+// A world file that is looked at as a whole, also while a server has it open, or where it may not be written: then it is a copy of what is on
+// the disk.
 #pragma once
 
 #include <expected>
@@ -31,8 +32,8 @@ class ScratchFolder {
 
 class ReadWorld {
  public:
-  /// Opens the world at `path`, which must be there, and locks it; where another process has it open, copies it into a ScratchFolder
-  /// ($TMPDIR) and opens that. The file at `path` is left as it is. Errors name `path`.
+  /// Opens the world at `path`, which must be there, and locks it; where another process has it open, or it may not be written, copies it
+  /// into a ScratchFolder ($TMPDIR) and opens that. The file at `path` is left as it is. Errors name `path`.
   [[nodiscard]] static std::expected<ReadWorld, WorldError> open(const std::string& path);
 
   const WorldFile& file() const noexcept { return *file_; }
@@ -45,13 +46,14 @@ class ReadWorld {
       EntityRegistry& registry, const std::function<bool(const JournalGroup&)>& begin,
       const std::function<void(const JournalGroup&, const JournalRecord&)>& take);
   /// Another process has the world open.
-  bool is_running() const noexcept { return folder_.has_value(); }
+  bool is_running() const noexcept { return running_; }
   /// The same error, of the file that the user named.
   WorldError error(const WorldError& of) const { return {of.code(), path_, of.detail()}; }
 
  private:
   explicit ReadWorld(std::string path) : path_(std::move(path)) {}
   std::string path_;
+  bool running_ = false;
   std::optional<ScratchFolder> folder_;
   std::optional<WorldFile> file_;  // goes before its folder
 };

@@ -1,6 +1,10 @@
 // A world file is verified as a server would read it, and left as it was.
 #include "server/file/verify.h"
 
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 
 #include "tests/server/file/file_world.h"
@@ -59,6 +63,48 @@ TEST_CASE("a world that is open is verified by a copy, which is gone afterwards"
   }
   ::unsetenv("TMPDIR");
   REQUIRE(verify(path));
+}
+
+TEST_CASE("a world that may not be written is verified by a copy, and nothing comes into being beside it") {
+  const Folder folder(memory_disk());
+  const Folder temporary(memory_disk());
+  const std::string path = folder / "w.muster";
+  (void)make_world(path);
+  const auto expected = verify(path);
+  REQUIRE(expected);
+  // 0: it is good; 1: not what it is; else the error's code and a bit.
+  const auto ask = [&] {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(2);
+      ::setenv("TMPDIR", temporary.path().c_str(), 1);
+      const auto report = verify(path);
+      if (!report) ::_exit(64 + static_cast<int>(report.error().code()));
+      const bool same = report->hash == expected->hash && report->durable == expected->durable && !report->running;
+      ::_exit(same && temporary.names().empty() ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  REQUIRE(::chmod(temporary.path().c_str(), 0777) == 0);
+  REQUIRE(::chmod(path.c_str(), 0444) == 0);
+  REQUIRE(::chmod((path + "-lock").c_str(), 0444) == 0);
+  REQUIRE(::chmod(folder.path().c_str(), 0555) == 0);
+  const auto names = folder.names();
+  CHECK(ask() == 0);
+  CHECK(folder.names() == names);
+  REQUIRE(::chmod(folder.path().c_str(), 0755) == 0);
+  REQUIRE(::chmod(path.c_str(), 0644) == 0);
+  REQUIRE(::chmod((path + "-lock").c_str(), 0644) == 0);
+  {
+    // Somebody else's server has it: what a copy byte by byte would have is anybody's guess.
+    const FileWorld open(path);
+    REQUIRE(::chmod(folder.path().c_str(), 0555) == 0);
+    CHECK(ask() == 64 + static_cast<int>(WorldErrorCode::denied));
+    REQUIRE(::chmod(folder.path().c_str(), 0755) == 0);
+  }
 }
 
 TEST_CASE("what is wrong with a world is said with its name, whether it is open or not") {
