@@ -57,6 +57,7 @@ struct Arguments {
   double autosave_s = 2;
   std::uint32_t journal_mib = 256;
   std::uint32_t preserved_mib = 256;
+  std::string disk_lags = "wait";
   std::uint32_t workers = 1;
   std::uint64_t skip = 0;
   double watchdog_s = 5;
@@ -225,6 +226,7 @@ struct Served {
       options.durability = durability_of(arguments.durability);
       options.autosave = std::chrono::nanoseconds(static_cast<std::int64_t>(arguments.autosave_s * 1e9));
       options.journal_bytes_max = std::uint64_t{arguments.journal_mib} << 20;
+      options.disk_lags = arguments.disk_lags == "wait" ? DiskLags::wait : DiskLags::go_on;
       options.preserved_bytes_max = std::uint64_t{arguments.preserved_mib} << 20;
       options.open = again                  ? OpenMode::open_existing
                      : arguments.make_new   ? OpenMode::create_new
@@ -440,6 +442,11 @@ int main(int argc, char** argv) {
          "--preserved-max", arguments.preserved_mib,
          "MiB that are copied of what changes while a save has not written it yet: with more the save is begun again")
       ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--disk-lags", arguments.disk_lags,
+                 "what the world does where the disk is slower than what is to be written: wait for it, or go-on: "
+                 "nothing is recorded then and edits are refused, until a save succeeds")
+      ->check(CLI::IsMember({"wait", "go-on"}))
       ->capture_default_str();
   app.add_option(
          "--watchdog", arguments.watchdog_s,

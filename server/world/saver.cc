@@ -73,7 +73,7 @@ Saver::Saver(WorldFile& file, EntityRegistry& registry, Host host)
       save_every_(host_.autosave),
       size_(host_.journal_bytes_max),
       // Not by the work itself: the queue would be found busy, and nobody would come again.
-      queue_(WriteQueue::bytes_max_default, host_.wake) {}
+      queue_(host_.waiting_bytes_max, host_.wake) {}
 
 Saver::~Saver() {
   put_all();
@@ -113,6 +113,27 @@ void Saver::put_all() {
   }
 }
 
+void Saver::put_in_time() {
+  if (host_.disk_lags == DiskLags::wait) return put_all();
+  if (!recorder_ || recorder_->paused() || queue_.has_room(recorder_->waiting_bytes())) return put_all();
+  stop_recording(mebibytes(host_.waiting_bytes_max) + " wait for the disk, which is slower than what is to be written");
+}
+
+void Saver::stop_recording(std::string why) {
+  lagged_ = true;
+  failed_seen_ = true;
+  error_ = file_.path() + ": " + std::move(why);
+  recorder_->pause();
+  // What is written after that would stand behind a gap, but for a whole save.
+  queue_.add(0, [this, text = error_] {
+    {
+      const std::lock_guard lock(mutex_);
+      failure_ = text;
+    }
+    failed_.store(true, std::memory_order_release);
+  });
+}
+
 void Saver::write(JournalGroup& group) {
   if (failed_.load(std::memory_order_acquire)) return;  // what is behind a gap is worth nothing
   const auto begun = Clock::now();
@@ -140,6 +161,7 @@ void Saver::notice_failure() {
 }
 
 void Saver::mended() {
+  lagged_ = false;
   failed_ = false;
   failed_seen_ = false;
 }
@@ -154,6 +176,7 @@ void Saver::autosave(Clock::time_point now) {
     warn_of_size();
     return save_by_itself(now);
   }
+  if (lagged_ && queue_.is_idle()) return save_by_itself(now);
   if (host_.autosave.count() == 0) return;
   if (!next_save_) {
     if (has_news()) next_save_ = now + save_every_;
@@ -196,6 +219,11 @@ std::string Saver::size_warning() const {
 /// The journal is bounded: at its bound the world waits for the save that is under way, and records nothing more where that failed.
 void Saver::keep_size() {
   if (!recorder_ || !size_.is_full()) return;
+  if (saving_ && host_.disk_lags == DiskLags::go_on) {
+    if (!recorder_->paused())
+      stop_recording(text_of(size_) + ", as many as are allowed, and it is still being written");
+    return;
+  }
   wait_for_saving();
   if (!size_.is_full() || autosave_error_.empty() || failed_.load(std::memory_order_acquire)) return;
   {
@@ -218,7 +246,7 @@ void Saver::hand_over(Clock::time_point now) {
   const bool may = host_.durability == Durability::commit || now >= next_;
   if (bytes < much && !(may && queue_.is_idle())) return;
   next_ = now + host_.batch_for;
-  put_all();
+  put_in_time();
 }
 
 std::optional<Saver::Clock::time_point> Saver::due() const {
@@ -271,7 +299,8 @@ bool Saver::begin(std::function<void(Report)> then) {
     return true;
   }
   notice_failure();
-  put_all();
+  put_in_time();
+  lagged_ = false;
   const std::uint64_t version = registry_.begin_version();
   size_.save_begun();
   saved_schemas_ = registry_.types().schemas().size();
@@ -288,7 +317,7 @@ bool Saver::begin(std::function<void(Report)> then) {
 }
 
 CheckpointSlice Saver::slice() const {
-  if (host_.durability != Durability::commit) return {};
+  if (host_.durability != Durability::commit) return {.merges = Merges::by_caller};
   // Who waits for an edit to be durable waits for the step that is being done: those are short, and end where somebody does.
   return {.bytes = step_size_.bytes(Clock::now()),
           .time = std::chrono::milliseconds(5),

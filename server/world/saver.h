@@ -56,6 +56,8 @@ class Saver {
     /// Of columns that change while a save that was begun has not written them yet: those are copied. At the bound that save is given up,
     /// said, and begun again; the third time the world waits for it.
     std::uint64_t preserved_bytes_max = 256u << 20;
+    DiskLags disk_lags = DiskLags::wait;
+    std::size_t waiting_bytes_max = WriteQueue::bytes_max_default;  ///< of what was recorded, before the disk lags
     std::function<void(const std::string&)> warn = {};  ///< told a sentence, on the owner's thread; may be null
   };
   Saver(WorldFile& file, EntityRegistry& registry, Host host);
@@ -136,6 +138,10 @@ class Saver {
   void end_merge();
   void begin_recording();
   void put_all();
+  /// The same where nobody is to wait: DiskLags::go_on says what becomes of what there is no room for.
+  void put_in_time();
+  /// What is recorded is dropped from here on, behind what the queue has: the disk lags.
+  void stop_recording(std::string why);
   void write(JournalGroup& group);
   void notice_failure();
   void mended();
@@ -170,7 +176,8 @@ class Saver {
   std::string autosave_error_;
   std::string stopped_;  // empty: it is not
   bool failed_seen_ = false;
-  std::string error_;  // as the owner saw it
+  bool lagged_ = false;  // a save is due because the disk lagged
+  std::string error_;    // as the owner saw it
   std::atomic<std::uint64_t> durable_ = 0, saved_ = 0, held_ = 0;
   std::atomic<bool> failed_ = false;
   StepSize step_size_;                // the queue's thread

@@ -132,6 +132,8 @@ struct World::Impl {
                .autosave = options.autosave,
                .journal_bytes_max = options.journal_bytes_max,
                .preserved_bytes_max = options.preserved_bytes_max,
+               .disk_lags = options.disk_lags,
+               .waiting_bytes_max = options.waiting_bytes_max,
                .warn = options.on_warning}) {
     if (options.hz > 0) period_ns = 1e9 / options.hz;
   }

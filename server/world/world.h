@@ -41,6 +41,9 @@ struct WorldOptions {
   /// Of columns that change while a commit that was begun has not written them yet: they are copied, and no others are. At the bound that
   /// commit is given up, said to `on_warning`, and begun again; after the second in a row the world waits for one.
   std::uint64_t preserved_bytes_max = 256u << 20;
+  DiskLags disk_lags = DiskLags::wait;
+  /// Of what was recorded, so much waits in memory for the disk; with more the disk lags.
+  std::size_t waiting_bytes_max = 64u << 20;
   /// So much waits in the file's -wal before it is merged into the file, by a thread of its own; with Durability::commit at most 1 MiB while no
   /// commit is under way.
   std::uint64_t merge_bytes = 16u << 20;

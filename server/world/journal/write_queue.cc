@@ -27,10 +27,9 @@ bool WriteQueue::has_thread() {
 void WriteQueue::add(std::size_t bytes, std::move_only_function<void()> work) {
   if (!has_thread()) return work();
   std::unique_lock lock(mutex_);
-  const auto has_room = [&] { return bytes_ == 0 || bytes_ + bytes <= bytes_max_; };
-  if (!has_room()) {
+  if (!fits(bytes)) {
     ++waits_;
-    went_.wait(lock, has_room);
+    went_.wait(lock, [&] { return fits(bytes); });
   }
   bytes_ += bytes;
   waiting_.push_back({.bytes = bytes, .f = std::move(work), .step = nullptr});
@@ -49,6 +48,11 @@ void WriteQueue::add_steps(std::move_only_function<Steps()> step) {
     waiting_.push_back({.bytes = 0, .f = nullptr, .step = std::move(step)});
   }
   came_.notify_one();
+}
+
+bool WriteQueue::has_room(std::size_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  return fits(bytes);
 }
 
 void WriteQueue::go_on() {

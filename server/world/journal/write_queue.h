@@ -36,6 +36,8 @@ class WriteQueue {
 
   /// `work` must not throw. It holds about so many bytes. Returns when there is room for them, or nothing else waits.
   void add(std::size_t bytes, std::move_only_function<void()> work);
+  /// Whether add() would not wait.
+  bool has_room(std::size_t bytes) const;
   /// Called again and again from its place on, until it is over: between two calls one piece of the work behind it is done. Must not
   /// throw. One at a time: the next is given when the one before is over.
   void add_steps(std::move_only_function<Steps()> step);
@@ -59,6 +61,7 @@ class WriteQueue {
   /// False: there is no thread, and none can be had.
   bool has_thread();
   void run();
+  bool fits(std::size_t bytes) const noexcept { return bytes_ == 0 || bytes_ + bytes <= bytes_max_; }
 
   const std::size_t bytes_max_;
   std::atomic<std::size_t> waiting_count_ = 0;  // waiting_'s size, for those who do not lock

@@ -17,7 +17,8 @@ namespace muster::test {
 
 struct Saved {
   Saved(Durability durability, std::chrono::nanoseconds autosave, std::uint64_t journal_bytes_max = 0,
-        std::uint64_t preserved_bytes_max = 256u << 20, WorldFileOptions of_file = {})
+        std::uint64_t preserved_bytes_max = 256u << 20, WorldFileOptions of_file = {},
+        DiskLags disk_lags = DiskLags::wait, std::size_t waiting_bytes_max = WriteQueue::bytes_max_default)
       : file(WorldFile::open(directory / "w.muster", std::move(of_file)).value()),
         saver(file, registry,
               {.stamp =
@@ -34,6 +35,8 @@ struct Saved {
                .autosave = autosave,
                .journal_bytes_max = journal_bytes_max,
                .preserved_bytes_max = preserved_bytes_max,
+               .disk_lags = disk_lags,
+               .waiting_bytes_max = waiting_bytes_max,
                .warn = [this](const std::string& what) { warnings.push_back(what); }}) {
     registry.add_type<game::Health>();
     unit = registry.create(game::Health{});
