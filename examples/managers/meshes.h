@@ -38,7 +38,11 @@ class Meshes final : public muster::Manager {
   std::uint32_t collect(std::uint32_t rows);
 
   void describe(muster::Entity e, const std::function<void(const muster::Held&)>& take) const override;
-  void save(std::vector<std::byte>& out) const override;
+  std::uint32_t state_version() const override { return 2; }
+  bool in_parts() const override { return true; }
+  void save_parts(muster::ManagerSink& to) const override;
+  std::expected<void, std::string> load_parts(std::uint32_t version,
+                                              std::span<const muster::ManagerPart> parts) override;
   std::expected<void, std::string> load(std::uint32_t version, std::span<const std::byte> bytes) override;
 
  private:
@@ -51,6 +55,12 @@ class Meshes final : public muster::Manager {
   };
   void add(const AddMesh& message, muster::Entity self);
   void remove_by_id(const RemoveMesh& message, muster::Entity self);
+  // A part of what is saved has so many rows; part 0 has what is not of rows: | next id 8 | cursor 8 | rows 8 |
+  static constexpr std::uint32_t part_rows = 1024;
+  /// The row is another one from now on, or comes, or goes.
+  void changed(Instance i);
+  /// Judges and takes all of it, or leaves everything as it is.
+  std::expected<void, std::string> take_over(std::uint64_t next_id, std::uint64_t cursor, std::vector<Row> rows);
   /// Whatever leads to row `from` leads to `to`.
   void redirect(muster::Entity e, Instance from, Instance to);
 
@@ -59,6 +69,8 @@ class Meshes final : public muster::Manager {
   std::vector<Row> rows_;
   std::uint64_t next_id_ = 1;
   std::uint32_t cursor_ = 0;
+  std::vector<std::uint64_t> versions_;  // by part of rows: the registry's when one of them changed last
+  std::uint64_t version_ = 0;            // likewise of part 0
   muster::Handlers handlers_;
 };
 

@@ -1,6 +1,9 @@
 #include <catch2/catch.hpp>
 
+#include <initializer_list>
+#include <map>
 #include <random>
+#include <set>
 #include <string>
 
 #include "examples/managers/debug_names.h"
@@ -374,11 +377,143 @@ TEST_CASE("what managers hold is saved, hashed and loaded, whichever comes first
   }
   SECTION("a row that is cut off is refused, and the manager says so") {
     for (auto& [key, bytes] : rows.kept)
-      if (key.section == StateSection::managers) bytes.pop_back();
+      if (key.section == StateSection::manager_parts) bytes.pop_back();
     EntityRegistry loaded;
     managers::Meshes meshes2(loaded);
     const auto result = loaded.load(rows);
     REQUIRE_FALSE(result);
     CHECK(result.error().text().find("meshes are cut off") != std::string::npos);
   }
+}
+
+namespace {
+
+/// Counts which parts of managers a save writes, and holds that what it does not write is what the one before had.
+struct WrittenParts final : StateSink {
+  std::map<StateKey, std::pair<std::uint64_t, std::vector<std::byte>>> kept;
+  std::set<StateKey> seen;
+  std::size_t written = 0;
+  bool has(const StateKey& key, std::uint64_t version) override {
+    const auto at = kept.find(key);
+    if (at == kept.end() || at->second.first != version) return false;
+    seen.insert(key);
+    return true;
+  }
+  void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) override {
+    if (key.section != StateSection::manager_parts) return;
+    seen.insert(key);
+    kept[key] = {version, {bytes.begin(), bytes.end()}};
+    ++written;
+  }
+  std::size_t save(EntityRegistry& registry) {
+    written = 0;
+    seen.clear();
+    registry.begin_version();
+    registry.save(*this);
+    std::erase_if(kept, [&](const auto& one) { return !seen.contains(one.first); });
+    KeptRows whole;
+    registry.save(whole);
+    std::erase_if(whole.kept, [](const auto& one) { return one.first.section != StateSection::manager_parts; });
+    REQUIRE(whole.kept.size() == kept.size());
+    for (const auto& [key, bytes] : whole.kept) REQUIRE(kept.at(key).second == bytes);
+    return written;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a save writes those parts of the meshes whose rows changed, and of others nothing") {
+  EntityRegistry registry;
+  managers::Meshes meshes(registry);
+  const std::vector<Entity> e = registry.create_many(5000);
+  for (const Entity one : e) registry.push(one, managers::AddMesh{.mesh = Text{7}});
+  WrittenParts parts;
+  CHECK(parts.save(registry) == 1 + 5);
+  CHECK(parts.save(registry) == 0);
+  meshes.collect(100);  // nobody is dead: how far it came is all that changed
+  CHECK(parts.save(registry) == 1);
+  registry.push(e[0], managers::AddMesh{.mesh = Text{8}});
+  CHECK(parts.save(registry) == 3);  // the chain's end, and the new row
+  registry.push(e[1500], managers::RemoveMesh{.instance = 1501});
+  CHECK(parts.save(registry) == 4);  // its hole, the last row, and the chain that led to that
+  for (std::size_t i = 0; i < 1000; ++i) registry.destroy(e[4999 - i]);
+  CHECK(parts.save(registry) == 0);
+  meshes.collect(20'000);
+  CHECK(parts.save(registry) > 0);
+  CHECK(parts.kept.size() == 1 + 4);
+}
+
+TEST_CASE("whatever meshes come and go, what saves wrote of them is what there is, and comes back") {
+  std::mt19937_64 random(11);
+  EntityRegistry registry;
+  managers::Meshes meshes(registry);
+  std::vector<Entity> all = registry.create_many(400);
+  WrittenParts parts;
+  std::uint64_t ids = 0;
+  for (int round = 0; round < 200; ++round) {
+    for (std::uint64_t left = random() % 60; left > 0; --left) {
+      const Entity e = all[random() % all.size()];
+      if (!registry.alive(e)) continue;
+      const auto kind = random() % 20;
+      if (kind < 12) {
+        registry.push(e, managers::AddMesh{.mesh = Text{++ids}});
+      } else if (kind < 19) {
+        const auto first = meshes.first(e);
+        if (first != managers::no_instance) registry.push(e, managers::RemoveMesh{.instance = meshes.id(first)});
+      } else {
+        registry.destroy(e);
+        all.push_back(registry.create());
+      }
+    }
+    meshes.collect(static_cast<std::uint32_t>(random() % 50));
+    if (random() % 2) (void)parts.save(registry);
+    if (round % 20 != 0) continue;
+    KeptRows rows;
+    registry.save(rows);
+    EntityRegistry loaded;
+    managers::Meshes meshes2(loaded);
+    REQUIRE(loaded.load(rows));
+    CHECK(loaded.hash() == registry.hash());
+    for (const Entity e : all) REQUIRE(meshes_of(meshes2, e) == meshes_of(meshes, e));
+  }
+  CHECK(meshes.size() > 1024);
+}
+
+TEST_CASE("meshes that were saved in one piece come back, and damaged parts are refused") {
+  EntityRegistry registry;
+  managers::Meshes meshes(registry);
+  const std::vector<Entity> e = registry.create_many(1100);
+  for (const Entity one : e) registry.push(one, managers::AddMesh{.mesh = Text{one.index + 1u}});
+  struct Parts final : ManagerSink {
+    std::vector<std::vector<std::byte>> kept;
+    bool has(std::uint32_t, std::uint64_t) override { return false; }
+    void part(std::uint32_t, std::uint64_t, std::span<const std::byte> bytes) override {
+      kept.emplace_back(bytes.begin(), bytes.end());
+    }
+  } parts;
+  meshes.save_parts(parts);
+  REQUIRE(parts.kept.size() == 3);
+  std::vector<std::byte> piece;
+  for (const auto& part : parts.kept) piece.insert(piece.end(), part.begin(), part.end());
+  const auto load = [&](std::initializer_list<std::uint32_t> numbers, std::size_t cut = 0) {
+    std::vector<ManagerPart> given;
+    for (const std::uint32_t number : numbers) given.push_back({number, parts.kept[number]});
+    if (cut != 0) given.back().bytes = given.back().bytes.first(given.back().bytes.size() - cut);
+    return meshes.load_parts(2, given).has_value();
+  };
+  const std::uint64_t hash = registry.hash();
+  CHECK(load({0, 1, 2}));
+  CHECK(meshes.load(1, piece));
+  CHECK(registry.hash() == hash);
+  CHECK(meshes_of(meshes, e[1050]) == std::vector<std::uint64_t>{e[1050].index + 1u});
+  CHECK_FALSE(load({}));
+  CHECK_FALSE(load({0}));
+  CHECK_FALSE(load({0, 1}));
+  CHECK_FALSE(load({0, 2}));
+  CHECK_FALSE(load({1, 2}));
+  CHECK_FALSE(load({0, 1, 2}, 1));
+  CHECK_FALSE(load({0, 1, 2}, 32));
+  CHECK_FALSE(load({0, 1, 2}, parts.kept[2].size()));
+  CHECK_FALSE(meshes.load(1, std::span(piece).first(piece.size() - 1)));
+  CHECK(registry.hash() == hash);
 }
