@@ -20,11 +20,11 @@
 #include "server/world/file_journal.h"
 #include "server/world/file_meta.h"
 #include "server/world/file_sink.h"
+#include "server/world/journal/wal_use.h"
 #include "server/world/lock.h"
 #include "server/world/rows/format.h"
 #include "server/world/rows/kept_rows.h"
 #include "server/world/rows/state_copy.h"
-#include "server/world/wal_use.h"
 
 namespace muster {
 

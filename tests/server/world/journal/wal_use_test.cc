@@ -1,5 +1,5 @@
 // What is known of the -wal: what is merged, what readers keep, and how long it is.
-#include "server/world/wal_use.h"
+#include "server/world/journal/wal_use.h"
 
 #include <catch2/catch.hpp>
 
