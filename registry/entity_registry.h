@@ -485,6 +485,10 @@ class EntityRegistry {
   /// Where the ids of all nodes will be, when nothing waits any more; empty where there is no such template.
   std::span<Entity> prepare_spawn(std::string_view what, const SpawnOptions& options, Spawn& message);
 
+  /// A tree without a name while nothing waits and nobody is told, of a template that was spawned like that before. Nil, and nothing done,
+  /// where it has to go the general way; equals that.
+  Entity spawn_direct(std::string_view what, const SpawnOptions& options);
+
   // --- registry/direct_rows.h ---
   template <ComponentType... Cs>
   Entity create_first(const Cs&... components);

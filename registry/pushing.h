@@ -188,6 +188,9 @@ Entity EntityRegistry::create_named(Entity parent, std::string_view name, Cs... 
 }
 template <ComponentType... Cs>
 Entity EntityRegistry::spawn_with(std::string_view what, const SpawnOptions& options, Cs... root) {
+  if constexpr (sizeof...(Cs) == 0)
+    if (const Entity made = spawn_direct(what, options)) [[likely]]
+      return made;
   (known().need<Cs>(), ...);
   Spawn message;
   const std::span<Entity> ids = prepare_spawn(what, options, message);

@@ -33,6 +33,7 @@ class Structure {
         texts_(texts),
         hierarchy_(hierarchy),
         bulk_(storage, hierarchy),
+        tree_rows_(storage, hierarchy),
         names_(hierarchy) {}
 
   Hierarchy& hierarchy() noexcept { return hierarchy_; }
@@ -61,6 +62,13 @@ class Structure {
   /// Spawns trees under `ids`: the nodes of one tree in pre-order, then those of the next. `rows` names what the roots
   /// get besides from the payload.
   Refusal spawn(const Spawn& message, std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows);
+  /// Spawns one tree under ids that were just taken (Storage::take_ids): of a template that is planned() and a message with no name
+  /// and no sibling to be put before, which cannot be refused. Equals spawn() without rows.
+  void spawn_taken(TemplateTable::Entry& entry, const Spawn& message, std::span<const Entity> ids);
+  /// Whether the last spawn of this template was one of a tree without name and rows.
+  static bool planned(const TemplateTable::Entry& entry) noexcept {
+    return !entry.tree.blocks.empty() && !entry.root_named && entry.root_rows.empty();
+  }
   Refusal merge(const MergeTemplate& message, std::span<const Entity> ids);
   /// For each id of the last merge: 1 where the entity was there before.
   std::span<const std::uint8_t> previously() const noexcept { return previously_; }
@@ -140,9 +148,16 @@ class Structure {
   Entity named_twice(std::span<const Entity> ids);
   void plan_spawn(TemplateTable::Entry& entry, bool named, const RowSetSpan& rows);
   void plan_node(TemplateTable::Entry& entry, std::uint32_t number, bool named);
-  void plan_blocks(TemplateTable::Entry& entry);
-  void spawn_tree(const TemplateTable::Entry& entry, const Spawn& message, std::span<const Entity> ids,
-                  std::uint32_t depth, const std::byte* payload);
+  /// How the root is made, with what it gets beside the template.
+  void plan_root(TemplateTable::Entry& entry, bool named);
+  void plan_block(TemplateTable::Entry& entry, std::uint32_t number, std::span<const std::uint32_t> nodes);
+  void plan_tree(TemplateTable::Entry& entry);
+  /// All that does not depend on whether the ids may be created.
+  Refusal judge_spawn(const Spawn& message, std::span<const Entity> ids, std::uint32_t size, const RowSetSpan& rows);
+  void spawn_tree(TemplateTable::Entry& entry, const Spawn& message, std::span<const Entity> ids, std::uint32_t depth,
+                  const std::byte* payload);
+  /// Makes a tree's rows, which fit (TreeRows::fits), with all that the template gives. `parent` gets no link to the root.
+  Row spawn_rows(const TemplateTable::Entry& entry, std::span<const Entity> ids, Entity parent);
   /// Makes a node's row, with the template's values.
   Row spawn_node(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,
                  std::uint32_t depth, Entity parent);
@@ -151,8 +166,6 @@ class Structure {
   /// Makes a node with its row, name and links; `depth` is that of the root.
   void spawn_child(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,
                    std::uint32_t depth);
-  /// Makes all nodes but the root, block by block; the open chunks have room for them.
-  void spawn_blocks(const TemplateTable::Entry& entry, std::span<const Entity> ids, std::uint32_t depth);
   void merge_node(const Template& what, const Template::Node& node, std::span<const Entity> ids, Entity e);
 
   Storage& storage_;
@@ -160,6 +173,7 @@ class Structure {
   TextTable& texts_;
   Hierarchy& hierarchy_;
   BulkRows bulk_;
+  TreeRows tree_rows_;
   Names names_;
   RowPlan create_plan_, set_plan_;
   std::vector<Entity> subtree_;

@@ -141,4 +141,15 @@ Refusal Template::read_value(TemplateValueView from, bool component, std::uint32
   return {};
 }
 
+void TemplateTable::Entry::seal(const Spawn& message) {
+  BatchBuilder builder;
+  builder.append_shared(std::vector<Entity>(what->size()), message);
+  sealed.bytes.keep(builder.bytes());
+  auto* const bytes = static_cast<std::byte*>(sealed.bytes.data());
+  const BatchView made(bytes);
+  sealed.batch = made.bytes();
+  sealed.message = bytes + (made.payload(0) - bytes);
+  sealed.ids = {reinterpret_cast<Entity*>(bytes + (made.shared_targets() - bytes)), what->size()};
+}
+
 }  // namespace muster

@@ -13,10 +13,11 @@
 
 #include "messages/batch_writer.h"
 #include "registry/apply/receipt.h"
+#include "registry/apply/row_sites.h"
 #include "registry/handlers/types_known.h"
 #include "registry/storage/archetype.h"
-#include "registry/storage/hierarchy.h"
 #include "registry/storage/text_table.h"
+#include "registry/storage/tree_rows.h"
 #include "schema/muster.h"
 
 namespace muster {
@@ -97,19 +98,6 @@ class TemplateTable {
     std::vector<Patch> patches;  // references
     std::uint16_t name_slot = no_column;
   };
-  /// The nodes of one archetype and depth, without the root. Their rows lie one behind the other, so columns are copied
-  /// whole.
-  struct Block {
-    Archetype* archetype = nullptr;
-    std::uint32_t depth = 0;  ///< below the root
-    std::vector<BlockNode> nodes;
-    struct Column {
-      std::uint16_t slot;
-      std::uint32_t bytes;  // of one row
-      std::uint32_t at;     // in Entry::block_bytes: of all rows
-    };
-    std::vector<Column> columns;
-  };
   struct Entry {
     std::shared_ptr<const Template> what;
     std::vector<std::byte> batch;  ///< the one DefineTemplate message, as saved and sent
@@ -119,12 +107,19 @@ class TemplateTable {
     bool root_named = false;
     std::vector<RowSetEntry> root_rows;
     std::vector<NodePlan::Copy> root_row_copies;  ///< `at` is the offset in the message's payload
-    std::vector<Block> blocks;
-    std::vector<std::byte> block_bytes;   ///< values of the blocks' columns, names included
-    std::vector<Links> links;             ///< between the nodes, by number; empty: blocks are to be made
-    std::vector<std::uint32_t> unlisted;  ///< nodes with children that are left out of the index (Names)
-    std::vector<std::uint32_t> listed;    ///< nodes with names that the index has
-    bool patched = false;                 ///< a node but the root refers to another
+    TreePlan tree;                                ///< without blocks: to be made
+    std::vector<std::uint32_t> unlisted;          ///< nodes with children that are left out of the index (Names)
+    std::vector<std::uint32_t> listed;            ///< nodes with names that the index has
+    bool patched = false;                         ///< a node refers to another
+    /// Of the last spawn of a single tree from outside; without bytes: there was none.
+    struct Sealed {
+      SealedBytes bytes;
+      std::span<const std::byte> batch;
+      std::byte* message = nullptr;  ///< in `batch`, as the ids are
+      std::span<Entity> ids;
+    } sealed;
+    /// Makes `sealed`.
+    void seal(const Spawn& message);
   };
 
   /// Null where unknown.

@@ -1,6 +1,7 @@
 // Spawning and merging templates: the parts of Structure that do it. Everything is looked at before the first row is made,
 // so that a refusal leaves nothing behind.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -59,67 +60,103 @@ void Structure::plan_node(TemplateTable::Entry& entry, std::uint32_t number, boo
       plan.patches.push_back({slot, value.bytes, reference.offset, reference.node});
   }
   plan.name_slot = named ? plan.archetype->column(name_type) : no_column;
-  if (number != 0) return;
+}
+
+void Structure::plan_root(TemplateTable::Entry& entry, bool named) {
+  plan_node(entry, 0, named);
   entry.root_named = named;
   entry.root_row_copies.clear();
+  const Archetype& archetype = *entry.plans[0].archetype;
   for (const RowSetEntry& row : entry.root_rows)
-    if (const std::uint16_t slot = plan.archetype->column(row.type); slot < plan.archetype->pod_slots)
-      entry.root_row_copies.push_back({slot, plan.archetype->slot_types[slot]->size, row.offset});
+    if (const std::uint16_t slot = archetype.column(row.type); slot < archetype.pod_slots)
+      entry.root_row_copies.push_back({slot, archetype.slot_types[slot]->size, row.offset});
+  entry.patched = entry.patched || !entry.plans[0].patches.empty();
+  if (!entry.tree.blocks.empty()) plan_block(entry, 0, std::array<std::uint32_t, 1>{0});
 }
 
 void Structure::plan_spawn(TemplateTable::Entry& entry, bool named, const RowSetSpan& rows) {
   entry.plans.resize(entry.what->size());
-  if (entry.plans[0].archetype && entry.root_named == named && same_rows(entry.root_rows, rows))
-    return;  // so are all other nodes
+  if (!entry.tree.blocks.empty() && entry.root_named == named && same_rows(entry.root_rows, rows)) return;
   entry.root_rows.assign(rows.begin(), rows.end());
-  plan_node(entry, 0, named);
+  plan_root(entry, named);
   for (std::uint32_t i = 1; i < entry.what->size(); ++i)
     if (!entry.plans[i].archetype) plan_node(entry, i, static_cast<bool>(entry.what->nodes()[i].name));
-  if (entry.links.empty()) plan_blocks(entry);
+  if (entry.tree.blocks.empty()) plan_tree(entry);
 }
 
-void Structure::plan_blocks(TemplateTable::Entry& entry) {
+void Structure::plan_block(TemplateTable::Entry& entry, std::uint32_t number, std::span<const std::uint32_t> nodes) {
   const Template& what = *entry.what;
-  entry.links.resize(what.size());
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> blocks;  // by depth and archetype number
+  TreePlan::Block& block = entry.tree.blocks[number];
+  Archetype& archetype = *entry.plans[nodes.front()].archetype;
+  block = {.archetype = &archetype,
+           .depth = what.nodes()[nodes.front()].depth,
+           .rows = static_cast<std::uint32_t>(nodes.size()),
+           .columns = {},
+           .values = {}};
+  for (std::uint16_t slot = column_first; slot < static_cast<std::uint16_t>(archetype.pod_slots); ++slot) {
+    const std::uint32_t size = archetype.slot_bytes[slot];
+    std::vector<std::byte>& values = block.values;
+    block.columns.push_back(
+        {.slot = slot, .size = size, .bytes = size * block.rows, .at = static_cast<std::uint32_t>(values.size())});
+    for (const std::uint32_t node : nodes) {
+      const std::size_t at = values.size();
+      const TemplateTable::NodePlan& plan = entry.plans[node];
+      values.resize(at + size);
+      if (archetype.slot_types[slot]->is_presence) values[at] = std::byte{1};
+      for (const auto& copy : plan.copies)
+        if (copy.slot == slot) std::memcpy(values.data() + at, what.data() + copy.at, size);
+      if (slot == plan.name_slot) std::memcpy(values.data() + at, &what.nodes()[node].name, sizeof(Name));
+    }
+  }
+}
+
+void Structure::plan_tree(TemplateTable::Entry& entry) {
+  const Template& what = *entry.what;
+  TreePlan& tree = entry.tree;
+  std::vector<Links> links(what.size());                                     // by number
+  std::vector<std::vector<std::uint32_t>> nodes{{0}};                        // by block
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> places(what.size());  // by node: its block, and the row there
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> blocks;     // by depth and archetype number
   for (std::uint32_t i = 1; i < what.size(); ++i) {
-    Archetype* const archetype = entry.plans[i].archetype;
-    const std::uint32_t depth = what.nodes()[i].depth;
-    const auto [block, fresh] = blocks.try_emplace({depth, archetype->number}, entry.blocks.size());
-    if (fresh) entry.blocks.push_back({.archetype = archetype, .depth = depth, .nodes = {}, .columns = {}});
-    entry.blocks[block->second].nodes.push_back({i, what.nodes()[i].parent});
+    const Template::Node& node = what.nodes()[i];
+    const auto [block, fresh] = blocks.try_emplace({node.depth, entry.plans[i].archetype->number}, nodes.size());
+    if (fresh) nodes.emplace_back();
+    places[i] = {static_cast<std::uint32_t>(block->second), static_cast<std::uint32_t>(nodes[block->second].size())};
+    nodes[block->second].push_back(i);
     entry.patched = entry.patched || !entry.plans[i].patches.empty();
-    Links& above = entry.links[what.nodes()[i].parent];
-    entry.links[i].previous = above.last_child;
-    (above.last_child ? entry.links[above.last_child].next : above.first_child) = i;
+    Links& above = links[node.parent];
+    links[i].previous = above.last_child;
+    (above.last_child ? links[above.last_child].next : above.first_child) = i;
     above.last_child = i;
     ++above.children;
   }
-  std::vector<std::uint8_t> left_out(what.size());  // by node: its children's names
   for (std::uint32_t i = 1; i < what.size(); ++i) {
+    const auto [block, row] = places[i];
+    const bool goes_on = i > 1 && links[i].previous == i - 1 && places[i - 1].first == block;
+    if (goes_on)
+      ++tree.siblings.back().count;
+    else
+      tree.siblings.push_back({.first = i,
+                               .count = 1,
+                               .block = block,
+                               .row = row,
+                               .parent = what.nodes()[i].parent,
+                               .previous = links[i].previous,
+                               .next = 0});
+    tree.siblings.back().next = links[i].next;
+  }
+  std::vector<std::uint8_t> left_out(what.size());  // by node: its children's names
+  for (std::uint32_t i = 0; i < what.size(); ++i) {
     const Template::Node& node = what.nodes()[i];
-    if (!node.name) continue;
-    if (entry.links[node.parent].children > Names::left_out_max)
+    if (links[i].children) tree.parents.push_back({i, links[i].first_child, links[i].last_child, links[i].children});
+    if (i == 0 || !node.name) continue;
+    if (links[node.parent].children > Names::left_out_max)
       entry.listed.push_back(i);
     else if (!std::exchange(left_out[node.parent], 1))
       entry.unlisted.push_back(node.parent);
   }
-  for (TemplateTable::Block& block : entry.blocks) {
-    const auto pod_slots = static_cast<std::uint16_t>(block.archetype->pod_slots);
-    for (std::uint16_t slot = column_first; slot < pod_slots; ++slot) {
-      const std::uint32_t size = block.archetype->slot_bytes[slot];
-      std::vector<std::byte>& bytes = entry.block_bytes;
-      block.columns.push_back({slot, size, static_cast<std::uint32_t>(bytes.size())});
-      for (const auto& [node, parent] : block.nodes) {
-        const std::size_t at = bytes.size();
-        bytes.resize(at + size);
-        if (block.archetype->slot_types[slot]->is_presence) bytes[at] = std::byte{1};
-        for (const auto& copy : entry.plans[node].copies)
-          if (copy.slot == slot) std::memcpy(bytes.data() + at, what.data() + copy.at, size);
-        if (slot == entry.plans[node].name_slot) std::memcpy(bytes.data() + at, &what.nodes()[node].name, sizeof(Name));
-      }
-    }
-  }
+  tree.blocks.resize(nodes.size());
+  for (std::uint32_t block = 0; block < nodes.size(); ++block) plan_block(entry, block, nodes[block]);
 }
 
 // --- Spawn ---
@@ -134,37 +171,48 @@ Refusal Structure::spawn(const Spawn& message, std::span<const Entity> ids, cons
   if (!entry) return refused(RefusalCode::unknown_template, ids[0], hash32("what"));
   const std::uint32_t size = entry->what->size();
   if (ids.size() % size != 0) return refused(RefusalCode::wrong_targets, ids[0]);
-  bool ascending = true;
-  std::uint32_t last = 0;
-  for (const Entity e : ids) {
-    if (!storage_.can_be_made(e)) return refused(RefusalCode::id_not_granted, e);
-    ascending = ascending && e.index > last;
-    last = e.index;
-  }
-  if (!ascending)
+  // Nearly always all is well with the ids; whether it is, is found out by taking them.
+  Refusal refusal = judge_spawn(message, ids, size, rows);
+  if (refusal.code != RefusalCode::none || !storage_.take_given(ids)) {
+    for (const Entity e : ids)
+      if (!storage_.can_be_made(e)) return refused(RefusalCode::id_not_granted, e);
     if (const Entity twice = named_twice(ids)) return refused(RefusalCode::id_not_granted, twice);
-  const Row above = message.parent ? storage_.find(message.parent) : Row{};
-  if (message.parent && !above) return refused(RefusalCode::dead_entity, ids[0], hash32("parent"));
-  if (message.before &&
-      (!message.parent || !storage_.alive(message.before) || hierarchy_.parent(message.before) != message.parent))
-    return refused(RefusalCode::before_is_no_child, ids[0], hash32("before"));
-  if (!texts_.knows(message.name)) return refused(RefusalCode::bad_name, ids[0], hash32("name"));
-  if (message.name && message.clash == NameClash::refuse &&
-      (ids.size() > size || names_.find(message.parent, message.name)))
-    return refused(RefusalCode::name_taken, ids[0], hash32("name"));
-  if (const Refusal refusal = judge(rows); refusal.code != RefusalCode::none)
-    return refused(refusal.code, ids[0], 0, refusal.type);
+    if (refusal.code != RefusalCode::none) return refused(refusal.code, ids[0], refusal.field, refusal.type);
+  }
 
   plan_spawn(*entry, static_cast<bool>(message.name), rows);
-  const std::uint32_t depth = above ? above.chunk->depth + 1 : 0;
+  const std::uint32_t depth = message.parent ? hierarchy_.depth(message.parent) + 1 : 0;
   for (std::size_t tree = 0; tree < ids.size(); tree += size)
     spawn_tree(*entry, message, ids.subspan(tree, size), depth, payload);
   return {};
 }
 
-void Structure::spawn_tree(const TemplateTable::Entry& entry, const Spawn& message, std::span<const Entity> ids,
+Refusal Structure::judge_spawn(const Spawn& message, std::span<const Entity> ids, std::uint32_t size,
+                               const RowSetSpan& rows) {
+  const auto refused = [](RefusalCode code, const char* field) { return Refusal{code, {}, spawn_type, hash32(field)}; };
+  if (message.parent && !storage_.alive(message.parent)) return refused(RefusalCode::dead_entity, "parent");
+  if (message.before &&
+      (!message.parent || !storage_.alive(message.before) || hierarchy_.parent(message.before) != message.parent))
+    return refused(RefusalCode::before_is_no_child, "before");
+  if (!texts_.knows(message.name)) return refused(RefusalCode::bad_name, "name");
+  if (message.name && message.clash == NameClash::refuse &&
+      (ids.size() > size || names_.find(message.parent, message.name)))
+    return refused(RefusalCode::name_taken, "name");
+  return judge(rows);
+}
+
+void Structure::spawn_taken(TemplateTable::Entry& entry, const Spawn& message, std::span<const Entity> ids) {
+  const std::uint32_t depth = message.parent ? hierarchy_.depth(message.parent) + 1 : 0;
+  if (!tree_rows_.fits(entry.tree, depth)) [[unlikely]]
+    return spawn_tree(entry, message, ids, depth, nullptr);
+  spawn_rows(entry, ids, message.parent);
+  if (message.parent) link(ids[0], message.parent, {});
+}
+
+void Structure::spawn_tree(TemplateTable::Entry& entry, const Spawn& message, std::span<const Entity> ids,
                            std::uint32_t depth, const std::byte* payload) {
-  const Row root = spawn_node(entry, 0, ids, depth, message.parent);
+  const bool whole = tree_rows_.fits(entry.tree, depth);
+  const Row root = whole ? spawn_rows(entry, ids, message.parent) : spawn_node(entry, 0, ids, depth, message.parent);
   for (const auto& copy : entry.root_row_copies)
     copy_value(root.at(copy.slot, copy.size), payload + copy.at, copy.size);
   if (message.name) {
@@ -173,11 +221,18 @@ void Structure::spawn_tree(const TemplateTable::Entry& entry, const Spawn& messa
     names_.add(message.parent, name, ids[0]);
   }
   if (message.parent) link(ids[0], message.parent, message.before);
-  const auto has_room = [&](const TemplateTable::Block& block) {
-    return storage_.has_room(*block.archetype, depth + block.depth, block.nodes.size());
-  };
-  if (std::ranges::all_of(entry.blocks, has_room)) return spawn_blocks(entry, ids, depth);
+  if (whole) return;
   for (std::uint32_t i = 1; i < ids.size(); ++i) spawn_child(entry, i, ids, depth);
+}
+
+Row Structure::spawn_rows(const TemplateTable::Entry& entry, std::span<const Entity> ids, Entity parent) {
+  const Row root = tree_rows_.make(entry.tree, ids, parent);
+  for (const std::uint32_t i : entry.listed)
+    names_.add(ids[entry.what->nodes()[i].parent], entry.what->nodes()[i].name, ids[i]);
+  for (const std::uint32_t node : entry.unlisted) names_.leave_out(ids[node]);
+  if (entry.patched) [[unlikely]]
+    for (std::size_t i = 0; i < ids.size(); ++i) patch(entry.plans[i], i == 0 ? root : storage_.find(ids[i]), ids);
+  return root;
 }
 
 Row Structure::spawn_node(const TemplateTable::Entry& entry, std::uint32_t number, std::span<const Entity> ids,
@@ -205,23 +260,6 @@ void Structure::spawn_child(const TemplateTable::Entry& entry, std::uint32_t num
     names_.add(parent, node.name, ids[number]);
   }
   link(ids[number], parent, {});
-}
-
-void Structure::spawn_blocks(const TemplateTable::Entry& entry, std::span<const Entity> ids, std::uint32_t depth) {
-  if (ids.size() == 1) return;
-  for (const TemplateTable::Block& block : entry.blocks) {
-    const Storage::Run rows = storage_.create_block(ids, std::span(block.nodes), *block.archetype, depth + block.depth);
-    const ColumnSlot* const slots = rows.chunk->slots();
-    for (const TemplateTable::Block::Column& column : block.columns)
-      copy_value(slots[column.slot].data + std::size_t{rows.begin} * column.bytes, entry.block_bytes.data() + column.at,
-                 rows.count * column.bytes);
-  }
-  hierarchy_.link_tree(ids, entry.links);
-  const std::span<const Template::Node> nodes = entry.what->nodes();
-  for (const std::uint32_t i : entry.listed) names_.add(ids[nodes[i].parent], nodes[i].name, ids[i]);
-  for (const std::uint32_t parent : entry.unlisted) names_.leave_out(ids[parent]);
-  if (!entry.patched) return;
-  for (std::size_t i = 1; i < ids.size(); ++i) patch(entry.plans[i], storage_.find(ids[i]), ids);
 }
 
 // --- MergeTemplate ---

@@ -236,7 +236,8 @@ void HandlerTable::find_told() noexcept {
   told_ = {.create = any(TypeTraits<Create>::id, TypeTraits<Activated>::id, TypeTraits<Loaded>::id),
            .set = any(TypeTraits<Set>::id),
            .remove = any(TypeTraits<Remove>::id),
-           .destroy = any(TypeTraits<Destroy>::id, TypeTraits<Deactivated>::id)};
+           .destroy = any(TypeTraits<Destroy>::id, TypeTraits<Deactivated>::id),
+           .spawn = any(TypeTraits<Spawn>::id, TypeTraits<Activated>::id, TypeTraits<Loaded>::id)};
 }
 
 CallSite HandlerTable::site_of(MessageRoute& route, const Handler& handler, std::size_t archetype) const {

@@ -115,7 +115,7 @@ class HandlerTable {
   /// Whether a handler is told when an entity comes, is given or loses components, or goes. Those are handlers of the
   /// message itself, of Activated, Loaded and Deactivated, and of changes of components.
   struct Told {
-    bool create = false, set = false, remove = false, destroy = false;
+    bool create = false, set = false, remove = false, destroy = false, spawn = false;
   };
   const Told& told() const noexcept { return told_; }
 

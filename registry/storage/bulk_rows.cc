@@ -1,6 +1,7 @@
 #include "registry/storage/bulk_rows.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <type_traits>
 
@@ -38,25 +39,40 @@ class BulkRows::Runs {
  public:
   template <class F>
   [[gnu::always_inline]] void add(Locator to, Locator from, F where) {
-    if (to == run_.to + run_.rows && from == run_.from + run_.rows && to.row() != 0 && from.row() != 0) {
-      ++run_.rows;
+    const std::uint64_t both = std::uint64_t{from.bits()} << 32 | to.bits();
+    if (both == next_ && rows_ < rows_max_) {
+      ++rows_;
+      next_ += one_row;
       return;
     }
     end(where);
-    run_ = {to, from, 1};
+    rows_ = 1;
+    rows_max_ = chunk_rows_max - std::max(to.row(), from.row());
+    next_ = both + one_row;
   }
   template <class F>
   [[gnu::always_inline]] void end(F where) {
-    if (run_.rows) where(run_).push_back(run_);
-    run_ = {};
+    if (rows_ == 0) return;
+    const std::uint64_t first = next_ - rows_ * one_row;
+    const Moved run{Locator::from_bits(static_cast<std::uint32_t>(first)),
+                    Locator::from_bits(static_cast<std::uint32_t>(first >> 32)), rows_};
+    where(run).push_back(run);
+    rows_ = 0;
   }
 
  private:
-  Moved run_{};
+  static constexpr std::uint64_t one_row = std::uint64_t{1} << 32 | 1;
+  std::uint64_t next_ = 0;  // both locators behind the run
+  std::uint32_t rows_ = 0;
+  std::uint32_t rows_max_ = 0;  // so that neither end goes on in another chunk
 };
 
+/// Which way from row to row.
+constexpr std::uint32_t forwards = 1, backwards = ~0u;
+
 /// Takes rows of one group. What a row taken changes is kept here, in registers, and written to the group when it is left:
-/// so everything here is inlined.
+/// so everything here is inlined. Rows go in runs, because those that go together mostly came together: of rows that follow
+/// one another each is filled by a row nearer the front than the one before, and who filled holes like that goes from the end.
 class BulkRows::Taker {
  public:
   /// For at most so many rows.
@@ -69,24 +85,29 @@ class BulkRows::Taker {
   Taker(const Taker&) = delete;
   Taker& operator=(const Taker&) = delete;
 
-  /// Takes a row's place away; the id of its group's last row fills the hole.
-  [[gnu::always_inline]] void take(Chunk& chunk, Locator at) {
+  /// Takes the places of rows away, at most `rows`: that at `at`, and those behind it (or before it, where it is its group's last), as long
+  /// as they are those that are to go. go(at, way, rows) says how many that are, at least one, and lets them go. The ids of the group's
+  /// last rows fill the holes, one after another. Gives how many went.
+  template <class F>
+  [[gnu::always_inline]] std::size_t take(Chunk& chunk, Locator at, std::size_t rows, F go) {
     if (chunk.group != group_) [[unlikely]]
       enter(*chunk.group);
-    const Locator from = first_ + --end_;
-    const bool known = elsewhere_[from.bits()] != 0;
-    elsewhere_[from.bits()] = 0;
-    if (at != from) {
+    std::size_t taken;
+    if (at == first_ + (end_ - 1)) {
+      taken = go(at, backwards, std::min<std::size_t>(rows, end_));
+      end_ -= static_cast<std::uint32_t>(taken);
+      std::memset(elsewhere_ + first_.bits() + end_, 0, taken);
+    } else {
+      // Who fills a hole is none of those that go here.
+      const std::uint32_t row = at.row();
+      const std::uint32_t most = &chunk == last_ ? (end_ - row) / 2 : std::min(end_, chunk.count - row);
+      taken = go(at, forwards, std::min<std::size_t>(rows, most));
       if (&chunk != last_) storage_.touch_all(chunk);
-      const Entity filler = ids_[end_];
-      Storage::put_id(chunk.ids() + at.row(), filler.bits());
-      directory_[filler.index].locator = at;
-      elsewhere_[at.bits()] = 1;
-      *kept_ = {filler.index, from};
-      kept_ += known ? 0 : 1;
+      fill(chunk.ids() + row, at, static_cast<std::uint32_t>(taken));
     }
     if (end_ == 0) [[unlikely]]
       leave_chunk();
+    return taken;
   }
   [[gnu::always_inline]] void leave() noexcept {
     if (!group_) return;
@@ -102,6 +123,29 @@ class BulkRows::Taker {
   std::span<const Kept> kept() const noexcept { return {bulk_.kept_.data(), kept_}; }
 
  private:
+  /// Fills so many rows with the group's last ones.
+  [[gnu::always_inline]] void fill(Entity* to, Locator at, std::uint32_t rows) noexcept {
+    DirectoryEntry* const directory = directory_;
+    const Entity* const ids = ids_;
+    std::uint8_t* const filled = elsewhere_ + at.bits();
+    std::uint8_t* const left = elsewhere_ + first_.bits();
+    const Locator first = first_;
+    Kept* kept = kept_;
+    std::uint32_t end = end_;
+    for (std::uint32_t i = 0; i < rows; ++i) {
+      const std::uint64_t filler = ids[--end].bits();
+      const auto index = static_cast<std::uint32_t>(filler);
+      const bool known = left[end] != 0;
+      left[end] = 0;
+      filled[i] = 1;
+      Storage::put_id(to + i, filler);
+      directory[index].locator = at + i;
+      *kept = {index, first + end};
+      kept += known ? 0 : 1;
+    }
+    kept_ = kept;
+    end_ = end;
+  }
   [[gnu::always_inline]] void enter(Group& group) {
     leave();
     group_ = &group;
@@ -157,6 +201,37 @@ void BulkRows::release(std::span<const Entity> ids) {
   s.ids_.give_back(ids);
 }
 
+/// What ids that are destroyed leave behind.
+struct BulkRows::Freed {
+  DirectoryEntry* directory;
+  std::uint64_t* versions;  // of the directory's pages
+  std::uint64_t version;
+  std::uint32_t indices;
+  const Hierarchy* hierarchy;  // null: nobody has children
+
+  /// Frees those of `ids` that are at `at`, the row behind it and so on (`way`), and alone. A function of its own, so that what
+  /// it works with is in registers.
+  [[gnu::noinline]] std::size_t go(const Entity* ids, Locator at, std::uint32_t way, std::size_t rows) const noexcept {
+    DirectoryEntry* const entries = directory;
+    std::uint64_t* const marks = versions;
+    const std::uint64_t mark = version;
+    const std::uint32_t end = indices;
+    const Hierarchy* const links = hierarchy;
+    for (std::size_t i = 0; i < rows; ++i, at = at + way) {
+      const std::uint64_t bits = ids[i].bits(), generation = bits & generation_mask;
+      const auto index = static_cast<std::uint32_t>(bits);
+      if (index >= end || std::bit_cast<std::uint64_t>(entries[index]) != (generation | at.bits())) return i;
+      if (generation == std::uint64_t{DirectoryLayout::generation_last} << 32) [[unlikely]]
+        return i;
+      if (links && links->children(ids[i]) != 0) [[unlikely]]
+        return i;
+      put_entry(entries, bits + Storage::next_generation, Locator(IdState::free));
+      marks[index >> id_page_bits] = mark;
+    }
+    return rows;
+  }
+};
+
 std::size_t BulkRows::destroy(std::span<const Entity> ids, std::uint32_t& destroyed) {
   Storage& s = storage_;
   make_room(s.chunk_numbers());
@@ -169,23 +244,25 @@ std::size_t BulkRows::destroy(std::span<const Entity> ids, std::uint32_t& destro
   constexpr Locator gone(IdState::free);
   std::size_t done = 0, released = 0;
   Taker taker(*this, ids.size());
-  for (; done < ids.size(); ++done) {
+  const Freed freed{directory, versions, version, indices, links ? &hierarchy_ : nullptr};
+  while (done < ids.size()) {
     const Entity e = ids[done];
     const Locator at =
         e.index < indices && directory[e.index].generation == e.generation ? directory[e.index].locator : gone;
     if (!at.has_row()) [[unlikely]] {  // dead
       destroyed += static_cast<std::uint32_t>(done - released);
       release(ids.subspan(released, done - released));
-      released = done + 1;
+      released = ++done;
       continue;
     }
     Chunk& chunk = *chunks[at.chunk()];
     if (!chunk.lone || e.generation == DirectoryLayout::generation_last || (links && hierarchy_.children(e) != 0))
         [[unlikely]]
       break;
-    put_entry(directory, e.bits() + Storage::next_generation, gone);
-    versions[e.index >> id_page_bits] = version;
-    taker.take(chunk, at);
+    const Entity* const next = ids.data() + done;
+    done += taker.take(chunk, at, ids.size() - done, [&](Locator first, std::uint32_t way, std::size_t rows) {
+      return freed.go(next, first, way, rows);
+    });
   }
   taker.leave();
   destroyed += static_cast<std::uint32_t>(done - released);
@@ -206,20 +283,43 @@ std::size_t BulkRows::destroy(std::span<const Entity> ids, std::uint32_t& destro
   return done;
 }
 
+/// Entities whose ids are put into other rows, one behind the other.
+struct BulkRows::Goers {
+  DirectoryEntry* directory;
+  const Entity* ids;
+  Entity* into;
+  Locator first;
+
+  /// Puts those there that are at `at`, the row behind it and so on (`way`).
+  [[gnu::noinline]] std::size_t go(Locator at, std::uint32_t way, std::size_t rows) const noexcept {
+    const Goers self = *this;
+    for (std::size_t i = 0; i < rows; ++i, at = at + way) {
+      const std::uint64_t id = self.ids[i].bits();
+      Locator& locator = self.directory[static_cast<std::uint32_t>(id)].locator;
+      if (locator != at) return i;
+      locator = self.first + static_cast<std::uint32_t>(i);
+      Storage::put_id(self.into + i, id);
+    }
+    return rows;
+  }
+};
+
 bool BulkRows::change_depth(std::span<const Entity> tree, std::uint32_t from, std::uint32_t to, Entity parent) {
   Storage& s = storage_;
-  const DirectoryEntry* const directory = s.ids_.slots();
+  DirectoryEntry* const directory = s.ids_.slots();
   if (origins_.size() < tree.size()) origins_.resize(tree.size());
   Locator* const origins = origins_.data();
   std::uint32_t deepest = from;
   constexpr std::uint32_t none = ~0u;
-  for (std::size_t i = 0, seen = none; i < tree.size(); ++i) {
-    origins[i] = directory[tree[i].index].locator;
-    if (origins[i].chunk() == seen) continue;
-    seen = origins[i].chunk();
-    const Chunk& chunk = this->chunk(origins[i]);
-    if (!chunk.archetype->plain()) return false;
-    deepest = std::max(deepest, chunk.depth);
+  std::uint32_t seen = none;
+  for (Locator* origin = origins; const Entity& e : tree) {
+    const Locator at = directory[e.index].locator;
+    *origin++ = at;
+    if (at.chunk() == seen) continue;
+    seen = at.chunk();
+    const Chunk& of = chunk(at);
+    if (!of.archetype->plain()) return false;
+    deepest = std::max(deepest, of.depth);
   }
   const std::uint32_t count = deepest - from + 1;
   if (levels_.size() < count) levels_.resize(count);
@@ -230,39 +330,47 @@ bool BulkRows::change_depth(std::span<const Entity> tree, std::uint32_t from, st
     Chunk* open = nullptr;
     Chunk* const* chunks = s.chunks_.data();
     std::uint8_t* elsewhere = elsewhere_.data();
-    for (const Entity e : tree) {
-      const Locator at = directory[e.index].locator;
+    for (std::size_t done = 0; done < tree.size();) {
+      const Locator at = directory[tree[done].index].locator;
       Chunk& chunk = *chunks[at.chunk()];
       if (chunk.archetype != archetype || chunk.depth != depth || open->count == open->capacity) [[unlikely]] {
         taker.leave();
         archetype = chunk.archetype;
         depth = chunk.depth;
         open = &s.open_chunk(*chunk.archetype, depth + to - from);
+        s.touch_all(*open);
         chunks = s.chunks_.data();
         make_room(s.chunk_numbers());
         elsewhere = elsewhere_.data();
         taker.look_again();
       }
-      elsewhere[open->locator(s.append_id(e, *open).row).bits()] = 1;
-      taker.take(chunk, at);
+      const std::uint32_t begin = open->count;
+      const Locator first = open->locator(begin);
+      const Goers goers{directory, tree.data() + done, open->ids() + begin, first};
+      const auto moved = static_cast<std::uint32_t>(
+          taker.take(chunk, at, std::min<std::size_t>(tree.size() - done, open->capacity - begin),
+                     [&](Locator place, std::uint32_t way, std::size_t rows) { return goers.go(place, way, rows); }));
+      std::memset(elsewhere + first.bits(), 1, moved);
+      s.add_rows(*open, moved);
+      done += moved;
     }
     taker.leave();
   }
   std::uint8_t* const elsewhere = elsewhere_.data();
   Runs runs;
-  const auto to_tree = [&](const Moved& run) -> std::vector<Moved>& { return levels_[chunk(run.to).depth - to].tree; };
-  for (std::size_t i = 0; i < tree.size(); ++i) {
-    const Locator at = directory[tree[i].index].locator;
-    elsewhere[at.bits()] = 0;
-    runs.add(at, origins[i], to_tree);
-  }
+  const auto to_tree = [&](const Moved& run) -> std::vector<Moved>& {
+    std::memset(elsewhere + run.to.bits(), 0, run.rows);
+    return levels_[chunk(run.to).depth - to].tree;
+  };
+  for (const Locator* origin = origins; const Entity& e : tree)
+    runs.add(directory[e.index].locator, *origin++, to_tree);
   runs.end(to_tree);
   const auto to_kept = [&](const Moved& run) -> std::vector<Moved>& {
     return levels_[chunk(run.to).depth - from].kept;
   };
   for (const Kept& kept : taker.kept()) {
     const Locator at = directory[kept.index].locator;
-    if (chunk(at).depth != chunk(kept.from).depth) continue;  // of the tree itself
+    if (!elsewhere[at.bits()]) continue;  // of the tree itself
     elsewhere[at.bits()] = 0;
     runs.add(at, kept.from, to_kept);
   }

@@ -36,6 +36,8 @@ class BulkRows {
     Locator from;
   };
   class Taker;
+  struct Freed;
+  struct Goers;
   Chunk& chunk(Locator locator) const noexcept { return *storage_.chunks_[locator.chunk()]; }
   void make_room(std::uint32_t chunks) {
     const std::size_t rows = std::size_t{chunks} * chunk_rows_max;

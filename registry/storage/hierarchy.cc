@@ -1,5 +1,7 @@
 #include "registry/storage/hierarchy.h"
 
+#include <iterator>
+
 #include "schema/muster.h"
 
 namespace muster {
@@ -62,31 +64,6 @@ void Hierarchy::link(Entity child, Entity parent, Entity before) {
   ++above.children;
 }
 
-void Hierarchy::link_tree(std::span<const Entity> ids, std::span<const Links> nodes) {
-  // The root is nobody's child and nobody's sibling in the tree: 0 is none here too.
-  if (indices_.size() < ids.size()) indices_.resize(ids.size());
-  std::uint32_t* const id = indices_.data();
-  for (std::size_t i = 1; i < ids.size(); ++i) id[i] = ids[i].index;
-  Page* page = nullptr;
-  std::uint32_t number = ~0u;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    const std::uint32_t index = ids[i].index;
-    if (index >> page_bits != number) {
-      number = index >> page_bits;
-      page = &restore_page(number);
-      page->version = storage_.version();
-    }
-    const Links& node = nodes[i];
-    Links& links = page->links[index & ((1u << page_bits) - 1)];
-    links.first_child = id[node.first_child];
-    links.last_child = id[node.last_child];
-    links.children = node.children;
-    if (i == 0) continue;
-    links.next = id[node.next];
-    links.previous = id[node.previous];
-  }
-}
-
 void Hierarchy::unlink(Entity child, Entity parent) {
   Links& above = change(parent.index);
   Links& self = change(child.index);
@@ -103,8 +80,11 @@ void Hierarchy::unlink(Entity child, Entity parent) {
 }
 
 void Hierarchy::subtree(Entity top, std::vector<Entity>& out) const {
-  out.push_back(top);
   const DirectoryEntry* const directory = storage_.ids().slots();
+  // Gathered here first: to append one to a list is to write the list's end down.
+  Entity some[64];
+  std::size_t count = 0;
+  some[count++] = top;
   // Whoever is below another has links.
   const Links* page = nullptr;
   std::uint32_t number = ~0u;
@@ -118,19 +98,23 @@ void Hierarchy::subtree(Entity top, std::vector<Entity>& out) const {
   // Pre-order by links alone: no recursion, whatever the depth.
   for (std::uint32_t at = links(top.index).first_child; at;) {
     const Links* here = &links_of(at);
-    out.push_back({at, directory[at].generation});
-    if (here->first_child) {
-      at = here->first_child;
-      continue;
+    if (count == std::size(some)) [[unlikely]] {
+      out.insert(out.end(), some, some + count);
+      count = 0;
     }
-    while (!here->next) {
-      const Entity up = parent(entity(at));
-      if (up == top) return;
-      at = up.index;
-      here = &links_of(at);
+    some[count++] = {at, directory[at].generation};
+    std::uint32_t next = here->first_child;
+    if (!next) {
+      while (!(next = here->next)) {
+        const Entity up = parent(entity(at));
+        if (up == top) break;
+        at = up.index;
+        here = &links_of(at);
+      }
     }
-    at = here->next;
+    at = next;
   }
+  out.insert(out.end(), some, some + count);
 }
 
 void Hierarchy::forget(Entity e) {

@@ -40,17 +40,16 @@ class Hierarchy {
   }
   /// Whether `e` is `top` or below it.
   bool is_below(Entity e, Entity top) const noexcept;
+  bool alive(Entity e) const noexcept { return storage_.alive(e); }
 
   /// Puts a child that has no siblings yet before `before`; at the end where that is nil or not a child of `parent`.
   void link(Entity child, Entity parent, Entity before);
-  /// Links new entities as a template's nodes are: ids[i] gets the links nodes[i], whose numbers are places in `ids`.
-  /// ids[0] is the root, which may have been linked to its siblings before.
-  void link_tree(std::span<const Entity> ids, std::span<const Links> nodes);
   /// Takes a child out of its siblings; its own children stay with it.
   void unlink(Entity child, Entity parent);
   /// Appends `e` and all below it to `out`, parents before children, siblings in order.
   void subtree(Entity e, std::vector<Entity>& out) const;
-  /// To be called before the index of `e` is given out again, when `e` has no children and no siblings any more.
+  /// To be called before the index of `e` is given out again, when `e` has no children and no siblings any more: whoever is new has no
+  /// links, and nothing but zeros is there.
   void forget(Entity e);
 
   // Links are saved in pages.
@@ -76,8 +75,7 @@ class Hierarchy {
 
   Storage& storage_;
   std::vector<std::unique_ptr<Page>> pages_;
-  std::uint32_t page_count_ = 0;        // of `pages_`
-  std::vector<std::uint32_t> indices_;  // of link_tree
+  std::uint32_t page_count_ = 0;  // of `pages_`
 };
 
 /// Whether nothing but the row goes when its entity is destroyed, as with most: it has no name, no parent and no

@@ -21,7 +21,7 @@ Entity Names::search(Entity parent, Text name) const noexcept {
 }
 
 void Names::take_in(Entity parent) {
-  left_out_.erase(parent.bits());
+  forget(parent);
   for (Entity child = hierarchy_.first_child(parent); child; child = hierarchy_.next_sibling(child))
     if (const Text name = hierarchy_.name(child)) by_name_.put({parent, name}, child);
 }

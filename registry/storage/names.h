@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "registry/storage/flat_map.h"
 #include "registry/storage/hierarchy.h"
@@ -44,7 +45,11 @@ class Names {
   /// Leaves the children of a new `parent` out of the index: at most left_out_max, because const reading looks through
   /// them. forget(parent) must follow when the parent or the last of them goes.
   static constexpr std::uint32_t left_out_max = 32;
-  void leave_out(Entity parent) { left_out_.put(parent.bits(), 1); }
+  void leave_out(Entity parent) {
+    const std::size_t word = parent.index / 64;
+    if (word >= left_out_.size()) left_out_.resize(word + 1 + word / 8);
+    left_out_[word] |= bit(parent);
+  }
   /// To be called when `parent` has one child more: takes its children into the index where they have become too many
   /// to look through.
   void child_came(Entity parent) {
@@ -52,7 +57,7 @@ class Names {
   }
   /// To be called when `e` goes.
   void forget(Entity e) noexcept {
-    if (left_out_.size()) left_out_.erase(e.bits());
+    if (const std::size_t word = e.index / 64; word < left_out_.size()) left_out_[word] &= ~bit(e);
   }
   /// A name that no child of `parent` has, interned: `name` itself, or `name` with the smallest free suffix "~2", "~3",
   /// ...
@@ -74,14 +79,18 @@ class Names {
       return key.parent.bits() * 0xff51afd7ed558ccdull ^ key.name.hash;
     }
   };
-  bool left_out(Entity parent) const noexcept { return left_out_.size() != 0 && left_out_.find(parent.bits()); }
+  static std::uint64_t bit(Entity e) noexcept { return std::uint64_t{1} << e.index % 64; }
+  bool left_out(Entity parent) const noexcept {
+    const std::size_t word = parent.index / 64;
+    return word < left_out_.size() && (left_out_[word] & bit(parent)) != 0 && hierarchy_.alive(parent);
+  }
   Entity search(Entity parent, Text name) const noexcept;
   void take_in(Entity parent);
   void remove_known(Entity parent, Text name, std::string_view bytes) noexcept;
 
   const Hierarchy& hierarchy_;
   FlatMap<Key, Entity, KeyHash> by_name_;
-  FlatMap<std::uint64_t, std::uint8_t> left_out_;     // a set of parents, by bits
+  std::vector<std::uint64_t> left_out_;               // a bit per index: of parents
   FlatMap<Key, std::uint32_t, KeyHash> next_suffix_;  // every smaller suffix is taken
 };
 

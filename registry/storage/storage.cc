@@ -53,16 +53,27 @@ void Storage::mark_ids(std::span<const Entity> ids) {
 }
 
 void Storage::take_ids(std::span<Entity> ids) {
-  const std::size_t recycled = std::min(ids.size(), ids_.recyclable());
+  const std::span<const std::uint32_t> queued = ids_.free_queue().run(0);
+  if (ids.size() > queued.size() || ids.size() > ids_.recyclable()) [[unlikely]]
+    return take_ids_in_parts(ids);
+  read_ids(queued.data(), ids.data(), ids.size());
+  ids_.take_recycled(ids.size());
+}
+
+[[gnu::always_inline]] inline void Storage::read_ids(const std::uint32_t* indices, Entity* out,
+                                                     std::size_t count) const noexcept {
   const DirectoryEntry* const directory = ids_.slots();
+#pragma GCC unroll 4
+  for (std::size_t i = 0; i < count; ++i)
+    put_id(out + i, (std::bit_cast<std::uint64_t>(directory[indices[i]]) & generation_mask) | indices[i]);
+}
+
+void Storage::take_ids_in_parts(std::span<Entity> ids) {
+  const std::size_t recycled = std::min(ids.size(), ids_.recyclable());
   for (std::size_t done = 0; done < recycled;) {
     const std::span<const std::uint32_t> run = ids_.free_queue().run(done);
     const std::size_t count = std::min(run.size(), recycled - done);
-    const std::uint32_t* const indices = run.data();
-    Entity* const out = ids.data() + done;
-#pragma GCC unroll 4
-    for (std::size_t i = 0; i < count; ++i)
-      put_id(out + i, (std::bit_cast<std::uint64_t>(directory[indices[i]]) & generation_mask) | indices[i]);
+    read_ids(run.data(), ids.data() + done, count);
     done += count;
   }
   ids_.take_recycled(recycled);
@@ -80,6 +91,26 @@ void Storage::reserve(std::span<Entity> ids) {
     ids_.slot(e.index).locator = reserved;
     mark_known_id(e.index);
   }
+}
+
+bool Storage::take_given(std::span<const Entity> ids) noexcept {
+  if (ids.empty() || !can_be_made(ids.front())) return false;
+  DirectoryEntry* const directory = ids_.slots();
+  const auto indices = static_cast<std::uint32_t>(ids_.indices());
+  const Locator given = directory[ids.front().index].locator, taken(IdState::free);
+  for (const Entity& e : ids) {
+    const std::uint64_t bits = e.bits();
+    const auto index = static_cast<std::uint32_t>(bits);
+    // Who was taken is in no state, so it cannot be taken twice.
+    if (index < indices && std::bit_cast<std::uint64_t>(directory[index]) == ((bits & generation_mask) | given.bits()))
+        [[likely]] {
+      put_entry(directory, bits, taken);
+      continue;
+    }
+    for (const Entity* back = ids.data(); back != &e; ++back) directory[back->index].locator = given;
+    return false;
+  }
+  return true;
 }
 
 void Storage::undraw(const Drawn& before) noexcept {
@@ -228,27 +259,6 @@ Storage::Run Storage::create_run(std::span<const Entity> ids, Archetype& archety
     versions[index >> id_page_bits] = version;
   }
   if (archetype.enableable) enable_all(chunk, begin, begin + count);
-  add_rows(chunk, count);
-  return {&chunk, begin, count};
-}
-
-Storage::Run Storage::create_block(std::span<const Entity> ids, std::span<const BlockNode> nodes, Archetype& archetype,
-                                   std::uint32_t depth) {
-  Chunk& chunk = *archetype.groups[depth].last;
-  touch_all(chunk);
-  const std::uint32_t begin = chunk.count;
-  const Locator first = chunk.locator(begin);
-  const auto count = static_cast<std::uint32_t>(nodes.size());
-  DirectoryEntry* const directory = ids_.slots();
-  Entity* const column = chunk.ids() + begin;
-  Entity* const parents = chunk.parents() + begin;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const Entity e = ids[nodes[i].node];
-    put_entry(directory, std::bit_cast<std::uint64_t>(e), first + i);
-    column[i] = e;
-    parents[i] = ids[nodes[i].parent];
-    mark_known_id(e.index);
-  }
   add_rows(chunk, count);
   return {&chunk, begin, count};
 }

@@ -33,11 +33,6 @@ class ColumnPreserver {
   virtual void before_recycle(const Chunk& chunk) = 0;
 };
 
-/// One of several rows that are made at once: its entity and its parent, as places in a list of ids.
-struct BlockNode {
-  std::uint32_t node, parent;
-};
-
 class Storage {
  public:
   Storage();
@@ -104,6 +99,9 @@ class Storage {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     return entry < ids_.slots_end() && entry->generation == e.generation && entry->locator.can_be_made();
   }
+  /// Takes ids that may be created out of their state, as take_ids() gives them. False, and nothing done, where one may not be created, is
+  /// there twice, or has another state than the first.
+  bool take_given(std::span<const Entity> ids) noexcept;
   void set_state(Entity e, IdState state);
   /// Takes back a reserved id that will never be created.
   void give_up(Entity e);
@@ -179,10 +177,6 @@ class Storage {
     const Chunk* const last = archetype.groups[depth].last;
     return last && last->capacity - last->count >= count;
   }
-  /// Appends rows for entities that have parents, where has_room() said that there is room. Each node says which of
-  /// `ids`, reserved or granted, gets a row, and which is its parent.
-  Run create_block(std::span<const Entity> ids, std::span<const BlockNode> nodes, Archetype& archetype,
-                   std::uint32_t depth);
   /// The chunk that takes the next row of a group.
   Chunk& open_chunk(Archetype& archetype, std::uint32_t depth) {
     if (depth < archetype.groups.size()) [[likely]] {
@@ -321,6 +315,7 @@ class Storage {
 
  private:
   friend class BulkRows;
+  friend class TreeRows;
   static void put_id(Entity* to, std::uint64_t id) noexcept { std::memcpy(static_cast<void*>(to), &id, sizeof id); }
   [[gnu::noinline]] void log_destroyed(Entity e) { destroyed_->push_back(e); }
   [[gnu::always_inline]] void free_id(Entity e) {
@@ -329,6 +324,9 @@ class Storage {
     put_entry(ids_.slots(), e.bits() + next_generation, Locator(IdState::free));
     ids_.give_back(e.index);
   }
+  void read_ids(const std::uint32_t* indices, Entity* out, std::size_t count) const noexcept;
+  /// take_ids() where not all are in the queue, one behind the other.
+  void take_ids_in_parts(std::span<Entity> ids);
   static constexpr std::uint64_t next_generation = std::uint64_t{1} << 32;
   void retire_id(Entity e);
   void keep_returned(std::uint32_t first, std::uint32_t count);

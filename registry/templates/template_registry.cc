@@ -1,4 +1,6 @@
 // The parts of EntityRegistry that define, spawn and merge templates.
+#include <cstring>
+
 #include "registry/registry_impl.h"
 #include "registry/templates/template_tree.h"
 
@@ -38,6 +40,31 @@ std::vector<std::string_view> EntityRegistry::template_names() const {
   std::vector<std::string_view> names;
   for (const auto& [name, entry] : impl_->structure.templates().entries()) names.push_back(entry.what->name());
   return names;
+}
+
+Entity EntityRegistry::spawn_direct(std::string_view what, const SpawnOptions& options) {
+  RegistryCore& core = core_;
+  if (!core.is_quiet() || core.types.handlers().told().spawn) return {};
+  if (options.count != 1 || options.before || !options.name.empty()) return {};
+  Structure& structure = impl_->structure;
+  const Spawn message{.what = text_of(what), .parent = options.parent, .clash = options.clash};
+  TemplateTable::Entry* const entry = structure.templates().find(message.what);
+  if (!entry || !Structure::planned(*entry) || entry->what->has_messages()) return {};
+  if (options.parent && !core.storage.alive(options.parent)) return {};
+  TemplateTable::Entry::Sealed& sealed = entry->sealed;
+  if (sealed.ids.empty()) [[unlikely]]
+    entry->seal(message);
+  std::memcpy(sealed.message, &message, sizeof message);
+  const std::span<Entity> ids = sealed.ids;
+  const auto size = static_cast<std::uint32_t>(ids.size());
+  const Storage::Drawn before = core.storage.drawn();
+  core.storage.take_ids(ids);
+  Envelope envelope{.kind = InputKind::push, .drawn = size};
+  const Direct input(core, envelope, [&] { return sealed.batch; }, [&] { core.storage.undraw(before); });
+  structure.spawn_taken(*entry, message, ids);
+  input.done(*this, size);
+  if (options.ids) options.ids->assign(ids.begin(), ids.end());
+  return ids.front();
 }
 
 std::span<Entity> EntityRegistry::prepare_spawn(std::string_view what, const SpawnOptions& options, Spawn& message) {
