@@ -8,9 +8,9 @@
 //   clean up     where archetypes came: those that nobody has are dropped, if they are many     clean_up()
 //
 // Shortcuts take the same steps with fewer instructions: deliver_plain() here; a push to one entity
-// (EntityRegistry::push_direct), a few from a session (push_few() here) and create, set, remove and destroy of one
-// (registry/direct_rows.h). Each says which general
-// way it equals, and tests hold it equal (tests/registry/delivery/shortcuts_test.cc).
+// (EntityRegistry::push_direct), a few from a session (push_few() here), create, set, remove and destroy of one
+// (registry/direct_rows.h) and a tree from a template (EntityRegistry::spawn_direct). Each says which general
+// way it equals, and tests hold it equal (tests/registry/delivery/shortcuts_test.cc, tests/registry/apply/direct_spawn_test.cc).
 #pragma once
 
 #include <cstdint>
