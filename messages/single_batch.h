@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
 #include <cstring>
 #include <span>
@@ -13,21 +12,6 @@
 #include "messages/row_set.h"
 
 namespace muster {
-
-namespace detail {
-
-/// The target in the bytes of a SingleBatch.
-[[gnu::always_inline]] inline std::atomic_ref<std::uint64_t> single_target(void* batch) noexcept {
-  static_assert(alignof(Entity) <= 8 && sizeof(Entity) == 8 && sizeof(BatchHeader) % 8 == 0);
-  return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(static_cast<std::byte*>(batch) + sizeof(BatchHeader)));
-}
-
-}  // namespace detail
-
-/// The target that a SingleBatch has now, or had shortly before: for other threads than the one that puts messages into it.
-inline Entity look_at_target(void* batch) noexcept {
-  return Entity::from_bits(detail::single_target(batch).load(std::memory_order_relaxed));
-}
 
 /// The bytes are those that a BatchBuilder makes of the same message (tested).
 template <MessageType M>
@@ -40,7 +24,7 @@ class SingleBatch {
   }
   /// Puts another message in its place.
   void set(Entity target, const M& message) noexcept {
-    detail::single_target(bytes_).store(target.bits(), std::memory_order_relaxed);  // others look: see look_at_target
+    std::memcpy(bytes_ + sizeof header, &target, sizeof target);
     std::memcpy(bytes_ + sizeof header + offset, &message, sizeof message);
   }
   /// The one whose bytes were copied to `memory`, aligned to 16.

@@ -13,7 +13,7 @@ namespace muster {
 // --- inputs ---
 
 void EntityRegistry::used_inside_handler() const noexcept {
-  const Handler* handler = impl_->delivery.running();
+  const Handler* handler = core_.running_straight() ? core_.running_straight() : impl_->delivery.running();
   fatal("the registry was used inside a handler" + (handler ? " (\"" + handler->name + "\")" : std::string()) +
         "; a handler reads through its parameters and changes the world through its Outbox");
 }
@@ -21,8 +21,16 @@ void EntityRegistry::used_inside_handler() const noexcept {
 Receipt EntityRegistry::deliver_pushed() { return impl_->inputs.push(); }
 Receipt EntityRegistry::deliver_new(std::span<Entity> ids, bool waited) { return impl_->inputs.push_new(ids, waited); }
 Receipt EntityRegistry::push_sealed(std::span<const std::byte> batch) { return impl_->inputs.push_sealed(batch); }
-Receipt EntityRegistry::end_push(Receipt receipt) { return impl_->inputs.end_push(receipt); }
-Receipt EntityRegistry::end_handled_push() { return end_push({.handled = 1}); }
+const KnownChunk* EntityRegistry::learn_chunk(MessageRoute& route, std::uint64_t place) {
+  if (place >= Locator::no_row) return nullptr;
+  Chunk& chunk = *core_.storage.chunk(Locator::from_bits(static_cast<std::uint32_t>(place)).chunk());
+  const CallSite& site = route.calls[chunk.archetype_index];
+  return site.run ? route.known.learn(core_.storage, site, chunk) : nullptr;
+}
+const Receipt& EntityRegistry::end_untaken_push(std::uint64_t place) {
+  return core_.ended = impl_->inputs.end_push(place >= Locator::no_row ? Receipt{.dead = 1} : Receipt{.unhandled = 1});
+}
+const Receipt& EntityRegistry::end_handled_push() { return core_.ended = impl_->inputs.end_push({.handled = 1}); }
 void EntityRegistry::tell_receipt(const Envelope& envelope, Receipt receipt) {
   impl_->inputs.tell_receipt(envelope, receipt);
 }

@@ -441,7 +441,7 @@ class EntityRegistry {
   }
   /// Stops the program inside handlers: what they read their parameters declare, so that passes run alike on any workers.
   void check_reading() const noexcept {
-    if (core_.inside == Inside::handlers) [[unlikely]]
+    if (core_.inside != Inside::nobody && core_.inside != Inside::readers) [[unlikely]]
       used_inside_handler();
   }
   [[noreturn]] void used_inside_handler() const noexcept;
@@ -466,11 +466,16 @@ class EntityRegistry {
   Entity create_named(Entity parent, std::string_view name, Cs... components);
   template <ComponentType... Cs>
   Entity spawn_with(std::string_view what, const SpawnOptions& options, Cs... root);
-  /// A push while nothing waits: handlers read the message in `sealed`. Equals Inputs::push.
-  Receipt push_direct(MessageRoute& route, Entity target, void* payload, std::span<const std::byte> sealed);
-  /// The rest of push_direct, where no handler took the message, a handler pushed, or a sink wants receipts.
-  Receipt end_push(Receipt receipt);
-  Receipt end_handled_push();
+  /// A push while nothing waits, once it was told. Equals Inputs::push.
+  Receipt push_direct(MessageRoute& route, Entity target, void* message);
+  /// `place` is what Storage::locate() gives. Null where it is no row, or nobody handles the route's message for this row.
+  const KnownChunk* learn_chunk(MessageRoute& route, std::uint64_t place);
+  template <MessageType M>
+  void tell_pushed(InputSink& sink, MessageRoute& route, Entity target, const M& message);
+  /// The rest of push_direct, where no handler took the message, a handler pushed, or a sink wants receipts. What they give is in memory
+  /// of the registry, so that a caller's receipt need not be in memory.
+  const Receipt& end_untaken_push(std::uint64_t place);
+  const Receipt& end_handled_push();
   /// By value, so that the caller's receipt need not be in memory.
   void tell_receipt(const Envelope& envelope, Receipt receipt);
   /// To be called where something is caught: what a handler threw is the end of the program.

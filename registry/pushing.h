@@ -24,32 +24,37 @@ Arena& EntityRegistry::open() {
   return core_.pushing;
 }
 
-[[gnu::always_inline]] inline Receipt EntityRegistry::push_direct(MessageRoute& route, Entity target, void* payload,
-                                                                  std::span<const std::byte> sealed) {
+[[gnu::always_inline]] inline Receipt EntityRegistry::push_direct(MessageRoute& route, Entity target, void* message) {
   RegistryCore& core = core_;
-  const InInput mark(core);
-  if (InputSink* const sink = core.told)
-    core.tell_to(*sink, core.pushed, sealed);
-  else
-    core.number();
-  const Row row = core.storage.find(target);
-  if (!row) [[unlikely]]
-    return end_push({.dead = 1});
-  const CallSite& site = route.calls[row.chunk->archetype_index];
-  if (!site.run) [[unlikely]]
-    return end_push({.unhandled = 1});
-  RunContext& context = *core.context;
-  context.running = site.handler;
+  const std::uint64_t place = core.storage.locate(target);
+  const KnownChunk* known = route.known.find(place, core.storage.stamp());
+  if (!known) [[unlikely]] {
+    known = learn_chunk(route, place);
+    if (!known) return end_untaken_push(place);
+  }
+  const CallSite& site = *known->site;
+  core.pushed_to = target.bits();
+  core.inside = site.inside;
   try {
-    site.run(context, site, payload, *row.chunk, row.row);
+    site.known(*core.context, *known, message, static_cast<std::uint32_t>(place) & (Locator::rows_max - 1));
   } catch (...) {
     handler_failed();
   }
-  context.running = nullptr;
+  core.inside = Inside::nobody;
   if (core.more_follows()) [[unlikely]]
     return end_handled_push();
   core.count({.handled = 1});
   return {.sequence = core.sequence, .handled = 1};
+}
+
+/// The sinks see the batch that the route keeps.
+template <MessageType M>
+[[gnu::always_inline]] inline void EntityRegistry::tell_pushed(InputSink& sink, MessageRoute& route, Entity target,
+                                                               const M& message) {
+  const InInput mark(core_);
+  SingleBatch<M>& sealed = SingleBatch<M>::at(route.sealed.get());
+  sealed.set(target, message);
+  core_.tell_to(sink, core_.pushed, sealed.bytes());
 }
 
 template <MessageType M>
@@ -58,9 +63,12 @@ template <MessageType M>
   if constexpr (is_builtin(TypeTraits<M>::id)) return push_builtin(target, message);
   if (core_.is_quiet()) [[likely]] {
     if (MessageRoute* route = known().seen_route<M>()) [[likely]] {
-      SingleBatch<M>& sealed = SingleBatch<M>::at(route->sealed.get());
-      sealed.set(target, message);
-      return push_direct(*route, target, sealed.payload(), sealed.bytes());
+      M kept = message;  // what the caller refers to may be what the handler changes
+      if (InputSink* const sink = core_.told)
+        tell_pushed(*sink, *route, target, kept);
+      else
+        core_.number();
+      return push_direct(*route, target, &kept);
     }
   }
   return push_queued<M>(target, message);

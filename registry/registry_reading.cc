@@ -28,8 +28,11 @@ std::vector<std::pair<Entity, std::uint32_t>> EntityRegistry::left_grants() cons
 }
 
 std::optional<AtWork> EntityRegistry::at_work() const {
-  if (core_.inside.look() == Inside::nobody) return std::nullopt;
-  AtWork work = impl_->delivery.at_work(core_.workers);
+  const Inside inside = core_.inside.look();
+  if (inside == Inside::nobody) return std::nullopt;
+  const Handler* const straight = handler_in(inside);
+  AtWork work =
+      straight ? impl_->delivery.at_work(straight, core_.pushed_to.look()) : impl_->delivery.at_work(core_.workers);
   work.sequence = core_.sequence.look();
   return work;
 }

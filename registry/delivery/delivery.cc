@@ -231,12 +231,16 @@ AtWork Delivery::at_work(std::span<const WorkerCall> workers) const {
     entity = worker.entity.look();
     entities = worker.entities.look();
   }
+  return at_work(handler, entity, entities);
+}
+
+AtWork Delivery::at_work(const Handler* handler, std::uint64_t entity, std::uint32_t entities) const {
   AtWork work;
   const auto called = handler ? types_.handlers().called(handler) : std::nullopt;
   if (!called) return work;
   work.handler = called->handler;
   work.message = called->message;
-  work.entity = entity == 0 && entities == 1 ? called->pushed_to : Entity::from_bits(entity);
+  work.entity = Entity::from_bits(entity);
   work.entities = std::max(entities, 1u);
   return work;
 }

@@ -117,6 +117,8 @@ class Delivery {
   }
   /// The call that is going on, here or on one of these workers; its sequence is left out. Any thread.
   AtWork at_work(std::span<const WorkerCall> workers) const;
+  /// A call of this handler, if there is such a one, for entities of which `entity` has the bits of the first; 0: for nobody.
+  AtWork at_work(const Handler* handler, std::uint64_t entity, std::uint32_t entities = 1) const;
   /// Spreads passes over workers; null: one worker.
   void set_parallel(ParallelPass* parallel) noexcept { parallel_ = parallel; }
   /// Counts and times calls; null: nobody does. Call sites must agree: HandlerTable::observe_calls.

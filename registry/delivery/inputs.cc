@@ -153,7 +153,7 @@ std::uint64_t Inputs::begin_batch() {
 }
 
 void Inputs::delivery_failed() noexcept {
-  const Handler* const handler = delivery_.running();
+  const Handler* const handler = core_.running_straight() ? core_.running_straight() : delivery_.running();
   const auto failed = [&](std::string_view what) {
     if (handler) handler_threw(*handler, core_.types, what);
     fatal("an input could not be delivered whole: " + std::string(what));

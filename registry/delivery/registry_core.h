@@ -57,12 +57,10 @@ struct RegistryCounters {
   }
 };
 
-/// Who is being called, and what they may do with the registry: handlers and sinks nothing, hooks that restore values read.
-enum class Inside : std::uint64_t { nobody, handlers, readers };  // as wide as what is_quiet() joins it with
-
 /// The parts of a registry that its inlined calls use. Owned by the registry.
 struct RegistryCore {
   Shown<Inside> inside = Inside::nobody;           // see InInput
+  Shown<std::uint64_t> pushed_to = 0;              // bits of the last push's target that went straight to a handler
   std::uint64_t general_way = 0;                   // reasons why pushes take the general way
   static constexpr std::uint64_t observed = 1;     // somebody counts or follows deliveries, or there are no shortcuts
   static constexpr std::uint64_t was_resumed = 2;  // `resumed` is not 0
@@ -106,6 +104,7 @@ struct RegistryCore {
   [[gnu::always_inline]] void number() noexcept { sequence.step(); }
   /// Counts what became of an input's messages, or of messages that handlers pushed.
   [[gnu::always_inline]] void count(const Receipt& receipt) noexcept { counters.add(receipt); }
+  Receipt ended;                  // of the last push that went straight to a handler and was not at its end with it
   RunContext* context = nullptr;  // Delivery's: what a handler's call may reach
   Arena input;                    // what was posted
   Arena cascade;                  // what handlers pushed
@@ -120,6 +119,8 @@ struct RegistryCore {
   bool is_quiet() const noexcept {
     return (static_cast<std::uint64_t>(inside.get()) | general_way | input.batches() | cascade.batches()) == 0;
   }
+  /// The handler that a push has called straight; null: it is not that.
+  const Handler* running_straight() const noexcept { return handler_in(inside); }
   /// Whether a handler's push is not at its end with the handler: somebody looks at its receipt, or the handler pushed.
   bool more_follows() const noexcept { return (static_cast<std::size_t>(told_pushes) | cascade.batches()) != 0; }
 

@@ -39,6 +39,23 @@ class Shown {
   alignas(std::atomic_ref<T>::required_alignment) T value_;
 };
 
+/// Who is being called, and what they may do with the registry: handlers and sinks nothing, hooks that restore values read.
+/// Any other number is the address of the Handler that a push has called straight.
+enum class Inside : std::uint64_t {
+  nobody,
+  handlers,
+  readers
+};  // as wide as what RegistryCore::is_quiet() joins it with
+
+inline Inside inside_of(const Handler& handler) noexcept {
+  return static_cast<Inside>(reinterpret_cast<std::uintptr_t>(&handler));
+}
+/// Null where the number is none's address.
+inline const Handler* handler_in(Inside inside) noexcept {
+  if (inside <= Inside::readers) return nullptr;
+  return reinterpret_cast<const Handler*>(static_cast<std::uintptr_t>(inside));  // NOLINT(performance-no-int-to-ptr)
+}
+
 /// The call that is going on. Where it is another one by the time that somebody looks, its parts may be of both.
 struct AtWork {
   std::uint64_t sequence = 0;  ///< of the last input that was told

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "registry/handlers/known_chunks.h"
+
 namespace muster {
 
 Chunk& no_chunk() noexcept {
@@ -49,6 +51,10 @@ bool conflict(const Handler& a, const Handler& b) noexcept {
       if (s.type == t.type && s.value && t.value && (s.access == Access::write || t.access == Access::write))
         return true;
   return false;
+}
+
+void run_known(RunContext& context, const KnownChunk& known, void* message, std::uint32_t row) {
+  known.site->run(context, *known.site, message, *known.chunk, row);
 }
 
 }  // namespace muster

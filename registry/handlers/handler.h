@@ -75,15 +75,24 @@ using RunRows = bool (*)(RunContext&, const Handler&, void* message, Chunk&, std
 /// every message.
 struct CallSite;
 using RunOne = void (*)(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
+/// The same for a row of a known chunk (registry/handlers/known_chunks.h).
+struct KnownChunk;
+using RunKnown = void (*)(RunContext&, const KnownChunk&, void* message, std::uint32_t row);
 struct CallSite {
   RunOne run = nullptr;                    ///< null: no handler matches
   const Handler* handler = nullptr;        ///< where only one matches, and nothing has to be done around its call
   const std::uint16_t* columns = nullptr;  ///< of that one
   MessageRoute* route = nullptr;
+  RunKnown known = nullptr;          ///< as `run`, for rows of known chunks
+  Inside inside = Inside::handlers;  ///< while `known` is called
 };
 /// The `run` of all other call sites: goes through the route's handlers, with a copy of the message where one changes
 /// it.
 void run_several(RunContext&, const CallSite&, void* message, Chunk&, std::uint32_t row);
+/// CallSite::known where there is nothing better: as if the chunk were not known.
+void run_known(RunContext&, const KnownChunk&, void* message, std::uint32_t row);
+/// Handler::known_base of a handler that takes the ids of rows first.
+constexpr std::uint16_t known_ids = no_column - 1;
 
 /// POD messages to one target each, one behind the other: `bytes` apart from `first` on, the target at 0, the payload
 /// at `offset`.
@@ -142,6 +151,8 @@ struct Handler {
   RunRows rows = nullptr;
   RunItems items = nullptr;
   RunOne one = nullptr;
+  RunKnown known = &run_known;           ///< another one relies on touched columns
+  std::uint16_t known_base = no_column;  ///< which of its columns KnownChunk::base is, known_ids, or no_column: none
   RunFew few = nullptr;
   std::uint32_t few_bytes = 0;  ///< of an item without causes
   std::shared_ptr<void> state;  ///< the callable

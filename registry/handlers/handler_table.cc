@@ -1,11 +1,9 @@
 #include "registry/handlers/handler_table.h"
 
 #include <algorithm>
-#include <cstring>
 #include <ranges>
 
 #include "messages/require.h"
-#include "messages/single_batch.h"
 #include "registry/handlers/builtin_messages.h"
 
 namespace muster {
@@ -84,15 +82,7 @@ std::optional<HandlerTable::Called> HandlerTable::called(const Handler* handler)
   const std::lock_guard shown(shown_);
   if (std::ranges::find(handlers_, handler, [](const auto& h) { return h.get(); }) == handlers_.end()) return {};
   const MessageRoute& route = *this->route(handler->message);
-  return Called{handler->name, route.type->name, route.sealed ? look_at_target(route.sealed.get()) : Entity{}};
-}
-
-void HandlerTable::seal(MessageRoute& route, std::span<const std::byte> batch) {
-  if (route.sealed) return;
-  auto memory = std::make_unique<MessageRoute::Unit[]>((batch.size() + 15) / 16);
-  std::memcpy(memory.get(), batch.data(), batch.size());
-  const std::lock_guard shown(shown_);
-  route.sealed = std::move(memory);
+  return Called{handler->name, route.type->name};
 }
 
 void HandlerTable::end(std::uint64_t ordinal) {
@@ -215,6 +205,7 @@ void HandlerTable::refresh(MessageRoute& route) {
 
 void HandlerTable::active_changed(MessageRoute& route, bool was_followed) {
   route.schedule.reset();
+  route.known.forget();
   if (is_followed(route) != was_followed) {
     was_followed ? --followed_changes_ : ++followed_changes_;
     find_followed();
@@ -242,10 +233,12 @@ void HandlerTable::find_told() noexcept {
 
 CallSite HandlerTable::site_of(MessageRoute& route, const Handler& handler, std::size_t archetype) const {
   if (!is_called_straight(handler)) return site_of_several(route);
-  return {handler.one, &handler, handler.bound[archetype], &route};
+  return {handler.one, &handler, handler.bound[archetype], &route, handler.known, inside_of(handler)};
 }
 
-CallSite HandlerTable::site_of_several(MessageRoute& route) { return {.run = &run_several, .route = &route}; }
+CallSite HandlerTable::site_of_several(MessageRoute& route) {
+  return {.run = &run_several, .route = &route, .known = &run_known};
+}
 
 void HandlerTable::find_site(MessageRoute& route, std::size_t archetype) const {
   CallSite& site = route.calls[archetype];
@@ -282,6 +275,7 @@ void HandlerTable::observe_calls(bool on) {
   calls_observed_ = on;
   for (const auto& route : routes_) {
     find_sites(*route);
+    route->known.forget();
     set_few(*route);
   }
 }
@@ -310,6 +304,7 @@ void HandlerTable::bind(Archetype& archetype) {
   archetypes_ = std::max<std::size_t>(archetypes_, archetype.index + 1);
   for (const auto& handler : handlers_) bind_or_stop(*handler, archetype);
   for (const auto& route : routes_) {
+    if (route->calls.size() < archetypes_) route->known.forget();
     route->calls.resize(archetypes_);
     route->receivers.resize(archetypes_);
     find_site(*route, archetype.index);

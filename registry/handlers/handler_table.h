@@ -14,6 +14,7 @@
 #include "registry/handlers/changes.h"
 #include "registry/handlers/handler.h"
 #include "registry/handlers/handler_order.h"
+#include "registry/handlers/known_chunks.h"
 #include "registry/handlers/run_rules.h"
 #include "registry/handlers/unkept.h"
 #include "registry/storage/flat_map.h"
@@ -34,6 +35,7 @@ struct MessageRoute {
   TypeId component = 0;
   bool builtin = false;         ///< the registry itself acts on it
   std::vector<CallSite> calls;  ///< by archetype index
+  KnownChunks known;            ///< of pushes to one entity; forgotten whenever `calls` change or move
   /// The one handler's own `few`, where there is one handler and nothing has to be done around its calls; null
   /// otherwise.
   RunFew few = nullptr;
@@ -44,7 +46,7 @@ struct MessageRoute {
   struct alignas(16) Unit {
     std::byte bytes[16];
   };
-  /// A sealed batch of one message, into which each push puts its own. Null until the first push.
+  /// A sealed batch of one message, into which a push that sinks hear of puts its own. Null until the first push.
   std::unique_ptr<Unit[]> sealed;
   std::shared_ptr<PassSchedule> schedule;  ///< of the active handlers, once a pass was spread over workers
   HandlerOrder order;
@@ -82,12 +84,9 @@ class HandlerTable {
   void remove(std::uint64_t ordinal);
   struct Called {
     std::string handler, message;
-    Entity pushed_to;  ///< target of the last message of its type that was pushed straight to a handler; nil: none was
   };
   /// What is to be said of a handler; no value: it is not in the table. Any thread.
   std::optional<Called> called(const Handler* handler) const;
-  /// Gives a route its sealed batch, where it has none.
-  void seal(MessageRoute& route, std::span<const std::byte> batch);
   /// Switches the handlers of a name on or off, those to come too.
   void enable(Text name, bool enabled);
   /// The names of handlers that are off, ascending by hash.
@@ -165,8 +164,7 @@ class HandlerTable {
   Told told_;
   bool calls_observed_ = false;
   std::size_t followed_changes_ = 0;  // routes of changes with active handlers
-  mutable std::mutex
-      shown_;  // held while handlers_, routes_, by_type_ or a route's sealed batch change: others look at them
+  mutable std::mutex shown_;          // held while handlers_, routes_ or by_type_ change: others look at them
   std::vector<std::unique_ptr<Handler>> handlers_;
   std::unordered_map<std::uint64_t, Handler*> by_ordinal_;  // of handlers_
   std::vector<std::unique_ptr<Handler>> kept_;

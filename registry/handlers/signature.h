@@ -13,6 +13,7 @@
 #include "registry/handlers/changes.h"
 #include "registry/handlers/handler.h"
 #include "registry/handlers/item_loops.h"
+#include "registry/handlers/known_chunks.h"
 #include "registry/handlers/query_words.h"
 #include "registry/storage/storage.h"
 
@@ -212,6 +213,36 @@ struct Invoker {
     call_row(callable(handler), message, bases_of(rows, every), rows, row, every);
   }
 
+  /// Which of the parameters finds its values by KnownChunk::base; sizeof...(Ps): none.
+  static constexpr std::size_t known_parameter = [] {
+    const std::array<bool, sizeof...(Ps) + 1> plain_ones{Parameter<Ps>::plain..., true};
+    return static_cast<std::size_t>(std::ranges::find(plain_ones, true) - plain_ones.begin());
+  }();
+  static constexpr std::uint16_t known_base = [] {
+    const std::array<bool, sizeof...(Ps) + 1> columns{Parameter<Ps>::column..., false};
+    if (known_parameter == sizeof...(Ps)) return no_column;
+    return columns[known_parameter] ? static_cast<std::uint16_t>(column_index[known_parameter]) : known_ids;
+  }();
+  /// one() for a row of a known chunk: its columns are touched.
+  static void known(RunContext& context, const KnownChunk& chunk, void* message, std::uint32_t row) {
+    const CallSite& site = *chunk.site;
+    const ChunkRows rows{context, *chunk.chunk, site.columns, row, row + 1, other_of(message)};
+    call_row(callable(*site.handler), message, known_bases_of(rows, chunk.base, every), rows, row, every);
+  }
+  template <std::size_t... I>
+  static auto known_bases_of(const ChunkRows& rows, [[maybe_unused]] std::byte* known,
+                             std::index_sequence<I...>) noexcept {
+    [[maybe_unused]] const auto base = [&]<class P, std::size_t at>() {
+      if constexpr (at == known_parameter)
+        return reinterpret_cast<decltype(P::base(rows, no_column))>(known);
+      else if constexpr (P::column)
+        return P::touched(rows, rows.columns[column_index[at]]);
+      else
+        return P::base(rows, no_column);
+    };
+    return std::tuple { base.template operator()<Parameter<Ps>, I>()... };
+  }
+
   // --- for ItemLoops ---
   using Callable = F;
   static constexpr std::size_t parameters = sizeof...(Ps);
@@ -262,6 +293,8 @@ struct Invoker {
     handler.whole_rows = whole_rows;
     handler.rows = &rows;
     handler.one = &one;
+    handler.known = &known;
+    handler.known_base = known_base;
     if constexpr (!TableMessageType<Message>) {
       handler.items = &ItemLoops<Invoker>::run;
       handler.few = &ItemLoops<Invoker>::few;

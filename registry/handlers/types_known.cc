@@ -1,5 +1,6 @@
 #include "registry/handlers/types_known.h"
 
+#include <cstring>
 #include <mutex>
 
 #include "registry/handlers/runtime_schema.h"
@@ -82,7 +83,10 @@ MessageRoute* TypesKnown::find_route(TypeId message) {
 
 void TypesKnown::remember_route(TypeId known, std::span<const std::byte> sealed) {
   MessageRoute* const route = handlers_.route(known);
-  handlers_.seal(*route, sealed);
+  if (!route->sealed) {
+    route->sealed = std::make_unique<MessageRoute::Unit[]>((sealed.size() + 15) / 16);
+    std::memcpy(route->sealed.get(), sealed.data(), sealed.size());
+  }
   Seen& first = pushed_[first_place(known)];
   Seen& second = pushed_[second_place(known)];
   (first.type != 0 && second.type == 0 ? second : first) = {known, route};

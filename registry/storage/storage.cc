@@ -299,6 +299,7 @@ void Storage::leave_last_chunk(Group& group) {
 
 void Storage::drop(Chunk& chunk) {
   for (ColumnPreserver* preserver : preservers_) preserver->before_recycle(chunk);
+  ++stamp_;
   chunks_[chunk.number] = nullptr;
   free_chunk_numbers_.push_back(chunk.number);
   pool_.recycle(&chunk);

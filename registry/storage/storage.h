@@ -48,6 +48,11 @@ class Storage {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     return entry < ids_.slots_end() && locator_of(*entry, e) < Locator::no_row;
   }
+  /// The bits() of a live entity's Locator; of others a number that is no less than Locator::no_row.
+  [[gnu::always_inline]] std::uint64_t locate(Entity e) const noexcept {
+    const DirectoryEntry* const entry = ids_.slots() + e.index;
+    return entry < ids_.slots_end() ? locator_of(*entry, e) : ~std::uint64_t{0};
+  }
   /// The row of a live entity; a null Row otherwise.
   Row find(Entity e) const noexcept {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
@@ -281,7 +286,13 @@ class Storage {
   }
   std::uint64_t version() const noexcept { return version_; }
   /// Everything written from now on has a version greater than the one returned.
-  std::uint64_t begin_version() noexcept { return version_++; }
+  std::uint64_t begin_version() noexcept {
+    ++stamp_;
+    return version_++;
+  }
+  /// Changes whenever a chunk went or was laid out anew, or a version began; never 0. While it is the same, a chunk's number is the same
+  /// chunk's, its columns are where they were, and those that were touched are touched.
+  std::uint64_t stamp() const noexcept { return stamp_; }
   /// Told from now on, until it is removed; several may be.
   void add_preserver(ColumnPreserver& preserver) { preservers_.push_back(&preserver); }
   void remove_preserver(ColumnPreserver& preserver) noexcept { std::erase(preservers_, &preserver); }
@@ -454,6 +465,7 @@ class Storage {
   std::uint64_t rows_ = 0;
   std::uint64_t structure_ = 0;
   std::uint64_t chunk_changes_ = 1;
+  std::uint64_t stamp_ = 1;
   std::uint32_t depths_ = 0;
   std::vector<ColumnPreserver*> preservers_;
   std::vector<Entity>* destroyed_ = nullptr;

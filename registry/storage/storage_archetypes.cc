@@ -220,6 +220,7 @@ void Storage::lay_out_again(Archetype& archetype) {
     }
   ++structure_;
   ++chunk_changes_;
+  ++stamp_;
   if (on_layout) on_layout(on_archetype_context, archetype);
 }
 

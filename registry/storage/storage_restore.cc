@@ -73,6 +73,7 @@ void Storage::restore_counters(std::uint64_t next_chunk_uid, std::uint32_t next_
   next_archetype_ = std::max(next_archetype_, next_archetype);
   archetypes_came_ = false;
   version_ = version;
+  ++stamp_;
 }
 
 }  // namespace muster
