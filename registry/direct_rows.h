@@ -44,16 +44,15 @@ constexpr std::uint64_t create_list = 1, set_list = 2, remove_list = 3;  // kind
 
 }  // namespace detail
 
-/// Tells the input of a direct call, whose batch `seal()` makes where a sink looks; `undo()` is for a sink that throws. The registry is
-/// inside the input while the Direct lives.
+/// Tells the input of a direct call, whose batch `seal()` makes where a sink looks; `undo()` is for a sink that throws. Only sinks are
+/// called, so only meanwhile is the registry inside the input.
 struct EntityRegistry::Direct {
   RegistryCore& core;
-  InInput mark;
   Envelope& envelope;
   template <class Seal, class Undo>
-  [[gnu::always_inline]] Direct(RegistryCore& of, Envelope& as, Seal seal, Undo undo)
-      : core(of), mark(of), envelope(as) {
+  [[gnu::always_inline]] Direct(RegistryCore& of, Envelope& as, Seal seal, Undo undo) : core(of), envelope(as) {
     if (InputSink* const sink = core.told) {
+      const InInput mark(core);
       try {
         core.tell_to(*sink, envelope, seal());
       } catch (...) {
@@ -169,7 +168,8 @@ template <ComponentType... Cs>
     static constexpr std::uint64_t key = site_key<Cs...>(detail::set_list);
     RegistryCore& core = core_;
     if (core.is_quiet() && !core.types.handlers().told().set) [[likely]]
-      if (const Row row = core.storage.find(e)) [[likely]] {
+      if (const std::uint64_t place = core.storage.locate(e); place < Locator::no_row) [[likely]] {
+        const Row row = core.storage.row_at(place);
         MoveSite* const site = core.sites.move(key, *row.chunk);
         if (!site) [[unlikely]]
           return set_first(row, components...);
@@ -177,7 +177,7 @@ template <ComponentType... Cs>
         Row to = row;
         if (site->from != site->to) {
           if (row.chunk->depth == 0) [[likely]] {
-            const std::uint32_t at = site->move(core.storage, e, row);
+            const std::uint32_t at = site->move(core.storage, e, *row.chunk, static_cast<std::uint32_t>(place));
             detail::put_values(site->open, at, components...);
             return input.done(*this);
           }
@@ -221,7 +221,8 @@ template <ComponentType C>
     static constexpr std::uint64_t key = site_key<C>(detail::remove_list);
     RegistryCore& core = core_;
     if (core.is_quiet() && !core.types.handlers().told().remove) [[likely]]
-      if (const Row row = core.storage.find(e)) [[likely]] {
+      if (const std::uint64_t place = core.storage.locate(e); place < Locator::no_row) [[likely]] {
+        const Row row = core.storage.row_at(place);
         MoveSite* const site = core.sites.move(key, *row.chunk);
         if (!site) [[unlikely]]
           return remove_first<C>(row);
@@ -236,7 +237,7 @@ template <ComponentType C>
         if constexpr (EnableableType<C>)
           core.storage.disable(row, site->presences[0], TypeTraits<C>::tag ? no_column : site->slots[0], sizeof(C));
         else if (row.chunk->depth == 0) [[likely]]
-          site->move(core.storage, e, row);
+          site->move(core.storage, e, *row.chunk, static_cast<std::uint32_t>(place));
         else
           move_below(core.storage, *site, e, row);
         return input.done(*this);

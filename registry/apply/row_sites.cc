@@ -48,7 +48,7 @@ void RowSites::learn_move(std::uint64_t key, Archetype& from, Archetype& to, std
   site.key = key;
   site.from = &from;
   site.to = &to;
-  site.open.changes = 0;
+  site.open.changes = site.aimed = 0;
   site.sealed.keep(sealed);
   for (std::size_t i = 0; i < types.size(); ++i) site.slots[i] = to.column(types[i]);
   for (std::size_t i = 0; i < types.size(); ++i) site.presences[i] = to.presence(types[i]);
@@ -65,7 +65,8 @@ void LeftColumns::learn(const Archetype& from, const Archetype& to, std::span<co
     const TypeId type = from.slot_types[slot]->id;
     const std::uint16_t into = std::ranges::find(types, type) == types.end() ? to.slot_of(type) : no_column;
     const std::uint32_t bytes = from.slot_bytes[slot];
-    columns_.push_back({static_cast<std::uint32_t>(sizeof(Chunk) + slot * sizeof(ColumnSlot)), bytes, nullptr, into});
+    columns_.push_back(
+        {static_cast<std::uint32_t>(sizeof(Chunk) + slot * sizeof(ColumnSlot)), bytes, nullptr, nullptr, into});
     if (into != no_column) carried_.push_back({slot, into, bytes});
   }
   const auto way = [](const Column& column) -> std::size_t {
@@ -82,26 +83,36 @@ void LeftColumns::learn(const Archetype& from, const Archetype& to, std::span<co
   }
 }
 
-void LeftColumns::aim(const Chunk& open) noexcept {
-  for (Column& column : columns_)
+void LeftColumns::aim(const Chunk& open, const Chunk& last) noexcept {
+  for (Column& column : columns_) {
     if (column.to != no_column) column.into = open.slots()[column.to].data;
-}
-
-std::uint32_t MoveSite::move(Storage& storage, Entity e, Row row) {
-  if (!columns.usual() || !open.fits(storage) || !storage.can_move_plain(row, *open.chunk)) [[unlikely]]
-    return move_slowly(storage, e, row);
-  return storage.move_plain(e, row, *open.chunk, columns);
-}
-
-std::uint32_t MoveSite::move_slowly(Storage& storage, Entity e, Row row) {
-  if (!open.fits(storage)) {
-    open.reopen(storage, *to, {types.data(), type_count});
-    columns.aim(*open.chunk);
+    std::memcpy(&column.filler, reinterpret_cast<const std::byte*>(&last) + column.slot, sizeof column.filler);
   }
-  const Row into = storage.append_moved(e, *open.chunk, {});
-  columns.carry(into, row);
-  storage.take_plain_row(row);
-  return into.row;
+}
+
+std::uint32_t MoveSite::move(Storage& storage, Entity e, Chunk& old, std::uint32_t place) {
+  if (aimed != storage.chunk_changes() || aim.open->count == aim.open->capacity || !storage.is_touched(old))
+      [[unlikely]]
+    return move_slowly(storage, e, old, place);
+  return storage.move_plain(e, old, place, aim, columns);
+}
+
+std::uint32_t MoveSite::move_slowly(Storage& storage, Entity e, Chunk& old, std::uint32_t place) {
+  if (!open.fits(storage)) open.reopen(storage, *to, {types.data(), type_count});
+  if (!columns.usual()) {
+    const Row row{&old, place & (Locator::rows_max - 1)};
+    const Row into = storage.append_moved(e, *open.chunk, {});
+    columns.carry(into, row);
+    storage.take_plain_row(row);
+    return into.row;
+  }
+  if (aimed != storage.chunk_changes()) {
+    aim = storage.aim_moves(*open.chunk, *old.group->last);
+    columns.aim(*aim.open, *aim.last);
+    aimed = storage.chunk_changes();
+  }
+  storage.touch_chunk(old);
+  return storage.move_plain(e, old, place, aim, columns);
 }
 
 Row move_below(Storage& storage, const MoveSite& site, Entity e, Row row) {
@@ -109,6 +120,13 @@ Row move_below(Storage& storage, const MoveSite& site, Entity e, Row row) {
   site.columns.carry(to, row);
   storage.take_plain_row(row);
   return to;
+}
+
+MoveSite* RowSites::find_move(std::uint64_t key, const Chunk& chunk) noexcept {
+  MoveSite* const found =
+      find(moves_, key, chunk.archetype_index, [&](const MoveSite& site) { return site.from == chunk.archetype; });
+  if (found) recent_[first_place(key, 0)] = found;
+  return found;
 }
 
 void RowSites::forget() noexcept {

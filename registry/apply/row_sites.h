@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "registry/storage/storage.h"
@@ -68,20 +69,21 @@ class LeftColumns {
  public:
   /// For rows that go from one archetype to another with all values but those of `types`. Both are plain().
   void learn(const Archetype& from, const Archetype& to, std::span<const TypeId> types);
-  /// Remembers where the columns of `open` are, the chunk that rows go to.
-  void aim(const Chunk& open) noexcept;
-  /// Copies the values that a row keeps to row `to` of the chunk aimed at. With `fills`, all values of `last` go where they were.
+  /// Remembers where the columns are: of `open`, the chunk that rows go to, and of `last`, whose last row fills holes.
+  void aim(const Chunk& open, const Chunk& last) noexcept;
+  /// Copies the values that a row keeps to row `to` of the chunk that rows go to. With `fills`, all values of the last row go
+  /// where they were.
   template <bool fills>
-  [[gnu::always_inline]] void copy(std::uint32_t to, Row old, Row last) const noexcept {
+  [[gnu::always_inline]] void copy(std::uint32_t to, Chunk& old, std::uint32_t hole,
+                                   std::uint32_t last) const noexcept {
     const Column* column = columns_.data();
-    column = copy_until<fills, 4>(column, ends_[0], to, old, last);
-    column = copy_until<fills, 8>(column, ends_[1], to, old, last);
-    column = copy_until<fills, 12>(column, ends_[2], to, old, last);
-    column = copy_until<fills, 16>(column, ends_[3], to, old, last);
+    column = copy_until<fills, float>(column, ends_[0], to, old, hole, last);
+    column = copy_until<fills, double>(column, ends_[1], to, old, hole, last);
+    column = copy_until<fills, Three>(column, ends_[2], to, old, hole, last);
+    column = copy_until<fills, Four>(column, ends_[3], to, old, hole, last);
     if constexpr (fills)
       for (; column != ends_[4]; ++column)
-        copy_value<true>(data_of(old.chunk, column->slot), old.row, data_of(last.chunk, column->slot), last.row,
-                         column->bytes);
+        copy_value<true>(data_of(old, column->slot), hole, column->filler, last, column->bytes);
   }
   /// Whether copy() may be called.
   bool usual() const noexcept { return usual_; }
@@ -92,29 +94,64 @@ class LeftColumns {
   struct Column {
     std::uint32_t slot;  // of the row left: bytes from its chunk's beginning
     std::uint32_t bytes;
-    std::byte* into;   // column of the chunk aimed at
-    std::uint16_t to;  // its slot; no_column: the value is left behind
+    std::byte* into;    // column of the chunk that rows go to
+    std::byte* filler;  // of the chunk whose last row fills holes
+    std::uint16_t to;   // slot of `into`; no_column: the value is left behind
   };
-  static std::byte* data_of(Chunk* chunk, std::uint32_t slot) noexcept {
-    return *reinterpret_cast<std::byte**>(reinterpret_cast<std::byte*>(chunk) + slot);
+  // Values of 12 and 16 bytes, as registers take them that are not wanted for anything else.
+  struct Three {
+    double first;
+    float second;
+    [[gnu::always_inline]] static Three load(const std::byte* from) noexcept {
+      Three value;
+      std::memcpy(&value.first, from, 8);
+      std::memcpy(&value.second, from + 8, 4);
+      return value;
+    }
+    [[gnu::always_inline]] void store(std::byte* to) const noexcept {
+      std::memcpy(to, &first, 8);
+      std::memcpy(to + 8, &second, 4);
+    }
+  };
+  struct Four {
+    std::byte all[16];
+  };
+  static std::byte* data_of(Chunk& chunk, std::uint32_t slot) noexcept {
+    return *reinterpret_cast<std::byte**>(reinterpret_cast<std::byte*>(&chunk) + slot);
   }
-  /// Gives `end`.
-  template <bool fills, std::size_t bytes>
+  /// Columns whose values are as wide as Value. Gives `end`.
+  template <bool fills, class Value>
   [[gnu::always_inline]] static const Column* copy_until(const Column* column, const Column* end, std::uint32_t to,
-                                                         Row old, Row last) noexcept {
-    struct Value {
-      std::byte all[bytes];
+                                                         Chunk& old, std::uint32_t hole, std::uint32_t last) noexcept {
+    constexpr bool three = std::is_same_v<Value, Three>;
+    constexpr std::size_t bytes = three ? 12 : sizeof(Value);
+    const auto load = [](const std::byte* from) {
+      if constexpr (three) {
+        return Three::load(from);
+      } else {
+        Value value;
+        std::memcpy(&value, from, bytes);
+        return value;
+      }
+    };
+    const auto store = [](std::byte* at, const Value& value) {
+      if constexpr (three)
+        value.store(at);
+      else
+        std::memcpy(at, &value, bytes);
     };
     for (; column != end; ++column) {
       // All is read before anything is written, which might be what is read, as compilers see it.
-      const std::uint32_t slot = column->slot;
       std::byte* const into = column->into + std::size_t{to} * bytes;
-      std::byte* const place = data_of(old.chunk, slot) + std::size_t{old.row} * bytes;
-      Value kept, filler;
-      std::memcpy(&kept, place, bytes);
-      if constexpr (fills) std::memcpy(&filler, data_of(last.chunk, slot) + std::size_t{last.row} * bytes, bytes);
-      std::memcpy(into, &kept, bytes);
-      if constexpr (fills) std::memcpy(place, &filler, bytes);
+      std::byte* const place = data_of(old, column->slot) + std::size_t{hole} * bytes;
+      if constexpr (fills) {
+        const std::byte* const from = column->filler + std::size_t{last} * bytes;
+        const Value kept = load(place), filler = load(from);
+        store(into, kept);
+        store(place, filler);
+      } else {
+        store(into, load(place));
+      }
     }
     return end;
   }
@@ -129,20 +166,22 @@ class LeftColumns {
 struct MoveSite {
   std::uint64_t key = 0;
   Archetype *from = nullptr, *to = nullptr;
+  std::uint64_t aimed = 0;  ///< Storage::chunk_changes() when `aim` and `columns` were aimed; 0: they are not
+  Storage::MoveAim aim;
+  OpenChunk open;  ///< of `to`
   LeftColumns columns;
   std::array<std::uint16_t, site_components_max> slots{};  ///< of `to`, in the order of the list; no_column: a tag
-  OpenChunk open;                                          ///< of `to`
   SealedBytes sealed;
   std::array<TypeId, site_components_max> types{};  ///< the list, as far as it has any
   std::size_t type_count = 0;
   std::array<std::uint16_t, site_components_max> presences{};  ///< beside `slots`: of presence columns
-  /// Moves the row of an entity at depth 0 to `to`, with the values that it keeps, and touches all its columns. Gives the new
-  /// row's number; its chunk is the open one.
-  std::uint32_t move(Storage& storage, Entity e, Row row);
+  /// Moves the row of an entity at depth 0 to `to`, with the values that it keeps, and touches all its columns. Its Locator has the
+  /// bits `place`, and its chunk is `old`. Gives the new row's number; its chunk is the open one.
+  std::uint32_t move(Storage& storage, Entity e, Chunk& old, std::uint32_t place);
 
  private:
   /// The same where something is to be done before, or values have other sizes.
-  std::uint32_t move_slowly(Storage& storage, Entity e, Row row);
+  std::uint32_t move_slowly(Storage& storage, Entity e, Chunk& old, std::uint32_t place);
 };
 
 /// MoveSite::move() for a row of an entity that has a parent: its open chunk is not remembered but looked for.
@@ -154,9 +193,16 @@ class RowSites {
   [[gnu::always_inline]] CreateSite* create(std::uint64_t key) noexcept {
     return find(creates_, key, 0, [](const CreateSite&) { return true; });
   }
-  /// For rows of this chunk's archetype.
+  RowSites() { recent_.fill(moves_.data()); }
+  RowSites(const RowSites&) = delete;
+  RowSites& operator=(const RowSites&) = delete;
+  /// For rows of this chunk's archetype. The site that was taken last is looked at first: where it is does not depend on the chunk, so
+  /// what is in it need not wait until the chunk is known.
   [[gnu::always_inline]] MoveSite* move(std::uint64_t key, const Chunk& chunk) noexcept {
-    return find(moves_, key, chunk.archetype_index, [&](const MoveSite& site) { return site.from == chunk.archetype; });
+    MoveSite* const recent = recent_[first_place(key, 0)];
+    if (recent->key == key && recent->from == chunk.archetype) [[likely]]
+      return recent;
+    return find_move(key, chunk);
   }
   /// Remembers `made`, the archetype of an entity that was just created with these components, unless it has runtime
   /// components.
@@ -170,6 +216,7 @@ class RowSites {
 
  private:
   static constexpr std::size_t places = 64;
+  MoveSite* find_move(std::uint64_t key, const Chunk& chunk) noexcept;
   template <class Site, class F>
   [[gnu::always_inline]] static Site* find(std::array<Site, places>& sites, std::uint64_t key, std::uint32_t archetype,
                                            F is_it) noexcept {
@@ -190,6 +237,7 @@ class RowSites {
 
   std::array<CreateSite, places> creates_;
   std::array<MoveSite, places> moves_;
+  std::array<MoveSite*, places> recent_;  // of `moves_`, by key
 };
 
 }  // namespace muster

@@ -29,6 +29,20 @@ void fill_values(std::byte* to, const std::byte* value, std::uint32_t size, std:
   }
 }
 
+/// Asks for the memory of rows that come next: those from `row` on, or, not `ahead`, those before it. Where a chunk's columns
+/// begin and end no neighbour has had the processor fetch them, and one by one they would be waited for.
+void ask_for_rows(const Chunk& chunk, std::uint32_t row, bool ahead) noexcept {
+  constexpr std::size_t line = 64, lines = 4;
+  const Archetype& archetype = *chunk.archetype;
+  for (std::uint32_t slot = 0; slot < archetype.pod_slots; ++slot) {
+    const std::byte* const column = chunk.slots()[slot].data;
+    const std::size_t size = slot < column_first ? sizeof(Entity) : archetype.slot_bytes[slot];
+    if (!column || chunk.capacity * size < lines * line) continue;
+    const std::byte* const at = column + row * size - (ahead ? 0 : std::min(row * size, lines * line));
+    for (std::size_t i = 0; i < lines; ++i) __builtin_prefetch(at + i * line, 1);
+  }
+}
+
 }  // namespace
 
 Storage::Storage() = default;
@@ -233,7 +247,10 @@ Chunk& Storage::new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32
 
 Chunk& Storage::open_new_chunk(Archetype& archetype, std::uint32_t depth) {
   const std::size_t place = depth < archetype.groups.size() ? archetype.groups[depth].chunks.size() : 0;
-  return new_chunk(archetype, depth, chunk_capacity(archetype, static_cast<std::uint32_t>(place)), next_chunk_uid_++);
+  Chunk& chunk =
+      new_chunk(archetype, depth, chunk_capacity(archetype, static_cast<std::uint32_t>(place)), next_chunk_uid_++);
+  ask_for_rows(chunk, 0, true);
+  return chunk;
 }
 
 void Storage::complete(Row row) {
@@ -293,8 +310,10 @@ void Storage::leave_last_chunk(Group& group) {
   if (--group.last->archetype->chunks == 0) --used_archetypes_;
   group.chunks.pop_back();
   group.last = group.chunks.empty() ? nullptr : group.chunks.back();
-  if (group.last) group.rows_before -= group.last->count;
   ++chunk_changes_;
+  if (!group.last) return;
+  group.rows_before -= group.last->count;
+  ask_for_rows(*group.last, group.last->count, false);
 }
 
 void Storage::drop(Chunk& chunk) {

@@ -53,6 +53,12 @@ class Storage {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
     return entry < ids_.slots_end() ? locator_of(*entry, e) : ~std::uint64_t{0};
   }
+  /// The row at a place that locate() gave of a live entity.
+  [[gnu::always_inline]] Row row_at(std::uint64_t place) const noexcept {
+    Chunk* const chunk = chunks_[place >> Locator::row_bits];
+    if (!chunk) __builtin_unreachable();
+    return {chunk, static_cast<std::uint32_t>(place) & (Locator::rows_max - 1)};
+  }
   /// The row of a live entity; a null Row otherwise.
   Row find(Entity e) const noexcept {
     const DirectoryEntry* const entry = ids_.slots() + e.index;
@@ -191,7 +197,7 @@ class Storage {
     }
     return open_new_chunk(archetype, depth);
   }
-  /// Changes whenever a chunk came or went, or was laid out anew. What remembers an open chunk compares it.
+  /// Changes whenever a chunk came or went, or was laid out anew, or a version began. What remembers an open chunk compares it.
   std::uint64_t chunk_changes() const noexcept { return chunk_changes_; }
   /// Takes the row away and the id back. The group's last row fills the hole. `park` is reserved for undo: the id is
   /// parked.
@@ -207,35 +213,44 @@ class Storage {
   }
   /// Appends a second row for a living `e`; take_plain_row() of the first must follow. Both archetypes are plain().
   [[gnu::always_inline]] Row append_moved(Entity e, Chunk& open, Entity parent) { return append(e, open, parent); }
-  /// Whether move_plain() may move this row to `open`: all columns that it writes are touched.
-  [[gnu::always_inline]] bool can_move_plain(Row old, const Chunk& open) const noexcept {
-    const auto touched = [this](const Chunk& chunk) { return chunk.slots()[column_ids].version == version_; };
-    return touched(open) && touched(*old.chunk->group->last) && touched(*old.chunk);
+  /// Where rows of one archetype go, and what fills their holes. Both chunks are of plain() archetypes, at depth 0, and touched.
+  struct MoveAim {
+    Chunk *open = nullptr, *last = nullptr;  ///< of another archetype, with room; the group's last
+    Entity *open_ids = nullptr, *last_ids = nullptr;
+    std::uint32_t open_first = 0, last_first = 0;  ///< bits() of the locators of their first rows
+  };
+  MoveAim aim_moves(Chunk& open, Chunk& last) {
+    touch_all(open);
+    touch_all(last);
+    return {&open, &last, open.ids(), last.ids(), open.locator(0).bits(), last.locator(0).bits()};
   }
-  /// Moves the row of `e` to `open`, a chunk with room of another archetype; both are plain() and at depth 0, and
-  /// can_move_plain(). The group's last row fills the hole. `columns.copy<fills>(row, old, last)` copies what the new row keeps,
-  /// and where `fills` the last row's values to the old one. Gives the new row's number. Equals append_moved() and
-  /// take_plain_row(), and calls nothing before its end, so that it need not save registers.
+  /// Touches all columns of a chunk.
+  void touch_chunk(Chunk& chunk) { touch_all(chunk); }
+  /// Whether all columns of the chunk are touched.
+  bool is_touched(const Chunk& chunk) const noexcept { return chunk.slots()[column_ids].version == version_; }
+  /// Moves the row of `e`, whose Locator has the bits `place`, out of `old`, a touched chunk of the group that `aim` fills. The group's last
+  /// row fills the hole. `columns.copy<fills>(row, old, hole, last_row)` copies what the new row keeps, and where `fills` the
+  /// last row's values into the hole. Gives the new row's number. Equals append_moved() and take_plain_row(), and calls nothing
+  /// before its end, so that it need not save registers.
   template <class Columns>
-  [[gnu::always_inline]] std::uint32_t move_plain(Entity e, Row old, Chunk& open, const Columns& columns) {
-    Group& group = *old.chunk->group;
-    Chunk& last = *group.last;
-    const std::uint32_t row = open.count;
-    const Row from{&last, last.count - 1};
-    open.count = row + 1;
-    last.count = from.row;
+  [[gnu::always_inline]] std::uint32_t move_plain(Entity e, Chunk& old, std::uint32_t place, const MoveAim& aim,
+                                                  const Columns& columns) {
+    const std::uint32_t row = aim.open->count, last = aim.last->count - 1;
+    aim.open->count = row + 1;
+    aim.last->count = last;
     structure_ += 2;
-    put_id(open.ids() + row, e.bits());
-    place_id(e.index, open, row);
-    if (old.row != from.row || old.chunk != from.chunk) {
-      columns.template copy<true>(row, old, from);
-      const Entity filler = last.ids()[from.row];
-      old.chunk->ids()[old.row] = filler;
-      place_id(filler.index, *old.chunk, old.row);
+    put_id(aim.open_ids + row, e.bits());
+    ids_.slot(e.index).locator = Locator::from_bits(aim.open_first + row);
+    const std::uint32_t hole = place & (Locator::rows_max - 1);
+    if (place != aim.last_first + last) {
+      const Entity filler = aim.last_ids[last];
+      old.ids()[hole] = filler;
+      ids_.slot(filler.index).locator = Locator::from_bits(place);
+      columns.template copy<true>(row, old, hole, last);
     } else {
-      columns.template copy<false>(row, old, from);
+      columns.template copy<false>(row, old, hole, last);
     }
-    return from.row == 0 ? drop_last_chunk_and_give(group, row) : row;
+    return last == 0 ? drop_last_chunk_and_give(*aim.last->group, row) : row;
   }
   /// Takes away a row of a plain() archetype and leaves its id alone. The group's last row fills the hole.
   [[gnu::always_inline]] void take_plain_row(Row gone) {
@@ -288,6 +303,7 @@ class Storage {
   /// Everything written from now on has a version greater than the one returned.
   std::uint64_t begin_version() noexcept {
     ++stamp_;
+    ++chunk_changes_;
     return version_++;
   }
   /// Changes whenever a chunk went or was laid out anew, or a version began; never 0. While it is the same, a chunk's number is the same
