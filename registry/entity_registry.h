@@ -1,7 +1,7 @@
 // The facade: everything that happens to entities goes through here, as a message.
 //
 //   registry.push(orc, Damage{...})
-//     while nothing waits     its type's own sealed batch takes it, and it goes straight to its handler     registry/pushing.h
+//     while nothing waits     it goes straight to its handler; a sink sees its type's own sealed batch      registry/pushing.h
 //                             (not the first of its type, nor while somebody observes)
 //     otherwise               a batch takes it, what waits is delivered, then this one                      registry/delivery/inputs.h
 //   either way
