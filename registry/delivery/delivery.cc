@@ -266,10 +266,10 @@ void Delivery::rows_of_world(const Handler& handler, void* message) {
   if (handler.once)
     call(handler, message, no_chunk(), 0, 1, nullptr);
   else
-    each_chunk(handler, context_.storage.depths(), [&](Chunk& chunk, const std::uint16_t* columns) {
-      context_.entity = chunk.ids()[0].bits();
-      context_.entities = chunk.count;
-      call(handler, message, chunk, 0, chunk.count, columns);
+    each_rows(context_, handler, [&](const RowsOfChunk& rows) {
+      context_.entity = rows.chunk->ids()[rows.begin].bits();
+      context_.entities = rows.end - rows.begin;
+      call(handler, message, *rows.chunk, rows.begin, rows.end, rows.columns);
     });
   context_.entities = 1;
 }

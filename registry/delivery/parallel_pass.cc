@@ -4,7 +4,6 @@
 #include <functional>
 
 #include "registry/delivery/delivery.h"
-#include "registry/handlers/ask_ahead.h"
 #include "registry/handlers/thrown.h"
 #include "registry/handlers/types_known.h"
 #include "registry/observe/clock.h"
@@ -379,7 +378,7 @@ void ParallelPass::run(Task& task, std::uint32_t number, Worker& worker) {
   running_here() = &handler;
   turn_here() = &worker;
   if (task.rows != 0) [[likely]] {
-    const Piece& piece = pieces_[task.first_piece];
+    const RowsOfChunk& piece = pieces_[task.first_piece];
     worker.call->entity = piece.chunk->ids()[piece.begin].bits();
     worker.call->entities = task.rows;
   } else {
@@ -396,11 +395,13 @@ void ParallelPass::run(Task& task, std::uint32_t number, Worker& worker) {
         if (const std::uint16_t* columns = handler.columns(*run.chunk->archetype))
           rows(handler, worker, *run.chunk, run.begin, run.end, columns);
     } else {
+      RowsAhead ahead;
       for (std::uint32_t i = task.first_piece; i < task.end_piece; ++i) {
-        const Piece& piece = pieces_[i];
+        const RowsOfChunk& piece = pieces_[i];
         if (i + 2 < task.end_piece) ask_for_header(*pieces_[i + 2].chunk);
-        if (i + 1 < task.end_piece) ask_for_rows(handler, *pieces_[i + 1].chunk, pieces_[i + 1].columns);
+        if (i + 1 < task.end_piece) ask_for_next(worker.context, ahead, handler, piece, pieces_[i + 1]);
         rows(handler, worker, *piece.chunk, piece.begin, piece.end, piece.columns);
+        worker.context.ahead = nullptr;
       }
     }
   });

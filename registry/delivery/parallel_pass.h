@@ -23,6 +23,7 @@
 #include "registry/delivery/branches.h"
 #include "registry/delivery/executor.h"
 #include "registry/delivery/schedule.h"
+#include "registry/handlers/ask_ahead.h"
 #include "registry/handlers/handler_table.h"
 #include "registry/handlers/turn.h"
 #include "registry/observe/observer.h"
@@ -64,11 +65,6 @@ class ParallelPass {
 
  private:
   struct Worker;
-  struct Piece {
-    Chunk* chunk;
-    const std::uint16_t* columns;
-    std::uint32_t begin, end;
-  };
   struct Task {
     std::uint32_t node = 0;
     std::uint32_t first_piece = 0, end_piece = 0;
@@ -139,7 +135,7 @@ class ParallelPass {
   const PassSchedule* schedule_ = nullptr;
   void* message_ = nullptr;
   std::vector<NodeRun> nodes_;
-  std::vector<Piece> pieces_;
+  std::vector<RowsOfChunk> pieces_;
   std::vector<Task> tasks_;
   std::vector<Phase> phases_;
   std::vector<std::uint64_t> rows_at_;  // by depth

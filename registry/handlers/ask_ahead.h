@@ -3,11 +3,14 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "registry/handlers/handler.h"
-#include "registry/storage/archetype.h"
+#include "registry/storage/storage.h"
 
 namespace muster {
 
@@ -26,6 +29,63 @@ inline void ask_for_rows(const Handler& handler, const Chunk& chunk, const std::
     const std::byte* const column = chunk.slots()[columns[i]].data;
     for (std::uint32_t line = 0; line < lines; ++line) __builtin_prefetch(column + line * 64);
   }
+}
+
+/// Rows of a chunk, and where the columns are that a handler takes of them.
+struct RowsOfChunk {
+  Chunk* chunk = nullptr;
+  const std::uint16_t* columns = nullptr;
+  std::uint32_t begin = 0, end = 0;
+};
+
+/// Whether a handler's `rows` may be called for rows of several chunks.
+inline bool may_join(const Handler& handler) noexcept { return handler.joins_chunks && handler.followed.empty(); }
+
+/// Calls f(from, bytes, apart) for each column that a handler takes of `next` and that does not go on where that of `here` ends, but so
+/// many bytes behind it; `from` is its first row, of `bytes` each. Stops where f says false; false: it did.
+template <class F>
+[[gnu::always_inline]] inline bool each_broken_off(const Handler& handler, const RowsOfChunk& here,
+                                                   const RowsOfChunk& next, F&& f) noexcept {
+  const ColumnSlot* const slots = next.chunk->slots();
+  const ColumnSlot* const before = here.chunk->slots();
+  const std::uint32_t* const bytes = next.chunk->archetype->slot_bytes.data();
+  const auto look = [&](std::uint16_t slot, std::uint16_t slot_before) {
+    if (slot == no_column) return true;
+    const std::byte* const from = slots[slot].data + std::size_t{next.begin} * bytes[slot];
+    const std::byte* const end =
+        slot_before == no_column ? nullptr : before[slot_before].data + std::size_t{here.end} * bytes[slot];
+    return from == end ||
+           f(from, bytes[slot], reinterpret_cast<std::uintptr_t>(from) - reinterpret_cast<std::uintptr_t>(end));
+  };
+  for (std::uint32_t i = 0; i < handler.values; ++i)
+    if (!look(next.columns[i], here.columns[i])) return false;
+  if (handler.takes_parents && next.chunk->depth != 0 &&
+      !look(column_parents, here.chunk->depth != 0 ? column_parents : no_column))
+    return false;
+  return !handler.takes_ids || look(column_ids, column_ids);
+}
+
+/// Asks for what a handler takes of `next`, which follows the rows at hand, or has it ask while it goes through `here`: then
+/// context.ahead is `ahead`, until the caller clears it. Columns that go on where those of `here` end are left out: the processor reads
+/// on by itself, and whoever asks as well only disturbs it.
+inline void ask_for_next(RunContext& context, RowsAhead& ahead, const Handler& handler, const RowsOfChunk& here,
+                         const RowsOfChunk& next) noexcept {
+  if (!handler.looks_ahead || !handler.followed.empty() || context.storage.rows() < rows_in_cache)
+    return ask_for_rows(handler, *next.chunk, next.columns);
+  ahead.clear(next.end - next.begin);
+  each_broken_off(handler, here, next, [&](const std::byte* from, std::uint32_t bytes, std::uintptr_t apart) {
+    if (apart >= 64) ahead.add(from, bytes);  // else it is the next cache line
+    return true;
+  });
+  if (!handler.takes_ids)
+    __builtin_prefetch(next.chunk->ids() + next.begin);  // that it is called for this one is written down
+  if (!ahead.empty()) context.ahead = &ahead;
+}
+
+/// Says of a chunk that the handler writes its columns.
+inline void touch_written(Storage& storage, const Handler& handler, Chunk& chunk, const std::uint16_t* columns) {
+  for (std::uint32_t left = handler.written; left != 0; left &= left - 1)
+    if (const std::uint16_t slot = columns[std::countr_zero(left)]; slot != no_column) storage.touch(chunk, slot);
 }
 
 /// The chunks that a handler matches, in the order of their rows.
@@ -101,19 +161,34 @@ class PassChunks {
   const std::uint16_t* columns_ = nullptr;
 };
 
-/// Calls f(chunk, columns) for each chunk that a handler matches, and asks ahead for those that follow.
+/// Calls f(rows) for the rows that a handler matches, a chunk at a time or several that continue each other, and asks ahead for those that
+/// follow. What it writes of several is touched before.
 template <class F>
-void each_chunk(const Handler& handler, std::uint32_t depths, F&& f) {
+void each_rows(RunContext& context, const Handler& handler, F&& f) {
   if (handler.matched.empty()) return;
-  PassChunks chunks(handler, depths);
-  PassChunks::Place here = chunks.next(), next = chunks.next();
-  while (here.chunk) {
-    const PassChunks::Place later = chunks.next();
-    if (later.chunk) ask_for_header(*later.chunk);
-    if (next.chunk) ask_for_rows(handler, *next.chunk, next.columns);
-    f(*here.chunk, here.columns);
-    here = next;
-    next = later;
+  const bool joins = may_join(handler) && handler.values <= 32;
+  PassChunks chunks(handler, context.storage.depths());
+  PassChunks::Place next = chunks.next(), later = chunks.next();
+  RowsAhead ahead;
+  while (next.chunk) {
+    RowsOfChunk here{next.chunk, next.columns, 0, next.chunk->count};
+    const Group* const group = next.chunk->group;
+    while (true) {
+      next = std::exchange(later, chunks.next());
+      if (later.chunk) ask_for_header(*later.chunk);
+      if (!next.chunk) break;
+      const RowsOfChunk rows{next.chunk, next.columns, 0, next.chunk->count};
+      if (joins && next.chunk->group == group && each_broken_off(handler, here, rows, [](auto...) { return false; })) {
+        if (here.end == here.chunk->count) touch_written(context.storage, handler, *here.chunk, here.columns);
+        touch_written(context.storage, handler, *next.chunk, next.columns);
+        here.end += next.chunk->count;
+        continue;
+      }
+      ask_for_next(context, ahead, handler, here, rows);
+      break;
+    }
+    f(here);
+    context.ahead = nullptr;
   }
 }
 

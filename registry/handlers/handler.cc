@@ -24,9 +24,12 @@ void Handler::bind(Archetype& archetype) {
   if (options.filter && !options.filter(archetype)) return;
   values = count;
   auto columns = std::make_unique<std::uint16_t[]>(values + 1);
-  std::size_t at = 0;
-  for (const Term& term : terms)
-    if (term.source == Source::self && term.value) columns[at++] = archetype.column(term.type);
+  std::uint32_t at = 0;
+  for (const Term& term : terms) {
+    if (term.source != Source::self || !term.value) continue;
+    if (term.access == Access::write && at < 32) written |= std::uint32_t{1} << at;
+    columns[at++] = archetype.column(term.type);
+  }
   bound[archetype.index] = columns.get();
   column_lists.push_back(std::move(columns));
   matched.push_back(&archetype);

@@ -2,6 +2,8 @@
 // or from run-time type ids (dynamic_handler.h). HandlerTable keeps and orders handlers, Delivery runs them.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -47,6 +49,40 @@ struct Term {
 
 struct Handler;
 
+/// Memory that will be needed after the rows at hand: loops over rows ask for it as they go, a few rows' worth at a time. To ask
+/// for all of it at once would make the rows at hand wait.
+class RowsAhead {
+ public:
+  static constexpr std::uint32_t step = 32;  ///< so many rows are asked for at a time
+  bool empty() const noexcept { return count_ == 0; }
+  void clear(std::uint32_t rows) noexcept { count_ = 0, rows_ = rows; }
+  /// A column's values of `bytes` each, from that of the first row on. What does not fit the list is not asked for.
+  void add(const std::byte* from, std::uint32_t bytes) noexcept {
+    if (count_ < columns_.size()) columns_[count_++] = {from, bytes};
+  }
+  /// How many rows are asked for: meanwhile the last of the rows at hand are gone through, as many.
+  std::uint32_t rows() const noexcept { return rows_; }
+  /// Asks for rows [begin, end).
+  void ask(std::uint32_t begin, std::uint32_t end) const noexcept {
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      const Column& column = columns_[i];
+      const std::byte* const last = column.from + std::size_t{end} * column.bytes;
+      for (const std::byte* at = column.from + std::size_t{begin} * column.bytes; at < last; at += 64)
+        __builtin_prefetch(at);
+    }
+  }
+
+ private:
+  struct Column {
+    const std::byte* from;
+    std::uint32_t bytes;
+  };
+  std::array<Column, 8> columns_;
+  std::uint32_t count_ = 0, rows_ = 0;
+};
+/// In a storage with more rows, memory is asked for ahead.
+constexpr std::uint64_t rows_in_cache = 50'000;
+
 /// What a handler's call may reach besides its arguments.
 struct RunContext {
   Storage& storage;
@@ -60,6 +96,7 @@ struct RunContext {
   Shown<std::uint64_t> entity = {};         ///< bits; 0: the target of the type's sealed batch, or nobody
   Shown<std::uint32_t> entities = 1;        ///< as AtWork has it; 0: for nobody
   std::vector<std::byte> chunk_bases = {};  ///< scratch memory of item_loops.h
+  const RowsAhead* ahead = nullptr;         ///< of the rows that the handler is called for; null: nothing
 };
 
 /// Stands for a chunk where a handler asks for no entity: its rows are never looked at.
@@ -146,7 +183,13 @@ struct Handler {
       false;  ///< captures or an object: conflicts with all others of that kind unless externals are declared
   bool of_manager = false;  ///< a manager's member function that is not const
   bool enabled = true;
-  bool whole_rows = false;               ///< takes spans: called once per run of rows
+  bool whole_rows = false;   ///< takes spans: called once per run of rows
+  bool looks_ahead = false;  ///< its `rows` asks for RunContext::ahead
+  /// Its `rows` may go on past a chunk's end where the chunks that follow continue all columns that it takes: all of those that it writes
+  /// must be touched before.
+  bool joins_chunks = false;
+  bool takes_ids = false;                ///< reads them of every row
+  bool takes_parents = false;            ///< likewise
   std::vector<FollowedColumn> followed;  ///< empty: no handler follows what this one writes
   RunRows rows = nullptr;
   RunItems items = nullptr;
@@ -158,7 +201,8 @@ struct Handler {
   std::shared_ptr<void> state;  ///< the callable
   double row_ns = 0;  ///< what a row of a pass has taken lately; measured only where there are several workers
 
-  std::uint32_t values = 0;  ///< value terms with source self: entries of a list of columns
+  std::uint32_t values = 0;   ///< value terms with source self: entries of a list of columns
+  std::uint32_t written = 0;  ///< which of the first 32 of them are written, by bit
   /// By archetype index: columns of the value terms with source self, or null where the handler does not match.
   std::vector<const std::uint16_t*> bound;
   std::vector<Archetype*> matched;  ///< ascending by number

@@ -55,8 +55,7 @@ struct ItemLoops {
   /// spawns takes ids, so the directory may move.
   static constexpr bool looks_ahead = !Call::asks_other && !Call::spawns && !Call::whole_rows;
   static constexpr std::uint32_t block = 32;
-  static constexpr std::uint32_t jump_block = 128;        ///< how many messages over_chunks looks at ahead
-  static constexpr std::uint64_t rows_in_cache = 50'000;  ///< in a storage with more rows, memory is asked for ahead
+  static constexpr std::uint32_t jump_block = 128;  ///< how many messages over_chunks looks at ahead
 
   static ItemCounts run(RunContext& context, const Handler& handler, const ItemRun& items) {
     if constexpr (looks_ahead)

@@ -440,6 +440,27 @@ constexpr std::uint32_t other_offset() {
     }
   return entities == 1 ? offset : ~0u;
 }
+/// Whether a parameter is found from a column's beginning and the row alone, so that rows may go on in the next chunk.
+template <class P>
+inline constexpr bool joins = Parameter<P>::plain;
+template <class T>
+inline constexpr bool joins<Parent<T>> = true;
+template <class T>
+inline constexpr bool joins<Lookup<T>> = true;
+template <>
+inline constexpr bool joins<Outbox&> = true;
+template <class T>
+inline constexpr bool joins<With<T>> = !EnableableType<T>;
+template <class T>
+inline constexpr bool joins<Without<T>> = !EnableableType<T>;
+template <class P>
+inline constexpr bool reads_parents = false;
+template <class T>
+inline constexpr bool reads_parents<Parent<T>> = true;
+template <class T, class X>
+inline constexpr bool reads_parents<ParentWith<T, X>> = true;
+template <class T>
+inline constexpr bool reads_parents<WithoutParent<T>> = true;
 template <class P>
 inline constexpr bool takes_other = false;
 template <class T>

@@ -109,8 +109,8 @@ struct Invoker {
         return false;
       }
       const Message m = MessageParameter<M>::get(message);  // a copy: nothing the handler writes can change it
-      loop(f, m, rows.begin, rows.end,
-           Parameter<Ps>::base(rows, Parameter<Ps>::column ? rows.columns[column_index[I]] : no_column)...);
+      const auto bases = bases_of(rows, all);
+      in_steps(rows, [&](std::uint32_t begin, std::uint32_t end) { loop(f, m, begin, end, std::get<I>(bases)...); });
       return false;
     } else {
       return run_each(f, message, rows, all);
@@ -125,15 +125,34 @@ struct Invoker {
     if constexpr (whole_rows) {
       f(m, Parameter<Ps>::whole(std::get<I>(bases), rows)...);
     } else {
-      for (std::uint32_t row = rows.begin; row < rows.end; ++row) {
-        if (!(true && ... && Parameter<Ps>::present(std::get<I>(bases), row))) continue;
-        if constexpr (consumes)
-          consumed = call_inlined(f, m, Parameter<Ps>::at(std::get<I>(bases), row)...) == Verdict::consume;
-        else
-          call_inlined(f, m, Parameter<Ps>::at(std::get<I>(bases), row)...);
-      }
+      in_steps(rows, [&](std::uint32_t begin, std::uint32_t end) {
+        for (std::uint32_t row = begin; row < end; ++row) {
+          if (!(true && ... && Parameter<Ps>::present(std::get<I>(bases), row))) continue;
+          if constexpr (consumes)
+            consumed = call_inlined(f, m, Parameter<Ps>::at(std::get<I>(bases), row)...) == Verdict::consume;
+          else
+            call_inlined(f, m, Parameter<Ps>::at(std::get<I>(bases), row)...);
+        }
+      });
     }
     return consumed;
+  }
+  /// Calls f(begin, end) for all rows: for a few at a time where there is memory to ask for meanwhile. Only one place calls it, so
+  /// the loop is not made twice.
+  template <class G>
+  [[gnu::always_inline]] static void in_steps(const ChunkRows& rows, G&& f) {
+    const RowsAhead* const ahead = rows.context.ahead;
+    // With the rows that come next the last of these are gone through.
+    const std::uint32_t alone = ahead ? rows.end - std::min(rows.end - rows.begin, ahead->rows()) : rows.end;
+    for (std::uint32_t begin = rows.begin, end = alone; begin < rows.end; begin = end) {
+      if (begin < alone) {
+        end = alone;
+      } else {
+        end = std::min(begin + RowsAhead::step, rows.end);
+        ahead->ask(begin - alone, end - alone);
+      }
+      f(begin, end);
+    }
   }
   static bool rows(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
                    std::uint32_t end, const std::uint16_t* columns) {
@@ -291,6 +310,10 @@ struct Invoker {
     handler.pushes = (false || ... || Parameter<Ps>::pushes);
     handler.spawns = spawns;
     handler.whole_rows = whole_rows;
+    handler.looks_ahead = !whole_rows;
+    handler.joins_chunks = !consumes && !whole_rows && (true && ... && joins<Ps>);
+    handler.takes_ids = (false || ... || std::is_same_v<Ps, Entity>);
+    handler.takes_parents = (false || ... || reads_parents<Ps>);
     handler.rows = &rows;
     handler.one = &one;
     handler.known = &known;

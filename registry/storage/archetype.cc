@@ -10,6 +10,7 @@ namespace {
 constexpr std::uint32_t line = 64;
 constexpr std::uint32_t full_bytes = 64u << 10;
 constexpr std::uint32_t first_bytes = 4u << 10;
+constexpr std::uint32_t apart_bytes = 8u << 10;  // chunks of so many bytes have a block for each column
 constexpr std::uint32_t to_line(std::uint32_t n) noexcept { return (n + line - 1) & ~(line - 1); }
 }  // namespace
 
@@ -29,6 +30,14 @@ Group& Archetype::need_group(std::uint32_t depth) {
   return groups[depth];
 }
 
+namespace {
+
+/// What memory is taken for, which decides what lies beside it. Of a column it is the id of its type, which may be one of these: then
+/// two purposes share a shelf where their blocks have one size, and no harm is done.
+enum Purpose : std::uint32_t { headers, rows, ids, parents };
+
+}  // namespace
+
 Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity) {
   const auto slots = static_cast<std::uint32_t>(archetype.slot_types.size());
   const auto column_bytes = [&](std::uint32_t slot) -> std::uint32_t {
@@ -39,19 +48,25 @@ Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t 
   for (std::uint32_t slot = 0; slot < slots; ++slot) bytes += column_bytes(slot);
   const std::uint32_t header = to_line(sizeof(Chunk) + slots * static_cast<std::uint32_t>(sizeof(ColumnSlot)));
 
-  auto* chunk = new (blocks_.take(header)) Chunk;
+  auto* chunk = new (blocks_.take(headers, header)) Chunk;
   chunk->archetype = &archetype;
   chunk->archetype_index = archetype.index;
   chunk->depth = depth;
   chunk->capacity = capacity;
-  chunk->block_bytes = bytes;
   chunk->header_lines = static_cast<std::uint16_t>(header / line);
   chunk->lone = depth == 0 && archetype.name_column == no_column && archetype.plain();
-  auto* at = static_cast<std::byte*>(blocks_.take(bytes));
+  chunk->in_one_block = bytes < apart_bytes;
+  auto* at = chunk->in_one_block ? static_cast<std::byte*>(blocks_.take(rows, bytes)) : nullptr;
   for (std::uint32_t slot = 0; slot < slots; ++slot) {
     const std::uint32_t size = column_bytes(slot);
+    if (!chunk->in_one_block && size != 0) {
+      const std::uint32_t purpose = slot == column_ids       ? Purpose::ids
+                                    : slot == column_parents ? Purpose::parents
+                                                             : archetype.slot_types[slot]->id;
+      at = static_cast<std::byte*>(blocks_.take(purpose, size));
+    }
     new (chunk->slots() + slot) ColumnSlot{size ? at : nullptr, 0};
-    at += size;
+    if (chunk->in_one_block) at += size;
   }
   // Up to the header's end, so that whoever looks for a new version needs not know how many columns there are.
   for (std::uint32_t slot = slots; slot < (header - sizeof(Chunk)) / sizeof(ColumnSlot); ++slot)
@@ -60,8 +75,11 @@ Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t 
 }
 
 void ChunkPool::recycle(Chunk* chunk) noexcept {
-  blocks_.give_back(chunk->slots()[column_ids].data, chunk->block_bytes);
-  blocks_.give_back(chunk, chunk->header_lines * line);
+  const std::uint32_t slots =
+      chunk->in_one_block ? 1 : (chunk->header_lines * line - sizeof(Chunk)) / sizeof(ColumnSlot);
+  for (std::uint32_t slot = 0; slot < slots; ++slot)
+    if (std::byte* const column = chunk->slots()[slot].data) blocks_.give_back(column);
+  blocks_.give_back(chunk);
 }
 
 std::span<const TypeId> types_of(Row row, std::vector<TypeId>& room) {

@@ -2,7 +2,8 @@
 // and each group is a list of chunks, all full but the last. A chunk never moves and never grows.
 //
 //   chunk    | Chunk: header | ColumnSlot x columns |     apart from its rows: all headers of a world lie close together
-//   rows     | ids ... | parents ... | column 2 ... | column 3 ... |
+//   rows     | ids ... | parents ... | column 2 ... | column 3 ... |     of a small chunk
+//            | ids of this chunk | ids of the next ... |   | column 2 of this chunk | column 2 of the next ... |   of others
 //            every column starts on a cache line; slot 0 is the entity ids, slot 1 the parents (null at depth 0)
 #pragma once
 
@@ -55,10 +56,10 @@ struct Chunk {
   std::uint32_t depth = 0;
   std::uint32_t place = 0;  ///< in its group
   std::uint32_t count = 0, capacity = 0;
-  std::uint32_t block_bytes = 0;  ///< of its rows
   std::uint32_t archetype_index = 0;
   std::uint16_t header_lines = 0;  ///< cache lines of this and the slots behind it
   bool lone = false;               ///< its rows have no parents and no names, and their values are bytes
+  bool in_one_block = true;        ///< all of its columns are in one block of memory; false: each has its own
 
   Locator locator(std::uint32_t row) const noexcept { return {number, row}; }
   ColumnSlot* slots() noexcept { return reinterpret_cast<ColumnSlot*>(this + 1); }
@@ -240,6 +241,8 @@ class ChunkPool {
   /// A chunk for `capacity` rows, with no row and all versions 0.
   Chunk* make(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity);
   void recycle(Chunk* chunk) noexcept;
+  /// That it holds, those that wait for the next chunks too.
+  std::size_t bytes() const noexcept { return blocks_.bytes(); }
 
  private:
   Blocks blocks_;

@@ -316,6 +316,8 @@ class Storage {
   Chunk* chunk(std::uint32_t number) const noexcept { return chunks_[number]; }
   std::uint32_t chunk_numbers() const noexcept { return static_cast<std::uint32_t>(chunks_.size()); }
   std::uint64_t rows() const noexcept { return rows_; }
+  /// Bytes of memory for chunks, those that wait for the next ones too.
+  std::size_t chunk_bytes() const noexcept { return pool_.bytes(); }
   /// Changes whenever a row came, went, moved or got another parent.
   std::uint64_t structure() const noexcept { return structure_; }
 

@@ -65,7 +65,8 @@ TEST_CASE("bubel 2: each type's rows lie in chunks of their own: ids, then one a
            {archetype.column(TypeTraits<Health>::id), archetype.column(TypeTraits<Place>::id)}) {
         const std::byte* data = chunk.slots()[slot].data;
         REQUIRE(reinterpret_cast<std::uintptr_t>(data) % 64 == 0);
-        REQUIRE(data >= end - chunk.block_bytes);
+        const std::byte* data_end = data + std::size_t{chunk.capacity} * archetype.slot_bytes[slot];
+        REQUIRE((data >= end || data_end <= reinterpret_cast<const std::byte*>(chunk.ids())));
       }
       REQUIRE(reinterpret_cast<const std::byte*>(registry.find<Place>(e)) ==
               chunk.slots()[archetype.column(TypeTraits<Place>::id)].data + row.row * sizeof(Place));

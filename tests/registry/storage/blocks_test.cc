@@ -1,7 +1,11 @@
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <random>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "messages/poison.h"
@@ -17,14 +21,17 @@ std::uintptr_t number(const void* at) { return reinterpret_cast<std::uintptr_t>(
 
 }  // namespace
 
-TEST_CASE("blocks of one size lie one behind the other, and on pages where they are whole pages") {
+TEST_CASE(
+    "blocks of one purpose lie one behind the other, whatever is taken between them, and on pages where they are whole "
+    "pages") {
   Blocks blocks;
-  constexpr std::uint32_t bytes = 32u << 10;
+  constexpr std::uint32_t bytes = 8u << 10;
   std::vector<void*> taken;
   for (int i = 0; i < 2000; ++i) {
-    taken.push_back(blocks.take(bytes));
+    taken.push_back(blocks.take(1, bytes));
     std::memset(taken.back(), i, bytes);
-    if (i % 3 == 0) std::memset(blocks.take(192), i, 192);  // others between them change nothing
+    std::memset(blocks.take(2, bytes), i, bytes);
+    if (i % 3 == 0) std::memset(blocks.take(1, 192), i, 192);
     REQUIRE(number(taken.back()) % 64 == 0);
   }
   if (poisons) return;  // then there are gaps
@@ -37,26 +44,109 @@ TEST_CASE("blocks of one size lie one behind the other, and on pages where they 
   CHECK(on_page == 1000);
 }
 
-TEST_CASE("a block that was given back is the next of its size, and of no other") {
+TEST_CASE("of the blocks that were given back the lowest is the next, for its own purpose and size alone") {
   Blocks blocks;
-  void* const large = blocks.take(4096);
-  void* const small = blocks.take(128);
-  blocks.give_back(large, 4096);
-  blocks.give_back(small, 128);
-  CHECK(blocks.take(128) == small);
-  CHECK(blocks.take(4096) == large);
+  std::vector<void*> all;
+  for (int i = 0; i < 100; ++i) all.push_back(blocks.take(1, 4096));
+  std::ranges::sort(all);
+  for (const int i : {70, 7, 40}) blocks.give_back(all[static_cast<std::size_t>(i)]);
+  CHECK(std::ranges::count(all, blocks.take(2, 4096)) == 0);
+  CHECK(std::ranges::count(all, blocks.take(1, 2048)) == 0);
+  for (const int i : {7, 40, 70}) CHECK(blocks.take(1, 4096) == all[static_cast<std::size_t>(i)]);
+  CHECK(std::ranges::count(all, blocks.take(1, 4096)) == 0);
+}
+
+TEST_CASE("little lies idle while blocks come; where they went, memory goes back when others come") {
+  Blocks blocks;
+  constexpr std::uint32_t bytes = 8u << 10;
+  std::vector<void*> taken;
+  for (std::size_t i = 1; i <= 4000; ++i) {
+    taken.push_back(blocks.take(1, bytes));
+    const std::size_t used = i * (bytes + (poisons ? 64 : 0));
+    REQUIRE(blocks.bytes() >= used);
+    REQUIRE(blocks.bytes() <= used + used / 8 + bytes);
+    if (i > 1024) REQUIRE(blocks.bytes() <= used + used / 15);
+  }
+  while (taken.size() > 1) {
+    blocks.give_back(taken.back());
+    taken.pop_back();
+  }
+  const std::size_t full = blocks.bytes();
+  for (int i = 0; i < 4000; ++i) taken.push_back(blocks.take(1, bytes));
+  CHECK(blocks.bytes() == full);  // what waited was enough
+  while (taken.size() > 1) {
+    blocks.give_back(taken.back());
+    taken.pop_back();
+  }
+  blocks.take(2, bytes);
+  CHECK(blocks.bytes() < 1u << 20);
+}
+
+TEST_CASE("blocks that come and go at random overlap no other and keep what is in them") {
+  const std::uint64_t seed = GENERATE(range(1, 9));
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  Blocks blocks;
+  struct Taken {
+    std::byte* at;
+    std::uint32_t bytes;
+    std::byte value;
+  };
+  std::vector<Taken> taken;
+  const auto all_there = [](const Taken& t) {
+    return std::ranges::all_of(std::span(t.at, t.bytes), [&](std::byte b) { return b == t.value; });
+  };
+  std::size_t in_use = 0;
+  for (int step = 0; step < 6000; ++step) {
+    const bool grows = random() % 100 < (step / 1000 % 2 ? 30u : 70u);
+    if (grows || taken.empty()) {
+      const auto bytes = static_cast<std::uint32_t>(64u << random() % 6);
+      auto* const at = static_cast<std::byte*>(blocks.take(static_cast<std::uint32_t>(random() % 3), bytes));
+      taken.push_back({at, bytes, static_cast<std::byte>(random())});
+      std::memset(at, static_cast<int>(taken.back().value), bytes);
+      in_use += bytes;
+    } else {
+      std::swap(taken[random() % taken.size()], taken.back());
+      REQUIRE(all_there(taken.back()));
+      in_use -= taken.back().bytes;
+      blocks.give_back(taken.back().at);
+      taken.pop_back();
+    }
+    REQUIRE(blocks.bytes() >= in_use);
+  }
+  for (const Taken& t : taken) REQUIRE(all_there(t));
+  for (const Taken& t : taken) blocks.give_back(t.at);
+  blocks.take(3, 64);
+  CHECK(blocks.bytes() <= 2048);
 }
 
 #ifdef MUSTER_ASAN
 TEST_CASE("who touches a block that was given back, or runs over its end, is caught") {
   Blocks blocks;
-  auto* const block = static_cast<std::byte*>(blocks.take(256));
+  auto* const kept = static_cast<std::byte*>(blocks.take(1, 256));
+  auto* const block = static_cast<std::byte*>(blocks.take(1, 256));
   CHECK_FALSE(__asan_address_is_poisoned(block));
   CHECK_FALSE(__asan_address_is_poisoned(block + 255));
   CHECK(__asan_address_is_poisoned(block + 256));
-  blocks.give_back(block, 256);
+  blocks.give_back(block);
   CHECK(__asan_address_is_poisoned(block));
   CHECK(__asan_address_is_poisoned(block + 255));
+  CHECK_FALSE(__asan_address_is_poisoned(kept));
+}
+
+TEST_CASE("who touches a column of a chunk that went, or runs over its end, is caught") {
+  EntityRegistry registry;
+  const auto all = registry.create_many(3000, game::Health{}, game::Armor{});
+  const Chunk& chunk = *registry.storage().find(all.back()).chunk;
+  std::vector<const std::byte*> columns;
+  for (std::uint32_t slot = 0; slot < chunk.archetype->slot_types.size(); ++slot)
+    if (const std::byte* const column = chunk.slots()[slot].data) {
+      columns.push_back(column);
+      CHECK(__asan_address_is_poisoned(column + std::size_t{chunk.capacity} * chunk.archetype->slot_bytes[slot]));
+    }
+  CHECK(columns.size() == 3);
+  registry.push(std::span<const Entity>(all).subspan(100), Destroy{});
+  for (const std::byte* const column : columns) CHECK(__asan_address_is_poisoned(column));
 }
 #endif
 
