@@ -44,15 +44,16 @@ constexpr std::uint64_t create_list = 1, set_list = 2, remove_list = 3;  // kind
 
 }  // namespace detail
 
-/// Tells the input of a direct call, whose batch `seal()` makes where a sink looks; `undo()` is for a sink that throws. Only sinks are
-/// called, so only meanwhile is the registry inside the input.
+/// Tells the input of a direct call, whose batch `seal()` makes where a sink looks; `undo()` is for a sink that throws. The registry is
+/// inside the input while the Direct lives.
 struct EntityRegistry::Direct {
   RegistryCore& core;
+  InInput mark;
   Envelope& envelope;
   template <class Seal, class Undo>
-  [[gnu::always_inline]] Direct(RegistryCore& of, Envelope& as, Seal seal, Undo undo) : core(of), envelope(as) {
+  [[gnu::always_inline]] Direct(RegistryCore& of, Envelope& as, Seal seal, Undo undo)
+      : core(of), mark(of), envelope(as) {
     if (InputSink* const sink = core.told) {
-      const InInput mark(core);
       try {
         core.tell_to(*sink, envelope, seal());
       } catch (...) {

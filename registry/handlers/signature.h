@@ -116,24 +116,42 @@ struct Invoker {
       return run_each(f, message, rows, all);
     }
   }
+  static constexpr bool may_copy = [] {
+    if constexpr (MessageParameter<M>::writes || TableMessageType<Message>)
+      return false;
+    else
+      return sizeof(Message) <= 32;
+  }();
+
   template <std::size_t... I>
-  static bool run_each(F& f, void* message, const ChunkRows& rows, std::index_sequence<I...>) {
-    auto&& m = MessageParameter<M>::get(message);
+  static bool run_each(F& f, void* message, const ChunkRows& rows, std::index_sequence<I...> all) {
+    bool consumed = false;
+    if constexpr (whole_rows) {
+      auto&& m = MessageParameter<M>::get(message);
+      [[maybe_unused]] std::tuple bases = bases_of(rows, all);
+      f(m, Parameter<Ps>::whole(std::get<I>(bases), rows)...);
+    } else {
+      in_steps(rows,
+               [&](std::uint32_t begin, std::uint32_t end) { consumed = each_row(f, message, rows, begin, end, all); });
+    }
+    return consumed;
+  }
+  /// A function of its own, so that nothing of in_steps() needs a register. A small message is a copy here: what a handler writes cannot
+  /// change it, so it stays in registers too.
+  template <std::size_t... I>
+  [[gnu::noinline]] static bool each_row(F& f, void* message, const ChunkRows& rows, std::uint32_t begin,
+                                         std::uint32_t end, std::index_sequence<I...>) {
+    using Kept = std::conditional_t<may_copy, const Message, decltype(MessageParameter<M>::get(message))>;
+    Kept m = MessageParameter<M>::get(message);
     [[maybe_unused]] std::tuple bases{
         Parameter<Ps>::base(rows, Parameter<Ps>::column ? rows.columns[column_index[I]] : no_column)...};
     bool consumed = false;
-    if constexpr (whole_rows) {
-      f(m, Parameter<Ps>::whole(std::get<I>(bases), rows)...);
-    } else {
-      in_steps(rows, [&](std::uint32_t begin, std::uint32_t end) {
-        for (std::uint32_t row = begin; row < end; ++row) {
-          if (!(true && ... && Parameter<Ps>::present(std::get<I>(bases), row))) continue;
-          if constexpr (consumes)
-            consumed = call_inlined(f, m, Parameter<Ps>::at(std::get<I>(bases), row)...) == Verdict::consume;
-          else
-            call_inlined(f, m, Parameter<Ps>::at(std::get<I>(bases), row)...);
-        }
-      });
+    for (std::uint32_t row = begin; row < end; ++row) {
+      if (!(true && ... && Parameter<Ps>::present(std::get<I>(bases), row))) continue;
+      if constexpr (consumes)
+        consumed = call_inlined(f, m, Parameter<Ps>::at(std::get<I>(bases), row)...) == Verdict::consume;
+      else
+        call_inlined(f, m, Parameter<Ps>::at(std::get<I>(bases), row)...);
     }
     return consumed;
   }
