@@ -50,8 +50,10 @@ std::uint32_t Blocks::shelf_of(std::uint32_t purpose, std::uint32_t bytes) {
 }
 
 void Blocks::add_slab(std::uint32_t number) {
-  if (unused_bytes_ > (bytes_ - unused_bytes_) / share_unused) drop_unused();
   Shelf& shelf = shelves_[number];
+  // What went back is wanted again: rows come and go in turns here, and should not ask the system each time.
+  if (shelf.was_dropped) kept_bytes_ = std::max(kept_bytes_, 2 * dropped_bytes_);
+  if (unused_bytes_ > std::max((bytes_ - unused_bytes_) / share_unused, kept_bytes_)) drop_unused();
   const std::size_t room = shelf.bytes + gap;
   const std::size_t blocks = std::clamp<std::size_t>(slab_bytes_after(shelf.total) / room, 1, slab_blocks_max);
   const std::size_t bytes = blocks * room;
@@ -77,8 +79,11 @@ void Blocks::add_slab(std::uint32_t number) {
 
 void Blocks::drop_unused() noexcept {
   const auto unused = [](const auto& slab) { return slab->free == slab->all; };
-  for (Shelf& shelf : shelves_)
-    if (std::erase_if(shelf.slabs, unused) != 0) shelf.open = 0;
+  dropped_bytes_ = unused_bytes_;
+  for (Shelf& shelf : shelves_) {
+    shelf.was_dropped = std::erase_if(shelf.slabs, unused) != 0;
+    if (shelf.was_dropped) shelf.open = 0;
+  }
   std::erase_if(slabs_, [&](const auto& slab) {
     if (!unused(slab)) return false;
     const std::size_t bytes = bytes_of(*slab);

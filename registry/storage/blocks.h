@@ -6,7 +6,7 @@
 //
 // A new slab is a share of what its shelf has already: a small registry stays small. Slabs of which no block is taken wait for their
 // shelf, so that rows that come and go ask the system for nothing, until another shelf needs a slab: then they go back to the system
-// where they are more than an eighth of what is taken.
+// where they are more than an eighth of what is taken. Where a shelf wants again what it gave back, twice as much is kept from then on.
 #pragma once
 
 #include <cstddef>
@@ -44,6 +44,7 @@ class Blocks {
     std::uint32_t bytes = 0;        // of a block
     std::size_t total = 0;          // bytes of all slabs
     std::size_t open = 0;           // no slab before this one has a free block
+    bool was_dropped = false;       // some of it went back to the system when slabs did last
     std::vector<Slab*> slabs = {};  // ascending by address
   };
   std::uint32_t shelf_of(std::uint32_t purpose, std::uint32_t bytes);
@@ -55,6 +56,8 @@ class Blocks {
   FlatMap<std::uint64_t, std::uint32_t> shelf_by_key_;  // purpose << 32 | bytes -> place in shelves_
   std::vector<std::unique_ptr<Slab>> slabs_;            // ascending by address
   std::size_t bytes_ = 0, unused_bytes_ = 0;            // of all; of those of which no block is taken
+  std::size_t dropped_bytes_ = 0;                       // that went back to the system last
+  std::size_t kept_bytes_ = 0;                          // so much may lie unused, however little is taken
 };
 
 }  // namespace muster

@@ -29,7 +29,7 @@ ONE_BY_ONE = [
     ("a function pointer", "two_columns", r"Invoker<void \(\*\)\("),
     ("a subsystem's member", "two_columns", r"cases::Facade\b"),
 ]
-LOOP = re.compile(r"muster::detail::Invoker<.*>::(rows|run|run_each|loop)\b")
+LOOP = re.compile(r"muster::detail::Invoker<.*>::(rows|run|run_each|each_row|loop)\b")
 
 
 def functions(objdump, library):

@@ -82,6 +82,23 @@ TEST_CASE("little lies idle while blocks come; where they went, memory goes back
   CHECK(blocks.bytes() < 1u << 20);
 }
 
+TEST_CASE("what comes and goes in turns for several purposes asks the system for nothing once it did so twice") {
+  Blocks blocks;
+  constexpr std::uint32_t bytes = 8u << 10;
+  const auto turn = [&](std::uint32_t purpose) {
+    std::vector<void*> taken;
+    for (int i = 0; i < 300; ++i) taken.push_back(blocks.take(purpose, bytes));
+    const std::size_t all = blocks.bytes();
+    for (void* const block : taken) blocks.give_back(block);
+    return all;
+  };
+  for (int round = 0; round < 4; ++round)
+    for (std::uint32_t purpose = 1; purpose < 4; ++purpose) turn(purpose);
+  const std::size_t all = blocks.bytes();
+  for (int round = 0; round < 4; ++round)
+    for (std::uint32_t purpose = 1; purpose < 4; ++purpose) REQUIRE(turn(purpose) == all);
+}
+
 TEST_CASE("blocks that come and go at random overlap no other and keep what is in them") {
   const std::uint64_t seed = GENERATE(range(1, 9));
   CAPTURE(seed);
