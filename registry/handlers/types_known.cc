@@ -3,7 +3,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "registry/handlers/runtime_schema.h"
+#include "registry/storage/runtime_schema.h"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "registry/handlers/runtime_schema.h"
+#include "registry/storage/runtime_schema.h"
 
 #include <flatbuffers/reflection.h>
 
