@@ -11,11 +11,11 @@ namespace muster {
 
 namespace {
 constexpr std::size_t line = 64, page = 4096;
-// How much of a shelf was perhaps never used: an eighth, as long as that is no more than 512 KiB, then a part that becomes small.
+// How much of a shelf was perhaps never used: an eighth, as long as that is no more than 256 KiB, then a part that becomes small.
 // Each slab is a place where a column breaks off, so larger ones are better.
 constexpr std::size_t share_small = 8, share_large = 32;
 constexpr std::size_t share_unused = 8;  // of what is taken
-constexpr std::size_t slab_bytes_small = 512u << 10;
+constexpr std::size_t slab_bytes_small = 256u << 10;
 constexpr std::size_t slab_bytes_min = 2048, slab_bytes_max = 2u << 20;
 constexpr std::size_t gap = poisons ? line : 0;  // so that who runs over a block's end is found
 
