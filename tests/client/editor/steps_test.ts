@@ -56,7 +56,7 @@ test('shapes, lights and cameras are created and drawn; what is moved and turned
     const { z, w } = (await component(other, box, transform)).rotation as { z: number; w: number };
     return Math.abs(z - Math.SQRT1_2) < 1e-6 && Math.abs(w - Math.SQRT1_2) < 1e-6;
   });
-  assert.equal(await editor.box(transform, 'rotation z').inputValue(), '90');
+  await until('it shows what was typed', async () => (await editor.box(transform, 'rotation z').inputValue()) === '90');
   await other.set_field(box, transform, 'position.x', -7.5);
   await until('it shows where another has put it', async () => (await shown.inputValue()) === '-7.5');
 });
