@@ -143,8 +143,7 @@ struct Invoker {
                                          std::uint32_t end, std::index_sequence<I...>) {
     using Kept = std::conditional_t<may_copy, const Message, decltype(MessageParameter<M>::get(message))>;
     Kept m = MessageParameter<M>::get(message);
-    [[maybe_unused]] std::tuple bases{
-        Parameter<Ps>::base(rows, Parameter<Ps>::column ? rows.columns[column_index[I]] : no_column)...};
+    [[maybe_unused]] std::tuple bases = bases_of(rows, std::index_sequence<I...>{});
     bool consumed = false;
     for (std::uint32_t row = begin; row < end; ++row) {
       if (!(true && ... && Parameter<Ps>::present(std::get<I>(bases), row))) continue;
@@ -155,8 +154,8 @@ struct Invoker {
     }
     return consumed;
   }
-  /// Calls f(begin, end) for all rows: for a few at a time where there is memory to ask for meanwhile. Only one place calls it, so
-  /// the loop is not made twice.
+  /// Calls f(begin, end) for all rows: for a few at a time where there is memory to ask for meanwhile. It calls f in one place, so
+  /// f's loop is not made twice.
   template <class G>
   [[gnu::always_inline]] static void in_steps(const ChunkRows& rows, G&& f) {
     const RowsAhead* const ahead = rows.context.ahead;
