@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { nil } from 'muster-client';
 
-import { component, Editor, given, has_children, test, until, World } from './page.js';
+import { component, Editor, given, has_children, pause, test, until, World } from './page.js';
 
 const schema = ['--schema', given('MUSTER_SCHEMA')];
 const health = 'golden.Health';
@@ -205,6 +205,31 @@ test('delete asks first, and several rows are selected by Shift and Control', as
   await page.getByRole('dialog').getByText("Delete 'camp' and 3 below it?").waitFor();
   await page.keyboard.press('Enter');
   await until('nobody is left', async () => (await other.info()).entities === 0);
+});
+
+test('a menu is gone before the next key, and opens again where somebody presses next', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  for (const name of ['elf', 'orc']) await other.create(nil, name);
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  const menu = page.getByRole('menu', { name: 'Selection' });
+  await editor.row('elf').click({ button: 'right' });
+  await menu.waitFor();
+  const first = await menu.boundingBox();
+  await editor.row('orc').click({ button: 'right' });
+  await until('the other is selected', async () => (await editor.row('orc').getAttribute('aria-selected')) === 'true');
+  await pause(100);
+  assert.ok((await menu.boundingBox())!.y > first!.y);
+  // No person is that quick; a machine that has much to do makes everybody so.
+  await page.evaluate(async () => {
+    const press = (key: string): unknown =>
+      document.activeElement!.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+    press('Escape');
+    for (let i = 0; i < 10; ++i) await Promise.resolve();
+    press('Delete');
+  });
+  await page.getByRole('dialog').getByText("Delete 'orc'?").waitFor();
 });
 
 test('a template is spawned where the selection is', async (t) => {

@@ -193,12 +193,7 @@ function SelectionMenu({ at }: { at: Anchor }): JSX.Element {
       })),
   );
   return (
-    <Menu
-      at={at}
-      label="Selection"
-      groups={groups}
-      close={() => setTimeout(() => (model.commands.menu.value = null))}
-    />
+    <Menu at={at} label="Selection" groups={groups} close={() => (model.commands.menu.value = null)} />
   );
 }
 
