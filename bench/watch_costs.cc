@@ -6,8 +6,9 @@
 //
 // Of watches at 20 Hz also how long the longest of them was told nothing, and of those that do not read how much waits for each.
 //
-// Processor time of the world's thread; phases follow one another in rounds, and the medians of the rounds are printed. Clients are read
-// by a thread of this program.
+// Processor time of the world's thread; phases follow one another in rounds, every other round backwards, because the world goes on and
+// its ticks do not stay alike. The medians of the rounds are printed, and of two phases the median of what each round says of them. Clients
+// are read by a thread of this program.
 #include <poll.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -56,6 +57,13 @@ double cpu_ms() {
 double middle(std::vector<double> values) {
   std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
   return values[values.size() / 2];
+}
+
+/// Of what each round says of two phases.
+double middle_ratio(const std::vector<double>& of, const std::vector<double>& to) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < of.size(); ++i) ratios.push_back(of[i] / to[i]);
+  return middle(std::move(ratios));
 }
 
 /// A connection that watches.
@@ -185,7 +193,8 @@ std::uint64_t most_waiting(World& world, const Server& server) {
 /// Runs the phases in turns; `tick` is what the world does besides.
 void run(World& world, Server& server, std::vector<Phase>& phases, int rounds, const std::function<void()>& tick) {
   for (int round = -1; round < rounds; ++round)
-    for (Phase& phase : phases) {
+    for (std::size_t nth = 0; nth < phases.size(); ++nth) {
+      Phase& phase = phases[round % 2 == 0 ? nth : phases.size() - 1 - nth];
       Viewers viewers;
       phase.open(viewers, server);
       if (phase.reads) viewers.read();
@@ -316,14 +325,14 @@ int rows(const char* name, int rounds) {
       [&] { world.registry().push(std::span<const Entity>(entities), ::bench::Push1{.amount = 1}); });
   std::vector<double> copies;
   for (int i = 0; i < rounds; ++i) copies.push_back(copy_ms(count * sizeof(Component), sizeof(Component)));
-  const double copy = middle(copies), base = middle(phases[0].tick_ms), one = middle(phases[1].tick_ms);
+  const double copy = middle(copies), base = middle(phases[0].tick_ms);
   std::printf("%s, %zu bytes: a memcpy of %u rows %.3f ms; a tick without watches %.3f ms\n", name, sizeof(Component),
               count, copy, base);
   for (std::size_t i = 1; i < phases.size(); ++i) {
     const double tick = middle(phases[i].tick_ms), due = (tick - base) * hz / due_hz;
     std::printf(
         "  %-32s a tick %.3f ms (%.2f of one watch's); a due tick %+.3f ms, %.2f memcpy; %.2f x (id + value) bytes\n",
-        phases[i].name, tick, tick / one, due, due / copy,
+        phases[i].name, tick, middle_ratio(phases[i].tick_ms, phases[1].tick_ms), due, due / copy,
         phases[i].bytes_a_row / static_cast<double>(sizeof(Entity) + sizeof(Component)));
     print_gaps(phases[i].gaps_ms);
   }
@@ -350,11 +359,10 @@ int battle(int rounds) {
   phases.push_back({.name = "50 of those", .open = open(50)});
   phases.push_back({.name = "50 that do not read", .open = open(50), .reads = false});
   run(world, server, phases, rounds, [&] { world.registry().push(Update{.dt = 1.0f / 60}); });
-  const double one = middle(phases[1].tick_ms), many = middle(phases[2].tick_ms);
   for (const Phase& phase : phases) {
-    const double tick = middle(phase.tick_ms);
     std::printf("  %-32s a tick %.3f ms, %.2f of one watch's, %.2f of 50 that read; at most %.2f MiB wait for one\n",
-                phase.name, tick, tick / one, tick / many, static_cast<double>(phase.waiting_bytes) / (1 << 20));
+                phase.name, middle(phase.tick_ms), middle_ratio(phase.tick_ms, phases[1].tick_ms),
+                middle_ratio(phase.tick_ms, phases[2].tick_ms), static_cast<double>(phase.waiting_bytes) / (1 << 20));
   }
   return 0;
 }
@@ -369,7 +377,7 @@ void remove_files() {
 
 int main(int count, char** arguments) {
   const std::string_view what = count > 1 ? arguments[1] : "";
-  const int rounds = count > 2 ? std::max(1, std::atoi(arguments[2])) : 5;
+  const int rounds = count > 2 ? std::max(1, std::atoi(arguments[2])) : 9;
   remove_files();
   int result = 2;
   if (what == "rows") {
