@@ -2,7 +2,8 @@
 //
 //   watch_costs rows [ROUNDS]     100,000 rows of 32 bytes, then of 4, all written 60 times a second: nobody watches; one watch of the whole world at 20 Hz;
 //                                 200 watches of 1,000 entities each. Beside a memcpy of the watched columns
-//   watch_costs battle [ROUNDS]   the demo of 20,000 entities: one watch of the whole world after every tick, 50 of those, and 50 that do not read
+//   watch_costs battle [ROUNDS]   the demo of 20,000 entities: one watch of the whole world after every tick, the same beside 49 plain lines on which a
+//                                 loop sends as much as 49 more watches would, 50 watches, and 50 that do not read
 //
 // Of watches at 20 Hz also how long the longest of them was told nothing, and of those that do not read how much waits for each.
 //
@@ -23,6 +24,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -90,6 +92,7 @@ struct Viewer {
     const ssize_t got = ::recv(socket, room.data(), room.size(), MSG_DONTWAIT);
     if (got <= 0) return;
     decoder.received(static_cast<std::size_t>(got));
+    received += static_cast<std::uint64_t>(got);
     while (true) {
       const auto next = decoder.next();
       if (!next) fail("a frame is none");
@@ -121,6 +124,7 @@ struct Viewer {
   int socket = -1;
   FrameDecoder decoder;
   std::uint64_t rows = 0, bytes = 0, waiting_bytes = 0;
+  std::atomic<std::uint64_t> received = 0;
   bool asked = false;
   std::unordered_map<std::uint64_t, Clock::time_point> told;  // by watch: when it was told last
   std::vector<double> gaps_ms;
@@ -154,8 +158,14 @@ class Viewers {
     for (const auto& viewer : all_) all.insert(all.end(), viewer->gaps_ms.begin(), viewer->gaps_ms.end());
     return all;
   }
+  std::size_t count() const { return all_.size(); }
   std::uint64_t rows() const { return sum(&Viewer::rows); }
   std::uint64_t bytes() const { return sum(&Viewer::bytes); }
+  std::uint64_t received() const {
+    std::uint64_t all = 0;
+    for (const auto& viewer : all_) all += viewer->received;
+    return all;
+  }
 
  private:
   std::uint64_t sum(std::uint64_t Viewer::* of) const {
@@ -168,10 +178,71 @@ class Viewers {
   std::thread thread_;
 };
 
+/// What any program pays where so many bytes go over this machine's sockets: each line's are written into a buffer of its own, 60 times a
+/// second, sent, and read by another thread.
+class PlainLines {
+ public:
+  PlainLines(std::size_t count, std::size_t bytes) {
+    if (count == 0 || bytes == 0) return;
+    for (std::size_t i = 0; i < count; ++i) {
+      int ends[2];
+      if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) fail("socketpair");
+      lines_.push_back({ends[0], ends[1], std::vector<char>(bytes), std::vector<char>(256u << 10)});
+    }
+    sends_ = std::thread([this] {
+      const std::vector<char> told(lines_.front().out.size(), 1);
+      auto next = Clock::now();
+      while (!ends_) {
+        for (Line& line : lines_) {
+          line.out = told;
+          for (std::size_t at = 0; at < line.out.size();) {
+            const ssize_t sent = ::send(line.from, line.out.data() + at, line.out.size() - at, MSG_NOSIGNAL);
+            if (sent <= 0) fail("send");
+            at += static_cast<std::size_t>(sent);
+          }
+        }
+        std::this_thread::sleep_until(next += std::chrono::microseconds(16'667));
+      }
+      for (Line& line : lines_) ::shutdown(line.from, SHUT_WR);
+    });
+    reads_ = std::thread([this] {
+      std::vector<pollfd> polled;
+      for (const Line& line : lines_) polled.push_back({line.to, POLLIN, 0});
+      for (std::size_t open = lines_.size(); open > 0;) {
+        ::poll(polled.data(), polled.size(), -1);
+        for (std::size_t i = 0; i < polled.size(); ++i)
+          if (polled[i].revents != 0 && ::recv(polled[i].fd, lines_[i].in.data(), lines_[i].in.size(), 0) <= 0) {
+            polled[i].fd = -1;
+            --open;
+          }
+      }
+    });
+  }
+  ~PlainLines() {
+    ends_ = true;
+    if (sends_.joinable()) sends_.join();
+    if (reads_.joinable()) reads_.join();
+    for (const Line& line : lines_) ::close(line.from), ::close(line.to);
+  }
+  PlainLines(const PlainLines&) = delete;
+  PlainLines& operator=(const PlainLines&) = delete;
+
+ private:
+  struct Line {
+    int from, to;
+    std::vector<char> out, in;
+  };
+  std::vector<Line> lines_;
+  std::atomic<bool> ends_ = false;
+  std::thread sends_, reads_;
+};
+
 struct Phase {
   const char* name;
   std::function<void(Viewers&, const Server&)> open;
   bool reads = true;
+  std::size_t plain_lines = 0;       // beside it, each with what `received_a_tick` of the next phase was
+  std::size_t received_a_tick = 0;   // of one connection
   std::vector<double> tick_ms = {};  // the mean of each round
   double bytes_a_row = 0;
   std::vector<double> gaps_ms = {};  // from one telling of a watch to the next
@@ -198,15 +269,19 @@ void run(World& world, Server& server, std::vector<Phase>& phases, int rounds, c
       Viewers viewers;
       phase.open(viewers, server);
       if (phase.reads) viewers.read();
-      const int ticks = 120, warm = 40;
+      const PlainLines plain(phase.plain_lines, phase.plain_lines > 0 ? (&phase)[1].received_a_tick : 0);
+      const int ticks = 120, warm = 120;  // in which the watches have told their states
       double before = 0;
+      std::uint64_t received_before = 0;
       for (int i = -warm; i < ticks; ++i) {
-        if (i == 0) before = cpu_ms();
+        if (i == 0) before = cpu_ms(), received_before = viewers.received();
         world.next_frame();
         tick();
       }
       const double each = (cpu_ms() - before) / ticks;
       viewers.stop();
+      if (viewers.count() > 0)
+        phase.received_a_tick = (viewers.received() - received_before) / (ticks * viewers.count());
       const std::uint64_t waiting = most_waiting(world, server);
       phase.waiting_bytes = std::max(phase.waiting_bytes, waiting);
       if (round < 0) continue;
@@ -356,13 +431,18 @@ int battle(int rounds) {
   std::vector<Phase> phases;
   phases.push_back({.name = "nobody watches", .open = open(0)});
   phases.push_back({.name = "one watch of the whole world", .open = open(1)});
-  phases.push_back({.name = "50 of those", .open = open(50)});
+  phases.push_back({.name = "the same beside 49 plain lines", .open = open(1), .plain_lines = 49});
+  phases.push_back({.name = "50 watches", .open = open(50)});
   phases.push_back({.name = "50 that do not read", .open = open(50), .reads = false});
   run(world, server, phases, rounds, [&] { world.registry().push(Update{.dt = 1.0f / 60}); });
   for (const Phase& phase : phases) {
-    std::printf("  %-32s a tick %.3f ms, %.2f of one watch's, %.2f of 50 that read; at most %.2f MiB wait for one\n",
-                phase.name, middle(phase.tick_ms), middle_ratio(phase.tick_ms, phases[1].tick_ms),
-                middle_ratio(phase.tick_ms, phases[2].tick_ms), static_cast<double>(phase.waiting_bytes) / (1 << 20));
+    const auto beside = [&](std::size_t other) { return middle_ratio(phase.tick_ms, phases[other].tick_ms); };
+    std::printf(
+        "  %-31s a tick %.3f ms, %.2f of one watch's, %.2f of one's beside plain lines, %.2f of 50 that read; a "
+        "connection "
+        "brings %zu KiB a tick; at most %.2f MiB wait for one\n",
+        phase.name, middle(phase.tick_ms), beside(1), beside(2), beside(3), phase.received_a_tick >> 10,
+        static_cast<double>(phase.waiting_bytes) / (1 << 20));
   }
   return 0;
 }

@@ -170,7 +170,7 @@ void Desk::tell_of_disk(std::span<const std::shared_ptr<Session>> came) {
 }
 
 void Desk::before_flush() {
-  woken_ = false;
+  woken_.exchange(false);  // what was handed over before somebody woke it is seen after this
   std::vector<std::shared_ptr<Session>> came;
   {
     const std::lock_guard lock(mutex_);

@@ -63,11 +63,12 @@ class Requests {
   /// The session's thread: whether put would take so many bytes now.
   bool has_room(std::size_t bytes) const noexcept;
 
-  /// The owner's thread: the oldest; null where there is none. Valid until pop, drop or take.
+  /// The owner's thread: the oldest; null where there is none. Valid until pop, drop or take. What is handed over meanwhile may be missed: it is
+  /// seen by an owner whom hand_over()'s caller woke since.
   Request* front() {
     if (!taken_.empty()) [[likely]]
       return &taken_.front().requests[taken_.front().done];
-    return take_over();
+    return bytes() == 0 ? nullptr : take_over();
   }
   void pop() { release(drop()); }
   /// As pop, but its bytes, which are returned, count until they are released.
