@@ -34,19 +34,22 @@ void Names::remove_known(Entity parent, Text name, std::string_view bytes) noexc
   const char* const end = bytes.data() + bytes.size();
   const auto [stopped, error] = std::from_chars(bytes.data() + tilde + 1, end, suffix);
   if (error != std::errc{} || stopped != end) return;
-  if (std::uint32_t* next = next_suffix_.find({parent, text_of(bytes.substr(0, tilde))}); next && suffix < *next)
-    *next = suffix < 2 ? 2 : suffix;
+  const Key of{parent, text_of(bytes.substr(0, tilde))};
+  FreeSuffixes* const known = suffixes_.find(of);
+  if (!known) return;
+  known->give_back(suffix);
+  if (known->empty()) suffixes_.erase(of);
 }
 
 Text Names::free_name(Entity parent, Text name, TextTable& texts) {
   if (!find(parent, name)) return name;
   const std::string base(texts.find(name));
-  const std::uint32_t* known = next_suffix_.find({parent, name});
-  for (std::uint32_t suffix = known ? *known : 2;; ++suffix) {
-    const std::string candidate = base + '~' + std::to_string(suffix);
-    if (find(parent, text_of(candidate))) continue;
-    next_suffix_.put({parent, name}, suffix);
-    return texts.intern(candidate);
+  FreeSuffixes* known = suffixes_.find({parent, name});
+  if (!known) known = &suffixes_.put({parent, name}, {});
+  for (;; known->take()) {
+    ++tried_;
+    const std::string candidate = base + '~' + std::to_string(known->smallest());
+    if (!find(parent, text_of(candidate))) return texts.intern(candidate);
   }
 }
 

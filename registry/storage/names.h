@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "registry/storage/flat_map.h"
+#include "registry/storage/free_suffixes.h"
 #include "registry/storage/hierarchy.h"
 #include "registry/storage/text_table.h"
 #include "schema/builtin.h"
@@ -65,8 +66,11 @@ class Names {
   void clear() noexcept {
     by_name_.clear();
     left_out_.clear();
-    next_suffix_.clear();
+    suffixes_.clear();
   }
+  /// Names that free_name() has tried, and those of which it knows something: what growth is tested by.
+  std::uint64_t tried() const noexcept { return tried_; }
+  std::size_t suffixed() const noexcept { return suffixes_.size(); }
 
  private:
   struct Key {
@@ -90,8 +94,9 @@ class Names {
 
   const Hierarchy& hierarchy_;
   FlatMap<Key, Entity, KeyHash> by_name_;
-  std::vector<std::uint64_t> left_out_;               // a bit per index: of parents
-  FlatMap<Key, std::uint32_t, KeyHash> next_suffix_;  // every smaller suffix is taken
+  std::vector<std::uint64_t> left_out_;           // a bit per index: of parents
+  FlatMap<Key, FreeSuffixes, KeyHash> suffixes_;  // of names that siblings would share
+  std::uint64_t tried_ = 0;
 };
 
 }  // namespace muster
