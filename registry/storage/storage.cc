@@ -222,7 +222,8 @@ void Storage::first_touch_all(Chunk& chunk) {
 }
 
 Chunk& Storage::new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::uint64_t uid) {
-  depths_ = std::max(depths_, depth + 1);
+  if (depth >= chunks_by_depth_.size()) chunks_by_depth_.resize(std::size_t{depth} + 1);
+  ++chunks_by_depth_[depth];
   if (archetype.chunks++ == 0) ++used_archetypes_;
   Group& group = archetype.need_group(depth);
   Chunk* chunk = pool_.make(archetype, depth, capacity);
@@ -308,6 +309,8 @@ void Storage::fill_large_values_of_hole(const Archetype& archetype, Row hole, co
 
 void Storage::leave_last_chunk(Group& group) {
   if (--group.last->archetype->chunks == 0) --used_archetypes_;
+  --chunks_by_depth_[group.last->depth];
+  while (!chunks_by_depth_.empty() && chunks_by_depth_.back() == 0) chunks_by_depth_.pop_back();
   group.chunks.pop_back();
   group.last = group.chunks.empty() ? nullptr : group.chunks.back();
   ++chunk_changes_;

@@ -152,7 +152,8 @@ class Storage {
   bool drop_idle_archetypes();
   /// Changes whenever archetypes were dropped.
   std::uint64_t archetype_drops() const noexcept { return archetype_drops_; }
-  std::uint32_t depths() const noexcept { return depths_; }
+  /// How many depths have rows.
+  std::uint32_t depths() const noexcept { return static_cast<std::uint32_t>(chunks_by_depth_.size()); }
 
   // --- rows ---
   /// Appends a row for `e`, whose state is reserved or granted. The caller fills all its component columns; presence columns say
@@ -484,7 +485,7 @@ class Storage {
   std::uint64_t structure_ = 0;
   std::uint64_t chunk_changes_ = 1;
   std::uint64_t stamp_ = 1;
-  std::uint32_t depths_ = 0;
+  std::vector<std::uint32_t> chunks_by_depth_;  // as deep as there are rows, which have ancestors at all depths above
   std::vector<ColumnPreserver*> preservers_;
   std::vector<Entity>* destroyed_ = nullptr;
   MovePlan move_plan_;

@@ -54,6 +54,28 @@ TEST_CASE("what is far below all others has its path, its row and its place afte
   CHECK(registry.entity_count() == 10);
 }
 
+TEST_CASE("who goes through all depths goes no deeper than somebody is") {
+  EntityRegistry registry;
+  const auto depths = [&] { return registry.storage().depths(); };
+  CHECK(depths() == 0);
+  const Entity other = registry.create(game::Health{}), below = registry.create_under(other, "", game::Count{});
+  std::vector<Entity> line;
+  for (int i = 0; i < 500; ++i)
+    line.push_back(registry.create_under(line.empty() ? Entity{} : line.back(), "", game::Health{}));
+  CHECK(depths() == 500);
+  registry.destroy(line[300]);
+  CHECK(depths() == 300);
+  registry.reparent(line[200], below);
+  CHECK(depths() == 200);
+  registry.reparent(line[200], {});
+  registry.reparent(line[200], line[199]);
+  CHECK(depths() == 300);
+  registry.push(std::span<const Entity>(line), Destroy{});
+  CHECK(depths() == 2);
+  registry.destroy(other);
+  CHECK(depths() == 0);
+}
+
 TEST_CASE("a template as deep as it has nodes spawns as blocks of its own depth each") {
   EntityRegistry registry;
   TemplateTree tree("deep");
