@@ -120,6 +120,8 @@ std::expected<void, WorldError> WorldLock::hold(const std::string& path, const s
   return fail(WorldErrorCode::in_use, "in use by another process under another path");
 }
 
+bool WorldLock::is_of(const std::string& path) const noexcept { return file_ >= 0 && same_file(file_, path); }
+
 WorldLock::WorldLock(WorldLock&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       file_(std::exchange(other.file_, -1)),

@@ -45,6 +45,8 @@ class WorldLock {
   ~WorldLock();
 
   bool is_held() const noexcept { return fd_ >= 0; }
+  /// Whether `path` names the file that hold() locked. Any thread, while none is in hold().
+  bool is_of(const std::string& path) const noexcept;
   const LockMark& mark() const noexcept { return mark_; }
   /// Notes what is durable. Not synced: after a power cut the mark may be older, never newer, than the file.
   void set_mark(LockMark mark) noexcept;

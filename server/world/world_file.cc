@@ -306,9 +306,11 @@ void WorldFile::merge_in_time() noexcept {
 void WorldFile::merge_beside() noexcept {
   in_file_.reset();
   if (!beside_) {
+    // Somebody may have put another file in this one's place: it would be written over with what the -wal has, and this one would lack it.
+    if (!lock_.is_of(path_)) return;
     auto opened = Database::open(path_, false, options_.vfs, shown_);
     // Until something was read the connection does not know that there is a -wal.
-    if (!opened || !opened->value("PRAGMA schema_version", "merging the -wal")) return;
+    if (!opened || !lock_.is_of(path_) || !opened->value("PRAGMA schema_version", "merging the -wal")) return;
     opened->merge_at_end(false);
     beside_.emplace(std::move(*opened));
   }

@@ -1,7 +1,10 @@
 // What is written goes from the -wal to the file, while more is written.
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "tests/server/world/made_up_groups.h"
@@ -9,6 +12,15 @@
 
 using namespace muster;
 using namespace muster::test;
+
+namespace {
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
 
 TEST_CASE("groups that are small, and take a page of the -wal each, do not let it grow past what is merged at once") {
   const Directory directory;
@@ -96,6 +108,46 @@ TEST_CASE(
   file = open();
   Groups again;
   REQUIRE(load_all(*file));
+  REQUIRE(take_all(*file, again));
+  CHECK(again.size() == id);
+}
+
+TEST_CASE("what is merged beside goes into the world's own file, or nowhere where another one is in its place") {
+  const Directory directory;
+  const std::string path = directory / "w.muster", moved = directory / "moved", other = directory / "other";
+  make_journal(path, 1);
+  std::filesystem::copy_file(path, other);
+  std::uint64_t id = 1;
+  {
+    auto file = WorldFile::open(path, {.mode = OpenMode::open_existing});
+    REQUIRE(load_all(*file));
+    Groups groups;
+    REQUIRE(take_all(*file, groups));
+    std::filesystem::rename(path, moved);
+    std::filesystem::copy_file(other, path);
+    const auto append = [&](int count) {
+      for (; count > 0; --count) {
+        JournalGroup next = made_up_group(++id);
+        REQUIRE(file->append(next, Merges::by_caller));
+      }
+    };
+    append(40);
+    file->begin_merge();
+    file->merge_beside();
+    file->end_merge();
+    append(40);
+    CHECK((bytes_of(path) == bytes_of(other)));
+    std::filesystem::rename(moved, path);
+    file->begin_merge();
+    file->merge_beside();
+    file->end_merge();
+    CHECK(file->held_bytes() == 0);
+    append(1);
+  }
+  auto file = WorldFile::open(path, {.mode = OpenMode::open_existing});
+  REQUIRE(file);
+  REQUIRE(load_all(*file));
+  Groups again;
   REQUIRE(take_all(*file, again));
   CHECK(again.size() == id);
 }
