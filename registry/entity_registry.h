@@ -81,10 +81,11 @@ class EntityRegistry {
   const std::byte* find(Entity e, TypeId component) const noexcept;
   /// The entity's component types, ascending by id; none where it is not alive. Valid until the next input.
   std::span<const TypeId> components(Entity e) const noexcept;
-  /// Calls f for every entity that has all of Cs, in row order: f(Entity, const Cs&...) or f(const Cs&...).
+  /// Calls f for every entity that has all of Cs, in row order: f(Entity, const Cs&...) or f(const Cs&...). Stops the program where f has
+  /// rows come, go or move.
   template <class... Cs, class F>
   void each(F&& f) const;
-  /// Calls f(Entity) for every entity in row order: depth, archetype, position.
+  /// Calls f(Entity) for every entity in row order: depth, archetype, position. As each().
   template <class F>
   void each_entity(F&& f) const;
   std::uint64_t entity_count() const noexcept { return storage().rows(); }

@@ -37,6 +37,7 @@ void EntityRegistry::each(F&& f) const {
                 "a tag has no value to be given: leave it out and ask has<T>(e)");
   check_reading();
   const Storage& s = storage();
+  const std::uint64_t structure = s.structure();
   for (std::uint32_t depth = 0; depth < s.depths(); ++depth)
     for (const auto& archetype : s.archetypes()) {
       if (!archetype || depth >= archetype->groups.size()) continue;
@@ -62,6 +63,8 @@ void EntityRegistry::each(F&& f) const {
                   f(c[row]...);
               },
               columns);
+          require(s.structure() == structure,
+                  "EntityRegistry::each: rows came, went or moved while they were read; gather first whom to change");
         }
       }
     }

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 #include <stdexcept>
+#include <vector>
 
 #include "registry/entity_registry.h"
 #include "tests/registry/death.h"
@@ -132,4 +133,32 @@ TEST_CASE("get of a component that is not there stops the program") {
                (void)registry.get<game::Armor>(orc);
              }),
              Contains("lacks the component"));
+}
+
+TEST_CASE(
+    "who makes rows come, go or move while reading them stops the program; values may change, and posts may wait") {
+  const auto while_reading = [](auto what) {
+    return last_words([&] {
+      EntityRegistry registry;
+      std::vector<Entity> all = registry.create_many(3000, game::Health{.value = 1});
+      registry.each<const game::Health>([&](Entity e, const game::Health&) { what(registry, e); });
+    });
+  };
+  const auto says_so = Contains("while they were read");
+  CHECK_THAT(while_reading([](EntityRegistry& r, Entity) { r.create(game::Health{}); }), says_so);
+  CHECK_THAT(while_reading([](EntityRegistry& r, Entity e) { r.destroy(e); }), says_so);
+  CHECK_THAT(while_reading([](EntityRegistry& r, Entity e) { r.set(e, game::Armor{}); }), says_so);
+  CHECK_THAT(while_reading([](EntityRegistry& r, Entity e) { r.remove<game::Health>(e); }), says_so);
+  CHECK_THAT(while_reading([](EntityRegistry& r, Entity e) { r.reparent(e, Entity{1, 1}); }), says_so);
+
+  EntityRegistry registry;
+  const auto s =
+      registry.subscribe("heal", [](const game::Heal& heal, game::Health& health) { health.value += heal.amount; });
+  registry.create_many(3000, game::Health{.value = 1});
+  registry.each<const game::Health>([&](Entity e, const game::Health&) {
+    registry.push(e, game::Heal{.amount = 1});
+    registry.post(e, game::Heal{.amount = 2});
+  });
+  registry.flush();
+  registry.each<const game::Health>([&](const game::Health& health) { REQUIRE(health.value == 4); });
 }
