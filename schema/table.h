@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <optional>
@@ -146,6 +148,9 @@ class TableEncoder {
   /// Where an offset waits for what it points to.
   using Place = std::size_t;
   static constexpr Place absent = static_cast<Place>(-1);
+  /// How deep tables may lie in one another, the outermost counted. Readers take no more, so what is deeper stops the program here:
+  /// recorded, it could not be read again.
+  static constexpr std::uint32_t depth_max = 1024;
 
   /// Writes into `out`, whatever it held before; keeps its capacity.
   explicit TableEncoder(std::vector<std::byte>& out) : out_(out) {
@@ -158,6 +163,7 @@ class TableEncoder {
   /// Begins the table that `place` points to. `slots` is how many fields its type has.
   void open(Place place, std::size_t slots) {
     begin(place, 4);
+    enter(place, 1);
     table_ = out_.size();
     put(std::int32_t{0});  // the way to its vtable
     vtable_.assign(slots + 2, 0);
@@ -211,6 +217,7 @@ class TableEncoder {
   /// A vector of offsets: gives the place of the first, the others follow at distances of 4.
   Place offsets(Place place, std::size_t count) {
     begin(place, 4);
+    enter(place, 0);
     put(static_cast<std::uint32_t>(count));
     const Place first = out_.size();
     out_.resize(out_.size() + 4 * count);
@@ -254,6 +261,16 @@ class TableEncoder {
     align(alignment);
     set(place, static_cast<std::uint32_t>(out_.size() - place));
   }
+  /// What begins here hangs at `place`, which is in the last that began before it: tables are written before what they point to.
+  void enter(Place place, std::uint32_t deeper) {
+    while (!around_.empty() && around_.back().begin > place) around_.pop_back();
+    const std::uint32_t depth = (around_.empty() ? 0 : around_.back().depth) + deeper;
+    if (depth > depth_max) [[unlikely]] {
+      std::fprintf(stderr, "muster: a message's tables are nested deeper than %u\n", depth_max);
+      std::abort();
+    }
+    around_.push_back({out_.size(), depth});
+  }
   /// Elements of a vector of tables mostly have equal vtables: the last few are looked through.
   std::size_t place_vtable() {
     const std::size_t bytes = vtable_.size() * 2;
@@ -270,6 +287,12 @@ class TableEncoder {
   std::vector<std::byte>& out_;
   std::vector<std::uint16_t> vtable_;
   std::vector<std::size_t> vtables_;
+  /// A table or a vector of offsets, and how deep it lies.
+  struct Around {
+    std::size_t begin;
+    std::uint32_t depth;
+  };
+  std::vector<Around> around_;
   std::size_t table_ = 0;
 };
 

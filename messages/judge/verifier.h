@@ -13,6 +13,7 @@
 
 #include "messages/batch.h"
 #include "messages/type_table.h"
+#include "schema/table.h"
 
 namespace muster {
 
@@ -63,6 +64,11 @@ struct VerifierLimits {
   /// this of clients. A client does not: handlers in C++ may make other values, and a client that looks at a world must see them.
   bool values = false;
 };
+/// Of what this program, or one like it, wrote into its own files: as much as it may make.
+inline constexpr VerifierLimits own_limits{.batch_bytes_max = muster::batch_bytes_max,
+                                           .count_max = ~0u,
+                                           .table_depth_max = TableEncoder::depth_max,
+                                           .table_tables_max = ~0u};
 
 /// Judges one batch that occupies exactly `bytes`, which must be aligned to 16: header, counts and sizes against each other and
 /// against the types; bools, enums (bit_flags: only known bits) and padding of every payload; row sets; tables by FlatBuffers' own verifier

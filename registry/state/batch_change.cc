@@ -168,9 +168,7 @@ std::expected<std::optional<std::vector<std::byte>>, SchemaError> convert_batch(
   if (!is_concerned) return std::unexpected(is_concerned.error());
   if (!*is_concerned) return Made();
   std::vector<std::byte> copy(batch.begin(), batch.end());
-  constexpr VerifierLimits own{
-      .batch_bytes_max = batch_bytes_max, .count_max = ~0u, .table_depth_max = 1024, .table_tables_max = ~0u};
-  const auto good = mend_batch(copy, types.then(), own, mended);
+  const auto good = mend_batch(copy, types.then(), own_limits, mended);
   if (!good) return std::unexpected(SchemaError{{}, {}, good.error().text});
   BatchChange change(types);
   if (auto done = change.take(*good); !done) return std::unexpected(std::move(done.error()));

@@ -423,11 +423,8 @@ class StateReader {
     if (*converted) bytes = **converted;
     aligned_.assign((bytes.size() + 15) / 16, {});
     std::memcpy(aligned_.data(), bytes.data(), bytes.size());
-    // What strangers may not send, this program may have made.
-    constexpr VerifierLimits own{
-        .batch_bytes_max = batch_bytes_max, .count_max = ~0u, .table_depth_max = 1024, .table_tables_max = ~0u};
     const auto good =
-        mend_batch({reinterpret_cast<std::byte*>(aligned_.data()), bytes.size()}, r_.types.table(), own, mended);
+        mend_batch({reinterpret_cast<std::byte*>(aligned_.data()), bytes.size()}, r_.types.table(), own_limits, mended);
     if (!good) {
       fail(good.error().text);
       return {};

@@ -1,12 +1,15 @@
 // What a writer of batches does not take from its own program, and what an arena says of its memory.
 #include <catch2/catch.hpp>
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "messages/arena.h"
 #include "messages/batch_builder.h"
+#include "messages/judge/verifier.h"
 #include "messages/row_set.h"
+#include "messages/type_table.h"
 #include "tests/messages/test_types.h"
 #include "tests/registry/death.h"
 
@@ -44,6 +47,31 @@ TEST_CASE("batches that nobody could read stop the program that makes them") {
                arena.set_targets(std::span(two).first(1));
              }),
              "set_targets: the batch has another number of targets"));
+}
+
+TEST_CASE("tables as deep as may be made are read again, and deeper ones stop the program that makes them") {
+  TypeTable types;
+  REQUIRE(types.add<::test::Damage>().has_value());
+  const auto nested = [](std::uint32_t tables) {
+    ::test::Say say{.text = "innermost"};
+    for (std::uint32_t i = 1; i < tables; ++i) {
+      ::test::Say outer{.text = "outer"};
+      outer.words.resize(3);  // beside it, not below it
+      outer.inner = std::make_unique<::test::Say>(std::move(say));
+      say = std::move(outer);
+    }
+    return say;
+  };
+  BatchBuilder builder;
+  builder.append_table(TypeTraits<::test::Say>::id, {}, encode(nested(TableEncoder::depth_max)));
+  CHECK(verify_batch(builder.bytes(), types, own_limits).has_value());
+  CHECK(says(last_words([&] { (void)encode(nested(TableEncoder::depth_max + 1)); }),
+             "a message's tables are nested deeper than 1024"));
+  ::test::Say wide{.text = "wide"};
+  wide.words.resize(5000);
+  builder.clear();
+  builder.append_table(TypeTraits<::test::Say>::id, {}, encode(wide));
+  CHECK(verify_batch(builder.bytes(), types, own_limits).has_value());
 }
 
 TEST_CASE("a row set holds 505 components and no more, none twice, and says where those are that it has") {

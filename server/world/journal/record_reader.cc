@@ -27,10 +27,6 @@ std::size_t nonzero(std::span<const std::byte> bytes, std::size_t from, std::siz
   return from;
 }
 
-/// What strangers may not send, this program may have made.
-constexpr VerifierLimits own{
-    .batch_bytes_max = batch_bytes_max, .count_max = ~0u, .table_depth_max = 1024, .table_tables_max = ~0u};
-
 }  // namespace
 
 std::unexpected<JournalFault> RecordReader::fault(std::size_t in_record, const std::string& what,
@@ -110,11 +106,11 @@ std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_inp
     if (!converted) return fault(sizeof header, converted.error().text(), &kind);
     if (*converted) read.batch = converted_ = std::move(**converted);
   }
-  if (auto good = verify_batch(read.batch, types, own); !good) {
+  if (auto good = verify_batch(read.batch, types, own_limits); !good) {
     BatchFault first = std::move(good.error());
     mended_.assign(read.batch.begin(), read.batch.end());
     Mended mended{.listed_max = 0};
-    if (!mend_batch(mended_, types, own, mended)) return fault(sizeof header + first.offset, first.text, &kind);
+    if (!mend_batch(mended_, types, own_limits, mended)) return fault(sizeof header + first.offset, first.text, &kind);
   }
   const BatchView batch(read.batch);
   if (header.drawn > batch.count())
