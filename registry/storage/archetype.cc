@@ -75,9 +75,8 @@ Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t 
 }
 
 void ChunkPool::recycle(Chunk* chunk) noexcept {
-  const std::uint32_t slots =
-      chunk->in_one_block ? 1 : (chunk->header_lines * line - sizeof(Chunk)) / sizeof(ColumnSlot);
-  for (std::uint32_t slot = 0; slot < slots; ++slot)
+  const std::size_t slots = chunk->in_one_block ? 1 : (chunk->header_lines * line - sizeof(Chunk)) / sizeof(ColumnSlot);
+  for (std::size_t slot = 0; slot < slots; ++slot)
     if (std::byte* const column = chunk->slots()[slot].data) blocks_.give_back(column);
   blocks_.give_back(chunk);
 }
