@@ -87,7 +87,7 @@ struct Invoker {
 
   static constexpr std::array<std::size_t, sizeof...(Ps) + 1> column_index = [] {
     std::array<std::size_t, sizeof...(Ps) + 1> index{};
-    std::size_t next = 0, at = 0;
+    [[maybe_unused]] std::size_t next = 0, at = 0;
     ((index[at++] = next, next += Parameter<Ps>::column ? 1 : 0), ...);
     return index;
   }();
