@@ -48,6 +48,13 @@ double cpu_ms(clockid_t clock) {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
+/// Pages that the system made for this thread because it wrote to fresh memory.
+double fresh_pages() {
+  rusage used;
+  ::getrusage(RUSAGE_THREAD, &used);
+  return static_cast<double>(used.ru_minflt);
+}
+
 double at(std::vector<double>& values, double share) {
   if (values.empty()) return 0;
   const auto place = static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5);
@@ -152,13 +159,14 @@ int ticks(std::uint32_t count, int ticks) {
   const std::vector<Entity> all = populate(world.registry(), count);
   world.commit();
   std::vector<double> times[2][2];  // writes, a save is under way
+  std::vector<double> pages;        // of ticks that write while a save is under way
   std::vector<double> begins;
   Saves saves(world);
   DurableWatch durable(world);
   const std::span<const Entity> entities(all);
   for (int tick = -2 * ticks_a_save; tick < ticks; ++tick) {
     const bool was_saving = saves.under_way;
-    const double before = cpu_ms(CLOCK_THREAD_CPUTIME_ID);
+    const double before = cpu_ms(CLOCK_THREAD_CPUTIME_ID), pages_before = fresh_pages();
     world.next_frame();
     const bool writes = tick % 10 == 0;
     if (writes) {
@@ -173,12 +181,14 @@ int ticks(std::uint32_t count, int ticks) {
     if (tick < 0) continue;
     if (began) begins.push_back(used);
     times[writes][was_saving || began].push_back(used);
+    if (writes && was_saving) pages.push_back(fresh_pages() - pages_before);
   }
   std::this_thread::sleep_for(std::chrono::seconds(1));
   std::printf("%u entities, %llu saves, %.1f MiB each\n", count, static_cast<unsigned long long>(saves.done),
               static_cast<double>(saves.bytes) / 1048576 / static_cast<double>(std::max<std::uint64_t>(saves.done, 1)));
   print("ticks that write, no save under way", "ms", times[1][0]);
   print("ticks that write, a save under way", "ms", times[1][1]);
+  print("fresh memory of those", "pages", pages);
   print("ticks that do not, no save under way", "ms", times[0][0]);
   print("ticks that do not, a save under way", "ms", times[0][1]);
   print("ticks in which a save was begun", "ms", begins);

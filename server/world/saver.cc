@@ -99,8 +99,10 @@ void Saver::opened() {
 void Saver::begin_recording() {
   if (host_.durability == Durability::checkpoint) return;
   const CheckpointStamp stamp = host_.stamp();
-  recorder_.emplace(registry_, JournalRecorder::Start{
-                                   .code = stamp.code, .epoch = host_.epoch, .tick = stamp.tick, .mark = host_.mark});
+  recorder_.emplace(
+      registry_,
+      JournalRecorder::Start{
+          .code = stamp.code, .epoch = host_.epoch, .tick = stamp.tick, .mark = host_.mark, .spare = &spare_});
   registry_.add_sink(*recorder_);
 }
 
@@ -109,7 +111,10 @@ void Saver::put_all() {
   for (JournalGroup& group : recorder_->take()) {
     const std::size_t bytes = group.records.size();
     size_.add(bytes);
-    queue_.add(bytes, [this, held = std::move(group)]() mutable { write(held); });
+    queue_.add(bytes, [this, held = std::move(group)]() mutable {
+      write(held);
+      spare_.give(std::move(held.records));
+    });
   }
 }
 
@@ -461,5 +466,10 @@ void Saver::begin_again(Saving& over) {
 }
 
 std::uint64_t Saver::preserved_bytes() const noexcept { return saving_ ? saving_->copied.preserver()->bytes() : 0; }
+
+std::uint64_t Saver::spare_bytes() const noexcept {
+  const StateCopy* const copy = saving_ ? &saving_->copied : used_ ? &*used_ : nullptr;
+  return spare_.bytes() + (copy ? copy->preserver()->spare_bytes() : 0);
+}
 
 }  // namespace muster

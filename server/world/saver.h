@@ -26,6 +26,7 @@
 #include "server/world/durability.h"
 #include "server/world/journal/journal_recorder.h"
 #include "server/world/journal/journal_size.h"
+#include "server/world/journal/spare_records.h"
 #include "server/world/journal/step_size.h"
 #include "server/world/journal/write_queue.h"
 #include "server/world/world_error.h"
@@ -106,6 +107,8 @@ class Saver {
   std::string size_warning() const;
   /// Of columns that are kept for the save that is under way.
   std::uint64_t preserved_bytes() const noexcept;
+  /// Of memory that waits for the copies of the next save and for the next large groups.
+  std::uint64_t spare_bytes() const noexcept;
   /// How often the world waited for the disk.
   std::uint64_t waits() const noexcept { return queue_.waits(); }
   /// Any thread.
@@ -180,6 +183,7 @@ class Saver {
   std::string error_;    // as the owner saw it
   std::atomic<std::uint64_t> durable_ = 0, saved_ = 0, held_ = 0;
   std::atomic<bool> failed_ = false;
+  SpareRecords spare_;                // given by the queue's thread, taken by recorder_
   StepSize step_size_;                // the queue's thread
   bool in_steps_ = false;             // the same: a save's steps were begun, and are not over
   std::mutex mutex_;                  // of the following

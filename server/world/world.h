@@ -40,6 +40,7 @@ struct WorldOptions {
   std::uint64_t journal_bytes_max = 256u << 20;
   /// Of columns that change while a commit that was begun has not written them yet: they are copied, and no others are. At the bound that
   /// commit is given up, said to `on_warning`, and begun again; after the second in a row the world waits for one.
+  /// The memory of copies is kept for those of the next commit, an eighth of so many bytes at most, and no more than commits need.
   std::uint64_t preserved_bytes_max = 256u << 20;
   DiskLags disk_lags = DiskLags::wait;
   /// Of what was recorded, so much waits in memory for the disk; with more the disk lags.

@@ -11,6 +11,7 @@
 #include "registry/handlers/unkept.h"
 #include "server/world/journal/code_identity.h"
 #include "server/world/journal/journal_format.h"
+#include "server/world/journal/spare_records.h"
 #include "server/world/journal/work_mark.h"
 
 namespace muster {
@@ -25,6 +26,7 @@ JournalRecorder::JournalRecorder(const EntityRegistry& registry, Start start)
       epoch_(start.epoch),
       group_bytes_(start.group_bytes),
       mark_(start.mark),
+      spare_(start.spare),
       tick_(start.tick),
       last_(registry.sequence()),
       handler_steps_(registry.handlers().steps()),
@@ -49,12 +51,21 @@ bool JournalRecorder::keeps(std::span<const std::byte> batch) const noexcept {
   return view.kind() == BatchKind::timed || !std::ranges::binary_search(unkept_, view.type());
 }
 
+void JournalRecorder::reserve(std::size_t bytes) {
+  std::vector<std::byte>& records = open_.records;
+  const std::size_t more = std::max(bytes, 2 * records.capacity());
+  std::vector<std::byte> larger = spare_ ? spare_->take(more) : std::vector<std::byte>();
+  if (larger.capacity() < more) return records.reserve(more);
+  larger.assign(records.begin(), records.end());
+  records = std::move(larger);
+}
+
 template <class Record>
 void JournalRecorder::append(const Record& record, std::span<const std::byte> body, std::size_t zeros) {
   std::vector<std::byte>& records = open_.records;
   const std::size_t whole = records.size() + sizeof record + body.size() + zeros;
   // All the memory first: what is half there would be no record.
-  if (whole > records.capacity()) records.reserve(std::max(whole, 2 * records.capacity()));
+  if (whole > records.capacity()) reserve(whole);
   last_record_ = records.size();
   const auto* const header = reinterpret_cast<const std::byte*>(&record);
   records.insert(records.end(), header, header + sizeof record);
@@ -167,7 +178,7 @@ void JournalRecorder::begin_group() {
   open_.epoch = epoch_;
   open_.types = types_known_;
   open_.code = code_;
-  open_.records.reserve(usual_bytes_);
+  reserve(usual_bytes_);
 }
 
 void JournalRecorder::look_at_code() {

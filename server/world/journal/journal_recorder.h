@@ -19,6 +19,7 @@ class TypeTable;
 namespace journal_format {
 struct UnkeptRecord;
 }
+class SpareRecords;
 class WorkMark;
 
 /// Used on the registry's thread alone. The owner adds it to the registry's sinks, as the last one where it can, and removes it
@@ -26,10 +27,11 @@ class WorkMark;
 class JournalRecorder final : public InputSink {
  public:
   struct Start {
-    std::string code = {};     ///< of the host: see code_identity
-    std::uint64_t epoch = 0;   ///< of this start, in every group
-    std::uint64_t tick = 0;    ///< the world's last one
-    WorkMark* mark = nullptr;  ///< told which input is in work; may be null
+    std::string code = {};          ///< of the host: see code_identity
+    std::uint64_t epoch = 0;        ///< of this start, in every group
+    std::uint64_t tick = 0;         ///< the world's last one
+    WorkMark* mark = nullptr;       ///< told which input is in work; may be null
+    SpareRecords* spare = nullptr;  ///< whose memory large groups take; may be null
     std::size_t group_bytes =
         1u << 20;  ///< where a group has as many another one is begun; a single input may be larger
   };
@@ -71,6 +73,8 @@ class JournalRecorder final : public InputSink {
   journal_format::UnkeptRecord* last_unkept() noexcept;
   /// Writes down what was counted, where inputs were that are not kept.
   void note_counters();
+  /// Memory for so many bytes of records of the open group.
+  void reserve(std::size_t bytes);
   template <class Record>
   void append(const Record& record, std::span<const std::byte> body, std::size_t zeros = 0);
 
@@ -80,6 +84,7 @@ class JournalRecorder final : public InputSink {
   const std::uint64_t epoch_;
   const std::size_t group_bytes_;
   WorkMark* const mark_;
+  SpareRecords* const spare_;
   std::uint64_t tick_;
   std::uint64_t last_;                        // sequence of the last input
   std::uint64_t handler_steps_ = 0;           // of the table of handlers, when code_ was found

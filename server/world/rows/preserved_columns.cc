@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <new>
 #include <thread>
 #include <utility>
 
@@ -21,10 +20,13 @@ std::uint32_t PreservedColumns::add(std::uint64_t chunk_uid, std::uint32_t colum
 }
 
 void PreservedColumns::clear() {
+  give_back();
+  for (Column& column : columns_)
+    if (column.copy) spare_.give(std::move(column.copy), column.size);
+  spare_.settle();
   columns_.clear();
   std::ranges::fill(first_, 0);
   chunks_ = 0;
-  given_.reset();
   bytes_ = 0;
   copied_ = 0;
   given_up_ = false;
@@ -67,7 +69,7 @@ bool PreservedColumns::claim(Column& column) noexcept {
 void PreservedColumns::keep(Column& column) {
   if (!claim(column)) return;
   // Where there is no memory the save is given up, and not the world; and nobody waits for ever for a column that is being read.
-  if (!given_up() && bytes() + column.size <= bytes_max_) column.copy.reset(new (std::nothrow) std::byte[column.size]);
+  if (!given_up() && bytes() + column.size <= bytes_max_) column.copy = spare_.take(column.size);
   State now = State::is_over;
   if (column.copy) {
     std::memcpy(column.copy.get(), column.at, column.size);
@@ -94,10 +96,14 @@ void PreservedColumns::before_recycle(const Chunk& chunk) {
   for (std::size_t i = *first; i < columns_.size() && columns_[i].chunk_uid == chunk.uid; ++i) keep(columns_[i]);
 }
 
+void PreservedColumns::give_back() {
+  if (given_) spare_.give(std::move(given_), given_size_);
+}
+
 std::optional<std::span<const std::byte>> PreservedColumns::take(std::uint32_t number) {
   Column& column = columns_[number];
   const std::atomic_ref<State> state(column.state);
-  given_.reset();
+  give_back();
   if (claim(column)) {
     taken_.resize(column.size);
     std::memcpy(taken_.data(), column.at, column.size);
@@ -106,6 +112,7 @@ std::optional<std::span<const std::byte>> PreservedColumns::take(std::uint32_t n
   }
   if (state.load(std::memory_order_acquire) != State::is_kept) return std::nullopt;
   given_ = std::move(column.copy);
+  given_size_ = column.size;
   bytes_.fetch_sub(column.size, std::memory_order_relaxed);
   state.store(State::is_over, std::memory_order_release);
   return std::span<const std::byte>(given_.get(), column.size);
@@ -121,7 +128,7 @@ bool PreservedColumns::take(std::uint32_t number, std::byte* to) {
   }
   if (state.load(std::memory_order_acquire) != State::is_kept) return false;
   std::memcpy(to, column.copy.get(), column.size);
-  column.copy.reset();
+  spare_.give(std::move(column.copy), column.size);
   bytes_.fetch_sub(column.size, std::memory_order_relaxed);
   state.store(State::is_over, std::memory_order_release);
   return true;

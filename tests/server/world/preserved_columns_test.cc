@@ -74,6 +74,49 @@ TEST_CASE("a column is copied once, where it changes before it was read, and no 
   CHECK_FALSE(of.copy.give(given));  // once
 }
 
+TEST_CASE("copies of the next save lie in the memory of those before it, read or not, and that is bounded") {
+  Begun of(much);
+  PreservedColumns& columns = *of.copy.preserver();
+  const auto change_all = [&](float value) {
+    of.registry.begin_version();
+    for (const Entity e : of.entities) of.registry.set(e, game::Health{.value = value});
+  };
+  change_all(2);
+  const std::uint64_t copied = columns.bytes();
+  CHECK(columns.spare_bytes() == 0);
+  AllRows given;
+  std::size_t at = 0;
+  REQUIRE(of.copy.give(given, at, [&] { return columns.bytes() <= copied / 2; }));
+  CHECK(columns.spare_bytes() > 0);
+  of.registry.remove_preserver(columns);
+  of.copy.clear();
+  CHECK(columns.bytes() == 0);
+  const std::uint64_t spare = columns.spare_bytes();
+  CHECK(spare >= copied);
+  CHECK(spare <= copied + copied / 2);
+  for (int save = 0; save < 20; ++save) {
+    of.registry.begin_version();
+    of.registry.save(of.copy);
+    of.registry.add_preserver(columns);
+    change_all(static_cast<float>(3 + save));
+    CHECK(columns.bytes() == copied);
+    CHECK(columns.spare_bytes() == 0);
+    of.registry.remove_preserver(columns);
+    of.copy.clear();
+    CHECK(columns.spare_bytes() == spare);
+  }
+  for (int save = 0; save < 100; ++save) of.copy.clear();
+  CHECK(columns.spare_bytes() == 0);
+
+  Begun small(copied);  // of which an eighth may be spare
+  small.registry.begin_version();
+  for (const Entity e : small.entities) small.registry.set(e, game::Health{.value = 2});
+  CHECK_FALSE(small.copy.preserver()->given_up());
+  REQUIRE(small.copy.give(given));
+  CHECK(small.copy.preserver()->spare_bytes() > 0);
+  CHECK(small.copy.preserver()->spare_bytes() <= copied / 8);
+}
+
 TEST_CASE("chunks that go, and rows that are laid out anew, are given as they were") {
   Begun of(much);
   for (std::size_t i = 0; i < of.entities.size(); i += 1 + i % 3) of.registry.destroy(of.entities[i]);
@@ -189,6 +232,47 @@ TEST_CASE("what is saved in the background, change after change, is what the fil
     for (const char* part : {"", "-wal", "-shm", "-lock"}) std::filesystem::remove(copy + part);
   }
   CHECK(world.saver.preserved_bytes() == 0);
+  CHECK(world.saver.spare_bytes() <= (256u << 20) / 8 + 2 * SpareRecords::most);
+}
+
+TEST_CASE("a world keeps the memory of what it copied for a save, for the next one") {
+  Saved world(Durability::checkpoint, 0ns);
+  const std::vector<Entity> many = world.registry.create_many(100'000, game::Health{}, game::Armor{});
+  world.first_commit();
+  const auto change_all = [&](float value) {
+    for (const Entity e : many) world.registry.set(e, game::Health{.value = value});
+  };
+  change_all(2);
+  std::optional<Saver::Report> told;
+  {
+    const WriteLock nothing_is_written(world.directory / "w.muster");
+    REQUIRE(world.saver.begin([&](Saver::Report report) { told = std::move(report); }));
+    change_all(3);
+    CHECK(world.saver.preserved_bytes() >= many.size() * sizeof(game::Health));
+    CHECK(world.saver.spare_bytes() == 0);
+  }
+  world.wait([&] { return told.has_value(); });
+  REQUIRE(*told);
+  CHECK(world.saver.preserved_bytes() == 0);
+  CHECK(world.saver.spare_bytes() >= many.size() * sizeof(game::Health));
+}
+
+TEST_CASE("a world keeps the memory of a large group that is on the disk, for the next one") {
+  Saved world(Durability::batched, 0ns);
+  const std::vector<Entity> many = world.registry.create_many(100'000, game::Health{});
+  world.first_commit();
+  std::uint64_t spare = 0;
+  for (int time = 0; time < 5; ++time) {
+    world.registry.push(many, game::Damage{.amount = 1});
+    const std::uint64_t without = world.saver.spare_bytes();
+    if (time > 1) CHECK(without < spare);  // the group that is open has it
+    world.hand_over_idle(Saver::Clock::now() + time * 1h);
+    world.wait([&] { return world.saver.spare_bytes() > without; });
+    if (time > 1) CHECK(world.saver.spare_bytes() == spare);
+    CHECK(world.saver.durable() == world.registry.sequence());
+    spare = world.saver.spare_bytes();
+    CHECK(spare >= many.size() * sizeof(Entity));
+  }
 }
 
 TEST_CASE(

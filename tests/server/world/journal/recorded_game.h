@@ -38,9 +38,9 @@ struct RecordedGame {
   RecordedGame(const RecordedGame&) = delete;
   RecordedGame& operator=(const RecordedGame&) = delete;
 
-  void record(std::size_t group_bytes = 1u << 20, std::uint64_t tick = 0) {
-    recorder.emplace(registry,
-                     JournalRecorder::Start{.code = code, .epoch = 7, .tick = tick, .group_bytes = group_bytes});
+  void record(std::size_t group_bytes = 1u << 20, std::uint64_t tick = 0, SpareRecords* spare = nullptr) {
+    recorder.emplace(registry, JournalRecorder::Start{
+                                   .code = code, .epoch = 7, .tick = tick, .spare = spare, .group_bytes = group_bytes});
     registry.add_sink(*recorder);
   }
   /// What the journal has so far, numbered as a file numbers it.
