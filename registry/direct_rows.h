@@ -5,6 +5,7 @@
 #pragma once
 
 #include "registry/entity_registry.h"
+#include "registry/storage/fill_rows.h"
 
 namespace muster {
 
@@ -121,12 +122,37 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
                                   SingleRows<Create, Cs...>(made.front(), Create{}, components...).bytes());
         return made;
       }
+      const bool far = core.storage.rows() + count >= rows_far_away;
+      const auto fill = [&](const Storage::Run& run) {
+        [[maybe_unused]] const auto put = [&]<class C>(const C& value) {
+          if constexpr (!TypeTraits<C>::tag) {
+            std::byte* const column = run.chunk->slots()[site->archetype->column(TypeTraits<C>::id)].data;
+            if (far)
+              fill_rows<true>(column + run.begin * sizeof(C), value, run.count);
+            else
+              fill_rows<false>(column + run.begin * sizeof(C), value, run.count);
+          }
+        };
+        (put(components), ...);
+      };
+      Envelope created{.kind = InputKind::push, .drawn = count};
+      std::vector<Entity> made;
+      if (!core.told) {
+        made.reserve(count);
+        const Direct input(core, created, [] { return std::span<const std::byte>(); }, [] {});
+        while (made.size() != count) {
+          const Storage::Run run = core.storage.create_run(count - made.size(), *site->archetype, far);
+          append_ids(made, run.chunk->ids() + run.begin, run.count);
+          fill(run);
+        }
+        input.done(*this, count);
+        return made;
+      }
       const std::span<Entity> ids = core.pushing.append_rows_shared(count, Create{}, components...);
       const Storage::Drawn before = core.storage.drawn();
       core.storage.take_ids(ids);
-      std::vector<Entity> made(ids.begin(), ids.end());
+      made.assign(ids.begin(), ids.end());
       {
-        Envelope created{.kind = InputKind::push, .drawn = count};
         const Direct input(
             core, created, [&] { return core.pushing.front().bytes(); },
             [&] {
@@ -135,13 +161,7 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
             });
         for (std::span<const Entity> left = ids; !left.empty();) {
           const Storage::Run run = core.storage.create_run(left, *site->archetype);
-          [[maybe_unused]] const auto fill = [&]<class C>(const C& value) {
-            if constexpr (!TypeTraits<C>::tag) {
-              std::byte* const column = run.chunk->slots()[site->archetype->column(TypeTraits<C>::id)].data;
-              std::fill_n(reinterpret_cast<C*>(column) + run.begin, run.count, value);
-            }
-          };
-          (fill(components), ...);
+          fill(run);
           left = left.subspan(run.count);
         }
         input.done(*this, count);

@@ -14,10 +14,6 @@
 
 namespace muster {
 
-/// From so many rows on memory is asked for in steps. Fewer lie in the processor's last cache, where asking costs more than waiting: 12 % of a
-/// battle of 100,000 units.
-constexpr std::uint64_t rows_far_away = 300'000;
-
 /// Asks for the header of a chunk, which says where its columns are.
 inline void ask_for_header(const Chunk& chunk) noexcept {
   __builtin_prefetch(&chunk);

@@ -21,6 +21,10 @@ namespace muster {
 
 constexpr std::uint32_t id_page_bits = 12;  ///< ids are saved in pages of 4096
 
+/// From so many rows on memory is asked for in steps. Fewer lie in the processor's last cache, where asking costs more than waiting: 12 % of a
+/// battle of 100,000 units.
+constexpr std::uint64_t rows_far_away = 300'000;
+
 /// Keeps old bytes: Storage calls it before a column changes for the first time since Storage::begin_version. Called by the thread that
 /// owns the storage.
 class ColumnPreserver {
@@ -179,6 +183,9 @@ class Storage {
   /// Appends rows at depth 0 for the first of `ids`, which take_ids gave: as many as the open chunk of a plain()
   /// archetype has room for, at least one. They have all its types.
   Run create_run(std::span<const Entity> ids, Archetype& archetype);
+  /// Likewise, `count` rows at most, for ids that are drawn for them, as take_ids() draws them; they are those of the rows. `far`: the
+  /// directory is asked for ahead.
+  Run create_run(std::size_t count, Archetype& archetype, bool far);
   /// Appends rows of a plain() archetype at depth 0 for those of `ids` whose state is reserved or granted, and appends
   /// the others to `refused`. Each row gets the values of `payload` at the places that `values` names.
   void create_many(std::span<const Entity> ids, Archetype& archetype, std::span<const ValuePlace> values,

@@ -1,0 +1,88 @@
+// Rows that come by the thousand, and rows that move in a registry so large that memory is asked for ahead, are those of the general way.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "registry/entity_registry.h"
+#include "tests/registry/game.h"
+
+using namespace muster;
+using namespace game;
+
+namespace {
+
+struct Counting final : InputSink {
+  std::uint64_t bytes = 0;
+  void on_input(const Envelope&, std::span<const std::byte> batch) override { bytes += batch.size(); }
+};
+
+/// Creates and destroys many, again and again; gives all ids that it was given.
+std::vector<Entity> come_and_go(EntityRegistry& r, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<Entity> all, there;
+  for (int round = 0; round < 30; ++round) {
+    const std::uint32_t count = random() % (round % 7 == 0 ? 9000 : 1500);
+    std::vector<Entity> made;
+    switch (random() % 4) {
+      case 0: made = r.create_many(count); break;
+      case 1: made = r.create_many(count, Velocity{.by = {1, 2, static_cast<float>(round)}}); break;
+      case 2: made = r.create_many(count, Health{static_cast<float>(round)}, Count{7}); break;
+      default: made = r.create_many(count, Position{}, Velocity{.by = {3, 4, 5}}, Armor{}); break;
+    }
+    REQUIRE(made.size() == count);
+    all.insert(all.end(), made.begin(), made.end());
+    there.insert(there.end(), made.begin(), made.end());
+    std::ranges::shuffle(there, random);
+    const std::size_t gone = there.size() * (random() % 10) / 10;
+    r.push(std::span<const Entity>(there).first(gone), Destroy{});
+    there.erase(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(gone));
+    there.push_back(r.create(Health{1}));
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "many that are created at once have the ids, rows and values that the general way gives, whether a sink looks or "
+    "nobody") {
+  for (std::uint32_t seed = 1; seed <= 12; ++seed) {
+    CAPTURE(seed);
+    EntityRegistry alone, told, slow({.shortcuts = false});
+    Counting sink;
+    told.add_sink(sink);
+    const std::vector<Entity> ids = come_and_go(alone, seed);
+    CHECK(come_and_go(told, seed) == ids);
+    CHECK(come_and_go(slow, seed) == ids);
+    CHECK(sink.bytes > 0);
+    CHECK(told.hash() == alone.hash());
+    CHECK(slow.hash() == alone.hash());
+    CHECK(slow.counters().messages == alone.counters().messages);
+    CHECK(slow.sequence() == alone.sequence());
+  }
+}
+
+TEST_CASE("rows move in a large registry as they do the general way, in order and at random") {
+  const auto moved = [](bool shortcuts) {
+    EntityRegistry r({.shortcuts = shortcuts});
+    std::vector<Entity> all = r.create_many(310'000, Velocity{.by = {1, 2, 3}}, Health{5});
+    for (std::size_t i = 0; i < all.size(); i += 100) r.set(all[i], Health{static_cast<float>(i)});
+    std::vector<std::uint64_t> hashes;
+    const auto give_and_take = [&] {
+      const auto some = std::span(all).first(12'000);
+      for (const Entity e : some) r.set(e, Count{3});
+      hashes.push_back(r.hash());
+      for (const Entity e : some) r.remove<Count>(e);
+      hashes.push_back(r.hash());
+    };
+    give_and_take();
+    std::ranges::reverse(all);
+    give_and_take();
+    std::ranges::shuffle(all, std::mt19937(3));
+    give_and_take();
+    return hashes;
+  };
+  CHECK(moved(true) == moved(false));
+}
