@@ -91,8 +91,7 @@ void LeftColumns::aim(const Chunk& open, const Chunk& last) noexcept {
 }
 
 std::uint32_t MoveSite::move(Storage& storage, Entity e, Chunk& old, std::uint32_t place) {
-  if (aimed != storage.chunk_changes() || aim.open->count == aim.open->capacity || !storage.is_touched(old))
-      [[unlikely]]
+  if (aimed != storage.chunk_changes() || aim.open->count >= stop || !storage.is_touched(old)) [[unlikely]]
     return move_slowly(storage, e, old, place);
   return storage.move_plain(e, old, place, aim, columns);
 }
@@ -111,8 +110,34 @@ std::uint32_t MoveSite::move_slowly(Storage& storage, Entity e, Chunk& old, std:
     columns.aim(*aim.open, *aim.last);
     aimed = storage.chunk_changes();
   }
+  stop = aim.open->capacity;
+  if (storage.rows() >= rows_far_away) ask(storage, old, place & (Locator::rows_max - 1));
   storage.touch_chunk(old);
   return storage.move_plain(e, old, place, aim, columns);
+}
+
+void MoveSite::ask(const Storage& storage, Chunk& old, std::uint32_t hole) noexcept {
+  // Far enough that what is asked for has come, and near enough that it is still there.
+  constexpr std::uint32_t step = LeftColumns::step, ahead = 4 * step;
+  const std::uint32_t last = aim.last->count;
+  stop = std::min(stop, (aim.open->count & ~(step - 1)) + step);
+  if (last >= 2 * ahead) {
+    __builtin_prefetch(aim.last_ids + last - 2 * ahead);
+    for (std::uint32_t i = 1; i <= step; ++i)
+      __builtin_prefetch(storage.ids().slots() + aim.last_ids[last - ahead - i].index, 1);
+  }
+  columns.ask(std::int64_t{last} - ahead - step, nullptr, 0);
+  if (hole == asked_hole + step) columns.ask(0, &old, hole + ahead);
+  asked_hole = hole;
+}
+
+void LeftColumns::ask(std::int64_t last, Chunk* old, std::uint32_t hole) const noexcept {
+  constexpr std::size_t line = 64;
+  for (const Column& column : columns_) {
+    const std::byte* const from =
+        old ? data_of(*old, column.slot) + std::size_t{hole} * column.bytes : column.filler + last * column.bytes;
+    for (std::size_t at = 0; at < std::size_t{step} * column.bytes; at += line) __builtin_prefetch(from + at, 1);
+  }
 }
 
 Row move_below(Storage& storage, const MoveSite& site, Entity e, Row row) {
