@@ -8,6 +8,10 @@
 
 namespace muster {
 
+HandlerTable::~HandlerTable() {
+  for (const Handler* handler : handlers_) by_ordinal_.erase(handler->ordinal);
+}
+
 MessageRoute& HandlerTable::add_message(const TypeDescriptor& type) {
   if (MessageRoute* known = route(type.id)) return *known;
   const std::lock_guard shown(shown_);
@@ -48,12 +52,12 @@ Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std
   }
   const std::optional<std::size_t> place = route->order.add(*handler);
   if (fresh) ++next_ordinal_;
+  Handler& added = *handler;
+  by_ordinal_[added.ordinal] = std::move(handler);
   {
     const std::lock_guard shown(shown_);
-    handlers_.push_back(std::move(handler));
+    handlers_.push_back(&added);
   }
-  Handler& added = *handlers_.back();
-  by_ordinal_[added.ordinal] = &added;
   if (is_unkept(*route->type)) unkept_.add(added);
   added.followed = followed_by(added);
   handler_came(*route, added, place);
@@ -64,12 +68,10 @@ void HandlerTable::remove(std::uint64_t ordinal) {
   std::erase_if(kept_, [&](const auto& h) { return h->ordinal == ordinal; });
   const auto known = by_ordinal_.find(ordinal);
   if (known == by_ordinal_.end()) return;
-  const auto at = std::ranges::find(handlers_, known->second, [](const auto& h) { return h.get(); });
-  std::unique_ptr<Handler> gone;
+  const std::unique_ptr<Handler> gone = std::move(known->second);
   {
     const std::lock_guard shown(shown_);
-    gone = std::move(*at);
-    handlers_.erase(at);
+    handlers_.erase(std::ranges::find(handlers_, gone.get()));
   }
   by_ordinal_.erase(known);
   MessageRoute& route = *this->route(gone->message);
@@ -80,7 +82,7 @@ void HandlerTable::remove(std::uint64_t ordinal) {
 
 std::optional<HandlerTable::Called> HandlerTable::called(const Handler* handler) const {
   const std::lock_guard shown(shown_);
-  if (std::ranges::find(handlers_, handler, [](const auto& h) { return h.get(); }) == handlers_.end()) return {};
+  if (std::ranges::find(handlers_, handler) == handlers_.end()) return {};
   const MessageRoute& route = *this->route(handler->message);
   return Called{handler->name, route.type->name};
 }
@@ -98,7 +100,7 @@ void HandlerTable::enable(Text name, bool enabled) {
   else
     disabled_.insert(at, name);
   std::vector<MessageRoute*> changed;
-  for (const auto& handler : handlers_) {
+  for (Handler* const handler : handlers_) {
     if (text_of(handler->name) != name) continue;
     handler->enabled = enabled;
     changed.push_back(this->route(handler->message));
@@ -137,7 +139,7 @@ std::vector<FollowedColumn> HandlerTable::followed_by(const Handler& handler) co
 
 void HandlerTable::find_followed() {
   std::vector<MessageRoute*> changed;
-  for (const auto& handler : handlers_) {
+  for (Handler* const handler : handlers_) {
     std::vector<FollowedColumn> followed = followed_by(*handler);
     ++steps_;
     // Its message may go in whole runs now, or no longer may.
@@ -302,7 +304,7 @@ void HandlerTable::bind_or_stop(Handler& handler, Archetype& archetype) const no
 
 void HandlerTable::bind(Archetype& archetype) {
   archetypes_ = std::max<std::size_t>(archetypes_, archetype.index + 1);
-  for (const auto& handler : handlers_) bind_or_stop(*handler, archetype);
+  for (Handler* const handler : handlers_) bind_or_stop(*handler, archetype);
   for (const auto& route : routes_) {
     if (route->calls.size() < archetypes_) route->known.forget();
     route->calls.resize(archetypes_);
@@ -312,7 +314,7 @@ void HandlerTable::bind(Archetype& archetype) {
 }
 
 void HandlerTable::bind_again(Archetype& archetype) {
-  for (const auto& handler : handlers_) {
+  for (Handler* const handler : handlers_) {
     if (!handler->bound[archetype.index]) continue;
     const std::vector<const std::uint16_t*>& bound = handler->bound;
     const auto columns = std::ranges::find_if(handler->column_lists,
@@ -326,7 +328,7 @@ void HandlerTable::bind_again(Archetype& archetype) {
 void HandlerTable::forget(std::span<Archetype* const> leaving) {
   std::vector<std::uint8_t> leaves(archetypes_);
   for (const Archetype* archetype : leaving) leaves[archetype->index] = 1;
-  for (const auto& handler : handlers_) {
+  for (Handler* const handler : handlers_) {
     std::size_t stay = 0;
     for (std::size_t i = 0; i < handler->matched.size(); ++i) {
       const std::uint32_t index = handler->matched[i]->index;
@@ -349,7 +351,7 @@ void HandlerTable::forget(std::span<Archetype* const> leaving) {
 
 Handler* HandlerTable::find(std::string_view name) noexcept {
   const auto at = std::ranges::find_if(handlers_, [&](const auto& h) { return h->name == name; });
-  return at == handlers_.end() ? nullptr : at->get();
+  return at == handlers_.end() ? nullptr : *at;
 }
 
 }  // namespace muster

@@ -56,6 +56,11 @@ struct MessageRoute {
 
 class HandlerTable {
  public:
+  HandlerTable() = default;
+  /// Handlers go in the order in which they came.
+  ~HandlerTable();
+  HandlerTable(const HandlerTable&) = delete;
+  HandlerTable& operator=(const HandlerTable&) = delete;
   /// Null where the type was never added.
   MessageRoute* route(TypeId message) noexcept {
     const std::uint32_t* at = by_type_.find(message);
@@ -124,7 +129,8 @@ class HandlerTable {
   /// While `on`, the registry is observed: single messages go to their handlers by a way that counts the calls.
   void observe_calls(bool on);
 
-  const std::vector<std::unique_ptr<Handler>>& handlers() const noexcept { return handlers_; }
+  /// In the order in which they came.
+  const std::vector<Handler*>& handlers() const noexcept { return handlers_; }
   /// Null if there is none.
   Handler* find(std::string_view name) noexcept;
 
@@ -165,8 +171,8 @@ class HandlerTable {
   bool calls_observed_ = false;
   std::size_t followed_changes_ = 0;  // routes of changes with active handlers
   mutable std::mutex shown_;          // held while handlers_, routes_ or by_type_ change: others look at them
-  std::vector<std::unique_ptr<Handler>> handlers_;
-  std::unordered_map<std::uint64_t, Handler*> by_ordinal_;  // of handlers_
+  std::vector<Handler*> handlers_;    // bare pointers, because those behind one that goes move up
+  std::unordered_map<std::uint64_t, std::unique_ptr<Handler>> by_ordinal_;  // who owns handlers_
   std::vector<std::unique_ptr<Handler>> kept_;
   UnkeptHandlers unkept_;  // of handlers_
   std::vector<std::uint64_t> ending_;

@@ -51,7 +51,7 @@ void TypesKnown::learn_runtime(TypeId id, std::string_view name, const RuntimeOp
 void TypesKnown::forget_runtime(TypeId type) {
   const StoredType* stored = storage_.component(type);
   if (!stored || !stored->ops) return;
-  for (const auto& handler : handlers_.handlers())
+  for (const Handler* const handler : handlers_.handlers())
     for (const Term& term : handler->terms)
       if (term.type == type && term.value)
         throw SetupError("handler \"" + handler->name + "\" still takes " + stored->descriptor->name);

@@ -36,8 +36,7 @@ std::string quoted(const std::string& name) { return "\"" + name + "\""; }
 
 }  // namespace
 
-void UnkeptHandlers::check(const Handler& handler, const TypeDescriptor& message,
-                           std::span<const std::unique_ptr<Handler>> all) const {
+void UnkeptHandlers::check(const Handler& handler, const TypeDescriptor& message, std::span<Handler* const> all) const {
   if (!is_unkept(message)) {
     if (handlers_.empty() || !changes_the_world(handler)) return;
     for (const Handler* const unkept : handlers_) {
@@ -56,7 +55,7 @@ void UnkeptHandlers::check(const Handler& handler, const TypeDescriptor& message
   if (handler.has_state && handler.options.external_reads.empty() && handler.options.external_writes.empty())
     refuse("has captures or an object and does not say what it touches (external_reads, external_writes)");
   if (handler.options.external_writes.empty()) return;
-  for (const auto& other : all) {
+  for (const Handler* const other : all) {
     ++steps_;
     if (!changes_the_world(*other)) continue;
     if (const std::string* const resource = meet(handler, *other)) refuse_use(*other, *resource, handler);

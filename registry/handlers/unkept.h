@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -22,8 +21,7 @@ class UnkeptHandlers {
   ///   - has captures or an object, and does not say what it touches outside (external_reads, external_writes);
   ///   - writes a resource outside that a handler names which changes the world: by it the message would come back.
   /// Likewise where `handler` changes the world and names a resource that one of such a message writes. `all` are those there are.
-  void check(const Handler& handler, const TypeDescriptor& message,
-             std::span<const std::unique_ptr<Handler>> all) const;
+  void check(const Handler& handler, const TypeDescriptor& message, std::span<Handler* const> all) const;
   void add(const Handler& handler) { handlers_.push_back(&handler); }
   void remove(const Handler& handler) { std::erase(handlers_, &handler); }
   /// Handlers looked at so far: what growth is tested by.

@@ -65,7 +65,7 @@ constexpr std::string_view architecture =
 
 std::string code_identity(std::string_view host, const EntityRegistry& registry) {
   std::vector<TypeId> messages;
-  for (const auto& handler : registry.handlers().handlers()) messages.push_back(handler->message);
+  for (const Handler* const handler : registry.handlers().handlers()) messages.push_back(handler->message);
   std::ranges::sort(messages);
   messages.erase(std::ranges::unique(messages).begin(), messages.end());
   std::size_t count = 0;

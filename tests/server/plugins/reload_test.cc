@@ -130,7 +130,7 @@ TEST_CASE("handlers stand where they stood, those without a name too", "[reload]
   Game game(true);
   const auto names = [&] {
     std::vector<const Handler*> order;
-    for (const auto& handler : game.registry.handlers().handlers()) order.push_back(handler.get());
+    for (const Handler* handler : game.registry.handlers().handlers()) order.push_back(handler);
     std::ranges::sort(order, {}, [](const Handler* h) { return std::tuple(h->message, h->name, h->part, h->ordinal); });
     std::string all;
     for (const Handler* handler : order) all += handler->name + "/" + std::to_string(handler->part) + " ";
@@ -163,7 +163,7 @@ TEST_CASE("a build that cannot be used leaves the old one running", "[reload]") 
   game.step();
   REQUIRE(game.refusal("counter") == "reloaded");  // so that there is a voice
   const std::uint64_t hash = game.registry.hash();
-  const Handler* const running = game.registry.handlers().handlers().front().get();
+  const Handler* const running = game.registry.handlers().handlers().front();
   const std::string path = game.file + ": ";
 
   // `untouched`: the running instance is the very same one.
