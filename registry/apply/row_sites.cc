@@ -86,9 +86,25 @@ void LeftColumns::learn(const Archetype& from, const Archetype& to, std::span<co
 void LeftColumns::aim(const Chunk& open, const Chunk& last) noexcept {
   for (Column& column : columns_) {
     if (column.to != no_column) column.into = open.slots()[column.to].data;
-    std::memcpy(&column.filler, reinterpret_cast<const std::byte*>(&last) + column.slot, sizeof column.filler);
+    std::memcpy(static_cast<void*>(&column.filler), reinterpret_cast<const std::byte*>(&last) + column.slot,
+                sizeof column.filler);
   }
 }
+
+namespace {
+
+/// Asks for rows that leave some moves later, if rows leave one after another.
+void ask_for_next_rows(const Chunk& old, std::uint32_t row) noexcept {
+  constexpr std::size_t line = 64, ahead = 4;
+  const Archetype& archetype = *old.archetype;
+  for (std::uint32_t slot = column_first; slot < archetype.pod_slots; ++slot) {
+    const std::size_t step = std::size_t{Storage::asked_rows} * archetype.slot_bytes[slot];
+    const std::byte* const from = old.slots()[slot].data + row * std::size_t{archetype.slot_bytes[slot]} + ahead * step;
+    for (std::size_t at = 0; at < step; at += line) __builtin_prefetch(from + at, 1);
+  }
+}
+
+}  // namespace
 
 std::uint32_t MoveSite::move(Storage& storage, Entity e, Chunk& old, std::uint32_t place) {
   if (aimed != storage.chunk_changes() || aim.open->count >= stop || !storage.is_touched(old)) [[unlikely]]
@@ -111,33 +127,14 @@ std::uint32_t MoveSite::move_slowly(Storage& storage, Entity e, Chunk& old, std:
     aimed = storage.chunk_changes();
   }
   stop = aim.open->capacity;
-  if (storage.rows() >= rows_far_away) ask(storage, old, place & (Locator::rows_max - 1));
+  if (storage.rows() >= rows_far_away) {
+    constexpr std::uint32_t step = Storage::asked_rows;
+    stop = std::min(stop, (aim.open->count & ~(step - 1)) + step);
+    storage.ask_for_last_rows(*aim.last);
+    ask_for_next_rows(old, place & (Locator::rows_max - 1));
+  }
   storage.touch_chunk(old);
   return storage.move_plain(e, old, place, aim, columns);
-}
-
-void MoveSite::ask(const Storage& storage, Chunk& old, std::uint32_t hole) noexcept {
-  // Far enough that what is asked for has come, and near enough that it is still there.
-  constexpr std::uint32_t step = LeftColumns::step, ahead = 4 * step;
-  const std::uint32_t last = aim.last->count;
-  stop = std::min(stop, (aim.open->count & ~(step - 1)) + step);
-  if (last >= 2 * ahead) {
-    __builtin_prefetch(aim.last_ids + last - 2 * ahead);
-    for (std::uint32_t i = 1; i <= step; ++i)
-      __builtin_prefetch(storage.ids().slots() + aim.last_ids[last - ahead - i].index, 1);
-  }
-  columns.ask(std::int64_t{last} - ahead - step, nullptr, 0);
-  if (hole == asked_hole + step) columns.ask(0, &old, hole + ahead);
-  asked_hole = hole;
-}
-
-void LeftColumns::ask(std::int64_t last, Chunk* old, std::uint32_t hole) const noexcept {
-  constexpr std::size_t line = 64;
-  for (const Column& column : columns_) {
-    const std::byte* const from =
-        old ? data_of(*old, column.slot) + std::size_t{hole} * column.bytes : column.filler + last * column.bytes;
-    for (std::size_t at = 0; at < std::size_t{step} * column.bytes; at += line) __builtin_prefetch(from + at, 1);
-  }
 }
 
 Row move_below(Storage& storage, const MoveSite& site, Entity e, Row row) {

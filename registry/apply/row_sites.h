@@ -85,10 +85,6 @@ class LeftColumns {
       for (; column != ends_[4]; ++column)
         copy_value<true>(data_of(old, column->slot), hole, column->filler, last, column->bytes);
   }
-  /// Asks for the values of `step` rows that copy() comes to later: from row `last` on of the chunk whose last rows fill holes, or, where
-  /// there is an `old`, from its row `hole` on. Before a chunk's first row and behind its last one mostly lie the next chunk's.
-  void ask(std::int64_t last, Chunk* old, std::uint32_t hole) const noexcept;
-  static constexpr std::uint32_t step = 8;
   /// Whether copy() may be called.
   bool usual() const noexcept { return usual_; }
   /// To any row.
@@ -172,10 +168,9 @@ struct MoveSite {
   Archetype *from = nullptr, *to = nullptr;
   std::uint64_t aimed = 0;  ///< Storage::chunk_changes() when `aim` and `columns` were aimed; 0: they are not
   Storage::MoveAim aim;
-  /// A move takes the slow way when the chunk that rows go to has so many: it is full, or the rows behind it are to be asked for.
+  /// A move takes the slow way when the chunk that rows go to has so many: it is full, or rows that will fill holes are to be asked for.
   std::uint32_t stop = 0;
-  std::uint32_t asked_hole = 0;  ///< where the row stood that was moved when rows were asked for last
-  OpenChunk open;                ///< of `to`
+  OpenChunk open;  ///< of `to`
   LeftColumns columns;
   std::array<std::uint16_t, site_components_max> slots{};  ///< of `to`, in the order of the list; no_column: a tag
   SealedBytes sealed;
@@ -189,8 +184,6 @@ struct MoveSite {
  private:
   /// The same where something is to be done before, or values have other sizes.
   std::uint32_t move_slowly(Storage& storage, Entity e, Chunk& old, std::uint32_t place);
-  /// Asks for what the moves after the next ones need, if they go on as the last ones did.
-  void ask(const Storage& storage, Chunk& old, std::uint32_t hole) noexcept;
 };
 
 /// MoveSite::move() for a row of an entity that has a parent: its open chunk is not remembered but looked for.

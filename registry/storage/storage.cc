@@ -348,6 +348,31 @@ void Storage::fill_large_values_of_hole(const Archetype& archetype, Row hole, co
   fill_values_of_hole<false>(archetype, hole, last, from);
 }
 
+void Storage::rows_left(Group& group) {
+  if (group.last->count == 0) return drop_last_chunk(group);
+  if (rows_ >= rows_far_away) ask_for_last_rows(*group.last);
+}
+
+void Storage::ask_for_last_rows(const Chunk& last) const noexcept {
+  // Far enough that what is asked for has come, and near enough that it is still there.
+  constexpr std::uint32_t ahead = 4 * asked_rows;
+  constexpr std::size_t line = 64;
+  const std::uint32_t left = last.count;
+  if (left >= 2 * ahead) {
+    const Entity* const ids = last.ids();
+    __builtin_prefetch(ids + left - 2 * ahead);
+    for (std::uint32_t i = 1; i <= asked_rows; ++i) __builtin_prefetch(ids_.slots() + ids[left - ahead - i].index, 1);
+  }
+  // Before a chunk's first row mostly lie the last ones of the chunk before it.
+  const Archetype& archetype = *last.archetype;
+  const std::ptrdiff_t first = std::ptrdiff_t{left} - ahead - asked_rows;
+  for (std::uint32_t slot = column_first; slot < archetype.pod_slots; ++slot) {
+    const std::size_t size = archetype.slot_bytes[slot];
+    const std::byte* const from = last.slots()[slot].data + first * static_cast<std::ptrdiff_t>(size);
+    for (std::size_t at = 0; at < asked_rows * size; at += line) __builtin_prefetch(from + at);
+  }
+}
+
 void Storage::leave_last_chunk(Group& group) {
   if (--group.last->archetype->chunks == 0) --used_archetypes_;
   --chunks_by_depth_[group.last->depth];

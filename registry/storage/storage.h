@@ -273,9 +273,13 @@ class Storage {
     last.count = from;
     --rows_;
     ++structure_;
-    if (from == 0) [[unlikely]]
-      drop_last_chunk(group);
+    if (from % asked_rows == 0) [[unlikely]]
+      rows_left(group);
   }
+  /// Asks for `asked_rows` rows some way before the last one of a group's last chunk, and for their ids' entries in the directory: they fill
+  /// holes soon, and the processor does not see by itself that it is read towards the front. For registries of rows_far_away.
+  void ask_for_last_rows(const Chunk& last) const noexcept;
+  static constexpr std::uint32_t asked_rows = 8;
   /// Moves the row of `e`. Columns that both archetypes have keep their values, others are zero: enableable types that are new are not
   /// there yet. Returns the new row.
   Row move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);
@@ -442,6 +446,8 @@ class Storage {
     drop_last_chunk(group);
     return row;
   }
+  /// To be called when a multiple of asked_rows are left in a group's last chunk, or none.
+  [[gnu::noinline]] void rows_left(Group& group);
   void leave_last_chunk(Group& group);
   void drop(Chunk& chunk);
   /// Which values a row keeps on its way from one archetype to another; remembered for the next row.
