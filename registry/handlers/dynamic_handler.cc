@@ -34,7 +34,7 @@ bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk&
   std::vector<detail::Elsewhere> elsewhere;
   if (dynamic.elsewhere)
     for (const Term& term : handler.terms)
-      elsewhere.emplace_back(context.storage, chunk, term.source, term.type, term.anchor, other);
+      elsewhere.emplace_back(context, chunk, term.source, term.type, term.anchor, other);
   for (std::uint32_t row = begin; row < end; ++row) {
     std::size_t column = 0;
     bool present = true;

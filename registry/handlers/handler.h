@@ -12,6 +12,7 @@
 
 #include "registry/handlers/at_work.h"
 #include "registry/storage/archetype.h"
+#include "registry/storage/column_starts.h"
 #include "schema/descriptor.h"
 
 namespace muster {
@@ -96,7 +97,8 @@ struct RunContext {
   Shown<std::uint64_t> entity = {};         ///< bits; 0: the target of the type's sealed batch, or nobody
   Shown<std::uint32_t> entities = 1;        ///< as AtWork has it; 0: for nobody
   std::vector<std::byte> chunk_bases = {};  ///< scratch memory of item_loops.h
-  const RowsAhead* ahead = nullptr;         ///< of the rows that the handler is called for; null: nothing
+  AllColumnStarts column_starts = {};
+  const RowsAhead* ahead = nullptr;  ///< of the rows that the handler is called for; null: nothing
 };
 
 /// Stands for a chunk where a handler asks for no entity: its rows are never looked at.

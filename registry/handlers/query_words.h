@@ -11,14 +11,16 @@
 #include "registry/handlers/handler.h"
 #include "registry/handlers/item_loops.h"
 #include "registry/handlers/parameters.h"
+#include "registry/storage/column_starts.h"
 #include "registry/storage/storage.h"
 
 namespace muster::detail {
 
 // --- What is taken from other entities. ---
 
-/// Finds what Parent, SelfOrParent, ParentWith, UpTo and Other name, and what the words look for that exclude by ancestors: once per row, and
-/// for rows behind one another that have the same parent once.
+/// Finds what Parent, SelfOrParent, ParentWith, UpTo and Other name, and what the words look for that exclude by ancestors: once per row.
+/// Whose parent is the one of the row before is not asked where the answer is found without: in rows that came and went for a while it is
+/// a guess that is wrong too often.
 ///
 /// For the rows of one chunk that a handler is called for. Made anew for each run of rows: while handlers are called, no row comes,
 /// goes, moves or gets another parent, and no column is laid out anew. So where a value is stays true for the run; the value itself is
@@ -27,22 +29,26 @@ class Elsewhere {
  public:
   Elsewhere() = default;
   /// Of a term with these members. `other` is the entity that the message names, where the source is Source::other.
-  [[gnu::always_inline]] Elsewhere(const Storage& storage, const Chunk& chunk, Source source, TypeId type,
-                                   [[maybe_unused]] TypeId anchor, Entity other) noexcept
-      : storage_(&storage), chunk_(&chunk), parents_(chunk.depth ? chunk.parents() : nullptr) {
+  [[gnu::always_inline]] Elsewhere(RunContext& context, const Chunk& chunk, Source source, TypeId type,
+                                   [[maybe_unused]] TypeId anchor, Entity other)
+      : storage_(&context.storage), chunk_(&chunk), parents_(chunk.depth ? chunk.parents() : nullptr) {
     if (source == Source::other) {
-      value_ = component_at_or_above(storage, other, type);
+      value_ = component_at_or_above(*storage_, other, type);
     } else if (source == Source::self_or_parent || source == Source::up_to) {
       const Archetype& archetype = *chunk.archetype;
       by_row_ = archetype.enableable && (archetype.presence(type) != no_column ||
                                          (source == Source::up_to && archetype.presence(anchor) != no_column));
       if (by_row_) [[unlikely]]
         parents_ = nullptr;
-      else if (const Kept own = kept_in(archetype, type); own.column != no_column)
-        own_ = chunk.slots()[own.column].data, own_bytes_ = own.bytes;
+      else if (const std::uint16_t column = archetype.column(type); column != no_column)
+        own_ = chunk.slots()[column].data, own_bytes_ = archetype.slot_types[column]->size;
       else if (archetype.has(type))
         own_ = reinterpret_cast<const std::byte*>(&chunk);  // of a type without data: not to be read
       if (source == Source::up_to && archetype.has(anchor)) parents_ = nullptr;
+    }
+    if ((source == Source::parent || source == Source::self_or_parent) && parents_ && !own_) {
+      above_ = &context.column_starts.of(*storage_, chunk, type);
+      starts_ = above_->starts();
     }
   }
 
@@ -59,15 +65,18 @@ class Elsewhere {
           return value_ = find_by_row(source, row, type, anchor);
       return nullptr;  // and value_ was never another
     }
-    const std::uint64_t parent = parents_[row].bits();
-    if (parent != parent_) {
+    if constexpr (source == Source::parent || source == Source::self_or_parent) {
+      const std::uint32_t place = storage_->ids().slots()[parents_[row].index].locator.bits();  // parents are alive
+      const std::uintptr_t start = starts_[place >> Locator::row_bits];
+      if (start <= ColumnStarts::no_start) [[unlikely]]
+        return value_ = above_->value_above(row);
+      // NOLINTNEXTLINE(performance-no-int-to-ptr)
+      value_ = reinterpret_cast<const std::byte*>(start + std::uint64_t{place} * (bytes ? bytes : above_->bytes()));
+      if (!value_) __builtin_unreachable();
+    } else if (const std::uint64_t parent = parents_[row].bits(); parent != parent_) {
       parent_ = parent;
-      if constexpr (source == Source::parent_with)
-        value_ = component_of_anchor(*storage_, *chunk_, row, anchor, type);
-      else if constexpr (source == Source::up_to)
-        value_ = component_up_to(*storage_, *chunk_, row, anchor, type);
-      else
-        value_ = of_parent<bytes>(row, type);
+      value_ = source == Source::up_to ? component_up_to(*storage_, *chunk_, row, anchor, type)
+                                       : component_of_anchor(*storage_, *chunk_, row, anchor, type);
     }
     return value_;
   }
@@ -82,36 +91,15 @@ class Elsewhere {
     return source == Source::up_to ? component_up_to(*storage_, *chunk_, row, anchor, type)
                                    : component_at_or_above(*storage_, chunk_->ids()[row], type);
   }
-  /// Where an archetype keeps the values of a type that all of its rows have.
-  struct Kept {
-    const Archetype* archetype = nullptr;
-    std::uint32_t bytes = 0;
-    std::uint16_t column = no_column;
-  };
-  [[gnu::noinline]] static Kept kept_in(const Archetype& archetype, TypeId type) noexcept {
-    const std::uint16_t column = archetype.presence(type) == no_column ? archetype.column(type) : no_column;
-    return {&archetype, column == no_column ? 0 : archetype.slot_types[column]->size, column};
-  }
-  /// The value of the row's nearest ancestor that has the type: mostly of its parent, whose archetype is mostly that of the parent before.
-  template <std::uint32_t bytes>
-  [[gnu::always_inline]] const std::byte* of_parent(std::uint32_t row, TypeId type) noexcept {
-    const Locator locator = storage_->ids().slots()[parents_[row].index].locator;  // parents are alive
-    const Chunk& up = *storage_->chunk(locator.chunk());
-    if (up.archetype != kept_.archetype) [[unlikely]]
-      kept_ = kept_in(*up.archetype, type);
-    if (kept_.column == no_column) [[unlikely]]
-      return component_above(*storage_, *chunk_, row, type);
-    return up.slots()[kept_.column].data + std::size_t{locator.row()} * (bytes ? bytes : kept_.bytes);
-  }
-
   const Storage* storage_ = nullptr;
   const Chunk* chunk_ = nullptr;
   const Entity* parents_ = nullptr;  // null: no ancestor is asked
   const std::byte* own_ = nullptr;   // of the chunk's first row, where the rows' own values are what is taken
   std::uint32_t own_bytes_ = 0;
-  std::uint64_t parent_ = 0;  // of the row before; 0: no row was looked at
+  ColumnStarts* above_ = nullptr;
+  const std::uintptr_t* starts_ = nullptr;  // of above_
+  std::uint64_t parent_ = 0;                // of the row before; 0: no row was looked at
   const std::byte* value_ = nullptr;
-  Kept kept_;
   bool by_row_ = false;
 };
 
@@ -334,7 +322,7 @@ struct AbsentElsewhere : NoTerm {
   static constexpr bool entity = true, has_term = true;
   static Term term() noexcept { return {TypeTraits<T>::id, Access::read, Presence::excluded, source_, false, 0}; }
   static Elsewhere base(const ChunkRows& rows, std::uint16_t) noexcept {
-    return {rows.context.storage, rows.chunk, source_, TypeTraits<T>::id, 0, {}};
+    return {rows.context, rows.chunk, source_, TypeTraits<T>::id, 0, {}};
   }
   static bool present(Elsewhere& elsewhere, std::uint32_t row) noexcept {
     return !elsewhere.find<source_>(row, TypeTraits<T>::id, 0);
@@ -403,7 +391,7 @@ struct ElsewhereParameter : NoTerm {
             anchor()};
   }
   static Elsewhere base(const ChunkRows& rows, std::uint16_t) noexcept {
-    return {rows.context.storage, rows.chunk, source_, TypeTraits<Value>::id, anchor(), rows.other};
+    return {rows.context, rows.chunk, source_, TypeTraits<Value>::id, anchor(), rows.other};
   }
   static bool present(Elsewhere& elsewhere, std::uint32_t row) noexcept {
     const bool found = elsewhere.find<source_, value_bytes()>(row, TypeTraits<Value>::id, anchor()) != nullptr;

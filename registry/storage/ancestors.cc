@@ -17,8 +17,6 @@ const std::byte* value_in(Row at, TypeId type) noexcept {
 
 }  // namespace
 
-bool is_alive(const Storage& storage, Entity e) noexcept { return storage.alive(e); }
-
 const std::byte* component_of(const Storage& storage, Entity e, TypeId type) noexcept {
   const Row at = storage.find(e);
   return at ? value_in(at, type) : nullptr;

@@ -9,7 +9,7 @@ namespace muster {
 
 class Storage;
 
-bool is_alive(const Storage& storage, Entity e) noexcept;
+inline bool is_alive(const Storage& storage, Entity e) noexcept;  // registry/storage/storage.h
 /// The entity's own value; null where the entity is not alive or lacks the type.
 const std::byte* component_of(const Storage& storage, Entity e, TypeId type) noexcept;
 /// The value of the nearest ancestor with `type` of the row's entity; null where no ancestor has it.

@@ -504,4 +504,6 @@ class Storage {
   MovePlan move_plan_;
 };
 
+inline bool is_alive(const Storage& storage, Entity e) noexcept { return storage.alive(e); }
+
 }  // namespace muster

@@ -1,0 +1,103 @@
+// Where the values of one component type lie, by the chunks' numbers: for handlers that take them from other rows than their own. So
+// such a value is found by its row's locator alone, with no question and no branch that depends on whose it is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <forward_list>
+#include <vector>
+
+#include "registry/storage/storage.h"
+
+namespace muster {
+
+class ColumnStarts {
+ public:
+  explicit ColumnStarts(TypeId type) noexcept : type_(type) {}
+  TypeId type() const noexcept { return type_; }
+  /// Forgets what is not true any more. To be called before rows of `chunk`, which has parents, are gone through; while the storage's stamp
+  /// is the same and no row gets another parent, all the others hold.
+  void begin(const Storage& storage, const Chunk& chunk) {
+    storage_ = &storage;
+    chunk_ = &chunk;
+    last_parent_ = 0;
+    if (stamp_ != storage.stamp() || starts_.size() < storage.chunk_numbers()) [[unlikely]]
+      forget(storage);
+  }
+  /// By chunk number, for all chunks: what, with a locator's bits times bytes() added, is where the row's value lies. Up to `no_start`: not
+  /// known, or the chunk has no column in which every row has a value.
+  const std::uintptr_t* starts() const noexcept { return starts_.data(); }
+  static constexpr std::uintptr_t no_start = 1;
+  /// Of a value, where some chunk has a start.
+  std::uint32_t bytes() const noexcept { return bytes_; }
+  /// The value of the nearest ancestor that has one, for a row whose parent's chunk has no start: learns it, if it can. Null: none has.
+  [[gnu::noinline]] const std::byte* value_above(std::uint32_t row);
+
+ private:
+  [[gnu::noinline]] void forget(const Storage& storage);
+  void learn(const Chunk& chunk);
+
+  const Storage* storage_ = nullptr;
+  const Chunk* chunk_ = nullptr;
+  TypeId type_;
+  std::uint32_t bytes_ = 0;
+  std::uint64_t stamp_ = 0;
+  std::vector<std::uintptr_t> starts_;
+  std::vector<std::uint32_t> known_;  // the chunks of which something is known
+  // Rows that lie behind one another mostly have the same parent.
+  std::uint64_t last_parent_ = 0;  // 0: none
+  const std::byte* last_ = nullptr;
+};
+
+/// Those of all types that are asked for, of one thread.
+class AllColumnStarts {
+ public:
+  /// Begun; it stays where it is.
+  ColumnStarts& of(const Storage& storage, const Chunk& chunk, TypeId type) {
+    ColumnStarts& starts = of(type);
+    starts.begin(storage, chunk);
+    return starts;
+  }
+
+ private:
+  [[gnu::noinline]] ColumnStarts& of(TypeId type);
+  std::forward_list<ColumnStarts> types_;
+};
+
+inline void ColumnStarts::forget(const Storage& storage) {
+  for (const std::uint32_t number : known_) starts_[number] = 0;
+  known_.clear();
+  starts_.resize(storage.chunk_numbers());
+  stamp_ = storage.stamp();
+}
+
+inline void ColumnStarts::learn(const Chunk& chunk) {
+  std::uintptr_t& start = starts_[chunk.number];
+  if (start == no_start) return;
+  const Archetype& archetype = *chunk.archetype;
+  const std::uint16_t column = archetype.presence(type_) == no_column ? archetype.column(type_) : no_column;
+  known_.push_back(chunk.number);
+  start = no_start;
+  if (column == no_column) return;
+  bytes_ = archetype.slot_types[column]->size;
+  start =
+      reinterpret_cast<std::uintptr_t>(chunk.slots()[column].data) - std::uint64_t{chunk.locator(0).bits()} * bytes_;
+}
+
+inline const std::byte* ColumnStarts::value_above(std::uint32_t row) {
+  const Entity parent = chunk_->parents()[row];
+  if (parent.bits() != last_parent_) {
+    learn(*storage_->find(parent).chunk);  // parents are alive
+    last_parent_ = parent.bits();
+    last_ = component_above(*storage_, *chunk_, row, type_);
+  }
+  return last_;
+}
+
+inline ColumnStarts& AllColumnStarts::of(TypeId type) {
+  for (ColumnStarts& starts : types_)
+    if (starts.type() == type) return starts;
+  return types_.emplace_front(type);
+}
+
+}  // namespace muster
