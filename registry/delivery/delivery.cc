@@ -114,23 +114,35 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
 }
 
 void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
-  const Storage& storage = context_.storage;
-  const std::byte* const end = run.first + std::size_t{run.count} * run.bytes;
   // What a run pushes must name each message apart.
   const bool one_by_one = !route.whole_runs || cascade_.causes();
   if (route.active.empty() && !one_by_one) {
-    const std::uint32_t alive = detail::count_alive(storage, run);
+    const std::uint32_t alive = detail::count_alive(context_.storage, run);
     receipt.unhandled += alive;
     receipt.dead += run.count - alive;
     return;
   }
   if (one_by_one) {
+    const std::byte* const end = run.first + std::size_t{run.count} * run.bytes;
     for (const std::byte* item = run.first; item != end; item += run.bytes) {
       begin_message();
       to_entity(route, detail::target_of(item), const_cast<std::byte*>(item + run.offset), receipt);
     }
     return;
   }
+  if (!route.writes_message) return whole_run(route, run, receipt);
+  // Handlers change a copy, of so many messages at a time as stay in the core's own cache.
+  constexpr std::uint32_t copied_bytes_max = 32 * 1024;
+  const std::uint32_t step = std::max(1u, copied_bytes_max / run.bytes);
+  for (std::uint32_t begin = 0; begin < run.count; begin += step) {
+    const std::uint32_t count = std::min(step, run.count - begin);
+    const std::byte* const first = run.first + std::size_t{begin} * run.bytes;
+    scratch_.assign(first, first + std::size_t{count} * run.bytes);
+    whole_run(route, {scratch_.data(), count, run.bytes, run.offset}, receipt);
+  }
+}
+
+void Delivery::whole_run(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
   if (route.active.size() == 1) {
     const ItemCounts counts = call(*route.active.front(), run);
     receipt.handled += counts.handled;
@@ -139,6 +151,7 @@ void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receip
     return;
   }
   // Who is alive and has somebody does not change while a run is delivered: structure changes are queued.
+  const std::byte* const end = run.first + std::size_t{run.count} * run.bytes;
   for (const std::byte* item = run.first; item != end; item += run.bytes)
     count_target(route, detail::target_of(item), receipt);
   for (const Handler* handler : route.active) call(*handler, run);

@@ -131,6 +131,8 @@ class Delivery {
 
  private:
   void long_run(MessageRoute& route, const ItemRun& run, Receipt& receipt);
+  /// Goes through one handler after another.
+  void whole_run(MessageRoute& route, const ItemRun& run, Receipt& receipt);
   void one(MessageRoute& route, Row row, void* message);
   [[gnu::always_inline]] void to_entity(MessageRoute& route, Entity target, void* message, Receipt& receipt) {
     const Row row = context_.storage.find(target);

@@ -179,6 +179,7 @@ struct Handler {
   std::uint32_t other_offset = ~0u;  ///< in the message: where terms with source other find their entity
   bool once = false;                 ///< asks for no entity and no component, so a pass calls it once
   bool writes_message = false;       ///< takes Msg&, or may consume
+  bool consumes = false;             ///< may end the delivery to a target
   bool pushes = false;               ///< takes an Outbox or a Spawner
   bool spawns = false;
   bool has_state =

@@ -60,7 +60,7 @@ struct ItemLoops {
   static ItemCounts run(RunContext& context, const Handler& handler, const ItemRun& items) {
     if constexpr (looks_ahead)
       if (items.bytes == bytes && items.offset == offset) [[likely]] {
-        if constexpr (Call::plain && Call::parameters != 0)
+        if constexpr (Call::by_chunk && Call::parameters != 0)
           if (items.count >= 2 * block && context.storage.chunk_numbers() > 1)
             return over_chunks(context, handler, items, Call::every);
         return walk<true>(context, handler, items);
@@ -254,7 +254,8 @@ struct ItemLoops {
         if (locator == nowhere) [[unlikely]]
           continue;
         ++counts.handled;
-        Call::call_at(f, const_cast<std::byte*>(at + offset), locator.row(), bases[locator.chunk()].data(), all);
+        Call::call_at(f, const_cast<std::byte*>(at + offset), target_of(at), locator.row(),
+                      bases[locator.chunk()].data(), all);
       }
     }
     return counts;

@@ -441,6 +441,11 @@ template <class T>
 inline constexpr bool joins<With<T>> = !EnableableType<T>;
 template <class T>
 inline constexpr bool joins<Without<T>> = !EnableableType<T>;
+/// Whether it is found by what is known of a chunk, and by the row.
+template <class P>
+inline constexpr bool by_chunk = joins<P>;
+template <class T>
+inline constexpr bool by_chunk<Parent<T>> = false;
 template <class P>
 inline constexpr bool reads_parents = false;
 template <class T>

@@ -42,6 +42,7 @@ void RunRules::count(const Handler& handler, std::uint32_t by) {
   if (handler.pushes) pushing_ += by;
   if (!handler.followed.empty()) followed_ += by;
   if (handler.writes_message) writing_ += by;
+  if (handler.consumes) consuming_ += by;
 }
 
 }  // namespace muster

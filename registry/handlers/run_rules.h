@@ -16,10 +16,10 @@ class RunRules {
   /// A handler is counted as it is; it must not have changed when it is taken away.
   void add(const Handler& handler) { count(handler, 1); }
   void remove(const Handler& handler) { count(handler, ~0u); }
-  /// Nobody can tell it from message by message: no two handlers conflict(), at most one pushes, and nothing happens
-  /// around their calls.
+  /// Nobody can tell it from message by message: no two handlers conflict(), at most one pushes, none ends a delivery, and
+  /// nothing happens around their calls. Where one changes messages, a run is a copy.
   bool whole_runs() const noexcept {
-    return clashing_ == 0 && hidden_ <= 1 && pushing_ <= 1 && followed_ == 0 && writing_ == 0;
+    return clashing_ == 0 && hidden_ <= 1 && pushing_ <= 1 && followed_ == 0 && consuming_ == 0;
   }
   bool writes_message() const noexcept { return writing_ > 0; }
   /// Components and resources looked at so far: what growth is tested by.
@@ -38,7 +38,7 @@ class RunRules {
   std::unordered_map<std::string, Use> externals_;
   std::uint32_t clashing_ = 0;  // components and resources that somebody writes and somebody else uses
   std::uint32_t hidden_ = 0;    // handlers with state and without named resources
-  std::uint32_t pushing_ = 0, followed_ = 0, writing_ = 0;
+  std::uint32_t pushing_ = 0, followed_ = 0, writing_ = 0, consuming_ = 0;
   std::uint64_t steps_ = 0;
 };
 

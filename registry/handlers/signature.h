@@ -96,6 +96,9 @@ struct Invoker {
   /// message, and the loop relies on that.
   static constexpr bool plain = !consumes && !whole_rows && (true && ... && Parameter<Ps>::plain);
 
+  /// Whether what of a chunk has to be known for the handler's calls is one pointer for each parameter.
+  static constexpr bool by_chunk = !consumes && !whole_rows && (true && ... && detail::by_chunk<Ps>);
+
   template <class F2, class Message2, class... T>
   static void loop(F2& f, Message2& m, std::uint32_t begin, std::uint32_t end, T* __restrict... base) {
     for (std::uint32_t row = begin; row < end; ++row) call_inlined(f, m, Parameter<Ps>::at(base, row)...);
@@ -295,12 +298,22 @@ struct Invoker {
       f(m, Parameter<Ps>::at(base, row + i)...);
     }
   }
-  /// Calls the handler for a row with bases of the parameters that were kept without their types.
+  /// Calls the handler for the row of `target` with bases of the parameters that were kept without their types.
   template <std::size_t... I>
-  static void call_at(F& f, void* message, std::uint32_t row, void* const* bases, std::index_sequence<I...>) {
+  static void call_at(F& f, void* message, Entity target, std::uint32_t row, void* const* bases,
+                      std::index_sequence<I...>) {
     using Bases = decltype(bases_of(std::declval<const ChunkRows&>(), every));
+    [[maybe_unused]] const auto argument = [&]<class P, std::size_t at>() -> decltype(auto) {
+      using Base = std::tuple_element_t<at, Bases>;
+      if constexpr (std::is_same_v<P, Entity>)
+        return target;  // as the row has it
+      else if constexpr (std::is_null_pointer_v<Base>)
+        return Parameter<P>::at(nullptr, row);
+      else
+        return Parameter<P>::at(static_cast<Base>(bases[at]), row);
+    };
     auto&& m = MessageParameter<M>::get(message);
-    f(m, Parameter<Ps>::at(static_cast<std::tuple_element_t<I, Bases>>(bases[I]), row)...);
+    f(m, argument.template operator()<Ps, I>()...);
   }
 
   template <std::size_t... I>
@@ -324,6 +337,7 @@ struct Invoker {
     handler.once = once;
     if constexpr (asks_other) handler.other_offset = other_at;
     handler.writes_message = MessageParameter<M>::writes || consumes;
+    handler.consumes = consumes;
     handler.pushes = (false || ... || Parameter<Ps>::pushes);
     handler.spawns = spawns;
     handler.whole_rows = whole_rows;

@@ -148,14 +148,15 @@ TEST_CASE("whether whole runs go through one handler after another is what compa
         if (random() % 6 == 0) made.options.external_writes = {resource()};
         made.has_state = random() % 6 == 0;
         made.pushes = random() % 6 == 0;
-        made.writes_message = random() % 20 == 0;
+        made.consumes = random() % 20 == 0;
+        made.writes_message = made.consumes || random() % 20 == 0;
         if (random() % 20 == 0) made.followed.push_back({0, 1});
         rules.add(made);
       }
       bool expected = true, writes = false;
       int pushing = 0;
       for (const auto& a : handlers) {
-        if (a->writes_message || !a->followed.empty()) expected = false;
+        if (a->consumes || !a->followed.empty()) expected = false;
         writes = writes || a->writes_message;
         pushing += a->pushes;
         for (const auto& b : handlers)
