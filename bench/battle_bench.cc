@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bench/battle_arrays.h"
+#include "bench/battle_promised.h"
 #include "bench/battle_rules.h"
 #include "bench/battle_types.h"
 #include "bench/measuring_pool.h"
@@ -161,21 +162,22 @@ void by_hand(bench::Measure& measure) {
   std::unique_ptr<ArrayBattle> plain;
   measure.run(items<part>, [&] { prepare<part>(plain); }, [&] { play<part>(*plain); });
 }
-template <Part part>
-void by_messages(bench::Measure& measure) {
+/// In turns with the arrays: the messages, or what is promised by hand.
+template <Part part, class Battle>
+void beside(bench::Measure& measure) {
   std::unique_ptr<ArrayBattle> plain;
-  std::unique_ptr<MessageBattle> muster;
+  std::unique_ptr<Battle> other;
   measure.run_beside(
       items<part>,
       [&] {
         prepare<part>(plain);
-        prepare<part>(muster);
-        muster->checkpoint();
+        prepare<part>(other);
+        other->checkpoint();
       },
-      [&] { play<part>(*plain); }, [&] { play<part>(*muster); });
-  while (plain->ticks() < muster->ticks()) plain->tick();
-  while (muster->ticks() < plain->ticks()) muster->tick();
-  if (plain->summary() == muster->summary() && plain->hits() == muster->hits()) return;
+      [&] { play<part>(*plain); }, [&] { play<part>(*other); });
+  while (plain->ticks() < other->ticks()) plain->tick();
+  while (other->ticks() < plain->ticks()) other->tick();
+  if (plain->summary() == other->summary() && plain->hits() == other->hits()) return;
   std::fprintf(stderr, "the two battles differ after %u ticks\n", plain->ticks());
   std::exit(1);
 }
@@ -211,9 +213,15 @@ void on_two(bench::Measure& measure) {
 const bench::Entry one_worker_row("battle_workers/limit", bench::no_goal, on_one);
 const bench::Entry two_workers_row("battle_workers/2_workers", bench::ratio(1 / 1.7), on_two, bench::Turns::in_turns);
 const bench::Entry tick_limit_row("battle_tick/limit", bench::no_goal, by_hand<Part::quiet>);
-const bench::Entry tick_row("battle_tick/muster", bench::ratio(1.25), by_messages<Part::quiet>, bench::Turns::in_turns);
+const bench::Entry tick_promised_row("battle_tick/as_promised", bench::no_goal, beside<Part::quiet, PromisedBattle>,
+                                     bench::Turns::in_turns);
+const bench::Entry tick_row("battle_tick/muster", bench::ratio(1.25), beside<Part::quiet, MessageBattle>,
+                            bench::Turns::in_turns);
 const bench::Entry look_limit_row("battle_look/limit", bench::no_goal, by_hand<Part::look>);
-const bench::Entry look_row("battle_look/muster", bench::ratio(1.25), by_messages<Part::look>, bench::Turns::in_turns);
+const bench::Entry look_promised_row("battle_look/as_promised", bench::no_goal, beside<Part::look, PromisedBattle>,
+                                     bench::Turns::in_turns);
+const bench::Entry look_row("battle_look/muster", bench::ratio(1.25), beside<Part::look, MessageBattle>,
+                            bench::Turns::in_turns);
 
 }  // namespace
 }  // namespace battle
