@@ -31,11 +31,35 @@ class ColumnStarts {
   /// Of a value, where some chunk has a start.
   std::uint32_t bytes() const noexcept { return bytes_; }
   /// The value of the nearest ancestor that has one, for a row whose parent's chunk has no start: learns it, if it can. Null: none has.
-  [[gnu::noinline]] const std::byte* value_above(std::uint32_t row);
+  [[gnu::noinline]] const std::byte* value_above(std::uint32_t row) {
+    const Entity parent = chunk_->parents()[row];
+    if (parent.bits() != last_parent_) {
+      learn(*storage_->find(parent).chunk);  // parents are alive
+      last_parent_ = parent.bits();
+      last_ = component_above(*storage_, *chunk_, row, type_);
+    }
+    return last_;
+  }
 
  private:
-  [[gnu::noinline]] void forget(const Storage& storage);
-  void learn(const Chunk& chunk);
+  [[gnu::noinline]] void forget(const Storage& storage) {
+    for (const std::uint32_t number : known_) starts_[number] = 0;
+    known_.clear();
+    starts_.resize(storage.chunk_numbers());
+    stamp_ = storage.stamp();
+  }
+  void learn(const Chunk& chunk) {
+    std::uintptr_t& start = starts_[chunk.number];
+    if (start == no_start) return;
+    const Archetype& archetype = *chunk.archetype;
+    const std::uint16_t column = archetype.presence(type_) == no_column ? archetype.column(type_) : no_column;
+    known_.push_back(chunk.number);
+    start = no_start;
+    if (column == no_column) return;
+    bytes_ = archetype.slot_types[column]->size;
+    start =
+        reinterpret_cast<std::uintptr_t>(chunk.slots()[column].data) - std::uint64_t{chunk.locator(0).bits()} * bytes_;
+  }
 
   const Storage* storage_ = nullptr;
   const Chunk* chunk_ = nullptr;
@@ -60,44 +84,12 @@ class AllColumnStarts {
   }
 
  private:
-  [[gnu::noinline]] ColumnStarts& of(TypeId type);
+  [[gnu::noinline]] ColumnStarts& of(TypeId type) {
+    for (ColumnStarts& starts : types_)
+      if (starts.type() == type) return starts;
+    return types_.emplace_front(type);
+  }
   std::forward_list<ColumnStarts> types_;
 };
-
-inline void ColumnStarts::forget(const Storage& storage) {
-  for (const std::uint32_t number : known_) starts_[number] = 0;
-  known_.clear();
-  starts_.resize(storage.chunk_numbers());
-  stamp_ = storage.stamp();
-}
-
-inline void ColumnStarts::learn(const Chunk& chunk) {
-  std::uintptr_t& start = starts_[chunk.number];
-  if (start == no_start) return;
-  const Archetype& archetype = *chunk.archetype;
-  const std::uint16_t column = archetype.presence(type_) == no_column ? archetype.column(type_) : no_column;
-  known_.push_back(chunk.number);
-  start = no_start;
-  if (column == no_column) return;
-  bytes_ = archetype.slot_types[column]->size;
-  start =
-      reinterpret_cast<std::uintptr_t>(chunk.slots()[column].data) - std::uint64_t{chunk.locator(0).bits()} * bytes_;
-}
-
-inline const std::byte* ColumnStarts::value_above(std::uint32_t row) {
-  const Entity parent = chunk_->parents()[row];
-  if (parent.bits() != last_parent_) {
-    learn(*storage_->find(parent).chunk);  // parents are alive
-    last_parent_ = parent.bits();
-    last_ = component_above(*storage_, *chunk_, row, type_);
-  }
-  return last_;
-}
-
-inline ColumnStarts& AllColumnStarts::of(TypeId type) {
-  for (ColumnStarts& starts : types_)
-    if (starts.type() == type) return starts;
-  return types_.emplace_front(type);
-}
 
 }  // namespace muster
