@@ -33,7 +33,7 @@ class HandlerListing final : public Inquiry {
     const auto& all = asked_.registry.handlers().handlers();
     std::vector<const Handler*> behind;
     for (const auto& handler : all)
-      if (handler->ordinal > last_) behind.push_back(handler.get());
+      if (handler->ordinal > last_) behind.push_back(handler);
     // However many there are and however few steps: each slice brings some rows.
     const auto some = static_cast<std::ptrdiff_t>(std::min(behind.size(), rows_at_once));
     std::ranges::partial_sort(behind, behind.begin() + some, {}, &Handler::ordinal);
