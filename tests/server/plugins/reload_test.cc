@@ -170,7 +170,7 @@ TEST_CASE("a build that cannot be used leaves the old one running", "[reload]") 
   const auto unchanged = [&](bool untouched = true) {
     CHECK(game.registry.hash() == hash);
     const auto& all = game.registry.handlers().handlers();
-    CHECK(std::ranges::any_of(all, [&](const auto& h) { return h.get() == running; }) == untouched);
+    CHECK(std::ranges::any_of(all, [&](const auto& h) { return h == running; }) == untouched);
     CHECK(game.registry.types().find("counter.Ask")->size == 4);
   };
 
