@@ -4,8 +4,8 @@
 // and the first call with each list of components (registry/apply/row_sites.h). Members of EntityRegistry.
 #pragma once
 
+#include "registry/apply/fill_rows.h"
 #include "registry/entity_registry.h"
-#include "registry/storage/fill_rows.h"
 
 namespace muster {
 

@@ -191,7 +191,7 @@ void ParallelPass::cut(const PassSchedule::Node& node, std::uint32_t number) {
     rows_at_.assign(depths, 0);
     std::uint64_t rows = 0;
     for (const Archetype* archetype : handler.matched)
-      for (std::uint32_t depth = 0; depth < archetype->groups.size(); ++depth) {
+      for (std::uint32_t depth = 0; depth < std::min<std::size_t>(archetype->groups.size(), depths); ++depth) {
         const Group& group = archetype->groups[depth];
         const std::uint16_t* columns = handler.columns(*archetype);
         rows_at_[depth] += group.rows();

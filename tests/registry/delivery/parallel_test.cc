@@ -84,6 +84,22 @@ TEST_CASE("bubel 12: a host's own executor gives the same result as none, even i
   CHECK(executor.runs == runs);
 }
 
+TEST_CASE("a pass on several workers goes no deeper than somebody is, where a deep tree was and went") {
+  ThreadPool pool(3);
+  EntityRegistry registry({.executor = &pool, .pass_serial_below_ns = 0});
+  const Entity stays = registry.create(Health{}, Armor{});
+  std::vector<Entity> line;
+  for (int i = 0; i < 3000; ++i)
+    line.push_back(registry.create_under(line.empty() ? Entity{} : line.back(), "", Health{}, Armor{}));
+  registry.destroy(line.front());
+  std::atomic<int> rows{0};
+  const auto a = registry.subscribe("a", [&](const Update&, Health&) { ++rows; }, {.external_writes = {"a"}});
+  const auto b = registry.subscribe("b", [&](const Update&, Armor&) { ++rows; }, {.external_writes = {"b"}});
+  registry.push(Update{});
+  CHECK(rows == 2);
+  CHECK(registry.alive(stays));
+}
+
 TEST_CASE("what is carried over to the next input is the same, batch by batch") {
   RegistryOptions few{.cascade_messages_max = 50, .pass_serial_below_ns = 0};
   World one(1, few), four(4, few);

@@ -158,8 +158,11 @@ TEST_CASE("a trace that was cleared is as a new one") {
 
 TEST_CASE("a trace of handlers that take turns shows the first of their calls and counts the others") {
   EntityRegistry registry;
-  const auto armor =
-      registry.subscribe("armor", [](game::Damage& damage, const game::Armor& a) { damage.amount *= a.factor; });
+  // Who may end a delivery is asked message by message.
+  const auto armor = registry.subscribe("armor", [](game::Damage& damage, const game::Armor& a) {
+    damage.amount *= a.factor;
+    return Verdict::proceed;
+  });
   const auto s = registry.subscribe<hit>("hit");
   const Entity orc = registry.create(game::Health{}, game::Armor{});
   Trace trace;

@@ -1,5 +1,4 @@
-#include "registry/storage/free_suffixes.h"
-
+// Which suffixes a name that siblings share may still get.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
