@@ -67,7 +67,7 @@ class ColumnStarts {
   std::uint32_t bytes_ = 0;
   std::uint64_t stamp_ = 0;
   std::vector<std::uintptr_t> starts_;
-  std::vector<std::uint32_t> known_;  // the chunks of which something is known
+  std::vector<std::uint32_t> known_;  // chunks about which something is known
   // Rows that lie behind one another mostly have the same parent.
   std::uint64_t last_parent_ = 0;  // 0: none
   const std::byte* last_ = nullptr;

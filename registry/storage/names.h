@@ -22,7 +22,7 @@ namespace muster {
 std::string escape_name(std::string_view name);
 
 /// Which of the names "orc~2", "orc~3" ... siblings may still get, for one name. Whoever hands them out asks for the smallest, time after
-/// time, and names come free anywhere: so the free ones are bits, of which the first is found without asking for all that are taken.
+/// time, and names come free anywhere: so the free ones are bits, and the first is found without asking for all that are taken.
 ///
 /// Every suffix below end() is taken or was given back. What is taken by others is not known before somebody tried it: take() says so.
 class FreeSuffixes {
@@ -111,7 +111,7 @@ class Names {
     left_out_.clear();
     suffixes_.clear();
   }
-  /// Names that free_name() has tried, and those of which it knows something: what growth is tested by.
+  /// How many names free_name() has tried, and about how many it knows something: what growth is tested by.
   std::uint64_t tried() const noexcept { return tried_; }
   std::size_t suffixed() const noexcept { return suffixes_.size(); }
 

@@ -6,6 +6,7 @@
 
 #include "registry/entity_registry.h"
 #include "registry/templates/template_tree.h"
+#include "tests/registry/counted_bytes.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
@@ -13,14 +14,9 @@ using namespace game;
 
 namespace {
 
-struct Bytes final : InputSink {
-  std::uint64_t bytes = 0;
-  void on_input(const Envelope&, std::span<const std::byte> batch) override { bytes += batch.size(); }
-};
-
 /// A registry with a sink, and handlers of every shape that delivery knows.
 struct Warm {
-  Bytes sink;
+  CountedBytes sink;
   EntityRegistry registry;
   Handlers handlers;
   std::vector<Entity> entities;

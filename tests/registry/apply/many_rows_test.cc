@@ -6,17 +6,13 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "tests/registry/counted_bytes.h"
 #include "tests/registry/game.h"
 
 using namespace muster;
 using namespace game;
 
 namespace {
-
-struct Counting final : InputSink {
-  std::uint64_t bytes = 0;
-  void on_input(const Envelope&, std::span<const std::byte> batch) override { bytes += batch.size(); }
-};
 
 /// Creates and destroys many, again and again; gives all ids that it was given.
 std::vector<Entity> come_and_go(EntityRegistry& r, std::uint32_t seed) {
@@ -51,7 +47,7 @@ TEST_CASE(
   for (std::uint32_t seed = 1; seed <= 12; ++seed) {
     CAPTURE(seed);
     EntityRegistry alone, told, slow({.shortcuts = false});
-    Counting sink;
+    CountedBytes sink;
     told.add_sink(sink);
     const std::vector<Entity> ids = come_and_go(alone, seed);
     CHECK(come_and_go(told, seed) == ids);

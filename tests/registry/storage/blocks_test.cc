@@ -49,7 +49,7 @@ TEST_CASE("of the blocks that were given back the lowest is the next, for its ow
   std::vector<void*> all;
   for (int i = 0; i < 100; ++i) all.push_back(blocks.take(1, 4096));
   std::ranges::sort(all);
-  // A slab of which nothing is taken may go, and where slabs lie is the system's choice: so these have neighbours on both sides.
+  // A slab from which nothing is taken may go, and where slabs lie is the system's choice: so these have neighbours on both sides.
   std::vector<void*> inner;
   for (std::size_t i = 1; i + 1 < all.size(); ++i)
     if (number(all[i + 1]) - number(all[i - 1]) <= 2 * (4096 + 64)) inner.push_back(all[i]);

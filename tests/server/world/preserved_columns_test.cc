@@ -108,7 +108,7 @@ TEST_CASE("copies of the next save lie in the memory of those before it, read or
   for (int save = 0; save < 100; ++save) of.copy.clear();
   CHECK(columns.spare_bytes() == 0);
 
-  Begun small(copied);  // of which an eighth may be spare
+  Begun small(copied);  // an eighth of them may be spare
   small.registry.begin_version();
   for (const Entity e : small.entities) small.registry.set(e, game::Health{.value = 2});
   CHECK_FALSE(small.copy.preserver()->given_up());
