@@ -89,6 +89,38 @@ test('every field kind is edited, and another client sees each', async (t) => {
   await editor.picture('every-field');
 });
 
+test('two edits of one field within a moment are two edits: the second builds on the first, and is no conflict with it', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  const orc = await other.create(nil, 'orc', [health, {}]);
+  const traits = async (): Promise<unknown> => (await component(other, orc, health)).traits;
+  const editor = await Editor.open(t, world);
+  await editor.select('orc');
+  const part = editor.part(health);
+  await part.getByRole('button', { name: 'class' }).waitFor();
+  assert.equal(await traits(), 3);
+  // Sooner than any watch can tell of the first.
+  await part.locator('.flags').evaluate(async (flags) => {
+    const press = (name: string): void =>
+      Array.from(flags.querySelectorAll('button')).find((each) => each.textContent === name)!.click();
+    const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
+    press('class');
+    await turn();
+    press('fire');
+    await turn();
+    press('class');
+  });
+  await until('all three count', async () => (await traits()) === 2);
+  await part.getByRole('button', { name: 'class', pressed: false }).waitFor();
+  await part.getByRole('button', { name: 'fire', pressed: false }).waitFor();
+  assert.equal(await part.locator('.is-wrong').count(), 0);
+  await editor.page.locator('.tree-list').focus();
+  for (const back of [6, 7, 3]) {
+    await editor.page.keyboard.press('ControlOrMeta+z');
+    await until('one step is taken back', async () => (await traits()) === back);
+  }
+});
+
 test('values of several entities: mixed ones say so, what is typed goes to all, one step takes it back', async (t) => {
   const world = await World.serve(t, schema);
   const other = await world.connect();

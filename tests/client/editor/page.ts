@@ -4,6 +4,8 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { createServer, connect as connect_to } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { join } from 'node:path';
 import node_test from 'node:test';
 import type { TestContext } from 'node:test';
@@ -41,6 +43,42 @@ export async function until<T>(what: string, get: () => Promise<T> | T): Promise
     }
   }
   throw new Error(`it does not come to pass that ${what}`, { cause: last });
+}
+
+/**
+ * A line on which everything that the server says comes so many milliseconds later, for what a page does meanwhile. With MUSTER_LATE_MS
+ * all pages of all tests are behind one.
+ */
+export class LateLine {
+  private constructor(
+    private readonly server: Server,
+    private readonly sockets: ReadonlySet<Socket>,
+  ) {}
+
+  static async open(port: () => number, late_ms: number): Promise<LateLine> {
+    const sockets = new Set<Socket>();
+    const server = createServer((near) => {
+      const far = connect_to(port(), '127.0.0.1');
+      for (const [socket, other] of [[near, far], [far, near]] as const) {
+        sockets.add(socket.setNoDelay());
+        socket.on('error', () => other.destroy()).on('close', () => sockets.delete(socket));
+      }
+      near.on('data', (bytes) => far.write(bytes)).on('close', () => far.destroy());
+      far
+        .on('data', (bytes) => setTimeout(() => near.writable && near.write(bytes), late_ms))
+        .on('end', () => setTimeout(() => near.end(), late_ms))
+        .on('close', () => setTimeout(() => near.destroy(), late_ms));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return new LateLine(server, sockets);
+  }
+  get address(): string {
+    return `127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+  close(): void {
+    this.server.close();
+    for (const socket of this.sockets) socket.destroy();
+  }
 }
 
 /** As a person may choose one: the printed address has to name it whatever is in it. */
@@ -100,6 +138,12 @@ export class World {
   }
   get address(): string {
     return `127.0.0.1:${this.port}`;
+  }
+  /** A line to it, also when it is started again. */
+  async late_line(t: TestContext, late_ms: number): Promise<LateLine> {
+    const line = await LateLine.open(() => this.port, late_ms);
+    t.after(() => line.close());
+    return line;
   }
   /** What muster-server printed. */
   get url(): string {
@@ -163,6 +207,12 @@ export class Editor {
     size = { width: 1280, height: 720 },
     url = world.url,
   ): Promise<Editor> {
+    let host = world.address;
+    const late_ms = Number(process.env.MUSTER_LATE_MS ?? 0);
+    if (late_ms > 0) {
+      host = (await world.late_line(t, late_ms)).address;
+      url = url.replace(world.address, host);
+    }
     const context = await (await browse()).newContext({ viewport: size, reducedMotion: 'reduce' });
     const page = await context.newPage();
     page.setDefaultTimeout(patience_ms);
@@ -171,7 +221,7 @@ export class Editor {
     // What comes from elsewhere than the server that was asked.
     page.on('request', (request) => {
       const url = new URL(request.url());
-      if (url.protocol !== 'blob:' && url.host !== world.address) errors.push(`asked for ${request.url()}`);
+      if (url.protocol !== 'blob:' && url.host !== host) errors.push(`asked for ${request.url()}`);
     });
     page.on('console', (message) => {
       if (/Content Security Policy/.test(message.text())) errors.push(message.text());

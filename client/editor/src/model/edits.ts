@@ -9,8 +9,9 @@ import { History } from './history.js';
 import type { Step } from './history.js';
 import type { Log } from './log.js';
 import type { Notices } from './notices.js';
-import { Aliases, apply, placeholder } from './operations.js';
+import { Aliases, apply, placeholder, written_by } from './operations.js';
 import type { FieldChange, Made, Operation } from './operations.js';
+import { OwnWrites } from './own_writes.js';
 import { at_path, default_value, same_value, with_texts, words, last_name } from './values.js';
 
 /** An edit that was sent, and that nothing is known of yet. */
@@ -36,7 +37,7 @@ export interface EditedWorld {
   client(): Client | null;
   may_edit(): boolean;
   why_not(): string;
-  /** The newest known value of a component; undefined: not known here. */
+  /** The newest value of a component that the world told; undefined: not known here. */
   component(entity: Entity, component: string): StructValue | undefined;
   name(entity: Entity): string;
   parent(entity: Entity): Entity;
@@ -50,6 +51,8 @@ export const refusal_key = (component: string, path: string): string => `${compo
 
 export class Edits {
   readonly history = new History();
+  /** What was sent and is not told by the world yet. */
+  readonly writes = new OwnWrites();
   private readonly aliases = new Aliases();
   private readonly waiting = signal<readonly Pending[]>([]);
   private readonly unsure = signal<readonly Pending[]>([]);
@@ -167,7 +170,7 @@ export class Edits {
     return true;
   }
   add_component(entities: readonly Entity[], type: TypeDescriptor): Promise<boolean> {
-    const lacking = entities.filter((entity) => !this.world.component(entity, type.name));
+    const lacking = entities.filter((entity) => !this.component(entity, type.name));
     const value = default_value(type);
     return this.do({
       label: `add ${last_name(type.name)} to ${this.of_whom(lacking)}`,
@@ -184,7 +187,7 @@ export class Edits {
     }));
   }
   remove_component(entities: readonly Entity[], component: string): Promise<boolean> {
-    const having = entities.filter((entity) => this.world.component(entity, component));
+    const having = entities.filter((entity) => this.component(entity, component));
     return this.do(async () => ({
       label: `remove ${last_name(component)} from ${this.of_whom(having)}`,
       does: [{ kind: 'remove', component, entities: having }],
@@ -249,7 +252,7 @@ export class Edits {
       send: (changes) => this.run(label, [{ kind: 'fields', changes }]),
       ready: () => this.ready() !== null,
       before: (entity, component, path) => {
-        const whole = this.world.component(entity, component);
+        const whole = this.component(entity, component);
         return whole && at_path(whole, path);
       },
       failed: (error) => this.complain(label, error),
@@ -374,10 +377,15 @@ export class Edits {
     const client = this.world.client();
     const entry: Pending = { number: ++this.last, label, operations };
     this.waiting.value = [...this.waiting.peek(), entry];
+    let write;
     try {
       if (!client) throw new ClientError('lost', this.world.why_not());
-      for (const operation of operations) await apply(client, operation, this.aliases);
+      for (const operation of operations) {
+        write = this.writes.begin(written_by(client, operation, this.aliases));
+        this.writes.acknowledged(write, await apply(client, operation, this.aliases));
+      }
     } catch (error) {
+      if (write) this.writes.drop(write);
       if (error instanceof ClientError && (error.kind === 'lost' || error.kind === 'late'))
         this.unsure.value = [...this.unsure.peek(), entry];
       throw error;
@@ -395,6 +403,10 @@ export class Edits {
     this.refused.value = new Map([...this.refused.peek(), [key, refusal]]);
     this.log.problem(`${label}: ${refusal.sentence}`);
   }
+  /** The newest value that is known here, with what was written since. */
+  private component(entity: Entity, component: string): StructValue | undefined {
+    return this.writes.over(entity, component, this.world.component(entity, component));
+  }
   private async field_changes(entities: readonly Entity[], component: string, path: string): Promise<FieldChange[]> {
     const values = await this.component_values(entities, component);
     return values.map(({ entity, value }) => ({ entity, component, path, value: at_path(value, path) }));
@@ -406,7 +418,8 @@ export class Edits {
     const client = this.world.client();
     const values: { entity: Entity; value: StructValue }[] = [];
     for (const entity of entities) {
-      const known = this.world.component(entity, component) ?? (await client?.show(entity))?.components[component];
+      const told = this.world.component(entity, component) ?? (await client?.show(entity))?.components[component];
+      const known = this.writes.over(entity, component, told);
       if (known && client)
         values.push({
           entity,

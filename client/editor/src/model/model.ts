@@ -123,7 +123,7 @@ export class Model {
   knows(component: string): boolean {
     return this.types.value.get(component)?.role === 'component';
   }
-  /** The newest value that is known here. */
+  /** The newest value that the world told. */
   component(entity: Entity, component: string): StructValue | undefined {
     const key: { name: string; value?: StructValue } = { name: component };
     return this.inspected.component(entity, key) ?? this.world.component(entity, key);
@@ -223,6 +223,7 @@ export class Model {
   }
   private lost(error: ClientError): void {
     this.clock.lost();
+    this.edits.writes.forget();
     this.log.problem(error.message);
   }
 
@@ -248,6 +249,7 @@ export class Model {
     for (const listener of this.listeners) listener(changes);
   }
   private take_inspected(changes: ReplicaChanges): void {
+    this.edits.writes.told(changes.sequence);
     if (
       changes.created.length +
         changes.destroyed.length +

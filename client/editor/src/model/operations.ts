@@ -2,6 +2,7 @@
 import { id_text, muster } from 'muster-client';
 import type { BatchPlan, Client, Entity, Row, StructValue } from 'muster-client';
 
+import type { OwnPart } from './own_writes.js';
 import { part_with_references, with_references } from './values.js';
 
 export interface FieldChange {
@@ -50,16 +51,40 @@ const messages_max = 2000;
 
 type Message = { target: Entity; value: unknown; rows?: Row[] };
 
-async function push_all(client: Client, type_name: string, messages: Message[]): Promise<void> {
+async function push_all(client: Client, type_name: string, messages: Message[]): Promise<bigint> {
   const type = client.types.get(type_name);
+  let last = 0n;
   for (let i = 0; i < messages.length; i += messages_max) {
     const plan: BatchPlan = { kind: 'each', type, messages: messages.slice(i, i + messages_max) };
-    await client.push_plan(plan);
+    last = (await client.push_plan(plan)).sequence;
   }
+  return last;
 }
 
-/** Sends it; resolves when the world has applied all of it. Fails with the ClientError of the first batch that was refused. */
-export async function apply(client: Client, operation: Operation, aliases: Aliases): Promise<void> {
+/** The values that it writes into components that are there, by the ids that entities have now. */
+export function written_by(client: Client, operation: Operation, aliases: Aliases): OwnPart[] {
+  const now = (entity: Entity): Entity => aliases.of(entity);
+  if (operation.kind === 'fields')
+    return operation.changes.map(({ entity, component, path, value }) => {
+      const part = part_with_references(client.types.component(component), path, value, now);
+      return { entity: now(entity), component, path, value: part };
+    });
+  if (operation.kind !== 'set') return [];
+  const { component, values } = operation;
+  const type = client.types.component(component);
+  return values.map(({ entity, value }) => ({
+    entity: now(entity),
+    component,
+    path: '',
+    value: with_references(type, value, now),
+  }));
+}
+
+/**
+ * Sends it; resolves when the world has applied all of it, with the sequence of the last batch (0 where none was sent, and after a spawn).
+ * Fails with the ClientError of the first batch that was refused.
+ */
+export async function apply(client: Client, operation: Operation, aliases: Aliases): Promise<bigint> {
   const now = (entity: Entity): Entity => aliases.of(entity);
   switch (operation.kind) {
     case 'fields': {
@@ -68,9 +93,10 @@ export async function apply(client: Client, operation: Operation, aliases: Alias
         const part = (value: unknown): unknown => part_with_references(type, change.path, value, now);
         return { ...change, entity: now(change.entity), value: part(change.value), expected: part(change.expected) };
       });
+      let last = 0n;
       for (let i = 0; i < changes.length; i += messages_max)
-        await client.set_fields(changes.slice(i, i + messages_max));
-      return;
+        last = (await client.set_fields(changes.slice(i, i + messages_max))).sequence;
+      return last;
     }
     case 'set': {
       const type = client.types.component(operation.component);
@@ -109,7 +135,7 @@ export async function apply(client: Client, operation: Operation, aliases: Alias
     case 'spawn': {
       const root = await client.spawn(operation.template, aliases.of(operation.parent), operation.name);
       aliases.set(operation.entity, root);
-      return;
+      return 0n;
     }
     case 'destroy':
       return push_all(
@@ -120,12 +146,13 @@ export async function apply(client: Client, operation: Operation, aliases: Alias
   }
 }
 
-async function create_all(client: Client, made: Made[], aliases: Aliases): Promise<void> {
+async function create_all(client: Client, made: Made[], aliases: Aliases): Promise<bigint> {
   // A batch has one set of components; runs of entities that have the same go together.
   let run: Message[] = [];
   let run_has = '';
+  let last = 0n;
   const flush = async (): Promise<void> => {
-    if (run.length > 0) await push_all(client, 'muster.Create', run);
+    if (run.length > 0) last = await push_all(client, 'muster.Create', run);
     run = [];
   };
   // All ids first: values may refer to entities that come later.
@@ -146,6 +173,7 @@ async function create_all(client: Client, made: Made[], aliases: Aliases): Promi
     });
   }
   await flush();
+  return last;
 }
 
 let placeholders = 0;

@@ -62,6 +62,7 @@ function NothingSelected(): JSX.Element {
 function Selected({ entities }: { entities: readonly Entity[] }): JSX.Element {
   const { model } = usePage();
   void model.inspected_version.value;
+  void model.edits.writes.version.value;
   const is_late = useLate(model.is_inspecting.value, 150);
   const shown = entities.slice(-inspected_max);
   const records = shown.map((entity) => model.inspected.get(entity)).filter((record) => record !== undefined);
@@ -93,7 +94,7 @@ function Selected({ entities }: { entities: readonly Entity[] }): JSX.Element {
               key={name}
               type={type}
               entities={records.map((record) => record.entity)}
-              values={records.map((record) => record.components[name])}
+              values={records.map((record) => model.edits.writes.over(record.entity, name, record.components[name]))}
             />
           )
         );

@@ -54,6 +54,8 @@ export class Played {
   holds = false;
   /** Answers instead of an Ack, one after the other. */
   readonly faults: object[] = [];
+  /** What the world acknowledges with; 0: it has told of it before. */
+  sequence = 0n;
   private written = 0;
 
   private constructor(
@@ -75,7 +77,7 @@ export class Played {
     const acked = (): readonly [{ name: string }, unknown] | null => {
       if (this.holds) return null;
       const fault = this.faults.shift();
-      return fault ? [session.Fault, fault] : [session.Ack, { sequence: 1n }];
+      return fault ? [session.Fault, fault] : [session.Ack, { sequence: this.sequence }];
     };
     for (const name of edits) server.answers.set(name, acked);
     let first = 100;
