@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { createServer, connect as connect_to } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import { join } from 'node:path';
 import node_test from 'node:test';
 import type { TestContext } from 'node:test';
@@ -45,6 +45,7 @@ export async function until<T>(what: string, get: () => Promise<T> | T): Promise
   throw new Error(`it does not come to pass that ${what}`, { cause: last });
 }
 
+const late_host = '127.0.0.2';
 /**
  * A line on which everything that the server says comes so many milliseconds later, for what a page does meanwhile. With MUSTER_LATE_MS
  * all pages of all tests are behind one.
@@ -69,11 +70,9 @@ export class LateLine {
         .on('end', () => setTimeout(() => near.end(), late_ms))
         .on('close', () => setTimeout(() => near.destroy(), late_ms));
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    // The server answers to its own port alone, so the line has the same one at another address, to which browse() leads localhost.
+    await new Promise<void>((resolve) => server.listen(port(), late_host, resolve));
     return new LateLine(server, sockets);
-  }
-  get address(): string {
-    return `127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
   close(): void {
     this.server.close();
@@ -90,6 +89,7 @@ export class World {
   private server: ChildProcess | null = null;
   private clients: Client[] = [];
   private port = 0;
+  private line: Promise<LateLine> | null = null;
   private said = '';
 
   /** Serves a new world with the types of a schema, or what `make` has put at its path. */
@@ -139,11 +139,11 @@ export class World {
   get address(): string {
     return `127.0.0.1:${this.port}`;
   }
-  /** A line to it, also when it is started again. */
-  async late_line(t: TestContext, late_ms: number): Promise<LateLine> {
-    const line = await LateLine.open(() => this.port, late_ms);
+  /** Pages that are opened as `localhost:PORT` get its words late, also when it is started again. The address. */
+  async late_address(t: TestContext, late_ms: number): Promise<string> {
+    const line = await (this.line ??= LateLine.open(() => this.port, late_ms));
     t.after(() => line.close());
-    return line;
+    return `localhost:${this.port}`;
   }
   /** What muster-server printed. */
   get url(): string {
@@ -188,7 +188,7 @@ const flags = [
   '--use-angle=swiftshader',
   '--enable-unsafe-swiftshader',
 ];
-flags.push(`--host-resolver-rules=MAP ${foreign_name} 127.0.0.1`);
+flags.push(`--host-resolver-rules=MAP ${foreign_name} 127.0.0.1, MAP localhost ${late_host}`);
 // Newer browsers keep foreign pages from this machine by themselves; the server has to keep them out of any.
 flags.push('--disable-features=LocalNetworkAccessChecks');
 
@@ -197,7 +197,10 @@ export async function browse(): Promise<Browser> {
   return (browser ??= await chromium.launch({ executablePath, args: flags }));
 }
 
-/** The page of a world, open and live. What goes wrong in its scripts fails the test. */
+/**
+ * The page of a world, open and live. What goes wrong in its scripts fails the test. MUSTER_PAGE_SLOWER=6 gives it a sixth of the
+ * processor.
+ */
 export class Editor {
   private constructor(readonly page: Page) {}
 
@@ -210,7 +213,7 @@ export class Editor {
     let host = world.address;
     const late_ms = Number(process.env.MUSTER_LATE_MS ?? 0);
     if (late_ms > 0) {
-      host = (await world.late_line(t, late_ms)).address;
+      host = await world.late_address(t, late_ms);
       url = url.replace(world.address, host);
     }
     const context = await (await browse()).newContext({ viewport: size, reducedMotion: 'reduce' });
@@ -230,6 +233,9 @@ export class Editor {
       await context.close();
       if (errors.length > 0) throw new Error(errors.join('\n'));
     });
+    const slower = Number(process.env.MUSTER_PAGE_SLOWER ?? 1);
+    if (slower > 1)
+      await (await context.newCDPSession(page)).send('Emulation.setCPUThrottlingRate', { rate: slower });
     await page.goto(url);
     const editor = new Editor(page);
     await editor.live();

@@ -41,13 +41,19 @@ export interface EditedWorld {
   component(entity: Entity, component: string): StructValue | undefined;
   name(entity: Entity): string;
   parent(entity: Entity): Entity;
-  /** Nil: it is the last child. */
-  next_sibling(entity: Entity): Promise<Entity>;
+  /** As of that sequence or later. Nil: it is the last child. */
+  next_sibling(entity: Entity, since: bigint): Promise<Entity>;
+  /** Resolves when what is known here is as of these sequences or later: which entities there are, their names and places, and what
+   *  components the selected ones have; or after a while, since the world does not tell of what it changed back. */
+  told_of(structure: bigint, components: bigint): Promise<void>;
   /** Handlers write it all the time, and the clock runs: what was expected means nothing. */
   is_driven(component: string): boolean;
 }
 
 export const refusal_key = (component: string, path: string): string => `${component}|${path}`;
+
+/** Null: there is nothing to do. `since`: what it looks up has to be as of that sequence or later. */
+type MakeStep = (since: bigint) => Promise<Step | null>;
 
 export class Edits {
   readonly history = new History();
@@ -59,6 +65,9 @@ export class Edits {
   private readonly refused = signal<ReadonlyMap<string, Refusal>>(new Map());
   private last = 0;
   private going: Promise<unknown> = Promise.resolve();
+  private turns = 0; // of undo and redo that are not over
+  /** Of the last edits that were acknowledged; 0: it is known what they did. */
+  private untold = { structure: 0n, components: 0n };
   private readonly begun = new Set<Promise<unknown>>(); // not answered yet: no step of the history so far
   private readonly is_begun = signal(false);
 
@@ -91,6 +100,11 @@ export class Edits {
   show_wrong(component: string, path: string, sentence: string): void {
     const refusal = { sentence, mine: undefined, theirs: undefined };
     this.refused.value = new Map([...this.refused.peek(), [refusal_key(component, path), refusal]]);
+  }
+  /** The session is over; the sequences of the next one may be another server's. */
+  lost(): void {
+    this.writes.forget();
+    this.untold = { structure: 0n, components: 0n };
   }
   forget_unacknowledged(): void {
     this.unsure.value = [];
@@ -170,12 +184,15 @@ export class Edits {
     return true;
   }
   add_component(entities: readonly Entity[], type: TypeDescriptor): Promise<boolean> {
-    const lacking = entities.filter((entity) => !this.component(entity, type.name));
-    const value = default_value(type);
-    return this.do({
-      label: `add ${last_name(type.name)} to ${this.of_whom(lacking)}`,
-      does: [{ kind: 'set', component: type.name, values: lacking.map((entity) => ({ entity, value })) }],
-      undoes: [{ kind: 'remove', component: type.name, entities: [...lacking] }],
+    return this.do(async () => {
+      const lacking = entities.filter((entity) => !this.component(entity, type.name));
+      if (lacking.length === 0) return null;
+      const value = default_value(type);
+      return {
+        label: `add ${last_name(type.name)} to ${this.of_whom(lacking)}`,
+        does: [{ kind: 'set', component: type.name, values: lacking.map((entity) => ({ entity, value })) }],
+        undoes: [{ kind: 'remove', component: type.name, entities: [...lacking] }],
+      };
     });
   }
   /** A whole component: paste, reset. */
@@ -187,27 +204,32 @@ export class Edits {
     }));
   }
   remove_component(entities: readonly Entity[], component: string): Promise<boolean> {
-    const having = entities.filter((entity) => this.component(entity, component));
-    return this.do(async () => ({
-      label: `remove ${last_name(component)} from ${this.of_whom(having)}`,
-      does: [{ kind: 'remove', component, entities: having }],
-      undoes: [{ kind: 'set', component, values: await this.component_values(having, component) }],
-    }));
+    return this.do(async () => {
+      const having = entities.filter((entity) => this.component(entity, component));
+      if (having.length === 0) return null;
+      return {
+        label: `remove ${last_name(component)} from ${this.of_whom(having)}`,
+        does: [{ kind: 'remove', component, entities: having }],
+        undoes: [{ kind: 'set', component, values: await this.component_values(having, component) }],
+      };
+    });
   }
   rename(entity: Entity, name: string): Promise<boolean> {
-    const before = this.world.name(entity);
-    if (before === name) return Promise.resolve(true);
-    return this.do({
-      label: `rename ${before || '#' + id_text(entity)}`,
-      does: [{ kind: 'rename', names: [{ entity, name }] }],
-      undoes: [{ kind: 'rename', names: [{ entity, name: before }] }],
+    return this.do(async () => {
+      const before = this.world.name(entity);
+      if (before === name) return null;
+      return {
+        label: `rename ${before || '#' + id_text(entity)}`,
+        does: [{ kind: 'rename', names: [{ entity, name }] }],
+        undoes: [{ kind: 'rename', names: [{ entity, name: before }] }],
+      };
     });
   }
   reparent(entities: readonly Entity[], parent: Entity, before: Entity = nil): Promise<boolean> {
-    return this.do(async () => {
+    return this.do(async (since) => {
       const back: { entity: Entity; parent: Entity; before: Entity }[] = [];
       for (const entity of entities)
-        back.push({ entity, parent: this.world.parent(entity), before: await this.world.next_sibling(entity) });
+        back.push({ entity, parent: this.world.parent(entity), before: await this.world.next_sibling(entity, since) });
       return {
         label: `move ${this.of_whom(entities)} in the tree`,
         does: [{ kind: 'reparent', places: entities.map((entity) => ({ entity, parent, before })) }],
@@ -256,12 +278,16 @@ export class Edits {
         return whole && at_path(whole, path);
       },
       failed: (error) => this.complain(label, error),
-      done: (does, undoes) =>
-        this.history.add({
+      done: (does, undoes) => {
+        const step: Step = {
           label,
           does: [{ kind: 'fields', changes: does }],
           undoes: [{ kind: 'fields', changes: undoes }],
-        }),
+        };
+        // What was begun before it comes before it in the history, too.
+        if (this.begun.size === 0) this.history.add(step);
+        else void this.begin(Promise.allSettled(this.begun).then(() => this.history.add(step)).then(() => true));
+      },
     });
   }
 
@@ -290,7 +316,10 @@ export class Edits {
   /** One after the other, and after what was begun before: an edit is a step only when the world has answered. */
   private turn(what: () => Promise<void>): Promise<void> {
     const before = [this.going, ...this.begun];
-    const next = Promise.allSettled(before).then(what);
+    ++this.turns;
+    const next = Promise.allSettled(before)
+      .then(what)
+      .finally(() => --this.turns);
     this.going = next.catch(() => {});
     return next;
   }
@@ -351,12 +380,14 @@ export class Edits {
     edit.then(over, over);
     return edit;
   }
-  private do(step: Step | (() => Promise<Step>)): Promise<boolean> {
+  private do(step: Step | MakeStep): Promise<boolean> {
     return this.begin(this.take_step(step));
   }
-  private async take_step(made: Step | (() => Promise<Step>)): Promise<boolean> {
+  private async take_step(made: Step | MakeStep): Promise<boolean> {
     if (!this.ready()) return false;
-    const step = typeof made === 'function' ? await made() : made;
+    const is_known = this.begun.size + this.turns === 0 && this.untold.structure + this.untold.components === 0n;
+    const step = typeof made === 'function' ? await made(is_known ? 0n : await this.caught_up()) : made;
+    if (!step) return true;
     try {
       await this.run(step.label, step.does);
     } catch (error) {
@@ -365,6 +396,17 @@ export class Edits {
     }
     this.history.add(step);
     return true;
+  }
+  /**
+   * A step is worked out from what is known here: so not before what this page did before it is known. Resolves with the sequence of the
+   * last edit of that kind.
+   */
+  private async caught_up(): Promise<bigint> {
+    await Promise.allSettled([this.going, ...this.begun]);
+    const untold = this.untold;
+    await this.world.told_of(untold.structure, untold.components);
+    if (this.untold === untold) this.untold = { structure: 0n, components: 0n };
+    return untold.structure;
   }
   private async send(label: string, operations: readonly Operation[]): Promise<void> {
     try {
@@ -382,7 +424,11 @@ export class Edits {
       if (!client) throw new ClientError('lost', this.world.why_not());
       for (const operation of operations) {
         write = this.writes.begin(written_by(client, operation, this.aliases));
-        this.writes.acknowledged(write, await apply(client, operation, this.aliases));
+        const sequence = await apply(client, operation, this.aliases);
+        this.writes.acknowledged(write, sequence);
+        if (operation.kind === 'set' || operation.kind === 'remove')
+          this.untold = { ...this.untold, components: sequence };
+        else if (operation.kind !== 'fields') this.untold = { ...this.untold, structure: sequence };
       }
     } catch (error) {
       if (write) this.writes.drop(write);

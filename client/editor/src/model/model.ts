@@ -22,6 +22,7 @@ import type { Link } from './link.js';
 import { Log } from './log.js';
 import { Messages } from './messages.js';
 import { Notices } from './notices.js';
+import { untold_ms } from './own_writes.js';
 import { Selection } from './selection.js';
 import { SiblingOrder } from './sibling_order.js';
 
@@ -96,7 +97,8 @@ export class Model {
         component: (entity, component) => this.component(entity, component),
         name: (entity) => this.world.get(entity)?.name ?? '',
         parent: (entity) => this.world.get(entity)?.parent ?? nil,
-        next_sibling: (entity) => this.next_sibling(entity),
+        next_sibling: (entity, since) => this.next_sibling(entity, since),
+        told_of: (structure, components) => this.told_of(structure, components),
         is_driven: (component) => !this.clock.paused.peek() && this.is_driven(component),
       },
       this.log,
@@ -223,11 +225,13 @@ export class Model {
   }
   private lost(error: ClientError): void {
     this.clock.lost();
-    this.edits.writes.forget();
+    this.edits.lost();
+    for (const look of this.awaited) look();
     this.log.problem(error.message);
   }
 
   private take_world(changes: ReplicaChanges): void {
+    for (const look of this.awaited) look();
     if (this.newest_client) this.tell_types(this.newest_client);
     const gone = [...changes.destroyed, ...changes.left].filter(({ entity }) => this.selection.has(entity));
     if (gone.length > 0) {
@@ -250,6 +254,7 @@ export class Model {
   }
   private take_inspected(changes: ReplicaChanges): void {
     this.edits.writes.told(changes.sequence);
+    for (const look of this.awaited) look();
     if (
       changes.created.length +
         changes.destroyed.length +
@@ -277,10 +282,30 @@ export class Model {
     this.is_inspecting.value = false;
     ++this.inspected_version.value;
   }
-  private async next_sibling(entity: Entity): Promise<Entity> {
+  private readonly awaited = new Set<() => void>();
+  private async told_of(structure: bigint, components: bigint): Promise<void> {
+    const is_told = (): boolean =>
+      this.client.peek() === null ||
+      (this.world.sequence >= structure &&
+        (this.inspected.sequence >= components || this.selection.entities.peek().length === 0));
+    if (is_told()) return;
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        this.awaited.delete(look);
+        resolve();
+      };
+      const look = (): void => {
+        if (is_told()) end();
+      };
+      const timer = setTimeout(end, untold_ms);
+      this.awaited.add(look);
+    });
+  }
+  private async next_sibling(entity: Entity, since: bigint): Promise<Entity> {
     const parent = this.world.get(entity)?.parent ?? nil;
     if (is_nil(parent)) return nil;
-    let siblings: readonly Entity[] | undefined = this.order.children(parent);
+    let siblings = this.order.sequence >= since ? this.order.children(parent) : undefined;
     const client = this.client.peek();
     if (!siblings && client) {
       const all: Entity[] = [];

@@ -81,7 +81,7 @@ export function written_by(client: Client, operation: Operation, aliases: Aliase
 }
 
 /**
- * Sends it; resolves when the world has applied all of it, with the sequence of the last batch (0 where none was sent, and after a spawn).
+ * Sends it; resolves when the world has applied all of it, with the sequence of the last batch (0 where none was sent).
  * Fails with the ClientError of the first batch that was refused.
  */
 export async function apply(client: Client, operation: Operation, aliases: Aliases): Promise<bigint> {
@@ -135,7 +135,7 @@ export async function apply(client: Client, operation: Operation, aliases: Alias
     case 'spawn': {
       const root = await client.spawn(operation.template, aliases.of(operation.parent), operation.name);
       aliases.set(operation.entity, root);
-      return 0n;
+      return client.so_far.sequence;
     }
     case 'destroy':
       return push_all(

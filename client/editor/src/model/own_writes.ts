@@ -20,7 +20,7 @@ type OwnWrite = ReadonlyMap<string, readonly OwnPart[]>;
 
 const key_of = (entity: Entity, component: string): string => `${id_text(entity)}|${component}`;
 /** A watch tells nothing where the world changed a value back before anybody looked. */
-const untold_ms = 2000;
+export const untold_ms = 2000;
 
 export class OwnWrites {
   private readonly writes = new Map<OwnWrite, { acknowledged: bigint | null }>();

@@ -33,6 +33,10 @@ export class SiblingOrder {
   get version(): ReadonlySignal<number> {
     return this.turn;
   }
+  /** As of which input the order is known. */
+  get sequence(): bigint {
+    return this.tree.sequence;
+  }
   /** In order; none where they are not known yet (open it). */
   rows(of: Entity): readonly TreeRow[] {
     return this.tree.children(of);

@@ -322,6 +322,78 @@ test('an edit is pending until the world has answered, and only then a step; und
   assert.deepEqual([play.history, play.edits.may_undo(), play.edits.pending.value], [[null, 'value of elf'], false, []]);
 });
 
+test('a step is worked out from what is known when all that was begun before it is known to have been done', async (t) => {
+  const play = await camp(t);
+  play.sequence = 8n;
+  const awaited: [bigint, bigint][] = [];
+  let told = (): void => {};
+  play.told_of = (structure, components) => {
+    awaited.push([structure, components]);
+    return new Promise((resolve) => (told = resolve));
+  };
+  await play.edits.rename(orc, 'a');
+  const back = play.edits.rename(orc, 'orc'); // its name is still orc, as far as this page was told
+  await settled();
+  assert.deepEqual([play.sent(), awaited], [["Rename 1:1 'a'"], [[8n, 0n]]]);
+  play.names.set('1:1', 'a');
+  told();
+  assert.equal(await back, true);
+  assert.deepEqual([play.sent(), play.history[0]], [["Rename 1:1 'orc'"], 'rename a']);
+  play.names.set('1:1', 'orc');
+  play.sequence = 9n;
+  const added = play.edits.add_component([orc], play.client.types.get(config));
+  await settled();
+  told();
+  assert.equal(await added, true);
+  const removed = play.edits.remove_component([orc], config);
+  await settled();
+  assert.deepEqual([play.sent().length, awaited.slice(1)], [1, [[8n, 0n], [0n, 9n]]]);
+  play.set_value(orc, config, default_value(play.client.types.get(config)));
+  told();
+  assert.equal(await removed, true);
+  assert.deepEqual(play.sent(), ['Remove 1:1 golden.Config']);
+  // A step that is undone while the next one is begun: that one waits for it.
+  play.edits.lost();
+  awaited.length = 0;
+  play.edits.undo();
+  assert.deepEqual(awaited, []);
+  const moved = play.edits.reparent([elf], orc);
+  await settled();
+  assert.deepEqual(awaited, [[0n, 9n]]);
+  told();
+  assert.equal(await moved, true);
+  assert.deepEqual(play.sent().map((line) => line.split(' ')[0]), ['Set', 'Reparent']);
+});
+
+test('what is so already is no step: a name, a component that all have, one that nobody has', async (t) => {
+  const play = await camp(t);
+  assert.equal(await play.edits.rename(orc, 'orc'), true);
+  assert.equal(await play.edits.add_component([orc, elf], play.client.types.get(health)), true);
+  assert.equal(await play.edits.remove_component([orc, elf], config), true);
+  assert.deepEqual([play.sent(), play.history], [[], [null, null]]);
+});
+
+test('a drag that ends before the edit ahead of it is answered is a step after that one', async (t) => {
+  const play = await camp(t);
+  play.holds = true;
+  const first = play.edits.set_field([elf], health, 'value', 5);
+  await settled();
+  const drag = play.edits.drag('value of orc');
+  drag.set(orc, health, 'value', 70);
+  drag.commit();
+  play.sent();
+  play.edits.undo();
+  await settled();
+  assert.deepEqual([play.sent(), play.history, play.edits.may_undo()], [[], [null, null], true]);
+  play.holds = false;
+  play.server.tell(session.Ack, {}, { request: play.server.request_of(muster.SetField) - 1n });
+  play.answer(muster.SetField, session.Ack, {});
+  assert.equal(await first, true);
+  await settled();
+  assert.deepEqual(play.sent(), ['SetFieldIf 1:1 golden.Health.value=50 where 70']);
+  assert.deepEqual(play.history, ['value of elf', 'value of orc']);
+});
+
 test('an edit that was on its way when the connection was lost is kept, and sent again without what was expected', async (t) => {
   const play = await camp(t);
   play.holds = true;

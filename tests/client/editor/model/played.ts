@@ -56,6 +56,8 @@ export class Played {
   readonly faults: object[] = [];
   /** What the world acknowledges with; 0: it has told of it before. */
   sequence = 0n;
+  /** How it is waited for what is known here to be as of these sequences. */
+  told_of: EditedWorld['told_of'] = () => Promise.resolve();
   private written = 0;
 
   private constructor(
@@ -71,6 +73,7 @@ export class Played {
       name: (entity) => this.names.get(id_text(entity)) ?? '',
       parent: (entity) => this.parents.get(id_text(entity)) ?? nil,
       next_sibling: (entity) => Promise.resolve(this.next.get(id_text(entity)) ?? nil),
+      told_of: (structure, components) => this.told_of(structure, components),
       is_driven: (component) => this.driven.has(component),
     };
     this.edits = new Edits(world, this.log, this.notices);
