@@ -209,3 +209,17 @@ TEST_CASE("fields of a runtime component cannot be set") {
   CHECK(registry.push(e, set).refused == 1);
   CHECK(*registry.get<Voice>(e).words == "silent");
 }
+
+TEST_CASE("a push finds its row where the columns were laid out anew since the push before it") {
+  EntityRegistry registry;
+  registry.add_runtime_type<Voice>();
+  const auto hit = registry.subscribe("hit", [](const Bump&, Hits& hits) { ++hits.count; });
+  const Entity e = registry.create(Has<Voice>{}, Hits{.count = 0, .sum = 0});
+  registry.push(e, Bump{});
+  registry.remove_runtime_type<Voice>();
+  registry.push(e, Bump{});
+  CHECK(registry.get<Hits>(e).count == 2);
+  registry.add_runtime_type<Voice>();
+  registry.push(e, Bump{});
+  CHECK(registry.get<Hits>(e).count == 3);
+}
