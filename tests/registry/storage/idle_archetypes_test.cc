@@ -231,3 +231,48 @@ TEST_CASE(
   CHECK(idle > 1024);
   CHECK(idle == 2 * used);  // one more was too many
 }
+
+TEST_CASE("a row that moves to an archetype in the memory of one that was dropped keeps what both have") {
+  EntityRegistry known;
+  known.add_type<many::A>();
+  Storage storage;
+  std::vector<TypeId> types;
+  for (std::uint32_t letter = 'A'; letter <= 'L'; ++letter)
+    types.push_back(storage.add_component(*known.types().find("many." + std::string(1, static_cast<char>(letter)))).id);
+  std::ranges::sort(types);
+  const auto archetype_of = [&](std::uint32_t bits) -> Archetype& {
+    std::vector<TypeId> set;
+    for (std::size_t i = 0; i < types.size(); ++i)
+      if (bits >> i & 1) set.push_back(types[i]);
+    return storage.archetype(set);
+  };
+  // `kept` lies behind the others, so where it goes depends on how many of those there are.
+  std::vector<std::size_t> valued;
+  for (std::size_t i = 0; i < types.size(); ++i)
+    if (storage.component(types[i])->size != 0) valued.push_back(i);
+  const TypeId kept = types[valued.back()];
+  const std::uint32_t from = 1u << valued.back(), to = from | 1u << valued[0], more = to | 1u << valued[1];
+  const auto value = [&](Entity e, TypeId type) -> std::uint32_t& {
+    const Row row = storage.find(e);
+    return *reinterpret_cast<std::uint32_t*>(row.at(row.chunk->archetype->column(type), sizeof(std::uint32_t)));
+  };
+  std::array<Entity, 2> both{};
+  storage.reserve(both);
+  for (const Entity e : both) {
+    storage.create(e, archetype_of(from), 0, {});
+    value(e, kept) = 7;
+  }
+  // The first to be dropped, so that one of the next few may get its memory.
+  const Archetype* const dropped = &archetype_of(to);
+  for (std::uint32_t bits = 0; bits < 1200; ++bits) (void)archetype_of(bits);
+  storage.move(both[0], archetype_of(to), 0, {});
+  storage.destroy(storage.find(both[0]), false);
+  REQUIRE(storage.drop_idle_archetypes());
+  Archetype* here = nullptr;
+  for (std::uint32_t bits = more; bits < 4096 && !here; bits = (bits + 1) | more)
+    if (Archetype& made = archetype_of(bits); &made == dropped) here = &made;
+  if (!here) return;  // another one's memory is given out first
+  storage.move(both[1], *here, 0, {});
+  for (const std::size_t i : valued)
+    if (here->has(types[i])) CHECK(value(both[1], types[i]) == (types[i] == kept ? 7u : 0u));
+}
