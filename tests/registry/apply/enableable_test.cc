@@ -1,6 +1,7 @@
 // Components that come and go without their rows moving: what they are to everybody who asks.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <utility>
 #include <vector>
 
 #include "registry/entity_registry.h"
@@ -200,6 +201,18 @@ TEST_CASE("who follows an enableable component is told of each time it comes and
   r.remove<Shield>(e);
   r.destroy(e);
   CHECK(told == "+1=2-2+3-3");
+}
+
+TEST_CASE("a Destroy tells who follows an enableable component of those who have it, and of nobody who lacks it") {
+  EntityRegistry r;
+  std::vector<Entity> told;
+  const Handlers all(r.subscribe("removed", [&](const Removed<Shield>&, Entity e) { told.push_back(e); }));
+  const Entity top = r.create(Shield{}), lacks = r.create_under(top, "", Shield{});
+  const Entity has = r.create_under(top, "", Shield{});
+  r.remove<Shield>(lacks);
+  CHECK(std::exchange(told, {}) == std::vector{lacks});
+  r.destroy(top);
+  CHECK(told == std::vector{has, top});
 }
 
 TEST_CASE("nobody is told of a change of an enableable component that the handler took away at once") {
