@@ -78,6 +78,28 @@ TEST_CASE("who lacks a component lacks it when it is not enableable any more") {
   CHECK(again.registry.hash() == after.registry.hash());
 }
 
+TEST_CASE("who lacks a component that is not enableable any more stays with its parent and its children") {
+  World before({now_text});
+  for (const char* name : {"top", "middle", "low"}) before.create(name, "Health", {});
+  const auto hang = [&](const std::string& child, const std::string& parent) {
+    const Reparent below{.parent = before.registry.find_path(parent)};
+    REQUIRE(before.registry.push(before.registry.find_path(child), below).handled == 1);
+  };
+  hang("/low", "/middle");
+  hang("/middle", "/top");
+  remove(before, "/top/middle", "Health");
+  World after({then_text});
+  REQUIRE(after.load(before.rows()) == "");
+  CHECK_FALSE(after.has("/top/middle", "Health"));
+  CHECK(after.has("/top/middle/low", "Health"));
+  const Entity top = after.registry.find_path("/top"), middle = after.registry.find_path("/top/middle");
+  CHECK(after.registry.parent(middle) == top);
+  CHECK(after.registry.first_child(top) == middle);
+  World again({then_text});
+  REQUIRE(again.load(after.rows()) == "");
+  CHECK(again.registry.hash() == after.registry.hash());
+}
+
 TEST_CASE("an enableable component with another name and other fields keeps who has it") {
   World before({now_text});
   before.create("a", "Health", {{"value", 4}});
