@@ -309,6 +309,42 @@ TEST_CASE("who comes later is owed nothing for the time before: it takes turns w
   CHECK(told >= 15);
 }
 
+TEST_CASE("who took little while there was time for all is told first once there is not", "[watch]") {
+  EntityRegistry registry;
+  registry.add_type<Set>();
+  const std::vector<Entity> many = registry.create_many(20'000, arena::Health{}),
+                            few = registry.create_many(10, arena::Health{});
+  std::uint64_t time_ns = 0;
+  Watches watches(registry, [&] { return time_ns += 1'000'000; });  // whoever tells much looks at it often
+  const auto join = [&](const std::vector<Entity>& of) {
+    auto session = std::make_shared<Session>(1u << 20, nullptr);
+    session->outgoing = std::make_shared<Outgoing>(OutgoingLimits{.data_bytes_max = 64u << 20});
+    session::Follow what = values_of_all();
+    what.world = false;
+    what.entities = of;
+    if (const auto fault = watches.follow(session, 1, what, 64)) FAIL(fault->text);
+    return session;
+  };
+  const auto much = join(many), little = join(few);
+  std::uint64_t now_ns = 1;
+  float value = 0;
+  /// True: `little` was told something.
+  const auto turn = [&](std::uint64_t ns_max) {
+    ++value;
+    for (const Entity e : many) registry.set(e, arena::Health{.value = value});
+    for (const Entity e : few) registry.set(e, arena::Health{.value = value});
+    watches.after_flush(++now_ns, ns_max);
+    testing::take_all_frames(*much->outgoing, [](const WireFrame&) {});
+    bool is_told = false;
+    testing::take_all_frames(*little->outgoing, [&](const WireFrame&) { is_told = true; });
+    return is_told;
+  };
+  for (int i = 0; i < 60; ++i) turn(1'000'000'000);
+  int told = 0;
+  for (int i = 0; i < 30; ++i) told += turn(1) ? 1 : 0;
+  CHECK(told >= 28);
+}
+
 TEST_CASE("what the thread took to open and change watches is told once", "[watch]") {
   EntityRegistry registry;
   registry.create_many(1000, arena::Health{});
