@@ -217,6 +217,28 @@ TEST_CASE("a watch tells no more bytes in a second than its budget, and everythi
   CHECK(told.size() == entities.size());
 }
 
+TEST_CASE("texts that go with the values of a watch are spent from its budget", "[watch]") {
+  EntityRegistry registry;
+  registry.add_type<Set>();
+  constexpr std::size_t count = 1000, text_bytes = 1000;
+  for (std::size_t i = 0; i < count; ++i)
+    registry.create(arena::Label{.title = registry.intern(std::to_string(i) + std::string(text_bytes, 'x'))});
+  Watches watches(registry);
+  Viewer viewer;
+  session::Follow what = everyone({TypeTraits<arena::Label>::id});
+  what.bytes_max = 100'000;
+  viewer.follow(watches, 1, what);
+  const std::uint64_t begun_ns = steady_ns();
+  std::uint64_t now_ns = begun_ns + 1;
+  std::size_t rows = 0;
+  for (int turns = 0; rows < count; ++turns) {
+    REQUIRE(turns < 1000);
+    now_ns += watches.after_flush(now_ns);
+    rows += viewer.count_rows();
+  }
+  CHECK(now_ns - begun_ns >= 6 * second_ns);  // a million bytes, of which what is told at once was not waited for
+}
+
 TEST_CASE("while a watch waits for its budget nobody looks for what changed", "[watch]") {
   EntityRegistry registry;
   const std::vector<Entity> entities = fill(registry, 2000);
