@@ -54,3 +54,23 @@ TEST_CASE("who follows inputs knows the text of each of the entities that one in
   CHECK(follower.texts[first.hash] == "first");
   CHECK(follower.texts[second.hash] == "second");
 }
+
+TEST_CASE("of two who follow the same values each knows the texts that they mention", "[follow]") {
+  EntityRegistry r;
+  Watches watches(r);
+  r.add_type<Set>();
+  const Entity a = r.create("a", arena::Label{.title = r.intern("first")});
+  session::Follow what;
+  what.world = what.values = true;
+  Follower one(r, watches), other(r, watches);
+  for (Follower* follower : {&one, &other}) {
+    follower->open(what);
+    follower->read_all();
+  }
+  r.set(a, arena::Label{.title = r.intern("second")});
+  for (Follower* follower : {&one, &other}) {
+    follower->read_all();
+    follower->check();
+    for (const char* title : {"first", "second"}) CHECK(follower->texts.contains(text_of(title).hash));
+  }
+}
