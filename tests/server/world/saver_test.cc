@@ -238,3 +238,28 @@ TEST_CASE("however much comes while a slow disk merges, the -wal is bounded, and
   CHECK(world.saver.error() == nullptr);
   CHECK(world.saver.held_bytes() == 0);
 }
+
+TEST_CASE("a schema that a save could not write is written by the next, though no input came since") {
+  FaultyDisk disk("fails once");
+  Saved world(Durability::checkpoint, 2s, 0, 256u << 20, {.vfs = disk.name()});
+  world.first_commit();
+  const Time now = Saver::Clock::now() + 1h;
+  world.registry.add_type<scene::Transform>();
+  world.saver.hand_over(now);
+  REQUIRE(world.saver.due() == now + 2s);
+  disk.free_bytes = 0;
+  world.saver.hand_over(now + 2s);
+  REQUIRE(world.saver.is_saving());
+  world.wait([&] { return !world.saver.is_saving(); });
+  REQUIRE(disk.refusals > 0);
+  disk.free_bytes = -1;
+  world.saver.hand_over(now + 3s);
+  const auto due = world.saver.due();
+  REQUIRE(due);
+  world.saver.hand_over(*due);
+  REQUIRE(world.saver.is_saving());
+  world.wait([&] { return !world.saver.is_saving(); });
+  world.saver.hand_over(*due + 1h);
+  CHECK_FALSE(world.saver.due());
+  CHECK(world.saver.error() == nullptr);
+}
