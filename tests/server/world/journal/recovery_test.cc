@@ -336,6 +336,28 @@ TEST_CASE("what was posted when the checkpoint was made happens once, whoever re
   CHECK(again->registry.get<game::Health>(e).value == r.get<game::Health>(e).value);
 }
 
+TEST_CASE("by other code what the host posted behind an edit is left out, and what was saved as posted is not") {
+  RecordedGame live;
+  EntityRegistry& r = live.registry;
+  const Entity e = r.create(game::Health{.value = 100});
+  r.post(e, game::Damage{.amount = 7});
+  const naive::StateRows checkpoint = naive::saved_rows(r);
+  live.record();
+  of_session(3, e, r);
+  r.post(e, game::Damage{.amount = 50});
+  r.flush();
+  REQUIRE(r.get<game::Health>(e).value == 40);
+  const auto again = loaded(checkpoint);
+  Recovery recovery(again->registry, {.code = "game 2"});
+  for (const JournalGroup& group : live.journal()) {
+    const auto taken = recovery.take(group);
+    if (!taken) FAIL(taken.error());
+  }
+  CHECK(again->registry.get<game::Health>(e).value == 90);
+  CHECK(recovery.report().edits == 1);
+  CHECK(again->registry.sequence() == r.sequence());
+}
+
 TEST_CASE("a group during which handlers came or went is no code's, and the next one is of those that are there") {
   RecordedGame live;
   const Entity e = live.registry.create(game::Health{});
