@@ -305,6 +305,27 @@ TEST_CASE("who found no room for want of credit is called when the client gives 
   CHECK(queue.out.has_room());
 }
 
+TEST_CASE("what waits is counted where credit is asked for: no more is queued than the client has room for",
+          "[outgoing]") {
+  Queue queue;
+  queue.data(1);
+  REQUIRE(queue.take() == Requests{1});
+  queue.out.sent();
+  const std::uint64_t frame = queue.out.taken();
+  queue.out.credit(3 * frame);
+  CHECK(queue.out.has_room());
+  queue.data(2);
+  CHECK(queue.out.has_room());
+  queue.data(3);
+  CHECK_FALSE(queue.out.has_room());
+  CHECK(queue.take() == Requests{2, 3});
+  queue.out.sent();
+  CHECK_FALSE(queue.out.has_room());
+  queue.out.credit(3 * frame + 1);
+  CHECK(queue.room == 1);
+  CHECK(queue.out.has_room());
+}
+
 TEST_CASE("what is said of watches counts as answers do: who does not read it ends", "[outgoing]") {
   Queue queue({.control_bytes_max = 2 * Queue().frame()});
   queue.out.watch_control(queue.batch, 1);
