@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { nil, session } from 'muster-client';
 import type { Batch, Entity } from 'muster-client';
 
-import { Aliases, apply, placeholder } from '../../../../client/editor/src/model/operations.js';
+import { Aliases, apply, placeholder, written_by } from '../../../../client/editor/src/model/operations.js';
 import type { Made } from '../../../../client/editor/src/model/operations.js';
 import { default_value } from '../../../../client/editor/src/model/values.js';
 import { test } from '../../ts/support.js';
@@ -97,6 +97,19 @@ test('what refers to one that is created later, or was created again, has its id
   const root = placeholder();
   await apply(play.client, { kind: 'spawn', entity: root, template: 't', parent: first, name: 'n' }, aliases);
   assert.deepEqual([play.sent(), aliases.of(root)], [["Spawn 104:1+105:1 't' under 102:1 name 'n'"], entity(104)]);
+});
+
+test('what an operation writes is shown of those whom its ids mean now, and refers to them', async (t) => {
+  const play = await Played.open(t);
+  const [made, now] = [placeholder(), entity(9)];
+  const aliases = new Aliases();
+  aliases.set(made, now);
+  const changes = [{ entity: made, component: health, path: 'target', value: made }];
+  assert.deepEqual(written_by(play.client, { kind: 'fields', changes }, aliases), [{ entity: now, component: health, path: 'target', value: now }]);
+  const values = [{ entity: made, value: { ...default_value(play.client.types.get(health)), target: made } }];
+  const [whole, ...more] = written_by(play.client, { kind: 'set', component: health, values }, aliases);
+  assert.deepEqual([whole.entity, whole.path, (whole.value as { target: Entity }).target, more], [now, '', now, []]);
+  assert.deepEqual(written_by(play.client, { kind: 'remove', component: health, entities: [made] }, aliases), []);
 });
 
 test('an id that was never given another stands for itself, a chain is followed to its end, and itself is no other', () => {
