@@ -143,8 +143,13 @@ test('when the server is gone the page keeps what it knows and says why nothing 
   const later = await client.create(nil, 'later');
   await knows(model, later);
   assert.notEqual(model.edits.history.next.value.undo, null);
+  const shown = (): unknown => model.edits.writes.over(orc, health, model.component(orc, health))?.value;
+  await until('the new value is known', () => model.component(orc, health)?.value === 70);
+  model.edits.writes.begin([{ entity: orc, component: health, path: 'value', value: 71 }]);
+  assert.equal(shown(), 71);
   await world.kill();
   await until('it is offline', () => model.link.value.kind === 'offline');
+  assert.equal(shown(), 70); // the world may have it or not
   assert.deepEqual([model.may_edit.value, model.role.value, model.client.value, model.world.size, model.label(orc)], [false, 0, null, 4, 'orc']);
   assert.equal(model.world_path(), 'town.muster');
   assert.equal(model.text(hash64('meshes/orc.glb')), 'meshes/orc.glb');
