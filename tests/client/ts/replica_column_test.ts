@@ -135,3 +135,16 @@ test('of calls of follow that overlap only the last one says what is packed, and
   assert.equal(replica.column('golden.Health'), undefined);
   assert.equal(replica.component(orc, game.Health)?.value, 7);
 });
+
+test('of a component that is packed from now on it is told what is another, and not that it is gone', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const orc = await client.create(nil, 'orc', [game.Health, { value: 7 }]);
+  const removed: string[] = [];
+  const replica = new Replica({ change: (changes) => void removed.push(...changes.removed.map(({ component }) => component)) });
+  await replica.follow(client);
+  await replica.follow(client, { packed: [game.Health] });
+  assert.notEqual(replica.column('golden.Health'), undefined);
+  assert.equal(replica.component(orc, game.Health)?.value, 7);
+  assert.deepEqual(removed, []);
+});
