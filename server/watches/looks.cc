@@ -7,7 +7,8 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t line = 64;  // bytes of a cache line
+constexpr std::size_t line = 64;                     // bytes of a cache line
+constexpr std::uint64_t no_uid = ~std::uint64_t{0};  // no chunk's
 
 /// In a world of many archetypes most of a look is waiting for the headers of chunks in which nothing changed: whoever goes through
 /// chunks by number asks for those to come.
@@ -65,7 +66,8 @@ bool Looks::is_free() {
     if (!look->done()) return false;
     registry_.remove_preserver(look->columns);
     if (look->columns.given_up()) {  // there was no memory for a copy: the next look brings everything
-      seen_.clear();
+      for (std::uint64_t& uid : seen_)
+        if (uid != 0) uid = no_uid;  // still to be told as gone, if it goes
       looked_ = 0;
     }
     return true;

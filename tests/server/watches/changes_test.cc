@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
+#include <memory>
 #include <random>
 
 #include "server/watches/recent_changes.h"
@@ -59,6 +60,36 @@ TEST_CASE("a component that went and came back with the value it had is told bot
     REQUIRE(found.values.size() == 1);
     CHECK(found.values[0].entities == std::vector{e});
   }
+}
+
+TEST_CASE("who went after a look that there was no memory for is found to be gone by the next one") {
+  EntityRegistry registry;
+  Changes changes(registry);
+  const std::vector<Entity> gone{registry.create(arena::Health{.value = 5}), registry.create(arena::Health{})};
+  const Entity stays = registry.create(arena::Position{});
+  changes.want(health);
+  changes.want_structure();
+  changes.look();
+  registry.set(gone[0], arena::Health{.value = 6});
+  const auto lost = changes.looks.take();
+  REQUIRE(lost->chunks.size() == 1);
+  REQUIRE(lost->values.size() == 1);
+  // The same column, of which no copy may be kept.
+  const Chunk& chunk = *registry.storage().find(gone[0]).chunk;
+  std::destroy_at(&lost->columns);
+  std::construct_at(&lost->columns, 0u);
+  const std::uint16_t slot = chunk.archetype->column(health);
+  lost->columns.add(chunk.uid, health, {chunk.slots()[slot].data, chunk.count * sizeof(arena::Health)});
+  registry.set(gone[0], arena::Health{.value = 7});
+  REQUIRE(lost->columns.given_up());
+  for (const Entity e : gone) registry.destroy(e);
+  changes.world.take_in(*lost);
+  REQUIRE(changes.looks.is_free());
+  const Changes::Found& found = changes.look();
+  CHECK(std::ranges::includes(found.structure, sorted(gone)));
+  for (const Entity e : gone) CHECK_FALSE(changes.world.alive(e));
+  CHECK(changes.world.alive(stays));
+  CHECK(changes.world.entity_count() == 1);
 }
 
 TEST_CASE("who looks seldom is told of large indices too, where nobody with a smaller one changed") {
