@@ -126,3 +126,16 @@ TEST_CASE("who may go on while it is about to wait does not wait, also where the
     CHECK(may);
   }
 }
+
+TEST_CASE("a step that may go on while it is being done is called again, though it says that it waits") {
+  std::atomic<int> calls = 0;
+  WriteQueue queue;
+  queue.add_steps([&] {
+    if (++calls > 1) return Steps::over;
+    queue.go_on();
+    return Steps::wait;
+  });
+  for (int ms = 0; ms < 10'000 && calls < 2; ++ms) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CHECK(calls == 2);
+  queue.go_on();
+}
