@@ -260,6 +260,7 @@ export class Client {
   }
   /** Once the world knows the texts that it mentions. */
   private send<T>(plan: BatchPlan, send: (batch: Uint8Array) => Promise<T>): Promise<T> {
+    if (plan.type.remote === 'none') throw mistaken(`${plan.type.name} may not be sent from outside`);
     const texts = new Set<string>();
     const batch = encode_batch(plan, (text) => texts.add(text));
     return this.texts.before(texts, () => send(batch));

@@ -180,6 +180,16 @@ test('a conflict is shown with both values, and either is kept; undo does not wr
   assert.equal(await value(), 99);
   await editor.page.getByRole('button', { name: 'Overwrite' }).click();
   await until('it is taken back', async () => (await value()) === 81);
+
+  // A part of a vector has the same words below the row.
+  await editor.box(health, 'at y').click();
+  await editor.box(health, 'at y').fill('7');
+  await other.set_field(orc, health, 'at.y', 33);
+  await part.getByText('now 33').waitFor();
+  await editor.box(health, 'at y').press('Enter');
+  await part.getByText('theirs 33, mine 7').waitFor();
+  await part.getByRole('button', { name: 'Write mine' }).click();
+  await until('mine is written', async () => ((await component(other, orc, health)).at as { y: number }).y === 7);
 });
 
 test('what the world refuses is shown at the field, and the field has its value back', async (t) => {

@@ -175,6 +175,11 @@ test('what the world refuses fails with its words, and the session goes on', asy
   assert.equal(range.kind, 'refused'); // it has no Health
   assert.equal((await error_of(client.push(orc, 'Nothing like it', {}))).kind, 'mistaken');
   assert.equal((await error_of(client.push(orc, game.Health as never, {}))).kind, 'mistaken');
+  // A server ends the session for these; the client knows better.
+  const inner = await error_of(client.push('world', 'muster.Update', { dt: 1 }));
+  assert.deepEqual([inner.kind, inner.message], ['mistaken', 'muster.Update may not be sent from outside']);
+  assert.equal((await error_of(client.post('world', 'muster.Update', { dt: 1 }))).kind, 'mistaken');
+  assert.equal(client.ended, null);
   assert.match(
     (await error_of(client.push(orc, game.Damage, { amunt: 1 } as never))).message,
     /golden\.Damage has no field amunt/,

@@ -65,7 +65,7 @@ export class Edits {
   private readonly refused = signal<ReadonlyMap<string, Refusal>>(new Map());
   private last = 0;
   private going: Promise<unknown> = Promise.resolve();
-  private turns = 0; // of undo and redo that are not over
+  private readonly turns = signal(0); // of undo and redo that are not over
   /** Of the last edits that were acknowledged; 0: it is known what they did. */
   private untold = { structure: 0n, components: 0n };
   private readonly begun = new Set<Promise<unknown>>(); // not answered yet: no step of the history so far
@@ -295,7 +295,11 @@ export class Edits {
 
   /** There is a step to take back, or will be when the world has answered. */
   may_undo(): boolean {
-    return this.history.next.value.undo !== null || this.is_begun.value;
+    return this.history.next.value.undo !== null || this.is_begun.value || this.turns.value > 0;
+  }
+  /** There is a step to do again, or may be when what is being taken back is. */
+  may_redo(): boolean {
+    return this.history.next.value.redo !== null || this.turns.value > 0;
   }
   undo(): void {
     void this.turn(async () => {
@@ -316,10 +320,10 @@ export class Edits {
   /** One after the other, and after what was begun before: an edit is a step only when the world has answered. */
   private turn(what: () => Promise<void>): Promise<void> {
     const before = [this.going, ...this.begun];
-    ++this.turns;
+    ++this.turns.value;
     const next = Promise.allSettled(before)
       .then(what)
-      .finally(() => --this.turns);
+      .finally(() => --this.turns.value);
     this.going = next.catch(() => {});
     return next;
   }
@@ -385,7 +389,7 @@ export class Edits {
   }
   private async take_step(made: Step | MakeStep): Promise<boolean> {
     if (!this.ready()) return false;
-    const is_known = this.begun.size + this.turns === 0 && this.untold.structure + this.untold.components === 0n;
+    const is_known = this.begun.size + this.turns.peek() === 0 && this.untold.structure + this.untold.components === 0n;
     const step = typeof made === 'function' ? await made(is_known ? 0n : await this.caught_up()) : made;
     if (!step) return true;
     try {

@@ -187,7 +187,7 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       title: 'Redo',
       icon: 'redo',
       keys: ['$mod+y', '$mod+Shift+z'],
-      enabled: () => model.edits.history.next.value.redo !== null && model.may_edit.value,
+      enabled: () => model.edits.may_redo() && model.may_edit.value,
       run: () => model.edits.redo(),
     },
     {

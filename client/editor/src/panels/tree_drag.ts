@@ -1,6 +1,6 @@
 // Rows dragged to another parent, or to another place among their siblings.
 import type { Signal } from '@preact/signals';
-import { id_text, nil, same_entity } from 'muster-client';
+import { id_text, is_nil, nil, same_entity } from 'muster-client';
 import type { Entity } from 'muster-client';
 
 import type { Model } from '../model/model.js';
@@ -62,6 +62,12 @@ export function drop_place(
     place = { parent, before: next, is_inside: false, y: (at + 1) * row_height, depth: row.depth };
   }
   const ids = new Set(moved.map(id_text));
+  if (is_nil(place.parent)) {
+    // Roots have no order: between two of them is at the top of the tree, wherever that is.
+    const is_root = (entity: Entity): boolean => is_nil(model.world.get(entity)?.parent ?? entity);
+    if (moved.every(is_root)) return null;
+    place.before = nil;
+  }
   if (ids.has(id_text(place.before))) return null;
   // Not below itself.
   for (let above: Entity | undefined = place.parent; above && above.index !== 0; above = model.world.get(above)?.parent)

@@ -104,8 +104,17 @@ export function FieldRow(props: RowProps): JSX.Element {
       </span>
       <span class="row-value">{inside}</span>
       <Refused path={path} sink={sink} field={field} />
+      {edited_parts(field, look).map((part) => (
+        <Refused key={part.name} path={`${path}.${part.name}`} sink={sink} field={part} />
+      ))}
     </div>
   );
+}
+/** Those that are written one by one, and refused so. */
+function edited_parts(field: FieldDescriptor, look: FieldLook): readonly FieldDescriptor[] {
+  if (look === 'vector') return field.type!.fields;
+  if (look === 'color' && !field.is_array) return field.type!.fields.filter((part) => part.name === 'a');
+  return [];
 }
 
 /** The server's sentence below a field that it refused, and what else the field holds. */
@@ -412,6 +421,9 @@ function NumberGrid(props: RowProps): JSX.Element {
           sink={sink}
           depth={0}
         />
+      ))}
+      {Array.from({ length: field.count }, (_, i) => (
+        <Refused key={`refused ${i}`} path={`${path}[${i}]`} sink={sink} field={field} />
       ))}
     </div>
   );

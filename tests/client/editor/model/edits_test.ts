@@ -373,6 +373,22 @@ test('what is so already is no step: a name, a component that all have, one that
   assert.deepEqual([play.sent(), play.history], [[], [null, null]]);
 });
 
+test('undo and redo within a moment wait for one another: as many are done as were asked for, in their order', async (t) => {
+  const play = await camp(t);
+  await play.edits.set_field([orc], health, 'value', 1);
+  await play.edits.set_field([orc], health, 'value', 2);
+  play.sent();
+  assert.equal(play.edits.may_redo(), false);
+  for (const back of [true, false, true, true, false, false]) {
+    assert.equal(back ? play.edits.may_undo() : play.edits.may_redo(), true);
+    if (back) play.edits.undo();
+    else play.edits.redo();
+  }
+  for (let i = 0; i < 6; ++i) await settled();
+  assert.deepEqual(play.sent().map((line) => line.replace(/^.*value=/, '')), ['50 where 2', '2 where 50', '50 where 2', '50 where 1', '1 where 50', '2 where 50']);
+  assert.deepEqual([play.history[1], play.edits.may_redo(), play.edits.may_undo()], [null, false, true]);
+});
+
 test('a drag that ends before the edit ahead of it is answered is a step after that one', async (t) => {
   const play = await camp(t);
   play.holds = true;

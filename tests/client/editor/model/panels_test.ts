@@ -108,7 +108,10 @@ test('a row that is dragged lands before, in or behind another, at the end below
   assert.deepEqual(at(1, 0.75), [1, 3, false, 2, 1]); // behind a: before b
   assert.deepEqual(at(2, 0.9), [1, 0, false, 3, 1]); // behind the last child
   assert.deepEqual(at(0, 0.9), [1, 2, false, 1, 1]); // below an open row: its first child
-  assert.deepEqual(at(0, 0.1), [0, 1, false, 0, 0]);
+  assert.deepEqual(at(0, 0.1), [0, 0, false, 0, 0]); // roots have no order
+  assert.deepEqual(at(3, 0.1, 4), [0, 0, false, 3, 0]);
+  assert.deepEqual(at(3, 0.1, 4, 1), [0, 0, false, 3, 0]);
+  assert.equal(at(3, 0.1, 1), null); // it is a root already
   assert.deepEqual(at(3, 0.9), [0, 0, false, 4, 0]);
   assert.deepEqual(at(4, 0.5), [0, 0, false, 4, 0]); // below all of them
   assert.equal(at(-1, 0.5), null);
