@@ -96,6 +96,12 @@ void Saver::opened() {
   if (!recorder_ && !file_.is_new() && !file_.is_older()) begin_recording();
 }
 
+void Saver::opened_stopped(std::string why) {
+  stopped_ = std::move(why);
+  raise_durable(registry_.sequence());
+  saved_ = file_.meta().sequence;
+}
+
 void Saver::begin_recording() {
   if (host_.durability == Durability::checkpoint) return;
   const CheckpointStamp stamp = host_.stamp();

@@ -73,7 +73,7 @@ class Saver {
   /// The file has so many bytes of records behind its state, which were read. Before opened().
   void found_journal(std::uint64_t bytes) { size_.add(bytes); }
   /// Instead of opened(): the registry does not have what the file has. Nothing is written any more, and error() says why.
-  void stop(std::string why) { stopped_ = std::move(why); }
+  void opened_stopped(std::string why);
 
   Report commit();
   /// False: one is under way.

@@ -12,7 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "messages/batch.h"
+#include "registry/apply/timers.h"
 #include "schema/hash.h"
+#include "schema/muster.h"
 #include "server/world/journal/code_identity.h"
 #include "server/world/journal/work_mark.h"
 #include "server/world/saver.h"
@@ -153,6 +156,10 @@ struct World::Impl {
   std::uint64_t marked_code() const { return hash64(code_identity(options.code, registry)); }
   /// What was in work, as far as the marks know.
   std::string marked(const WorkSuspect& at) const;
+  /// Whether it is made again by the clock, also where no journal has it.
+  bool comes_again(const WorkSuspect& at) const;
+  /// Timed messages that are due in it, and how they are taken back; empty: there are none.
+  std::string due_in(const WorkSuspect& at) const;
   void stop_before(const WorkSuspect& at);
   /// Of a tick by the registry's clock, ns: a whole number, and all of them together are as long as they should be.
   std::uint64_t tick_ns(std::uint64_t number) const {
@@ -267,6 +274,30 @@ std::string World::Impl::marked(const WorkSuspect& at) const {
   return text;
 }
 
+bool World::Impl::comes_again(const WorkSuspect& at) const {
+  return at.session == 0 && (at.tick != 0 || at.type == TypeTraits<Advance>::id);
+}
+
+std::string World::Impl::due_in(const WorkSuspect& at) const {
+  const auto& waiting = registry.timers().waiting();
+  if (waiting.empty()) return {};
+  std::uint64_t until = waiting.begin()->first.due_ns;
+  if (options.hz > 0 && at.tick > tick) {
+    until = registry.now_ns();
+    for (std::uint64_t each = tick + 1; each <= at.tick; ++each) until = later(until, tick_ns(each));
+  }
+  std::string text, first;
+  std::size_t count = 0;
+  for (auto timer = waiting.begin(); timer != waiting.end() && timer->first.due_ns <= until; ++timer) {
+    if (++count > 8) return text + ", and more. `muster timers` lists them, and `" + first + "` takes one back";
+    const std::string number = std::to_string(timer->first.id);
+    const TypeDescriptor* const type = registry.types().find(BatchView(timer->second.batch).type());
+    text += (count == 1 ? "timer " : ", timer ") + number + " (" + (type ? type->name : "a message") + ")";
+    if (count == 1) first = "muster push @world CancelTimer timer=" + number;
+  }
+  return text.empty() ? text : text + ". `" + first + "` takes " + (count == 1 ? "it" : "the first one") + " back";
+}
+
 void World::Impl::stop_before(const WorkSuspect& at) {
   const bool in_journal = !recovery.stopped.empty();
   stands_before = at.sequence;
@@ -276,8 +307,16 @@ void World::Impl::stop_before(const WorkSuspect& at) {
   if (!in_journal)
     stands += ". That input is not in the file, which ends with input " + std::to_string(registry.sequence());
   stands += ". Nothing is written, and the clock is paused. To go on without that input, start with --skip " +
-            std::to_string(at.sequence) + "; to try it again, remove " + file.real_path() + "-work";
-  saver.stop(stands);
+            std::to_string(at.sequence);
+  if (comes_again(at)) {
+    stands += " --paused: the tick comes again when the clock runs, so mend by an edit what ends it before that";
+    if (const std::string due = due_in(at); !due.empty()) stands += "; by then these are due: " + due;
+    stands += ". To try it again as it is, remove ";
+  } else {
+    stands += "; to try it again, remove ";
+  }
+  stands += file.real_path() + "-work";
+  saver.opened_stopped(stands);
   (void)pacer.set({.paused = true}, Clock::now());
 }
 
@@ -320,6 +359,9 @@ void World::Impl::recover() {
   // What a session sent and the disk never had comes again only if it is sent again.
   if (journal.has_stopped() || (options.skip != at.sequence && at.sequence != 0 && at.session == 0 && mark.suspect()))
     return stop_before(at);
+  if (options.skip != 0 && options.skip == at.sequence && recovery.skipped.empty())
+    recovery.not_there = marked(at) + " is not in the file, so nothing was left out" +
+                         (comes_again(at) ? ": it comes again with the clock" : "");
   left_grants = registry.left_grants();
   // What follows is recorded behind this state alone, and with the types that are known now.
   if (!recovery.exact() || (options.durability != Durability::checkpoint && journal.types_differ()))

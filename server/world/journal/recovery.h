@@ -34,7 +34,8 @@ struct RecoveryReport {
   std::string died = {};  ///< what the process before died of: an input, and what it was, as far as that is known
   std::vector<std::string> skipped =
       {};  ///< inputs that were left out because the host said so: the number of each, and what it was
-  std::string stopped = {};  ///< likewise, of one before which recovery stopped: nothing from it on was done
+  std::string not_there = {};  ///< a sentence, where the input that was to be left out is not in the journal
+  std::string stopped = {};    ///< likewise, of one before which recovery stopped: nothing from it on was done
   std::string cut =
       {};  ///< a torn end of the journal that was cut off: where, and why. Nothing in it was reported durable
   std::uint64_t failed = 0;              ///< edits that could not be applied

@@ -444,6 +444,60 @@ TEST_CASE("a world that was killed while a handler did not return opens stopped 
   }
 }
 
+TEST_CASE("a world that stands before a tick says what is due in it, how that is taken back, and what the file holds") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  WorldOptions watched = recorded();
+  watched.watchdog = std::chrono::milliseconds(300);
+  watched.on_hang = [](const std::string&) { die(); };
+  std::uint64_t timer = 0, saved = 0;
+  {
+    World world(path, install, watched);
+    const Entity made = world.registry().create("e", game::Health{.value = 1000});
+    timer = world.registry().post_at(12'000'000, made, game::Ping{.hops = 777});
+    (void)world.registry().post_at(60'000'000'000, made, game::Ping{.hops = 1});
+    world.commit();
+    tick_until(world, 5);
+    world.commit();
+    saved = world.saved_sequence();
+  }
+  REQUIRE(dies([&] {
+    World world(path, install, watched);
+    tick_until(world, 100);
+    for (const std::uint64_t last = world.registry().sequence(); world.durable_sequence() < last;)
+      (void)world.next_frame();
+    hanging_ping = 777;
+    tick_until(world, 300);
+  }));
+  const std::string cancel = "muster push @world CancelTimer timer=" + std::to_string(timer);
+  std::uint64_t sequence = 0;
+  {
+    const World world(path, install, recorded());
+    REQUIRE(world.stopped());
+    const std::string& why = *world.stopped();
+    CAPTURE(why);
+    sequence = world.stopped_before();
+    CHECK(why.find(" in tick 240: a handler did not return from it") != std::string::npos);
+    CHECK(why.find("start with --skip " + std::to_string(sequence) + " --paused: the tick comes again") !=
+          std::string::npos);
+    CHECK(why.find("by then these are due: timer " + std::to_string(timer) + " (game.Ping). `" + cancel + "`") !=
+          std::string::npos);
+    CHECK(world.saved_sequence() == saved);
+    CHECK(world.registry().sequence() > saved);
+    CHECK(world.durable_sequence() == world.registry().sequence());
+  }
+  WorldOptions options = recorded();
+  options.skip = sequence;
+  World world(path, install, options);
+  CHECK(world.stopped() == nullptr);
+  CHECK(world.recovery_report().text().find("input " + std::to_string(sequence) +
+                                            " (muster.Advance, of the server) in tick 240 is not in the file, so "
+                                            "nothing was left out: it comes again with the clock") !=
+        std::string::npos);
+  world.registry().push(CancelTimer{.timer = timer});
+  tick_until(world, 250);
+}
+
 TEST_CASE("a world is not stopped before an input that a handler returned from at last") {
   const Directory directory;
   const std::string path = directory / "w.muster";
