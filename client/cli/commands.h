@@ -123,6 +123,7 @@ void watch(const Common& common, const WatchFor& what);
 // --- new_world.cc
 struct ServerChoice {
   std::vector<std::string> schemas, plugins;
+  std::vector<std::string> include_folders;  ///< for schemas
 };
 void make_new(const Common& common, const std::string& world, const ServerChoice& server);
 struct Import {

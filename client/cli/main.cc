@@ -54,6 +54,8 @@ int main(int argc, char** argv) {
   ServerChoice server;
   const auto server_options = [&](CLI::App& sub) {
     sub.add_option("--schema", server.schemas, "A schema (.fbs, .bfbs) for the server that is started");
+    sub.add_option("-I", server.include_folders, "Where that server looks for schemas that .fbs files include")
+        ->allow_extra_args(false);
     sub.add_option("--plugin", server.plugins, "A plugin for the server that is started");
   };
   command(

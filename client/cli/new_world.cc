@@ -25,6 +25,7 @@ std::vector<std::string> arguments(const ServerChoice& choice) {
     if (!fs::exists(schema)) fail(Exit::bad_file, "there is no schema file " + schema);
     made.insert(made.end(), {"--schema", schema});
   }
+  for (const std::string& folder : choice.include_folders) made.insert(made.end(), {"-I", folder});
   for (const std::string& plugin : choice.plugins) {
     if (!fs::exists(plugin)) fail(Exit::bad_file, "there is no plugin " + plugin);
     made.insert(made.end(), {"--plugin", plugin});

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <thread>
 
 #include "client/cli/failure.h"
@@ -97,15 +98,25 @@ int ServerProcess::ended() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 }
 
-/// The last line of what it wrote to stderr.
+/// The last error that it logged, or the last line of what it wrote to stderr.
 std::string ServerProcess::said() {
   std::ifstream log(folder_ + "/log");
-  std::string last;
-  for (std::string line; std::getline(log, line);)
-    if (!line.empty()) last = line;
-  // "01:02:03.456 error what is wrong": the log's own words are of no interest here.
-  if (const std::size_t error = last.find(" error "); error != std::string::npos) last.erase(0, error + 7);
-  return last;
+  std::string last, error;
+  for (std::string line; std::getline(log, line);) {
+    if (line.empty()) continue;
+    last = line;
+    // "01:02:03.456 error what is wrong": the log's own words are of no interest here. More lines may belong to it.
+    constexpr std::string_view mark = " error ";
+    constexpr std::size_t time = 12;
+    const bool is_logged =
+        line.size() > time && line[2] == ':' && line[5] == ':' && line[8] == '.' && line[time] == ' ';
+    if (!is_logged) {
+      if (!error.empty()) error += '\n' + line;
+    } else {
+      error = line.compare(time, mark.size(), mark) == 0 ? line.substr(time + mark.size()) : std::string();
+    }
+  }
+  return error.empty() ? last : error;
 }
 
 }  // namespace muster::cli

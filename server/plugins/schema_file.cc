@@ -1,5 +1,6 @@
 #include "server/plugins/schema_file.h"
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +23,14 @@ std::expected<std::vector<std::byte>, std::string> read_whole(const std::string&
   if (file.bad()) return std::unexpected(path + ": cannot be read: " + std::strerror(errno));
   const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
   return std::vector<std::byte>(bytes, bytes + text.size());
+}
+
+/// Without newlines at its end.
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
 }
 
 struct ScratchFolder {
@@ -54,8 +63,14 @@ std::expected<std::vector<std::byte>, std::string> compile(const std::string& pa
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
+  const std::string said = scratch.path + "/said";
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, 1, said.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  posix_spawn_file_actions_adddup2(&files, 1, 2);
   pid_t child = 0;
-  const int failed = ::posix_spawnp(&child, "flatc", nullptr, nullptr, arguments.data(), environ);
+  const int failed = ::posix_spawnp(&child, "flatc", &files, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&files);
   int status = 0;
   if (failed == 0)
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -66,7 +81,8 @@ std::expected<std::vector<std::byte>, std::string> compile(const std::string& pa
         ": flatc is needed to read it and was not found. Install it (Debian: flatbuffers-compiler), or "
         "make a binary schema elsewhere: flatc -b --schema --bfbs-comments --bfbs-builtins " +
         path);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return std::unexpected(path + ": flatc refuses it, see above");
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return std::unexpected(path + ": flatc refuses it:\n" + text_of(said));
   const auto made =
       std::filesystem::path(scratch.path) / std::filesystem::path(path).filename().replace_extension(".bfbs");
   return read_whole(made.string());

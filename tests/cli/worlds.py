@@ -1,7 +1,7 @@
 """Worlds made, imported into, saved and opened again."""
 import os
 
-from shared import BAD_FILE, GAME, REFUSED, TOWN, UNREACHABLE, USAGE, equal, game, holds
+from shared import BAD_FILE, GAME, REFUSED, ROOT, TOWN, UNREACHABLE, USAGE, equal, game, holds
 
 
 def new_makes_a_world_and_never_replaces_one(folder):
@@ -16,6 +16,20 @@ def new_makes_a_world_and_never_replaces_one(folder):
     holds(folder.error(BAD_FILE, "new", "c.muster", "--schema", "bad.bfbs"), "bad.bfbs")
     equal(folder.error(UNREACHABLE, "info", "--world", "c.muster"), "there is no world c.muster")
     assert not list(folder.path.glob("*-server.json")), "a server was left behind"
+
+
+def schemas_include_others_from_folders_that_are_named(folder):
+    (folder.path / "mill.fbs").write_text('include "schema/muster.fbs";\ninclude "parts/base.fbs";\nnamespace mill;\n'
+                                          "struct Wear (component) { value:float; by:base.Half; }\n")
+    (folder.path / "lib/parts").mkdir(parents=True)
+    (folder.path / "lib/parts/base.fbs").write_text("namespace base;\nstruct Half { value:float; }\n")
+    said = folder.error(BAD_FILE, "new", "a.muster", "--schema", "mill.fbs", "-I", ROOT)
+    holds(said, "mill.fbs: flatc refuses it", "parts/base.fbs")
+    assert "above" not in said, said
+    equal(folder.run("new", "a.muster", "--schema", "mill.fbs", "-I", ROOT, "-I", "lib"), "made a.muster\n")
+    folder.run("import", TOWN, "b.muster", "--schema", "mill.fbs", "-I", "lib", "-I", ROOT)
+    folder.serve("a.muster")
+    holds(folder.run("types", "mill.Wear"), "value")
 
 
 def the_town_is_imported_whole(folder):
