@@ -1,7 +1,11 @@
 // The `muster` command: reads the command line and runs one command. The only file that includes CLI11.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "client/cli/commands.h"
 #include "client/cli/failure.h"
@@ -9,6 +13,19 @@
 namespace {
 
 using namespace muster::cli;
+
+/// What is wrong with the command line; a word where the command stands is the command that was meant.
+std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> rest = app.remaining();
+  const auto word = std::ranges::find_if(rest, [](const std::string& each) { return !each.starts_with('-'); });
+  if (!app.get_subcommands().empty() || word == rest.end()) return error.what();
+  std::string text = "unknown command '" + muster::printable(*word) + "'";
+  std::vector<std::string_view> known;
+  for (const CLI::App* each : app.get_subcommands({})) known.push_back(each->get_name());
+  if (const std::string nearest = muster::nearest_name(*word, known); !nearest.empty())
+    text += "; did you mean '" + nearest + "'?";
+  return text;
+}
 
 /// Text on stderr; with --json {"error": ..., "exit": ...}.
 int complain(const Failure& failure, bool json) {
@@ -333,7 +350,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& asked) {
     return app.exit(asked);  // --help, --version
   } catch (const CLI::ParseError& error) {
-    return complain({Exit::usage, std::string(error.what()) + "\nmuster --help says how it is used"}, common.json);
+    return complain({Exit::usage, usage_text(app, error) + "\nmuster --help says how it is used"}, common.json);
   }
   try {
     run();

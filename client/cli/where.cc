@@ -70,6 +70,10 @@ Client connect(const Where& given) {
   Where where = given;
   if (where.token.empty()) where.token = variable("MUSTER_TOKEN");
   if (!where.connect.empty()) {
+    // The client finds that out too, but only behind a token.
+    const std::size_t colon = where.connect.rfind(':');
+    if (colon == std::string::npos || colon == 0 || colon + 1 == where.connect.size())
+      fail(Exit::usage, "'" + where.connect + "' is no address: expected HOST:PORT or unix:PATH");
     if (where.token.empty()) fail(Exit::usage, "--connect needs the server's token: --token, or MUSTER_TOKEN");
     return open(where, where.connect, where.token);
   }

@@ -10,8 +10,20 @@ def usage_is_explained(folder):
     holds(folder.run("set", "--help"), "Component.field")
     holds(folder.run("--version"), "muster 0")
     holds(folder.error(USAGE), "A subcommand is required", "muster --help")
-    holds(folder.error(USAGE, "dance"), "muster --help")
+    holds(folder.error(USAGE, "dance"), "unknown command 'dance'", "muster --help")
     holds(folder.error(USAGE, "ls", "--bogus"), "--bogus")
+
+
+def an_unknown_command_is_named_with_the_nearest_one(folder):
+    holds(folder.error(USAGE, "tre"), "unknown command 'tre'; did you mean 'tree'?")
+    holds(folder.error(USAGE, "--timeout", "3", "xyzzyx", "a", "b"), "unknown command 'xyzzyx'\n")
+    holds(folder.error(USAGE, "--bogus"), "A subcommand is required")
+
+
+def an_address_that_is_none_is_named_before_its_token(folder):
+    for wrong in ("nonsense", "host:", ":1"):
+        holds(folder.error(USAGE, "info", "--connect", wrong), f"'{wrong}' is no address: expected HOST:PORT or unix:PATH")
+    holds(folder.error(USAGE, "info", "--connect", "localhost:1"), "--connect needs the server's token")
 
 
 def errors_are_json_too(folder):
