@@ -103,6 +103,10 @@ std::string unescaped(std::string_view part) {
   return name;
 }
 
+[[noreturn]] void fail_before_of_root() {
+  fail(Exit::usage, "roots have no order, so --before needs a parent other than /");
+}
+
 /// A remote right that nobody outside has would end the session; it is said here instead.
 void require_sendable(const TypeDescriptor& type) {
   if (type.remote == RemoteRight::none)
@@ -247,6 +251,7 @@ void spawn(const Common& common, const SpawnOne& asked) {
                      world));
   }
 
+  if (!parent.entity && !asked.before.empty()) fail_before_of_root();
   const Entity before = asked.before.empty() ? Entity{} : world.find(asked.before).entity;
   const Text called = must(world.client().intern(name));
   const NameClash clash = asked.suffix ? NameClash::suffix : NameClash::refuse;
@@ -303,6 +308,7 @@ void reparent(const Common& common, const std::string& name, const std::string& 
   RemoteWorld world(connect(common.where));
   const NamedEntity entity = world.find(name);
   const NamedEntity parent = world.find_or_root(under);
+  if (!parent.entity && !before.empty()) fail_before_of_root();
   const Entity sibling = before.empty() ? Entity{} : world.find(before).entity;
   const session::Ack ack = acknowledged(world.client().reparent(entity.entity, parent.entity, sibling), entity.text());
   const std::string path = must(world.client().show(entity.entity)).about.path;

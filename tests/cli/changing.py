@@ -117,6 +117,8 @@ def entities_are_spawned_moved_renamed_and_destroyed(folder):
         holds(folder.run("reparent", "ork", "/"), "is now /ork")
         holds(folder.run("reparent", "town", "ork"), "is now /ork/town")
         holds(folder.error(REFUSED, "reparent", "ork", "tower"), "below itself")
+        holds(folder.error(USAGE, "reparent", "tower", "/", "--before", "ork"), "roots have no order")
+        holds(folder.error(USAGE, "spawn", "elf", "--before", "ork"), "roots have no order")
         holds(folder.run("destroy", "tower", "gate"), "/ork/town/tower (", "/ork/town/gate (", "destroyed")
         folder.run("destroy", "ork", "town")
         equal(folder.json("ls"), [])
