@@ -38,6 +38,7 @@ session::SetClock asked(const ClockOrder& order) {
     what.speed = number(order);
     // To the server 0 says that it stays as it is.
     if (what.speed == 0) fail(Exit::usage, "a clock of speed 0 is paused: muster clock pause");
+    if (what.speed < 0.01 || what.speed > 100) fail(Exit::refused, "a clock's speed is from 0.01 to 100");
     return what;
   }
   if (!order.number.empty()) fail(Exit::usage, order.what + " takes no number");
