@@ -89,6 +89,12 @@ const char* role_name(const TypeDescriptor& type) {
   return type.role == TypeRole::component ? (type.tag ? "tag" : "component") : "message";
 }
 
+/// As schemas write it.
+const char* journal_name(const TypeDescriptor& type) {
+  static constexpr const char* names[] = {"always", "latest", "never"};
+  return names[static_cast<std::size_t>(type.journal)];
+}
+
 /// Of a documentation comment, on one line.
 std::string first_sentence(const std::string& text) {
   std::string line;
@@ -107,7 +113,8 @@ void show_type(const Common& common, const TypeTable& types, const TypeDescripto
   if (common.json) {
     JsonWriter out;
     out.open_object().member("name", type.name).member("kind", role_name(type));
-    out.member("remote", right_name(type.remote)).member("doc", type.doc).key("fields").open_array();
+    out.member("remote", right_name(type.remote)).member("journal", journal_name(type));
+    out.member("enableable", type.enableable).member("doc", type.doc).key("fields").open_array();
     for (const FieldDescriptor& field : type.fields) {
       if (type.tag) break;
       out.open_object().member("name", field.name).member("takes", expected_text(types, field));
@@ -118,6 +125,11 @@ void show_type(const Common& common, const TypeTable& types, const TypeDescripto
   }
   print_line(type.name + "  " + role_name(type));
   if (!type.doc.empty()) print_line("  " + first_sentence(type.doc));
+  const bool component = type.role == TypeRole::component;
+  print_line(std::string(component ? "  written" : "  sent") + " from outside by: " +
+             (type.remote == RemoteRight::none ? std::string("nobody") : std::string(right_name(type.remote))));
+  if (!component) print_line(std::string("  kept in the journal: ") + journal_name(type));
+  if (type.enableable) print_line("  enableable: comes and goes without its row moving");
   if (type.tag) return;
   Columns columns({"FIELD", "TAKES", "DEFAULT", ""});
   for (const FieldDescriptor& field : type.fields)

@@ -68,6 +68,10 @@ def info_and_types_describe_the_world(folder):
         equal((names["game.Health"], names["game.Frozen"], names["game.Say"]), ("component", "tag", "message"))
         assert not any(name.startswith("muster.session.") for name in names)
         holds(folder.run("types", "Health"), "How much an entity can bear.\n", "a number from 0 to 100 (hp)", "100")
+        holds(folder.run("types", "muster.Update"), "sent from outside by: nobody")
+        holds(folder.run("types", "Damage"), "sent from outside by: edit", "kept in the journal: always")
+        holds(folder.run("types", "Frozen"), "written from outside by: edit")
+        equal((folder.json("types", "Damage")["journal"], folder.json("types", "Frozen")["enableable"]), ("always", False))
         equal(folder.json("types", "Unit")["fields"][0]["takes"], "one of neutral, red, blue")
         holds(folder.error(REFUSED, "types", "Helth"), "did you mean game.Health?")
 
