@@ -10,6 +10,7 @@
 #include "client/cli/interrupt.h"
 #include "client/cli/print.h"
 #include "client/cli/remote_world.h"
+#include "messages/edit_text.h"
 
 namespace muster::cli {
 namespace {
@@ -233,8 +234,16 @@ class Watcher {
       } else {
         if (inner.kind() != BatchKind::world) line.entity = inner.target(i);
         const std::byte* value = inner.payload(i);
-        line.text += "  " + value_line(world_.types(), type, value, world_);
+        const auto edit = edit_text(world_.types(), type.id, value, world_);
+        line.text += "  " + (edit ? *edit : value_line(world_.types(), type, value, world_));
         line.members += ", \"value\": " + json(type, value);
+        if (edit) line.members += member("text", *edit);
+        for (const RowSetEntry& entry : inner.row_set()) {
+          const TypeDescriptor* const component = world_.types().find(entry.type);
+          if (!component || is_kept_by_registry(entry.type)) continue;
+          line.text += "  " + component->name + " {" +
+                       value_line(world_.types(), *component, value + entry.offset, world_) + "}";
+        }
       }
       line.members += ", \"author\": " + std::to_string(frame.envelope.author);
       print(line);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "messages/batch.h"
+#include "messages/edit_text.h"
 #include "messages/json_writer.h"
 #include "messages/value_text.h"
 #include "registry/entity_registry.h"
@@ -111,6 +112,7 @@ class Lister {
       write_json(json, types_, type, message.table, texts_);
       return json.text();
     }
+    if (auto text = edit_text(types_, type.id, message.value, texts_)) return std::move(*text);
     std::string text = value_line(types_, type, message.value, texts_);
     for (const RowSetEntry& entry : batch.row_set()) {
       const TypeDescriptor& component = *types_.find(entry.type);
@@ -187,6 +189,8 @@ class Lister {
         write_json(out, types_, type, message.value, texts_);
       else
         write_json(out, types_, type, message.table, texts_);
+      if (message.value)
+        if (const auto text = edit_text(types_, type.id, message.value, texts_)) out.member("text", *text);
       if (batch.has_rows()) out.key("components").open_object();
       for (const RowSetEntry& entry : batch.row_set()) {
         const TypeDescriptor& component = *types_.find(entry.type);

@@ -1,4 +1,6 @@
 """World files, looked at without serving them, or while they are served."""
+import json
+
 from shared import BAD_FILE, REFUSED, USAGE, equal, game, holds
 
 
@@ -15,6 +17,23 @@ def a_world_is_verified_copied_and_read_while_it_is_served(folder):
               "copy.muster: exists already; a copy never replaces a file")
         folder.run("journal", "game.muster")
     equal(folder.json("verify", "copy.muster")["running"], False)
+
+
+def the_journal_names_the_fields_of_edits(folder):
+    with game(folder):
+        folder.run("save")
+        folder.run("set", "tower", "Health.value", "42", "--durable")
+        folder.run("set", "tower", "Health.value", "41", "--expect", "42", "--durable")
+        folder.run("set", "tower", "Unit.target", "gate", "--durable")
+        folder.run("remove", "gate", "Health", "--durable")
+        said = folder.run("journal", "game.muster")
+        tower = folder.json("show", "tower")["id"]
+        holds(said, f"  muster.SetField  to {tower}  game.Health.value = 42\n",
+              f"  muster.SetFieldIf  to {tower}  game.Health.value = 41 where it is 42\n", "  game.Unit.target = ",
+              "  component=game.Health\n")
+        edits = [json.loads(line) for line in folder.run("journal", "game.muster", "--json").splitlines()]
+        first = next(edit for edit in edits if edit.get("message") == "muster.SetField")["first"][0]
+        equal((first["text"], first["value"]["bytes"]), ("game.Health.value = 42", 4))
 
 
 def files_that_are_none_are_refused_by_name(folder):

@@ -25,6 +25,18 @@ def watching(folder, *arguments):
         process.stderr.close()
 
 
+def watch_names_the_fields_of_edits(folder):
+    with game(folder), watching(folder, "--events") as watch:
+        folder.run("set", "tower", "Health.value", "12")
+        holds(watch.stdout.readline(), "/town/tower (", "muster.SetField  game.Health.value = 12\n")
+        folder.run("set", "tower", "Health.value", "13", "--expect", "12")
+        holds(watch.stdout.readline(), "muster.SetFieldIf  game.Health.value = 13 where it is 12\n")
+        folder.run("add", "tower", "Frozen")
+        holds(watch.stdout.readline(), "muster.Set  mode=add", "game.Frozen")
+        folder.run("remove", "tower", "Frozen")
+        holds(watch.stdout.readline(), "muster.Remove  component=game.Frozen\n")
+
+
 def watch_prints_what_another_client_does(folder):
     with game(folder), watching(folder, "--values", "--structure") as watch:
         folder.run("set", "tower", "Health.value", "12")
