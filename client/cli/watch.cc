@@ -10,7 +10,7 @@
 #include "client/cli/interrupt.h"
 #include "client/cli/print.h"
 #include "client/cli/remote_world.h"
-#include "messages/edit_text.h"
+#include "messages/text/edit_text.h"
 
 namespace muster::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <unordered_map>
 
 #include "messages/batch.h"
-#include "messages/edit_text.h"
 #include "messages/json_writer.h"
+#include "messages/text/edit_text.h"
 #include "messages/value_text.h"
 #include "registry/entity_registry.h"
 #include "schema/hash.h"

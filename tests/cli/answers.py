@@ -404,14 +404,14 @@ def types_are_listed_by_kind_and_name_and_described_field_by_field(folder):
         lines = world.run("types").splitlines()
         equal(lines[0], "KIND       NAME")
         equal([line.split(maxsplit=2) for line in lines[1:3]], [["tag", "game.Frozen"], ["component", "game.Health", "How much an entity can bear."]])
-        equal(world.run("types", "Health"), "game.Health  component\n  How much an entity can bear.\n"
+        equal(world.run("types", "Health"), "game.Health  component\n  How much an entity can bear.\n  written from outside by: edit\n"
               + world_table(["FIELD", "TAKES", "DEFAULT"], ["value", "a number from 0 to 100 (hp)", "100"]))
-        equal(world.run("types", "Unit"), "game.Unit  component\n" + world_table(
+        equal(world.run("types", "Unit"), "game.Unit  component\n  written from outside by: edit\n" + world_table(
             ["FIELD", "TAKES", "DEFAULT"], ["team", "one of neutral, red, blue", ""], ["speed", "a number", ""],
             ["target", "an entity: a path, a name, an id or nil", ""], ["title", "a text", ""]))
-        equal(world.run("types", "Path"), "game.Path  component\n" + world_table(["FIELD", "TAKES", "DEFAULT"], ["points[32]", "a number", ""]))
-        equal(world.run("types", "Frozen"), "game.Frozen  tag\n")
-        equal(world.json("types", "Health"), {"name": "game.Health", "kind": "component", "remote": "edit",
+        equal(world.run("types", "Path"), "game.Path  component\n  written from outside by: edit\n" + world_table(["FIELD", "TAKES", "DEFAULT"], ["points[32]", "a number", ""]))
+        equal(world.run("types", "Frozen"), "game.Frozen  tag\n  written from outside by: edit\n")
+        equal(world.json("types", "Health"), {"name": "game.Health", "kind": "component", "remote": "edit", "journal": "always", "enableable": False,
               "doc": "How much an entity can bear. At zero it falls.",
               "fields": [{"name": "value", "takes": "a number from 0 to 100 (hp)", "default": "100", "unit": "hp", "count": 1, "doc": ""}]})
         equal(world.json("types", "Frozen")["fields"], [])

@@ -1,4 +1,4 @@
-#include "messages/edit_text.h"
+#include "messages/text/edit_text.h"
 
 #include <cstring>
 #include <span>
