@@ -74,7 +74,7 @@ TEST_CASE("who went after a look that there was no memory for is found to be gon
   const auto lost = changes.looks.take();
   REQUIRE(lost->chunks.size() == 1);
   REQUIRE(lost->values.size() == 1);
-  // The same column, of which no copy may be kept.
+  // That column once more, where no copy of it may be kept.
   const Chunk& chunk = *registry.storage().find(gone[0]).chunk;
   std::destroy_at(&lost->columns);
   std::construct_at(&lost->columns, 0u);

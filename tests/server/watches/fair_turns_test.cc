@@ -236,7 +236,7 @@ TEST_CASE("texts that go with the values of a watch are spent from its budget", 
     now_ns += watches.after_flush(now_ns);
     rows += viewer.count_rows();
   }
-  CHECK(now_ns - begun_ns >= 6 * second_ns);  // a million bytes, of which what is told at once was not waited for
+  CHECK(now_ns - begun_ns >= 6 * second_ns);  // a million bytes; what was told at once was not waited for
 }
 
 TEST_CASE("while a watch waits for its budget nobody looks for what changed", "[watch]") {

@@ -61,23 +61,31 @@ async function push_all(client: Client, type_name: string, messages: Message[]):
   return last;
 }
 
+type Fields = Extract<Operation, { kind: 'fields' }>;
+type Values = Extract<Operation, { kind: 'set' }>;
+
+/** By the ids that entities have now. */
+function changes_now(client: Client, { changes }: Fields, aliases: Aliases): FieldChange[] {
+  const now = (entity: Entity): Entity => aliases.of(entity);
+  return changes.map((change) => {
+    const type = client.types.component(change.component);
+    const part = (value: unknown): unknown => part_with_references(type, change.path, value, now);
+    return { ...change, entity: now(change.entity), value: part(change.value), expected: part(change.expected) };
+  });
+}
+function values_now(client: Client, { component, values }: Values, aliases: Aliases): Values['values'] {
+  const now = (entity: Entity): Entity => aliases.of(entity);
+  const type = client.types.component(component);
+  return values.map(({ entity, value }) => ({ entity: now(entity), value: with_references(type, value, now) }));
+}
+
 /** The values that it writes into components that are there, by the ids that entities have now. */
 export function written_by(client: Client, operation: Operation, aliases: Aliases): OwnPart[] {
-  const now = (entity: Entity): Entity => aliases.of(entity);
   if (operation.kind === 'fields')
-    return operation.changes.map(({ entity, component, path, value }) => {
-      const part = part_with_references(client.types.component(component), path, value, now);
-      return { entity: now(entity), component, path, value: part };
-    });
+    return changes_now(client, operation, aliases).map(({ expected: _, ...change }) => change);
   if (operation.kind !== 'set') return [];
-  const { component, values } = operation;
-  const type = client.types.component(component);
-  return values.map(({ entity, value }) => ({
-    entity: now(entity),
-    component,
-    path: '',
-    value: with_references(type, value, now),
-  }));
+  const { component } = operation;
+  return values_now(client, operation, aliases).map((each) => ({ ...each, component, path: '' }));
 }
 
 /**
@@ -85,14 +93,9 @@ export function written_by(client: Client, operation: Operation, aliases: Aliase
  * Fails with the ClientError of the first batch that was refused.
  */
 export async function apply(client: Client, operation: Operation, aliases: Aliases): Promise<bigint> {
-  const now = (entity: Entity): Entity => aliases.of(entity);
   switch (operation.kind) {
     case 'fields': {
-      const changes = operation.changes.map((change): FieldChange => {
-        const type = client.types.component(change.component);
-        const part = (value: unknown): unknown => part_with_references(type, change.path, value, now);
-        return { ...change, entity: now(change.entity), value: part(change.value), expected: part(change.expected) };
-      });
+      const changes = changes_now(client, operation, aliases);
       let last = 0n;
       for (let i = 0; i < changes.length; i += messages_max)
         last = (await client.set_fields(changes.slice(i, i + messages_max))).sequence;
@@ -103,10 +106,10 @@ export async function apply(client: Client, operation: Operation, aliases: Alias
       return push_all(
         client,
         'muster.Set',
-        operation.values.map(({ entity, value }) => ({
-          target: now(entity),
+        values_now(client, operation, aliases).map(({ entity, value }) => ({
+          target: entity,
           value: { mode: muster.SetMode.add_or_replace },
-          rows: [{ type, value: with_references(type, value, now) }],
+          rows: [{ type, value }],
         })),
       );
     }
