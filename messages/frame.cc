@@ -121,22 +121,38 @@ std::expected<void, FrameFault> FrameDecoder::finish() const {
                                     "the stream ended " + std::to_string(end_ - begin_) + " bytes into a frame"});
 }
 
-void append_frame(std::vector<std::byte>& out, std::span<const std::byte> batch, std::uint64_t request,
-                  std::uint32_t flags, const FrameEnvelope* envelope) {
+namespace {
+
+std::size_t head_bytes(const FrameEnvelope* envelope) {
+  return sizeof(FrameHeader) + (envelope ? sizeof *envelope : 0);
+}
+
+/// Into so many bytes; gives where they end.
+std::byte* write_head(std::byte* to, std::size_t batch_bytes, std::uint64_t request, std::uint32_t flags,
+                      const FrameEnvelope* envelope) {
   FrameHeader header;
   header.flags = envelope ? flags | frame_envelope : flags & ~std::uint32_t{frame_envelope};
-  header.bytes = static_cast<std::uint32_t>(sizeof header + (envelope ? sizeof *envelope : 0) + batch.size());
+  header.bytes = static_cast<std::uint32_t>(head_bytes(envelope) + batch_bytes);
   header.request = request;
-  const std::size_t at = out.size();
-  out.resize(at + header.bytes);
-  std::byte* to = out.data() + at;
   std::memcpy(to, &header, sizeof header);
-  to += sizeof header;
-  if (envelope) {
-    std::memcpy(to, envelope, sizeof *envelope);
-    to += sizeof *envelope;
-  }
-  std::memcpy(to, batch.data(), batch.size());
+  if (envelope) std::memcpy(to + sizeof header, envelope, sizeof *envelope);
+  return to + head_bytes(envelope);
+}
+
+}  // namespace
+
+void append_frame(std::vector<std::byte>& out, std::span<const std::byte> batch, std::uint64_t request,
+                  std::uint32_t flags, const FrameEnvelope* envelope) {
+  const std::size_t at = out.size();
+  out.resize(at + head_bytes(envelope) + batch.size());
+  std::memcpy(write_head(out.data() + at, batch.size(), request, flags, envelope), batch.data(), batch.size());
+}
+
+void append_frame_head(std::vector<std::byte>& out, std::size_t batch_bytes, std::uint64_t request, std::uint32_t flags,
+                       const FrameEnvelope* envelope) {
+  const std::size_t at = out.size();
+  out.resize(at + head_bytes(envelope));
+  write_head(out.data() + at, batch_bytes, request, flags, envelope);
 }
 
 }  // namespace muster

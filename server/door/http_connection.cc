@@ -210,7 +210,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   void write(std::span<const std::byte> bytes) {
     enter(Phase::writing);
     ++pending_;
-    stream_->write(bytes, [self = shared_from_this()](bool sent) {
+    stream_->write({&bytes, 1}, [self = shared_from_this()](bool sent) {
       --self->pending_;
       if (!sent) return self->end();
       self->write_on();

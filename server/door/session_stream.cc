@@ -184,10 +184,11 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
 
   void write_on() {
     if (!writing_ || writing_since_) return;
-    if (outgoing_->take(bytes_)) {
+    if (outgoing_->take(piece_)) {
       writing_since_ = Clock::now();
       unsent_ = 0;
-      return stream_->write(bytes_, [self = shared_from_this()](bool sent) {
+      return stream_->write(piece_.parts(), [self = shared_from_this()](bool sent) {
+        self->piece_.clear();
         self->writing_since_.reset();
         self->outgoing_->sent();
         if (sent) return self->write_on();
@@ -195,7 +196,6 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
       });
     }
     if (outgoing_->closed()) return end_writing();
-    if (bytes_.capacity() > 16384) std::vector<std::byte>().swap(bytes_);
   }
 
   void end_writing() {
@@ -223,9 +223,9 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
   std::vector<std::byte> first_;  // until then
   std::span<std::byte> room_;     // the decoder's, being read into
   WireFrame frame_;
-  bool has_frame_ = false;        // it was offered, and not taken yet
-  std::vector<std::byte> bytes_;  // on their way
-  std::size_t unsent_ = 0;        // of those, when it was last looked; 0: not yet
+  bool has_frame_ = false;  // it was offered, and not taken yet
+  OutgoingPiece piece_;     // on its way
+  std::size_t unsent_ = 0;  // of those, when it was last looked; 0: not yet
   std::size_t thrown_away_ = 0;
   bool known_ = false;     // no stranger any more
   bool listening_ = true;  // false: what comes is thrown away

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "server/door/unsent.h"
+#include "server/door/written_parts.h"
 
 namespace muster {
 namespace {
@@ -36,8 +37,8 @@ class SocketStream final : public WireStream {
                             });
   }
 
-  void write(std::span<const std::byte> bytes, WriteDone done) override {
-    asio::async_write(socket_, asio::buffer(bytes.data(), bytes.size()),
+  void write(std::span<const std::span<const std::byte>> parts, WriteDone done) override {
+    asio::async_write(socket_, written_.of(parts),
                       [done = std::move(done)](error_code error, std::size_t) mutable { done(!error); });
   }
 
@@ -59,6 +60,7 @@ class SocketStream final : public WireStream {
 
  private:
   Socket socket_;
+  WrittenParts written_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "server/door/unsent.h"
+#include "server/door/written_parts.h"
 
 namespace muster {
 namespace {
@@ -57,15 +58,14 @@ class WebStream final : public WireStream {
     }
   }
 
-  void write(std::span<const std::byte> bytes, WriteDone done) override {
+  void write(std::span<const std::span<const std::byte>> parts, WriteDone done) override {
+    const std::span written = written_.of(parts);
     if (const auto waiting = waiting_.lock()) {
-      waiting->bytes = bytes;
       waiting->write_done = std::move(done);
     } else if (refused_) {
       asio::post(web_.get_executor(), [done = std::move(done)]() mutable { done(false); });
     } else {
-      web_.async_write(asio::buffer(bytes.data(), bytes.size()),
-                       [done = std::move(done)](error_code error, std::size_t) mutable { done(!error); });
+      write_all(written, std::move(done));
     }
   }
 
@@ -92,8 +92,7 @@ class WebStream final : public WireStream {
     WebStream* stream = nullptr;
     std::span<std::byte> room;
     ReadDone read_done;
-    std::span<const std::byte> bytes;
-    WriteDone write_done;
+    WriteDone write_done;  // of what written_ has
   };
 
   void accepted(bool well, Waiting& waiting) {
@@ -106,8 +105,12 @@ class WebStream final : public WireStream {
       if (waiting.read_done) waiting.read_done({0, StreamRead::End::broken});
       return;
     }
-    if (waiting.write_done) write(waiting.bytes, std::move(waiting.write_done));
+    if (waiting.write_done) write_all(written_.all(), std::move(waiting.write_done));
     if (waiting.read_done) go_on_reading(waiting.room, std::move(waiting.read_done));
+  }
+
+  void write_all(std::span<const asio::const_buffer> parts, WriteDone done) {
+    web_.async_write(parts, [done = std::move(done)](error_code error, std::size_t) mutable { done(!error); });
   }
 
   void go_on_reading(std::span<std::byte> room, ReadDone done) {
@@ -130,6 +133,7 @@ class WebStream final : public WireStream {
   }
 
   websocket::stream<Socket, false> web_;
+  WrittenParts written_;
   std::weak_ptr<Waiting> waiting_;  // until the handshake is over
   bool refused_ = false;            // by the handshake: there is no WebSocket
   bool ending_ = false;

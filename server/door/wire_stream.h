@@ -34,8 +34,9 @@ class WireStream {
 
   /// Reads at least one byte into `room`, which is valid until done.
   virtual void read_some(std::span<std::byte> room, ReadDone done) = 0;
-  /// Writes all of `bytes`, which are valid until done. False: they did not all go, and nothing more will.
-  virtual void write(std::span<const std::byte> bytes, WriteDone done) = 0;
+  /// Writes all parts one behind the other. Their bytes are valid until done, their list until this returns. False: they did not all go,
+  /// and nothing more will.
+  virtual void write(std::span<const std::span<const std::byte>> parts, WriteDone done) = 0;
   /// Tells the other side that nothing more is sent. No write may be pending; reads go on.
   virtual void end(Farewell why) = 0;
   /// At once; what is pending fails.

@@ -22,9 +22,37 @@ void clear(std::vector<T>& all) {
 
 }  // namespace
 
+void OutgoingPiece::clear() {
+  muster::clear(own_);
+  made_of_.clear();
+  parts_.clear();
+  bytes_ = 0;
+}
+
+void OutgoingPiece::put_own(std::span<const std::byte> bytes) {
+  own_.insert(own_.end(), bytes.begin(), bytes.end());
+  if (made_of_.empty() || made_of_.back().own == 0) made_of_.emplace_back();
+  made_of_.back().own += bytes.size();
+  bytes_ += bytes.size();
+}
+
+void OutgoingPiece::put_shared(std::span<const std::byte> bytes, std::shared_ptr<const void> keeps) {
+  made_of_.push_back({.shared = bytes, .keeps = std::move(keeps)});
+  bytes_ += bytes.size();
+}
+
+/// Its own bytes stay where they are from now on.
+void OutgoingPiece::finish() {
+  std::span<const std::byte> own = own_;
+  for (const Part& part : made_of_) {
+    parts_.push_back(part.own == 0 ? part.shared : own.first(part.own));
+    own = own.subspan(part.own);
+  }
+}
+
 /// Under the lock. Whether there is something to take where there was nothing.
 bool Outgoing::put(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags,
-                   const FrameEnvelope* envelope, What what) {
+                   const FrameEnvelope* envelope, What what, std::shared_ptr<const void> keeps) {
   const bool could_take = can_take();
   const std::size_t counted = frame_overhead_max + batch.size();
   if (what == What::answer) {
@@ -32,10 +60,16 @@ bool Outgoing::put(std::span<const std::byte> batch, std::uint64_t request, std:
     answers_counted_ += counted;
   } else {
     const std::size_t before = watches_.bytes.size();
-    append_frame(watches_.bytes, batch, request, flags, envelope);
-    watches_.frames.push_back({.bytes = static_cast<std::uint32_t>(watches_.bytes.size() - before),
+    if (keeps)
+      append_frame_head(watches_.bytes, batch.size(), request, flags, envelope);
+    else
+      append_frame(watches_.bytes, batch, request, flags, envelope);
+    watches_.frames.push_back({.own = static_cast<std::uint32_t>(watches_.bytes.size() - before),
                                .counted = static_cast<std::uint32_t>(counted),
-                               .queued_ns = what == What::data ? steady_ns() : 0});
+                               .queued_ns = what == What::data ? steady_ns() : 0,
+                               .shared = keeps ? batch : std::span<const std::byte>(),
+                               .keeps = std::move(keeps)});
+    watches_.waiting += watches_.frames.back().size();
   }
   (what == What::data ? queued_.data : queued_.control) += counted;
   note_waiting();
@@ -43,7 +77,7 @@ bool Outgoing::put(std::span<const std::byte> batch, std::uint64_t request, std:
 }
 
 void Outgoing::append(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags,
-                      const FrameEnvelope* envelope, What what) {
+                      const FrameEnvelope* envelope, What what, std::shared_ptr<const void> keeps) {
   bool is_ready = false, overflow = false;
   {
     const std::lock_guard lock(mutex_);
@@ -51,7 +85,7 @@ void Outgoing::append(std::span<const std::byte> batch, std::uint64_t request, s
     const std::size_t waiting = queued_.control + taken_.control;
     overflow =
         what != What::data && waiting > 0 && waiting + frame_overhead_max + batch.size() > limits_.control_bytes_max;
-    if (!overflow) is_ready = put(batch, request, flags, envelope, what);
+    if (!overflow) is_ready = put(batch, request, flags, envelope, what, std::move(keeps));
   }
   if (overflow) {
     session::Fault why;
@@ -75,8 +109,8 @@ void Outgoing::watch_control(std::span<const std::byte> batch, std::uint64_t req
 }
 
 void Outgoing::data(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags,
-                    const FrameEnvelope* envelope) {
-  append(batch, request, flags, envelope, What::data);
+                    const FrameEnvelope* envelope, std::shared_ptr<const void> keeps) {
+  append(batch, request, flags, envelope, What::data, std::move(keeps));
 }
 
 void Outgoing::fault(const session::Fault& fault, std::uint64_t request) {
@@ -109,8 +143,7 @@ std::size_t Outgoing::data_room() const {
 
 /// Under the lock. What the client has no credit for is not queued: it would be old when there is some.
 bool Outgoing::may_queue_data() const {
-  return queued_.data + taken_.data < data_room() &&
-         (!credit_given_ || taken_all_ + watches_.bytes.size() - watches_.bytes_begin < credit_);
+  return queued_.data + taken_.data < data_room() && (!credit_given_ || taken_all_ + watches_.waiting < credit_);
 }
 
 bool Outgoing::has_room() {
@@ -194,54 +227,58 @@ std::uint64_t Outgoing::taken() const {
   return taken_all_;
 }
 
-/// Under the lock, `bytes` empty: answers go as they lie.
-void Outgoing::take_answers(std::vector<std::byte>& bytes) {
+/// Under the lock, the piece empty: answers go as they lie.
+void Outgoing::take_answers(OutgoingPiece& piece) {
   if (answers_.empty()) return;
-  answers_.swap(bytes);
+  answers_.swap(piece.own_);
+  piece.bytes_ = piece.own_.size();
+  piece.made_of_.push_back({.own = piece.bytes_});
   taken_.control = std::exchange(answers_counted_, 0);
   queued_.control -= taken_.control;
 }
 
 /// Under the lock.
-void Outgoing::take_piece(std::vector<std::byte>& bytes) {
+void Outgoing::take_piece(OutgoingPiece& piece) {
   Lane& lane = watches_;
-  std::size_t piece = 0, next = lane.frames_begin;
+  std::size_t taken = 0, next = lane.frames_begin;
   for (; next < lane.frames.size(); ++next) {
-    const Lane::Frame& frame = lane.frames[next];
-    if (piece > 0 && piece + frame.bytes > piece_bytes) break;
-    if (frame.is_data() && !closed_ && taken_all_ + bytes.size() + piece >= credit_) break;
-    piece += frame.bytes;
+    Lane::Frame& frame = lane.frames[next];
+    if (taken > 0 && taken + frame.size() > piece_bytes) break;
+    if (frame.is_data() && !closed_ && taken_all_ + piece.bytes_ >= credit_) break;
+    taken += frame.size();
+    piece.put_own(std::span(lane.bytes).subspan(lane.bytes_begin, frame.own));
+    lane.bytes_begin += frame.own;
+    if (frame.keeps) piece.put_shared(frame.shared, std::move(frame.keeps));
     if (taken_oldest_ns_ == 0) taken_oldest_ns_ = frame.queued_ns;
     (frame.is_data() ? taken_.data : taken_.control) += frame.counted;
     (frame.is_data() ? queued_.data : queued_.control) -= frame.counted;
   }
-  const auto begin = lane.bytes.begin() + static_cast<std::ptrdiff_t>(lane.bytes_begin);
-  bytes.insert(bytes.end(), begin, begin + static_cast<std::ptrdiff_t>(piece));
-  lane.bytes_begin += piece;
+  lane.waiting -= taken;
   lane.frames_begin = next;
   if (lane.empty()) {
     lane.bytes_begin = lane.frames_begin = 0;
     clear(lane.bytes);
     clear(lane.frames);
-  } else if (lane.bytes_begin > lane.bytes.size() / 2) {
+  } else if (lane.frames_begin > lane.frames.size() / 2) {
     lane.bytes.erase(lane.bytes.begin(), lane.bytes.begin() + static_cast<std::ptrdiff_t>(lane.bytes_begin));
     lane.frames.erase(lane.frames.begin(), lane.frames.begin() + static_cast<std::ptrdiff_t>(lane.frames_begin));
     lane.bytes_begin = lane.frames_begin = 0;
   }
 }
 
-bool Outgoing::take(std::vector<std::byte>& bytes) {
+bool Outgoing::take(OutgoingPiece& piece) {
+  piece.clear();
   const std::lock_guard lock(mutex_);
-  clear(bytes);
   taken_ = {};
   taken_oldest_ns_ = 0;
-  take_answers(bytes);
-  take_piece(bytes);
+  take_answers(piece);
+  take_piece(piece);
+  piece.finish();
   note_waiting();
-  taken_all_ += bytes.size();
-  taken_bytes_ = bytes.size();
-  taken_ns_ = went_on_ns_ = bytes.empty() ? 0 : steady_ns();
-  return !bytes.empty();
+  taken_all_ += piece.bytes();
+  taken_bytes_ = piece.bytes();
+  taken_ns_ = went_on_ns_ = piece.bytes() == 0 ? 0 : steady_ns();
+  return piece.bytes() > 0;
 }
 
 void Outgoing::went_on() {

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -21,6 +22,33 @@
 #include "messages/session.h"
 
 namespace muster {
+
+/// What a writer has on its way. One thread at a time.
+class OutgoingPiece {
+ public:
+  /// To be sent one behind the other. Valid until clear(), or another take().
+  std::span<const std::span<const std::byte>> parts() const noexcept { return parts_; }
+  std::size_t bytes() const noexcept { return bytes_; }
+  /// Forgets all, and memory that only much needs.
+  void clear();
+
+ private:
+  friend class Outgoing;
+  /// One part of a piece: of own bytes so many, or what others send as well.
+  struct Part {
+    std::size_t own = 0;
+    std::span<const std::byte> shared = {};
+    std::shared_ptr<const void> keeps = {};
+  };
+  void put_own(std::span<const std::byte> bytes);
+  void put_shared(std::span<const std::byte> bytes, std::shared_ptr<const void> keeps);
+  void finish();
+
+  std::vector<std::byte> own_;
+  std::vector<Part> made_of_;
+  std::vector<std::span<const std::byte>> parts_;
+  std::size_t bytes_ = 0;
+};
 
 struct OutgoingLimits {
   std::size_t control_bytes_max = 8u << 20;
@@ -56,8 +84,9 @@ class Outgoing {
   bool has_answer_room(std::size_t bytes);
   /// The same of texts that go with data. False: on_room will be called when it may.
   bool has_text_room(std::size_t bytes);
-  void data(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags,
-            const FrameEnvelope* envelope);
+  /// `keeps`: has the batch's bytes, which nobody changes any more; they are sent from where they lie. Null: they are copied.
+  void data(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags, const FrameEnvelope* envelope,
+            std::shared_ptr<const void> keeps = nullptr);
 
   /// The client has room for data until so many bytes of the stream were taken, all frames counted. Before the first call for any.
   void credit(std::uint64_t through);
@@ -92,35 +121,39 @@ class Outgoing {
 
   /// Of what the watches lane has the writer gets so much at once, or one frame: an answer waits for that at most.
   static constexpr std::size_t piece_bytes = 32u << 10;
-  /// For the writer: all answers, and a piece of the watches lane, in exchange for an empty vector. False: there is nothing to take.
-  [[nodiscard]] bool take(std::vector<std::byte>& bytes);
+  /// For the writer: all answers, and a piece of the watches lane, in place of what `piece` had. False: there is nothing to take.
+  [[nodiscard]] bool take(OutgoingPiece& piece);
   /// For the writer: what was taken has been sent.
   void sent();
   /// For the writer: some of it was.
   void went_on();
 
  private:
-  /// The lane of watches: frames, one behind the other.
+  /// The lane of watches: frames, one behind the other. Of a frame whose batch is shared, only the head lies in `bytes`.
   struct Lane {
     struct Frame {
-      std::uint32_t bytes, counted;  // of the frame; as what it counts
-      std::uint64_t queued_ns;       // when; 0: it is no data
+      std::uint32_t own, counted;  // bytes of it that lie here; as what it counts
+      std::uint64_t queued_ns;     // when; 0: it is no data
+      std::span<const std::byte> shared;
+      std::shared_ptr<const void> keeps;
       bool is_data() const noexcept { return queued_ns != 0; }
+      std::size_t size() const noexcept { return own + shared.size(); }
     };
     std::vector<std::byte> bytes;
     std::vector<Frame> frames;
     std::size_t bytes_begin = 0, frames_begin = 0;  // what lies before was taken
+    std::size_t waiting = 0;                        // bytes of the frames that were not
     bool empty() const noexcept { return frames_begin == frames.size(); }
   };
   enum class What : std::uint8_t { answer, of_watch, data };
 
   void append(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags,
-              const FrameEnvelope* envelope, What what);
+              const FrameEnvelope* envelope, What what, std::shared_ptr<const void> keeps = nullptr);
   bool put(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags, const FrameEnvelope* envelope,
-           What what);
+           What what, std::shared_ptr<const void> keeps = nullptr);
   void drop_watches();
-  void take_answers(std::vector<std::byte>& bytes);
-  void take_piece(std::vector<std::byte>& bytes);
+  void take_answers(OutgoingPiece& piece);
+  void take_piece(OutgoingPiece& piece);
   bool fits(std::size_t bytes) const;
   void note_waiting() { control_waiting_.store(queued_.control + taken_.control, std::memory_order_relaxed); }
   bool can_take() const { return !answers_.empty() || (!watches_.empty() && has_credit()); }

@@ -20,7 +20,7 @@ std::uint64_t hash_of(const EqualRows::Key& key, std::span<const Entity> entitie
 
 }  // namespace
 
-std::span<const std::byte> EqualRows::find(const Key& key, std::span<const Entity> entities) const {
+EqualRows::Batches EqualRows::find(const Key& key, std::span<const Entity> entities) const {
   if (kept_.empty()) return {};
   const auto at = kept_.find(hash_of(key, entities));
   if (at == kept_.end() || at->second.key != key || !std::ranges::equal(at->second.entities, entities)) return {};
@@ -28,12 +28,16 @@ std::span<const std::byte> EqualRows::find(const Key& key, std::span<const Entit
   return at->second.batches;
 }
 
-void EqualRows::keep(const Key& key, std::span<const Entity> entities, std::span<const std::byte> batches) {
+EqualRows::Batches EqualRows::keep(const Key& key, std::span<const Entity> entities,
+                                   std::span<const std::byte> batches) {
   if (bytes_ > bytes_max) clear();
   Kept& kept = kept_[hash_of(key, entities)];
-  bytes_ -= kept.entities.size() * sizeof(Entity) + kept.batches.size();
-  kept = {key, {entities.begin(), entities.end()}, {batches.begin(), batches.end()}};
-  bytes_ += kept.entities.size() * sizeof(Entity) + kept.batches.size();
+  bytes_ -= kept.entities.size() * sizeof(Entity) + kept.batches->size();
+  kept = {key,
+          {entities.begin(), entities.end()},
+          std::make_shared<std::vector<std::byte>>(batches.begin(), batches.end())};
+  bytes_ += kept.entities.size() * sizeof(Entity) + kept.batches->size();
+  return kept.batches;
 }
 
 void EqualRows::clear() {

@@ -1,7 +1,9 @@
 // What was encoded of rows since the last look: watches that tell the same rows of one component have them encoded once.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -22,9 +24,11 @@ class EqualRows {
     bool as_values = false;  ///< as session::Values; else as Set
     friend bool operator==(const Key&, const Key&) = default;
   };
-  /// Batches, one behind the other; empty: nobody told just these entities. Valid until the next keep() or clear().
-  std::span<const std::byte> find(const Key& key, std::span<const Entity> entities) const;
-  void keep(const Key& key, std::span<const Entity> entities, std::span<const std::byte> batches);
+  /// One behind the other; whoever sends them may keep them.
+  using Batches = std::shared_ptr<const std::vector<std::byte>>;
+  /// Null: nobody told just these entities.
+  Batches find(const Key& key, std::span<const Entity> entities) const;
+  Batches keep(const Key& key, std::span<const Entity> entities, std::span<const std::byte> batches);
   void clear();
   /// How often find() found some.
   std::uint64_t hits() const noexcept { return hits_; }
@@ -33,7 +37,7 @@ class EqualRows {
   struct Kept {
     Key key;
     std::vector<Entity> entities;
-    std::vector<std::byte> batches;
+    Batches batches = std::make_shared<std::vector<std::byte>>();
   };
   std::unordered_map<std::uint64_t, Kept> kept_;  // by a hash of the key and the entities
   std::size_t bytes_ = 0;

@@ -31,6 +31,9 @@ std::string_view shown_name(std::string_view name) {
   return name.size() <= row_name_bytes_max ? name : name.substr(0, utf8_prefix(name.substr(0, row_name_bytes_max)));
 }
 
+/// Batches of so few bytes are copied sooner than shared.
+constexpr std::size_t shared_bytes_min = 4096;
+
 }  // namespace
 
 /// The frames of one turn. One slice is held back, so that the very last frame can go without the flag.
@@ -42,7 +45,15 @@ class Watch::Frames {
         time_is_left_(time_is_left),
         envelope_{watch.world().sequence(), 0, 0, watch.world().now_ns()} {}
 
-  BatchBuilder& building() noexcept { return *building_; }
+  BatchBuilder& building() noexcept { return building_->own; }
+  /// Behind what is being built, at the end of the slice.
+  void append(EqualRows::Batches batches) {
+    if (batches->size() >= shared_bytes_min) {
+      building_->equal = std::move(batches);
+      return;
+    }
+    each_batch(*batches, [&](BatchView batch) { building_->own.append_batch(batch); });
+  }
   std::uint64_t now_ns() const noexcept { return now_ns_; }
   /// Ends a slice. False: there is no room for another, or for `text_bytes` of texts that it mentions: these are answers, and too many of
   /// them that nobody reads end the session; or the budget is spent.
@@ -59,7 +70,7 @@ class Watch::Frames {
   bool in_time() const noexcept { return in_time_; }
   void destroy(Entity e) {
     watch_.told_.erase(e);
-    if (destroyed_.insert(e).second) building_->append(e, Destroy{});
+    if (destroyed_.insert(e).second) building().append(e, Destroy{});
   }
   /// `complete`: nothing is left to be told.
   void finish(bool complete) {
@@ -77,21 +88,38 @@ class Watch::Frames {
   }
 
  private:
+  struct Slice {
+    BatchBuilder own{watch_batch_bytes};
+    EqualRows::Batches equal;  // behind these; null: none
+  };
+  template <class F>
+  static void each_batch(std::span<const std::byte> batches, F&& f) {
+    while (!batches.empty()) {
+      const BatchView batch(batches);
+      batches = batches.subspan(batch.bytes().size());
+      f(batch);
+    }
+  }
   void end_slice() {
-    if (building_->empty()) return;
-    watch_.budget.spend(building_->bytes().size(), now_ns_);
+    const std::size_t equal_bytes = building_->equal ? building_->equal->size() : 0;
+    if (building_->own.empty() && equal_bytes == 0) return;
+    watch_.budget.spend(building_->own.bytes().size() + equal_bytes, now_ns_);
     flush(false);
     std::swap(building_, ready_);
   }
   void flush(bool last) {
-    std::size_t left = ready_->batches();
-    ready_->for_each([&](BatchView batch) {
+    const EqualRows::Batches equal = std::exchange(ready_->equal, nullptr);
+    std::size_t left = ready_->own.batches();
+    if (equal) each_batch(*equal, [&](BatchView) { ++left; });
+    if (left > 0) watch_.owes_end_ = !last;
+    const auto send = [&](BatchView batch, const EqualRows::Batches& keeps) {
       --left;
       const std::uint32_t flags = left > 0 || !last ? std::uint32_t{frame_more} : 0;
-      watch_.to_->outgoing->data(batch.bytes(), watch_.request_, flags, &envelope_);
-    });
-    if (!ready_->empty()) watch_.owes_end_ = !last;
-    ready_->clear();
+      watch_.to_->outgoing->data(batch.bytes(), watch_.request_, flags, &envelope_, keeps);
+    };
+    ready_->own.for_each([&](BatchView batch) { send(batch, nullptr); });
+    if (equal) each_batch(*equal, [&](BatchView batch) { send(batch, equal); });
+    ready_->own.clear();
   }
 
   Watch& watch_;
@@ -99,9 +127,9 @@ class Watch::Frames {
   const std::function<bool()>& time_is_left_;
   const FrameEnvelope envelope_;
   bool first_ = true, in_time_ = true;
-  BatchBuilder builders_[2] = {BatchBuilder(watch_batch_bytes), BatchBuilder(watch_batch_bytes)};
-  BatchBuilder* building_ = &builders_[0];
-  BatchBuilder* ready_ = &builders_[1];
+  Slice slices_[2];
+  Slice* building_ = &slices_[0];
+  Slice* ready_ = &slices_[1];
   std::unordered_set<Entity> destroyed_;  // told in this turn
 };
 
@@ -339,18 +367,12 @@ void Watch::tell_equal_rows(Frames& frames, const SeenState::Column& column, std
     return;
   }
   const EqualRows::Key key{.look = world().look(), .component = column.type, .as_values = asked_.changeable};
-  const auto append = [&](std::span<const std::byte> batches) {
-    while (!batches.empty()) {
-      const BatchView batch(batches);
-      frames.building().append_batch(batch);
-      batches = batches.subspan(batch.bytes().size());
-    }
-  };
-  if (const auto known = shared_.equal_rows.find(key, entities); !known.empty()) return append(known);
+  if (EqualRows::Batches known = shared_.equal_rows.find(key, entities)) return frames.append(std::move(known));
   BatchBuilder rows(watch_batch_bytes);
-  const bool all = tell_rows(rows, frames, column, entities);
-  if (all) shared_.equal_rows.keep(key, entities, rows.bytes());
-  append(rows.bytes());
+  if (tell_rows(rows, frames, column, entities))
+    frames.append(shared_.equal_rows.keep(key, entities, rows.bytes()));
+  else
+    rows.for_each([&](BatchView batch) { frames.building().append_batch(batch); });
 }
 
 /// True: each of them has a value, and that is all that was told.

@@ -43,10 +43,11 @@ class TestStream final : public WireStream {
       (*kept)({bytes, StreamRead::End::none});
     });
   }
-  void write(std::span<const std::byte> bytes, WriteDone done) override {
+  void write(std::span<const std::span<const std::byte>> all, WriteDone done) override {
     auto kept = std::make_shared<WriteDone>(std::move(done));
-    loop_.post([&wire = wire_, bytes, kept] {
-      if (!wire.closed) wire.written.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    loop_.post([&wire = wire_, parts = std::vector(all.begin(), all.end()), kept] {
+      for (const auto part : parts)
+        if (!wire.closed) wire.written.append(reinterpret_cast<const char*>(part.data()), part.size());
       (*kept)(!wire.closed);
     });
   }

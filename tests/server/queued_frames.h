@@ -32,10 +32,10 @@ void decode(FrameDecoder& decoder, std::span<const std::byte> bytes, F&& frame) 
 /// Takes one write's worth from the queue, as a connection would, and decodes it. False: nothing was queued.
 template <class F>
 bool take_frames(Outgoing& outgoing, FrameDecoder& decoder, F&& frame) {
-  std::vector<std::byte> bytes;
-  if (!outgoing.take(bytes)) return false;
+  OutgoingPiece piece;
+  if (!outgoing.take(piece)) return false;
   outgoing.sent();
-  decode(decoder, bytes, frame);
+  for (const std::span<const std::byte> part : piece.parts()) decode(decoder, part, frame);
   return true;
 }
 

@@ -248,15 +248,15 @@ TEST_CASE("nothing of a session is left when it ended: ids, watches, traces, wha
   CHECK_FALSE(world.registry.observing());
   CHECK(world.desk->questions_waiting() == 0);
   CHECK(world.registry.storage().ids().indices() == indices + 100);
-  std::vector<std::byte> bytes;
-  while (outgoing->take(bytes)) outgoing->sent();
+  OutgoingPiece piece;
+  while (outgoing->take(piece)) outgoing->sent();
   // Whatever happens now, nobody tells it.
   world.registry.create("more", arena::Health{});
   world.registry.push(arena::Damage{});
   running_pace.speed += 1;
   world.edit(*stays, 1, [](BatchBuilder& to) { to.append({1, 1}, Rename{}); });
   world.settle();
-  CHECK_FALSE(outgoing->take(bytes));
+  CHECK_FALSE(outgoing->take(piece));
   world.heard(*stays);
   CHECK(world.answer_to<session::Info>(*stays, session::GetInfo{}, 2).watches == 0);
   // Its text goes where texts are dropped.

@@ -43,8 +43,8 @@ class SlowStream final : public SilentStream {
  public:
   SlowStream(TestLoop& loop, std::string input, std::string& written, const std::size_t& left)
       : SilentStream(loop, std::move(input), written), loop_(loop), written_(written), left_(left) {}
-  void write(std::span<const std::byte> bytes, WriteDone done) override {
-    written_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  void write(std::span<const std::span<const std::byte>> parts, WriteDone done) override {
+    for (const auto part : parts) written_.append(reinterpret_cast<const char*>(part.data()), part.size());
     writing_ = std::make_shared<WriteDone>(std::move(done));
   }
   std::size_t unsent() override { return left_; }

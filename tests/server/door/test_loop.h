@@ -50,8 +50,8 @@ class SilentStream : public WireStream {
     input_.erase(0, bytes);
     loop_.post([done = std::exchange(pending_, nullptr), bytes] { (*done)({bytes, StreamRead::End::none}); });
   }
-  void write(std::span<const std::byte> bytes, WriteDone done) override {
-    written_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  void write(std::span<const std::span<const std::byte>> parts, WriteDone done) override {
+    for (const auto part : parts) written_.append(reinterpret_cast<const char*>(part.data()), part.size());
     loop_.post([done = std::make_shared<WriteDone>(std::move(done))] { (*done)(true); });
   }
   void end(Farewell) override {}

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -33,7 +34,9 @@ struct Queue {
     std::vector<std::uint64_t> requests;
     flags.clear();
     faults.clear();
-    if (!out.take(bytes)) return requests;
+    if (!out.take(piece)) return requests;
+    bytes.clear();
+    for (const std::span<const std::byte> part : piece.parts()) bytes.insert(bytes.end(), part.begin(), part.end());
     for (std::size_t at = 0; at < bytes.size();) {
       FrameHeader header;
       std::memcpy(&header, &bytes[at], sizeof header);
@@ -49,6 +52,7 @@ struct Queue {
   Outgoing out;
   int ready = 0, room = 0;
   std::vector<std::byte> batch, bytes;
+  OutgoingPiece piece;
   std::vector<std::uint32_t> flags;
   std::vector<session::Fault> faults;
 };
@@ -126,7 +130,7 @@ TEST_CASE("what watches bring is taken in pieces of whole frames, and an answer 
   queue.out.data(large, 2, 0, nullptr);
   queue.data(3);
   for (const std::uint64_t request : {1, 2, 3}) {
-    REQUIRE(queue.out.take(queue.bytes));
+    REQUIRE(queue.take().size() == 1);
     FrameHeader header;
     std::memcpy(&header, queue.bytes.data(), sizeof header);
     CHECK(header.request == request);
@@ -475,4 +479,64 @@ TEST_CASE("an answer has room in half of what may wait, or where nothing does; w
   queue.out.sent();
   CHECK(queue.room == 1);
   CHECK(queue.out.has_answer_room(100 * frame));  // data does not count
+}
+
+TEST_CASE("a batch that others send too is sent from where it lies, and kept until it was", "[outgoing]") {
+  Queue queue, copying;
+  const auto shared = std::make_shared<std::vector<std::byte>>(queue.batch);
+  const std::weak_ptr<const void> alive = shared;
+  const FrameEnvelope envelope{.sequence = 7, .clock_ns = 9};
+  const auto fill = [&](Queue& to, const std::shared_ptr<const void>& keeps) {
+    to.control(1);
+    to.out.data(to.batch, 2, frame_more, nullptr);
+    to.out.data(keeps ? std::span<const std::byte>(*shared) : to.batch, 3, frame_more, &envelope, keeps);
+    to.out.data(to.batch, 4, 0, nullptr);
+    to.out.data(keeps ? std::span<const std::byte>(*shared) : to.batch, 5, 0, nullptr, keeps);
+  };
+  fill(queue, shared);
+  fill(copying, nullptr);
+  CHECK(shared.use_count() == 3);
+  CHECK(queue.out.waiting().bytes() == copying.out.waiting().bytes());
+  CHECK(queue.take() == Requests{1, 2, 3, 4, 5});
+  CHECK(queue.flags == std::vector<std::uint32_t>{0, frame_more, frame_more | frame_envelope, 0, 0});
+  // The same bytes, of which some were never copied.
+  CHECK(copying.take() == Requests{1, 2, 3, 4, 5});
+  CHECK(queue.bytes == copying.bytes);
+  CHECK(queue.piece.bytes() == queue.bytes.size());
+  CHECK(queue.out.taken() == copying.out.taken());
+  CHECK(copying.piece.parts().size() == 1);
+  REQUIRE(queue.piece.parts().size() == 4);
+  CHECK(queue.piece.parts()[1].data() == shared->data());
+  CHECK(queue.piece.parts()[3].data() == shared->data());
+  CHECK(shared.use_count() == 3);
+  queue.out.sent();
+  queue.piece.clear();
+  CHECK(shared.use_count() == 1);
+  CHECK_FALSE(queue.out.take(queue.piece));
+}
+
+TEST_CASE("what is shared counts for credit and room as what is copied does, and goes where watches are dropped",
+          "[outgoing]") {
+  Queue queue({.data_bytes_max = 1});
+  const auto shared = std::make_shared<std::vector<std::byte>>(queue.batch);
+  const std::size_t bytes = sizeof(FrameHeader) + queue.batch.size();
+  queue.out.credit(2 * bytes);
+  queue.out.data(*shared, 1, 0, nullptr, shared);
+  CHECK_FALSE(queue.out.has_room());  // of data
+  CHECK(queue.take() == Requests{1});
+  queue.out.sent();
+  CHECK(queue.out.has_room());
+  queue.out.data(*shared, 2, 0, nullptr, shared);
+  CHECK(queue.take() == Requests{2});
+  queue.out.sent();
+  CHECK(queue.out.taken() == 2 * bytes);
+  CHECK_FALSE(queue.out.has_room());  // the credit is spent
+  queue.out.data(*shared, 3, 0, nullptr, shared);
+  CHECK(queue.take().empty());
+  CHECK(shared.use_count() == 2);
+  session::Fault fault;
+  fault.closes = true;
+  queue.out.fault(fault, 0);
+  CHECK(shared.use_count() == 1);
+  CHECK(queue.out.waiting().data == 0);
 }

@@ -351,6 +351,43 @@ TEST_CASE("watches that tell the same rows have them encoded once, and each is t
   }
 }
 
+TEST_CASE("what equal watches are told lies in memory once, until the last of them has sent it", "[watch]") {
+  EntityRegistry registry;
+  const std::vector<Entity> entities = fill(registry, 3000);
+  Watches watches(registry);
+  Viewer viewers[3];
+  for (Viewer& viewer : viewers) viewer.follow(watches, 9, everyone({health}));
+  std::uint64_t turn = 0;
+  const auto settle = [&] {
+    for (int i = 0; i < 20; ++i) watches.after_flush(++turn);
+  };
+  settle();
+  for (Viewer& viewer : viewers) viewer.batches();
+  change(registry, entities, 5);
+  settle();
+  // The first sends all of it before the others send any.
+  std::vector<std::pair<const std::byte*, std::vector<std::byte>>> sent;
+  for (Viewer& viewer : viewers) {
+    std::size_t shared = 0, all = 0;
+    OutgoingPiece piece;
+    while (viewer.session->outgoing->take(piece)) {
+      for (const std::span<const std::byte> part : piece.parts()) {
+        all += part.size();
+        if (part.size() < 4096) continue;
+        if (&viewer == viewers) sent.emplace_back(part.data(), std::vector<std::byte>(part.begin(), part.end()));
+        REQUIRE(shared < sent.size());
+        CHECK(part.data() == sent[shared].first);
+        CHECK(std::ranges::equal(part, sent[shared].second));
+        ++shared;
+      }
+      viewer.session->outgoing->sent();
+    }
+    CHECK(shared == sent.size());
+    CHECK(shared > 0);
+    CHECK(all > entities.size() * sizeof(arena::Health));
+  }
+}
+
 TEST_CASE("a session's figures say what its watches are of, what they told, and how old what they owe may be",
           "[watch]") {
   EntityRegistry registry;

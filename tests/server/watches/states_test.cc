@@ -159,7 +159,7 @@ TEST_CASE("watches come and go, change, and end with their sessions and with the
     for (int i = 0; i < 100; ++i) changer.step();
     std::vector<std::shared_ptr<Session>> sessions;
     std::atomic<std::uint64_t> woken = 0;
-    std::vector<std::byte> taken;
+    OutgoingPiece taken;
     std::uint64_t request = 0, opened = 0;
     // It ends first, wherever its thread is.
     Watches watches(registry, Watches::Threaded{[&] { ++woken; }});
