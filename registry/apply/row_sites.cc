@@ -25,6 +25,103 @@ void OpenChunk::reopen(Storage& storage, Archetype& archetype, std::span<const T
   }
 }
 
+namespace {
+
+/// MoveSite::way for rows with values of unusual sizes.
+std::uint32_t move_any(MoveSite& site, Storage& storage, Entity e, Chunk& old, std::uint32_t place) {
+  if (!site.open.fits(storage)) site.open.reopen(storage, *site.to, {site.types.data(), site.type_count});
+  const Row row{&old, place & (Locator::rows_max - 1)};
+  const Row into = storage.append_moved(e, *site.open.chunk, {});
+  site.columns.carry(into, row);
+  storage.take_plain_row(row);
+  return into.row;
+}
+
+/// Does what is to be done before a move, which is then made by `site.way`.
+[[gnu::noinline]] std::uint32_t aim_and_move(MoveSite& site, Storage& storage, Entity e, Chunk& old,
+                                             std::uint32_t place) {
+  if (!site.open.fits(storage)) site.open.reopen(storage, *site.to, {site.types.data(), site.type_count});
+  if (site.aimed != storage.chunk_changes()) {
+    site.aim = storage.aim_moves(*site.open.chunk, *old.group->last);
+    site.columns.aim(*site.aim.open, *site.aim.last);
+    site.aimed = storage.chunk_changes();
+  }
+  site.stop = site.aim.open->capacity;
+  if (storage.rows() >= rows_far_away) {
+    constexpr std::uint32_t step = Storage::asked_rows;
+    site.stop = std::min(site.stop, (site.aim.open->count & ~(step - 1)) + step);
+    storage.ask_for_last_ids(*site.aim.last);
+    site.columns.ask(old, place & (Locator::rows_max - 1), site.aim.last->count);
+  }
+  storage.touch_chunk(old);
+  return site.way(site, storage, e, old, place);
+}
+
+/// MoveSite::way where `Copy::copy(columns, to, old, hole, last)` copies the values.
+template <class Copy>
+std::uint32_t move_by(MoveSite& site, Storage& storage, Entity e, Chunk& old, std::uint32_t place) {
+  if (site.aimed != storage.chunk_changes() || site.aim.open->count >= site.stop || !storage.is_touched(old))
+      [[unlikely]]
+    return aim_and_move(site, storage, e, old, place);
+  return storage.move_plain(e, old, place, site.aim,
+                            [&]<bool fills>(std::uint32_t to, Chunk& chunk, std::uint32_t hole, std::uint32_t last) {
+                              Copy::template copy<fills>(site.columns, to, chunk, hole, last);
+                            });
+}
+
+struct CopyAny {
+  template <bool fills>
+  [[gnu::always_inline]] static void copy(const LeftColumns& columns, std::uint32_t to, Chunk& old, std::uint32_t hole,
+                                          std::uint32_t last) noexcept {
+    columns.copy<fills>(to, old, hole, last);
+  }
+};
+
+/// Up to so many columns of usual sizes have a way of their own.
+constexpr std::uint32_t counted_columns_max = 3;
+
+constexpr std::uint32_t number_of(const ColumnCounts& counts) noexcept {
+  std::uint32_t number = 0;
+  for (const std::uint8_t of : counts.of) number = number * (counted_columns_max + 1) + of;
+  return number;
+}
+constexpr ColumnCounts counts_numbered(std::uint32_t number) noexcept {
+  ColumnCounts counts;
+  for (std::uint32_t i = ColumnCounts::sizes; i-- > 0; number /= counted_columns_max + 1)
+    counts.of[i] = static_cast<std::uint8_t>(number % (counted_columns_max + 1));
+  return counts;
+}
+
+template <std::uint32_t number, bool leaves>
+struct CopyCounted {
+  static constexpr ColumnCounts counts = counts_numbered(number);
+  template <bool fills>
+  [[gnu::always_inline]] static void copy(const LeftColumns& columns, std::uint32_t to, Chunk& old, std::uint32_t hole,
+                                          std::uint32_t last) noexcept {
+    columns.copy_counted<counts, leaves, fills>(to, old, hole, last);
+  }
+};
+template <std::uint32_t number, bool leaves>
+constexpr MoveSite::Way counted_way() noexcept {
+  if constexpr (counts_numbered(number).all() > counted_columns_max)
+    return nullptr;
+  else
+    return &move_by<CopyCounted<number, leaves>>;
+}
+template <bool leaves>
+constexpr auto counted_ways = []<std::uint32_t... numbers>(std::integer_sequence<std::uint32_t, numbers...>) {
+  return std::array{counted_way<numbers, leaves>()...};
+}(std::make_integer_sequence<std::uint32_t, number_of({{counted_columns_max, 0, 0, 0}}) + 1>());
+
+MoveSite::Way way_of(const LeftColumns& columns) noexcept {
+  if (!columns.usual()) return &move_any;
+  const ColumnCounts& counts = columns.counts();
+  if (counts.all() > counted_columns_max) return &move_by<CopyAny>;
+  return (columns.leaves_any() ? counted_ways<true> : counted_ways<false>)[number_of(counts)];
+}
+
+}  // namespace
+
 template <class Site>
 Site& RowSites::place(std::array<Site, places>& sites, std::uint64_t key, std::uint32_t archetype) noexcept {
   Site& first = sites[first_place(key, archetype)];
@@ -54,87 +151,10 @@ void RowSites::learn_move(std::uint64_t key, Archetype& from, Archetype& to, std
   for (std::size_t i = 0; i < types.size(); ++i) site.presences[i] = to.presence(types[i]);
   std::ranges::copy(types, site.types.begin());
   site.type_count = types.size();
-  if (&from != &to) site.columns.learn(from, to, types);
-}
-
-void LeftColumns::learn(const Archetype& from, const Archetype& to, std::span<const TypeId> types) {
-  columns_.clear();
-  carried_.clear();
-  const auto pod_slots = static_cast<std::uint16_t>(from.pod_slots);
-  for (std::uint16_t slot = column_first; slot < pod_slots; ++slot) {
-    const TypeId type = from.slot_types[slot]->id;
-    const std::uint16_t into = std::ranges::find(types, type) == types.end() ? to.slot_of(type) : no_column;
-    const std::uint32_t bytes = from.slot_bytes[slot];
-    columns_.push_back(
-        {static_cast<std::uint32_t>(sizeof(Chunk) + slot * sizeof(ColumnSlot)), bytes, nullptr, nullptr, into});
-    if (into != no_column) carried_.push_back({slot, into, bytes});
+  if (&from != &to) {
+    site.columns.learn(from, to, types);
+    site.way = way_of(site.columns);
   }
-  const auto way = [](const Column& column) -> std::size_t {
-    if (column.to == no_column) return 4;
-    return column.bytes % 4 == 0 && column.bytes / 4 - 1 < 4 ? column.bytes / 4 - 1 : 5;
-  };
-  usual_ = std::ranges::all_of(
-      columns_, [&](const Column& column) { return way(column) < 4 || (way(column) == 4 && is_small(column.bytes)); });
-  std::ranges::sort(columns_, {}, [&](const Column& column) { return std::pair(way(column), column.slot); });
-  const Column* column = columns_.data();
-  for (std::size_t i = 0; i < std::size(ends_); ++i) {
-    while (column != columns_.data() + columns_.size() && way(*column) == i) ++column;
-    ends_[i] = column;
-  }
-}
-
-void LeftColumns::aim(const Chunk& open, const Chunk& last) noexcept {
-  for (Column& column : columns_) {
-    if (column.to != no_column) column.into = open.slots()[column.to].data;
-    std::memcpy(static_cast<void*>(&column.filler), reinterpret_cast<const std::byte*>(&last) + column.slot,
-                sizeof column.filler);
-  }
-}
-
-namespace {
-
-/// Asks for rows that leave some moves later, if rows leave one after another.
-void ask_for_next_rows(const Chunk& old, std::uint32_t row) noexcept {
-  constexpr std::size_t line = 64, ahead = 4;
-  const Archetype& archetype = *old.archetype;
-  for (std::uint32_t slot = column_first; slot < archetype.pod_slots; ++slot) {
-    const std::size_t step = std::size_t{Storage::asked_rows} * archetype.slot_bytes[slot];
-    const std::byte* const from = old.slots()[slot].data + row * std::size_t{archetype.slot_bytes[slot]} + ahead * step;
-    for (std::size_t at = 0; at < step; at += line) __builtin_prefetch(from + at, 1);
-  }
-}
-
-}  // namespace
-
-std::uint32_t MoveSite::move(Storage& storage, Entity e, Chunk& old, std::uint32_t place) {
-  if (aimed != storage.chunk_changes() || aim.open->count >= stop || !storage.is_touched(old)) [[unlikely]]
-    return move_slowly(storage, e, old, place);
-  return storage.move_plain(e, old, place, aim, columns);
-}
-
-std::uint32_t MoveSite::move_slowly(Storage& storage, Entity e, Chunk& old, std::uint32_t place) {
-  if (!open.fits(storage)) open.reopen(storage, *to, {types.data(), type_count});
-  if (!columns.usual()) {
-    const Row row{&old, place & (Locator::rows_max - 1)};
-    const Row into = storage.append_moved(e, *open.chunk, {});
-    columns.carry(into, row);
-    storage.take_plain_row(row);
-    return into.row;
-  }
-  if (aimed != storage.chunk_changes()) {
-    aim = storage.aim_moves(*open.chunk, *old.group->last);
-    columns.aim(*aim.open, *aim.last);
-    aimed = storage.chunk_changes();
-  }
-  stop = aim.open->capacity;
-  if (storage.rows() >= rows_far_away) {
-    constexpr std::uint32_t step = Storage::asked_rows;
-    stop = std::min(stop, (aim.open->count & ~(step - 1)) + step);
-    storage.ask_for_last_rows(*aim.last);
-    ask_for_next_rows(old, place & (Locator::rows_max - 1));
-  }
-  storage.touch_chunk(old);
-  return storage.move_plain(e, old, place, aim, columns);
 }
 
 Row move_below(Storage& storage, const MoveSite& site, Entity e, Row row) {

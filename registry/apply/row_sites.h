@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "registry/apply/left_columns.h"
 #include "registry/storage/storage.h"
 
 namespace muster {
@@ -63,105 +64,6 @@ struct CreateSite {
   SealedBytes sealed;
 };
 
-/// The columns of the archetype that a row leaves, in order of their values' sizes: values of 4, 8, 12 and 16 bytes, as most are, are
-/// copied in plain loops, without asking each for its size.
-class LeftColumns {
- public:
-  /// For rows that go from one archetype to another with all values but those of `types`. Both are plain().
-  void learn(const Archetype& from, const Archetype& to, std::span<const TypeId> types);
-  /// Remembers where the columns are: of `open`, the chunk that rows go to, and of `last`, whose last row fills holes.
-  void aim(const Chunk& open, const Chunk& last) noexcept;
-  /// Copies the values that a row keeps to row `to` of the chunk that rows go to. With `fills`, all values of the last row go
-  /// where they were.
-  template <bool fills>
-  [[gnu::always_inline]] void copy(std::uint32_t to, Chunk& old, std::uint32_t hole,
-                                   std::uint32_t last) const noexcept {
-    const Column* column = columns_.data();
-    column = copy_until<fills, float>(column, ends_[0], to, old, hole, last);
-    column = copy_until<fills, double>(column, ends_[1], to, old, hole, last);
-    column = copy_until<fills, Three>(column, ends_[2], to, old, hole, last);
-    column = copy_until<fills, Four>(column, ends_[3], to, old, hole, last);
-    if constexpr (fills)
-      for (; column != ends_[4]; ++column)
-        copy_value<true>(data_of(old, column->slot), hole, column->filler, last, column->bytes);
-  }
-  /// Whether copy() may be called.
-  bool usual() const noexcept { return usual_; }
-  /// To any row.
-  void carry(Row into, Row old) const noexcept { copy_columns(into, old, carried_); }
-
- private:
-  struct Column {
-    std::uint32_t slot;  // of the row left: bytes from its chunk's beginning
-    std::uint32_t bytes;
-    std::byte* into;    // column of the chunk that rows go to
-    std::byte* filler;  // of the chunk whose last row fills holes
-    std::uint16_t to;   // slot of `into`; no_column: the value is left behind
-  };
-  // Values of 12 and 16 bytes, as registers take them that are not wanted for anything else.
-  struct Three {
-    double first;
-    float second;
-    [[gnu::always_inline]] static Three load(const std::byte* from) noexcept {
-      Three value;
-      std::memcpy(&value.first, from, 8);
-      std::memcpy(&value.second, from + 8, 4);
-      return value;
-    }
-    [[gnu::always_inline]] void store(std::byte* to) const noexcept {
-      std::memcpy(to, &first, 8);
-      std::memcpy(to + 8, &second, 4);
-    }
-  };
-  struct Four {
-    std::byte all[16];
-  };
-  static std::byte* data_of(Chunk& chunk, std::uint32_t slot) noexcept {
-    return *reinterpret_cast<std::byte**>(reinterpret_cast<std::byte*>(&chunk) + slot);
-  }
-  /// Columns whose values are as wide as Value. Gives `end`.
-  template <bool fills, class Value>
-  [[gnu::always_inline]] static const Column* copy_until(const Column* column, const Column* end, std::uint32_t to,
-                                                         Chunk& old, std::uint32_t hole, std::uint32_t last) noexcept {
-    constexpr bool three = std::is_same_v<Value, Three>;
-    constexpr std::size_t bytes = three ? 12 : sizeof(Value);
-    const auto load = [](const std::byte* from) {
-      if constexpr (three) {
-        return Three::load(from);
-      } else {
-        Value value;
-        std::memcpy(&value, from, bytes);
-        return value;
-      }
-    };
-    const auto store = [](std::byte* at, const Value& value) {
-      if constexpr (three)
-        value.store(at);
-      else
-        std::memcpy(at, &value, bytes);
-    };
-    for (; column != end; ++column) {
-      // All is read before anything is written, which might be what is read, as compilers see it.
-      std::byte* const into = column->into + std::size_t{to} * bytes;
-      std::byte* const place = data_of(old, column->slot) + std::size_t{hole} * bytes;
-      if constexpr (fills) {
-        const std::byte* const from = column->filler + std::size_t{last} * bytes;
-        const Value kept = load(place), filler = load(from);
-        store(into, kept);
-        store(place, filler);
-      } else {
-        store(into, load(place));
-      }
-    }
-    return end;
-  }
-
-  std::vector<Column> columns_;
-  const Column* ends_[5] = {};  // of values of 4, 8, 12 and 16 bytes, and of those left behind
-  bool usual_ = false;          // there are no others, and those left behind are small
-  std::vector<ColumnCopy> carried_;
-};
-
 /// Entities of one archetype that are given a list of components, or lose one.
 struct MoveSite {
   std::uint64_t key = 0;
@@ -179,11 +81,12 @@ struct MoveSite {
   std::array<std::uint16_t, site_components_max> presences{};  ///< beside `slots`: of presence columns
   /// Moves the row of an entity at depth 0 to `to`, with the values that it keeps, and touches all its columns. Its Locator has the
   /// bits `place`, and its chunk is `old`. Gives the new row's number; its chunk is the open one.
-  std::uint32_t move(Storage& storage, Entity e, Chunk& old, std::uint32_t place);
-
- private:
-  /// The same where something is to be done before, or values have other sizes.
-  std::uint32_t move_slowly(Storage& storage, Entity e, Chunk& old, std::uint32_t place);
+  [[gnu::always_inline]] std::uint32_t move(Storage& storage, Entity e, Chunk& old, std::uint32_t place) {
+    return way(*this, storage, e, old, place);
+  }
+  /// The same; which function it is follows from the columns.
+  using Way = std::uint32_t (*)(MoveSite&, Storage&, Entity, Chunk& old, std::uint32_t place);
+  Way way = nullptr;
 };
 
 /// MoveSite::move() for a row of an entity that has a parent: its open chunk is not remembered but looked for.

@@ -353,20 +353,23 @@ void Storage::rows_left(Group& group) {
   if (rows_ >= rows_far_away) ask_for_last_rows(*group.last);
 }
 
+void Storage::ask_for_last_ids(const Chunk& last) const noexcept {
+  constexpr std::uint32_t line = 64 / sizeof(Entity);
+  if (last.count < 2 * asked_rows_ahead) return;
+  const Entity* const ids = last.ids() + last.count - asked_rows_ahead;
+  const DirectoryEntry* const directory = ids_.slots();
+  for (std::uint32_t i = 0; i < asked_rows; i += line) __builtin_prefetch(ids - asked_rows_ahead + i);
+#pragma GCC unroll 16
+  for (std::uint32_t i = 1; i <= asked_rows; ++i) __builtin_prefetch(directory + (ids - i)->index, 1);
+}
+
 void Storage::ask_for_last_rows(const Chunk& last) const noexcept {
-  // Far enough that what is asked for has come, and near enough that it is still there.
-  constexpr std::uint32_t ahead = 4 * asked_rows;
-  constexpr std::size_t line = 64;
-  const std::uint32_t left = last.count;
-  if (left >= 2 * ahead) {
-    const Entity* const ids = last.ids();
-    __builtin_prefetch(ids + left - 2 * ahead);
-    for (std::uint32_t i = 1; i <= asked_rows; ++i) __builtin_prefetch(ids_.slots() + ids[left - ahead - i].index, 1);
-  }
+  ask_for_last_ids(last);
   // Before a chunk's first row mostly lie the last ones of the chunk before it.
   const Archetype& archetype = *last.archetype;
-  const std::ptrdiff_t first = std::ptrdiff_t{left} - ahead - asked_rows;
+  const std::ptrdiff_t first = std::ptrdiff_t{last.count} - asked_rows_ahead - asked_rows;
   for (std::uint32_t slot = column_first; slot < archetype.pod_slots; ++slot) {
+    constexpr std::size_t line = 64;
     const std::size_t size = archetype.slot_bytes[slot];
     const std::byte* const from = last.slots()[slot].data + first * static_cast<std::ptrdiff_t>(size);
     for (std::size_t at = 0; at < asked_rows * size; at += line) __builtin_prefetch(from + at);

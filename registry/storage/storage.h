@@ -237,12 +237,12 @@ class Storage {
   /// Whether all columns of the chunk are touched.
   bool is_touched(const Chunk& chunk) const noexcept { return chunk.slots()[column_ids].version == version_; }
   /// Moves the row of `e`, whose Locator has the bits `place`, out of `old`, a touched chunk of the group that `aim` fills. The group's last
-  /// row fills the hole. `columns.copy<fills>(row, old, hole, last_row)` copies what the new row keeps, and where `fills` the
-  /// last row's values into the hole. Gives the new row's number. Equals append_moved() and take_plain_row(), and calls nothing
-  /// before its end, so that it need not save registers.
-  template <class Columns>
+  /// row fills the hole. `copy<fills>(row, old, hole, last_row)` copies what the new row keeps, and where `fills` the last row's values into the
+  /// hole. Gives the new row's number. Equals append_moved() and take_plain_row(), and calls nothing before its end, so that it need not save
+  /// registers.
+  template <class Copy>
   [[gnu::always_inline]] std::uint32_t move_plain(Entity e, Chunk& old, std::uint32_t place, const MoveAim& aim,
-                                                  const Columns& columns) {
+                                                  Copy copy) {
     const std::uint32_t row = aim.open->count, last = aim.last->count - 1;
     aim.open->count = row + 1;
     aim.last->count = last;
@@ -254,9 +254,9 @@ class Storage {
       const Entity filler = aim.last_ids[last];
       old.ids()[hole] = filler;
       ids_.slot(filler.index).locator = Locator::from_bits(place);
-      columns.template copy<true>(row, old, hole, last);
+      copy.template operator()<true>(row, old, hole, last);
     } else {
-      columns.template copy<false>(row, old, hole, last);
+      copy.template operator()<false>(row, old, hole, last);
     }
     return last == 0 ? drop_last_chunk_and_give(*aim.last->group, row) : row;
   }
@@ -279,7 +279,11 @@ class Storage {
   /// Asks for `asked_rows` rows some way before the last one of a group's last chunk, and for their ids' entries in the directory: they fill
   /// holes soon, and the processor does not see by itself that it is read towards the front. For registries of rows_far_away.
   void ask_for_last_rows(const Chunk& last) const noexcept;
-  static constexpr std::uint32_t asked_rows = 8;
+  /// The same for ids and entries alone.
+  void ask_for_last_ids(const Chunk& last) const noexcept;
+  static constexpr std::uint32_t asked_rows = 16;
+  /// How far ahead of its use the first of them is asked for: far enough that it has come then, and near enough that it is still there.
+  static constexpr std::uint32_t asked_rows_ahead = 32;
   /// Moves the row of `e`. Columns that both archetypes have keep their values, others are zero: enableable types that are new are not
   /// there yet. Returns the new row.
   Row move(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent);

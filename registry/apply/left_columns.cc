@@ -1,0 +1,61 @@
+#include "registry/apply/left_columns.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace muster {
+
+void LeftColumns::learn(const Archetype& from, const Archetype& to, std::span<const TypeId> types) {
+  columns_.clear();
+  carried_.clear();
+  counts_ = {};
+  const auto pod_slots = static_cast<std::uint16_t>(from.pod_slots);
+  for (std::uint16_t slot = column_first; slot < pod_slots; ++slot) {
+    const TypeId type = from.slot_types[slot]->id;
+    const std::uint16_t into = std::ranges::find(types, type) == types.end() ? to.slot_of(type) : no_column;
+    const std::uint32_t bytes = from.slot_bytes[slot];
+    columns_.push_back(
+        {static_cast<std::uint32_t>(sizeof(Chunk) + slot * sizeof(ColumnSlot)), bytes, nullptr, nullptr, into});
+    if (into != no_column) carried_.push_back({slot, into, bytes});
+  }
+  // Which of `counts_`; the columns left behind are the last but for those that make it unusual.
+  const auto way = [](const Column& column) -> std::uint32_t {
+    if (column.to == no_column) return ColumnCounts::sizes;
+    const std::uint32_t words = column.bytes / 4;
+    return column.bytes % 4 == 0 && words - 1 < ColumnCounts::sizes ? words - 1 : ColumnCounts::sizes + 1;
+  };
+  usual_ = columns_.size() <= 0xff && std::ranges::all_of(columns_, [&](const Column& column) {
+             return way(column) < ColumnCounts::sizes || (column.to == no_column && is_small(column.bytes));
+           });
+  std::ranges::sort(columns_, {}, [&](const Column& column) { return std::pair(way(column), column.slot); });
+  if (!usual_) return;
+  for (const Column& column : columns_)
+    if (column.to != no_column) ++counts_.of[way(column)];
+}
+
+void LeftColumns::aim(const Chunk& open, const Chunk& last) noexcept {
+  for (Column& column : columns_) {
+    if (column.to != no_column) column.into = open.slots()[column.to].data;
+    std::memcpy(static_cast<void*>(&column.filler), reinterpret_cast<const std::byte*>(&last) + column.slot,
+                sizeof column.filler);
+  }
+}
+
+void LeftColumns::ask(Chunk& old, std::uint32_t row, std::uint32_t left) const noexcept {
+  constexpr std::ptrdiff_t step = Storage::asked_rows, ahead = Storage::asked_rows_ahead;
+  constexpr std::ptrdiff_t line = 64;
+  const std::ptrdiff_t leave = row + ahead, fill = left - ahead - step;
+  for (const Column& column : columns_) {
+    const std::ptrdiff_t bytes = column.bytes, end = step * bytes;
+    // Before a chunk's first row mostly lie the last ones of the chunk before it, and behind its last row the first ones of the next.
+    const std::byte* const leaving = data_of(old, column.slot) + leave * bytes;
+    const std::byte* const filling = column.filler + fill * bytes;
+    for (std::ptrdiff_t at = 0; at < end; at += line) {
+      __builtin_prefetch(leaving + at, 1);
+      __builtin_prefetch(filling + at);
+    }
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,109 @@
+// The columns that a row leaves on its way to another archetype: what it keeps goes with it, and the last row's values fill the hole. Values of
+// 4, 8, 12 and 16 bytes, as most are, are copied by code that knows how many columns there are of each; so no column is asked for its size.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "registry/storage/storage.h"
+
+namespace muster {
+
+/// How many columns have values of 4, 8, 12 and 16 bytes, of those whose values go with a row.
+struct ColumnCounts {
+  static constexpr std::uint32_t sizes = 4;
+  std::array<std::uint8_t, sizes> of{};
+  constexpr std::uint32_t all() const noexcept { return std::uint32_t{of[0]} + of[1] + of[2] + of[3]; }
+  friend constexpr bool operator==(const ColumnCounts&, const ColumnCounts&) = default;
+};
+
+/// Sorted by what is done with a column, then by the size of its values.
+class LeftColumns {
+ public:
+  /// For rows that go from one archetype to another with all values but those of `types`. Both are plain().
+  void learn(const Archetype& from, const Archetype& to, std::span<const TypeId> types);
+  /// Remembers where the columns are: of `open`, the chunk that rows go to, and of `last`, whose last row fills holes.
+  void aim(const Chunk& open, const Chunk& last) noexcept;
+  /// Whether the functions below may be called: all values have sizes of ColumnCounts, or are left behind and small.
+  bool usual() const noexcept { return usual_; }
+  const ColumnCounts& counts() const noexcept { return counts_; }
+
+  /// Copies the values that a row keeps to row `to` of the chunk that rows go to. With `fills`, all values of row `last`, the group's last one,
+  /// then go where they were. `counts` is counts(); where `leaves` is false, no column is left behind.
+  template <ColumnCounts counts, bool leaves, bool fills>
+  [[gnu::always_inline]] void copy_counted(std::uint32_t to, Chunk& old, std::uint32_t hole,
+                                           std::uint32_t last) const noexcept {
+    const Column* const column = columns_.data();
+    constexpr std::uint32_t after4 = counts.of[0], after8 = after4 + counts.of[1], after12 = after8 + counts.of[2];
+#pragma GCC unroll 8
+    for (std::uint32_t i = 0; i < after4; ++i) copy_one<4, fills>(column[i], to, old, hole, last);
+#pragma GCC unroll 8
+    for (std::uint32_t i = after4; i < after8; ++i) copy_one<8, fills>(column[i], to, old, hole, last);
+#pragma GCC unroll 8
+    for (std::uint32_t i = after8; i < after12; ++i) copy_one<12, fills>(column[i], to, old, hole, last);
+#pragma GCC unroll 8
+    for (std::uint32_t i = after12; i < counts.all(); ++i) copy_one<16, fills>(column[i], to, old, hole, last);
+    if constexpr (leaves && fills) fill_left(column + counts.all(), old, hole, last);
+  }
+  /// The same for any counts.
+  template <bool fills>
+  [[gnu::always_inline]] void copy(std::uint32_t to, Chunk& old, std::uint32_t hole,
+                                   std::uint32_t last) const noexcept {
+    const Column* column = columns_.data();
+    column = copy_until<4, fills>(column, counts_.of[0], to, old, hole, last);
+    column = copy_until<8, fills>(column, counts_.of[1], to, old, hole, last);
+    column = copy_until<12, fills>(column, counts_.of[2], to, old, hole, last);
+    column = copy_until<16, fills>(column, counts_.of[3], to, old, hole, last);
+    if constexpr (fills) fill_left(column, old, hole, last);
+  }
+  bool leaves_any() const noexcept { return counts_.all() != columns_.size(); }
+  /// Asks for values of Storage::asked_rows rows that will fill holes some moves later, where `left` rows are left, and of as many that leave
+  /// then, if rows leave one after another from `row` on.
+  void ask(Chunk& old, std::uint32_t row, std::uint32_t left) const noexcept;
+  /// To any row, of all values whatever their sizes.
+  void carry(Row into, Row old) const noexcept { copy_columns(into, old, carried_); }
+
+ private:
+  struct Column {
+    std::uint32_t slot;  // of the row left: bytes from its chunk's beginning
+    std::uint32_t bytes;
+    std::byte* into;    // column of the chunk that rows go to
+    std::byte* filler;  // of the chunk whose last row fills holes
+    std::uint16_t to;   // slot of `into`; no_column: the value is left behind
+  };
+  static std::byte* data_of(Chunk& chunk, std::uint32_t slot) noexcept {
+    return *reinterpret_cast<std::byte**>(reinterpret_cast<std::byte*>(&chunk) + slot);
+  }
+  template <std::size_t bytes, bool fills>
+  [[gnu::always_inline]] static void copy_one(const Column& column, std::uint32_t to, Chunk& old, std::uint32_t hole,
+                                              std::uint32_t last) noexcept {
+    std::byte* const into = column.into + std::size_t{to} * bytes;
+    std::byte* const place = data_of(old, column.slot) + std::size_t{hole} * bytes;
+    std::memcpy(into, place, bytes);
+    if constexpr (fills) std::memcpy(place, column.filler + std::size_t{last} * bytes, bytes);
+  }
+  template <std::size_t bytes, bool fills>
+  [[gnu::always_inline]] static const Column* copy_until(const Column* column, std::uint32_t count, std::uint32_t to,
+                                                         Chunk& old, std::uint32_t hole, std::uint32_t last) noexcept {
+    for (const Column* const end = column + count; column != end; ++column)
+      copy_one<bytes, fills>(*column, to, old, hole, last);
+    return column;
+  }
+  /// Columns from `column` on are left behind.
+  [[gnu::always_inline]] void fill_left(const Column* column, Chunk& old, std::uint32_t hole,
+                                        std::uint32_t last) const noexcept {
+    for (const Column* const end = columns_.data() + columns_.size(); column != end; ++column)
+      copy_value<true>(data_of(old, column->slot), hole, column->filler, last, column->bytes);
+  }
+
+  std::vector<Column> columns_;
+  ColumnCounts counts_;
+  bool usual_ = false;
+  std::vector<ColumnCopy> carried_;
+};
+
+}  // namespace muster
