@@ -1,6 +1,9 @@
 // Limits that keep what Muster promises: the work of rows elsewhere, by hand over plain arrays, with all that is promised of inputs and rows
 // (bench/promises.h). Where a goal is beside them, it says what Muster's generality may cost.
+#include <array>
+#include <bit>
 #include <cstring>
+#include <memory>
 
 #include "bench/handlers.h"
 #include "bench/promises.h"
@@ -14,26 +17,40 @@ namespace {
 
 // --- one message at once ---
 
+/// What a message to a row of a chunk calls: another handler, or none, where the entities have other components.
+struct PlainChunk {
+  void (*call)(const Hit&, Mass&);
+  Mass* masses;
+  std::uint64_t version;
+};
+
 template <bool random>
 void push(Measure& measure) {
   auto& plain = kept<PlainTargets<10'000, random>>();
   Promises promises;
-  std::array<std::vector<std::uint64_t>, 1> versions{std::vector<std::uint64_t>(Promises::chunks(10'000))};
-  void (*call)(const Hit&, Mass&) = &on_hit;
-  benchmark::DoNotOptimize(call);
+  std::vector<PlainChunk> chunks(Promises::chunks(10'000));
+  for (std::size_t i = 0; i < chunks.size(); ++i)
+    chunks[i] = {&on_hit, plain.masses.data() + (i << Promises::chunk_shift), 0};
+  benchmark::DoNotOptimize(chunks.data());
   SingleBatch<Hit> sealed({}, {});
   measure.run(plain.entities.size(), [&] {
     promises.checkpoint();
     for (const Entity e : plain.entities) {
+      const Promises::Call call(promises);
       sealed.set(e, Hit{1});
       promises.tell(sealed.bytes());
-      const PlainSlot slot = plain.slots[e.index];
-      if (slot.generation != e.generation) {
+      const PlainSlot* const slot = plain.slots.data() + e.index;
+      if (slot >= plain.slots.data() + plain.slots.size() || slot->generation != e.generation) {
         promises.dead();
         continue;
       }
-      promises.touch(versions, 0, slot.row);
-      call(*static_cast<const Hit*>(sealed.payload()), plain.masses[slot.row]);
+      PlainChunk& chunk = chunks[slot->row >> Promises::chunk_shift];
+      if (!chunk.call) std::abort();
+      promises.touch(chunk.version, 0);
+      promises.calls(e, std::bit_cast<std::uint64_t>(chunk.call));
+      chunk.call(*static_cast<const Hit*>(sealed.payload()),
+                 chunk.masses[slot->row & ((1u << Promises::chunk_shift) - 1)]);
+      promises.end();
       promises.handled();
     }
   });
@@ -125,6 +142,7 @@ void posted(Measure& measure) {
     stream.clear();
     for (const Entity e : plain.entities) stream.append(e, Hit{1});
     stream.seal();
+    const Promises::Call call(promises);
     stream.each([&](const BatchHeader& header, const std::byte* at) {
       promises.tell({at, header.bytes});
       deliver<Hit, &on_hit>(promises, header, at, plain, versions);
@@ -177,6 +195,7 @@ void mixed(Measure& measure) {
       }
     }
     stream.seal();
+    const Promises::Call call(promises);
     stream.each([&](const BatchHeader& header, const std::byte* at) {
       promises.tell({at, header.bytes});
       std::uint32_t place = place_of(header.type);
@@ -203,17 +222,19 @@ void destroy_one(Measure& measure) {
       },
       [&] {
         for (const Entity e : rows.made) {
+          const Promises::Call call(promises);
+          if (promises.anybody_hears()) std::abort();
           sealed.set(e, Destroy{});
           promises.tell(sealed.bytes());
-          PlainSlot& slot = rows.slots[e.index];
-          if (slot.generation != e.generation) {
+          const PlainSlot* const slot = rows.alive(e);
+          if (!slot) {
             promises.dead();
             continue;
           }
           if (links[e.index / 64]) std::abort();
-          rows.fill_hole(promises, slot.row);
-          ++slot.generation;
-          rows.give_back(e.index);
+          rows.fill_hole(promises, slot->row);
+          rows.free(promises, e);
+          promises.end();
           promises.handled();
           benchmark::ClobberMemory();  // one by one, as they are asked for
         }
@@ -233,15 +254,17 @@ void destroy_bulk(Measure& measure) {
       },
       [&] {
         std::memcpy(sealed.data() + sizeof(BatchHeader) + 16, rows.made.data(), many * sizeof(Entity));
+        const Promises::Call call(promises);
+        if (promises.anybody_hears()) std::abort();
         promises.tell(sealed);
         for (const Entity e : rows.made) {
-          PlainSlot& slot = rows.slots[e.index];
-          if (slot.generation != e.generation || links[e.index / 64]) continue;
-          rows.fill_hole(promises, slot.row);
-          ++slot.generation;
-          rows.give_back(e.index);
+          const PlainSlot* const slot = rows.alive(e);
+          if (!slot || links[e.index / 64]) continue;
+          rows.fill_hole(promises, slot->row);
+          rows.free(promises, e);
           promises.handled();
         }
+        promises.end();
         benchmark::ClobberMemory();
       });
 }
@@ -263,23 +286,25 @@ void add4(Measure& measure) {
       },
       [&] {
         for (const Entity e : rows.made) {
+          const Promises::Call call(promises);
+          if (promises.anybody_hears()) std::abort();
           sealed.set(e, Extra{7});
           promises.tell(sealed.bytes());
-          PlainSlot& slot = rows.slots[e.index];
-          if (slot.generation != e.generation) {
+          PlainSlot* const slot = rows.alive(e);
+          if (!slot) {
             promises.dead();
             continue;
           }
-          const std::uint32_t from = slot.row, to = wider.count++;
-          for (std::size_t column = 0; column < wider.versions.size(); ++column)
-            promises.touch(wider.versions, column, to);
+          const std::uint32_t from = slot->row, to = wider.count++;
+          wider.touch(promises, to, wider.versions.size());
           wider.ids[to] = e;
           wider.positions[to] = rows.positions[from];
           wider.velocities[to] = rows.velocities[from];
           wider.masses[to] = rows.masses[from];
           wider.extras[to] = Extra{7};
           rows.fill_hole(promises, from);
-          slot.row = to;
+          slot->row = to;
+          promises.end();
           promises.handled();
           benchmark::ClobberMemory();
         }
@@ -302,7 +327,13 @@ void trees(Measure& measure) {
   for (std::uint32_t i = 1; i < nodes; ++i) names[i] = {text_of("n" + std::to_string(i))};
   std::vector<Name> names_below(many);
   std::vector<PlainSlot> slots(many, PlainSlot{1, 0});
-  std::vector<Links> links(many);
+  // In pages, which are where somebody has children or siblings; a save writes those that changed.
+  struct Page {
+    std::array<Links, 1024> links;
+    std::uint64_t version;
+  };
+  std::vector<std::unique_ptr<Page>> pages;
+  for (std::uint32_t i = 0; i <= many / 1024; ++i) pages.push_back(std::make_unique<Page>());
   PromisedRows ids;
   for (std::uint32_t i = 0; i < many; ++i) ids.give_back(i);
   std::array<std::vector<std::uint64_t>, 1> name_versions{std::vector<std::uint64_t>(Promises::chunks(many))};
@@ -320,18 +351,29 @@ void trees(Measure& measure) {
       },
       [&] {
         for (std::uint32_t tree = 0; tree < many / nodes; ++tree) {
+          const Promises::Call call(promises);
+          if (promises.anybody_hears() || ids.tail - ids.head < nodes) std::abort();
           for (Entity& id : sealed.ids) {
             const std::uint32_t index = ids.draw();
             id = {index, slots[index].generation};
           }
           promises.tell(std::as_bytes(std::span(&sealed, 1)));
+          // Ids that came back together are given together: the page of most is that of the one before.
+          std::uint32_t number = ~0u;
+          Page* page = nullptr;
+          const auto links_of = [&](std::uint32_t index) -> Links& {
+            if (index / 1024 != number) {
+              number = index / 1024;
+              page = pages[number].get();
+              page->version = ids.id_versions[index >> 12] = promises.version();
+            }
+            return page->links[index % 1024];
+          };
           const std::uint32_t root = roots.count++, first = below.count;
           below.count += nodes - 1;
-          for (std::size_t column = 0; column < 4; ++column) {
-            promises.touch(roots.versions, column, root);
-            promises.touch(below.versions, column, first);
-            promises.touch(below.versions, column, first + nodes - 2);
-          }
+          roots.touch(promises, root);
+          below.touch(promises, first);
+          below.touch(promises, first + nodes - 2);
           promises.touch(name_versions, 0, first);
           const Entity parent = sealed.ids[0];
           roots.ids[root] = parent;
@@ -339,7 +381,7 @@ void trees(Measure& measure) {
           roots.velocities[root] = some_velocity;
           roots.masses[root] = some_mass;
           slots[parent.index].row = root;
-          links[parent.index] = {
+          links_of(parent.index) = {
               .first_child = sealed.ids[1].index, .last_child = sealed.ids[nodes - 1].index, .children = nodes - 1};
           for (std::uint32_t i = 1; i < nodes; ++i) {
             const std::uint32_t row = first + i - 1;
@@ -351,9 +393,10 @@ void trees(Measure& measure) {
             below.masses[row] = some_mass;
             names_below[row] = names[i];
             slots[id.index].row = row;
-            links[id.index] = {.next = i + 1 < nodes ? sealed.ids[i + 1].index : 0,
-                               .previous = i > 1 ? sealed.ids[i - 1].index : 0};
+            links_of(id.index) = {.next = i + 1 < nodes ? sealed.ids[i + 1].index : 0,
+                                  .previous = i > 1 ? sealed.ids[i - 1].index : 0};
           }
+          promises.end();
           promises.handled();
           benchmark::ClobberMemory();
         }
@@ -398,10 +441,9 @@ void reparent(Measure& measure) {
   bool is_low = false;
   const auto move = [&](std::uint32_t id, Level& from, Level& to) {
     const std::uint32_t row = slots[id].row, last = --from.count, next = to.count++;
-    for (std::size_t column = 0; column < 4; ++column) {
-      promises.touch(from.versions, column, row);
-      promises.touch(to.versions, column, next);
-    }
+    from.touch(promises, row);
+    from.touch(promises, last);
+    to.touch(promises, next);
     to.ids[next] = from.ids[row];
     to.parents[next] = from.parents[row];
     to.positions[next] = from.positions[row];
@@ -418,6 +460,8 @@ void reparent(Measure& measure) {
   measure.run(
       moved, [&] { promises.checkpoint(); },
       [&] {
+        const Promises::Call call(promises);
+        if (promises.anybody_hears()) std::abort();
         sealed.set({top, 1}, Reparent{});
         promises.tell(sealed.bytes());
         const std::uint32_t depth = is_low ? 1 : 0;
@@ -428,6 +472,7 @@ void reparent(Measure& measure) {
           for (std::uint32_t leaf = links[twig].first_child; leaf; leaf = links[leaf].next)
             move(leaf, level[depth + 2], to(2));
         }
+        promises.end();
         promises.handled();
         is_low = !is_low;
         benchmark::ClobberMemory();

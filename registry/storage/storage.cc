@@ -348,6 +348,11 @@ void Storage::fill_large_values_of_hole(const Archetype& archetype, Row hole, co
   fill_values_of_hole<false>(archetype, hole, last, from);
 }
 
+void Storage::aim_holes(Group& group) {
+  touch_all(*group.last);
+  holes_ = {&group, chunk_changes_, group.last};
+}
+
 void Storage::rows_left(Group& group) {
   if (group.last->count == 0) return drop_last_chunk(group);
   if (rows_ >= rows_far_away) ask_for_last_rows(*group.last);

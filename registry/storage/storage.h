@@ -263,9 +263,11 @@ class Storage {
   /// Takes away a row of a plain() archetype and leaves its id alone. The group's last row fills the hole.
   [[gnu::always_inline]] void take_plain_row(Row gone) {
     Group& group = *gone.chunk->group;
-    Chunk& last = *group.last;
+    if (holes_.group != &group || holes_.changes != chunk_changes_) [[unlikely]]
+      aim_holes(group);
+    // Not the group's: what fills the hole need not wait until the row's chunk is known.
+    Chunk& last = *holes_.last;
     const std::uint32_t from = last.count - 1;
-    touch_all(last);
     if (gone.chunk != &last || gone.row != from) {
       if (gone.chunk != &last) touch_all(*gone.chunk);
       fill_hole(*gone.chunk->archetype, gone, last, from);
@@ -450,6 +452,13 @@ class Storage {
     drop_last_chunk(group);
     return row;
   }
+  /// The group whose hole was filled last, and its last chunk, which is touched. Good while chunk_changes() is the same.
+  struct Holes {
+    const Group* group = nullptr;
+    std::uint64_t changes = 0;
+    Chunk* last = nullptr;
+  };
+  [[gnu::noinline]] void aim_holes(Group& group);
   /// To be called when a multiple of asked_rows are left in a group's last chunk, or none.
   [[gnu::noinline]] void rows_left(Group& group);
   void leave_last_chunk(Group& group);
@@ -499,13 +508,15 @@ class Storage {
   std::uint64_t next_chunk_uid_ = 1;
   std::uint64_t version_ = 1;
   std::uint64_t rows_ = 0;
+  std::uint64_t chunk_changes_ =
+      1;  // between the two that each row changes, which compilers would put into one register of 16 bytes
   std::uint64_t structure_ = 0;
-  std::uint64_t chunk_changes_ = 1;
   std::uint64_t stamp_ = 1;
   std::vector<std::uint32_t> chunks_by_depth_;  // as deep as there are rows, which have ancestors at all depths above
   std::vector<ColumnPreserver*> preservers_;
   std::vector<Entity>* destroyed_ = nullptr;
   MovePlan move_plan_;
+  Holes holes_;
 };
 
 inline bool is_alive(const Storage& storage, Entity e) noexcept { return storage.alive(e); }
