@@ -1,4 +1,4 @@
-// Rows that come by the thousand, and rows that move in a registry so large that memory is asked for ahead, are those of the general way.
+// Rows that come by the thousand, rows that move in a registry so large that memory is asked for ahead, and rows of many shapes that move and go are those of the general way.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
@@ -81,4 +81,61 @@ TEST_CASE("rows move in a large registry as they do the general way, in order an
     return hashes;
   };
   CHECK(moved(true) == moved(false));
+}
+
+namespace {
+
+/// Gives and takes components of many sizes one at a time, and destroys, in many archetypes in turns.
+void give_take_destroy(EntityRegistry& r, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto number = [&] { return static_cast<std::uint32_t>(random() % 100); };
+  std::vector<Entity> there;
+  for (int step = 0; step < 20'000; ++step) {
+    if (there.size() < 300 || random() % 8 == 0) {
+      there.push_back(r.create(Velocity{.by = {1, 2, static_cast<float>(number())}}));
+      continue;
+    }
+    const std::size_t at = random() % there.size();
+    const Entity e = there[at];
+    switch (random() % 18) {
+      case 0: r.set(e, Health{static_cast<float>(number())}); break;
+      case 1: r.set(e, Armor{static_cast<float>(number())}); break;
+      case 2: r.set(e, Position{.at = {4, 5, static_cast<float>(number())}}); break;
+      case 3: r.set(e, Member{.squad = there[number()]}); break;
+      case 4: r.set(e, Count{number()}); break;
+      case 5: r.set(e, Slots{}); break;
+      case 6: r.set(e, Oath{.sworn = number()}); break;
+      case 7: r.set(e, Count{number()}, Health{3}); break;
+      case 8: r.remove<Health>(e); break;
+      case 9: r.remove<Armor>(e); break;
+      case 10: r.remove<Position>(e); break;
+      case 11: r.remove<Member>(e); break;
+      case 12: r.remove<Count>(e); break;
+      case 13: r.remove<Slots>(e); break;
+      case 14: r.remove<Oath>(e); break;
+      case 15: r.remove<Velocity>(e); break;
+      case 16:
+        if (random() % 50 == 0) r.begin_version();
+        break;
+      default:
+        r.destroy(e);
+        there[at] = there.back();
+        there.pop_back();
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("rows with any number of columns of any size move and go as they do the general way") {
+  for (std::uint32_t seed = 1; seed <= 4; ++seed) {
+    CAPTURE(seed);
+    EntityRegistry fast, slow({.shortcuts = false});
+    give_take_destroy(fast, seed);
+    give_take_destroy(slow, seed);
+    CHECK(fast.hash() == slow.hash());
+    CHECK(fast.counters().messages == slow.counters().messages);
+    CHECK(fast.counters().refused == slow.counters().refused);
+  }
 }
