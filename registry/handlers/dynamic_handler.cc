@@ -57,8 +57,9 @@ bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk&
         if (!term.value || context.storage.component(term.type)->size == 0) values[i] = nullptr;
       }
     }
-    if (present)
-      dynamic.call({handler.once ? Entity{} : chunk.ids()[row], bytes, values, context.outbox, context.spawner});
+    if (!present) continue;
+    dynamic.call({handler.once ? Entity{} : chunk.ids()[row], bytes, values, context.outbox, context.spawner});
+    for (detail::Elsewhere& from : elsewhere) from.directory_moved();
   }
   return false;
 }

@@ -24,7 +24,7 @@ namespace muster::detail {
 ///
 /// For the rows of one chunk that a handler is called for. Made anew for each run of rows: while handlers are called, no row comes,
 /// goes, moves or gets another parent, and no column is laid out anew. So where a value is stays true for the run; the value itself is
-/// not kept. A Spawner's new ids may move the directory, so that is never held on to.
+/// not kept. A Spawner's new ids may move the directory: after each call of a handler that has one, directory_moved() is called.
 class Elsewhere {
  public:
   Elsewhere() = default;
@@ -49,6 +49,7 @@ class Elsewhere {
     if ((source == Source::parent || source == Source::self_or_parent) && parents_ && !own_) {
       above_ = &context.column_starts.of(*storage_, chunk, type);
       starts_ = above_->starts();
+      directory_moved();
     }
   }
 
@@ -66,7 +67,7 @@ class Elsewhere {
       return nullptr;  // and value_ was never another
     }
     if constexpr (source == Source::parent || source == Source::self_or_parent) {
-      const std::uint32_t place = storage_->ids().slots()[parents_[row].index].locator.bits();  // parents are alive
+      const std::uint32_t place = directory_[parents_[row].index].locator.bits();  // parents are alive
       const std::uintptr_t start = starts_[place >> Locator::row_bits];
       if (start <= ColumnStarts::no_start) [[unlikely]]
         return value_ = above_->value_above(row);
@@ -81,6 +82,8 @@ class Elsewhere {
     return value_;
   }
   const std::byte* find(Source source, std::uint32_t row, TypeId type, TypeId anchor) noexcept;
+  /// New ids were taken.
+  void directory_moved() noexcept { directory_ = storage_->ids().slots(); }
   /// What find() gave last.
   const std::byte* found() const noexcept { return value_; }
 
@@ -98,7 +101,8 @@ class Elsewhere {
   std::uint32_t own_bytes_ = 0;
   ColumnStarts* above_ = nullptr;
   const std::uintptr_t* starts_ = nullptr;  // of above_
-  std::uint64_t parent_ = 0;                // of the row before; 0: no row was looked at
+  const DirectoryEntry* directory_ = nullptr;
+  std::uint64_t parent_ = 0;  // of the row before; 0: no row was looked at
   const std::byte* value_ = nullptr;
   bool by_row_ = false;
 };

@@ -31,7 +31,13 @@ class ColumnStarts {
   /// Of a value, where some chunk has a start.
   std::uint32_t bytes() const noexcept { return bytes_; }
   /// The value of the nearest ancestor that has one, for a row whose parent's chunk has no start: learns it, if it can. Null: none has.
-  [[gnu::noinline]] const std::byte* value_above(std::uint32_t row) {
+#if __has_cpp_attribute(clang::preserve_most)
+  [[gnu::noinline, clang::preserve_most]]  // so that a loop over rows has its registers for itself
+#else
+  [[gnu::noinline]]
+#endif
+  const std::byte*
+  value_above(std::uint32_t row) {
     const Entity parent = chunk_->parents()[row];
     if (parent.bits() != last_parent_) {
       learn(*storage_->find(parent).chunk);  // parents are alive

@@ -198,3 +198,41 @@ TEST_CASE("a run of messages to siblings finds their parent's value as each mess
   const float values[] = {2, 5, 101, 3, 102, 204};  // a: 1, then 2; b: 100, then 101
   for (std::size_t i = 0; i < below.size(); ++i) CHECK(r.get<Health>(below[i]).value == values[i]);
 }
+
+TEST_CASE("a handler that spawns finds what the parents have, wherever the ids that it takes move the directory") {
+  for (const bool by_id : {false, true}) {
+    EntityRegistry registry;
+    Handlers handlers;
+    std::uint64_t rows = 0, right = 0;
+    const auto look = [&](const Count& count, std::uint32_t place, Spawner& spawner) {
+      ++rows;
+      right += count.hits == place / 8 * 3;
+      for (int i = 0; i < 500; ++i) spawner.create();
+    };
+    if (by_id) {
+      const Term own{.type = TypeTraits<Health>::id};
+      const Term above{.type = TypeTraits<Count>::id, .source = Source::parent};
+      handlers.add(registry.subscribe(
+          "look", DynamicShape{.message = TypeTraits<Update>::id, .terms = {own, above}, .pushes = true},
+          [&](const DynamicCall& call) {
+            Health health;
+            Count count;
+            std::memcpy(&health, call.values[0], sizeof health);
+            std::memcpy(&count, call.values[1], sizeof count);
+            look(count, static_cast<std::uint32_t>(health.value), call.spawner);
+          }));
+    } else {
+      handlers.add(registry.subscribe(
+          "look", [&](const Update&, const Health& health, Parent<const Count> count, Spawner& spawner) {
+            look(*count, static_cast<std::uint32_t>(health.value), spawner);
+          }));
+    }
+    std::vector<Entity> parents;
+    for (std::uint32_t i = 0; i < 20; ++i) parents.push_back(registry.create(Count{.hits = i * 3}));
+    for (std::uint32_t i = 0; i < 160; ++i)
+      registry.create_under(parents[i / 8], "", Health{.value = static_cast<float>(i)});
+    registry.push(Update{});
+    CHECK(rows == 160);
+    CHECK(right == rows);
+  }
+}
