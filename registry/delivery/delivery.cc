@@ -131,8 +131,8 @@ void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receip
     return;
   }
   if (!route.writes_message) return whole_run(route, run, receipt);
-  // Handlers change a copy, of so many messages at a time as stay in the core's own cache.
-  constexpr std::uint32_t copied_bytes_max = 32 * 1024;
+  // Handlers change a copy, of so many messages at a time as stay in the core's own cache, and are worth learning where columns are.
+  constexpr std::uint32_t copied_bytes_max = 256 * 1024;
   const std::uint32_t step = std::max(1u, copied_bytes_max / run.bytes);
   for (std::uint32_t begin = 0; begin < run.count; begin += step) {
     const std::uint32_t count = std::min(step, run.count - begin);
@@ -151,10 +151,35 @@ void Delivery::whole_run(MessageRoute& route, const ItemRun& run, Receipt& recei
     return;
   }
   // Who is alive and has somebody does not change while a run is delivered: structure changes are queued.
-  const std::byte* const end = run.first + std::size_t{run.count} * run.bytes;
-  for (const std::byte* item = run.first; item != end; item += run.bytes)
-    count_target(route, detail::target_of(item), receipt);
-  for (const Handler* handler : route.active) call(*handler, run);
+  if (!detail::jumps(context_.storage, run)) {
+    const std::byte* const end = run.first + std::size_t{run.count} * run.bytes;
+    for (const std::byte* item = run.first; item != end; item += run.bytes)
+      count_target(route, detail::target_of(item), receipt);
+    for (const Handler* handler : route.active) call(*handler, run);
+    return;
+  }
+  // Nor where their rows are: that is looked for once, for so many messages at a time as stay in the core's own cache.
+  constexpr std::uint32_t placed_max = 16 * 1024;
+  if (places_.size() < std::min(run.count, placed_max)) places_.resize(std::min(run.count, placed_max));
+  for (std::uint32_t begin = 0; begin < run.count; begin += placed_max) {
+    ItemRun some = run;
+    some.first += std::size_t{begin} * run.bytes;
+    some.count = std::min(placed_max, run.count - begin);
+    detail::find_places(context_.storage, some, places_.data());
+    std::uint32_t dead = 0, handled = 0;
+    for (std::uint32_t i = 0; i < some.count; ++i) {
+      const std::uint32_t place = places_[i];
+      if (place >= Locator::no_row)
+        ++dead;
+      else
+        handled += route.somebody(*context_.storage.chunk(Locator::from_bits(place).chunk()));
+    }
+    receipt.dead += dead;
+    receipt.handled += handled;
+    receipt.unhandled += some.count - dead - handled;
+    some.places = places_.data();
+    for (const Handler* handler : route.active) call(*handler, some);
+  }
 }
 
 void run_several(RunContext& context, const CallSite& site, void* message, Chunk& chunk, std::uint32_t row) {
@@ -430,6 +455,25 @@ void Delivery::builtin_span(const BatchView& batch, MessageRoute& route, Receipt
     return;
   }
   for (const Entity e : targets) builtin(batch, route, e, batch.payload(0), receipt);
+}
+
+void Delivery::ask_for_destroyed(const BatchView& batch, std::uint32_t i) const noexcept {
+  if (batch.type() != TypeTraits<Destroy>::id) return;
+  const Storage& storage = context_.storage;
+  const Hierarchy& hierarchy = structure_.hierarchy();
+  const Entity last = batch.target(i + destroyed_ahead);
+  if (last.index < storage.ids().indices()) __builtin_prefetch(storage.ids().slots() + last.index);
+  hierarchy.prefetch(last);
+  // What was asked for some messages ago says where the rest is.
+  const Entity next = batch.target(i + destroyed_ahead / 2);
+  const Row row = storage.find(next);
+  if (!row) return;
+  const Archetype& archetype = *row.chunk->archetype;
+  for (std::size_t slot = 0; slot < archetype.slot_bytes.size(); ++slot)
+    if (const std::byte* const column = row.chunk->slots()[slot].data)
+      __builtin_prefetch(column + std::size_t{row.row} * archetype.slot_bytes[slot]);
+  for (const std::uint32_t sibling : {hierarchy.previous(next), hierarchy.next_sibling(next).index})
+    if (sibling != 0) hierarchy.prefetch({sibling, 1});
 }
 
 void Delivery::builtin(const BatchView& batch, MessageRoute& route, Entity target, const std::byte* payload,

@@ -138,6 +138,8 @@ constexpr std::uint16_t known_ids = no_column - 1;
 struct ItemRun {
   const std::byte* first = nullptr;
   std::uint32_t count = 0, bytes = 0, offset = 0;
+  /// By item: the bits of the Locator of the target's row, Locator::no_row where it has none. Null: nobody has looked yet.
+  const std::uint32_t* places = nullptr;
 };
 struct ItemCounts {
   std::uint32_t handled = 0, dead = 0;

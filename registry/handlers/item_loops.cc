@@ -42,4 +42,20 @@ std::uint32_t count_alive(const Storage& storage, const ItemRun& run) noexcept {
   return alive;
 }
 
+void find_places(const Storage& storage, const ItemRun& run, std::uint32_t* places) noexcept {
+  const DirectoryEntry* const directory = storage.ids().slots();
+  const std::size_t indices = storage.ids().indices(), step = run.bytes;
+  constexpr std::uint32_t ahead = 64;
+  const std::uint32_t far = storage.rows() >= rows_in_cache && run.count > ahead ? run.count - ahead : 0;
+  const std::byte* at = run.first;
+  for (std::uint32_t i = 0; i < run.count; ++i, at += step) {
+    if (i < far)
+      if (const auto index = target_of(at + ahead * step).index; index < indices) __builtin_prefetch(directory + index);
+    const Entity target = target_of(at);
+    const std::uint64_t number =
+        target.index < indices ? locator_of(directory[target.index], target) : ~std::uint64_t{0};
+    places[i] = static_cast<std::uint32_t>(std::min<std::uint64_t>(number, Locator::no_row));
+  }
+}
+
 }  // namespace muster::detail

@@ -5,7 +5,8 @@
 //     in_line     checks a block of messages as a whole: where its targets and their rows are one behind the other, walk
 //                 goes through these rows with no further question.
 //   few           does not look ahead: for runs so short that to begin a walk costs more.
-//   over_chunks   remembers the columns of every chunk: for targets that jump from chunk to chunk.
+//   over_chunks   remembers the columns of every chunk: for targets that jump from chunk to chunk. Where several handlers take the run
+//                 one after another, their rows were found before, for all of them.
 #pragma once
 
 #include <algorithm>
@@ -33,6 +34,12 @@ static_assert(sizeof(ItemCounts) == 8 && offsetof(ItemCounts, dead) == 4);
 
 /// How many of the items' targets are alive.
 std::uint32_t count_alive(const Storage& storage, const ItemRun& run) noexcept;
+/// Whether a run is so long that it is worth remembering where chunks have their columns.
+inline bool jumps(const Storage& storage, const ItemRun& run) noexcept {
+  return run.count >= 64 && storage.chunk_numbers() > 1;
+}
+/// Where the targets' rows are, into `places`, one for each item: for ItemRun::places.
+void find_places(const Storage& storage, const ItemRun& run, std::uint32_t* places) noexcept;
 
 /// Rows of a chunk that a handler is called for.
 struct ChunkRows {
@@ -61,8 +68,9 @@ struct ItemLoops {
     if constexpr (looks_ahead)
       if (items.bytes == bytes && items.offset == offset) [[likely]] {
         if constexpr (Call::by_chunk && Call::parameters != 0)
-          if (items.count >= 2 * block && context.storage.chunk_numbers() > 1)
-            return over_chunks(context, handler, items, Call::every);
+          if (jumps(context.storage, items))
+            return items.places ? over_chunks<true>(context, handler, items, Call::every)
+                                : over_chunks<false>(context, handler, items, Call::every);
         return walk<true>(context, handler, items);
       }
     return walk<false>(context, handler, items);
@@ -185,8 +193,8 @@ struct ItemLoops {
     return (differs | jumps) == 0;
   }
 
-  /// Keeps what bases_of() says of each chunk, from the first message on that comes to it.
-  template <std::size_t... I>
+  /// Keeps what bases_of() says of each chunk, from the first message on that comes to it. `placed`: items.places says where rows are.
+  template <bool placed, std::size_t... I>
   [[gnu::noinline]] static ItemCounts over_chunks(RunContext& context, const Handler& handler, const ItemRun& items,
                                                   std::index_sequence<I...> all) {
     F& f = Call::callable(handler);
@@ -196,7 +204,8 @@ struct ItemLoops {
     const std::uint32_t chunks = storage.chunk_numbers();
     using Bases = std::array<void*, sizeof...(I)>;
     Bases* bases;
-    std::uint8_t* known;
+    std::uint8_t* known;  // 0: nothing; else `matches` or `lacks`
+    constexpr std::uint8_t matches = 1, lacks = 2;
     {
       std::vector<std::byte>& memory = context.chunk_bases;
       if (memory.size() < chunks * (sizeof(Bases) + 1)) memory.resize(chunks * (sizeof(Bases) + 1));
@@ -207,6 +216,7 @@ struct ItemLoops {
     const bool far = storage.rows() >= rows_in_cache;
     ItemCounts counts;
     const std::byte* at = items.first;
+    const std::uint32_t* places = items.places;
     for (std::uint32_t left = items.count; left != 0;) {
       // Targets in line are for walk().
       std::uint32_t n = left < jump_block ? left : jump_block;
@@ -218,45 +228,53 @@ struct ItemLoops {
         counts.handled += near.handled;
         counts.dead += near.dead;
         at += n * bytes;
+        if constexpr (placed) places += n;
         left -= n;
         continue;
       }
       left -= n;
-      const std::byte* const end = at + n * bytes;
-      if (far)
-        for (std::uint32_t i = 0, ahead = std::min(left, jump_block); i < ahead; ++i)
-          if (const auto index = target_of(end + i * bytes).index; index < indices)
-            __builtin_prefetch(directory + index);
-      constexpr Locator nowhere(IdState::free);
-      Locator locators[jump_block];
+      if constexpr (!placed)
+        if (far)
+          for (std::uint32_t i = n, end = n + std::min(left, jump_block); i < end; ++i)
+            if (const auto index = target_of(at + i * bytes).index; index < indices)
+              __builtin_prefetch(directory + index);
+      // Which messages are the handler's is found out without a branch: at random it would be guessed wrong.
+      struct {
+        std::uint32_t place, item;
+      } own[jump_block];
+      std::uint32_t owned = 0;
       for (std::uint32_t i = 0; i < n; ++i) {
-        const Entity target = target_of(at + i * bytes);
-        const std::uint64_t number =
-            target.index < indices ? locator_of(directory[target.index], target) : ~std::uint64_t{0};
-        Locator locator = nowhere;
+        std::uint64_t number;
+        if constexpr (placed) {
+          number = places[i];
+        } else {
+          const Entity target = target_of(at + i * bytes);
+          number = target.index < indices ? locator_of(directory[target.index], target) : ~std::uint64_t{0};
+        }
         if (number >= Locator::no_row) [[unlikely]] {
           ++counts.dead;
-        } else {
-          locator = Locator::from_bits(static_cast<std::uint32_t>(number));
-          const std::uint32_t chunk = locator.chunk();
-          if (!known[chunk]) [[unlikely]] {
-            if (learn(context, handler, chunk, bases[chunk], all))
-              known[chunk] = 1;
-            else
-              locator = nowhere;
-          }
-          if (far && locator != nowhere) Call::prefetch(bases[chunk].data(), locator.row(), all);
-        }
-        locators[i] = locator;
-      }
-      for (std::uint32_t i = 0; at != end; ++i, at += bytes) {
-        const Locator locator = locators[i];
-        if (locator == nowhere) [[unlikely]]
           continue;
-        ++counts.handled;
-        Call::call_at(f, const_cast<std::byte*>(at + offset), target_of(at), locator.row(),
-                      bases[locator.chunk()].data(), all);
+        }
+        const Locator place = Locator::from_bits(static_cast<std::uint32_t>(number));
+        const std::uint32_t chunk = place.chunk();
+        if (known[chunk] == 0) [[unlikely]] {
+          const bool does = learn(context, handler, chunk, bases[chunk], all);
+          if (!does) bases[chunk].fill(known);  // to be asked for, and no more
+          known[chunk] = does ? matches : lacks;
+        }
+        own[owned] = {place.bits(), i};
+        owned += known[chunk] & matches;
+        if (far) Call::prefetch(bases[chunk].data(), place.row(), all);
       }
+      for (std::uint32_t i = 0; i < owned; ++i) {
+        const Locator place = Locator::from_bits(own[i].place);
+        const std::byte* const item = at + own[i].item * std::size_t{bytes};
+        Call::call_at(f, const_cast<std::byte*>(item + offset), target_of(item), place.row(),
+                      bases[place.chunk()].data(), all);
+      }
+      counts.handled += owned;
+      at += n * bytes;
+      if constexpr (placed) places += n;
     }
     return counts;
   }

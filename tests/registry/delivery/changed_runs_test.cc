@@ -34,6 +34,9 @@ struct Played {
       at.at.x = at.at.x * 3 + heal.amount;
       ++heard;
     }));
+    handlers.add(registry.subscribe("rest", [](const game::Heal& heal, game::Armor& armor, Entity self) {
+      armor.factor = armor.factor * 0.75f + static_cast<float>(self.index % 16) + heal.amount;
+    }));
   }
   void play(std::uint32_t seed) {
     std::mt19937 random(seed);
@@ -51,14 +54,16 @@ struct Played {
     for (int i = 0; i < 4000; ++i) make();
     for (int round = 0; round < 30; ++round) {
       registry.begin_version();
-      // Below and above what is copied at once, and what a loop of its own is for.
-      const std::uint32_t count = round % 3 == 0 ? 4000 : round % 3 == 1 ? 100 : 7;
+      // Below and above what is copied or looked for at once, and what a loop of its own is for.
+      const std::uint32_t count = round == 3 ? 40'000 : round % 3 == 0 ? 4000 : round % 3 == 1 ? 100 : 7;
       const auto first = random() % all.size();
       for (std::uint32_t i = 0; i < count; ++i) {
         const Entity target = round % 4 == 0 ? all[(first + i) % all.size()] : all[random() % all.size()];
         registry.post(target,
                       game::Damage{.amount = static_cast<float>(random() % 40), .from = all[random() % all.size()]});
       }
+      for (std::uint32_t i = 0; i < count; ++i)
+        registry.post(all[random() % all.size()], game::Heal{.amount = static_cast<float>(random() % 4)});
       const Receipt receipt = registry.flush();
       handled += receipt.handled;
       dead += receipt.dead;
