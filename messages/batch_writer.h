@@ -30,8 +30,18 @@ class BatchWriter {
   void append(Entity target, const M& message) {
     put<M, BatchKind::each>(target, 0, message);
   }
-  /// The same, where the open batch can take it; where it cannot, `otherwise` is called in its place, and returns what its
-  /// call of begin() returned.
+  /// The same, where the open batch can take it; false, and nothing done, where it cannot.
+  template <MessageType M>
+  bool extend(Entity target, const M& message) noexcept {
+    static constexpr Run run(BatchKind::each, PayloadShape::of<M>(), false, false, 0);
+    std::byte* const at = write_;
+    if (open_key_ != run.key() || static_cast<std::size_t>(limit_ - at) < run.item_bytes()) [[unlikely]]
+      return false;
+    write_ = at + run.item_bytes();
+    put_item<run.payload_offset(), run.item_bytes(), true>(at, target, message);
+    return true;
+  }
+  /// The same; where it cannot, `otherwise` is called in its place, and returns what its call of begin() returned.
   template <MessageType M, class F>
   void extend_or(Entity target, const M& message, F&& otherwise) {
     static constexpr Run run(BatchKind::each, PayloadShape::of<M>(), false, false, 0);

@@ -30,8 +30,8 @@ class Outbox {
  public:
   template <MessageType M>
   void push(Entity target, const M& message) {
-    types_.need<M>();
-    arena_.append(target, message);
+    if (!types_.seen<M>() || !arena_.extend(target, message)) [[unlikely]]
+      push_otherwise(target, message);
   }
   /// Sends one payload to a span of entities.
   template <MessageType M>
@@ -115,6 +115,12 @@ class Outbox {
   Outbox(BatchWriter& arena, TypesKnown& types, TextTable& texts, std::uint64_t& next_timer,
          const std::uint64_t& now_ns, const std::shared_ptr<EntityRegistry*>& registry)
       : arena_(arena), types_(types), texts_(texts), next_timer_(next_timer), now_ns_(now_ns), registry_(registry) {}
+  /// push(), whatever there is to do first. Apart, so that a handler's loop has little of it.
+  template <MessageType M>
+  [[gnu::noinline]] void push_otherwise(Entity target, const M& message) {
+    types_.need<M>();
+    arena_.append(target, message);
+  }
   TimerId append_timed(std::uint64_t delay_ns, BatchView inner);
   Subscription keep(std::unique_ptr<Handler> handler);
 
