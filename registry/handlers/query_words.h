@@ -394,7 +394,8 @@ struct ElsewhereParameter : NoTerm {
             true,
             anchor()};
   }
-  static Elsewhere base(const ChunkRows& rows, std::uint16_t) noexcept {
+  /// Made part of its caller: in registers, for the loop that it is made for.
+  [[gnu::always_inline]] static Elsewhere base(const ChunkRows& rows, std::uint16_t) noexcept {
     return {rows.context, rows.chunk, source_, TypeTraits<Value>::id, anchor(), rows.other};
   }
   static bool present(Elsewhere& elsewhere, std::uint32_t row) noexcept {
