@@ -203,6 +203,10 @@ TEST_CASE("a handler that spawns finds what the parents have, wherever the ids t
   for (const bool by_id : {false, true}) {
     EntityRegistry registry;
     Handlers handlers;
+    std::vector<Entity> parents;
+    for (std::uint32_t i = 0; i < 20; ++i) parents.push_back(registry.create(Count{.hits = i * 3}));
+    for (std::uint32_t i = 0; i < 160; ++i)
+      registry.create_under(parents[i / 8], "", Health{.value = static_cast<float>(i)});
     std::uint64_t rows = 0, right = 0;
     const auto look = [&](const Count& count, std::uint32_t place, Spawner& spawner) {
       ++rows;
@@ -227,10 +231,6 @@ TEST_CASE("a handler that spawns finds what the parents have, wherever the ids t
             look(*count, static_cast<std::uint32_t>(health.value), spawner);
           }));
     }
-    std::vector<Entity> parents;
-    for (std::uint32_t i = 0; i < 20; ++i) parents.push_back(registry.create(Count{.hits = i * 3}));
-    for (std::uint32_t i = 0; i < 160; ++i)
-      registry.create_under(parents[i / 8], "", Health{.value = static_cast<float>(i)});
     registry.push(Update{});
     CHECK(rows == 160);
     CHECK(right == rows);
