@@ -8,6 +8,7 @@
 #include "messages/judge/verifier.h"
 #include "registry/registry_impl.h"
 #include "registry/state/batch_change.h"
+#include "registry/state/chunks_to_come.h"
 #include "registry/state/id_states.h"
 #include "registry/state/presence.h"
 #include "registry/state/state_format.h"
@@ -229,6 +230,7 @@ class StateReader {
                                                     : saved_slots(*archetype);
     if (!expect(bytes.size() == sizeof(ChunkRow) + versions * 8, "the chunk's row has a wrong length")) return;
     chunk.found.resize(archetype->pod_slots);
+    to_come_.add(chunk.row.archetype, chunk.row.depth);
     waiting_.emplace(key.key, std::move(chunk));
   }
   void column(const StateKey& key, std::span<const std::byte> bytes) {
@@ -339,12 +341,14 @@ class StateReader {
     const std::size_t place =
         chunk.row.depth < archetype.groups.size() ? archetype.groups[chunk.row.depth].chunks.size() : 0;
     if (!expect(chunk.row.place == place, "a chunk before this one is missing")) return false;
+    to_come_.place(r_.storage, archetype, chunk.row.depth, place);
     chunk.placed = &r_.storage.restore_chunk(archetype, chunk.row.depth, uid, chunk.row.rows);
     if (!changed_.empty()) [[unlikely]]
       fill_new_columns(chunk);
     return true;
   }
   void check_chunks() {
+    to_come_.end();
     lacked_.fill();
     for (const auto& [uid, chunk] : waiting_) {
       at_ = {StateSection::chunks, uid, 0};
@@ -576,6 +580,7 @@ class StateReader {
   std::map<std::uint32_t, std::vector<SavedColumn>> changed_;  // by archetype
   LackedComponents lacked_;
   std::map<std::uint64_t, Pending> waiting_;
+  ChunksToCome to_come_;
   std::vector<Block> aligned_;
 };
 

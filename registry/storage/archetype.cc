@@ -36,40 +36,59 @@ namespace {
 /// two purposes share a shelf where their blocks have one size, and no harm is done.
 enum Purpose : std::uint32_t { headers, rows, ids, parents };
 
-}  // namespace
+/// Where the memory of a chunk's columns comes from.
+struct ChunkLayout {
+  const Archetype& archetype;
+  std::uint32_t depth, capacity, slots, header, bytes = 0;
 
-Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity) {
-  const auto slots = static_cast<std::uint32_t>(archetype.slot_types.size());
-  const auto column_bytes = [&](std::uint32_t slot) -> std::uint32_t {
+  ChunkLayout(const Archetype& of, std::uint32_t at_depth, std::uint32_t rows)
+      : archetype(of),
+        depth(at_depth),
+        capacity(rows),
+        slots(static_cast<std::uint32_t>(of.slot_types.size())),
+        header(to_line(sizeof(Chunk) + slots * static_cast<std::uint32_t>(sizeof(ColumnSlot)))) {
+    for (std::uint32_t slot = 0; slot < slots; ++slot) bytes += column_bytes(slot);
+  }
+  bool in_one_block() const noexcept { return bytes < apart_bytes; }
+  std::uint32_t column_bytes(std::uint32_t slot) const noexcept {
     if (slot == column_parents && depth == 0) return 0;
     return to_line(capacity * (slot < column_first ? 8 : archetype.slot_types[slot]->size));
-  };
-  std::uint32_t bytes = 0;
-  for (std::uint32_t slot = 0; slot < slots; ++slot) bytes += column_bytes(slot);
-  const std::uint32_t header = to_line(sizeof(Chunk) + slots * static_cast<std::uint32_t>(sizeof(ColumnSlot)));
+  }
+  std::uint32_t purpose(std::uint32_t slot) const noexcept {
+    return slot == column_ids ? ids : slot == column_parents ? parents : archetype.slot_types[slot]->id;
+  }
+};
 
-  auto* chunk = new (blocks_.take(headers, header)) Chunk;
+}  // namespace
+
+void ChunkPool::expect(const Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::size_t chunks) {
+  const ChunkLayout layout(archetype, depth, capacity);
+  blocks_.expect(headers, layout.header, chunks);
+  if (layout.in_one_block()) return blocks_.expect(rows, layout.bytes, chunks);
+  // Columns may share a shelf, where their types' ids say so; then they are as good as others that come one by one.
+  for (std::uint32_t slot = 0; slot < layout.slots; ++slot)
+    if (const std::uint32_t bytes = layout.column_bytes(slot)) blocks_.expect(layout.purpose(slot), bytes, chunks);
+}
+
+Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity) {
+  const ChunkLayout layout(archetype, depth, capacity);
+  auto* chunk = new (blocks_.take(headers, layout.header)) Chunk;
   chunk->archetype = &archetype;
   chunk->archetype_index = archetype.index;
   chunk->depth = depth;
   chunk->capacity = capacity;
-  chunk->header_lines = static_cast<std::uint16_t>(header / line);
+  chunk->header_lines = static_cast<std::uint16_t>(layout.header / line);
   chunk->lone = depth == 0 && archetype.name_column == no_column && archetype.plain();
-  chunk->in_one_block = bytes < apart_bytes;
-  auto* at = chunk->in_one_block ? static_cast<std::byte*>(blocks_.take(rows, bytes)) : nullptr;
-  for (std::uint32_t slot = 0; slot < slots; ++slot) {
-    const std::uint32_t size = column_bytes(slot);
-    if (!chunk->in_one_block && size != 0) {
-      const std::uint32_t purpose = slot == column_ids       ? Purpose::ids
-                                    : slot == column_parents ? Purpose::parents
-                                                             : archetype.slot_types[slot]->id;
-      at = static_cast<std::byte*>(blocks_.take(purpose, size));
-    }
+  chunk->in_one_block = layout.in_one_block();
+  auto* at = chunk->in_one_block ? static_cast<std::byte*>(blocks_.take(rows, layout.bytes)) : nullptr;
+  for (std::uint32_t slot = 0; slot < layout.slots; ++slot) {
+    const std::uint32_t size = layout.column_bytes(slot);
+    if (!chunk->in_one_block && size != 0) at = static_cast<std::byte*>(blocks_.take(layout.purpose(slot), size));
     new (chunk->slots() + slot) ColumnSlot{size ? at : nullptr, 0};
     if (chunk->in_one_block) at += size;
   }
   // Up to the header's end, so that whoever looks for a new version needs not know how many columns there are.
-  for (std::uint32_t slot = slots; slot < (header - sizeof(Chunk)) / sizeof(ColumnSlot); ++slot)
+  for (std::uint32_t slot = layout.slots; slot < (layout.header - sizeof(Chunk)) / sizeof(ColumnSlot); ++slot)
     new (chunk->slots() + slot) ColumnSlot;
   return chunk;
 }

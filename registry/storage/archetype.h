@@ -240,6 +240,10 @@ class ChunkPool {
  public:
   /// A chunk for `capacity` rows, with no row and all versions 0.
   Chunk* make(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity);
+  /// Says that so many chunks for `capacity` rows are made next, so that each of their columns lies together.
+  void expect(const Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::size_t chunks);
+  /// Those that were not made are not expected any more.
+  void forget_expected() noexcept { blocks_.forget_expected(); }
   void recycle(Chunk* chunk) noexcept;
   /// That it holds, those that wait for the next chunks too.
   std::size_t bytes() const noexcept { return blocks_.bytes(); }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <iterator>
 #include <new>
+#include <utility>
 
 #include "messages/poison.h"
 
@@ -17,6 +18,8 @@ constexpr std::size_t share_small = 8, share_large = 32;
 constexpr std::size_t share_unused = 8;  // of what is taken
 constexpr std::size_t slab_bytes_small = 256u << 10;
 constexpr std::size_t slab_bytes_min = 2048, slab_bytes_max = 2u << 20;
+constexpr std::size_t known_bytes_max = 4u
+                                        << 20;  // of a slab that fits: what is left of a column that shrank can go back
 constexpr std::size_t gap = poisons ? line : 0;  // so that who runs over a block's end is found
 
 std::size_t slab_bytes_after(std::size_t total) noexcept {
@@ -38,7 +41,7 @@ Blocks::~Blocks() {
 }
 
 std::size_t Blocks::bytes_of(const Slab& slab) const noexcept {
-  return static_cast<std::size_t>(std::popcount(slab.all)) * (shelves_[slab.shelf].bytes + gap);
+  return std::size_t{slab.blocks} * (shelves_[slab.shelf].bytes + gap);
 }
 
 std::uint32_t Blocks::shelf_of(std::uint32_t purpose, std::uint32_t bytes) {
@@ -49,36 +52,78 @@ std::uint32_t Blocks::shelf_of(std::uint32_t purpose, std::uint32_t bytes) {
   return shelf_by_key_.put(key, number);
 }
 
-void Blocks::add_slab(std::uint32_t number) {
-  Shelf& shelf = shelves_[number];
+std::size_t Blocks::usual_blocks(const Shelf& shelf) const noexcept {
+  return std::clamp<std::size_t>(slab_bytes_after(shelf.total) / (shelf.bytes + gap), 1, slab_blocks_max);
+}
+
+void Blocks::make_way(const Shelf& shelf) noexcept {
   // What went back is wanted again: rows come and go in turns here, and should not ask the system each time.
   if (shelf.was_dropped) kept_bytes_ = std::max(kept_bytes_, 2 * dropped_bytes_);
   if (unused_bytes_ > std::max((bytes_ - unused_bytes_) / share_unused, kept_bytes_)) drop_unused();
+}
+
+Blocks::Slab& Blocks::add_slab(std::uint32_t number, std::size_t blocks) {
+  Shelf& shelf = shelves_[number];
   const std::size_t room = shelf.bytes + gap;
-  const std::size_t blocks = std::clamp<std::size_t>(slab_bytes_after(shelf.total) / room, 1, slab_blocks_max);
   const std::size_t bytes = blocks * room;
   // To begin on a page costs up to one: too much for small slabs, which the cache holds anyhow.
   const std::size_t align = bytes >= 16 * page ? page : line;
-  auto slab = std::make_unique<Slab>();
+  auto made = std::make_unique<Slab>();
   make_room(slabs_);
   make_room(shelf.slabs);
-  slab->begin = static_cast<std::byte*>(::operator new(bytes, std::align_val_t{align}));
-  slab->free = slab->all = ~std::uint64_t{0} >> (slab_blocks_max - blocks);
-  slab->shelf = number;
-  slab->align = static_cast<std::uint32_t>(align);
-  poison(slab->begin, bytes);
+  Slab& slab = *made;
+  slab.begin = static_cast<std::byte*>(::operator new(bytes, std::align_val_t{align}));
+  for (std::size_t left = blocks, i = 0; left != 0; ++i) {
+    const std::size_t bits = std::min<std::size_t>(left, 64);
+    slab.free[i] = ~std::uint64_t{0} >> (64 - bits);
+    left -= bits;
+  }
+  slab.free_blocks = slab.blocks = static_cast<std::uint32_t>(blocks);
+  slab.shelf = number;
+  slab.align = static_cast<std::uint32_t>(align);
+  poison(slab.begin, bytes);
   shelf.total += bytes;
+  shelf.free_blocks += blocks;
   bytes_ += bytes;
   unused_bytes_ += bytes;
-  const auto at = std::ranges::upper_bound(shelf.slabs, slab->begin, {}, begin_of);
-  shelf.open = static_cast<std::size_t>(at - shelf.slabs.begin());
-  shelf.slabs.insert(at, slab.get());
-  const auto place = std::ranges::upper_bound(slabs_, slab->begin, {}, begin_of);
-  slabs_.insert(place, std::move(slab));
+  const auto at = std::ranges::upper_bound(shelf.slabs, slab.begin, {}, begin_of);
+  shelf.open = std::min(shelf.open, static_cast<std::size_t>(at - shelf.slabs.begin()));
+  shelf.slabs.insert(at, &slab);
+  const auto place = std::ranges::upper_bound(slabs_, slab.begin, {}, begin_of);
+  slabs_.insert(place, std::move(made));
+  return slab;
+}
+
+void Blocks::expect(std::uint32_t purpose, std::uint32_t bytes, std::size_t count) {
+  const std::uint32_t number = shelf_of(purpose, bytes);
+  const Shelf& shelf = shelves_[number];
+  if (count <= shelf.free_blocks) return;
+  std::size_t missing = count - shelf.free_blocks;
+  if (missing < usual_blocks(shelf) / 2) return;
+  make_way(shelf);
+  // Others may have taken what was free of this shelf into account; it went, where nothing of its slabs was taken.
+  missing = count - shelf.free_blocks;
+  const std::size_t most = std::clamp<std::size_t>(known_bytes_max / (bytes + gap), 1, slab_blocks_max);
+  // As large as each other, so that none is much smaller.
+  for (std::size_t slabs = (missing + most - 1) / most; slabs != 0; --slabs) {
+    const std::size_t blocks = (missing + slabs - 1) / slabs;
+    Slab& slab = add_slab(number, blocks);
+    slab.expected = true;
+    ++expected_slabs_;
+    unused_bytes_ -= bytes_of(slab);
+    missing -= blocks;
+  }
+}
+
+void Blocks::forget_expected() noexcept {
+  if (expected_slabs_ == 0) return;
+  for (const auto& slab : slabs_)
+    if (std::exchange(slab->expected, false)) unused_bytes_ += bytes_of(*slab);
+  expected_slabs_ = 0;
 }
 
 void Blocks::drop_unused() noexcept {
-  const auto unused = [](const auto& slab) { return slab->free == slab->all; };
+  const auto unused = [](const auto& slab) { return slab->unused(); };
   dropped_bytes_ = unused_bytes_;
   for (Shelf& shelf : shelves_) {
     shelf.was_dropped = std::erase_if(shelf.slabs, unused) != 0;
@@ -90,6 +135,7 @@ void Blocks::drop_unused() noexcept {
     unpoison(slab->begin, bytes);
     ::operator delete(slab->begin, std::align_val_t{slab->align});
     shelves_[slab->shelf].total -= bytes;
+    shelves_[slab->shelf].free_blocks -= slab->blocks;
     bytes_ -= bytes;
     return true;
   });
@@ -99,12 +145,21 @@ void Blocks::drop_unused() noexcept {
 void* Blocks::take(std::uint32_t purpose, std::uint32_t bytes) {
   const std::uint32_t number = shelf_of(purpose, bytes);
   Shelf& shelf = shelves_[number];
-  while (shelf.open < shelf.slabs.size() && shelf.slabs[shelf.open]->free == 0) ++shelf.open;
-  if (shelf.open == shelf.slabs.size()) add_slab(number);
+  if (shelf.free_blocks == 0) {
+    make_way(shelf);
+    add_slab(number, usual_blocks(shelf));
+  }
+  while (shelf.slabs[shelf.open]->free_blocks == 0) ++shelf.open;
   Slab& slab = *shelf.slabs[shelf.open];
-  if (slab.free == slab.all) unused_bytes_ -= bytes_of(slab);
-  std::byte* const block = slab.begin + static_cast<std::size_t>(std::countr_zero(slab.free)) * (bytes + gap);
-  slab.free &= slab.free - 1;
+  if (slab.unused()) unused_bytes_ -= bytes_of(slab);
+  if (std::exchange(slab.expected, false)) --expected_slabs_;
+  while (slab.free[slab.open] == 0) ++slab.open;
+  std::uint64_t& free = slab.free[slab.open];
+  const std::size_t place = std::size_t{slab.open} * 64 + static_cast<std::size_t>(std::countr_zero(free));
+  free &= free - 1;
+  --slab.free_blocks;
+  --shelf.free_blocks;
+  std::byte* const block = slab.begin + place * (bytes + gap);
   unpoison(block, bytes);
   return block;
 }
@@ -115,10 +170,14 @@ void Blocks::give_back(void* block) noexcept {
   Slab& slab = **std::prev(after);
   Shelf& shelf = shelves_[slab.shelf];
   poison(block, shelf.bytes);
-  slab.free |= std::uint64_t{1} << static_cast<std::size_t>(begin - slab.begin) / (shelf.bytes + gap);
+  const std::size_t place = static_cast<std::size_t>(begin - slab.begin) / (shelf.bytes + gap);
+  slab.free[place / 64] |= std::uint64_t{1} << place % 64;
+  slab.open = std::min(slab.open, static_cast<std::uint32_t>(place / 64));
+  ++slab.free_blocks;
+  ++shelf.free_blocks;
   const auto at = std::ranges::lower_bound(shelf.slabs, slab.begin, {}, begin_of);
   shelf.open = std::min(shelf.open, static_cast<std::size_t>(at - shelf.slabs.begin()));
-  if (slab.free == slab.all) unused_bytes_ += bytes_of(slab);
+  if (slab.unused()) unused_bytes_ += bytes_of(slab);
 }
 
 }  // namespace muster

@@ -250,8 +250,34 @@ Chunk& Storage::open_new_chunk(Archetype& archetype, std::uint32_t depth) {
   const std::size_t place = depth < archetype.groups.size() ? archetype.groups[depth].chunks.size() : 0;
   Chunk& chunk =
       new_chunk(archetype, depth, chunk_capacity(archetype, static_cast<std::uint32_t>(place)), next_chunk_uid_++);
-  ask_for_rows(chunk, 0, true);
+  // Columns of chunks that are expected go on where those before them end: who asks as well disturbs the processor.
+  if (expected_chunks_ == 0)
+    ask_for_rows(chunk, 0, true);
+  else
+    --expected_chunks_;
   return chunk;
+}
+
+Storage::ExpectedRows Storage::expect_rows(const Archetype& archetype, std::uint32_t depth, std::size_t count) {
+  std::size_t room = chunk_capacity(archetype, 0);
+  if (depth < archetype.groups.size())
+    if (const Chunk* const last = archetype.groups[depth].last) room = last->capacity - last->count;
+  const std::uint32_t capacity = chunk_capacity(archetype, 1);
+  if (count <= room + capacity) return {};
+  const std::size_t chunks = (count - room + capacity - 1) / capacity;
+  try {
+    pool_.expect(archetype, depth, capacity, chunks);
+  } catch (...) {
+    forget_expected();
+    throw;
+  }
+  if (rows_ + count >= rows_far_away) expected_chunks_ = chunks;
+  return ExpectedRows(this);
+}
+
+void Storage::forget_expected() noexcept {
+  expected_chunks_ = 0;
+  pool_.forget_expected();
 }
 
 void Storage::complete(Row row) {
@@ -333,6 +359,7 @@ void Storage::create_many(std::span<const Entity> ids, Archetype& archetype, std
     // An id that is in the list twice can be made once: who is to get a row is taken for made at once.
     std::size_t end = next;
     for (; end < ids.size() && can_be_made(ids[end]); ++end) ids_.slot(ids[end].index).locator = Locator(IdState::free);
+    const ExpectedRows expected = expect_rows(archetype, 0, end - next);
     while (next < end) {
       const Run run = create_run(ids.subspan(next, end - next), archetype);
       next += run.count;

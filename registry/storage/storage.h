@@ -175,6 +175,24 @@ class Storage {
     mark_known_id(e.index);
     return append_id(e, open).row;
   }
+  /// As long as it is there, rows are expected.
+  class ExpectedRows {
+   public:
+    ExpectedRows() = default;
+    ~ExpectedRows() {
+      if (storage_) storage_->forget_expected();
+    }
+    ExpectedRows(const ExpectedRows&) = delete;
+    ExpectedRows& operator=(const ExpectedRows&) = delete;
+
+   private:
+    friend class Storage;
+    explicit ExpectedRows(Storage* storage) : storage_(storage) {}
+    Storage* storage_ = nullptr;
+  };
+  /// Says that so many rows of an archetype come next, and no others as long as what it gives is there: the memory of those for which there are
+  /// no chunks yet lies together.
+  [[nodiscard]] ExpectedRows expect_rows(const Archetype& archetype, std::uint32_t depth, std::size_t count);
   /// Rows of a chunk that follow one another.
   struct Run {
     Chunk* chunk;
@@ -396,6 +414,7 @@ class Storage {
   Chunk& open_new_chunk(Archetype& archetype, std::uint32_t depth);
   /// Makes the runtime values of a new row, and says that it has all types.
   void complete(Row row);
+  void forget_expected() noexcept;
   Chunk& new_chunk(Archetype& archetype, std::uint32_t depth, std::uint32_t capacity, std::uint64_t uid);
   [[gnu::always_inline]] Row append(Entity e, Chunk& chunk, Entity parent) {
     const Row row = append_id(e, chunk);
@@ -503,7 +522,8 @@ class Storage {
   std::vector<Archetype*> archetypes_colliding_;
   FlatMap<std::uint64_t, std::uint32_t> edges_;  // index << 33 | type << 1 | (1: with, 0: without) -> index
   ChunkPool pool_;
-  std::vector<Chunk*> chunks_;  // by number
+  std::size_t expected_chunks_ = 0;  // whose columns go on where others end
+  std::vector<Chunk*> chunks_;       // by number
   std::vector<std::uint32_t> free_chunk_numbers_;
   std::uint64_t next_chunk_uid_ = 1;
   std::uint64_t version_ = 1;

@@ -19,7 +19,7 @@ std::vector<Entity> come_and_go(EntityRegistry& r, std::uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<Entity> all, there;
   for (int round = 0; round < 30; ++round) {
-    const std::uint32_t count = static_cast<std::uint32_t>(random()) % (round % 7 == 0 ? 9000 : 1500);
+    const std::uint32_t count = static_cast<std::uint32_t>(random()) % (round % 7 == 0 ? 40'000 : 1500);
     std::vector<Entity> made;
     switch (random() % 4) {
       case 0: made = r.create_many(count); break;

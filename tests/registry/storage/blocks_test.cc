@@ -12,7 +12,9 @@
 #include "registry/entity_registry.h"
 #include "registry/storage/blocks.h"
 #include "tests/registry/game.h"
+#include "tests/registry/heights.h"
 
+using heights::Keeper;
 using namespace muster;
 
 namespace {
@@ -101,6 +103,61 @@ TEST_CASE("little lies idle while blocks come; where they went, memory goes back
   CHECK(blocks.bytes() < 1u << 20);
 }
 
+TEST_CASE("blocks that are expected lie one behind the other for 4 MiB, and nothing lies idle when they came") {
+  Blocks blocks;
+  constexpr std::uint32_t bytes = 8u << 10;
+  constexpr std::size_t count = 2000, room = bytes + (poisons ? 64 : 0);
+  blocks.expect(1, bytes, count);
+  blocks.expect(2, 192, count);
+  const std::size_t expected = blocks.bytes();
+  CHECK(expected == count * (room + 192 + (poisons ? 64 : 0)));
+  std::size_t breaks = 0;
+  std::uintptr_t end = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uintptr_t at = number(blocks.take(1, bytes));
+    breaks += at != end;
+    end = at + room;
+    blocks.take(2, 192);
+  }
+  CHECK(breaks == 4);
+  CHECK(blocks.bytes() == expected);
+}
+
+TEST_CASE("what is expected stays until it comes, whatever else is taken, and goes when it is forgotten") {
+  Blocks blocks;
+  constexpr std::uint32_t bytes = 8u << 10;
+  for (std::uint32_t purpose = 1; purpose < 4; ++purpose) blocks.expect(purpose, bytes, 600);
+  const std::size_t expected = blocks.bytes();
+  REQUIRE(expected >= 3 * 600 * bytes);
+  for (int i = 0; i < 20; ++i) blocks.take(4, 64);
+  CHECK(blocks.bytes() > expected);
+  blocks.expect(1, bytes, 600);  // they are there
+  CHECK(blocks.bytes() < expected + bytes);
+  blocks.take(1, bytes);
+  blocks.forget_expected();
+  blocks.take(5, 64);
+  // Of the slabs of which nothing was taken none is left.
+  CHECK(blocks.bytes() < expected / 3);
+}
+
+TEST_CASE("where few are expected at a time slabs are as they are where nothing is") {
+  Blocks blocks, others;
+  constexpr std::uint32_t bytes = 8u << 10;
+  std::size_t slabs = 0, slabs_of_others = 0;
+  for (int part = 0; part < 400; ++part) {
+    blocks.expect(1, bytes, 10);
+    for (int i = 0; i < 10; ++i) {
+      const std::size_t before = blocks.bytes(), before_of_others = others.bytes();
+      blocks.take(1, bytes);
+      others.take(1, bytes);
+      slabs_of_others += others.bytes() != before_of_others;
+      slabs += blocks.bytes() != before;
+    }
+  }
+  CHECK(slabs <= slabs_of_others);
+  CHECK(blocks.bytes() <= others.bytes() + others.bytes() / 8);
+}
+
 TEST_CASE("what comes and goes in turns for several purposes asks the system for nothing once it did so twice") {
   Blocks blocks;
   constexpr std::uint32_t bytes = 8u << 10;
@@ -134,6 +191,10 @@ TEST_CASE("blocks that come and go at random overlap no other and keep what is i
   };
   std::size_t in_use = 0;
   for (int step = 0; step < 6000; ++step) {
+    if (random() % 50 == 0)
+      blocks.expect(static_cast<std::uint32_t>(random() % 3), static_cast<std::uint32_t>(64u << random() % 6),
+                    random() % 200);
+    if (random() % 100 == 0) blocks.forget_expected();
     const bool grows = random() % 100 < (step / 1000 % 2 ? 30u : 70u);
     if (grows || taken.empty()) {
       const auto bytes = static_cast<std::uint32_t>(64u << random() % 6);
@@ -152,8 +213,42 @@ TEST_CASE("blocks that come and go at random overlap no other and keep what is i
   }
   for (const Taken& t : taken) REQUIRE(all_there(t));
   for (const Taken& t : taken) blocks.give_back(t.at);
+  blocks.forget_expected();
   blocks.take(3, 64);
   CHECK(blocks.bytes() <= 2048);
+}
+
+TEST_CASE("a column of entities that are created together breaks off once in 4 MiB, and seldom where they are loaded") {
+  const auto breaks = [](const EntityRegistry& registry) {
+    std::size_t all = 0;
+    for (const auto& archetype : registry.storage().archetypes()) {
+      if (archetype->rows() < 1000) continue;
+      for (const std::uint16_t slot : {std::uint16_t{column_ids}, archetype->column(TypeTraits<game::Health>::id)}) {
+        const std::byte* end = nullptr;
+        for (const Chunk* chunk : archetype->groups[0].chunks) {
+          const std::byte* const column = chunk->slots()[slot].data;
+          all += column != end;
+          end = column + std::size_t{chunk->capacity} * archetype->slot_bytes[slot] + (poisons ? 64 : 0);
+        }
+      }
+    }
+    return all;
+  };
+  EntityRegistry registry;
+  (void)registry.create_many(1, game::Health{});  // from now on the short way
+  Subscription sees;
+  if (GENERATE(true, false)) sees = registry.subscribe("sees", [](const Added<game::Health>&, const game::Health&) {});
+  const auto all = registry.create_many(700'000, game::Health{});
+  CHECK(breaks(registry) <= 3 + 3);  // the first chunk, and two slabs
+  const std::size_t bytes = 700'000 * (sizeof(Entity) + sizeof(game::Health));
+  CHECK(registry.storage().chunk_bytes() < bytes + bytes / 20);
+  Keeper keeper;
+  keeper.save(registry);
+  EntityRegistry loaded;
+  REQUIRE(loaded.load(keeper));
+  CHECK(loaded.hash() == registry.hash());
+  CHECK(breaks(loaded) <= 24);
+  CHECK(loaded.storage().chunk_bytes() < bytes + bytes / 20);
 }
 
 #ifdef MUSTER_ASAN
