@@ -123,14 +123,19 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
         return made;
       }
       const bool far = core.storage.rows() + count >= rows_far_away;
-      const auto fill = [&](const Storage::Run& run) {
+      const Storage::ExpectedRows expected = core.storage.expect_rows(*site->archetype, 0, count);
+      RunsTogether runs;
+      const auto fill = [&] {
         [[maybe_unused]] const auto put = [&]<class C>(const C& value) {
           if constexpr (!TypeTraits<C>::tag) {
-            std::byte* const column = run.chunk->slots()[site->archetype->column(TypeTraits<C>::id)].data;
-            if (far)
-              fill_rows<true>(column + run.begin * sizeof(C), value, run.count);
-            else
-              fill_rows<false>(column + run.begin * sizeof(C), value, run.count);
+            const std::uint16_t slot = site->archetype->column(TypeTraits<C>::id);
+            for (const Storage::Run& run : runs.all()) {
+              std::byte* const to = run.chunk->slots()[slot].data + run.begin * sizeof(C);
+              if (far)
+                fill_rows<true>(to, value, run.count);
+              else
+                fill_rows<false>(to, value, run.count);
+            }
           }
         };
         (put(components), ...);
@@ -141,9 +146,10 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
         made.reserve(count);
         const Direct input(core, created, [] { return std::span<const std::byte>(); }, [] {});
         while (made.size() != count) {
-          const Storage::Run run = core.storage.create_run(count - made.size(), *site->archetype, far);
-          append_ids(made, run.chunk->ids() + run.begin, run.count);
-          fill(run);
+          runs.create(
+              count - made.size(),
+              [&](std::size_t left) { return core.storage.create_run(left, *site->archetype, far); }, fill);
+          for (const Storage::Run& run : runs.all()) append_ids(made, run.chunk->ids() + run.begin, run.count);
         }
         input.done(*this, count);
         return made;
@@ -159,11 +165,10 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
               core.storage.undraw(before);
               core.pushing.clear();
             });
-        for (std::span<const Entity> left = ids; !left.empty();) {
-          const Storage::Run run = core.storage.create_run(left, *site->archetype);
-          fill(run);
-          left = left.subspan(run.count);
-        }
+        for (std::span<const Entity> left = ids; !left.empty();)
+          left = left.subspan(runs.create(
+              left.size(), [&](std::size_t size) { return core.storage.create_run(left.last(size), *site->archetype); },
+              fill));
         input.done(*this, count);
       }
       core.pushing.pop_front();

@@ -1,13 +1,16 @@
 // Fills rows that follow one another with one value, and gives their ids away.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <iterator>
 #include <numeric>
+#include <span>
 #include <type_traits>
 #include <vector>
 
+#include "registry/storage/storage.h"
 #include "schema/builtin.h"
 
 namespace muster {
@@ -30,6 +33,35 @@ void fill_rows(std::byte* to, const Value& value, std::size_t count) noexcept {
   }
   for (; count != 0; --count, to += sizeof(Value)) std::memcpy(to, &value, sizeof(Value));
 }
+
+/// Rows of several chunks, whose columns are filled one after another: each is written as one array over all of them. Where chunks are
+/// made between the columns of one and the next, the processor forgets where it was in each.
+class RunsTogether {
+ public:
+  std::span<const Storage::Run> all() const noexcept { return {runs_.data(), count_}; }
+  /// Creates up to `rows` rows of some chunks by create(how many are left), which gives a run, and has them filled by fill(), also where
+  /// create() throws. Gives how many these are.
+  template <class Create, class Fill>
+  std::size_t create(std::size_t rows, Create create, Fill fill) {
+    count_ = 0;
+    std::size_t left = rows;
+    try {
+      while (count_ != runs_.size() && left != 0) {
+        runs_[count_] = create(left);
+        left -= runs_[count_++].count;
+      }
+    } catch (...) {
+      fill();
+      throw;
+    }
+    fill();
+    return rows - left;
+  }
+
+ private:
+  std::array<Storage::Run, 16> runs_;
+  std::size_t count_ = 0;
+};
 
 /// Appends so many ids to `made`, which has room for them. Ids of a chunk are written one by one: the processor's own copying, which a
 /// library takes for so many bytes, takes longer.
