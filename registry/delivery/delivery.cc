@@ -283,35 +283,6 @@ AtWork Delivery::at_work(const Handler* handler, std::uint64_t entity, std::uint
   return work;
 }
 
-bool Delivery::over_world(const Handler& handler, void* message) {
-  if (handler.options.on_begin) {
-    context_.entity = 0;
-    context_.entities = 0;
-    context_.running = &handler;
-    const bool begins = handler.options.on_begin();
-    context_.running = nullptr;
-    context_.entities = 1;
-    if (!begins) return false;
-  }
-  const Observer::Scope timed(observer_, handler);
-  rows_of_world(handler, message);
-  return true;
-}
-
-void Delivery::rows_of_world(const Handler& handler, void* message) {
-  context_.entity = 0;
-  context_.entities = 0;
-  if (handler.once)
-    call(handler, message, no_chunk(), 0, 1, nullptr);
-  else
-    each_rows(context_, handler, [&](const RowsOfChunk& rows) {
-      context_.entity = rows.chunk->ids()[rows.begin].bits();
-      context_.entities = rows.end - rows.begin;
-      call(handler, message, *rows.chunk, rows.begin, rows.end, rows.columns);
-    });
-  context_.entities = 1;
-}
-
 bool Delivery::call_counted(const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
                             const std::uint16_t* columns) {
   const bool timed = observer_->times_single(handler);
@@ -321,22 +292,6 @@ bool Delivery::call_counted(const Handler& handler, void* message, Chunk& chunk,
   const bool consumed = call_uncounted(handler, message, chunk, begin, end, columns);
   observer_->add_single(handler, from, steady_ns());
   return consumed;
-}
-
-void Delivery::to_world(MessageRoute& route, void* message, Receipt& receipt) {
-  bool called = route.builtin;
-  if (observer_) [[unlikely]]
-    observer_->next_call();
-  if (!parallel_) {
-    for (const Handler* handler : route.active) called |= over_world(*handler, message);
-  } else if (!parallel_->deliver(route, message, called)) {
-    for (Handler* handler : route.active) {
-      const std::uint64_t begin = steady_ns();
-      called |= over_world(*handler, message);
-      ParallelPass::learn(*handler, ParallelPass::rows_of(*handler), ns_since(begin));
-    }
-  }
-  ++(called ? receipt.handled : receipt.unhandled);
 }
 
 bool run_followed(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,

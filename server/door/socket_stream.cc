@@ -60,7 +60,7 @@ class SocketStream final : public WireStream {
 
  private:
   Socket socket_;
-  WrittenParts written_;
+  WrittenParts<asio::const_buffer> written_;
 };
 
 }  // namespace

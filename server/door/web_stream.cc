@@ -133,7 +133,7 @@ class WebStream final : public WireStream {
   }
 
   websocket::stream<Socket, false> web_;
-  WrittenParts written_;
+  WrittenParts<asio::const_buffer> written_;
   std::weak_ptr<Waiting> waiting_;  // until the handshake is over
   bool refused_ = false;            // by the handshake: there is no WebSocket
   bool ending_ = false;

@@ -1,26 +1,26 @@
-// The parts of one write, as Asio takes them.
+// The parts of one write, as who writes them takes them.
 #pragma once
 
-#include <boost/asio/buffer.hpp>
 #include <cstddef>
 #include <span>
 #include <vector>
 
 namespace muster {
 
-/// One thread at a time. What of() gives is valid until it is called again.
+/// `Buffer` is made of an address and a size: a library's, whose header then need not be read here. One thread at a time. What of() gives is valid until it is called again.
+template <class Buffer>
 class WrittenParts {
  public:
-  std::span<const boost::asio::const_buffer> of(std::span<const std::span<const std::byte>> parts) {
+  std::span<const Buffer> of(std::span<const std::span<const std::byte>> parts) {
     buffers_.clear();
     for (const std::span<const std::byte> part : parts) buffers_.emplace_back(part.data(), part.size());
     return buffers_;
   }
   /// What of() gave last.
-  std::span<const boost::asio::const_buffer> all() const noexcept { return buffers_; }
+  std::span<const Buffer> all() const noexcept { return buffers_; }
 
  private:
-  std::vector<boost::asio::const_buffer> buffers_;
+  std::vector<Buffer> buffers_;
 };
 
 }  // namespace muster
