@@ -33,11 +33,7 @@ class BatchBuilder final : public BatchWriter {
   /// Calls f(BatchView) for every batch in order.
   template <class F>
   void for_each(F&& f) {
-    for (std::span<const std::byte> rest = bytes(); !rest.empty();) {
-      const BatchView batch(rest);
-      rest = rest.subspan(batch.bytes().size());
-      f(batch);
-    }
+    for_each_batch(bytes(), f);
   }
   /// Forgets all batches and keeps the memory.
   void clear() noexcept;

@@ -30,7 +30,7 @@ class BatchWriter {
   void append(Entity target, const M& message) {
     put<M, BatchKind::each>(target, 0, message);
   }
-  /// The same, where the open batch can take it; false, and nothing done, where it cannot.
+  /// Appends where the open batch can take it; false, and nothing done, where it cannot. For callers that may read the batch.
   template <MessageType M>
   bool extend(Entity target, const M& message) noexcept {
     static constexpr Run run(BatchKind::each, PayloadShape::of<M>(), false, false, 0);
@@ -41,7 +41,7 @@ class BatchWriter {
     put_item<run.payload_offset(), run.item_bytes(), true>(at, target, message);
     return true;
   }
-  /// The same; where it cannot, `otherwise` is called in its place, and returns what its call of begin() returned.
+  /// Appends where the open batch can take it; else `otherwise` is called, and returns what its call of begin() returned.
   template <MessageType M, class F>
   void extend_or(Entity target, const M& message, F&& otherwise) {
     static constexpr Run run(BatchKind::each, PayloadShape::of<M>(), false, false, 0);

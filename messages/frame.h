@@ -133,7 +133,7 @@ class FrameDecoder {
 /// Appends one frame to `out`, whose size must be a multiple of 16 and stays one. The batch must be whole.
 void append_frame(std::vector<std::byte>& out, std::span<const std::byte> batch, std::uint64_t request,
                   std::uint32_t flags = 0, const FrameEnvelope* envelope = nullptr);
-/// The same without the batch, whose bytes the receiver is to find right behind it.
+/// Appends what comes before the batch in a frame; the receiver is to find the batch's bytes right behind it.
 void append_frame_head(std::vector<std::byte>& out, std::size_t batch_bytes, std::uint64_t request,
                        std::uint32_t flags = 0, const FrameEnvelope* envelope = nullptr);
 

@@ -49,7 +49,7 @@ class LeftColumns {
     for (std::uint32_t i = after12; i < counts.all(); ++i) copy_one<16, fills>(column[i], to, old, hole, last);
     if constexpr (leaves && fills) fill_left(column + counts.all(), old, hole, last);
   }
-  /// The same for any counts.
+  /// copy_counted() for any counts.
   template <bool fills>
   [[gnu::always_inline]] void copy(std::uint32_t to, Chunk& old, std::uint32_t hole,
                                    std::uint32_t last) const noexcept {

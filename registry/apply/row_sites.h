@@ -84,7 +84,7 @@ struct MoveSite {
   [[gnu::always_inline]] std::uint32_t move(Storage& storage, Entity e, Chunk& old, std::uint32_t place) {
     return way(*this, storage, e, old, place);
   }
-  /// The same; which function it is follows from the columns.
+  /// What move() calls; which function it is follows from the columns.
   using Way = std::uint32_t (*)(MoveSite&, Storage&, Entity, Chunk& old, std::uint32_t place);
   Way way = nullptr;
 };

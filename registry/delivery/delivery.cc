@@ -7,8 +7,6 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include "messages/require.h"
-#include "registry/delivery/parallel_pass.h"
-#include "registry/handlers/ask_ahead.h"
 #include "registry/handlers/item_loops.h"
 #include "registry/observe/clock.h"
 

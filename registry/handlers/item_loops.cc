@@ -51,9 +51,7 @@ void find_places(const Storage& storage, const ItemRun& run, std::uint32_t* plac
   for (std::uint32_t i = 0; i < run.count; ++i, at += step) {
     if (i < far)
       if (const auto index = target_of(at + ahead * step).index; index < indices) __builtin_prefetch(directory + index);
-    const Entity target = target_of(at);
-    const std::uint64_t number =
-        target.index < indices ? locator_of(directory[target.index], target) : ~std::uint64_t{0};
+    const std::uint64_t number = locate_in(directory, indices, target_of(at));
     places[i] = static_cast<std::uint32_t>(std::min<std::uint64_t>(number, Locator::no_row));
   }
 }

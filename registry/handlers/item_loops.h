@@ -32,6 +32,11 @@ inline Entity target_of(const std::byte* item) noexcept {
 }
 static_assert(sizeof(ItemCounts) == 8 && offsetof(ItemCounts, dead) == 4);
 
+/// Storage::locate(), for loops that hold the directory.
+[[gnu::always_inline]] inline std::uint64_t locate_in(const DirectoryEntry* directory, std::size_t indices,
+                                                      Entity e) noexcept {
+  return e.index < indices ? locator_of(directory[e.index], e) : ~std::uint64_t{0};
+}
 /// How many of the items' targets are alive.
 std::uint32_t count_alive(const Storage& storage, const ItemRun& run) noexcept;
 /// Whether a run is so long that it is worth remembering where chunks have their columns.
@@ -245,12 +250,10 @@ struct ItemLoops {
       std::uint32_t owned = 0;
       for (std::uint32_t i = 0; i < n; ++i) {
         std::uint64_t number;
-        if constexpr (placed) {
+        if constexpr (placed)
           number = places[i];
-        } else {
-          const Entity target = target_of(at + i * bytes);
-          number = target.index < indices ? locator_of(directory[target.index], target) : ~std::uint64_t{0};
-        }
+        else
+          number = locate_in(directory, indices, target_of(at + i * bytes));
         if (number >= Locator::no_row) [[unlikely]] {
           ++counts.dead;
           continue;

@@ -18,8 +18,8 @@ constexpr std::size_t share_small = 8, share_large = 32;
 constexpr std::size_t share_unused = 8;  // of what is taken
 constexpr std::size_t slab_bytes_small = 256u << 10;
 constexpr std::size_t slab_bytes_min = 2048, slab_bytes_max = 2u << 20;
-constexpr std::size_t known_bytes_max = 4u
-                                        << 20;  // of a slab that fits: what is left of a column that shrank can go back
+// Of a slab that fits: what is left of a column that shrank can go back.
+constexpr std::size_t known_bytes_max = 4u << 20;
 constexpr std::size_t gap = poisons ? line : 0;  // so that who runs over a block's end is found
 
 std::size_t slab_bytes_after(std::size_t total) noexcept {

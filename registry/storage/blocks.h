@@ -5,8 +5,8 @@
 //   shelf    | slab: block block block ... | slab: block ... |     the lowest block that is free is taken next
 //
 // A new slab is a share of what its shelf has already: a small registry stays small. Where it is known how many blocks come, slabs are
-// large and end where these do: nothing lies idle, and a column breaks off once in 4 MiB. Slabs of which no block is taken wait for their
-// shelf, so that rows that come and go ask the system for nothing, until another shelf needs a slab: then they go back to the system
+// large and end where these do: nothing lies idle, and a column breaks off once in 4 MiB. A slab without a taken block waits for its
+// shelf, so that rows that come and go ask the system for nothing, until another shelf needs a slab: then such slabs go back to the system
 // where they are more than an eighth of what is taken. Where a shelf wants again what it gave back, twice as much is kept from then on.
 #pragma once
 

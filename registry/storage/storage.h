@@ -299,7 +299,7 @@ class Storage {
   /// Asks for `asked_rows` rows some way before the last one of a group's last chunk, and for their ids' entries in the directory: they fill
   /// holes soon, and the processor does not see by itself that it is read towards the front. For registries of rows_far_away.
   void ask_for_last_rows(const Chunk& last) const noexcept;
-  /// The same for ids and entries alone.
+  /// Asks for their ids and entries alone.
   void ask_for_last_ids(const Chunk& last) const noexcept;
   static constexpr std::uint32_t asked_rows = 16;
   /// How far ahead of its use the first of them is asked for: far enough that it has come then, and near enough that it is still there.
@@ -528,8 +528,8 @@ class Storage {
   std::uint64_t next_chunk_uid_ = 1;
   std::uint64_t version_ = 1;
   std::uint64_t rows_ = 0;
-  std::uint64_t chunk_changes_ =
-      1;  // between the two that each row changes, which compilers would put into one register of 16 bytes
+  // Between the two that each row changes, which compilers would put into one register of 16 bytes.
+  std::uint64_t chunk_changes_ = 1;
   std::uint64_t structure_ = 0;
   std::uint64_t stamp_ = 1;
   std::vector<std::uint32_t> chunks_by_depth_;  // as deep as there are rows, which have ancestors at all depths above

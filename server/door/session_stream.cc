@@ -188,7 +188,6 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
       writing_since_ = Clock::now();
       unsent_ = 0;
       return stream_->write(piece_.parts(), [self = shared_from_this()](bool sent) {
-        self->piece_.clear();
         self->writing_since_.reset();
         self->outgoing_->sent();
         if (sent) return self->write_on();

@@ -32,11 +32,11 @@ EqualRows::Batches EqualRows::keep(const Key& key, std::span<const Entity> entit
                                    std::span<const std::byte> batches) {
   if (bytes_ > bytes_max) clear();
   Kept& kept = kept_[hash_of(key, entities)];
-  bytes_ -= kept.entities.size() * sizeof(Entity) + kept.batches->size();
+  bytes_ -= kept.bytes();
   kept = {key,
           {entities.begin(), entities.end()},
           std::make_shared<std::vector<std::byte>>(batches.begin(), batches.end())};
-  bytes_ += kept.entities.size() * sizeof(Entity) + kept.batches->size();
+  bytes_ += kept.bytes();
   return kept.batches;
 }
 

@@ -37,7 +37,8 @@ class EqualRows {
   struct Kept {
     Key key;
     std::vector<Entity> entities;
-    Batches batches = std::make_shared<std::vector<std::byte>>();
+    Batches batches;
+    std::size_t bytes() const noexcept { return entities.size() * sizeof(Entity) + (batches ? batches->size() : 0); }
   };
   std::unordered_map<std::uint64_t, Kept> kept_;  // by a hash of the key and the entities
   std::size_t bytes_ = 0;

@@ -52,7 +52,7 @@ class Watch::Frames {
       building_->equal = std::move(batches);
       return;
     }
-    each_batch(*batches, [&](BatchView batch) { building_->own.append_batch(batch); });
+    for_each_batch(*batches, [&](BatchView batch) { building_->own.append_batch(batch); });
   }
   std::uint64_t now_ns() const noexcept { return now_ns_; }
   /// Ends a slice. False: there is no room for another, or for `text_bytes` of texts that it mentions: these are answers, and too many of
@@ -92,14 +92,6 @@ class Watch::Frames {
     BatchBuilder own{watch_batch_bytes};
     EqualRows::Batches equal;  // behind these; null: none
   };
-  template <class F>
-  static void each_batch(std::span<const std::byte> batches, F&& f) {
-    while (!batches.empty()) {
-      const BatchView batch(batches);
-      batches = batches.subspan(batch.bytes().size());
-      f(batch);
-    }
-  }
   void end_slice() {
     const std::size_t equal_bytes = building_->equal ? building_->equal->size() : 0;
     if (building_->own.empty() && equal_bytes == 0) return;
@@ -110,7 +102,7 @@ class Watch::Frames {
   void flush(bool last) {
     const EqualRows::Batches equal = std::exchange(ready_->equal, nullptr);
     std::size_t left = ready_->own.batches();
-    if (equal) each_batch(*equal, [&](BatchView) { ++left; });
+    if (equal) for_each_batch(*equal, [&](BatchView) { ++left; });
     if (left > 0) watch_.owes_end_ = !last;
     const auto send = [&](BatchView batch, const EqualRows::Batches& keeps) {
       --left;
@@ -118,7 +110,7 @@ class Watch::Frames {
       watch_.to_->outgoing->data(batch.bytes(), watch_.request_, flags, &envelope_, keeps);
     };
     ready_->own.for_each([&](BatchView batch) { send(batch, nullptr); });
-    if (equal) each_batch(*equal, [&](BatchView batch) { send(batch, equal); });
+    if (equal) for_each_batch(*equal, [&](BatchView batch) { send(batch, equal); });
     ready_->own.clear();
   }
 

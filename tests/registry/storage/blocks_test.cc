@@ -136,7 +136,7 @@ TEST_CASE("what is expected stays until it comes, whatever else is taken, and go
   blocks.take(1, bytes);
   blocks.forget_expected();
   blocks.take(5, 64);
-  // Of the slabs of which nothing was taken none is left.
+  // No slab is left without a taken block.
   CHECK(blocks.bytes() < expected / 3);
 }
 

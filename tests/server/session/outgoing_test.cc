@@ -484,7 +484,6 @@ TEST_CASE("an answer has room in half of what may wait, or where nothing does; w
 TEST_CASE("a batch that others send too is sent from where it lies, and kept until it was", "[outgoing]") {
   Queue queue, copying;
   const auto shared = std::make_shared<std::vector<std::byte>>(queue.batch);
-  const std::weak_ptr<const void> alive = shared;
   const FrameEnvelope envelope{.sequence = 7, .clock_ns = 9};
   const auto fill = [&](Queue& to, const std::shared_ptr<const void>& keeps) {
     to.control(1);
@@ -499,7 +498,7 @@ TEST_CASE("a batch that others send too is sent from where it lies, and kept unt
   CHECK(queue.out.waiting().bytes() == copying.out.waiting().bytes());
   CHECK(queue.take() == Requests{1, 2, 3, 4, 5});
   CHECK(queue.flags == std::vector<std::uint32_t>{0, frame_more, frame_more | frame_envelope, 0, 0});
-  // The same bytes, of which some were never copied.
+  // Both queues send equal bytes; one of them never copied the shared batch.
   CHECK(copying.take() == Requests{1, 2, 3, 4, 5});
   CHECK(queue.bytes == copying.bytes);
   CHECK(queue.piece.bytes() == queue.bytes.size());
