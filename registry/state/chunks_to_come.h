@@ -19,7 +19,7 @@ class ChunksToCome {
   /// One more chunk of a group is said to come.
   void add(std::uint32_t archetype, std::uint32_t depth) { ++chunks_[{archetype, depth}]; }
   /// To be called before the chunk at `place` of its group is made. Of those that are said to come no more are believed than came: what
-  /// damaged state says takes no more memory than twice what it has columns for.
+  /// damaged state says takes no more memory than twice what the chunks take of which some column came.
   void place(Storage& storage, const Archetype& archetype, std::uint32_t depth, std::size_t place) {
     if (place < believed_first || !std::has_single_bit(place)) return;
     const std::size_t said = chunks_[{archetype.number, depth}];

@@ -340,7 +340,10 @@ class StateReader {
     Archetype& archetype = *r_.storage.archetype_numbered(chunk.row.archetype);
     const std::size_t place =
         chunk.row.depth < archetype.groups.size() ? archetype.groups[chunk.row.depth].chunks.size() : 0;
-    if (!expect(chunk.row.place == place, "a chunk before this one is missing")) return false;
+    // Rows' ancestors have rows at all depths above, and an archetype has a group for each depth down to its last.
+    if (!expect(chunk.row.place == place, "a chunk before this one is missing") ||
+        !expect(chunk.row.depth < waiting_.size(), "the chunk is deeper than there are chunks"))
+      return false;
     to_come_.place(r_.storage, archetype, chunk.row.depth, place);
     chunk.placed = &r_.storage.restore_chunk(archetype, chunk.row.depth, uid, chunk.row.rows);
     if (!changed_.empty()) [[unlikely]]

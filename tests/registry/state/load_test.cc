@@ -1,6 +1,10 @@
 // Saved state in which one number was changed: who reads it says what is wrong, and where.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
 #include <utility>
 
 #include "registry/entity_registry.h"
@@ -119,6 +123,26 @@ TEST_CASE("two siblings of one name, and a name whose text is nowhere, are refus
     CHECK(load_error(changed).ends_with(": two siblings have one name"));
     put(changed.at(key), 0, Name{Text{42}});
     CHECK(load_error(changed).ends_with(": a name's text is unknown"));
+  }
+}
+
+TEST_CASE("a chunk that says to be deeper than there are chunks is refused before anything is made for its depth") {
+  const Family family;
+  naive::StateRows rows = family.rows;
+  const auto deep = std::ranges::find_if(rows, [](const auto& row) {
+    ChunkRow chunk;
+    if (row.first.section != StateSection::chunks) return false;
+    std::memcpy(&chunk, row.second.data(), sizeof chunk);
+    return chunk.depth == 1;
+  });
+  REQUIRE(deep != rows.end());
+  const auto chunks =
+      std::ranges::count_if(rows, [](const auto& r) { return r.first.section == StateSection::chunks; });
+  const std::string refused =
+      "columns " + std::to_string(deep->first.key) + ": the chunk is deeper than there are chunks";
+  for (const std::uint32_t depth : {static_cast<std::uint32_t>(chunks), (1u << 20) - 1}) {
+    put(deep->second, offsetof(ChunkRow, depth), depth);
+    CHECK(load_error(rows) == refused);
   }
 }
 
