@@ -201,7 +201,8 @@ class EntityRegistry {
   Entity create_under(Entity parent, std::string_view name, const Cs&... components) {
     return create_named<Cs...>(parent, name, components...);
   }
-  /// `count` roots without names, with the same values.
+  /// `count` roots without names, with the same values. Where memory fails (std::bad_alloc), some may have been made, with their values, whose
+  /// ids nobody is given.
   template <ComponentType... Cs>
   std::vector<Entity> create_many(std::uint32_t count, const Cs&... components);
   /// Destroys the entity and everything below it, children first. The receipt counts it as dead where it was not alive.
