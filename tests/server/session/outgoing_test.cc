@@ -539,3 +539,19 @@ TEST_CASE("what is shared counts for credit and room as what is copied does, and
   CHECK(shared.use_count() == 1);
   CHECK(queue.out.waiting().data == 0);
 }
+
+TEST_CASE("what is shared counts for a piece: an answer waits for no more of it than of what is copied", "[outgoing]") {
+  Queue queue;
+  const auto shared = std::make_shared<std::vector<std::byte>>(10'000);
+  std::ranges::copy(queue.batch, shared->begin());
+  for (std::uint64_t i = 1; i <= 8; ++i) queue.out.data(*shared, i, 0, nullptr, shared);
+  std::uint64_t next = 1;
+  for (const std::size_t frames : {3u, 3u, 2u}) {
+    const Requests taken = queue.take();
+    CHECK(taken.size() == frames);
+    for (const std::uint64_t request : taken) CHECK(request == next++);
+    CHECK(queue.piece.bytes() <= Outgoing::piece_bytes);
+    queue.out.sent();
+  }
+  CHECK(queue.take().empty());
+}
