@@ -8,6 +8,7 @@
 #include "registry/observe/clock.h"
 #include "server/watches/watches.h"
 #include "tests/server/arena.h"
+#include "tests/server/large.h"
 #include "tests/server/queued_frames.h"
 
 using namespace muster;
@@ -442,4 +443,72 @@ TEST_CASE("what is owed is no older than the round before this one, however long
   INFO("longest " << longest << " turns");
   CHECK(longest > 0);
   CHECK(longest < 150);  // and not since the first turn
+}
+
+TEST_CASE("what is shared with equal watches is spent from the budget of each", "[watch]") {
+  EntityRegistry registry;
+  const std::vector<Entity> entities = fill(registry, 20'000);
+  Watches watches(registry);
+  Viewer viewers[2];
+  session::Follow what = everyone();
+  what.bytes_max = 100'000;
+  for (Viewer& viewer : viewers) viewer.follow(watches, 1, what);
+  std::uint64_t now_ns = steady_ns();
+  const auto took_ns = [&] {
+    const std::uint64_t begun_ns = now_ns;
+    std::size_t rows[2] = {};
+    for (int turns = 0; rows[0] < entities.size() || rows[1] < entities.size(); ++turns) {
+      REQUIRE(turns < 1000);
+      now_ns += watches.after_flush(now_ns);
+      for (int i = 0; i < 2; ++i) rows[i] += viewers[i].count_rows();
+    }
+    return now_ns - begun_ns;
+  };
+  took_ns();
+  now_ns += second_ns;
+  change(registry, entities, 5);
+  const std::uint64_t before = watches.equal_rows();
+  // 240,000 bytes, of which what was told at once was not waited for.
+  CHECK(took_ns() >= second_ns);
+  CHECK(watches.equal_rows() > before);
+}
+
+TEST_CASE("equal watches are told all batches of a slice that fills several, and their end once", "[watch]") {
+  EntityRegistry registry;
+  fill(registry, 1);
+  const std::vector<Entity> entities = registry.create_many(900, large::Map{});
+  Watches watches(registry);
+  Viewer viewers[2];
+  session::Watch what;
+  what.values = true;
+  what.components = {TypeTraits<large::Map>::id};
+  for (Viewer& viewer : viewers) REQUIRE_FALSE(watches.open(viewer.session, 9, what, 64).has_value());
+  std::uint64_t turn = 0;
+  const auto settle = [&] {
+    for (int i = 0; i < 50; ++i) watches.after_flush(++turn);
+  };
+  settle();
+  for (Viewer& viewer : viewers) viewer.batches();
+  registry.destroy(entities[0]);  // is told first, and not shared
+  for (const Entity e : std::span(entities).subspan(1)) registry.set(e, large::Map{.cells = {7}});
+  settle();
+  CHECK(watches.equal_rows() > 0);
+  for (Viewer& viewer : viewers) {
+    std::set<Entity> told;
+    std::size_t destroyed = 0, ends = 0;
+    std::uint32_t last = frame_more;
+    while (viewer.read_some([&](const WireFrame& frame) {
+      last = frame.header.flags & frame_more;
+      ends += last == 0;
+      const BatchView batch(frame.batch);
+      if (batch.type() == TypeTraits<Destroy>::id) destroyed += batch.count();
+      if (batch.type() != TypeTraits<Set>::id) return;
+      for (std::uint32_t i = 0; i < batch.count(); ++i) told.insert(batch.target(i));
+    })) {
+    }
+    CHECK(told.size() == entities.size() - 1);
+    CHECK(destroyed == 1);
+    CHECK(ends == 1);
+    CHECK(last == 0);
+  }
 }
