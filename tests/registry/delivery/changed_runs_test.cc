@@ -3,6 +3,7 @@
 #include <random>
 #include <vector>
 
+#include "messages/batch_builder.h"
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 
@@ -89,4 +90,26 @@ TEST_CASE("a run whose messages a handler changes has the effects of its message
   CHECK(together.dead > 100);
   CHECK(together.handled == alone.handled);
   CHECK(together.registry.counters().unhandled == alone.registry.counters().unhandled);
+}
+
+TEST_CASE("a run of more messages than are looked for at once brings each of them to each handler once") {
+  EntityRegistry registry;
+  const auto all = registry.create_many(40'000, game::Health{.value = 0}, game::Armor{.factor = 0});
+  Handlers handlers;
+  handlers.add(registry.subscribe("first", [](const game::Heal& heal, game::Health& to) { to.value += heal.amount; }));
+  handlers.add(registry.subscribe("then", [](const game::Heal& heal, game::Armor& to) { to.factor += heal.amount; }));
+  BatchBuilder batch(64u << 20);
+  // Far from each other, so that their rows are looked for.
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::size_t at = i * 7919 % all.size();
+    batch.append(all[at], game::Heal{.amount = static_cast<float>(at)});
+  }
+  REQUIRE(batch.batches() == 1);
+  const Receipt receipt = registry.push_batch(batch.bytes());
+  CHECK(receipt.handled == all.size());
+  std::size_t right = 0;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    right += registry.get<game::Health>(all[i]).value == static_cast<float>(i) &&
+             registry.get<game::Armor>(all[i]).factor == static_cast<float>(i);
+  CHECK(right == all.size());
 }
