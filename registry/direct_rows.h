@@ -148,8 +148,12 @@ std::vector<Entity> EntityRegistry::create_many(std::uint32_t count, const Cs&..
         while (made.size() != count) {
           runs.create(
               count - made.size(),
-              [&](std::size_t left) { return core.storage.create_run(left, *site->archetype, far); }, fill);
-          for (const Storage::Run& run : runs.all()) append_ids(made, run.chunk->ids() + run.begin, run.count);
+              [&](std::size_t left) {
+                const Storage::Run run = core.storage.create_run(left, *site->archetype, far);
+                append_ids(made, run.chunk->ids() + run.begin, run.count);  // while they are in the core's first cache
+                return run;
+              },
+              fill);
         }
         input.done(*this, count);
         return made;

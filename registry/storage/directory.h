@@ -15,6 +15,8 @@
 
 namespace muster {
 
+constexpr std::uint32_t id_page_bits = 12;  ///< ids are saved in pages of 4096
+
 struct DirectoryEntry {
   Locator locator = Locator(IdState::free);
   std::uint32_t generation = 0;

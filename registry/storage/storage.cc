@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "messages/require.h"
+#include "registry/storage/drawn_ids.h"
 
 namespace muster {
 
@@ -307,41 +308,28 @@ Storage::Run Storage::create_run(std::span<const Entity> ids, Archetype& archety
   return {&chunk, begin, count};
 }
 
-// How many ids ahead their directory entries are asked for.
-constexpr std::uint32_t asked_ahead = 128;
-
 Storage::Run Storage::create_run(std::size_t most, Archetype& archetype, bool far) {
   Chunk& chunk = open_chunk(archetype, 0);
   const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(chunk.capacity - chunk.count, most));
-  const std::span<const std::uint32_t> queued = ids_.free_queue().run(0);
-  if (count > queued.size() || count > ids_.recyclable()) [[unlikely]] {
+  if (count > ids_.recyclable()) [[unlikely]] {
     std::array<Entity, chunk_rows_max> ids;
     take_ids(std::span(ids).first(count));
     return create_run(std::span(ids).first(count), archetype);
   }
   touch_all(chunk);
   const std::uint32_t begin = chunk.count;
-  const Locator first = chunk.locator(begin);
-  Entity* const ids = chunk.ids() + begin;
-  DirectoryEntry* const directory = ids_.slots();
-  std::uint64_t* const versions = id_page_versions_.data();
-  const std::uint64_t version = version_;
-  const std::uint32_t* const indices = queued.data();
-  const auto draw = [&]<bool asks>() {
-#pragma GCC unroll 4
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const std::uint32_t index = indices[i];
-      const std::uint64_t id = (std::bit_cast<std::uint64_t>(directory[index]) & generation_mask) | index;
-      put_id(ids + i, id);
-      put_entry(directory, id, first + i);
-      versions[index >> id_page_bits] = version;
-      if constexpr (asks) __builtin_prefetch(directory + indices[i + asked_ahead], 1);
-    }
-  };
-  if (far && queued.size() >= count + asked_ahead)
-    draw.template operator()<true>();
-  else
-    draw.template operator()<false>();
+  const DrawnIds drawn{ids_.slots(), id_page_versions_.data(), version_};
+  for (std::uint32_t done = 0; done < count;) {
+    const std::span<const std::uint32_t> queued = ids_.free_queue().run(done);
+    const auto some = static_cast<std::uint32_t>(std::min<std::size_t>(queued.size(), count - done));
+    Entity* const ids = chunk.ids() + begin + done;
+    const Locator first = chunk.locator(begin + done);
+    if (far && queued.size() >= some + DrawnIds::asked_ahead)
+      drawn.draw<true>(queued.data(), some, ids, first);
+    else
+      drawn.draw<false>(queued.data(), some, ids, first);
+    done += some;
+  }
   ids_.take_recycled(count);
   if (archetype.enableable) enable_all(chunk, begin, begin + count);
   add_rows(chunk, count);

@@ -19,8 +19,6 @@
 
 namespace muster {
 
-constexpr std::uint32_t id_page_bits = 12;  ///< ids are saved in pages of 4096
-
 /// From so many rows on memory is asked for in steps. Fewer lie in the processor's last cache, where asking costs more than waiting: 12 % of a
 /// battle of 100,000 units.
 constexpr std::uint64_t rows_far_away = 300'000;
