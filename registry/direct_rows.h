@@ -38,6 +38,13 @@ template <MessageType M, ComponentType... Cs>
   return sealed.bytes();
 }
 
+[[gnu::always_inline]] inline std::span<const std::byte> sealed_remove(const SealedBytes& kept, Entity target,
+                                                                       const Remove& message) noexcept {
+  auto& sealed = SingleBatch<Remove>::at(kept.data());
+  sealed.set(target, message);
+  return sealed.bytes();
+}
+
 template <ComponentType... Cs>
 inline constexpr std::array<TypeId, sizeof...(Cs)> list_types{TypeTraits<Cs>::id...};
 
@@ -192,6 +199,14 @@ template <ComponentType... Cs>
   return made;
 }
 
+/// Moves a row that its site knew before a sink was told, which may have begun a version meanwhile.
+[[gnu::always_inline]] inline std::uint32_t EntityRegistry::move_recent(MoveSite& site, Entity e, std::uint64_t place) {
+  const auto at = static_cast<std::uint32_t>(place);
+  if (core_.told && site.aimed != core_.storage.chunk_changes()) [[unlikely]]
+    return site.move(core_.storage, e, *core_.storage.row_at(place).chunk, at);
+  return site.move_known(core_.storage, e, at);
+}
+
 template <ComponentType... Cs>
 [[gnu::always_inline]] inline Receipt EntityRegistry::set(Entity e, const Cs&... components) {
   if constexpr (detail::direct_list<Cs...>) {
@@ -199,6 +214,12 @@ template <ComponentType... Cs>
     RegistryCore& core = core_;
     if (core.is_quiet() && !core.types.handlers().told().set) [[likely]]
       if (const std::uint64_t place = core.storage.locate(e); place < Locator::no_row) [[likely]] {
+        if (MoveSite& recent = core.sites.recent(key); recent.key == key && recent.knows(core.storage, place)) {
+          const Direct input(core, [&] { return detail::sealed_rows<Set>(recent.sealed, e, components...); });
+          const std::uint32_t at = move_recent(recent, e, place);
+          detail::put_values(recent.open, at, components...);
+          return input.done(*this);
+        }
         const Row row = core.storage.row_at(place);
         MoveSite* const site = core.sites.move(key, *row.chunk);
         if (!site) [[unlikely]]
@@ -252,6 +273,11 @@ template <ComponentType C>
     RegistryCore& core = core_;
     if (core.is_quiet() && !core.types.handlers().told().remove) [[likely]]
       if (const std::uint64_t place = core.storage.locate(e); place < Locator::no_row) [[likely]] {
+        if (MoveSite& recent = core.sites.recent(key); recent.key == key && recent.knows(core.storage, place)) {
+          const Direct input(core, [&] { return detail::sealed_remove(recent.sealed, e, message); });
+          move_recent(recent, e, place);
+          return input.done(*this);
+        }
         const Row row = core.storage.row_at(place);
         MoveSite* const site = core.sites.move(key, *row.chunk);
         if (!site) [[unlikely]]
@@ -259,11 +285,7 @@ template <ComponentType C>
         if constexpr (EnableableType<C>)
           if (row.presence(site->presences[0]) == 0) [[unlikely]]
             return push(e, message);  // which is refused
-        const Direct input(core, [&] {
-          auto& sealed = SingleBatch<Remove>::at(site->sealed.data());
-          sealed.set(e, message);
-          return sealed.bytes();
-        });
+        const Direct input(core, [&] { return detail::sealed_remove(site->sealed, e, message); });
         if constexpr (EnableableType<C>)
           core.storage.disable(row, site->presences[0], TypeTraits<C>::tag ? no_column : site->slots[0], sizeof(C));
         else if (row.chunk->depth == 0) [[likely]]

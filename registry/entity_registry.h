@@ -501,6 +501,7 @@ class EntityRegistry {
   Entity create_first(const Cs&... components);
   template <ComponentType... Cs>
   std::vector<Entity> create_many_queued(std::uint32_t count, const Cs&... components);
+  std::uint32_t move_recent(MoveSite& site, Entity e, std::uint64_t place);
   template <ComponentType... Cs>
   Receipt set_first(Row row, const Cs&... components);
   template <ComponentType C>

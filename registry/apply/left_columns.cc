@@ -42,20 +42,23 @@ void LeftColumns::aim(const Chunk& open, const Chunk& last) noexcept {
   }
 }
 
-void LeftColumns::ask(Chunk& old, std::uint32_t row, std::uint32_t left) const noexcept {
-  constexpr std::ptrdiff_t step = Storage::asked_rows, ahead = Storage::asked_rows_ahead;
-  constexpr std::ptrdiff_t line = 64;
-  const std::ptrdiff_t leave = row + ahead, fill = left - ahead - step;
-  for (const Column& column : columns_) {
-    const std::ptrdiff_t bytes = column.bytes, end = step * bytes;
-    // Before a chunk's first row mostly lie the last ones of the chunk before it, and behind its last row the first ones of the next.
-    const std::byte* const leaving = data_of(old, column.slot) + leave * bytes;
-    const std::byte* const filling = column.filler + fill * bytes;
-    for (std::ptrdiff_t at = 0; at < end; at += line) {
-      __builtin_prefetch(leaving + at, 1);
-      __builtin_prefetch(filling + at);
+void LeftColumns::ask(const Chunk& old, std::uint32_t row, const Chunk& last, bool from_end) const noexcept {
+  constexpr std::uint32_t step = Storage::asked_rows, ahead = Storage::asked_rows_ahead, line = 64;
+  const auto ask_rows = [&]<int write>(const Chunk& of, std::uint32_t begin, std::uint32_t end) {
+    for (const Column& column : columns_) {
+      const std::byte* at = data_of(of, column.slot) + std::size_t{begin} * column.bytes;
+      for (const std::byte* const to = at + std::size_t{end - begin} * column.bytes; at < to; at += line)
+        __builtin_prefetch(at, write);
     }
-  }
+  };
+  each_near(last, std::ptrdiff_t{last.count} - ahead - step, step,
+            [&](const Chunk& of, std::uint32_t begin, std::uint32_t end) {
+              ask_rows.template operator()<0>(of, begin, end);
+            });
+  if (from_end) return;
+  each_near(old, std::ptrdiff_t{row} + ahead, step, [&](const Chunk& of, std::uint32_t begin, std::uint32_t end) {
+    ask_rows.template operator()<1>(of, begin, end);
+  });
 }
 
 }  // namespace muster

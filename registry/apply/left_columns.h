@@ -61,9 +61,9 @@ class LeftColumns {
     if constexpr (fills) fill_left(column, old, hole, last);
   }
   bool leaves_any() const noexcept { return counts_.all() != columns_.size(); }
-  /// Asks for values of Storage::asked_rows rows that will fill holes some moves later, where `left` rows are left, and of as many that leave
-  /// then, if rows leave one after another from `row` on.
-  void ask(Chunk& old, std::uint32_t row, std::uint32_t left) const noexcept;
+  /// Asks for values of Storage::asked_rows rows that will fill holes some moves later, where `last` is the group's last chunk, and of as many
+  /// that leave then, if rows leave one after another from `row` on. `from_end`: they leave from the end, so they are those that would fill holes.
+  void ask(const Chunk& old, std::uint32_t row, const Chunk& last, bool from_end) const noexcept;
   /// To any row, of all values whatever their sizes.
   void carry(Row into, Row old) const noexcept { copy_columns(into, old, carried_); }
 
@@ -75,8 +75,8 @@ class LeftColumns {
     std::byte* filler;  // of the chunk whose last row fills holes
     std::uint16_t to;   // slot of `into`; no_column: the value is left behind
   };
-  static std::byte* data_of(Chunk& chunk, std::uint32_t slot) noexcept {
-    return *reinterpret_cast<std::byte**>(reinterpret_cast<std::byte*>(&chunk) + slot);
+  static std::byte* data_of(const Chunk& chunk, std::uint32_t slot) noexcept {
+    return *reinterpret_cast<std::byte* const*>(reinterpret_cast<const std::byte*>(&chunk) + slot);
   }
   template <std::size_t bytes, bool fills>
   [[gnu::always_inline]] static void copy_one(const Column& column, std::uint32_t to, Chunk& old, std::uint32_t hole,

@@ -27,9 +27,8 @@ void OpenChunk::reopen(Storage& storage, Archetype& archetype, std::span<const T
 
 namespace {
 
-/// MoveSite::way for rows with values of unusual sizes.
+/// MoveSite::move() for rows with values of unusual sizes.
 std::uint32_t move_any(MoveSite& site, Storage& storage, Entity e, Chunk& old, std::uint32_t place) {
-  if (!site.open.fits(storage)) site.open.reopen(storage, *site.to, {site.types.data(), site.type_count});
   const Row row{&old, place & (Locator::rows_max - 1)};
   const Row into = storage.append_moved(e, *site.open.chunk, {});
   site.columns.carry(into, row);
@@ -37,33 +36,24 @@ std::uint32_t move_any(MoveSite& site, Storage& storage, Entity e, Chunk& old, s
   return into.row;
 }
 
-/// Does what is to be done before a move, which is then made by `site.way`.
-[[gnu::noinline]] std::uint32_t aim_and_move(MoveSite& site, Storage& storage, Entity e, Chunk& old,
-                                             std::uint32_t place) {
-  if (!site.open.fits(storage)) site.open.reopen(storage, *site.to, {site.types.data(), site.type_count});
-  if (site.aimed != storage.chunk_changes()) {
-    site.aim = storage.aim_moves(*site.open.chunk, *old.group->last);
-    site.columns.aim(*site.aim.open, *site.aim.last);
-    site.aimed = storage.chunk_changes();
-  }
-  site.stop = site.aim.open->capacity;
-  if (storage.rows() >= rows_far_away) {
-    constexpr std::uint32_t step = Storage::asked_rows;
-    site.stop = std::min(site.stop, (site.aim.open->count & ~(step - 1)) + step);
-    storage.ask_for_last_ids(*site.aim.last);
-    site.columns.ask(old, place & (Locator::rows_max - 1), site.aim.last->count);
-  }
-  storage.touch_chunk(old);
-  return site.way(site, storage, e, old, place);
+/// Asks for ids and for their entries in the directory, of rows that leave some time later if they leave one after another from `row` on.
+void ask_for_leaving_ids(const Storage& storage, const Chunk& from, std::uint32_t row) noexcept {
+  constexpr std::uint32_t line = 64 / sizeof(Entity), ahead = Storage::asked_rows_ahead;
+  const std::ptrdiff_t soon = std::ptrdiff_t{row} + ahead;
+  each_near(from, soon + ahead, Storage::asked_rows, [](const Chunk& of, std::uint32_t begin, std::uint32_t end) {
+    for (; begin < end; begin += line) __builtin_prefetch(of.ids() + begin, 1);
+  });
+  const DirectoryEntry* const directory = storage.ids().slots();
+  each_near(from, soon, Storage::asked_rows, [&](const Chunk& of, std::uint32_t begin, std::uint32_t end) {
+#pragma GCC unroll 16
+    for (; begin < end; ++begin) __builtin_prefetch(directory + of.ids()[begin].index, 1);
+  });
 }
 
 /// MoveSite::way where `Copy::copy(columns, to, old, hole, last)` copies the values.
 template <class Copy>
-std::uint32_t move_by(MoveSite& site, Storage& storage, Entity e, Chunk& old, std::uint32_t place) {
-  if (site.aimed != storage.chunk_changes() || site.aim.open->count >= site.stop || !storage.is_touched(old))
-      [[unlikely]]
-    return aim_and_move(site, storage, e, old, place);
-  return storage.move_plain(e, old, place, site.aim,
+std::uint32_t move_by(MoveSite& site, Storage& storage, Entity e, std::uint32_t place) {
+  return storage.move_plain(e, *site.old, place, site.aim,
                             [&]<bool fills>(std::uint32_t to, Chunk& chunk, std::uint32_t hole, std::uint32_t last) {
                               Copy::template copy<fills>(site.columns, to, chunk, hole, last);
                             });
@@ -114,13 +104,41 @@ constexpr auto counted_ways = []<std::uint32_t... numbers>(std::integer_sequence
 }(std::make_integer_sequence<std::uint32_t, number_of({{counted_columns_max, 0, 0, 0}}) + 1>());
 
 MoveSite::Way way_of(const LeftColumns& columns) noexcept {
-  if (!columns.usual()) return &move_any;
+  if (!columns.usual()) return nullptr;
   const ColumnCounts& counts = columns.counts();
   if (counts.all() > counted_columns_max) return &move_by<CopyAny>;
   return (columns.leaves_any() ? counted_ways<true> : counted_ways<false>)[number_of(counts)];
 }
 
 }  // namespace
+
+std::uint32_t MoveSite::move(Storage& storage, Entity e, Chunk& from_chunk, std::uint32_t place) {
+  if (!open.fits(storage)) open.reopen(storage, *to, {types.data(), type_count});
+  if (!way) return move_any(*this, storage, e, from_chunk, place);
+  if (aimed != storage.chunk_changes()) {
+    aim = storage.aim_moves(*open.chunk, *from_chunk.group->last);
+    columns.aim(*aim.open, *aim.last);
+    aimed = storage.chunk_changes();
+    stop = 0;
+  }
+  if (aim.open->count >= stop) {
+    stop = aim.open->capacity;
+    if (storage.rows() >= rows_far_away) {
+      constexpr std::uint32_t step = Storage::asked_rows;
+      stop = std::min(stop, (aim.open->count & ~(step - 1)) + step);
+      const std::uint32_t row = place & (Locator::rows_max - 1);
+      storage.ask_for_last_ids(*aim.last);
+      // Where the last row is the one that leaves, so are those before it, and they were asked for.
+      const bool from_end = &from_chunk == aim.last && row + 1 == from_chunk.count;
+      if (!from_end) ask_for_leaving_ids(storage, from_chunk, row);
+      columns.ask(from_chunk, row, *aim.last, from_end);
+    }
+  }
+  storage.touch_chunk(from_chunk);
+  old = &from_chunk;
+  known = from_chunk.number;
+  return move_known(storage, e, place);
+}
 
 template <class Site>
 Site& RowSites::place(std::array<Site, places>& sites, std::uint64_t key, std::uint32_t archetype) noexcept {
@@ -146,6 +164,7 @@ void RowSites::learn_move(std::uint64_t key, Archetype& from, Archetype& to, std
   site.from = &from;
   site.to = &to;
   site.open.changes = site.aimed = 0;
+  site.known = Locator::chunks_max;
   site.sealed.keep(sealed);
   for (std::size_t i = 0; i < types.size(); ++i) site.slots[i] = to.column(types[i]);
   for (std::size_t i = 0; i < types.size(); ++i) site.presences[i] = to.presence(types[i]);

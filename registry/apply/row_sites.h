@@ -72,6 +72,10 @@ struct MoveSite {
   Storage::MoveAim aim;
   /// A move takes the slow way when the chunk that rows go to has so many: it is full, or rows that will fill holes are to be asked for.
   std::uint32_t stop = 0;
+  /// The chunk that a row left last, as far as `aimed` is good: it is at depth 0, of `from`, and touched. And its number; of none where values
+  /// have unusual sizes.
+  std::uint32_t known = Locator::chunks_max;
+  Chunk* old = nullptr;
   OpenChunk open;  ///< of `to`
   LeftColumns columns;
   std::array<std::uint16_t, site_components_max> slots{};  ///< of `to`, in the order of the list; no_column: a tag
@@ -79,13 +83,20 @@ struct MoveSite {
   std::array<TypeId, site_components_max> types{};  ///< the list, as far as it has any
   std::size_t type_count = 0;
   std::array<std::uint16_t, site_components_max> presences{};  ///< beside `slots`: of presence columns
-  /// Moves the row of an entity at depth 0 to `to`, with the values that it keeps, and touches all its columns. Its Locator has the
-  /// bits `place`, and its chunk is `old`. Gives the new row's number; its chunk is the open one.
-  [[gnu::always_inline]] std::uint32_t move(Storage& storage, Entity e, Chunk& old, std::uint32_t place) {
-    return way(*this, storage, e, old, place);
+  /// Whether a row at this place may be moved by move_known(). Rows that leave one after another mostly leave one chunk, and then nothing of
+  /// it has to be looked at.
+  [[gnu::always_inline]] bool knows(const Storage& storage, std::uint64_t place) const noexcept {
+    return place >> Locator::row_bits == known && aimed == storage.chunk_changes() && aim.open->count < stop;
   }
-  /// What move() calls; which function it is follows from the columns.
-  using Way = std::uint32_t (*)(MoveSite&, Storage&, Entity, Chunk& old, std::uint32_t place);
+  /// Moves the row of an entity at depth 0 to `to`, with the values that it keeps, and touches all its columns. Its Locator has the
+  /// bits `place`. Gives the new row's number; its chunk is the open one.
+  [[gnu::always_inline]] std::uint32_t move_known(Storage& storage, Entity e, std::uint32_t place) {
+    return way(*this, storage, e, place);
+  }
+  /// The same of any row of `from`, whose chunk is `from_chunk`.
+  std::uint32_t move(Storage& storage, Entity e, Chunk& from_chunk, std::uint32_t place);
+  /// What move_known() calls; which function it is follows from the columns.
+  using Way = std::uint32_t (*)(MoveSite&, Storage&, Entity, std::uint32_t place);
   Way way = nullptr;
 };
 
@@ -98,6 +109,8 @@ class RowSites {
   [[gnu::always_inline]] CreateSite* create(std::uint64_t key) noexcept {
     return find(creates_, key, 0, [](const CreateSite&) { return true; });
   }
+  /// The site of a list that was taken last, if its key is that of the list.
+  [[gnu::always_inline]] MoveSite& recent(std::uint64_t key) noexcept { return *recent_[first_place(key, 0)]; }
   RowSites() { recent_.fill(moves_.data()); }
   RowSites(const RowSites&) = delete;
   RowSites& operator=(const RowSites&) = delete;

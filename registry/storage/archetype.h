@@ -252,6 +252,24 @@ class ChunkPool {
   Blocks blocks_;
 };
 
+/// Calls f(chunk, begin, end) for rows [begin, begin + count) of a group, counted from the first one of `chunk`: those before it are the last
+/// ones of the chunk before, those from its end on the first ones of the chunk behind it. What is further away is left out.
+template <class F>
+[[gnu::always_inline]] inline void each_near(const Chunk& chunk, std::ptrdiff_t begin, std::uint32_t count, F f) {
+  const std::ptrdiff_t end = begin + count, rows = chunk.count;
+  if (begin >= 0 && end <= rows) [[likely]]
+    return f(chunk, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(begin) + count);
+  const auto part = [&](const Chunk& of, std::ptrdiff_t first) {
+    const std::ptrdiff_t from = begin - first < 0 ? 0 : begin - first,
+                         to = end - first < of.count ? end - first : of.count;
+    if (from < to) f(of, static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to));
+  };
+  const std::vector<Chunk*>& chunks = chunk.group->chunks;
+  if (chunk.place != 0) part(*chunks[chunk.place - 1], -std::ptrdiff_t{chunks[chunk.place - 1]->count});
+  part(chunk, 0);
+  if (chunk.place + std::size_t{1} < chunks.size()) part(*chunks[chunk.place + 1], rows);
+}
+
 /// How many rows the chunk at `place` of a group holds: few in the first, in others as many as fit a chunk's full size.
 std::uint32_t chunk_capacity(const Archetype& archetype, std::uint32_t place) noexcept;
 

@@ -375,25 +375,29 @@ void Storage::rows_left(Group& group) {
 
 void Storage::ask_for_last_ids(const Chunk& last) const noexcept {
   constexpr std::uint32_t line = 64 / sizeof(Entity);
-  if (last.count < 2 * asked_rows_ahead) return;
-  const Entity* const ids = last.ids() + last.count - asked_rows_ahead;
+  const std::ptrdiff_t soon = std::ptrdiff_t{last.count} - asked_rows_ahead;
+  each_near(last, soon - asked_rows_ahead, asked_rows, [](const Chunk& of, std::uint32_t begin, std::uint32_t end) {
+    for (; begin < end; begin += line) __builtin_prefetch(of.ids() + begin);
+  });
   const DirectoryEntry* const directory = ids_.slots();
-  for (std::uint32_t i = 0; i < asked_rows; i += line) __builtin_prefetch(ids - asked_rows_ahead + i);
+  each_near(last, soon - asked_rows, asked_rows, [&](const Chunk& of, std::uint32_t begin, std::uint32_t end) {
 #pragma GCC unroll 16
-  for (std::uint32_t i = 1; i <= asked_rows; ++i) __builtin_prefetch(directory + (ids - i)->index, 1);
+    while (end != begin) __builtin_prefetch(directory + of.ids()[--end].index, 1);
+  });
 }
 
 void Storage::ask_for_last_rows(const Chunk& last) const noexcept {
   ask_for_last_ids(last);
-  // Before a chunk's first row mostly lie the last ones of the chunk before it.
   const Archetype& archetype = *last.archetype;
   const std::ptrdiff_t first = std::ptrdiff_t{last.count} - asked_rows_ahead - asked_rows;
-  for (std::uint32_t slot = column_first; slot < archetype.pod_slots; ++slot) {
-    constexpr std::size_t line = 64;
-    const std::size_t size = archetype.slot_bytes[slot];
-    const std::byte* const from = last.slots()[slot].data + first * static_cast<std::ptrdiff_t>(size);
-    for (std::size_t at = 0; at < asked_rows * size; at += line) __builtin_prefetch(from + at);
-  }
+  each_near(last, first, asked_rows, [&](const Chunk& of, std::uint32_t begin, std::uint32_t end) {
+    for (std::uint32_t slot = column_first; slot < archetype.pod_slots; ++slot) {
+      constexpr std::size_t line = 64;
+      const std::size_t size = archetype.slot_bytes[slot];
+      const std::byte* const from = of.slots()[slot].data + begin * size;
+      for (std::size_t at = 0; at < (end - begin) * size; at += line) __builtin_prefetch(from + at);
+    }
+  });
 }
 
 void Storage::leave_last_chunk(Group& group) {
