@@ -38,14 +38,17 @@ class FromElsewhere {
  public:
   using Value = std::remove_cv_t<std::remove_pointer_t<T>>;
   static_assert(std::is_const_v<std::remove_pointer_t<T>>, "only an entity's own components can be written");
-  explicit FromElsewhere(const Value* value) noexcept : value_(value) {}
+  explicit FromElsewhere(const Value* value) noexcept : FromElsewhere(value, value != nullptr) {}
+  /// For whoever knows already whether there is one.
+  FromElsewhere(const Value* value, bool is_there) noexcept : value_(value), is_there_(is_there) {}
   const Value& operator*() const noexcept { return *value_; }
   const Value* operator->() const noexcept { return value_; }
   const Value* get() const noexcept { return value_; }
-  explicit operator bool() const noexcept { return value_ != nullptr; }
+  explicit operator bool() const noexcept { return is_there_; }
 
  private:
   const Value* value_;
+  bool is_there_;
 };
 
 /// T of the nearest ancestor that has it.

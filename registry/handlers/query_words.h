@@ -67,13 +67,8 @@ class Elsewhere {
       return nullptr;  // and value_ was never another
     }
     if constexpr (source == Source::parent || source == Source::self_or_parent) {
-      const std::uint32_t place = directory_[parents_[row].index].locator.bits();  // parents are alive
-      const std::uintptr_t start = starts_[place >> Locator::row_bits];
-      if (start <= ColumnStarts::no_start) [[unlikely]]
-        return value_ = above_->value_above(row);
-      // NOLINTNEXTLINE(performance-no-int-to-ptr)
-      value_ = reinterpret_cast<const std::byte*>(start + std::uint64_t{place} * (bytes ? bytes : above_->bytes()));
-      if (!value_) __builtin_unreachable();
+      if (!find_known<bytes>(row)) [[unlikely]]
+        value_ = above_->value_above(row);
     } else if (const std::uint64_t parent = parents_[row].bits(); parent != parent_) {
       parent_ = parent;
       value_ = source == Source::up_to ? component_up_to(*storage_, *chunk_, row, anchor, type)
@@ -82,12 +77,41 @@ class Elsewhere {
     return value_;
   }
   const std::byte* find(Source source, std::uint32_t row, TypeId type, TypeId anchor) noexcept;
+  /// Of Parent and SelfOrParent: as find() where nothing need be learnt for it; false, and nothing found, where something must.
+  template <Source source, std::uint32_t bytes>
+  [[gnu::always_inline]] bool find_quickly(std::uint32_t row, [[maybe_unused]] TypeId type) noexcept {
+    if (above_) return find_known<bytes>(row);
+    if constexpr (source == Source::self_or_parent) {
+      if (own_)
+        value_ = own_ + std::size_t{row} * own_bytes_;
+      else if (by_row_) [[unlikely]]  // called so that this object has no address, which would keep it out of registers
+        value_ = component_at_or_above(*storage_, chunk_->ids()[row], type);
+    }
+    return true;  // else value_ was never another than null
+  }
   /// New ids were taken.
   void directory_moved() noexcept { directory_ = storage_->ids().slots(); }
   /// What find() gave last.
   const std::byte* found() const noexcept { return value_; }
+  /// Whether that is a value. Compilers do not see that a place made of numbers is none that is null, and would ask each row.
+  bool has_found() const noexcept { return is_known_ || value_; }
 
  private:
+  /// Where it is known where the values of the parent's chunk begin.
+  template <std::uint32_t bytes>
+  [[gnu::always_inline]] bool find_known(std::uint32_t row) noexcept {
+    const std::uint32_t place = directory_[parents_[row].index].locator.bits();  // parents are alive
+    const std::uintptr_t start = starts_[place >> Locator::row_bits];
+    is_known_ = start > ColumnStarts::no_start;
+    if (!is_known_) [[unlikely]] {
+      value_ = nullptr;  // what was found for the row before is not kept for this one
+      return false;
+    }
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    value_ = reinterpret_cast<const std::byte*>(start + std::uint64_t{place} * (bytes ? bytes : above_->bytes()));
+    if (!value_) __builtin_unreachable();
+    return true;
+  }
   /// Where rows of the chunk may have the type, or the anchor, or not.
   [[gnu::noinline]] const std::byte* find_by_row(Source source, std::uint32_t row, TypeId type,
                                                  TypeId anchor) const noexcept {
@@ -104,6 +128,7 @@ class Elsewhere {
   const DirectoryEntry* directory_ = nullptr;
   std::uint64_t parent_ = 0;  // of the row before; 0: no row was looked at
   const std::byte* value_ = nullptr;
+  bool is_known_ = false;  // value_ was found by where its column begins
   bool by_row_ = false;
 };
 
@@ -398,12 +423,18 @@ struct ElsewhereParameter : NoTerm {
   [[gnu::always_inline]] static Elsewhere base(const ChunkRows& rows, std::uint16_t) noexcept {
     return {rows.context, rows.chunk, source_, TypeTraits<Value>::id, anchor(), rows.other};
   }
+  /// For most rows the value is found in a few instructions. The others go apart from the loop: Invoker::rows_apart().
+  static constexpr bool found_quickly = source_ == Source::parent || source_ == Source::self_or_parent;
+  [[gnu::always_inline]] static bool find_quickly(Elsewhere& elsewhere, std::uint32_t row) noexcept {
+    return elsewhere.find_quickly<source_, value_bytes()>(row, TypeTraits<Value>::id);
+  }
+  static bool is_there(const Elsewhere& elsewhere) noexcept { return optional || elsewhere.has_found(); }
   static bool present(Elsewhere& elsewhere, std::uint32_t row) noexcept {
-    const bool found = elsewhere.find<source_, value_bytes()>(row, TypeTraits<Value>::id, anchor()) != nullptr;
-    return optional || found;
+    elsewhere.find<source_, value_bytes()>(row, TypeTraits<Value>::id, anchor());
+    return is_there(elsewhere);
   }
   static Wrapper at(const Elsewhere& elsewhere, std::uint32_t) noexcept {
-    return Wrapper(reinterpret_cast<const Value*>(elsewhere.found()));
+    return Wrapper(reinterpret_cast<const Value*>(elsewhere.found()), elsewhere.has_found());
   }
 };
 template <class T>
@@ -451,6 +482,11 @@ template <class P>
 inline constexpr bool by_chunk = joins<P>;
 template <class T>
 inline constexpr bool by_chunk<Parent<T>> = false;
+template <class P>
+inline constexpr bool found_quickly = false;
+template <class P>
+  requires(Parameter<P>::found_quickly)
+inline constexpr bool found_quickly<P> = true;
 template <class P>
 inline constexpr bool reads_parents = false;
 template <class T>
