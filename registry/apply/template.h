@@ -14,10 +14,10 @@
 #include "messages/batch_writer.h"
 #include "registry/apply/receipt.h"
 #include "registry/apply/row_sites.h"
+#include "registry/apply/tree_rows.h"
 #include "registry/handlers/types_known.h"
 #include "registry/storage/archetype.h"
 #include "registry/storage/text_table.h"
-#include "registry/storage/tree_rows.h"
 #include "schema/muster.h"
 
 namespace muster {

@@ -1,4 +1,4 @@
-#include "registry/storage/tree_rows.h"
+#include "registry/apply/tree_rows.h"
 
 #include <algorithm>
 #include <cstddef>
