@@ -36,20 +36,6 @@ std::uint32_t move_any(MoveSite& site, Storage& storage, Entity e, Chunk& old, s
   return into.row;
 }
 
-/// Asks for ids and for their entries in the directory, of rows that leave some time later if they leave one after another from `row` on.
-void ask_for_leaving_ids(const Storage& storage, const Chunk& from, std::uint32_t row) noexcept {
-  constexpr std::uint32_t line = 64 / sizeof(Entity), ahead = Storage::asked_rows_ahead;
-  const std::ptrdiff_t soon = std::ptrdiff_t{row} + ahead;
-  each_near(from, soon + ahead, Storage::asked_rows, [](const Chunk& of, std::uint32_t begin, std::uint32_t end) {
-    for (; begin < end; begin += line) __builtin_prefetch(of.ids() + begin, 1);
-  });
-  const DirectoryEntry* const directory = storage.ids().slots();
-  each_near(from, soon, Storage::asked_rows, [&](const Chunk& of, std::uint32_t begin, std::uint32_t end) {
-#pragma GCC unroll 16
-    for (; begin < end; ++begin) __builtin_prefetch(directory + of.ids()[begin].index, 1);
-  });
-}
-
 /// MoveSite::way where `Copy::copy(columns, to, old, hole, last)` copies the values.
 template <class Copy>
 std::uint32_t move_by(MoveSite& site, Storage& storage, Entity e, std::uint32_t place) {
@@ -130,7 +116,10 @@ std::uint32_t MoveSite::move(Storage& storage, Entity e, Chunk& from_chunk, std:
       storage.ask_for_last_ids(*aim.last);
       // Where the last row is the one that leaves, so are those before it, and they were asked for.
       const bool from_end = &from_chunk == aim.last && row + 1 == from_chunk.count;
-      if (!from_end) ask_for_leaving_ids(storage, from_chunk, row);
+      if (!from_end) {
+        const std::ptrdiff_t soon = std::ptrdiff_t{row} + Storage::asked_rows_ahead;
+        storage.ask_for_ids(from_chunk, soon + Storage::asked_rows_ahead, soon);
+      }
       columns.ask(from_chunk, row, *aim.last, from_end);
     }
   }

@@ -373,17 +373,21 @@ void Storage::rows_left(Group& group) {
   if (rows_ >= rows_far_away) ask_for_last_rows(*group.last);
 }
 
-void Storage::ask_for_last_ids(const Chunk& last) const noexcept {
+void Storage::ask_for_ids(const Chunk& near, std::ptrdiff_t ids, std::ptrdiff_t entries) const noexcept {
   constexpr std::uint32_t line = 64 / sizeof(Entity);
-  const std::ptrdiff_t soon = std::ptrdiff_t{last.count} - asked_rows_ahead;
-  each_near(last, soon - asked_rows_ahead, asked_rows, [](const Chunk& of, std::uint32_t begin, std::uint32_t end) {
+  each_near(near, ids, asked_rows, [](const Chunk& of, std::uint32_t begin, std::uint32_t end) {
     for (; begin < end; begin += line) __builtin_prefetch(of.ids() + begin);
   });
   const DirectoryEntry* const directory = ids_.slots();
-  each_near(last, soon - asked_rows, asked_rows, [&](const Chunk& of, std::uint32_t begin, std::uint32_t end) {
+  each_near(near, entries, asked_rows, [&](const Chunk& of, std::uint32_t begin, std::uint32_t end) {
 #pragma GCC unroll 16
-    while (end != begin) __builtin_prefetch(directory + of.ids()[--end].index, 1);
+    for (; begin < end; ++begin) __builtin_prefetch(directory + of.ids()[begin].index, 1);
   });
+}
+
+void Storage::ask_for_last_ids(const Chunk& last) const noexcept {
+  const std::ptrdiff_t soon = std::ptrdiff_t{last.count} - asked_rows_ahead;
+  ask_for_ids(last, soon - asked_rows_ahead, soon - asked_rows);
 }
 
 void Storage::ask_for_last_rows(const Chunk& last) const noexcept {

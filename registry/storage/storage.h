@@ -250,8 +250,6 @@ class Storage {
   }
   /// Touches all columns of a chunk.
   void touch_chunk(Chunk& chunk) { touch_all(chunk); }
-  /// Whether all columns of the chunk are touched.
-  bool is_touched(const Chunk& chunk) const noexcept { return chunk.slots()[column_ids].version == version_; }
   /// Moves the row of `e`, whose Locator has the bits `place`, out of `old`, a touched chunk of the group that `aim` fills. The group's last
   /// row fills the hole. `copy<fills>(row, old, hole, last_row)` copies what the new row keeps, and where `fills` the last row's values into the
   /// hole. Gives the new row's number. Equals append_moved() and take_plain_row(), and calls nothing before its end, so that it need not save
@@ -299,6 +297,9 @@ class Storage {
   void ask_for_last_rows(const Chunk& last) const noexcept;
   /// Asks for their ids and entries alone.
   void ask_for_last_ids(const Chunk& last) const noexcept;
+  /// Asks for the ids of `asked_rows` rows from `ids` on, and for the entries of as many from `entries` on, whose ids have come by now. Both count
+  /// from the first row of `near`, as each_near() does.
+  void ask_for_ids(const Chunk& near, std::ptrdiff_t ids, std::ptrdiff_t entries) const noexcept;
   static constexpr std::uint32_t asked_rows = 16;
   /// How far ahead of its use the first of them is asked for: far enough that it has come then, and near enough that it is still there.
   static constexpr std::uint32_t asked_rows_ahead = 32;
