@@ -1,6 +1,7 @@
 #include "server/door/listener.h"
 
 #include <netinet/tcp.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,7 +9,9 @@
 #include <boost/asio.hpp>
 #include <boost/asio/experimental/as_tuple.hpp>
 #include <deque>
+#include <mutex>
 #include <set>
+#include <system_error>
 #include <thread>
 
 #include "server/door/connection.h"
@@ -58,6 +61,50 @@ SocketKind kind_of(const Local::socket&) { return SocketKind::local; }
 constexpr int kernel_bytes_max = 128 << 10;  // not received yet; Linux takes twice as much
 constexpr int kernel_unsent_max = 32 << 10;  // of these not on the line yet
 
+/// What other threads have called on the listener's. They wake it by an eventfd of its own: Asio wakes its thread by a change of
+/// its epoll set, and the kernel holds that set's lock meanwhile. A thread woken so on the core of the waker sleeps at once again,
+/// until the waker was given the core to let go of the lock: two changes of thread more for each answer.
+class PostedCalls {
+ public:
+  explicit PostedCalls(asio::io_context& io) : wake_(io, made()) { wait(); }
+
+  void add(std::move_only_function<void()> call) {
+    {
+      const std::lock_guard lock(mutex_);
+      calls_.push_back(std::move(call));
+      if (calls_.size() > 1) return;  // it is awake, or will be
+    }
+    const std::uint64_t one = 1;
+    // It fails only where the counter is full, and then the thread is woken already.
+    (void)!::write(wake_.native_handle(), &one, sizeof one);
+  }
+
+ private:
+  static int made() {
+    const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (descriptor < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+    return descriptor;
+  }
+  void wait() {
+    wake_.async_read_some(asio::buffer(&count_, sizeof count_), [this](error_code error, std::size_t) {
+      if (error) return;
+      {
+        const std::lock_guard lock(mutex_);
+        calls_.swap(called_);
+      }
+      for (auto& call : called_) call();
+      called_.clear();
+      wait();
+    });
+  }
+
+  std::mutex mutex_;
+  std::vector<std::move_only_function<void()>> calls_;
+  std::vector<std::move_only_function<void()>> called_;  // the listener's thread's
+  std::uint64_t count_ = 0;
+  asio::posix::stream_descriptor wake_;
+};
+
 /// One accepted connection, whatever is spoken on it by now.
 struct Visit {
   std::shared_ptr<Connection> now;
@@ -76,7 +123,12 @@ struct Listener::Impl final : Loop {
         unix_door(io),
         sweep(io) {}
 
-  void post(std::move_only_function<void()> f) override { asio::post(io, std::move(f)); }
+  void post(std::move_only_function<void()> f) override {
+    if (io.get_executor().running_in_this_thread())
+      asio::post(io, std::move(f));
+    else
+      posted.add(std::move(f));
+  }
   void call_in(std::chrono::nanoseconds time, std::move_only_function<void()> f) override {
     auto timer = std::make_shared<asio::steady_timer>(io, time);
     timer->async_wait([timer, f = std::move(f)](error_code error) mutable {
@@ -88,6 +140,7 @@ struct Listener::Impl final : Loop {
   ListenerOptions options;
   Door door;
   asio::io_context io{1};
+  PostedCalls posted{io};
   tcp::acceptor tcp_door;
   Local::acceptor unix_door;
   asio::steady_timer sweep;

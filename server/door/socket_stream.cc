@@ -27,7 +27,11 @@ asio::generic::stream_protocol protocol_of(SocketKind kind) {
 class SocketStream final : public WireStream {
  public:
   SocketStream(asio::io_context& io, int descriptor, SocketKind kind)
-      : socket_(io.get_executor(), protocol_of(kind), descriptor) {}
+      : socket_(io.get_executor(), protocol_of(kind), descriptor) {
+    error_code ignored;
+    socket_.non_blocking(true, ignored);
+    never_waits_ = !ignored;
+  }
 
   void read_some(std::span<std::byte> room, ReadDone done) override {
     socket_.async_read_some(asio::buffer(room.data(), room.size()),
@@ -38,8 +42,19 @@ class SocketStream final : public WireStream {
   }
 
   void write(std::span<const std::span<const std::byte>> parts, WriteDone done) override {
-    asio::async_write(socket_, written_.of(parts),
+    asio::async_write(socket_, written_.of(parts, std::exchange(gone_, 0)),
                       [done = std::move(done)](error_code error, std::size_t) mutable { done(!error); });
+  }
+
+  bool write_at_once(std::span<const std::span<const std::byte>> parts) override {
+    if (!never_waits_) return false;
+    std::size_t all = 0;
+    for (const std::span<const std::byte> part : parts) all += part.size();
+    error_code met_again_by_write;
+    gone_ = socket_.write_some(written_.of(parts), met_again_by_write);
+    if (gone_ < all) return false;
+    gone_ = 0;
+    return true;
   }
 
   void end(Farewell) override {
@@ -61,6 +76,8 @@ class SocketStream final : public WireStream {
  private:
   Socket socket_;
   WrittenParts<asio::const_buffer> written_;
+  std::size_t gone_ = 0;  // of what write() is to be called with
+  bool never_waits_ = false;
 };
 
 }  // namespace

@@ -37,6 +37,12 @@ class WireStream {
   /// Writes all parts one behind the other. Their bytes are valid until done, their list until this returns. False: they did not all go,
   /// and nothing more will.
   virtual void write(std::span<const std::span<const std::byte>> parts, WriteDone done) = 0;
+  /// True: all parts went at once, without a wait and a call of `done`. False, as from whoever cannot do this: call write() with the same
+  /// parts, which goes on behind what went. No write may be pending.
+  virtual bool write_at_once(std::span<const std::span<const std::byte>> parts) {
+    static_cast<void>(parts);
+    return false;
+  }
   /// Tells the other side that nothing more is sent. No write may be pending; reads go on.
   virtual void end(Farewell why) = 0;
   /// At once; what is pending fails.

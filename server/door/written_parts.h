@@ -1,6 +1,7 @@
 // The parts of one write, as who writes them takes them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -11,9 +12,14 @@ namespace muster {
 template <class Buffer>
 class WrittenParts {
  public:
-  std::span<const Buffer> of(std::span<const std::span<const std::byte>> parts) {
+  /// Without the first `skipped` bytes.
+  std::span<const Buffer> of(std::span<const std::span<const std::byte>> parts, std::size_t skipped = 0) {
     buffers_.clear();
-    for (const std::span<const std::byte> part : parts) buffers_.emplace_back(part.data(), part.size());
+    for (const std::span<const std::byte> part : parts) {
+      const std::size_t gone = std::min(skipped, part.size());
+      skipped -= gone;
+      if (gone == 0 || gone < part.size()) buffers_.emplace_back(part.data() + gone, part.size() - gone);
+    }
     return buffers_;
   }
   /// What of() gave last.

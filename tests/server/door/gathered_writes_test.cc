@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "server/door/socket_stream.h"
@@ -67,6 +68,30 @@ std::string written(boost::asio::io_context& io, WireStream& stream, int other, 
     std::ranges::fill(list, std::span<const std::byte>());
   };
   next();
+  io.run();
+  reads.join();
+  CHECK(done == writes.size());
+  return got;
+}
+
+/// The same, each at once as far as it goes. `at_once`: how many went so.
+std::string written_at_once(boost::asio::io_context& io, WireStream& stream, int other, std::span<const Parts> writes,
+                            std::size_t& at_once) {
+  std::size_t done = 0;
+  at_once = 0;
+  std::function<void()> next = [&] {
+    for (; done < writes.size(); ++done, ++at_once)
+      if (!stream.write_at_once(writes[done].spans))
+        return stream.write(writes[done].spans, [&](bool well) {
+          CHECK(well);
+          ++done;
+          next();
+        });
+    stream.close();
+  };
+  next();
+  std::string got;
+  std::thread reads([&] { got = read_all(other); });  // not before the line is full
   io.run();
   reads.join();
   CHECK(done == writes.size());
@@ -129,4 +154,35 @@ TEST_CASE("a WebSocket sends all parts of a write, also of one that waits for th
   REQUIRE(head != std::string::npos);
   CHECK(got.starts_with("HTTP/1.1 101"));
   CHECK(unframed(std::string_view(got).substr(head + 4)) == sent);
+}
+
+TEST_CASE("what does not go at once goes on where it stopped", "[door]") {
+  boost::asio::io_context io;
+  SocketPair pair;
+  const auto stream = open_socket_stream(io, pair.ends[0], SocketKind::local);
+  std::vector<Parts> writes;
+  writes.emplace_back(3, 100);
+  writes.emplace_back(1, 5);
+  writes.emplace_back(700, 20'000);  // more than the kernel holds
+  for (int i = 0; i < 50; ++i) writes.emplace_back(9, 7'001);
+  writes.emplace_back(2, 1);
+  std::string sent;
+  for (const Parts& parts : writes) sent += parts.all;
+  std::size_t at_once = 0;
+  CHECK(written_at_once(io, *stream, pair.ends[1], writes, at_once) == sent);
+  CHECK(at_once >= 2);
+  CHECK(at_once < writes.size());
+}
+
+TEST_CASE("a write at once to a connection that is closed is left to a write that fails", "[door]") {
+  boost::asio::io_context io;
+  SocketPair pair;
+  const auto stream = open_socket_stream(io, pair.ends[0], SocketKind::local);
+  ::close(std::exchange(pair.ends[1], -1));
+  const Parts parts(1, 5);
+  CHECK_FALSE(stream->write_at_once(parts.spans));
+  bool well = true;
+  stream->write(parts.spans, [&](bool went) { well = went; });
+  io.run();
+  CHECK_FALSE(well);
 }
