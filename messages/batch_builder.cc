@@ -7,10 +7,13 @@ namespace muster {
 namespace {
 
 constexpr std::size_t slack = 16;  // for the writer's padding behind end_
+// Of builders that hold one answer and go: the GNU allocator keeps what is freed up to this size at hand, and looks for larger pieces.
+constexpr std::size_t first_bytes = 1024;
+static_assert(batch_alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);  // else operator new needs to be told
 
 }  // namespace
 
-BatchBuilder::~BatchBuilder() { ::operator delete(memory_, std::align_val_t{batch_alignment}); }
+BatchBuilder::~BatchBuilder() { ::operator delete(memory_); }
 
 void BatchBuilder::clear() noexcept {
   seal();
@@ -33,13 +36,13 @@ void BatchBuilder::reserve(std::size_t bytes) {
   const auto used = static_cast<std::size_t>(write_ - memory_);
   const std::size_t needed = (used + 15 + bytes) & ~std::size_t{15};
   if (needed <= capacity_) return;
-  const std::size_t capacity = std::max({needed, capacity_ * 2, std::size_t{1024}});
-  auto* const memory = static_cast<std::byte*>(::operator new(capacity + slack, std::align_val_t{batch_alignment}));
+  const std::size_t capacity = std::max({needed, capacity_ * 2, first_bytes - slack});
+  auto* const memory = static_cast<std::byte*>(::operator new(capacity + slack));
   if (used != 0) std::memcpy(memory, memory_, used);
   move_open(memory - memory_);
   write_ = memory + used;
   end_ = memory + capacity;
-  ::operator delete(memory_, std::align_val_t{batch_alignment});
+  ::operator delete(memory_);
   memory_ = memory;
   capacity_ = capacity;
 }

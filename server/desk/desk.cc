@@ -190,6 +190,7 @@ void Desk::before_flush() {
 /// were told much, each flush is done with as many as there is time for.
 void Desk::end_sessions() {
   ends_put_off_ = false;
+  if (leaving_.empty()) return;
   std::size_t too_many = leaving_.size() - std::min<std::size_t>(leaving_.size(), limits_.left_sessions_max);
   const std::uint64_t begun_ns = processor_ns();
   bool any = false;

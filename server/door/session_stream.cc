@@ -185,25 +185,21 @@ class SessionStream final : public Connection, public std::enable_shared_from_th
   void write_on() {
     if (!writing_ || writing_since_) return;
     for (int at_once = 0; outgoing_->take(piece_);) {
-      writing_since_ = Clock::now();
-      unsent_ = 0;
       // One piece of an idle line, as an answer is, goes without a turn of the loop. What is more leaves turns to others.
       if (at_once++ == 0 && stream_->write_at_once(piece_.parts())) {
-        wrote();
+        outgoing_->sent();
         continue;
       }
+      writing_since_ = Clock::now();
+      unsent_ = 0;
       return stream_->write(piece_.parts(), [self = shared_from_this()](bool sent) {
-        self->wrote();
+        self->writing_since_.reset();
+        self->outgoing_->sent();
         if (sent) return self->write_on();
         self->end_writing();
       });
     }
     if (outgoing_->closed()) return end_writing();
-  }
-
-  void wrote() {
-    writing_since_.reset();
-    outgoing_->sent();
   }
 
   void end_writing() {

@@ -51,7 +51,9 @@ class SocketStream final : public WireStream {
     std::size_t all = 0;
     for (const std::span<const std::byte> part : parts) all += part.size();
     error_code met_again_by_write;
-    gone_ = socket_.write_some(written_.of(parts), met_again_by_write);
+    // The kernel takes one part with less ado than a list of one.
+    gone_ = parts.size() == 1 ? socket_.write_some(asio::const_buffer(parts[0].data(), all), met_again_by_write)
+                              : socket_.write_some(written_.of(parts), met_again_by_write);
     if (gone_ < all) return false;
     gone_ = 0;
     return true;

@@ -43,9 +43,13 @@ bool Requests::add(std::span<const std::byte> batch, std::uint64_t request, bool
     was_full_ |= full;
     pile_bytes_ = full ? std::clamp(pile_bytes_ * 4, pile_min, pile_max) : pile_min;
     const std::size_t bytes = std::max(pile_bytes_, size);
-    filling_.bytes = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    filling_.size = bytes;
-    if (size < pile_max) filling_.requests.reserve(bytes / 64);
+    if (kept_.size == bytes) {
+      filling_ = std::exchange(kept_, {});
+    } else {
+      filling_.bytes = std::make_unique_for_overwrite<std::byte[]>(bytes);
+      filling_.size = bytes;
+      if (size < pile_max) filling_.requests.reserve(bytes / 64);
+    }
   }
   std::byte* const to = filling_.bytes.get() + filling_.used;
   std::memcpy(to, batch.data(), batch.size());
@@ -63,6 +67,7 @@ bool Requests::hand_over() {
   const std::lock_guard lock(mutex_);
   if (came_.empty() || !came_.back().takes(filling_)) came_.push_back(std::move(filling_));
   filling_ = {};
+  if (kept_.size == 0) kept_ = std::exchange(spare_, {});
   return true;
 }
 
@@ -78,6 +83,15 @@ bool Requests::Pile::takes(Pile& other) {
   used += other.used;
   counted += other.counted;
   return true;
+}
+
+/// Of a small one: who sends one edit at a time, and waits for its answer, needs a single pile, and one that the owner's thread frees
+/// is dear for both. What is large is used seldom.
+Requests::Pile Requests::Pile::emptied() {
+  if (size != pile_min) return {};
+  requests.clear();
+  used = done = counted = 0;
+  return std::exchange(*this, {});
 }
 
 /// Whether it took the place of the pile's newest, for which `room` bytes are left. `more`: bytes that the pile has now besides.
@@ -127,7 +141,7 @@ bool Requests::has_room(std::size_t more) const noexcept {
 
 std::size_t Requests::memory_bytes() const noexcept {
   const auto of = [](const Pile& pile) { return sizeof pile + pile.size + pile.requests.capacity() * sizeof(Request); };
-  std::size_t sum = of(filling_);
+  std::size_t sum = of(filling_) + of(kept_) + of(spare_) + of(emptied_);
   for (const auto* piles : {&came_, &taken_})
     for (const Pile& pile : *piles) sum += of(pile);
   return sum;
@@ -135,6 +149,7 @@ std::size_t Requests::memory_bytes() const noexcept {
 
 Request* Requests::take_over() {
   const std::lock_guard lock(mutex_);
+  if (spare_.size == 0) spare_ = std::exchange(emptied_, {});
   if (came_.empty()) return nullptr;
   std::swap(taken_, came_);
   return &taken_.front().requests[taken_.front().done];

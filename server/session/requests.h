@@ -97,6 +97,8 @@ class Requests {
     std::size_t counted = 0;  // bytes of them all, before any was done
     /// Takes over what the other has, where there is room; false: it did not. Nothing of this one is done.
     bool takes(Pile& other);
+    /// Its memory, without what was in it, where that is worth to be used again; else a pile without any. It is done with.
+    Pile emptied();
   };
   static bool overtake(Pile& pile, std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns,
                        std::size_t room, std::ptrdiff_t& more);
@@ -104,7 +106,10 @@ class Requests {
   std::size_t room() const noexcept;
   Request* take_over();
   void drop_first() {
-    if (Pile& first = taken_.front(); ++first.done == first.requests.size()) taken_.pop_front();
+    if (Pile& first = taken_.front(); ++first.done == first.requests.size()) {
+      if (emptied_.size == 0) emptied_ = first.emptied();
+      taken_.pop_front();
+    }
   }
 
   const std::size_t bytes_max_;
@@ -113,9 +118,12 @@ class Requests {
   Pile filling_;                        // the session's thread's
   std::size_t pile_bytes_ = 0;          // the same: how much memory the last pile had
   bool was_full_ = false;               // the same
-  std::mutex mutex_;
+  Pile kept_;                           // the same: memory for the next pile
+  std::mutex mutex_;                    // over came_ and spare_
   std::deque<Pile> came_;
+  Pile spare_;              // on its way back to kept_
   std::deque<Pile> taken_;  // the owner's
+  Pile emptied_;            // the same: goes to spare_
 };
 
 }  // namespace muster

@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <mutex>
 
 namespace muster {
 
@@ -32,9 +33,9 @@ class ProcessorClock {
   clockid_t clock_;
 };
 
-/// The processor time that one thread has used, for who asks often: a call of the kernel takes as long as a small edit. The thread itself asks
-/// the kernel every span_ns at most, and goes by the time of day in between: what it is told is ahead by less than that where another
-/// thread had the processor, and never goes back. Other threads are told what the kernel says.
+/// The processor time that one thread has used, for who asks often: a call of the kernel takes as long as a small edit. The kernel is
+/// asked every span_ns at most, and the time of day says the rest: what is told is ahead by less than that where another thread had
+/// the processor, and never goes back. Read on any thread; the one it is of keeps a reading of its own, and takes no lock.
 class FrequentProcessorClock {
  public:
   static constexpr std::uint64_t span_ns = 32'000;
@@ -44,23 +45,34 @@ class FrequentProcessorClock {
 
   /// In ns.
   std::uint64_t now_ns() noexcept {
-    if (!::pthread_equal(::pthread_self(), owner_)) return kernel_.now_ns();
+    if (::pthread_equal(::pthread_self(), owner_)) return now_ns(owners_);
+    const std::lock_guard lock(mutex_);
+    return now_ns(others_);
+  }
+
+ private:
+  struct Reading {
+    std::uint64_t asked_at_ns = 0, used_ns = 0, told_ns = 0;
+  };
+
+  std::uint64_t now_ns(Reading& last) noexcept {
     timespec now{};
     ::clock_gettime(CLOCK_MONOTONIC, &now);
     const std::uint64_t day_ns =
         static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-    if (day_ns - asked_at_ns_ >= span_ns) {
-      asked_at_ns_ = day_ns;
-      used_ns_ = kernel_.now_ns();
+    if (day_ns - last.asked_at_ns >= span_ns) {
+      last.asked_at_ns = day_ns;
+      last.used_ns = kernel_.now_ns();
     }
-    told_ns_ = std::max(told_ns_, used_ns_ + (day_ns - asked_at_ns_));
-    return told_ns_;
+    last.told_ns = std::max(last.told_ns, last.used_ns + (day_ns - last.asked_at_ns));
+    return last.told_ns;
   }
 
- private:
   const ProcessorClock kernel_;
   const pthread_t owner_;
-  std::uint64_t asked_at_ns_ = 0, used_ns_ = 0, told_ns_ = 0;  // the owner's
+  Reading owners_;
+  std::mutex mutex_;  // over others_
+  Reading others_;
 };
 
 /// How often something took how long, counted by classes of time, each at most a 32nd as wide as what it counts: seven kilobytes,

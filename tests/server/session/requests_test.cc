@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "tests/registry/sight.h"
@@ -172,6 +173,35 @@ TEST_CASE("what waits takes at most four times as much memory as it counts, howe
       CHECK_FALSE(requests.front());
       CHECK(requests.bytes() == 0);
     }
+}
+
+TEST_CASE("who sends one at a time has its memory used again, and keeps little of it after a burst", "[limits]") {
+  Requests requests(64u << 20);
+  std::set<const std::byte*> places;
+  const auto one_at_a_time = [&](std::uint64_t times) {
+    for (std::uint64_t i = 1; i <= times; ++i) {
+      REQUIRE(requests.put(batch, i, true));
+      const Request* const first = requests.front();
+      REQUIRE(first);
+      REQUIRE(first->request == i);
+      REQUIRE(std::ranges::equal(first->batch, batch));
+      places.insert(first->batch.data());
+      requests.pop();
+    }
+  };
+  one_at_a_time(1000);
+  CHECK(places.size() <= 3);
+  const std::size_t little = requests.memory_bytes();
+  CHECK(little <= 8 << 10);
+  for (std::uint64_t i = 1; i <= 10'000; ++i) REQUIRE(requests.put(batch, i, true));
+  for (std::uint64_t i = 1; i <= 10'000; ++i) {
+    REQUIRE(requests.front());
+    REQUIRE(requests.front()->request == i);
+    REQUIRE(std::ranges::equal(requests.front()->batch, batch));
+    requests.pop();
+  }
+  one_at_a_time(3);
+  CHECK(requests.memory_bytes() <= little + (2 << 10));
 }
 
 TEST_CASE("one that is latest takes the place of the newest, whether that was handed over or not", "[limits]") {
