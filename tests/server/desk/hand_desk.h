@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <functional>
 #include <memory>
@@ -94,8 +95,8 @@ class HandDesk {
   }
 
   EntityRegistry registry;
-  std::uint64_t time_ns = 0;  // processor time
-  int wakes = 0;
+  std::uint64_t time_ns = 0;   // processor time
+  std::atomic<int> wakes = 0;  // the watch thread wakes too
   std::vector<std::chrono::nanoseconds> asked_to_wake_in;
   std::unique_ptr<Desk> desk;
 };
