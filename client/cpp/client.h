@@ -151,7 +151,8 @@ class Client {
   }
   /// By name, from texts as people write them: push("Damage", orc, {{"amount", "5"}}). A nil target is the world.
   Result<Acknowledged> push(std::string_view message, Entity target, const FieldTexts& fields);
-  /// One whole batch of any kind.
+  /// One whole batch of any kind. As the others here it fails with `mistaken`, and sends nothing, where nobody may send such messages from
+  /// outside (a schema's remote: "none").
   Result<Acknowledged> push_batch(std::span<const std::byte> batch);
   /// Sends without waiting. What became of it is fetched by wait_ack, in any order; each must be. Not acknowledged: the
   /// server tells nothing of it, and the id returned is 0.

@@ -299,3 +299,23 @@ TEST_CASE("frames of a watch wait for who asks for them, and what refuses a watc
   REQUIRE(client.unwatch(watch));
   fails(client.next(watch, 0s), Kind::mistaken, "no watch has the id " + std::to_string(watch));
 }
+
+TEST_CASE("a message that nobody may send from outside is refused before anything is sent, and the session goes on",
+          "[client]") {
+  MadeUpServer server(
+      [](MadeUpServer& it, const Asked& asked) { it.say(asked.request, session::Ack{.sequence = 1, .handled = 1}); });
+  Client client = connect(server);
+  BatchBuilder update;
+  update.append_world(Update{});
+  const std::string why = "muster.Update may not be sent from outside";
+  const std::size_t before = server.asked().size();
+  fails(client.push(Update{}), Kind::mistaken, why);
+  fails(client.push("muster.Update", {}, {}), Kind::mistaken, why);
+  fails(client.push_batch(update.bytes()), Kind::mistaken, why);
+  fails(client.post_batch(update.bytes(), false), Kind::mistaken, why);
+  fails(client.post_batch(update.bytes()), Kind::mistaken, why);
+  fails(client.send(update.bytes()), Kind::mistaken, why);
+  fails(client.ask(session::Saved{}), Kind::mistaken, "muster.session.Saved may not be sent from outside");
+  CHECK(client.destroy(Entity{1, 1}));
+  CHECK(server.asked().size() == before + 1);
+}
