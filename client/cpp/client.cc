@@ -1,6 +1,7 @@
 #include "client/cpp/client.h"
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <unordered_map>
@@ -19,10 +20,6 @@ constexpr std::uint32_t grant_count = 256;
 
 std::unexpected<ClientError> error(ClientError::Kind kind, std::string text) {
   return std::unexpected(ClientError{kind, std::move(text), {}});
-}
-
-ClientError error_of(const session::Fault& fault) {
-  return {fault.closes ? ClientError::Kind::lost : ClientError::Kind::refused, fault.text, fault};
 }
 
 }  // namespace
@@ -65,6 +62,12 @@ Result<void> Client::Impl::put(std::span<const std::byte> batch, std::uint64_t r
   if (batch.size() + sizeof(FrameHeader) > frame_bytes_max)
     return mistaken("a batch of " + std::to_string(batch.size()) + " bytes; the server takes frames of at most " +
                     std::to_string(frame_bytes_max));
+  if (batch.size() >= sizeof(BatchHeader) + sizeof(session::Credit) &&
+      BatchView(batch).type() == TypeTraits<session::Credit>::id) {
+    session::Credit credit;
+    std::memcpy(&credit, BatchView(batch).payload(0), sizeof credit);
+    credit_through = std::max({credit_through, credit.through, std::uint64_t{1}});
+  }
   append_frame(out, batch, request);
   if (auto sent = send_now(); !sent) return sent;
   return pump(deadline(), [&] { return out.size() - out_sent < out_bytes_max; });
@@ -92,6 +95,7 @@ void Client::Impl::receive_rest() {
     const auto got = stream.receive_some(decoder.room());
     if (!got || *got == 0) return;
     decoder.received(*got);
+    received_bytes += *got;
     if (!take_frames()) return;
   }
 }
@@ -113,6 +117,7 @@ Result<void> Client::Impl::pump(Deadline until, const std::function<bool()>& don
     const auto got = stream.receive_some(decoder.room());
     if (!got) return fail(got.error());
     decoder.received(*got);
+    received_bytes += *got;
     if (auto taken = take_frames(); !taken) return taken;
   }
   return {};
@@ -182,9 +187,11 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
     Watch& queue = watch->second;
     if (queue.overrun) return {};
     queue.bytes += received.bytes.size();
+    queue.stream_bytes += received.header.bytes;
     if (queue.bytes > options.watch_bytes_max) {
       queue.overrun = true;
       queue.frames.clear();
+      queue.stream_bytes = 0;
       return {};
     }
     received.header.request = request;
@@ -192,6 +199,12 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
     return {};
   }
   if (request == 0) return {};  // said to nobody in particular
+  if (given_up.erase(request) > 0 && batch->type() == TypeTraits<session::Watching>::id) {
+    BatchBuilder builder;
+    builder.append_world(session::Unwatch{.watch = request});
+    append_frame(out, builder.bytes(), ++last_request);  // nobody waits for what is said of it
+    return send_now();
+  }
   const auto waiting = answers.find(request);
   if (waiting == answers.end()) return {};
   waiting->second.done = received.is_last();
@@ -376,80 +389,6 @@ Result<Acknowledged> Client::rename(Entity e, std::string_view name) {
   Rename message;
   message.name = *text;
   return push(e, message);
-}
-
-Result<std::uint64_t> Client::watch(const session::Watch& what) {
-  BatchBuilder builder;
-  session::append(builder, what);
-  return open_watch(builder.bytes());
-}
-
-Result<std::uint64_t> Client::follow(session::Follow what) {
-  what.watch = 0;
-  BatchBuilder builder;
-  session::append(builder, what);
-  return open_watch(builder.bytes());
-}
-
-Result<session::Followed> Client::follow(std::uint64_t watch, session::Follow what) {
-  what.watch = watch;
-  return read_answer<session::Followed>(ask(what));
-}
-
-Result<session::Followed> Client::follow_more(const session::FollowMore& what) {
-  return read_answer<session::Followed>(ask(what));
-}
-
-Result<std::uint64_t> Client::open_watch(std::span<const std::byte> question) {
-  const std::uint64_t id = ++impl_->last_request;
-  Impl::Watch& queue = impl_->watches[id];
-  auto sent = impl_->put(question, id);
-  if (sent) sent = impl_->pump(impl_->deadline(), [&] { return !queue.frames.empty(); });
-  if (!sent) {
-    impl_->watches.erase(id);
-    return std::unexpected(sent.error());
-  }
-  if (queue.frames.front().is<session::Fault>()) {
-    const ClientError why = error_of(session::read<session::Fault>(queue.frames.front().batch()));
-    impl_->watches.erase(id);
-    return std::unexpected(why);
-  }
-  return id;
-}
-
-Result<void> Client::unwatch(std::uint64_t watch) {
-  session::Unwatch question;
-  question.watch = watch;
-  auto ended = read_answer<session::Unwatched>(ask(question));
-  impl_->watches.erase(watch);
-  if (!ended) return std::unexpected(ended.error());
-  return {};
-}
-
-Result<std::optional<Received>> Client::next(std::uint64_t watch, std::chrono::nanoseconds time) {
-  if (watch != 0 && !impl_->watches.contains(watch)) return mistaken("no watch has the id " + std::to_string(watch));
-  Impl::Watch* ready = nullptr;
-  const auto any = [&] {
-    for (auto& [id, queue] : impl_->watches)
-      if ((watch == 0 || watch == id) && (!queue.frames.empty() || queue.overrun)) {
-        ready = &queue;
-        return true;
-      }
-    return false;
-  };
-  if (auto pumped = impl_->pump(Clock::now() + time, any); !pumped && !ready) {
-    if (pumped.error().kind == ClientError::Kind::late) return std::optional<Received>();
-    return std::unexpected(pumped.error());
-  }
-  if (ready->overrun)
-    return error(
-        ClientError::Kind::refused,
-        "a watch brought more than " + std::to_string(impl_->options.watch_bytes_max) + " bytes that nobody fetched");
-  Received received = std::move(ready->frames.front());
-  ready->frames.pop_front();
-  ready->bytes -= received.bytes.size();
-  if (received.is<session::Fault>()) return std::unexpected(error_of(session::read<session::Fault>(received.batch())));
-  return received;
 }
 
 }  // namespace muster

@@ -241,7 +241,8 @@ class Client {
 
   // --- watches
 
-  /// Opens a watch; returns its id. Its frames come by next: Watching first.
+  /// Opens a watch; returns its id. Its frames come by next: Watching first. Where it fails no watch is left: one that the server opens
+  /// after this failed with `late` is ended when a later call hears of it.
   Result<std::uint64_t> watch(const session::Watch& what);
   /// Opens one that can be changed, and may tell the children of entities in their order; likewise.
   Result<std::uint64_t> follow(session::Follow what);
@@ -250,6 +251,13 @@ class Client {
   /// The same, a little more or less.
   Result<session::Followed> follow_more(const session::FollowMore& what);
   Result<void> unwatch(std::uint64_t watch);
+  /// Bounds what watches may bring ahead of this client: at most about `bytes` that are on their way or wait for next() (the frame that
+  /// reaches that is sent whole; answers count, and need no credit). It holds from now on, until the next call: who asked once goes on
+  /// asking as it works, each time about half of it was fetched, or no watch brings more. Less than was given before changes nothing.
+  /// Without any call watches bring as much as the stream takes. Sent, not answered; fails as post_batch does, and then nothing changed.
+  Result<void> give_credit(std::uint64_t bytes);
+  /// Bytes that came over the stream so far, frames and all: what the protocol's Credit counts.
+  std::uint64_t received_bytes() const noexcept;
   /// The next frame of one watch, or of any (0); nothing where none came within `time`.
   Result<std::optional<Received>> next(std::uint64_t watch, std::chrono::nanoseconds time);
 

@@ -22,7 +22,8 @@ struct Client::Impl {
   };
   struct Watch {
     std::deque<Received> frames;
-    std::size_t bytes = 0;
+    std::size_t bytes = 0;           // of the batches of these
+    std::uint64_t stream_bytes = 0;  // of their frames
     bool overrun = false;
   };
 
@@ -40,6 +41,10 @@ struct Client::Impl {
   Result<void> take_frames();
   Result<void> take_frame(const WireFrame& frame);
   Result<void> fail(ClientError why);
+  /// What watches bring, and what is said of them, has no credit.
+  bool is_out_of_credit() const noexcept { return credit_through != 0 && received_bytes >= credit_through; }
+  /// The same, of a call that such an answer is late for: says so where that is why.
+  ClientError late_watch(ClientError why) const;
 
   ClientOptions options;
   ByteStream stream;
@@ -53,15 +58,23 @@ struct Client::Impl {
 
   TypeTable types;
   session::Welcome welcome;
-  std::uint64_t last_sequence = 0;  // the newest that was told
+  std::uint64_t received_bytes = 0;  // of the stream
+  std::uint64_t credit_through = 0;  // of them, that watches may bring; 0: nobody gave any
+  std::uint64_t last_sequence = 0;   // the newest that was told
   std::uint64_t last_request = 0;
   std::unordered_map<std::uint64_t, Answer> answers;
   std::map<std::uint64_t, Watch> watches;
+  std::unordered_set<std::uint64_t> given_up;  // watches that nobody waits for any more: ended as soon as they open
   std::unordered_map<std::uint64_t, std::string> texts;
   std::unordered_set<std::uint64_t> told;   // texts the world has from us
   session::Granted grant;                   // what is left of it
   std::optional<session::Durable> durable;  // the newest that came; from FollowDurable on
 };
+
+/// What the server said, as the error of a call.
+inline ClientError error_of(const session::Fault& fault) {
+  return {fault.closes ? ClientError::Kind::lost : ClientError::Kind::refused, fault.text, fault};
+}
 
 /// What a frame that answers holds; or why there is none.
 template <class Answer>

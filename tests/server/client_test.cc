@@ -189,3 +189,50 @@ TEST_CASE("a server that is not there, or is no server, is told with its address
   CHECK(connect("[::1]:1").starts_with("cannot connect to [::1]:1: "));
   CHECK(connect("127.0.0.1:http").starts_with("cannot connect to 127.0.0.1:http: "));
 }
+
+TEST_CASE("a watch whose caller gave up while the world was busy is ended, and the session has none", "[client]") {
+  LiveWorld world;
+  ClientOptions options = world.client_options();
+  options.time_max = 100ms;
+  Client client = Client::connect(options).value();
+  world.hold(true);
+  CHECK(client.watch({.values = true}).error().kind == ClientError::Kind::late);
+  world.hold(false);
+  Client other = world.client();
+  bool was_open = false;
+  for (int i = 0; i < 100; ++i) {
+    REQUIRE(client.next(0, 10ms));
+    const auto watches = other.sessions().value().watches;
+    was_open = was_open || watches[0] == 1;
+    if (watches[0] == 0 && i > 20) break;
+  }
+  CHECK(other.sessions().value().watches[0] == 0);
+}
+
+TEST_CASE("a client that gives credit as it fetches is told all, and little waits for it", "[client]") {
+  LiveWorld world;
+  world.run([](EntityRegistry& registry) {
+    registry.create_many(50'000, arena::Health{});
+    return 0;
+  });
+  Client client = world.client();
+  REQUIRE(client.give_credit(100'000));
+  session::Follow all;
+  all.world = all.values = true;
+  all.components = {TypeTraits<arena::Health>::id};
+  const std::uint64_t watch = client.follow(all).value();
+  std::uint64_t rows = 0, fetched = 0, fetched_then = 0;
+  for (bool whole = false; !whole;) {
+    auto frame = client.next(watch, 5s);
+    REQUIRE((frame && *frame));
+    fetched += (*frame)->header.bytes;
+    CHECK(client.received_bytes() - fetched < 300'000);  // schemas among them
+    if ((*frame)->is<session::Values>()) rows += session::read<session::Values>((*frame)->batch()).entities.size();
+    whole = (*frame)->is_last() && rows > 0;
+    if (fetched - fetched_then < 50'000) continue;
+    REQUIRE(client.give_credit(100'000));
+    fetched_then = fetched;
+  }
+  CHECK(rows == 50'000);
+  CHECK(fetched > 400'000);  // of which all but the first part came by credit that was given on the way
+}

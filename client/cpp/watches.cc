@@ -1,0 +1,107 @@
+// How a Client opens, changes and ends watches, and fetches what they bring.
+#include <algorithm>
+
+#include "client/cpp/client_impl.h"
+
+namespace muster {
+
+Result<std::uint64_t> Client::watch(const session::Watch& what) {
+  BatchBuilder builder;
+  session::append(builder, what);
+  return open_watch(builder.bytes());
+}
+
+Result<std::uint64_t> Client::follow(session::Follow what) {
+  what.watch = 0;
+  BatchBuilder builder;
+  session::append(builder, what);
+  return open_watch(builder.bytes());
+}
+
+Result<session::Followed> Client::follow(std::uint64_t watch, session::Follow what) {
+  what.watch = watch;
+  auto changed = read_answer<session::Followed>(ask(what));
+  if (!changed) return std::unexpected(impl_->late_watch(changed.error()));
+  return changed;
+}
+
+Result<session::Followed> Client::follow_more(const session::FollowMore& what) {
+  auto changed = read_answer<session::Followed>(ask(what));
+  if (!changed) return std::unexpected(impl_->late_watch(changed.error()));
+  return changed;
+}
+
+Result<std::uint64_t> Client::open_watch(std::span<const std::byte> question) {
+  const std::uint64_t id = ++impl_->last_request;
+  Impl::Watch& queue = impl_->watches[id];
+  auto sent = impl_->put(question, id);
+  if (sent) sent = impl_->pump(impl_->deadline(), [&] { return !queue.frames.empty(); });
+  if (!sent) {
+    impl_->watches.erase(id);
+    if (sent.error().kind == ClientError::Kind::late) impl_->given_up.insert(id);
+    return std::unexpected(impl_->late_watch(sent.error()));
+  }
+  if (queue.frames.front().is<session::Fault>()) {
+    const ClientError why = error_of(session::read<session::Fault>(queue.frames.front().batch()));
+    impl_->watches.erase(id);
+    return std::unexpected(why);
+  }
+  return id;
+}
+
+Result<void> Client::unwatch(std::uint64_t watch) {
+  session::Unwatch question;
+  question.watch = watch;
+  auto ended = read_answer<session::Unwatched>(ask(question));
+  impl_->watches.erase(watch);
+  if (!ended) return std::unexpected(impl_->late_watch(ended.error()));
+  return {};
+}
+
+std::uint64_t Client::received_bytes() const noexcept { return impl_->received_bytes; }
+
+Result<void> Client::give_credit(std::uint64_t bytes) {
+  std::uint64_t waiting = 0;
+  for (const auto& [id, queue] : impl_->watches) waiting += queue.stream_bytes;
+  session::Credit credit;
+  credit.through = impl_->received_bytes - waiting + std::min(bytes, std::uint64_t{1} << 62);
+  BatchBuilder builder;
+  session::append(builder, credit);
+  return impl_->put(builder.bytes(), 0);
+}
+
+ClientError Client::Impl::late_watch(ClientError why) const {
+  if (why.kind == ClientError::Kind::late && is_out_of_credit())
+    why.text += "; the credit for what watches bring is used up: give_credit has them go on";
+  return why;
+}
+
+Result<std::optional<Received>> Client::next(std::uint64_t watch, std::chrono::nanoseconds time) {
+  if (watch != 0 && !impl_->watches.contains(watch)) return mistaken("no watch has the id " + std::to_string(watch));
+  Impl::Watch* ready = nullptr;
+  const auto any = [&] {
+    for (auto& [id, queue] : impl_->watches)
+      if ((watch == 0 || watch == id) && (!queue.frames.empty() || queue.overrun)) {
+        ready = &queue;
+        return true;
+      }
+    return false;
+  };
+  if (auto pumped = impl_->pump(std::chrono::steady_clock::now() + time, any); !pumped && !ready) {
+    if (pumped.error().kind == ClientError::Kind::late) return std::optional<Received>();
+    return std::unexpected(pumped.error());
+  }
+  if (ready->overrun)
+    return std::unexpected(ClientError{
+        ClientError::Kind::refused,
+        "a watch brought more than " + std::to_string(impl_->options.watch_bytes_max) + " bytes that nobody fetched",
+        {}});
+  Received received = std::move(ready->frames.front());
+  ready->frames.pop_front();
+  ready->bytes -= received.bytes.size();
+  ready->stream_bytes -= received.header.bytes;
+  if (received.is<session::Fault>()) return std::unexpected(error_of(session::read<session::Fault>(received.batch())));
+  return received;
+}
+
+}  // namespace muster

@@ -1,0 +1,153 @@
+// How watches of a Client begin and end, and how much it lets them bring: of a server that is made up.
+#include <catch2/catch.hpp>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "changed_game.h"
+#include "tests/client/made_up_server.h"
+
+using namespace muster;
+using namespace muster::testing;
+using namespace std::chrono_literals;
+using Asked = MadeUpServer::Asked;
+using Kind = ClientError::Kind;
+
+namespace {
+
+Client connect(const MadeUpServer& server, std::chrono::nanoseconds time_max = 10s) {
+  ClientOptions options = server.options();
+  options.time_max = time_max;
+  return Client::connect(options).value();
+}
+
+/// Opens no watch before it is asked to save, then all that were asked for. Those that ask for events are refused.
+class LateOpener {
+ public:
+  void operator()(MadeUpServer& it, const Asked& asked) {
+    if (asked.is<session::Watch>()) {
+      (asked.read<session::Watch>().events ? refused_ : opened_).push_back(asked.request);
+    } else if (asked.is<session::Follow>()) {
+      opened_.push_back(asked.request);
+    } else if (asked.is<session::Save>()) {
+      for (const std::uint64_t request : refused_)
+        it.say(request, session::Fault{.code = session::FaultCode::bad_question, .text = "no"});
+      for (const std::uint64_t request : opened_) {
+        it.say(request, session::Watching{.sequence = 1, .entities = 1}, frame_more);
+        it.say(request, Rename{.name = Text{}});
+        it.say(request, session::Watching{.sequence = 1, .entities = 1});
+      }
+      opened_.clear();
+      refused_.clear();
+      it.say(asked.request, session::Saved{.sequence = 3});
+    } else {
+      it.say(asked.request, session::Unwatched{});
+    }
+  }
+
+ private:
+  std::vector<std::uint64_t> opened_, refused_;
+};
+
+/// Under which request the last watch was asked for.
+std::uint64_t watch_of(const MadeUpServer& server) {
+  std::uint64_t request = 0;
+  for (const Asked& each : server.asked())
+    if (each.is<session::Watch>()) request = each.request;
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("a watch that opens after its caller gave up is ended then, once, and brings nothing", "[client]") {
+  MadeUpServer server(LateOpener{});
+  Client client = connect(server, 100ms);
+  const auto watch = client.watch({.values = true});
+  REQUIRE_FALSE(watch);
+  CHECK(watch.error().kind == Kind::late);
+  const auto follow = client.follow({.world = true, .values = true});
+  REQUIRE_FALSE(follow);
+  CHECK(follow.error().kind == Kind::late);
+  CHECK(server.count<session::Unwatch>() == 0);  // nothing is open that could be ended
+  REQUIRE(client.save());
+  REQUIRE(client.save());  // what came of the first is read, and what was said because of it was heard
+  std::vector<std::uint64_t> asked, ended;
+  for (const Asked& each : server.asked()) {
+    if (each.is<session::Watch>() || each.is<session::Follow>()) asked.push_back(each.request);
+    if (each.is<session::Unwatch>()) ended.push_back(each.read<session::Unwatch>().watch);
+  }
+  CHECK(asked.size() == 2);
+  CHECK(ended == asked);
+  const auto nothing = client.next(0, 0s);
+  REQUIRE(nothing);
+  CHECK_FALSE(*nothing);
+}
+
+TEST_CASE("a watch that is refused after its caller gave up is not ended: it never began", "[client]") {
+  MadeUpServer server(LateOpener{});
+  Client client = connect(server, 100ms);
+  const auto watch = client.watch({.events = true});
+  REQUIRE_FALSE(watch);
+  CHECK(watch.error().kind == Kind::late);
+  REQUIRE(client.save());
+  REQUIRE(client.save());
+  CHECK(server.count<session::Unwatch>() == 0);
+}
+
+TEST_CASE("credit is counted from the first byte that came, and what waits for next is not worked on yet", "[client]") {
+  const std::string text(1000, 'x');
+  MadeUpServer server([&](MadeUpServer& it, const Asked& asked) {
+    if (asked.is<session::Credit>()) return;
+    if (asked.is<session::Watch>()) return it.say(asked.request, session::Watching{.sequence = 1, .entities = 2});
+    if (asked.is<session::GetLoad>()) it.say(watch_of(it), InternText{.text = text}, frame_event);
+    it.say(asked.request, session::Saved{.sequence = 1});
+  });
+  Client client = connect(server);
+  const std::uint64_t greeting = client.received_bytes();
+  CHECK(greeting > server.schema.size());
+  REQUIRE(client.give_credit(5000));
+  REQUIRE(client.save());
+  const std::uint64_t answer = client.received_bytes() - greeting;  // of save
+  CHECK(server.last<session::Credit>().through == greeting + 5000);
+
+  const std::uint64_t watch = client.watch({.events = true}).value();
+  REQUIRE(client.next(watch, 5s).value());  // Watching
+  (void)client.load();                      // an event came before its answer, and waits
+  const std::uint64_t now = client.received_bytes();
+  REQUIRE(client.give_credit(5000));
+  REQUIRE(client.save());
+  const std::uint64_t through = server.last<session::Credit>().through;
+  CHECK(through < now + 5000 - text.size());
+  CHECK(through > now + 5000 - text.size() - 200);
+  REQUIRE(client.next(watch, 5s).value());
+  REQUIRE(client.give_credit(5000));
+  REQUIRE(client.save());
+  CHECK(server.last<session::Credit>().through == now + answer + 5000);
+  for (const Asked& each : server.asked())
+    if (each.is<session::Credit>()) CHECK(each.request == 0);
+}
+
+TEST_CASE(
+    "a call that is late while no credit is left says so, whoever sent the Credit, and one that has some does not",
+    "[client]") {
+  MadeUpServer server([](MadeUpServer&, const Asked&) {});
+  Client client = connect(server, 60ms);
+  const std::string late = "the server did not answer within 60 ms";
+  const std::string spent = late + "; the credit for what watches bring is used up: give_credit has them go on";
+  CHECK(client.watch({}).error().text == late);
+  REQUIRE(client.give_credit(0));
+  CHECK(client.watch({}).error().text == spent);
+  CHECK(client.follow(3, {}).error().text == spent);
+  CHECK(client.unwatch(3).error().text == spent);
+  CHECK(client.save().error().text == late);  // answers need none
+  REQUIRE(client.give_credit(1));
+  CHECK(client.watch({}).error().text == late);
+
+  MadeUpServer other([](MadeUpServer&, const Asked&) {});
+  Client own = connect(other, 60ms);
+  BatchBuilder credit;
+  credit.append_world(session::Credit{.through = 1});
+  REQUIRE(own.post_batch(credit.bytes(), false));
+  CHECK(own.watch({}).error().text == spent);
+}
