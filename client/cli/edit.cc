@@ -103,6 +103,34 @@ std::string unescaped(std::string_view part) {
   return name;
 }
 
+/// Where the last part of a path begins, behind its slash; npos: it has no slash but such as belong to names.
+std::size_t last_part_of(std::string_view path) {
+  std::size_t begin = std::string_view::npos;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (path[i] == '/') begin = i + 1;
+    if (path[i] == '\\') ++i;
+  }
+  return begin;
+}
+
+/// What is meant by a name to spawn with that has a slash.
+[[noreturn]] void fail_slash(const std::string& name, bool has_parent) {
+  std::string escaped;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '/') escaped += '\\';
+    escaped += name[i];
+    if (name[i] == '\\' && i + 1 < name.size()) escaped += name[++i];
+  }
+  const std::string what = printable(name) + " is neither a name nor a whole path: ";
+  if (has_parent)
+    fail(Exit::usage,
+         what + "name the parent with --under alone, or write " + printable(escaped) + " for one name with a slash");
+  const std::string_view last = std::string_view(name).substr(last_part_of(name));
+  const std::string parent = name.substr(0, name.size() - last.size() - 1);
+  fail(Exit::usage, what + "`muster spawn /" + printable(name) + "` makes " + printable(last) + " below /" +
+                        printable(parent) + ", `muster spawn '" + printable(escaped) + "'` a root of that name");
+}
+
 [[noreturn]] void fail_before_of_root() {
   fail(Exit::usage, "roots have no order, so --before needs a parent other than /");
 }
@@ -223,13 +251,12 @@ void spawn(const Common& common, const SpawnOne& asked) {
   std::string name = asked.name, under = asked.under;
   if (name.starts_with('/')) {
     if (!under.empty()) fail(Exit::usage, "a path says already where the entity goes; leave --under or the path out");
-    std::size_t slash = 0;
-    for (std::size_t i = 0; i < name.size(); ++i) {
-      if (name[i] == '/') slash = i;
-      if (name[i] == '\\') ++i;
-    }
-    under = slash == 0 ? "/" : name.substr(0, slash);
-    name = unescaped(name.substr(slash + 1));
+    const std::size_t last = last_part_of(name);
+    under = last == 1 ? "/" : name.substr(0, last - 1);
+    name = unescaped(name.substr(last));
+  } else {
+    if (last_part_of(name) != std::string::npos) fail_slash(name, !under.empty());
+    name = unescaped(name);
   }
   const NamedEntity parent = under.empty() ? NamedEntity{{}, "/"} : world.find_or_root(under);
 

@@ -305,7 +305,8 @@ void timers(const Common& common) {
       out.member("count", page.counts[i]).close_object();
     }
   } while (page.more && !page.timers.empty());
-  common.json ? print_line(out.close_array().text()) : columns.print();
+  if (common.json) return print_line(out.close_array().text());
+  columns.print_or("no timed message waits");
 }
 
 void types(const Common& common, const std::string& name) {

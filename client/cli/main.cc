@@ -254,7 +254,7 @@ int main(int argc, char** argv) {
       "spawn", "Make an entity: muster spawn /town/orc Health.value=30",
       [&](CLI::App& sub) {
         durable_option(sub);
-        sub.add_option("NAME", spawn_.name, "Its name, or its path")->required();
+        sub.add_option("NAME", spawn_.name, "Its name, or its whole path: /town/orc")->required();
         sub.add_option("COMPONENT[.FIELD=VALUE]", spawn_.values);
         sub.add_option("--template", spawn_.what, "What it is made from, with everything below it");
         sub.add_option("--under", spawn_.under, "Its parent");

@@ -28,7 +28,7 @@ void Columns::add(std::vector<std::string> cells) {
 }
 
 void Columns::print() const {
-  if (rows_.size() == (titled_ ? 1u : 0u)) return;
+  if (empty()) return;
   std::vector<std::size_t> widths;
   for (const auto& row : rows_) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -41,6 +41,8 @@ void Columns::print() const {
     print_line(line);
   }
 }
+
+void Columns::print_or(std::string_view nothing) const { empty() ? print_line(nothing) : print(); }
 
 std::string seconds_text(std::uint64_t ns) {
   const std::uint64_t seconds = ns / 1'000'000'000;

@@ -21,8 +21,11 @@ class Columns {
   void add(std::vector<std::string> cells);
   /// Nothing where no row was added.
   void print() const;
+  /// Then this line instead.
+  void print_or(std::string_view nothing) const;
 
  private:
+  bool empty() const noexcept { return rows_.size() == (titled_ ? 1u : 0u); }
   bool titled_;
   std::vector<std::vector<std::string>> rows_;
 };

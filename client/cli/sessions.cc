@@ -346,7 +346,8 @@ void who_ended(const Common& common) {
     out.member("code", session::name_of(static_cast<session::FaultCode>(all.codes[i]))).member("why", all.texts[i]);
     out.close_object();
   }
-  common.json ? print_line(out.close_array().text()) : columns.print();
+  if (common.json) return print_line(out.close_array().text());
+  columns.print_or("the server has ended no session");
 }
 
 void top(const Common& common, const Top& asked) { Looks(common, asked).run(); }

@@ -27,7 +27,7 @@ std::vector<std::size_t> depths(const DefineTemplate& what) {
   return depths;
 }
 
-void list(const Common& common, const session::Templates& all) {
+void list(const Common& common, const session::Templates& all, std::string_view none) {
   JsonWriter out;
   out.open_array();
   Columns columns({"TEMPLATE", "ENTITIES"});
@@ -35,14 +35,15 @@ void list(const Common& common, const session::Templates& all) {
     columns.add({all.names[i], std::to_string(all.nodes[i])});
     out.open_object().member("name", all.names[i]).member("entities", all.nodes[i]).close_object();
   }
-  common.json ? print_line(out.close_array().text()) : columns.print();
+  if (common.json) return print_line(out.close_array().text());
+  columns.print_or(none);
 }
 
 }  // namespace
 
 void templates(const Common& common, const std::string& name) {
   RemoteWorld world(connect(common.where));
-  if (name.empty()) return list(common, must(world.client().templates()));
+  if (name.empty()) return list(common, must(world.client().templates()), "the world has no templates");
   const DefineTemplate what = must(world.client().template_called(name));
   const std::vector<std::size_t> depth = depths(what);
   JsonWriter out;
@@ -76,7 +77,7 @@ void define(const Common& common, const std::vector<std::string>& files) {
     all.sequence = defined.sequence;
   }
   world.wait_until_durable(common, all.sequence);
-  list(common, all);
+  list(common, all, "nothing was defined");
 }
 
 void merge(const Common& common, const std::string& name, const std::string& what_name) {

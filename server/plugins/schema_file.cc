@@ -81,8 +81,13 @@ std::expected<std::vector<std::byte>, std::string> compile(const std::string& pa
         ": flatc is needed to read it and was not found. Install it (Debian: flatbuffers-compiler), or "
         "make a binary schema elsewhere: flatc -b --schema --bfbs-comments --bfbs-builtins " +
         path);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    return std::unexpected(path + ": flatc refuses it:\n" + text_of(said));
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    std::string why = path + ": flatc refuses it:\n" + text_of(said);
+    // "unable to load include file", or "to locate" it: that depends on which flatc it is.
+    if (why.find("include file") != std::string::npos)
+      why += "\n-I FOLDER names a folder in which included files are looked for, as often as there are such";
+    return std::unexpected(std::move(why));
+  }
   const auto made =
       std::filesystem::path(scratch.path) / std::filesystem::path(path).filename().replace_extension(".bfbs");
   return read_whole(made.string());

@@ -99,7 +99,18 @@ def a_path_to_spawn_at_may_have_escaped_slashes_and_backslashes(folder):
         equal(folder.json("spawn", r"/town/and\/or/in\\side")["path"], r"/town/and\/or/in\\side")
         equal(folder.json("spawn", r"/\/")["path"], r"/\/")
         equal([child["name"] for child in folder.json("ls", r"/town/and\/or")], ["in\\side"])
-        equal(folder.json("spawn", "a/b", "--under", "town")["path"], r"/town/a\/b")
+        equal(folder.json("spawn", r"a\/b", "--under", "town")["path"], r"/town/a\/b")
+
+
+def a_name_to_spawn_with_has_no_slash_but_an_escaped_one(folder):
+    with game(folder):
+        equal(folder.error(USAGE, "spawn", "town/hut"),
+              "town/hut is neither a name nor a whole path: `muster spawn /town/hut` makes hut below /town, "
+              r"`muster spawn 'town\/hut'` a root of that name")
+        equal(folder.error(USAGE, "spawn", "a/b", "--under", "town"),
+              r"a/b is neither a name nor a whole path: name the parent with --under alone, or write a\/b for one name with a slash")
+        equal([child["name"] for child in folder.json("ls")], ["town"])
+        equal(folder.json("spawn", r"town\/hut")["path"], r"/town\/hut")
 
 
 def entities_are_spawned_moved_renamed_and_destroyed(folder):

@@ -40,7 +40,7 @@ def entities_have_paths_names_and_ids(folder):
         holds(folder.error(REFUSED, "show", "4000000:1"), "4000000:1")
         holds(folder.error(REFUSED, "show", id.replace(":1", ":9")), "9")
         holds(folder.error(USAGE, "show", "/"), "/ is the whole world")
-        folder.run("spawn", "a/b")
+        folder.run("spawn", r"a\/b")
         equal(folder.json("ls")[-1]["name"], "a/b")
         equal(folder.json("show", "/a\\/b")["name"], "a/b")
         folder.run("spawn", "/town/c\\/d")

@@ -29,6 +29,7 @@ def who_is_connected_is_listed_with_what_each_is_told(folder):
 def whose_session_was_ended_is_told_with_the_reason(folder):
     with game(folder):
         equal(folder.json("who", "--ended"), [])
+        equal(folder.run("who", "--ended"), "the server has ended no session\n")
         token = folder.json("token", "create", "eve", "--role", "view")["token"]
         watch = folder.start(MUSTER, "--token", token, "watch", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while len(folder.json("who")) < 2:

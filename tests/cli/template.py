@@ -12,8 +12,8 @@ def templates_are_defined_spawned_and_merged(folder):
   { name: "game.pair", bases: ["game.man"], components: { Unit: { team: "red" } },
     messages: [ { type: "game.Damage", value: { amount: 3 } } ],
     children: [ { name: "mate", bases: ["game.man"] } ] } ] }""")
-        equal(folder.run("templates"), "")
-        equal(folder.run("timers"), "")
+        equal(folder.run("templates"), "the world has no templates\n")
+        equal(folder.run("timers"), "no timed message waits\n")
         equal(folder.json("timers"), [])
         equal(folder.json("define", squad), [{"name": "game.man", "entities": 2}, {"name": "game.pair", "entities": 4}])
         equal(folder.json("templates"), [{"name": "game.man", "entities": 2}, {"name": "game.pair", "entities": 4}])

@@ -12,6 +12,8 @@ def new_makes_a_world_and_never_replaces_one(folder):
     equal(folder.json("new", "b.muster"), {"world": str(folder.path / "b.muster")})
     holds(folder.error(BAD_FILE, "new", "nowhere/c.muster"), "there is no folder")
     equal(folder.error(BAD_FILE, "new", "c.muster", "--schema", "no.fbs"), "there is no schema file no.fbs")
+    (folder.path / "bad.fbs").write_text("struct {")
+    assert "-I FOLDER" not in folder.error(BAD_FILE, "new", "c.muster", "--schema", "bad.fbs")
     (folder.path / "bad.bfbs").write_bytes(b"not a schema")
     holds(folder.error(BAD_FILE, "new", "c.muster", "--schema", "bad.bfbs"), "bad.bfbs")
     equal(folder.error(UNREACHABLE, "info", "--world", "c.muster"), "there is no world c.muster")
@@ -25,6 +27,7 @@ def schemas_include_others_from_folders_that_are_named(folder):
     (folder.path / "lib/parts/base.fbs").write_text("namespace base;\nstruct Half { value:float; }\n")
     said = folder.error(BAD_FILE, "new", "a.muster", "--schema", "mill.fbs", "-I", ROOT)
     holds(said, "mill.fbs: flatc refuses it", "parts/base.fbs")
+    assert said.endswith("-I FOLDER names a folder in which included files are looked for, as often as there are such"), said
     assert "above" not in said, said
     equal(folder.run("new", "a.muster", "--schema", "mill.fbs", "-I", ROOT, "-I", "lib"), "made a.muster\n")
     folder.run("import", TOWN, "b.muster", "--schema", "mill.fbs", "-I", "lib", "-I", ROOT)
