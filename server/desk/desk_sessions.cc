@@ -37,7 +37,7 @@ void Desk::list_sessions(Session& to, std::uint64_t request, const session::List
     page.watch_bytes.push_back(waiting.data);
     page.watches.push_back(of.watches);
     page.watched.push_back(of.entities);
-    page.rows.push_back(of.rows);
+    page.rows.push_back(session->told_rows.load(std::memory_order_relaxed));
     const Outgoing::Line line = session->outgoing->line(now_ns);
     page.oldest_ns.push_back(std::max(of.oldest_ns, line.oldest_ns));
     page.connected_ns.push_back(now_ns - std::min(now_ns, session->joined_ns));

@@ -68,7 +68,8 @@ class EditWalk {
     const TypeDescriptor* type = registry_.types().find(type_);
     return refuse("edit_steps_max", (type ? type->name : "the edit") + std::string(" would cost ") +
                                         std::to_string(cost_.steps) + " steps or more; " +
-                                        std::to_string(limits_.edit_steps_max) + " are allowed for one batch");
+                                        std::to_string(limits_.edit_steps_max) +
+                                        " are allowed for one batch, and it may be split into several");
   }
 
   bool look(BatchView edit) {

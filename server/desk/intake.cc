@@ -216,7 +216,7 @@ void Intake::push(Session& from, const Request& edit, const EditCost& cost) {
     judge_.waits(batch, cost);
   }
   if (edit.request == 0 && edit.overtaken.empty()) return;
-  if (receipt.refused > 0) return tell_refused(from, edit, refusal_fault(registry_, limits_, receipt));
+  if (receipt.refused > 0) return tell_refused(from, edit, refusal_fault(registry_, limits_, receipt, edit.batch));
   session::Ack ack;
   ack.sequence = receipt.sequence;
   ack.durable_through = host_.durable_sequence ? host_.durable_sequence() : 0;

@@ -1,5 +1,10 @@
 #include "server/desk/refusal_text.h"
 
+#include <cstring>
+#include <optional>
+
+#include "messages/batch.h"
+#include "messages/value_text.h"
 #include "registry/handlers/builtin_messages.h"
 #include "server/questions/shown_text.h"
 
@@ -35,9 +40,63 @@ std::string table_field(const TypeDescriptor* type, FieldId id) {
   return {};
 }
 
+/// "#5:1 (/town/tower)"; of who is not alive its id alone.
+std::string shown_entity(const EntityRegistry& registry, const ServerLimits& limits, Entity e) {
+  if (!registry.alive(e)) return shown_id(e);
+  Steps steps(limits.path_bytes_max);
+  return shown_id(e) + " (" + shown_path(registry, e, limits.path_bytes_max, steps) + ")";
+}
+
+template <class M>
+M read_payload(const BatchView& batch, std::uint32_t i) {
+  M message;
+  std::memcpy(&message, batch.payload(i), sizeof message);
+  return message;
+}
+
+/// A name that could not be given, and below whom.
+struct WantedName {
+  Entity parent;
+  std::string_view name;
+};
+/// By the message to the entity that was refused; nothing where it does not say.
+std::optional<WantedName> wanted_name(const EntityRegistry& registry, Entity refused, const BatchView& edit) {
+  const TypeId type = edit.type();
+  if (edit.kind() == BatchKind::shared && type == TypeTraits<Spawn>::id) {
+    const auto spawn = read_payload<Spawn>(edit, 0);
+    return WantedName{spawn.parent, registry.text(spawn.name)};
+  }
+  if (edit.kind() != BatchKind::each) return std::nullopt;
+  for (std::uint32_t i = 0; i < edit.count(); ++i) {
+    if (edit.target(i) != refused) continue;
+    if (type == TypeTraits<Create>::id) {
+      const auto create = read_payload<Create>(edit, i);
+      return WantedName{create.parent, registry.text(create.name)};
+    }
+    if (type == TypeTraits<Rename>::id)
+      return WantedName{registry.parent(refused), registry.text(read_payload<Rename>(edit, i).name)};
+    if (type == TypeTraits<Reparent>::id)
+      return WantedName{read_payload<Reparent>(edit, i).parent, registry.name(refused)};
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// What is said of a name that is taken: which it is, and who has it.
+std::string taken_text(const EntityRegistry& registry, const ServerLimits& limits, Entity refused,
+                       std::span<const std::byte> edit) {
+  const auto wanted = edit.empty() ? std::nullopt : wanted_name(registry, refused, BatchView(edit));
+  if (!wanted || wanted->name.empty()) return "a name that a sibling has";
+  const Entity sibling = registry.find_child(wanted->parent, wanted->name);
+  // Within a batch it may be gone, or elsewhere, by now.
+  return "the name \"" + printable(wanted->name) + "\", which " +
+         (sibling && sibling != refused ? shown_entity(registry, limits, sibling) : std::string("a sibling")) + " has";
+}
+
 }  // namespace
 
-session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits& limits, const Receipt& receipt) {
+session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits& limits, const Receipt& receipt,
+                             std::span<const std::byte> edit) {
   const Refusal& refusal = receipt.refusal;
   session::Fault fault;
   fault.code = session::FaultCode::refused;
@@ -51,11 +110,7 @@ session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits&
   fault.refused = receipt.refused;
 
   const TypeDescriptor* type = registry.types().find(refusal.type);
-  std::string on = refusal.entity ? shown_id(refusal.entity) : std::string("the world");
-  if (registry.alive(refusal.entity)) {
-    Steps steps(limits.path_bytes_max);
-    on += " (" + shown_path(registry, refusal.entity, limits.path_bytes_max, steps) + ")";
-  }
+  const std::string on = refusal.entity ? shown_entity(registry, limits, refusal.entity) : std::string("the world");
   const std::string named = type ? type->name : "type " + std::to_string(refusal.type);
   const FieldPlace* place = type && refusal.field != 0 ? registry.types().place(*type, refusal.field) : nullptr;
   if (place) {
@@ -76,8 +131,9 @@ session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits&
     case RefusalCode::missing_component: fault.text = on + " has no " + named; break;
     case RefusalCode::unknown_field: fault.text = named + " has no field of id " + std::to_string(refusal.field); break;
     case RefusalCode::name_taken:
-      fault.text =
-          refusal.node == Refusal::no_node ? on + " would get a name that a sibling has" : "a sibling has its name";
+      fault.text = refusal.node == Refusal::no_node
+                       ? on + " would get " + taken_text(registry, limits, refusal.entity, edit)
+                       : "a sibling has its name";
       break;
     case RefusalCode::bad_name: fault.text = on + " would get a name whose text the world was not told"; break;
     case RefusalCode::cycle: fault.text = on + " would come below itself"; break;

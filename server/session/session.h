@@ -69,6 +69,7 @@ struct Session {
   std::uint64_t edits = 0;      ///< owner's thread: that the world took in
   TimeCounts edit_waits;        ///< owner's thread; its processor time from an edit's arrival to the answer
   std::atomic<std::uint64_t> received_bytes = 0;  ///< any thread; of frames
+  std::atomic<std::uint64_t> told_rows = 0;       ///< any thread; of all its watches, those that ended too
   std::uint64_t texts = 0, text_bytes = 0;        ///< owner's thread; that it made known to the world
 };
 

@@ -13,11 +13,17 @@ constexpr std::size_t piece_bytes = 256u << 10;
 }  // namespace
 
 void SessionTrace::begin(Session& to, std::uint64_t request) {
-  if (trace_ || !observation_.begin())
-    return to.outgoing->fault(
-        fault_of(session::FaultCode::failed, "trace_running", "the world is recorded or observed already"), request);
+  const auto refuse = [&](std::string why) {
+    to.outgoing->fault(fault_of(session::FaultCode::failed, "trace_running", std::move(why)), request);
+  };
+  if (trace_ && author_ == to.author) return refuse("this session records the world already");
+  if (trace_)
+    return refuse("the world is recorded already, by session " + std::to_string(author_ & 0xffffffff) +
+                  (name_.empty() ? "" : " (" + name_ + ")"));
+  if (!observation_.begin()) return refuse("the world is recorded or observed already, by the program that serves it");
   trace_ = std::make_unique<Trace>(slices_max);
   author_ = to.author;
+  name_ = to.name;
   registry_.set_trace(trace_.get());
   answer(to, request, session::TraceBegun{.sequence = registry_.sequence()});
 }

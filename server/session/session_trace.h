@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "registry/observe/trace.h"
@@ -36,6 +37,7 @@ class SessionTrace {
   Observation& observation_;
   std::unique_ptr<Trace> trace_;  // null: nothing is recorded
   std::uint64_t author_ = 0;      // of the session that asked
+  std::string name_;              // its
 };
 
 }  // namespace muster

@@ -33,7 +33,6 @@ namespace muster {
 struct WatchFigures {
   std::atomic<std::uint64_t> entities = 0;  ///< that it is of
   std::atomic<std::uint64_t> promises = 0;  ///< changes of it whose end was not told yet
-  std::atomic<std::uint64_t> rows = 0;      ///< that it told: values, structure and lists
   /// No value that it owes was found later than this, by the steady clock; 0: it owes none.
   std::atomic<std::uint64_t> owed_since_ns = 0;
   std::atomic<bool> is_open = false;  ///< once it has begun

@@ -186,7 +186,7 @@ bool Watch::tell_all(Frames& frames, std::vector<Entity>& list, std::size_t rows
     tell(std::span<const Entity>(list).subspan(done, slice.rows));
     done += slice.rows;
   }
-  figures_->rows.fetch_add(done - from, std::memory_order_relaxed);
+  to_->told_rows.fetch_add(done - from, std::memory_order_relaxed);
   list.erase(list.begin() + static_cast<std::ptrdiff_t>(from), list.begin() + static_cast<std::ptrdiff_t>(done));
   return room;
 }

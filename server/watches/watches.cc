@@ -229,7 +229,6 @@ std::unordered_map<const Session*, Watches::OfSession> Watches::by_session() con
     ++of.watches;
     of.entities += figures.is_open.load(std::memory_order_acquire) ? figures.entities.load(std::memory_order_relaxed)
                                                                    : entry.entities;
-    of.rows += figures.rows.load(std::memory_order_relaxed);
     if (const std::uint64_t since_ns = figures.owed_since_ns.load(std::memory_order_relaxed);
         since_ns != 0 && since_ns < now_ns)
       of.oldest_ns = std::max(of.oldest_ns, now_ns - since_ns);

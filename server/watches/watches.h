@@ -64,7 +64,6 @@ class Watches {
   struct OfSession {
     std::uint32_t watches = 0;
     std::uint64_t entities = 0;   ///< that they are of
-    std::uint64_t rows = 0;       ///< that they told
     std::uint64_t oldest_ns = 0;  ///< no value that they owe is older; 0: they owe none
   };
   std::unordered_map<const Session*, OfSession> by_session() const;

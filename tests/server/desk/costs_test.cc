@@ -242,7 +242,8 @@ TEST_CASE("each edit costs what is stated, and one step less than that is too li
     CHECK(dear.error().refused == edit.count());
     CHECK_FALSE(dear.error().closes);
     CHECK(dear.error().text == court.registry.types().find(edit.type())->name + " would cost " + std::to_string(steps) +
-                                   " steps or more; " + std::to_string(steps - 1) + " are allowed for one batch");
+                                   " steps or more; " + std::to_string(steps - 1) +
+                                   " are allowed for one batch, and it may be split into several");
     if (of_the_game) continue;
     // What is done seldom may cost more.
     CHECK(

@@ -61,7 +61,17 @@ TEST_CASE("each cause of a refusal has a word and a sentence of its own", "[refu
   REQUIRE(elf.has_value());
   fault = scene.refused(scene.client.rename(*elf, "orc"));
   CHECK(fault.reason == "name_taken");
-  CHECK(fault.text == "#" + std::to_string(elf->index) + ":1 (/town/elf) would get a name that a sibling has");
+  CHECK(fault.text ==
+        "#" + std::to_string(elf->index) + ":1 (/town/elf) would get the name \"orc\", which " + shown + " has");
+  const auto twin = scene.client.create(town, "orc");
+  REQUIRE_FALSE(twin.has_value());
+  CHECK(twin.error().fault.text.ends_with(" would get the name \"orc\", which " + shown + " has"));
+  const auto root_orc = scene.client.create({}, "orc");
+  REQUIRE(root_orc.has_value());
+  fault = scene.refused(scene.client.reparent(*root_orc, town));
+  CHECK(fault.reason == "name_taken");
+  CHECK(fault.text ==
+        "#" + std::to_string(root_orc->index) + ":1 (/orc) would get the name \"orc\", which " + shown + " has");
 
   fault = scene.refused(scene.client.reparent(orc, town, town));
   CHECK(fault.reason == "before_is_no_child");

@@ -76,6 +76,28 @@ TEST_CASE("who asks for the sessions is told each with what it did and what it i
   CHECK(world.answer_to<session::Sessions>(*third, session::ListSessions{.after = third->author}).authors.empty());
 }
 
+TEST_CASE("what a session was told is a sum that does not fall when its watches end", "[desk]") {
+  HandDesk world;
+  const auto some = world.join("some"), other = world.join("other");
+  world.registry.create("unit", arena::Health{});
+  const auto rows = [&] { return world.answer_to<session::Sessions>(*some, session::ListSessions{}).rows[1]; };
+  session::Follow follow;
+  follow.world = follow.values = true;
+  std::uint64_t before = 0;
+  for (const std::uint64_t watch : {5u, 6u}) {
+    world.ask(*other, watch, follow);
+    world.settle();
+    world.heard(*other);
+    const std::uint64_t told = rows();
+    CHECK(told > before);
+    world.ask(*other, watch + 100, session::Unwatch{.watch = watch});
+    world.settle();
+    world.heard(*other);
+    CHECK(rows() == told);
+    before = told;
+  }
+}
+
 TEST_CASE("whose session was ended by a fault is told, the newest first; who left by itself is not", "[desk]") {
   HandDesk world;
   const auto asks = world.join("asks"), left = world.join("left"), first = world.join("first"),
@@ -211,8 +233,23 @@ TEST_CASE("a trace and who asks what the world is busy with do not disturb each 
   observed.settle();
   observed.registry.observe(true);
   (void)observed.answer_to<session::Activity>(*third, session::GetActivity{});
-  CHECK(observed.answer_to<session::Fault>(*third, session::BeginTrace{}).reason == "trace_running");
+  const auto refused = observed.answer_to<session::Fault>(*third, session::BeginTrace{});
+  CHECK(refused.reason == "trace_running");
+  CHECK(refused.text == "the world is recorded or observed already, by the program that serves it");
   CHECK(observed.registry.observing());
+}
+
+TEST_CASE("who may not begin a trace because another session records one is told which", "[desk]") {
+  HandDesk world;
+  const auto one = world.join("one"), other = world.join("other"), nameless = world.join("");
+  const auto refused = [&](const auto& to) { return world.answer_to<session::Fault>(*to, session::BeginTrace{}).text; };
+  (void)world.answer_to<session::TraceBegun>(*one, session::BeginTrace{});
+  const std::string number = std::to_string(one->author & 0xffffffff);
+  CHECK(refused(other) == "the world is recorded already, by session " + number + " (one)");
+  CHECK(refused(one) == "this session records the world already");
+  (void)world.answer_to<session::TraceText>(*one, session::EndTrace{});
+  (void)world.answer_to<session::TraceBegun>(*nameless, session::BeginTrace{});
+  CHECK(refused(other) == "the world is recorded already, by session " + std::to_string(nameless->author & 0xffffffff));
 }
 
 TEST_CASE("a trace shows what is done for those who watch", "[desk]") {

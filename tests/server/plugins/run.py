@@ -228,7 +228,9 @@ def muster_trace_records_a_running_world_for_a_while(folder):
 
     process = begun("--json")
     equal(folder.step(), 1)
-    equal(folder.error(1, "trace", "other.json"), "the world is recorded or observed already")
+    session = next(each for each in folder.json("who") if not each["own"])
+    name = f' ({session["name"]})' if session["name"] else ""
+    equal(folder.error(1, "trace", "other.json"), f"the world is recorded already, by session {session['session']}{name}")
     assert not (folder.path / "other.json").exists()
     process.send_signal(signal.SIGINT)
     told = json.loads(process.communicate(timeout=20)[0])
@@ -256,7 +258,7 @@ def muster_trace_records_a_running_world_for_a_while(folder):
     slices(folder.path / "after.json")
     folder.stop_counter()
     folder.serve_counter("--trace", folder.path / "whole.json")
-    equal(folder.error(1, "trace", "other.json"), "the world is recorded or observed already")
+    equal(folder.error(1, "trace", "other.json"), "the world is recorded or observed already, by the program that serves it")
     folder.stop_counter()
 
 
