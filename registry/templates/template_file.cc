@@ -156,7 +156,9 @@ class TemplateFile::Reader {
              checks_.too_many_compares(json.line, path);
     }
     std::vector<std::string_view> known;
-    for (const Source& source : sources_) known.push_back(source.name);
+    // One that is built just now has this base itself, or is a base of who has: it was not meant.
+    for (const Source& source : sources_)
+      if (source.state != Source::State::building) known.push_back(source.name);
     return checks_.fail(json.line, path, "unknown base " + quoted(json.text) + suggestion(json.text, std::move(known)));
   }
 

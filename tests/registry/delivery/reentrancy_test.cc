@@ -23,7 +23,10 @@ std::string inside_a_handler(What what) {
   });
 }
 
-const auto names_the_meddler = Contains("the registry was used inside a handler (\"game.meddler\")");
+const auto names_the_meddler = Contains(
+    "the registry was used inside a handler (\"game.meddler\"); a handler reads through its parameters and changes the "
+    "world through "
+    "its Outbox, which subscribes and ends handlers too: Outbox::subscribe, Outbox::end");
 
 }  // namespace
 

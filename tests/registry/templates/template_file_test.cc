@@ -127,7 +127,7 @@ TEST_CASE("usagi 23: what is wrong with a template file is said with its place")
   CHECK(with("components: {Soldier: {leader: \"left\"}}") ==
         "x.json:3: t: 'left' is no node of t; entities of the world are written as /path or as an id");
   CHECK(with("components: {Soldier: {leader: \"/left\"}}").find("there is no entity '/left'") != std::string::npos);
-  CHECK(with("bases: [\"tt\"]").starts_with("x.json:3: t: unknown base 'tt'; did you mean 't'?"));
+  CHECK(with("bases: [\"tt\"]") == "x.json:3: t: unknown base 'tt'");  // itself is not what was meant
   CHECK(with("bases: [\"t\"]") == "x.json:3: t: its bases lead back to itself: t -> t");
   CHECK(with("children: [{name: \"a\"},\n{name: \"a\"}]") == "x.json:4: t: two children are named 'a'");
   CHECK(
