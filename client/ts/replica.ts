@@ -57,8 +57,12 @@ export interface ReplicaScope {
   except?: readonly TypeRef[];
   /** Also tell messages of these types that handlers push or timers deliver: received.is_pushed. */
   pushed?: readonly TypeRef[];
-  /** At most so many times a second; 0: after every input. */
+  /** At most so many times a second, up to 1,000,000; 0: after every input. */
   rate_max?: number;
+  /** At most about so many bytes a second, events among them (a gap is told of those that are too many); 0: as many as come. */
+  bytes_max?: number;
+  /** 0 to 255. Of the client's watches those of the greatest go first where there is not room for all; of equal ones who waited longest. */
+  priority?: number;
 }
 
 /**
@@ -263,5 +267,7 @@ function question_of(client: Client, scope: ReplicaScope): Init<Follow> {
     inputs_except: messages(scope.except),
     pushed: messages(scope.pushed),
     rate_max: scope.rate_max ?? 0,
+    bytes_max: scope.bytes_max ?? 0,
+    priority: scope.priority ?? 0,
   };
 }

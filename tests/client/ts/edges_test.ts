@@ -336,13 +336,15 @@ test('a scope is asked for as it says, and everything where it says nothing', as
     await follow({ entities: [orc], subtree: true, with: ['golden.Health'], without: ['golden.Config'], values: false, components: ['golden.Config'] }),
     { ...none, world: false, entities: [orc], subtree: true, with: [health], without: [config], values: false, components: [config] },
   );
-  assert.deepEqual(await follow({ events: true, messages: ['golden.Damage'], except: ['golden.Chat'], pushed: ['golden.Damage', 'golden.Chat'], rate_max: 2.5 }), {
+  assert.deepEqual(await follow({ events: true, messages: ['golden.Damage'], except: ['golden.Chat'], pushed: ['golden.Damage', 'golden.Chat'], rate_max: 2.5, bytes_max: 5000, priority: 7 }), {
     ...none,
     inputs: true,
     input_types: [damage],
     inputs_except: [chat],
     pushed: [damage, chat],
     rate_max: 2.5,
+    bytes_max: 5000,
+    priority: 7,
   });
   await assert.rejects(new Replica().follow(client, { with: ['golden.Damage'] }), { kind: 'mistaken', message: 'golden.Damage is no component' });
   await assert.rejects(new Replica().follow(client, { messages: ['golden.Health'] }), { kind: 'mistaken', message: 'golden.Health is no message' });
