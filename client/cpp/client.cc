@@ -62,10 +62,10 @@ Result<void> Client::Impl::put(std::span<const std::byte> batch, std::uint64_t r
   if (batch.size() + sizeof(FrameHeader) > frame_bytes_max)
     return mistaken("a batch of " + std::to_string(batch.size()) + " bytes; the server takes frames of at most " +
                     std::to_string(frame_bytes_max));
-  if (batch.size() >= sizeof(BatchHeader) + sizeof(session::Credit) &&
-      BatchView(batch).type() == TypeTraits<session::Credit>::id) {
+  if (batch.size() >= sizeof(BatchHeader) && BatchView(batch).type() == TypeTraits<session::Credit>::id) {
+    const std::byte* const at = BatchView(batch).payload(0);
     session::Credit credit;
-    std::memcpy(&credit, BatchView(batch).payload(0), sizeof credit);
+    if (at + sizeof credit <= batch.data() + batch.size()) std::memcpy(&credit, at, sizeof credit);
     credit_through = std::max({credit_through, credit.through, std::uint64_t{1}});
   }
   append_frame(out, batch, request);

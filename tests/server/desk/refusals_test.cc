@@ -128,3 +128,17 @@ TEST_CASE("a refused DefineTemplate names the node, the value and what is wrong 
   CHECK(fault.reason == "name_taken");
   CHECK(fault.text == "node 2 of the template: a sibling has its name");
 }
+
+TEST_CASE("a tree whose root would get a taken name is refused with the name and who has it", "[refusals]") {
+  Scene scene;
+  scene.world.run([](EntityRegistry& r) { return r.define(TemplateTree("one")).refused; });
+  REQUIRE(scene.client.intern("one"));
+  const Text name = scene.client.intern("orc").value();
+  const Entity id = scene.client.next_id().value();
+  const auto fault = scene.refused([&](BatchBuilder& to) {
+    to.append_shared(std::span(&id, 1), Spawn{.what = Text{hash64("one")}, .parent = scene.town, .name = name});
+  });
+  CHECK(fault.reason == "name_taken");
+  const std::string shown = "#" + std::to_string(scene.orc.index) + ":1 (/town/orc)";
+  CHECK(fault.text == "#" + std::to_string(id.index) + ":1 would get the name \"orc\", which " + shown + " has");
+}
