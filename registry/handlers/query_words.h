@@ -77,10 +77,13 @@ class Elsewhere {
     return value_;
   }
   const std::byte* find(Source source, std::uint32_t row, TypeId type, TypeId anchor) noexcept;
-  /// Of Parent and SelfOrParent: as find() where nothing need be learnt for it; false, and nothing found, where something must.
-  template <Source source, std::uint32_t bytes>
+  /// Of Parent and SelfOrParent: whether values are found at the rows' parents; if not, they are the rows' own, or none.
+  bool looks_above() const noexcept { return above_; }
+  /// Of these: as find() where nothing need be learnt for it; false, and nothing found, where something must. `above`: looks_above(), where
+  /// that is known.
+  template <bool above, Source source, std::uint32_t bytes>
   [[gnu::always_inline]] bool find_quickly(std::uint32_t row, [[maybe_unused]] TypeId type) noexcept {
-    if (above_) return find_known<bytes>(row);
+    if (above || above_) return find_known<bytes>(row);
     if constexpr (source == Source::self_or_parent) {
       if (own_)
         value_ = own_ + std::size_t{row} * own_bytes_;
@@ -425,8 +428,9 @@ struct ElsewhereParameter : NoTerm {
   }
   /// For most rows the value is found in a few instructions. The others go apart from the loop: Invoker::rows_apart().
   static constexpr bool found_quickly = source_ == Source::parent || source_ == Source::self_or_parent;
+  template <bool above>
   [[gnu::always_inline]] static bool find_quickly(Elsewhere& elsewhere, std::uint32_t row) noexcept {
-    return elsewhere.find_quickly<source_, value_bytes()>(row, TypeTraits<Value>::id);
+    return elsewhere.find_quickly<above, source_, value_bytes()>(row, TypeTraits<Value>::id);
   }
   static bool is_there(const Elsewhere& elsewhere) noexcept { return optional || elsewhere.has_found(); }
   static bool present(Elsewhere& elsewhere, std::uint32_t row) noexcept {

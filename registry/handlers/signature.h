@@ -177,8 +177,15 @@ struct Invoker {
     using Kept = std::conditional_t<may_copy, const Message, decltype(MessageParameter<M>::get(message))>;
     Kept m = MessageParameter<M>::get(message);
     std::tuple bases = bases_of(rows, all);
-    for (std::uint32_t row = begin; row < end; ++row) {
-      if (!(true && ... && find_quickly<Ps>(std::get<I>(bases), row))) [[unlikely]] {
+    if ((true && ... && looks_above<Ps>(std::get<I>(bases)))) return quick_loop<true>(f, m, bases, begin, end, all);
+    return quick_loop<false>(f, m, bases, begin, end, all);
+  }
+  /// `above`: all values are found at parents. A loop of its own for that: compilers that do not make it (-O2) would ask for each row.
+  template <bool above, class Kept, class Bases, std::size_t... I>
+  [[gnu::always_inline]] static std::uint32_t quick_loop(F& f, Kept& m, Bases& bases, std::uint32_t row,
+                                                         std::uint32_t end, std::index_sequence<I...> all) {
+    for (; row < end; ++row) {
+      if (!(true && ... && find_quickly<above, Ps>(std::get<I>(bases), row))) [[unlikely]] {
         auto copy = bases;  // the loop's own have no address, so they are in registers
         return rows_apart(f, m, copy, row, end, all);
       }
@@ -197,14 +204,21 @@ struct Invoker {
         f(m, Parameter<Ps>::at(std::get<I>(bases), row)...);
     };
     call();
-    if ((true && ... && find_quickly<Ps>(std::get<I>(bases), row))) return row + 1;
+    if ((true && ... && find_quickly<false, Ps>(std::get<I>(bases), row))) return row + 1;
     while (++row < end) call();
     return end;
   }
   template <class P, class Base>
+  static bool looks_above([[maybe_unused]] const Base& base) noexcept {
+    if constexpr (detail::found_quickly<P>)
+      return base.looks_above();
+    else
+      return true;
+  }
+  template <bool above, class P, class Base>
   [[gnu::always_inline]] static bool find_quickly(Base& base, std::uint32_t row) noexcept {
     if constexpr (detail::found_quickly<P>)
-      return Parameter<P>::find_quickly(base, row);
+      return Parameter<P>::template find_quickly<above>(base, row);
     else
       return true;
   }
