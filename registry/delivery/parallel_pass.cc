@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "registry/delivery/delivery.h"
+#include "registry/delivery/look_awhile.h"
 #include "registry/handlers/thrown.h"
 #include "registry/handlers/types_known.h"
 #include "registry/observe/clock.h"
@@ -351,7 +352,9 @@ void ParallelPass::finish(std::uint32_t task) {
     ++run.phase;
     open_next(tasks_[task].node);
   }
-  if (waiting_ > 0 && (open_.size() > open || untaken_ == 0)) opened_.notify_all();
+  if (waiting_ == 0 || (open_.size() <= open && untaken_ > 0)) return;
+  ++news_;
+  opened_.notify_all();
 }
 
 void ParallelPass::wait_turn(std::uint32_t task) {
@@ -434,6 +437,10 @@ void ParallelPass::work(std::uint32_t number) {
     if (task == ~0u) {
       worker.call->handler = nullptr;
       ++waiting_;
+      const std::uint32_t seen = news_;
+      lock.unlock();
+      look_awhile([&] { return news_ != seen; });
+      lock.lock();
       opened_.wait(lock, [&] { return untaken_ == 0 || !open_.empty(); });
       --waiting_;
       continue;

@@ -12,6 +12,7 @@
 // waiting for others nor for one's turn can go in a circle.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -153,6 +154,7 @@ class ParallelPass {
   std::vector<std::uint8_t> done_;                   // by task, from stage_first_ on
   std::uint32_t stage_first_ = 0, done_before_ = 0;  // all tasks before it are done
   std::uint32_t untaken_ = 0, waiting_ = 0, waiting_turn_ = 0;
+  std::atomic<std::uint32_t> news_ = 0;  // counts what those who wait are told; read without the lock too
 };
 
 }  // namespace muster

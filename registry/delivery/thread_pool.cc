@@ -1,10 +1,13 @@
 #include "registry/delivery/thread_pool.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "registry/delivery/look_awhile.h"
 
 namespace muster {
 
@@ -15,16 +18,24 @@ struct ThreadPool::Impl {
   void (*job)(void*, std::uint32_t) = nullptr;
   void* context = nullptr;
   std::uint32_t next = 0, count = 0;  // jobs not yet begun: [next, count)
-  std::uint32_t under_way = 0;        // begun by one of the threads
-  bool stop = false;
+  // Read without the mutex by those who look before they sleep.
+  std::atomic<std::uint32_t> left = 0;       // count - next
+  std::atomic<std::uint32_t> under_way = 0;  // begun by one of the threads
+  std::atomic<bool> stop = false;
   std::vector<std::thread> threads;
 
+  /// The next job; somebody holds the mutex.
+  std::uint32_t take() noexcept {
+    --left;
+    return next++;
+  }
   void loop() {
-    std::unique_lock lock(mutex);
     while (true) {
+      look_awhile([&] { return stop || left > 0; });
+      std::unique_lock lock(mutex);
       begin.wait(lock, [&] { return stop || next < count; });
       if (stop) return;
-      const std::uint32_t i = next++;
+      const std::uint32_t i = take();
       ++under_way;
       lock.unlock();
       job(context, i);
@@ -60,6 +71,7 @@ void ThreadPool::run(std::uint32_t count, void (*job)(void*, std::uint32_t), voi
     impl_->context = context;
     impl_->next = 1;
     impl_->count = count;
+    impl_->left = count - 1;
   }
   if (count == 2)
     impl_->begin.notify_one();
@@ -68,11 +80,14 @@ void ThreadPool::run(std::uint32_t count, void (*job)(void*, std::uint32_t), voi
   job(context, 0);
   std::unique_lock lock(impl_->mutex);
   while (impl_->next < impl_->count) {
-    const std::uint32_t i = impl_->next++;
+    const std::uint32_t i = impl_->take();
     lock.unlock();
     job(context, i);
     lock.lock();
   }
+  lock.unlock();
+  look_awhile([&] { return impl_->under_way == 0; });
+  lock.lock();
   impl_->end.wait(lock, [&] { return impl_->under_way == 0; });
 }
 
