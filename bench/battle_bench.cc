@@ -182,36 +182,46 @@ void beside(bench::Measure& measure) {
   std::exit(1);
 }
 
+void spread_over(MessageBattle& battle, bench::MeasuringPool* pool) { battle.registry.set_executor(pool); }
+void spread_over(PromisedBattle& battle, bench::MeasuringPool* pool) { battle.set_executor(pool); }
+bool alike(MessageBattle& a, MessageBattle& b) { return a.registry.hash() == b.registry.hash(); }
+bool alike(PromisedBattle& a, PromisedBattle& b) { return a.summary() == b.summary() && a.hits() == b.hits(); }
+
 /// The stretches between two looks on two workers, in turns with the same on one: what the pushing thread worked besides, and a worker's
 /// mean share. The looks are left out: one thread makes their grid.
+template <class Battle>
 void on_one(bench::Measure& measure) {
   if (std::getenv("BENCH_INSTRUCTIONS")) return measure.skip();
-  std::unique_ptr<MessageBattle> alone;
+  std::unique_ptr<Battle> alone;
   measure.run(items<Part::quiet>, [&] { prepare<Part::quiet>(alone); }, [&] { play<Part::quiet>(*alone); });
 }
+template <class Battle>
 void on_two(bench::Measure& measure) {
   if (std::getenv("BENCH_INSTRUCTIONS")) return measure.skip();
   bench::MeasuringPool pool(2, false);
-  std::unique_ptr<MessageBattle> alone, spread;
+  std::unique_ptr<Battle> alone, spread;
   measure.run_beside(
       items<Part::quiet>,
       [&] {
         prepare<Part::quiet>(alone);
         prepare<Part::quiet>(spread);
-        spread->registry.set_executor(&pool);
+        spread_over(*spread, &pool);
         alone->checkpoint();
         spread->checkpoint();
         pool.extra();
       },
       [&] { play<Part::quiet>(*alone); }, [&] { play<Part::quiet>(*spread); }, [&] { return pool.extra(); });
-  spread->registry.set_executor(nullptr);
-  if (alone->registry.hash() == spread->registry.hash()) return;
+  spread_over(*spread, nullptr);
+  if (alike(*alone, *spread)) return;
   std::fprintf(stderr, "the battle on two workers differs after %u ticks\n", alone->ticks());
   std::exit(1);
 }
 
-const bench::Entry one_worker_row("battle_workers/limit", bench::no_goal, on_one);
-const bench::Entry two_workers_row("battle_workers/2_workers", bench::ratio(1 / 1.7), on_two, bench::Turns::in_turns);
+const bench::Entry one_worker_row("battle_workers/limit", bench::no_goal, on_one<MessageBattle>);
+const bench::Entry two_workers_row("battle_workers/2_workers", bench::ratio(1 / 1.7), on_two<MessageBattle>,
+                                   bench::Turns::in_turns);
+const bench::Entry two_by_hand_row("battle_workers/2_as_promised", bench::no_goal, on_two<PromisedBattle>,
+                                   bench::Turns::in_turns);
 const bench::Entry tick_limit_row("battle_tick/limit", bench::no_goal, by_hand<Part::quiet>);
 const bench::Entry tick_promised_row("battle_tick/as_promised", bench::no_goal, beside<Part::quiet, PromisedBattle>,
                                      bench::Turns::in_turns);

@@ -4,12 +4,14 @@
 // 1,024 are free; a column's first write since a checkpoint is noted by chunk; the input is numbered and shown to a sink.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <vector>
 
 #include "bench/battle_rules.h"
+#include "registry/delivery/executor.h"
 
 namespace battle {
 
@@ -35,12 +37,18 @@ class PromisedBattle {
     }
     input(ticks_);
     march();
-    for (Rows& rows : archetypes_) follow(rows);
-    for (Rows& rows : archetypes_) shoot(rows);
+    for (Rows& rows : archetypes_) touch(rows, 0), touch(rows, 1);
+    if (executor_)
+      executor_->run(
+          parts, [](void* battle, std::uint32_t i) { static_cast<PromisedBattle*>(battle)->act(i, parts); }, this);
+    else
+      act(0, 1);
     hit();
     for (const Id fallen : fallen_) bury(fallen);
     fallen_.clear();
   }
+  /// Of two workers: following and shooting are cut in two from then on, and all else is done by who calls tick(). Null: one does all.
+  void set_executor(muster::Executor* executor) noexcept { executor_ = executor; }
   /// As after a checkpoint: each column's next write is its first.
   void checkpoint() noexcept { ++version_; }
   std::uint64_t hits() const noexcept { return hits_; }
@@ -82,6 +90,10 @@ class PromisedBattle {
     float amount;
     Id from;
   };
+  /// On lines of its own: two threads append.
+  struct alignas(64) Waiting {
+    std::vector<Hit> hits;
+  };
   /// Of one archetype.
   struct Rows {
     std::uint32_t block = 0;  ///< of places, that of its first row
@@ -93,7 +105,7 @@ class PromisedBattle {
     std::vector<float> healths, factors;
     std::vector<std::uint64_t> versions[3];  ///< of places, weapons and healths, by chunk
   };
-  static constexpr std::uint32_t block_rows = 1u << 28, squad_blocks = 2, chunk_rows = 1024, free_min = 1024;
+  static constexpr std::uint32_t block_rows = 1u << 28, squad_blocks = 2, chunk_rows = 1024, free_min = 1024, parts = 2;
 
   Rows& rows_of(const Slot& slot) noexcept { return archetypes_[slot.place / block_rows]; }
   Links& links_of(Id id) noexcept {
@@ -175,58 +187,70 @@ class PromisedBattle {
       if (step(at.x, at.y, squad.march.to.x, squad.march.to.y)) squad.march.to = goal(s, ++squad.march.legs);
     }
   }
-  void follow(Rows& rows) {
-    touch(rows, 0);
+  /// One of `count` equal parts of all units: rows of the one archetype, then of the other, so that hits are in the order of rows.
+  void act(std::uint32_t i, std::uint32_t count) {
+    const std::size_t first = archetypes_[0].ids.size(), all = first + archetypes_[1].ids.size();
+    const std::size_t begin = all * i / count, end = all * (i + 1) / count;
+    const auto each = [&](auto what) {
+      if (begin < first) what(archetypes_[0], begin, std::min(end, first));
+      if (end > first) what(archetypes_[1], std::max(begin, first) - first, end - first);
+    };
+    each([&](Rows& rows, std::size_t from, std::size_t to) { follow(rows, from, to); });
+    each([&](Rows& rows, std::size_t from, std::size_t to) { shoot(rows, from, to, hits_waiting_[i].hits); });
+  }
+  void follow(Rows& rows, std::size_t begin, std::size_t end) {
     Point* __restrict place = rows.places.data();
     const Point* __restrict offset = rows.offsets.data();
     const Id* __restrict parent = rows.parents.data();
     const Slot* __restrict slots = slots_.data();
     const Point* __restrict squad = squad_places_.data();
-    const std::size_t count = rows.ids.size();
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = begin; i < end; ++i) {
       const std::uint32_t at = slots[parent[i].slot].place;
       if (at / block_rows != squad_blocks) continue;  // whose parent is no squad
       const Point from = squad[at % block_rows];
       place[i] = {from.x + offset[i].x, from.y + offset[i].y};
     }
   }
-  void shoot(Rows& rows) {
-    touch(rows, 1);
+  void shoot(Rows& rows, std::size_t begin, std::size_t end, std::vector<Hit>& hits) {
     Weapon* const weapons = rows.weapons.data();
-    const std::size_t count = rows.ids.size();
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = begin; i < end; ++i) {
       Weapon& weapon = weapons[i];
       if (weapon.ready_in > 0)
         --weapon.ready_in;
       else if (weapon.foe)
-        fire(weapon, rows.units[i].serial, rows.ids[i]);
+        fire(weapon, rows.units[i].serial, rows.ids[i], hits);
     }
   }
-  void fire(Weapon& weapon, std::uint32_t serial, Id self) {
+  void fire(Weapon& weapon, std::uint32_t serial, Id self, std::vector<Hit>& hits) {
     if (!alive(weapon.foe)) {
       weapon.foe = {};
       return;
     }
-    hits_waiting_.push_back({weapon.foe, strength(serial, weapon.shots), self});
+    hits.push_back({weapon.foe, strength(serial, weapon.shots), self});
     weapon.ready_in = cooldown(serial, weapon.shots++);
   }
   /// Lines are asked for so many hits ahead.
   void hit() {
     for (Rows& rows : archetypes_) touch(rows, 2);
+    for (Waiting& waiting : hits_waiting_) {
+      hit(waiting.hits);
+      waiting.hits.clear();
+    }
+  }
+  void hit(const std::vector<Hit>& hits) {
     constexpr std::size_t ahead = 64;
-    const std::size_t count = hits_waiting_.size();
+    const std::size_t count = hits.size();
     for (std::size_t first = 0; first < count; first += ahead) {
       const std::size_t end = std::min(first + ahead, count), later = std::min(end + ahead, count);
-      for (std::size_t i = end; i < later; ++i) __builtin_prefetch(&slots_[hits_waiting_[i].target.slot]);
+      for (std::size_t i = end; i < later; ++i) __builtin_prefetch(&slots_[hits[i].target.slot]);
       for (std::size_t i = first; i < end; ++i) {
-        const Slot& slot = slots_[hits_waiting_[i].target.slot];
+        const Slot& slot = slots_[hits[i].target.slot];
         const Rows& rows = rows_of(slot);
         __builtin_prefetch(&rows.healths[slot.place % block_rows]);
         __builtin_prefetch(&rows.factors[slot.place % block_rows]);
       }
-      for (std::size_t i = first; i < end; ++i) take(hits_waiting_[i]);
+      for (std::size_t i = first; i < end; ++i) take(hits[i]);
     }
-    hits_waiting_.clear();
   }
   void take(const Hit& hit) {
     if (!alive(hit.target)) return;
@@ -253,7 +277,8 @@ class PromisedBattle {
   std::vector<Point> squad_places_;
   Rows archetypes_[2];
   std::deque<std::uint32_t> free_;
-  std::vector<Hit> hits_waiting_;
+  Waiting hits_waiting_[parts];  // by part
+  muster::Executor* executor_ = nullptr;
   std::vector<Id> fallen_;
   Grid<Id> grid_;
   Counting sink_;
