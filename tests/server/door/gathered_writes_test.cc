@@ -186,3 +186,34 @@ TEST_CASE("a write at once to a connection that is closed is left to a write tha
   io.run();
   CHECK_FALSE(well);
 }
+
+TEST_CASE("a write goes whole behind one that went at once, and behind one that went on where it stopped", "[door]") {
+  boost::asio::io_context io;
+  SocketPair pair;
+  const auto stream = open_socket_stream(io, pair.ends[0], SocketKind::local);
+  const Parts small(3, 100), large(700, 20'000);  // more than the kernel holds
+  REQUIRE(stream->write_at_once(small.spans));
+  bool begun = false;
+  std::function<void()> last = [&] {
+    stream->write(small.spans, [&](bool well) {
+      CHECK(well);
+      stream->close();
+    });
+  };
+  stream->write(small.spans, [&](bool well) {
+    CHECK(well);
+    begun = true;
+    CHECK_FALSE(stream->write_at_once(large.spans));
+    stream->write(large.spans, [&](bool whole) {
+      CHECK(whole);
+      last();
+    });
+  });
+  io.run_one();
+  CHECK(begun);
+  std::string got;
+  std::thread reads([&] { got = read_all(pair.ends[1]); });  // not before the line is full
+  io.run();
+  reads.join();
+  CHECK(got == small.all + small.all + large.all + small.all);
+}
