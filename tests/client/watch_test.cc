@@ -151,3 +151,36 @@ TEST_CASE(
   REQUIRE(own.post_batch(credit.bytes(), false));
   CHECK(own.watch({}).error().text == spent);
 }
+
+TEST_CASE("what a watch brought that was too much for it is worked on: credit does not count it as waiting",
+          "[client]") {
+  const std::string text(3000, 'x');
+  MadeUpServer server([&](MadeUpServer& it, const Asked& asked) {
+    if (asked.is<session::Credit>()) return;
+    if (asked.is<session::Watch>()) return it.say(asked.request, session::Watching{.sequence = 1, .entities = 2});
+    if (asked.is<session::GetLoad>()) it.say(watch_of(it), InternText{.text = text}, frame_event);
+    it.say(asked.request, session::Saved{.sequence = 1});
+  });
+  ClientOptions options = server.options();
+  options.watch_bytes_max = 1000;
+  Client client = Client::connect(options).value();
+  const std::uint64_t watch = client.watch({.events = true}).value();
+  (void)client.load();
+  (void)client.load();  // and what comes behind it is not kept either
+  const auto overrun = client.next(watch, 5s);
+  REQUIRE_FALSE(overrun);
+  CHECK(overrun.error().text == "a watch brought more than 1000 bytes that nobody fetched");
+  const std::uint64_t now = client.received_bytes();
+  CHECK(now > 2 * text.size());
+  REQUIRE(client.give_credit(5000));
+  REQUIRE(client.save());
+  CHECK(server.last<session::Credit>().through == now + 5000);
+}
+
+TEST_CASE("less credit than was given before changes nothing", "[client]") {
+  MadeUpServer server([](MadeUpServer&, const Asked&) {});
+  Client client = connect(server, 60ms);
+  REQUIRE(client.give_credit(5000));
+  REQUIRE(client.give_credit(0));
+  CHECK(client.watch({}).error().text == "the server did not answer within 60 ms");
+}
