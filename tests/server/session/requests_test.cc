@@ -193,6 +193,7 @@ TEST_CASE("who sends one at a time has its memory used again, and keeps little o
   CHECK(places.size() <= 3);
   const std::size_t little = requests.memory_bytes();
   CHECK(little <= 8 << 10);
+  CHECK(little >= places.size() * (1024 + 16 * sizeof(Request)));  // what is kept is counted
   for (std::uint64_t i = 1; i <= 10'000; ++i) REQUIRE(requests.put(batch, i, true));
   for (std::uint64_t i = 1; i <= 10'000; ++i) {
     REQUIRE(requests.front());
@@ -202,6 +203,20 @@ TEST_CASE("who sends one at a time has its memory used again, and keeps little o
   }
   one_at_a_time(3);
   CHECK(requests.memory_bytes() <= little + (2 << 10));
+}
+
+TEST_CASE("the memory of large ones is not kept, so that it never stands in the way of small ones", "[limits]") {
+  Requests requests(64u << 20);
+  const std::vector<std::byte> large(8 << 10);
+  const auto take_one = [&](std::span<const std::byte> bytes) {
+    REQUIRE(requests.put(bytes, 1, true));
+    REQUIRE(requests.front());
+    requests.pop();
+  };
+  for (int i = 0; i < 10; ++i) take_one(large);
+  CHECK(requests.memory_bytes() <= 4 << 10);
+  for (int i = 0; i < 10; ++i) take_one(batch);
+  CHECK(requests.memory_bytes() <= 8 << 10);
 }
 
 TEST_CASE("one that is latest takes the place of the newest, whether that was handed over or not", "[limits]") {
