@@ -416,6 +416,23 @@ TEST_CASE("a session's figures say what its watches are of, what they told, and 
   CHECK(viewer.session->told_rows == entities.size() + 2);  // a sum: it stays
 }
 
+TEST_CASE("each row that is told counts once, however often a round goes on where it was broken off", "[watch]") {
+  EntityRegistry registry;
+  const std::vector<Entity> entities = fill(registry, 10'000);
+  std::uint64_t time_ns = 0;
+  Watches watches(registry, [&] { return time_ns += 100'000; });
+  Viewer viewer;
+  viewer.follow(watches, 1, everyone({health, position}));
+  std::uint64_t told = 0;
+  for (std::uint64_t turn = 1; turn < 100; ++turn) {
+    change(registry, entities, static_cast<float>(turn));
+    watches.after_flush(turn, 150'000);
+    told += viewer.count_rows();
+  }
+  CHECK(told < 99 * 2 * entities.size());  // a round takes more than a turn
+  CHECK(viewer.session->told_rows == told);
+}
+
 TEST_CASE("what is owed is no older than the round before this one, however long there is something to tell",
           "[watch]") {
   EntityRegistry registry;
