@@ -58,28 +58,37 @@ M read_payload(const BatchView& batch, std::uint32_t i) {
 struct WantedName {
   Entity parent;
   std::string_view name;
+  bool operator==(const WantedName&) const = default;
 };
-/// By the message to the entity that was refused; nothing where it does not say.
+/// What the i-th message of a batch of kind `each`, to the entity that was refused, asks for; nothing where it gives no name.
+std::optional<WantedName> wanted_by(const EntityRegistry& registry, Entity refused, const BatchView& edit,
+                                    std::uint32_t i) {
+  switch (edit.type()) {
+    case TypeTraits<Create>::id: {
+      const auto create = read_payload<Create>(edit, i);
+      return WantedName{create.parent, registry.text(create.name)};
+    }
+    case TypeTraits<Rename>::id:
+      return WantedName{registry.parent(refused), registry.text(read_payload<Rename>(edit, i).name)};
+    case TypeTraits<Reparent>::id: return WantedName{read_payload<Reparent>(edit, i).parent, registry.name(refused)};
+    default: return std::nullopt;
+  }
+}
+/// By the messages to the entity that was refused; nothing where they do not say, or differ: which of them was refused is not known.
 std::optional<WantedName> wanted_name(const EntityRegistry& registry, Entity refused, const BatchView& edit) {
-  const TypeId type = edit.type();
-  if (edit.kind() == BatchKind::shared && type == TypeTraits<Spawn>::id) {
+  if (edit.kind() == BatchKind::shared && edit.type() == TypeTraits<Spawn>::id) {
     const auto spawn = read_payload<Spawn>(edit, 0);
     return WantedName{spawn.parent, registry.text(spawn.name)};
   }
   if (edit.kind() != BatchKind::each) return std::nullopt;
+  std::optional<WantedName> found;
   for (std::uint32_t i = 0; i < edit.count(); ++i) {
     if (edit.target(i) != refused) continue;
-    if (type == TypeTraits<Create>::id) {
-      const auto create = read_payload<Create>(edit, i);
-      return WantedName{create.parent, registry.text(create.name)};
-    }
-    if (type == TypeTraits<Rename>::id)
-      return WantedName{registry.parent(refused), registry.text(read_payload<Rename>(edit, i).name)};
-    if (type == TypeTraits<Reparent>::id)
-      return WantedName{read_payload<Reparent>(edit, i).parent, registry.name(refused)};
-    return std::nullopt;
+    const auto wanted = wanted_by(registry, refused, edit, i);
+    if (!wanted || (found && *found != *wanted)) return std::nullopt;
+    found = wanted;
   }
-  return std::nullopt;
+  return found;
 }
 
 /// What is said of a name that is taken: which it is, and who has it.

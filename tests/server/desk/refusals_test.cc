@@ -142,3 +142,29 @@ TEST_CASE("a tree whose root would get a taken name is refused with the name and
   const std::string shown = "#" + std::to_string(scene.orc.index) + ":1 (/town/orc)";
   CHECK(fault.text == "#" + std::to_string(id.index) + ":1 would get the name \"orc\", which " + shown + " has");
 }
+
+TEST_CASE("of a batch of many the name that is told is the one that was refused", "[refusals]") {
+  Scene scene;
+  const Entity elf = scene.client.create(scene.town, "elf").value(),
+               imp = scene.client.create(scene.town, "imp").value();
+  const Text orc = scene.client.intern("orc").value(), troll = scene.client.intern("troll").value(),
+             gnome = scene.client.intern("gnome").value();
+  const auto renamed = [&](const std::vector<std::pair<Entity, Text>>& names) {
+    return scene
+        .refused([&](BatchBuilder& to) {
+          for (const auto& [e, name] : names) to.append(e, Rename{.name = name});
+        })
+        .text;
+  };
+  const auto shown = [](Entity e, const std::string& path) {
+    return "#" + std::to_string(e.index) + ":1 (" + path + ")";
+  };
+  CHECK(renamed({{elf, gnome}, {imp, orc}}) ==
+        shown(imp, "/town/imp") + " would get the name \"orc\", which " + shown(scene.orc, "/town/orc") + " has");
+  // One that is renamed twice does not say which of both was refused.
+  CHECK(renamed({{imp, troll}, {imp, orc}}) == shown(imp, "/town/troll") + " would get a name that a sibling has");
+  // By now it has the name itself.
+  const Text goblin = scene.client.intern("goblin").value();
+  CHECK(renamed({{imp, orc}, {scene.orc, goblin}, {imp, orc}}) ==
+        shown(imp, "/town/orc") + " would get the name \"orc\", which a sibling has");
+}
