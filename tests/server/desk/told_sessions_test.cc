@@ -252,6 +252,15 @@ TEST_CASE("who may not begin a trace because another session records one is told
   CHECK(refused(other) == "the world is recorded already, by session " + std::to_string(nameless->author & 0xffffffff));
 }
 
+TEST_CASE("who has ended its trace may begin another", "[desk]") {
+  HandDesk world;
+  const auto one = world.join("one");
+  for (int i = 0; i < 3; ++i) {
+    (void)world.answer_to<session::TraceBegun>(*one, session::BeginTrace{});
+    (void)world.answer_to<session::TraceText>(*one, session::EndTrace{});
+  }
+}
+
 TEST_CASE("a trace shows what is done for those who watch", "[desk]") {
   for (const bool threaded : {false, true}) {
     HandDesk world({}, [&](DeskHost& host) { host.watch_thread = threaded; });
