@@ -182,6 +182,34 @@ TEST_CASE(
   }
 }
 
+TEST_CASE(
+    "who takes what the parent has beside what it has itself, or its parent, is given both, whoever of them has it") {
+  World world;
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> taken;
+    const auto hits = [](const auto& count) { return count ? count->hits : absent; };
+    {
+      const Subscription both = world.registry.subscribe(
+          "both", [&](const Update&, Entity e, Parent<const Count*> above, SelfOrParent<const Count*> nearest) {
+            taken[e.bits()] = {hits(above), hits(nearest)};
+          });
+      world.registry.push(Update{});
+    }
+    std::size_t wrong = 0, entities = 0;
+    world.registry.each_entity([&](Entity e) {
+      ++entities;
+      const std::pair right(expected(world.registry, e, Source::parent),
+                            expected(world.registry, e, Source::self_or_parent));
+      const auto found = taken.find(e.bits());
+      wrong += found == taken.end() || found->second != right;
+    });
+    INFO(i);
+    CHECK(wrong == 0);
+    CHECK(taken.size() == entities);
+    world.stir();
+  }
+}
+
 TEST_CASE("a run of messages to siblings finds their parent's value as each message before has left it") {
   EntityRegistry r;
   Handlers handlers;
