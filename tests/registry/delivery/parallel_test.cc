@@ -137,6 +137,23 @@ TEST_CASE("rows of one handler are shared out among workers") {
   CHECK(met == 4);
 }
 
+TEST_CASE("workers that sleep until a handler is done are all woken for the one that waited for it") {
+  ThreadPool pool(4);
+  EntityRegistry registry({.executor = &pool, .pass_serial_below_ns = 0});
+  const std::vector<Entity> all = registry.create_many(4, Health{});
+  static Entity slow;
+  slow = all[1];
+  static Rendezvous rendezvous;
+  static std::atomic<int> met{0};
+  Handlers handlers;
+  handlers.add(registry.subscribe("first", [](const Update&, Entity e, Health&) {
+    if (e == slow) std::this_thread::sleep_for(std::chrono::milliseconds(30));  // the others look, and then sleep
+  }));
+  handlers.add(registry.subscribe("then", [](const Update&, Health&) { met += rendezvous.meet(4) ? 1 : 0; }));
+  registry.push(Update{});
+  CHECK(met == 4);
+}
+
 TEST_CASE("bubel 11: no writer overlaps a reader or a writer of the same component or resource") {
   ThreadPool pool(4);
   EntityRegistry registry({.executor = &pool, .pass_serial_below_ns = 0});
