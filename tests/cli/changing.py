@@ -109,6 +109,9 @@ def a_name_to_spawn_with_has_no_slash_but_an_escaped_one(folder):
               r"`muster spawn 'town\/hut'` a root of that name")
         equal(folder.error(USAGE, "spawn", "a/b", "--under", "town"),
               r"a/b is neither a name nor a whole path: name the parent with --under alone, or write a\/b for one name with a slash")
+        equal(folder.error(USAGE, "spawn", r"a\/b/c\\"),
+              r"a\/b/c\\ is neither a name nor a whole path: `muster spawn /a\/b/c\\` makes c\\ below /a\/b, "
+              r"`muster spawn 'a\/b\/c\\'` a root of that name")
         equal([child["name"] for child in folder.json("ls")], ["town"])
         equal(folder.json("spawn", r"town\/hut")["path"], r"/town\/hut")
 
