@@ -184,3 +184,14 @@ TEST_CASE("less credit than was given before changes nothing", "[client]") {
   REQUIRE(client.give_credit(0));
   CHECK(client.watch({}).error().text == "the server did not answer within 60 ms");
 }
+
+TEST_CASE("credit for as much as there is goes on counting from what came, and is never taken for less", "[client]") {
+  MadeUpServer server([](MadeUpServer& it, const Asked& asked) {
+    if (!asked.is<session::Credit>()) it.say(asked.request, session::Saved{.sequence = 1});
+  });
+  Client client = connect(server);
+  REQUIRE(client.give_credit(5000));
+  REQUIRE(client.give_credit(~std::uint64_t{0}));
+  REQUIRE(client.save());
+  CHECK(server.last<session::Credit>().through > std::uint64_t{1} << 62);
+}
