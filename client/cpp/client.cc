@@ -54,15 +54,14 @@ Result<void> Client::Impl::beat() {
 
 Result<void> Client::Impl::put(std::span<const std::byte> batch, std::uint64_t request) {
   if (ended) return std::unexpected(*ended);
-  if (batch.size() >= sizeof(BatchHeader)) {
-    const TypeDescriptor* type = types.find(BatchView(batch).type());
-    // The server would end the session.
-    if (type && type->remote == RemoteRight::none) return mistaken(type->name + " may not be sent from outside");
-  }
+  const TypeId sent_type = batch.size() >= sizeof(BatchHeader) ? BatchView(batch).type() : TypeId{};
+  // The server would end the session.
+  if (const TypeDescriptor* type = types.find(sent_type); type && type->remote == RemoteRight::none)
+    return mistaken(type->name + " may not be sent from outside");
   if (batch.size() + sizeof(FrameHeader) > frame_bytes_max)
     return mistaken("a batch of " + std::to_string(batch.size()) + " bytes; the server takes frames of at most " +
                     std::to_string(frame_bytes_max));
-  if (batch.size() >= sizeof(BatchHeader) && BatchView(batch).type() == TypeTraits<session::Credit>::id) {
+  if (sent_type == TypeTraits<session::Credit>::id) {
     const std::byte* const at = BatchView(batch).payload(0);
     session::Credit credit;
     if (at + sizeof credit <= batch.data() + batch.size()) std::memcpy(&credit, at, sizeof credit);

@@ -17,23 +17,20 @@ struct ThreadPool::Impl {
   std::condition_variable begin, end;
   void (*job)(void*, std::uint32_t) = nullptr;
   void* context = nullptr;
-  std::uint32_t next = 0, count = 0;  // jobs not yet begun: [next, count)
+  std::uint32_t count = 0;
   // Read without the mutex by those who look before they sleep.
-  std::atomic<std::uint32_t> left = 0;       // count - next
+  std::atomic<std::uint32_t> left = 0;       // not yet begun: the last ones of them
   std::atomic<std::uint32_t> under_way = 0;  // begun by one of the threads
   std::atomic<bool> stop = false;
   std::vector<std::thread> threads;
 
   /// The next job; somebody holds the mutex.
-  std::uint32_t take() noexcept {
-    --left;
-    return next++;
-  }
+  std::uint32_t take() noexcept { return count - left--; }
   void loop() {
     while (true) {
       look_awhile([&] { return stop || left > 0; });
       std::unique_lock lock(mutex);
-      begin.wait(lock, [&] { return stop || next < count; });
+      begin.wait(lock, [&] { return stop || left > 0; });
       if (stop) return;
       const std::uint32_t i = take();
       ++under_way;
@@ -69,7 +66,6 @@ void ThreadPool::run(std::uint32_t count, void (*job)(void*, std::uint32_t), voi
     const std::lock_guard lock(impl_->mutex);
     impl_->job = job;
     impl_->context = context;
-    impl_->next = 1;
     impl_->count = count;
     impl_->left = count - 1;
   }
@@ -79,7 +75,7 @@ void ThreadPool::run(std::uint32_t count, void (*job)(void*, std::uint32_t), voi
     impl_->begin.notify_all();
   job(context, 0);
   std::unique_lock lock(impl_->mutex);
-  while (impl_->next < impl_->count) {
+  while (impl_->left > 0) {
     const std::uint32_t i = impl_->take();
     lock.unlock();
     job(context, i);

@@ -17,11 +17,6 @@ using Kind = ClientError::Kind;
 
 namespace {
 
-Client connect(const MadeUpServer& server, std::chrono::nanoseconds time_max = 10s) {
-  ClientOptions options = server.options();
-  options.time_max = time_max;
-  return Client::connect(options).value();
-}
 template <class T>
 void fails(const Result<T>& result, Kind kind, const std::string& text) {
   REQUIRE_FALSE(result);

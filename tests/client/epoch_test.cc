@@ -27,7 +27,8 @@ MadeUpServer::Script acknowledging() {
     it.say(asked.request, session::Ack{.sequence = ++sequence, .durable_through = 30, .handled = 1});
   };
 }
-Client connect(const MadeUpServer& server, SoFar before = {}) {
+/// Of who was connected before.
+Client connect(const MadeUpServer& server, SoFar before) {
   ClientOptions options = server.options();
   options.before = before;
   return Client::connect(options).value();

@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <mutex>
@@ -160,5 +161,12 @@ class MadeUpServer {
   std::vector<Asked> asked_;
   std::thread thread_;
 };
+
+/// A client of it, whose calls take at most so long.
+inline Client connect(const MadeUpServer& server, std::chrono::nanoseconds time_max = std::chrono::seconds(10)) {
+  ClientOptions options = server.options();
+  options.time_max = time_max;
+  return Client::connect(options).value();
+}
 
 }  // namespace muster::testing

@@ -16,12 +16,6 @@ using Kind = ClientError::Kind;
 
 namespace {
 
-Client connect(const MadeUpServer& server, std::chrono::nanoseconds time_max = 10s) {
-  ClientOptions options = server.options();
-  options.time_max = time_max;
-  return Client::connect(options).value();
-}
-
 /// Opens no watch before it is asked to save, then all that were asked for. Those that ask for events are refused.
 class LateOpener {
  public:

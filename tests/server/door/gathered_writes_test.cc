@@ -51,6 +51,12 @@ std::string read_all(int descriptor) {
   return got;
 }
 
+std::string all_of(std::span<const Parts> writes) {
+  std::string all;
+  for (const Parts& parts : writes) all += parts.all;
+  return all;
+}
+
 /// Writes one after another, each when the one before is done, and closes.
 std::string written(boost::asio::io_context& io, WireStream& stream, int other, std::span<const Parts> writes) {
   std::string got;
@@ -129,8 +135,7 @@ TEST_CASE("a socket sends all parts of a write one behind the other", "[door]") 
   writes.emplace_back(1, 5);
   writes.emplace_back(300, 20'000);
   writes.emplace_back(2, 1);
-  std::string sent;
-  for (const Parts& parts : writes) sent += parts.all;
+  const std::string sent = all_of(writes);
   CHECK(written(io, *stream, pair.ends[1], writes) == sent);
 }
 
@@ -147,8 +152,7 @@ TEST_CASE("a WebSocket sends all parts of a write, also of one that waits for th
   writes.emplace_back(3, 100);
   writes.emplace_back(300, 20'000);
   writes.emplace_back(2, 1);
-  std::string sent;
-  for (const Parts& parts : writes) sent += parts.all;
+  const std::string sent = all_of(writes);
   const std::string got = written(io, *stream, pair.ends[1], writes);
   const std::size_t head = got.find("\r\n\r\n");
   REQUIRE(head != std::string::npos);
@@ -166,8 +170,7 @@ TEST_CASE("what does not go at once goes on where it stopped", "[door]") {
   writes.emplace_back(700, 20'000);  // more than the kernel holds
   for (int i = 0; i < 50; ++i) writes.emplace_back(9, 7'001);
   writes.emplace_back(2, 1);
-  std::string sent;
-  for (const Parts& parts : writes) sent += parts.all;
+  const std::string sent = all_of(writes);
   std::size_t at_once = 0;
   CHECK(written_at_once(io, *stream, pair.ends[1], writes, at_once) == sent);
   CHECK(at_once >= 2);
