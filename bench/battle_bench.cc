@@ -48,7 +48,7 @@ void shoot(const muster::Update&, Weapon& weapon, const Unit& unit, muster::Look
     weapon.foe = {};
     return;
   }
-  out.push(weapon.foe, Damage{.amount = strength(unit.serial, weapon.shots), .from = self});
+  out.post(weapon.foe, Damage{.amount = strength(unit.serial, weapon.shots), .from = self});
   weapon.ready_in = cooldown(unit.serial, weapon.shots++);
 }
 void wear_armour(Damage& hit, const Armour& armour) { hit.amount *= armour.factor; }

@@ -14,7 +14,7 @@ namespace {
 void take_damage(const Damage& hit, Health& health, muster::Entity self, muster::Outbox& out) {
   health.value -= hit.amount;
   if (health.value > 0) return;
-  out.push(Died{.entity = self});
+  out.post(Died{.entity = self});
   out.destroy(self);
 }
 // guide: end
@@ -48,8 +48,8 @@ void follow(const muster::Update&, Velocity& velocity, const Soldier& soldier, c
 void invade(const Invade& wave, muster::Spawner& spawner, muster::Outbox& out) {
   for (std::uint32_t i = 0; i < wave.orcs; ++i) {
     const muster::Entity orc = spawner.create_under({}, "orc", Health{.value = 30});  // orc, orc~2, orc~3
-    out.push(orc, Greet{.loudness = i});  // the id is final; the orc is there when this arrives
-    out.push_after(60'000'000'000, orc, Damage{.amount = 1000, .from = orc});
+    out.post(orc, Greet{.loudness = i});  // the id is final; the orc is there when this arrives
+    out.post_after(60'000'000'000, orc, Damage{.amount = 1000, .from = orc});
   }
 }
 // guide: end

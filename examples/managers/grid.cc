@@ -156,7 +156,7 @@ void Grid::answer_rays(Outbox& out) {
                 .y = ray.from.y + d.y * hit.distance,
                 .z = ray.from.z + d.z * hit.distance};
     }
-    out.push(asker, hit);
+    out.post(asker, hit);
   }
 }
 
@@ -227,7 +227,7 @@ void Grid::find_collisions(Outbox& out) {
     while (known != known_.touching.end() && *known < pair) ++known;
     const bool first = known == known_.touching.end() || pair < *known;
     const auto tell = [&](Entity whom, Entity other, const Vec3& n) {
-      out.push(whom,
+      out.post(whom,
                collision::Collision{.other = other, .normal = n, .depth = reach - distance, .first_contact = first});
     };
     if (to_a) tell(a.entity, b.entity, normal);
@@ -242,10 +242,10 @@ void Grid::find_triggers(Outbox& out) {
   for (const auto& [i, j] : touching(triggers_, bodies_))  // a trigger's group is 0: it concerns nobody but itself
     if (triggers_[i].entity != bodies_[j].entity) now.push_back({triggers_[i].entity, bodies_[j].entity});
   for (const Pair& pair : known_.inside)
-    if (!std::ranges::binary_search(now, pair)) out.push(pair.first, collision::TriggerExit{.other = pair.second});
+    if (!std::ranges::binary_search(now, pair)) out.post(pair.first, collision::TriggerExit{.other = pair.second});
   for (const Pair& pair : now)
     if (!std::ranges::binary_search(known_.inside, pair))
-      out.push(pair.first, collision::TriggerEnter{.other = pair.second});
+      out.post(pair.first, collision::TriggerEnter{.other = pair.second});
   known_.inside = std::move(now);
 }
 

@@ -19,7 +19,7 @@ void look_for_contacts(const muster::Update& update, Army& army, muster::Outbox&
   army.look_in -= update.dt;
   if (army.look_in > 0) return;
   army.look_in = look_every;
-  out.push(collision::FindContacts{});
+  out.post(collision::FindContacts{});
 }
 
 // Two squads touch where they are as near as both reach on average; a squad touches a tower where it is within the tower's

@@ -46,7 +46,7 @@ void reinforce(const Reinforce& message, Army& army, muster::Entity self, muster
   const muster::Entity made = spawner.spawn(army.team == Team::red ? "skirmish.red_squad" : "skirmish.blue_squad",
                                             {.parent = self, .name = name}, at, March{.goal = goal, .to = goal});
   if (!made) return;  // nobody defined the squads
-  out.push(made, Enlist{.army = self, .number = message.number});
+  out.post(made, Enlist{.army = self, .number = message.number});
   ++army.squads;
 }
 
@@ -67,7 +67,7 @@ void muster_army(Team team, const Army& army, std::uint32_t squads, std::uint32_
             .center = {.x = 0, .y = 4, .z = 0}, .size = {.x = 3, .y = 8, .z = 3}, .kind = scene::ShapeKind::cylinder},
         color_of(team));
   }
-  for (std::uint32_t number = 0; number < squads; ++number) out.push(made, Reinforce{.number = number});
+  for (std::uint32_t number = 0; number < squads; ++number) out.post(made, Reinforce{.number = number});
 }
 
 void deploy(const Deploy& message, muster::Spawner& spawner, muster::Outbox& out) {

@@ -35,7 +35,7 @@ void shoot(const muster::Update& update, Weapon& weapon, muster::Lookup<const Sq
   }
   ++weapon.shots;
   weapon.ready_in += weapon.reload;
-  out.push(target, Damage{.amount = weapon.damage * luck(self, weapon.shots), .from = self});
+  out.post(target, Damage{.amount = weapon.damage * luck(self, weapon.shots), .from = self});
 }
 
 void watch_from_tower(const muster::Update& update, Tower& tower, muster::Lookup<const Squad> squads,
@@ -50,7 +50,7 @@ void watch_from_tower(const muster::Update& update, Tower& tower, muster::Lookup
   }
   ++tower.shots;
   tower.ready_in += tower.reload;
-  out.push(target, Damage{.amount = tower.damage * luck(self, tower.shots), .from = self});
+  out.post(target, Damage{.amount = tower.damage * luck(self, tower.shots), .from = self});
 }
 
 void engage(const Engage& order, Weapon& weapon) { weapon.foe = order.foe; }

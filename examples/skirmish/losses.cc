@@ -13,7 +13,7 @@ void take_damage(const Damage& hit, Health& health, muster::Entity self, muster:
   health.value = std::max(health.value - hit.amount, 0.0f);
   if (health.value > 0) return;
   // A second deadly hit before the Destroy arrives is no second death.
-  if (stood) out.push_subtree(self, muster::subtree_ancestors, Died{.entity = self, .by = hit.from});
+  if (stood) out.post_subtree(self, muster::subtree_ancestors, Died{.entity = self, .by = hit.from});
   out.destroy(self);
 }
 
@@ -21,11 +21,11 @@ void count_dead(const Died&, Army& army) { ++army.lost; }
 
 // Destroy comes from battle and from editors alike: here is where both are noticed.
 void unit_goes(const muster::Destroy&, const Unit& unit, muster::Entity self, muster::Outbox& out) {
-  out.push(unit.squad, UnitLost{.unit = self, .place = unit.place});
+  out.post(unit.squad, UnitLost{.unit = self, .place = unit.place});
 }
 
 void squad_goes(const muster::Destroy&, const Squad& squad, muster::Outbox& out) {
-  out.push(squad.army, SquadLost{.number = squad.number});
+  out.post(squad.army, SquadLost{.number = squad.number});
 }
 
 void lose_unit(const UnitLost& report, Squad& squad, muster::Entity self, muster::Outbox& out) {
@@ -41,7 +41,7 @@ void lose_squad(const SquadLost& report, Army& army, muster::Entity self, muster
   --army.reserves;
   // Anyone may have set it, to no number even: then they come at once.
   const double seconds = army.reinforce_after > 0 ? std::min(static_cast<double>(army.reinforce_after), 86400.0) : 0.0;
-  out.push_after(static_cast<std::uint64_t>(seconds * 1e9), self, Reinforce{.number = report.number});
+  out.post_after(static_cast<std::uint64_t>(seconds * 1e9), self, Reinforce{.number = report.number});
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ void choose_foe(const Field& field, const muster::Update& update, Squad& squad, 
   const muster::Entity target = march.halt ? squad.foe : muster::Entity{};
   if (target == squad.target) return;
   squad.target = target;
-  out.push_subtree(self, muster::subtree_descendants, Engage{.foe = target});
+  out.post_subtree(self, muster::subtree_descendants, Engage{.foe = target});
 }
 
 void march(const muster::Update& update, const March& march, scene::Transform& transform) {
@@ -57,7 +57,7 @@ void march(const muster::Update& update, const March& march, scene::Transform& t
 
 void march_army(const MarchTo& order, Army& army, muster::Entity self, muster::Outbox& out) {
   army.goal = order.to;
-  out.push_subtree(self, muster::subtree_descendants, order);
+  out.post_subtree(self, muster::subtree_descendants, order);
 }
 
 void march_squad(const MarchTo& order, March& march) { march.goal = order.to; }

@@ -1,5 +1,5 @@
-// How a handler says what should happen next. Everything goes to the end of the cascade, in call order; nothing happens
-// before the handlers of the current message are done.
+// What a handler uses to say what should happen next. Every call appends to the end of the cascade,
+// in call order. Nothing is delivered until all handlers of the current message are done.
 #pragma once
 
 #include <cstdint>
@@ -24,43 +24,44 @@ class TextTable;
 
 using TimerId = std::uint64_t;
 
-/// A handler's parameter; valid until the handler returns. Never fails: what becomes of a message is seen when it is
-/// delivered, and counted.
+/// A handler's parameter, valid until the handler returns. "post" is later: no handler runs inside
+/// another. A call never fails; what becomes of a message is decided and counted at delivery.
 class Outbox {
  public:
+  /// Sends a message to an entity.
   template <MessageType M>
-  void push(Entity target, const M& message) {
+  void post(Entity target, const M& message) {
     if (!types_.seen<M>() || !arena_.extend(target, message)) [[unlikely]]
-      push_otherwise(target, message);
+      post_otherwise(target, message);
   }
   /// Sends one payload to a span of entities.
   template <MessageType M>
-  void push(std::span<const Entity> targets, const M& message) {
+  void post(std::span<const Entity> targets, const M& message) {
     types_.need<M>();
     arena_.append_shared(targets, message);
   }
   /// Sends a message to the world: every handler runs for all entities that it matches.
   template <MessageType M>
-  void push(const M& message) {
+  void post(const M& message) {
     types_.need<M>();
     arena_.append_world(message);
   }
-  /// Sends a table to an entity; to the world where `target` is nil.
+  /// Sends a table to an entity, or to the world if `target` is nil.
   template <TableMessageType M>
     requires NativeTable<M>
-  void push(Entity target, const M& message) {
+  void post(Entity target, const M& message) {
     types_.need<M>();
     arena_.append_table(TypeTraits<M>::id, target, encode(message));
   }
   /// Sends a message along a line of the hierarchy; `parts` is a mask of SubtreeParts.
   template <MessageType M>
-  void push_subtree(Entity target, std::uint64_t parts, const M& message) {
+  void post_subtree(Entity target, std::uint64_t parts, const M& message) {
     types_.need<M>();
     arena_.append_subtree(target, parts, message);
   }
   /// Sends a message when the registry's clock reaches now + delay.
   template <MessageType M>
-  TimerId push_after(std::uint64_t delay_ns, Entity target, const M& message) {
+  TimerId post_after(std::uint64_t delay_ns, Entity target, const M& message) {
     types_.need<M>();
     BatchBuilder inner;
     inner.append(target, message);
@@ -68,13 +69,13 @@ class Outbox {
   }
   /// Sends a message to the world when the registry's clock reaches now + delay.
   template <MessageType M>
-  TimerId push_after(std::uint64_t delay_ns, const M& message) {
+  TimerId post_after(std::uint64_t delay_ns, const M& message) {
     types_.need<M>();
     BatchBuilder inner;
     inner.append_world(message);
     return append_timed(delay_ns, inner.front());
   }
-  /// Cancels a message of push_after; nothing happens where it was delivered already.
+  /// Cancels a message of post_after(). Does nothing if it was delivered already.
   void cancel(TimerId timer) { arena_.append_world(CancelTimer{.timer = timer}); }
 
   void destroy(Entity target) { arena_.append(target, Destroy{}); }
@@ -91,12 +92,12 @@ class Outbox {
   void reparent(Entity target, Entity parent, Entity before = {}) {
     arena_.append(target, Reparent{.parent = parent, .before = before});
   }
-  /// Names an entity. Where a sibling has the name, the next free suffix is taken.
+  /// Names an entity. Takes the next free suffix if a sibling has the name.
   void rename(Entity target, std::string_view name);
 
-  /// Subscribes as EntityRegistry::subscribe does; the handler begins when this request's turn comes in the queue.
-  /// Where its name is taken by then, or its order contradicts another's, it never begins, and a refusal is counted.
-  /// Handlers are code and not state: after a load this one has to be subscribed again.
+  /// Subscribes as EntityRegistry::subscribe does. The handler begins when this request's turn comes
+  /// in the queue. If its name is taken by then, or its order contradicts another's, it never begins
+  /// and a refusal is counted. Handlers are code, not state: subscribe this one again after a load.
   template <class F>
   [[nodiscard]] Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
   /// Ends a handler when this request's turn comes; until then it is called as before.
@@ -117,7 +118,7 @@ class Outbox {
       : arena_(arena), types_(types), texts_(texts), next_timer_(next_timer), now_ns_(now_ns), registry_(registry) {}
   /// push(), whatever there is to do first. Apart, so that a handler's loop has little of it.
   template <MessageType M>
-  [[gnu::noinline]] void push_otherwise(Entity target, const M& message) {
+  [[gnu::noinline]] void post_otherwise(Entity target, const M& message) {
     types_.need<M>();
     arena_.append(target, message);
   }

@@ -139,9 +139,9 @@ TEST_CASE("bubel 6: an entity that is removed gets what was sent before, and is 
   std::string log;
   const auto s = registry.subscribe("leave", [&](const Update&, const Health&, Entity self, Outbox& out) {
     out.set(self, Armor{.factor = 2});
-    out.push(self, Note{.number = 1});
+    out.post(self, Note{.number = 1});
     out.destroy(self);
-    out.push(self, Note{.number = 2});
+    out.post(self, Note{.number = 2});
   });
   const auto note = registry.subscribe("note", [&](const Note& n, const Health&, const Armor& armor) {
     log += std::to_string(n.number) + (armor.factor == 2 ? "whole " : "torn ");
@@ -327,7 +327,7 @@ TEST_CASE("bubel 15: an event is a type; who has the components gets it, and nob
     log += registry.name(self);
   });
   const auto relay = registry.subscribe(
-      "relay", [](const Note&, const Member& member, Outbox& out) { out.push(member.leader, Hit{}); });
+      "relay", [](const Note&, const Member& member, Outbox& out) { out.post(member.leader, Hit{}); });
   const Entity orc = registry.create("orc", Health{}, Armor{});
   const Entity man = registry.create("man", Member{.leader = orc});
   registry.push(orc, Hit{});  // from outside
@@ -351,8 +351,8 @@ TEST_CASE("bubel 16: a handler may add and remove entities; what threads have qu
   const auto split =
       registry.subscribe("split", [](const Hit& hit, const Health& health, Entity self, Spawner& spawner, Outbox& out) {
         if (health.value > 1) {
-          out.push(spawner.create(Health{.value = health.value / 2}), hit);
-          out.push(spawner.create(Health{.value = health.value / 2}), hit);
+          out.post(spawner.create(Health{.value = health.value / 2}), hit);
+          out.post(spawner.create(Health{.value = health.value / 2}), hit);
         }
         out.destroy(self);
       });

@@ -32,7 +32,7 @@ TEST_CASE("nebula 14: defaults are zero and false or what the schema says; a mes
   const auto t = registry.subscribe("teleport", [&](const Teleport& teleport, Place& place, Entity self, Outbox& out) {
     place.at = teleport.move.to;
     log += 't';
-    out.push(self, teleport.move);  // whoever wants the parent's handlers too says so
+    out.post(self, teleport.move);  // whoever wants the parent's handlers too says so
   });
   const Entity e = registry.create(Place{});
   registry.push(e, Move{.to = {.x = 7}});
@@ -225,9 +225,9 @@ TEST_CASE("nebula 21: who is removed works until the message that removes it is 
   EntityRegistry registry;
   std::string log;
   const auto first = registry.subscribe("1", [&](const Hit&, const Health&, Entity self, Outbox& out) {
-    out.push(self, Note{.number = 1});
+    out.post(self, Note{.number = 1});
     out.destroy(self);
-    out.push(self, Note{.number = 2});
+    out.post(self, Note{.number = 2});
   });
   const auto second = registry.subscribe("2", [&](const Hit&, const Health&, Entity self, Lookup<const Health> look) {
     log += look.alive(self) ? "alive " : "gone ";

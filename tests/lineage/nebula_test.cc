@@ -92,7 +92,7 @@ TEST_CASE("nebula 3: once warm, no create, destroy, message or spawn asks for me
   registry.define(tree);
   const auto hit = registry.subscribe("hit", [](const Hit& h, Health& health, Entity self, Outbox& out) {
     health.value -= h.amount;
-    if (h.hard) out.push(self, Note{});
+    if (h.hard) out.post(self, Note{});
   });
   const auto note = registry.subscribe("note", [](const Note&, Health& health) { health.value += 1; });
   const auto update = registry.subscribe("update", [](const Update& u, Health& health) { health.value += u.dt; });
@@ -229,11 +229,11 @@ TEST_CASE("nebula 9: subscribers have run when push returns, and what they pushe
   EntityRegistry registry;
   const auto hit = registry.subscribe("hit", [](const Hit& h, Health& health, Entity self, Outbox& out) {
     health.value -= h.amount;
-    out.push(self, Note{.number = 2});
+    out.post(self, Note{.number = 2});
   });
   const auto note = registry.subscribe("note", [](const Note& n, Health& health, Entity self, Outbox& out) {
     health.value -= 10;
-    if (n.number > 0) out.push(self, Note{.number = n.number - 1});
+    if (n.number > 0) out.post(self, Note{.number = n.number - 1});
   });
   const Entity orc = registry.create(Health{});
   registry.push(orc, Hit{.amount = 5});

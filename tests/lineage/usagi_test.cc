@@ -242,7 +242,7 @@ TEST_CASE("usagi 12: a frame is the host's: run, collisions, triggers, what is d
   std::string log;
   const auto run = registry.subscribe("run", [&](const Update&, const Health&, Entity self, Outbox& out) {
     log += "run ";
-    out.push(self, Note{});
+    out.post(self, Note{});
   });
   const auto event = registry.subscribe("event", [&](const Note&, const Health&) { log += "event "; });
   const auto collide =
@@ -303,8 +303,8 @@ TEST_CASE(
   CHECK(reach(subtree_descendants) == "1d 1f 2e ");
   // Across: from a handler of one entity to another, and to all.
   const auto relay = registry.subscribe("relay", [&](const Move&, const Health&, Outbox& out) {
-    out.push(other, Note{});
-    out.push(Note{});
+    out.post(other, Note{});
+    out.post(Note{});
   });
   log.clear();
   registry.push(d, Move{});
@@ -316,7 +316,7 @@ TEST_CASE("usagi 16: events are copied and queued, first in, first out, each due
   std::vector<std::uint32_t> order;
   const auto s = registry.subscribe("s", [&](const Note& note, const Health&, Entity self, Outbox& out) {
     order.push_back(note.number);
-    if (note.number == 2) out.push(self, Note{.number = 20});  // in the same phase, behind those that wait
+    if (note.number == 2) out.post(self, Note{.number = 20});  // in the same phase, behind those that wait
   });
   const Entity e = registry.create(Health{});
   Note note{.number = 1};
@@ -338,7 +338,7 @@ TEST_CASE("usagi 16: events are copied and queued, first in, first out, each due
   int played = 0;
   const auto ping = registry.subscribe("ping", [&](const Hit&, const Health&, Entity self, Outbox& out) {
     ++played;
-    out.push(self, Hit{});
+    out.post(self, Hit{});
   });
   CHECK(registry.push(e, Hit{}).cut_short);
   CHECK(played == 101);
@@ -354,9 +354,9 @@ TEST_CASE("usagi 17: an event to somebody who is still to come arrives after he 
   Entity made;
   const auto s = registry.subscribe("s", [&](const Update&, Spawner& spawner, Outbox& out) {
     made = spawner.create(Health{.value = 4});
-    out.push(made, Note{.number = 1});
+    out.post(made, Note{.number = 1});
     out.destroy(made);
-    out.push(made, Note{.number = 2});
+    out.post(made, Note{.number = 2});
   });
   registry.push(Update{});
   CHECK(log == "1:4 ");
@@ -423,7 +423,7 @@ TEST_CASE("usagi 21: a component that was added or removed decides from the next
     log += 'n';
     if (note.number == 1) out.set(self, Armor{});
     if (note.number == 2) out.remove<Armor>(self);
-    if (note.number != 0) out.push(self, Note{});
+    if (note.number != 0) out.post(self, Note{});
   });
   const auto armed = registry.subscribe("barmed", [&](const Note&, const Armor&) { log += 'A'; });
   const Entity e = registry.create(Health{});

@@ -28,7 +28,7 @@ struct Warm {
     handlers.add(registry.subscribe("heal", [](const Heal& heal, Health& health) { health.value += heal.amount; },
                                     {.after = {"soften"}}));
     handlers.add(registry.subscribe("ping", [](const Ping& ping, Entity self, Outbox& out) {
-      if (ping.hops > 0) out.push(self, Ping{.hops = ping.hops - 1});
+      if (ping.hops > 0) out.post(self, Ping{.hops = ping.hops - 1});
     }));
     handlers.add(registry.subscribe("move", [](const Update& update, Position& position, const Velocity& velocity) {
       position.at.x += velocity.by.x * update.dt;

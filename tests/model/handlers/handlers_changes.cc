@@ -30,7 +30,7 @@ const HandlerKind kinds[] = {
            [&rec](const Changed<Place>&, const Place& place, Tally* tally, Entity e, muster::Outbox& out) {
              rec.add("place.changed", {}, e, bits(place.at.x));
              if (tally) count(*tally, place.slots[0]);
-             out.push(e, Broad{.low = 1, .high = 0});
+             out.post(e, Broad{.low = 1, .high = 0});
            },
            std::move(o));
      },
@@ -44,7 +44,7 @@ const HandlerKind kinds[] = {
                count(tally, place.slots[0]);
                c.write(1, tally);
              }
-             c.out.push(c.self, Broad{.low = 1, .high = 0});
+             c.out.post(c.self, Broad{.low = 1, .high = 0});
              return false;
            }};
      }},
@@ -89,7 +89,7 @@ const HandlerKind kinds[] = {
            std::move(name),
            [&rec](const Removed<Armor>&, const Armor& armor, Parent<const Life*> above, Entity e, muster::Outbox& out) {
              rec.add("armor.removed", {}, e, mix(static_cast<std::uint64_t>(armor.factor), static_cast<bool>(above)));
-             out.push(e, Poke{.value = 5});
+             out.post(e, Poke{.value = 5});
            },
            std::move(o));
      },
@@ -99,7 +99,7 @@ const HandlerKind kinds[] = {
                       .run = [&rec](Call& c) {
                         rec.add("armor.removed", {}, c.self,
                                 mix(static_cast<std::uint64_t>(c.value<Armor>(0).factor), c.present[1]));
-                        c.out.push(c.self, Poke{.value = 5});
+                        c.out.post(c.self, Poke{.value = 5});
                         return false;
                       }};
      }},

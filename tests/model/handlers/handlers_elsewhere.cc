@@ -59,7 +59,7 @@ const HandlerKind kinds[] = {
            std::move(name),
            [&rec](const Turn& turn, Other<const Life*> life, Entity e, muster::Outbox& out) {
              rec.add("turn.other", bytes_of(turn), e, life ? static_cast<std::uint64_t>(life->value) : 3);
-             if (life && turn.seed % 3 == 0) out.push(turn.other, Poke{.value = turn.seed});
+             if (life && turn.seed % 3 == 0) out.post(turn.other, Poke{.value = turn.seed});
            },
            std::move(o));
      },
@@ -72,7 +72,7 @@ const HandlerKind kinds[] = {
                         Life room;
                         const Life* life = c.value_or_null<Life>(0, room);
                         rec.add("turn.other", c.message, c.self, life ? static_cast<std::uint64_t>(life->value) : 3);
-                        if (life && turn.seed % 3 == 0) c.out.push(turn.other, Poke{.value = turn.seed});
+                        if (life && turn.seed % 3 == 0) c.out.post(turn.other, Poke{.value = turn.seed});
                         return false;
                       }};
      }},
@@ -322,14 +322,14 @@ const HandlerKind kinds[] = {
            std::move(name),
            [&rec](const Removed<Voice>&, const Voice& voice, Entity e, muster::Outbox& out) {
              rec.add_of_process("voice.removed", {}, e, {voice.value(), 0});
-             out.push(e, Nudge{.x = 3, .y = 0, .z = 0});
+             out.post(e, Nudge{.x = 3, .y = 0, .z = 0});
            },
            std::move(o));
      },
      [](Recorder& rec) {
        return Handler{.message = id_of<Removed<Voice>>, .terms = {self<Voice>()}, .run = [&rec](Call& c) {
                         rec.add_of_process("voice.removed", {}, c.self, c.value<TwoValues>(0));
-                        c.out.push(c.self, Nudge{.x = 3, .y = 0, .z = 0});
+                        c.out.post(c.self, Nudge{.x = 3, .y = 0, .z = 0});
                         return false;
                       }};
      }},

@@ -14,7 +14,7 @@ void live(const Hit& hit, Life& life, Entity e, Out& out) {
   if (life.value <= 0)
     out.destroy(e);
   else if (hit.from)
-    out.push(hit.from, Poke{.value = static_cast<std::uint32_t>(hit.amount)});
+    out.post(hit.from, Poke{.value = static_cast<std::uint32_t>(hit.amount)});
 }
 
 struct Subsystem {
@@ -148,7 +148,7 @@ const HandlerKind kinds[] = {
              auto tally = read<Tally>(call.values[0]);
              count(tally, static_cast<std::uint32_t>(armor.factor));
              std::memcpy(call.values[0], &tally, sizeof tally);
-             call.outbox.push(call.self, Poke{.value = tally.calls});
+             call.outbox.post(call.self, Poke{.value = tally.calls});
            },
            std::move(o));
      },
@@ -162,7 +162,7 @@ const HandlerKind kinds[] = {
                         if (!c.value_or_null<Tally>(0, tally)) return false;
                         count(tally, static_cast<std::uint32_t>(armor.factor));
                         c.write(0, tally);
-                        c.out.push(c.self, Poke{.value = tally.calls});
+                        c.out.post(c.self, Poke{.value = tally.calls});
                         return false;
                       }};
      }},
@@ -228,7 +228,7 @@ const HandlerKind kinds[] = {
            std::move(name),
            [](const Poke& poke, const Link& link, Entity e, muster::Outbox& out) {
              alone("poke.echo", bytes_of(poke), e, link.to.bits());
-             out.push(link.to, Nudge{.x = static_cast<std::int32_t>(poke.value), .y = 1, .z = 2});
+             out.post(link.to, Nudge{.x = static_cast<std::int32_t>(poke.value), .y = 1, .z = 2});
            },
            std::move(o));
      },
@@ -236,7 +236,7 @@ const HandlerKind kinds[] = {
        return Handler{.message = id_of<Poke>, .terms = {self<Link>()}, .run = [](Call& c) {
                         const auto link = c.value<Link>(0);
                         alone("poke.echo", c.message, c.self, link.to.bits());
-                        c.out.push(link.to,
+                        c.out.post(link.to,
                                    Nudge{.x = static_cast<std::int32_t>(as<Poke>(c.message).value), .y = 1, .z = 2});
                         return false;
                       }};

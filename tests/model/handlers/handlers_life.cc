@@ -18,11 +18,11 @@ Entity raise(const Raise& message, Entity e, Spawn& spawner, Out& out) {
     case 3: made = spawner.spawn(what, {.parent = e, .before = e}, Tally{}, Armor{.factor = 1}); break;
     default:
       made = spawner.spawn(what, {.parent = e, .name = "b"}, muster::Has<Voice>{});
-      out.push(made, Hit{.amount = 1, .from = e});
+      out.post(made, Hit{.amount = 1, .from = e});
       out.set(e, Link{.to = made, .weight = 2});
       break;
   }
-  if (message.way % 3 == 0) out.push(made, Poke{.value = message.what});
+  if (message.way % 3 == 0) out.post(made, Poke{.value = message.what});
   return made;
 }
 
@@ -34,7 +34,7 @@ const HandlerKind kinds[] = {
            [&rec](const muster::Activated&, Life& life, Entity e, muster::Outbox& out) {
              rec.add("activated.life", {}, e, static_cast<std::uint64_t>(life.value));
              ++life.value;
-             if (life.value % 8 == 0) out.push(e, Poke{.value = 8});
+             if (life.value % 8 == 0) out.post(e, Poke{.value = 8});
            },
            std::move(o));
      },
@@ -44,7 +44,7 @@ const HandlerKind kinds[] = {
                         rec.add("activated.life", {}, c.self, static_cast<std::uint64_t>(life.value));
                         ++life.value;
                         c.write(0, life);
-                        if (life.value % 8 == 0) c.out.push(c.self, Poke{.value = 8});
+                        if (life.value % 8 == 0) c.out.post(c.self, Poke{.value = 8});
                         return false;
                       }};
      }},
@@ -98,7 +98,7 @@ const HandlerKind kinds[] = {
            std::move(name),
            [&rec](const muster::Deactivated&, SelfOrParent<const Armor*> armor, Entity e, muster::Outbox& out) {
              rec.add("deactivated.log", {}, e, armor ? static_cast<std::uint64_t>(armor->factor) : 9);
-             if (armor) out.push(Beat{.step = 3});
+             if (armor) out.post(Beat{.step = 3});
            },
            std::move(o));
      },
@@ -109,7 +109,7 @@ const HandlerKind kinds[] = {
                         Armor room;
                         const Armor* armor = c.value_or_null<Armor>(0, room);
                         rec.add("deactivated.log", {}, c.self, armor ? static_cast<std::uint64_t>(armor->factor) : 9);
-                        if (armor) c.out.push(Beat{.step = 3});
+                        if (armor) c.out.post(Beat{.step = 3});
                         return false;
                       }};
      }},
@@ -143,14 +143,14 @@ const HandlerKind kinds[] = {
            std::move(name),
            [&rec](const muster::MergeTemplate& m, Without<Frozen>, Entity e, muster::Outbox& out) {
              rec.add("merge.log", bytes_of(m), e);
-             out.push(e, Poke{.value = 6});
+             out.post(e, Poke{.value = 6});
            },
            std::move(o));
      },
      [](Recorder& rec) {
        return Handler{.message = id_of<muster::MergeTemplate>, .terms = {without<Frozen>()}, .run = [&rec](Call& c) {
                         rec.add("merge.log", c.message, c.self);
-                        c.out.push(c.self, Poke{.value = 6});
+                        c.out.post(c.self, Poke{.value = 6});
                         return false;
                       }};
      }},

@@ -38,7 +38,7 @@ const HandlerKind kinds[] = {
            [](const Tick& tick, std::span<Life> lives, std::span<const Entity> ids, muster::Outbox& out) {
              for (std::size_t i = 0; i < lives.size(); ++i) {
                alone("tick.span", bytes_of(tick), ids[i], static_cast<std::uint64_t>(lives[i].value));
-               if (++lives[i].value % 16 == 0) out.push(ids[i], Poke{.value = tick.step});
+               if (++lives[i].value % 16 == 0) out.post(ids[i], Poke{.value = tick.step});
              }
            },
            std::move(o));
@@ -47,7 +47,7 @@ const HandlerKind kinds[] = {
        return Handler{.message = id_of<Tick>, .terms = {self<Life>()}, .run = [](Call& c) {
                         auto life = c.value<Life>(0);
                         alone("tick.span", c.message, c.self, static_cast<std::uint64_t>(life.value));
-                        if (++life.value % 16 == 0) c.out.push(c.self, Poke{.value = as<Tick>(c.message).step});
+                        if (++life.value % 16 == 0) c.out.post(c.self, Poke{.value = as<Tick>(c.message).step});
                         c.write(0, life);
                         return false;
                       }};
@@ -107,7 +107,7 @@ const HandlerKind kinds[] = {
            std::move(name),
            [&rec](const Tick& tick, muster::Outbox& out) {
              rec.add("tick.once", bytes_of(tick), {});
-             if (tick.step % 4 == 0) out.push(Beat{.step = tick.step});
+             if (tick.step % 4 == 0) out.post(Beat{.step = tick.step});
            },
            std::move(o));
      },
@@ -119,7 +119,7 @@ const HandlerKind kinds[] = {
                           [&rec](Call& c) {
                             rec.add("tick.once", c.message, {});
                             const auto tick = as<Tick>(c.message);
-                            if (tick.step % 4 == 0) c.out.push(Beat{.step = tick.step});
+                            if (tick.step % 4 == 0) c.out.post(Beat{.step = tick.step});
                             return false;
                           }};
      }},
@@ -147,14 +147,14 @@ const HandlerKind kinds[] = {
            std::move(name), {.message = id_of<Tick>, .terms = {}, .per_entity = false},
            [&rec](const muster::DynamicCall& call) {
              rec.add("tick.dynamic", to_bytes(call.message), call.self);
-             call.outbox.push(Beat{.step = 1});
+             call.outbox.post(Beat{.step = 1});
            },
            std::move(o));
      },
      [](Recorder& rec) {
        return Handler{.message = id_of<Tick>, .once = true, .run = [&rec](Call& c) {
                         rec.add("tick.dynamic", c.message, {});
-                        c.out.push(Beat{.step = 1});
+                        c.out.post(Beat{.step = 1});
                         return false;
                       }};
      }},
@@ -166,7 +166,7 @@ const HandlerKind kinds[] = {
              rec.add("beat.flags", bytes_of(beat), e, link ? link->to.bits() : 1);
              flags.on = !flags.on;
              ++flags.level;
-             if (link && flags.level % 4 == 0) out.push(link->to, Hit{.amount = 2, .from = e});
+             if (link && flags.level % 4 == 0) out.post(link->to, Hit{.amount = 2, .from = e});
            },
            std::move(o));
      },
@@ -180,7 +180,7 @@ const HandlerKind kinds[] = {
                         rec.add("beat.flags", c.message, c.self, link ? link->to.bits() : 1);
                         flags.on = !flags.on;
                         ++flags.level;
-                        if (link && flags.level % 4 == 0) c.out.push(link->to, Hit{.amount = 2, .from = c.self});
+                        if (link && flags.level % 4 == 0) c.out.post(link->to, Hit{.amount = 2, .from = c.self});
                         c.write(0, flags);
                         return false;
                       }};

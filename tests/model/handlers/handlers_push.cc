@@ -15,7 +15,7 @@ void grow(const Grow& message, Entity e, Spawn& spawner, Out& out) {
     const std::uint32_t seed = message.seed + i * 7;
     const Entity made =
         spawner.create_under(seed % 5 == 4 ? Entity{} : e, names[seed % 4], Life{.value = 5, .most = 5});
-    out.push(made, Hit{.amount = 1, .from = e});
+    out.post(made, Hit{.amount = 1, .from = e});
     if (seed % 3 == 0) spawner.create_under(made, "leaf", Armor{.factor = 2}, Frozen{});
     if (seed % 5 == 0) out.set(e, Link{.to = made, .weight = 1});
     if (seed % 7 == 0) out.destroy(made);
@@ -36,40 +36,40 @@ void turn(const Turn& message, Entity e, Out& out) {
     case 7: return out.reparent(message.other, e);
     case 8: {
       const Entity both[] = {e, message.other, e};
-      return out.push(std::span<const Entity>(both), Hit{.amount = 1, .from = e});
+      return out.post(std::span<const Entity>(both), Hit{.amount = 1, .from = e});
     }
-    case 9: return out.push_subtree(e, 1 + message.seed % 7, Poke{.value = message.seed});
+    case 9: return out.post_subtree(e, 1 + message.seed % 7, Poke{.value = message.seed});
     case 10: return out.destroy(message.other);
     case 11: return out.set(e, Frozen{});
     case 12: return out.template remove<Frozen>(e);
     case 13: return out.set(message.other, Wide{.low = message.seed, .high = 7}, Marked{});
-    case 14: return out.push(Tick{.step = message.seed});
-    case 15: return out.push(Beat{.step = message.seed});
+    case 14: return out.post(Tick{.step = message.seed});
+    case 15: return out.post(Beat{.step = message.seed});
     case 16:
-      out.push(e, muster::SetField{.component = id_of<Tally>, .field = muster::hash32("sum"), .bytes = 4});
-      return out.push(message.other, Nudge{.x = 1, .y = 2, .z = 3});
+      out.post(e, muster::SetField{.component = id_of<Tally>, .field = muster::hash32("sum"), .bytes = 4});
+      return out.post(message.other, Nudge{.x = 1, .y = 2, .z = 3});
     default:
-      out.push(e, Broad{.low = message.seed, .high = 1});
-      return out.push(message.other, Broad{.low = message.seed, .high = 2});
+      out.post(e, Broad{.low = message.seed, .high = 1});
+      return out.post(message.other, Broad{.low = message.seed, .high = 2});
   }
 }
 
 template <class Out>
 void chain(const Chain& message, Entity e, Out& out) {
   if (message.hops == 0) return;
-  out.push(e, Chain{.hops = message.hops - 1, .seed = message.seed, .to = message.to});
-  if (message.to) out.push(message.to, Chain{.hops = message.hops - 1, .seed = message.seed + 1, .to = e});
-  out.push(e, Nudge{.x = static_cast<std::int32_t>(message.hops), .y = 0, .z = 0});
+  out.post(e, Chain{.hops = message.hops - 1, .seed = message.seed, .to = message.to});
+  if (message.to) out.post(message.to, Chain{.hops = message.hops - 1, .seed = message.seed + 1, .to = e});
+  out.post(e, Nudge{.x = static_cast<std::int32_t>(message.hops), .y = 0, .z = 0});
 }
 
 template <class Out>
 void alarm(const Alarm& message, Entity e, Out& out) {
   switch (message.way % 5) {
-    case 0: out.push_after(message.delay_ns, e, Hit{.amount = 1, .from = e}); return;
-    case 1: out.push_after(message.delay_ns, Tick{.step = 8}); return;
+    case 0: out.post_after(message.delay_ns, e, Hit{.amount = 1, .from = e}); return;
+    case 1: out.post_after(message.delay_ns, Tick{.step = 8}); return;
     case 2: out.cancel(message.timer); return;
-    case 3: out.push_after(0, e, Poke{.value = 3}); return;
-    default: out.cancel(out.push_after(message.delay_ns + 1, e, Hit{.amount = 100, .from = {}})); return;
+    case 3: out.post_after(0, e, Poke{.value = 3}); return;
+    default: out.cancel(out.post_after(message.delay_ns + 1, e, Hit{.amount = 100, .from = {}})); return;
   }
 }
 
@@ -99,7 +99,7 @@ const HandlerKind kinds[] = {
            [&rec](const Kill& message, const Link* link, Entity e, muster::Outbox& out) {
              rec.add("kill", bytes_of(message), e);
              out.destroy(link && message.way % 2 ? link->to : e);
-             if (message.way % 3 == 0) out.push(e, Hit{.amount = 1, .from = e});
+             if (message.way % 3 == 0) out.post(e, Hit{.amount = 1, .from = e});
            },
            std::move(o));
      },
@@ -110,7 +110,7 @@ const HandlerKind kinds[] = {
                         Link room;
                         const Link* link = c.value_or_null<Link>(0, room);
                         c.out.destroy(link && message.way % 2 ? link->to : c.self);
-                        if (message.way % 3 == 0) c.out.push(c.self, Hit{.amount = 1, .from = c.self});
+                        if (message.way % 3 == 0) c.out.post(c.self, Hit{.amount = 1, .from = c.self});
                         return false;
                       }};
      }},
@@ -198,7 +198,7 @@ const HandlerKind kinds[] = {
            [&rec](const SayView& say, Tally& tally, Entity e, muster::Outbox& out) {
              rec.add("say.hear", Bytes(say.text()), e, say.volume());
              count(tally, say.volume());
-             if (say.volume() % 2) out.push(e, Poke{.value = say.volume()});
+             if (say.volume() % 2) out.post(e, Poke{.value = say.volume()});
            },
            std::move(o));
      },
@@ -212,7 +212,7 @@ const HandlerKind kinds[] = {
                         rec.add("say.hear", Bytes(say.text()), c.self, say.volume());
                         count(tally, say.volume());
                         c.write(0, tally);
-                        if (say.volume() % 2) c.out.push(c.self, Poke{.value = say.volume()});
+                        if (say.volume() % 2) c.out.post(c.self, Poke{.value = say.volume()});
                         return false;
                       }};
      }},

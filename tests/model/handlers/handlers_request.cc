@@ -25,7 +25,7 @@ Subscription subscribe_late(To& to, Recorder& rec, unsigned kind, std::string na
           std::move(name),
           [&rec](const Tick& tick, muster::Outbox& out) {
             rec.add("late.tick", bytes_of(tick), {});
-            if (tick.step % 8 == 0) out.push(Beat{.step = 2});
+            if (tick.step % 8 == 0) out.post(Beat{.step = 2});
           },
           std::move(options));
     default:
@@ -49,7 +49,7 @@ Handler late_in_model(Recorder& rec, unsigned kind) {
     case 1:
       return {.message = id_of<Tick>, .once = true, .run = [&rec](Call& c) {
                 rec.add("late.tick", c.message, {});
-                if (as<Tick>(c.message).step % 8 == 0) c.out.push(Beat{.step = 2});
+                if (as<Tick>(c.message).step % 8 == 0) c.out.post(Beat{.step = 2});
                 return false;
               }};
     default:
@@ -109,7 +109,7 @@ void enlist(const Enlist& message, Recorder& rec, Out& out) {
     case 6: return out.enable_handler(name, true);
     default:
       out.enable_handler(name, message.seed % 2 == 0);
-      out.push(Tick{.step = 8});
+      out.post(Tick{.step = 8});
       return out.enable_handler(name, message.seed % 2 != 0);
   }
 }

@@ -31,14 +31,14 @@ const HandlerKind kinds[] = {
        return r.subscribe(
            std::move(name),
            [](const muster::Create& m, With<Armor>, Entity e, muster::Outbox& out) {
-             if (m.parent) out.push(m.parent, Poke{.value = e.index});
+             if (m.parent) out.post(m.parent, Poke{.value = e.index});
            },
            std::move(o));
      },
      [](Recorder&) {
        return Handler{.message = id_of<muster::Create>, .terms = {with<Armor>()}, .run = [](Call& c) {
                         const auto m = as<muster::Create>(c.message);
-                        if (m.parent) c.out.push(m.parent, Poke{.value = c.self.index});
+                        if (m.parent) c.out.post(m.parent, Poke{.value = c.self.index});
                         return false;
                       }};
      }},
@@ -49,7 +49,7 @@ const HandlerKind kinds[] = {
            [&rec](const muster::Destroy& m, const Link* link, Parent<const Life*> above, Entity e,
                   muster::Outbox& out) {
              rec.add("destroy.log", bytes_of(m), e, above ? static_cast<std::uint64_t>(above->value) : 1);
-             if (link) out.push(link->to, Poke{.value = 1});
+             if (link) out.post(link->to, Poke{.value = 1});
            },
            std::move(o));
      },
@@ -61,7 +61,7 @@ const HandlerKind kinds[] = {
                         const Life* above = c.value_or_null<Life>(1, life);
                         rec.add("destroy.log", c.message, c.self, above ? static_cast<std::uint64_t>(above->value) : 1);
                         Link room;
-                        if (const Link* link = c.value_or_null<Link>(0, room)) c.out.push(link->to, Poke{.value = 1});
+                        if (const Link* link = c.value_or_null<Link>(0, room)) c.out.post(link->to, Poke{.value = 1});
                         return false;
                       }};
      }},

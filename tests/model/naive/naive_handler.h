@@ -86,27 +86,27 @@ class Outbox {
  public:
   explicit Outbox(Model& model) : model_(model) {}
   template <class M>
-  void push(Entity target, const M& message) {
+  void post(Entity target, const M& message) {
     add(one(target, message));
   }
   template <class M>
-  void push(std::span<const Entity> targets, const M& message) {
+  void post(std::span<const Entity> targets, const M& message) {
     if (!targets.empty()) add(span(targets, message));
   }
   template <class M>
-  void push(const M& message) {
+  void post(const M& message) {
     add(world(message));
   }
   template <class M>
-  void push_subtree(Entity target, std::uint64_t parts, const M& message) {
+  void post_subtree(Entity target, std::uint64_t parts, const M& message) {
     add(line(target, parts, message));
   }
   template <class M>
-  std::uint64_t push_after(std::uint64_t delay_ns, Entity target, const M& message) {
+  std::uint64_t post_after(std::uint64_t delay_ns, Entity target, const M& message) {
     return add_later(delay_ns, one(target, message));
   }
   template <class M>
-  std::uint64_t push_after(std::uint64_t delay_ns, const M& message) {
+  std::uint64_t post_after(std::uint64_t delay_ns, const M& message) {
     return add_later(delay_ns, world(message));
   }
   void cancel(std::uint64_t timer) { add(world(muster::CancelTimer{.timer = timer})); }

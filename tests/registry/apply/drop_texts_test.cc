@@ -64,7 +64,7 @@ TEST_CASE(
   registry.add_type<game::Health>();
   const Subscription chain = registry.subscribe("chain", [](const game::Ping& ping, Entity self, Outbox& out) {
     if (ping.hops == 0) return;
-    for (int i = 0; i < 8; ++i) out.push(self, game::Ping{0});
+    for (int i = 0; i < 8; ++i) out.post(self, game::Ping{0});
     out.rename(self, "carried");
   });
   TemplateTree tree("template");

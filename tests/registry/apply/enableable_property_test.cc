@@ -102,7 +102,7 @@ class Side {
     if (!follows_) return;
     add(r().subscribe("added", [this](const Added<Shield>&, const Shield& shield, Entity e, Outbox& out) {
       tell("added", e, text(&shield));
-      if (shield.strength % 5 == 0) out.push(e, Hit{.amount = 1});
+      if (shield.strength % 5 == 0) out.post(e, Hit{.amount = 1});
     }));
     add(r().subscribe("removed", [this](const Removed<Shield>&, const Shield& shield, Entity e, Outbox& out) {
       tell("removed", e, text(&shield));

@@ -295,13 +295,13 @@ TEST_CASE("usagi 25: initial messages reach the entities before anything else do
   });
   const auto loaded = registry.subscribe("loaded", [&](const Loaded&, const Health&, Entity self, Outbox& out) {
     seen.push_back("loaded " + registry.path(self));
-    out.push(self, Tick{});
+    out.post(self, Tick{});
   });
   const auto ticked =
       registry.subscribe("tick", [&](const Tick&, Entity self) { seen.push_back("tick " + registry.path(self)); });
   const auto spawns = registry.subscribe("spawn", [&](const Update&, Spawner& spawner, Outbox& out) {
     const Entity made = spawner.spawn("squad", {.name = "b"});
-    out.push(made, Tick{});
+    out.post(made, Tick{});
   });
   registry.push(Update{});
   CHECK(seen == std::vector<std::string>{"loaded /b", "loaded /b/right", "speech form up2 /b", "greet 5 left",
@@ -345,7 +345,7 @@ TEST_CASE("usagi 22: a dying tree goes children first, and later messages to it 
   std::vector<std::string> seen;
   const auto c = registry.subscribe("c", [&](const Deactivated&, Entity self, Outbox& out) {
     seen.emplace_back(registry.name(self));
-    out.push(self, Tick{});
+    out.post(self, Tick{});
   });
   int ticks = 0;
   const auto t = registry.subscribe("t", [&](const Tick&, Entity) { ++ticks; });

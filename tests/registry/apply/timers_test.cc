@@ -41,7 +41,7 @@ TEST_CASE("messages due at one time arrive in the order they were posted, in one
   const Entity orc = registry.create("orc", game::Health{});
   const auto s = registry.subscribe("log", [&](const game::Ping& ping, const game::Health&, Entity self, Outbox& out) {
     seen += std::to_string(ping.hops);
-    if (ping.hops < 5) out.push(self, game::Ping{.hops = ping.hops + 5});
+    if (ping.hops < 5) out.post(self, game::Ping{.hops = ping.hops + 5});
   });
   for (std::uint32_t i = 0; i < 3; ++i) registry.post_at(50, orc, game::Ping{.hops = i});
   registry.advance(100);
@@ -72,7 +72,7 @@ TEST_CASE("timers can be cancelled, from outside and from handlers") {
   TimerId mine = 0;
   const auto s = registry.subscribe("log", [&](const game::Ping&, const game::Health&) { ++pings; });
   const auto t = registry.subscribe("arm", [&](const game::Heal&, const game::Health&, Entity self, Outbox& out) {
-    mine = out.push_after(10, self, game::Ping{});
+    mine = out.post_after(10, self, game::Ping{});
   });
   const auto u =
       registry.subscribe("disarm", [&](const game::Damage&, const game::Health&, Outbox& out) { out.cancel(mine); });
@@ -98,7 +98,7 @@ TEST_CASE("a handler that rearms its timer runs once per due time within one adv
   const Entity orc = registry.create("orc", game::Health{});
   const auto s = registry.subscribe("beat", [&](const game::Ping&, const game::Health&, Entity self, Outbox& out) {
     when.push_back(out.now_ns());
-    out.push_after(10, self, game::Ping{});
+    out.post_after(10, self, game::Ping{});
   });
   registry.push(orc, game::Ping{});
   registry.advance(35);
@@ -117,7 +117,7 @@ TEST_CASE("a time behind the last there is, is the last there is") {
   const Entity orc = registry.create("orc", game::Health{});
   const auto s = registry.subscribe("late", [&](const game::Heal&, const game::Health&) { ++late; });
   const auto t = registry.subscribe("ask", [&](const game::Ping&, const game::Health&, Entity self, Outbox& out) {
-    out.push_after(last, self, game::Heal{});
+    out.post_after(last, self, game::Heal{});
   });
   registry.advance(10);
   registry.push(orc, game::Ping{});
@@ -175,7 +175,7 @@ TEST_CASE("advance says that what its timers caused was cut short") {
   EntityRegistry registry({.cascade_messages_max = 2});
   const Entity orc = registry.create("orc", game::Health{});
   const auto s = registry.subscribe(
-      "again", [](const game::Ping&, const game::Health&, Entity self, Outbox& out) { out.push(self, game::Ping{}); });
+      "again", [](const game::Ping&, const game::Health&, Entity self, Outbox& out) { out.post(self, game::Ping{}); });
   registry.post_at(100, orc, game::Ping{});
   CHECK_FALSE(registry.advance(99).cut_short);
   CHECK(registry.advance(1).cut_short);

@@ -176,7 +176,7 @@ TEST_CASE("a handler that was asked for inside another never begins where its su
   int calls = 0;
   Subscription late;
   const auto asks = registry.subscribe("asks", [&](const Damage&, const Health&, Entity self, Outbox& out) {
-    out.push(self, Ping{});
+    out.post(self, Ping{});
     late = out.subscribe("late", [&](const Ping&, const Health&) { ++calls; });
   });
   CHECK(registry.push(orc, Damage{}).cut_short);  // the request waits behind the Ping
@@ -191,7 +191,7 @@ TEST_CASE("messages that handlers send for later count by their bytes in a casca
   EntityRegistry registry({.cascade_bytes_max = 200});
   const Entity orc = registry.create(Health{});
   const auto handler = registry.subscribe("later", [](const Damage&, const Health&, Entity self, Outbox& out) {
-    for (std::uint64_t i = 1; i <= 10; ++i) out.push_after(i, self, game::Blob{});
+    for (std::uint64_t i = 1; i <= 10; ++i) out.post_after(i, self, game::Blob{});
   });
   CHECK(registry.push(orc, Damage{}).cut_short);
   CHECK(registry.counters().carried == 1);
@@ -219,7 +219,7 @@ TEST_CASE("all counters are saved, each as its own") {
   EntityRegistry registry({.cascade_messages_max = 2});
   const Entity orc = registry.create("orc", Health{});
   const auto handler = registry.subscribe("echo", [](const Ping& ping, const Health&, Entity self, Outbox& out) {
-    for (std::uint32_t i = 0; i < ping.hops; ++i) out.push(self, Ping{});
+    for (std::uint32_t i = 0; i < ping.hops; ++i) out.post(self, Ping{});
   });
   registry.push(orc, Ping{.hops = 7});  // five are left, then three, then one: cut three times, overtaken twice
   for (int i = 0; i < 11; ++i) registry.push(Entity{99, 1}, Ping{});

@@ -103,7 +103,7 @@ void below_waits(const Update&, Count& count, Parent<const Count*> up) {
 /// The same, and pushes: so it goes by depths, not by branches.
 void below_waits_and_pushes(const Update& update, Count& count, Parent<const Count*> up, Entity self, Outbox& out) {
   below_waits(update, count, up);
-  if (self.index % 50 == 0) out.push(self, Heal{});
+  if (self.index % 50 == 0) out.post(self, Heal{});
 }
 /// Waits for nobody but its own parents.
 void branch(const Update&, Count& count, Parent<const Count*> up) {

@@ -50,16 +50,16 @@ inline void follow(const Update&, Position& position, Parent<const Position> up,
 }
 inline void regenerate(const Update&, Health& health, Entity self, Outbox& out) {
   health.value += 1;
-  if (self.index % 7 == 0) out.push(self, Heal{.amount = health.value});
-  if (self.index % 11 == 0) out.push(self, Damage{.amount = 3, .from = self});
-  if (self.index % 97 == 0) out.push(Ping{.hops = self.index});
+  if (self.index % 7 == 0) out.post(self, Heal{.amount = health.value});
+  if (self.index % 11 == 0) out.post(self, Damage{.amount = 3, .from = self});
+  if (self.index % 97 == 0) out.post(Ping{.hops = self.index});
 }
 inline void tally(const Update&, Count& count, SelfOrParent<const Health*> health) {
   count.hits = count.hits * 31 + (health ? static_cast<std::uint32_t>(health->value) : 7);
 }
 inline void set_timers(const Update&, const Count& count, Entity self, Outbox& out) {
   if (count.hits % 53 != 0) return;
-  const TimerId timer = out.push_after(1000 + count.hits % 5, self, Ping{.hops = 1});
+  const TimerId timer = out.post_after(1000 + count.hits % 5, self, Ping{.hops = 1});
   if (timer % 5 == 0) out.cancel(timer);
 }
 inline void name_some(const Update&, const Armor& armor, Entity self, Outbox& out) {
@@ -72,7 +72,7 @@ inline void wear(const Update&, Armor& armor, Lookup<const Health> healths, cons
 inline void multiply(const Update& update, const Member& member, Entity self, Spawner& spawner, Outbox& out) {
   if (self.index % 41 != static_cast<std::uint32_t>(update.dt * 1000) % 41) return;
   const Entity made = spawner.create_under(member.squad, "recruit", Health{.value = 5}, Count{}, Position{});
-  out.push(made, Damage{.amount = 1, .from = self});
+  out.post(made, Damage{.amount = 1, .from = self});
 }
 inline void shift(const Update&, std::span<Slots> slots, std::span<const Entity> ids, Outbox& out) {
   for (std::size_t i = 0; i < slots.size(); ++i) {

@@ -13,7 +13,7 @@ namespace {
 Subscription bouncing(EntityRegistry& registry, std::string& log) {
   return registry.subscribe("bounce", [&log](const game::Ping& ping, const game::Health&, Entity self, Outbox& out) {
     log += std::to_string(ping.hops) + " ";
-    if (ping.hops > 0) out.push(self, game::Ping{.hops = ping.hops - 1});
+    if (ping.hops > 0) out.post(self, game::Ping{.hops = ping.hops - 1});
   });
 }
 
@@ -26,12 +26,12 @@ TEST_CASE("what handlers push goes to the end of the queue, in message, handler 
   const auto first =
       registry.subscribe("1", [&](const game::Heal& heal, const game::Health&, Entity self, Outbox& out) {
         log += "h";
-        out.push(self, game::Ping{.hops = static_cast<std::uint32_t>(heal.amount) * 10 + 1});
+        out.post(self, game::Ping{.hops = static_cast<std::uint32_t>(heal.amount) * 10 + 1});
       });
   const auto second =
       registry.subscribe("2", [&](const game::Heal& heal, const game::Health&, Entity self, Outbox& out) {
         log += "i";
-        out.push(self, game::Ping{.hops = static_cast<std::uint32_t>(heal.amount) * 10 + 2});
+        out.post(self, game::Ping{.hops = static_cast<std::uint32_t>(heal.amount) * 10 + 2});
       });
   const auto ping =
       registry.subscribe("p", [&](const game::Ping& p, const game::Health&) { log += " " + std::to_string(p.hops); });
@@ -50,7 +50,7 @@ TEST_CASE("structure changes of a handler take effect after all handlers of the 
       registry.subscribe("1", [&](const game::Heal&, const game::Health&, Entity self, Outbox& out, Spawner& spawner) {
         out.destroy(self);
         child = spawner.create(game::Health{.value = 1});
-        out.push(child, game::Ping{});
+        out.post(child, game::Ping{});
       });
   const auto second = registry.subscribe(
       "2", [&](const game::Heal&, const game::Health& health, Lookup<const game::Health> look, Entity self) {
@@ -69,9 +69,9 @@ TEST_CASE("messages to an entity that dies on the way are dropped and counted, e
   int pings = 0;
   const Entity orc = registry.create("orc", game::Health{});
   const auto s = registry.subscribe("s", [](const game::Heal&, const game::Health&, Entity self, Outbox& out) {
-    out.push(self, game::Ping{});
+    out.post(self, game::Ping{});
     out.destroy(self);
-    out.push(self, game::Ping{});
+    out.post(self, game::Ping{});
   });
   const auto p = registry.subscribe("p", [&](const game::Ping&, const game::Health&) { ++pings; });
   registry.push(orc, game::Heal{});
@@ -115,7 +115,7 @@ TEST_CASE("a bound falls inside a batch of many messages without losing or doubl
   std::uint32_t pings = 0;
   const Entity orc = registry.create("orc", game::Health{});
   const auto s = registry.subscribe("s", [](const game::Spawn& spawn, const game::Health&, Entity self, Outbox& out) {
-    for (std::uint32_t i = 0; i < spawn.children; ++i) out.push(self, game::Ping{.hops = i});
+    for (std::uint32_t i = 0; i < spawn.children; ++i) out.post(self, game::Ping{.hops = i});
   });
   const auto p = registry.subscribe("p", [&](const game::Ping& ping, const game::Health&) {
     CHECK(ping.hops == pings);
@@ -134,8 +134,8 @@ TEST_CASE("usagi 16: an endless cascade ends at the bound of each input") {
   const Entity orc = registry.create("orc", game::Health{});
   const auto s = registry.subscribe("s", [&](const game::Ping&, const game::Health&, Entity self, Outbox& out) {
     ++pings;
-    out.push(self, game::Ping{});
-    out.push(self, game::Ping{});
+    out.post(self, game::Ping{});
+    out.post(self, game::Ping{});
   });
   CHECK(registry.push(orc, game::Ping{}).cut_short);
   CHECK(pings == 101);
@@ -180,7 +180,7 @@ TEST_CASE("tables count by their own lengths in a cascade's bytes") {
   int heard = 0;
   const Entity e = registry.create("e", game::Health{});
   const auto say = registry.subscribe("say", [](const game::Heal&, const game::Health&, Entity self, Outbox& out) {
-    for (int i = 0; i < 10; ++i) out.push(self, game::Say{.text = std::string(340, 'x')});
+    for (int i = 0; i < 10; ++i) out.post(self, game::Say{.text = std::string(340, 'x')});
   });
   const auto hear = registry.subscribe("hear", [&](const game::SayView&, const game::Health&) { ++heard; });
   CHECK(registry.push(e, game::Heal{}).cut_short);
@@ -193,7 +193,7 @@ TEST_CASE("memory of a storm of messages is given back when it is over") {
   EntityRegistry registry;
   registry.create("e", game::Health{});
   const auto storm = registry.subscribe("storm", [](const Update&, const game::Health&, Entity self, Outbox& out) {
-    for (std::uint32_t i = 0; i < 6'000'000; ++i) out.push(self, game::Ping{.hops = i});
+    for (std::uint32_t i = 0; i < 6'000'000; ++i) out.post(self, game::Ping{.hops = i});
   });
   registry.push(Update{});
   CHECK(registry.memory_waiting() <= 20u << 20);
@@ -207,7 +207,7 @@ TEST_CASE("a batch of tables that was cut goes on at the table where it ended") 
     for (const char* text : {"one", "fourteen", "", "two", "three"}) {
       game::Say say;
       say.text = text;
-      out.push(self, say);
+      out.post(self, say);
     }
   });
   const auto ear = registry.subscribe(
@@ -223,7 +223,7 @@ TEST_CASE("a message to a span counts once for a cascade's bound, however many i
   const std::vector<Entity> all = registry.create_many(10, game::Health{});
   int pings = 0;
   const auto calls = registry.subscribe("calls", [&](const game::Heal&, const game::Health&, Outbox& out) {
-    for (int i = 0; i < 3; ++i) out.push(std::span<const Entity>(all), game::Ping{});
+    for (int i = 0; i < 3; ++i) out.post(std::span<const Entity>(all), game::Ping{});
   });
   const auto ping = registry.subscribe("ping", [&](const game::Ping&, const game::Health&) { ++pings; });
   CHECK_FALSE(registry.push(all[0], game::Heal{}).cut_short);

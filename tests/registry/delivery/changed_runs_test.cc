@@ -24,7 +24,7 @@ struct Played {
         registry.subscribe("hurt", [](const game::Damage& hit, game::Health& health, Entity self, Outbox& out) {
           health.value -= hit.amount;
           if (health.value < 0) out.destroy(self);
-          if (static_cast<int>(health.value) % 7 == 0) out.push(hit.from, game::Heal{.amount = hit.amount});
+          if (static_cast<int>(health.value) % 7 == 0) out.post(hit.from, game::Heal{.amount = hit.amount});
         }));
     handlers.add(registry.subscribe("count", [this](const game::Damage&, With<game::Health>) { ++hits; },
                                     {.external_writes = {"hits"}}));

@@ -89,7 +89,7 @@ TEST_CASE("what the host does is nobody's: every other way in has user 0, also b
   r.add_type<Update>();
   // What handlers push is no input, whoever caused it.
   const auto s = r.subscribe("again", [](const game::Damage& hit, game::Health&, Entity self, Outbox& out) {
-    if (hit.amount > 0) out.push(self, game::Damage{.amount = hit.amount - 1});
+    if (hit.amount > 0) out.post(self, game::Damage{.amount = hit.amount - 1});
   });
   const Entity orc = r.create("orc", game::Health{});
   const auto lane = r.inbox().open_lane(5, 1u << 20, 2);

@@ -346,7 +346,7 @@ TEST_CASE("a span is never cut: handlers of whole rows see the same runs as with
     std::vector<Entity> told;
     const auto s = registry.subscribe(
         "s", [](const Update&, std::span<const Slots> slots, std::span<const Entity> ids, Outbox& out) {
-          out.push(ids.front(), Ping{.hops = static_cast<std::uint32_t>(slots.size())});
+          out.post(ids.front(), Ping{.hops = static_cast<std::uint32_t>(slots.size())});
         });
     std::vector<std::pair<std::uint32_t, std::uint32_t>> lengths;
     const auto p = registry.subscribe(
@@ -421,7 +421,7 @@ TEST_CASE("a handler that asks for timers all the time is not cut for long, and 
     registry.create_many(20'000, Count{});
     const auto s1 = registry.subscribe("1", [](const Update&, Count& count, Entity self, Outbox& out) {
       for (int i = 0; i < 50; ++i) count.hits = count.hits * 31 + self.index;  // heavy enough to be cut
-      if (self.index % 16 == 0) count.hits += static_cast<std::uint32_t>(out.push_after(1'000'000, self, Ping{}));
+      if (self.index % 16 == 0) count.hits += static_cast<std::uint32_t>(out.post_after(1'000'000, self, Ping{}));
     });
     for (int i = 0; i < 100; ++i) registry.push(Update{});
     if (turns) *turns = registry.pass_counters().turns;

@@ -31,7 +31,7 @@ struct Hearing final : PushedSink {
 
 Subscription bouncing(EntityRegistry& registry) {
   return registry.subscribe("bounce", [](const game::Ping& ping, const game::Health&, Entity self, Outbox& out) {
-    if (ping.hops > 0) out.push(self, game::Ping{.hops = ping.hops - 1});
+    if (ping.hops > 0) out.post(self, game::Ping{.hops = ping.hops - 1});
   });
 }
 

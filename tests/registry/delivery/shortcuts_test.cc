@@ -16,7 +16,7 @@ namespace {
 
 void health_falls(const Damage& damage, Health& health) { health.value = health.value / 2 - damage.amount; }
 void answers(const Damage& damage, const Armor& armor, Entity self, Outbox& out) {
-  if (damage.amount > 2) out.push(self, Heal{.amount = armor.factor});
+  if (damage.amount > 2) out.post(self, Heal{.amount = armor.factor});
 }
 void heals(const Heal& heal, Health* health, const Armor* armor) {
   if (health) health->value += heal.amount * (armor ? armor->factor : 1);
@@ -340,7 +340,7 @@ TEST_CASE(
     const Entity e = registry.create(Health{.value = 0});
     const Handlers kept(registry.subscribe("starts",
                                            [](const Damage&, Health&, Outbox& out, Entity self) {
-                                             for (int i = 0; i < 5; ++i) out.push(self, Heal{.amount = 1});
+                                             for (int i = 0; i < 5; ++i) out.post(self, Heal{.amount = 1});
                                            }),
                         registry.subscribe<heals>("heals"));
     BatchBuilder builder;

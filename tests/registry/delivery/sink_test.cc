@@ -48,7 +48,7 @@ TEST_CASE("every outermost input passes the sink, sealed, numbered and in order,
   const Entity orc = registry.create("orc", game::Health{});
   const auto s = registry.subscribe("hit", [](const game::Damage& hit, game::Health& health, Entity self, Outbox& out) {
     health.value -= hit.amount;
-    if (hit.amount > 1) out.push(self, game::Damage{.amount = 1});  // a consequence, not an input
+    if (hit.amount > 1) out.post(self, game::Damage{.amount = 1});  // a consequence, not an input
   });
   const Recorder seen(registry);
   const std::uint64_t before = registry.sequence();

@@ -30,7 +30,7 @@ TEST_CASE("an input without its batch takes its number, goes on with what waits,
   for (EntityRegistry* r : {&live, &again}) {
     handlers.push_back(r->subscribe("ping", [](const game::Ping& ping, game::Health& health, Entity self, Outbox& out) {
       health.value += 1;
-      if (ping.hops > 0) out.push(self, game::Ping{.hops = ping.hops - 1});
+      if (ping.hops > 0) out.post(self, game::Ping{.hops = ping.hops - 1});
     }));
     r->add_type<game::Damage>();  // nobody handles it
   }

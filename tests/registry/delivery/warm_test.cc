@@ -17,7 +17,7 @@ TEST_CASE("a spread pass whose handlers push asks for no memory once warm") {
   }
   Handlers handlers;
   handlers.add(registry.subscribe("push", [](const Update&, const game::Health&, Entity self, Outbox& out) {
-    if (self.index % 3 == 0) out.push(self, game::Heal{.amount = 1});
+    if (self.index % 3 == 0) out.post(self, game::Heal{.amount = 1});
   }));
   handlers.add(registry.subscribe("count", [](const Update&, game::Count& count) { ++count.hits; }));
   handlers.add(registry.subscribe(

@@ -87,7 +87,7 @@ TEST_CASE("the handler that is being called can be asked for, and the entity it 
   SECTION("what a handler pushes, and who follows a change") {
     handlers.add(registry.subscribe("begin", [&](const game::Heal&, const game::Health&, Outbox& out) {
       look();
-      out.push(e[5], game::Ping{});
+      out.post(e[5], game::Ping{});
     }));
     handlers.add(registry.subscribe("changed", [&](const Changed<game::Health>&, const game::Health&) { look(); }));
     for (int again = 0; again < 2; ++again) {
@@ -142,7 +142,7 @@ TEST_CASE("who looks from another thread sees handlers that there are, and chang
     const Handlers kept{
         registry.subscribe("hit", [](const game::Damage& hit, game::Health& health) { health.value -= hit.amount; }),
         registry.subscribe("heal", [](const game::Heal&, const game::Health&, Outbox& out, Entity e) {
-          out.push(e, game::Damage{});
+          out.post(e, game::Damage{});
         })};
     std::vector<Entity> e;
     for (int i = 0; i < 40; ++i) e.push_back(registry.create("e" + std::to_string(i), game::Health{}));

@@ -86,7 +86,7 @@ TEST_CASE("a writing handler's changes follow what it pushed for the row") {
   const auto hurt =
       registry.subscribe("hurt", [](const game::Damage& hit, game::Health& health, Entity self, Outbox& out) {
         health.value -= hit.amount;
-        out.push(self, game::Heal{});
+        out.post(self, game::Heal{});
       });
   const auto heal =
       registry.subscribe("heal", [&](const game::Heal&, const game::Health&) { lines.push_back("heal"); });

@@ -18,9 +18,9 @@ TEST_CASE("a handler that is subscribed inside a handler begins at its turn in t
   const auto first = registry.subscribe("first", [&](const Go& go, Outbox& out) {
     log += 'f' + std::to_string(go.step) + ' ';
     if (go.step != 0) return;
-    out.push(Go{.step = 1});
+    out.post(Go{.step = 1});
     late = out.subscribe("late", [&](const Go& later) { log += 'l' + std::to_string(later.step) + ' '; });
-    out.push(Go{.step = 2});
+    out.post(Go{.step = 2});
   });
   registry.push(Go{});
   CHECK(log == "f0 f1 f2 l2 ");
@@ -36,9 +36,9 @@ TEST_CASE("a handler that is ended inside a handler is called until its turn in 
   Subscription doomed;
   const auto first = registry.subscribe("first", [&](const Go& go, Outbox& out) {
     if (go.step != 0) return;
-    out.push(Go{.step = 1});
+    out.post(Go{.step = 1});
     out.end(std::move(doomed));
-    out.push(Go{.step = 2});
+    out.post(Go{.step = 2});
   });
   doomed = registry.subscribe("second", [&](const Go& go) { log += std::to_string(go.step) + ' '; });
   registry.push(Go{});
@@ -92,9 +92,9 @@ TEST_CASE("disabling inside a handler takes effect at its turn; names are saved"
   std::string log;
   const auto first = registry.subscribe("first", [&](const Go& go, Outbox& out) {
     if (go.step != 0) return;
-    out.push(Go{.step = 1});
+    out.post(Go{.step = 1});
     out.enable_handler("second", false);
-    out.push(Go{.step = 2});
+    out.post(Go{.step = 2});
   });
   const auto second = registry.subscribe("second", [&](const Go& go) { log += std::to_string(go.step) + ' '; });
   registry.push(Go{});
@@ -118,7 +118,7 @@ TEST_CASE("an end that was carried over and saved ends nobody in another process
   Subscription doomed;
   const auto first = registry.subscribe("first", [&](const Go& go, Outbox& out) {
     if (go.step != 0) return;
-    out.push(Go{.step = 1});
+    out.post(Go{.step = 1});
     out.end(std::move(doomed));
   });
   doomed = registry.subscribe("second", [](const Go&) {});
@@ -142,8 +142,8 @@ TEST_CASE(
   const auto begin = [](EntityRegistry& registry, std::optional<Subscription>& late, int& calls) {
     return registry.subscribe("first", [&](const Go& go, Outbox& out) {
       if (go.step != 0) return;
-      out.push(Go{.step = 1});
-      out.push(Go{.step = 2});
+      out.post(Go{.step = 1});
+      out.post(Go{.step = 2});
       late = out.subscribe("late", [&](const Go& later) { calls += later.step == 5; });
     });
   };

@@ -59,8 +59,8 @@ Left run(bool causes, std::uint32_t workers) {
     left.order.push_back(what + " " + std::to_string(e.index));
   };
   handlers.add(registry.subscribe("tick", [](const Update&, const game::Health&, Entity self, Outbox& out) {
-    out.push(self, game::Damage{});
-    if (self.index % 3 == 0) out.push(self, game::Say{.text = "ouch"});
+    out.post(self, game::Damage{});
+    if (self.index % 3 == 0) out.post(self, game::Say{.text = "ouch"});
   }));
   handlers.add(registry.subscribe(
       "hit", [note](const game::Damage& damage, game::Health& health, Entity self, Outbox& out, Spawner& spawner) {
@@ -69,9 +69,9 @@ Left run(bool causes, std::uint32_t workers) {
         if (health.value > 97) return;
         if (self.index % 2) out.set(self, game::Armor{}, game::Position{});
         const Entity both[] = {self, spawner.create_under({}, "shard", game::Armor{})};
-        out.push(both, game::Heal{.amount = 1});
-        out.push_subtree(self, subtree_self | subtree_descendants, game::Ping{.hops = 1});
-        out.push_after(5, self, game::Ping{.hops = 0});
+        out.post(both, game::Heal{.amount = 1});
+        out.post_subtree(self, subtree_self | subtree_descendants, game::Ping{.hops = 1});
+        out.post_after(5, self, game::Ping{.hops = 0});
         if (health.value < 95) out.destroy(self);
       }));
   handlers.add(
@@ -82,7 +82,7 @@ Left run(bool causes, std::uint32_t workers) {
   handlers.add(
       registry.subscribe("ping", [note](const game::Ping& ping, const game::Health&, Entity self, Outbox& out) {
         note("ping", self);
-        if (ping.hops) out.push(game::Ping{.hops = 0});
+        if (ping.hops) out.post(game::Ping{.hops = 0});
       }));
   registry.create_many(60, game::Health{});
   for (int i = 0; i < 12; ++i) {
@@ -103,9 +103,9 @@ Left run(bool causes, std::uint32_t workers) {
 TEST_CASE("causes: what a message made names it, down the chain, and a trace draws the arrows") {
   EntityRegistry registry;
   const auto tick = registry.subscribe(
-      "tick", [](const Update&, const game::Health&, Entity self, Outbox& out) { out.push(self, game::Damage{}); });
+      "tick", [](const Update&, const game::Health&, Entity self, Outbox& out) { out.post(self, game::Damage{}); });
   const auto hit = registry.subscribe(
-      "hit", [](const game::Damage&, const game::Health&, Entity self, Outbox& out) { out.push(self, game::Heal{}); });
+      "hit", [](const game::Damage&, const game::Health&, Entity self, Outbox& out) { out.post(self, game::Heal{}); });
   const auto heal = registry.subscribe("heal", [](const game::Heal&, const game::Health&, Entity self, Outbox& out) {
     if (self.index % 2) out.destroy(self);
   });
@@ -154,7 +154,7 @@ TEST_CASE("causes reach every outbox of a pass on several workers") {
     ThreadPool pool(workers);
     EntityRegistry registry({.executor = &pool, .pass_serial_below_ns = 0});
     const auto tick = registry.subscribe(
-        "tick", [](const Update&, const game::Health&, Entity self, Outbox& out) { out.push(self, game::Damage{}); });
+        "tick", [](const Update&, const game::Health&, Entity self, Outbox& out) { out.post(self, game::Damage{}); });
     registry.create_many(3000, game::Health{});
     Trace trace;
     registry.set_trace(&trace);

@@ -131,7 +131,7 @@ TEST_CASE("figures of handlers that take turns message by message count each for
 TEST_CASE("figures of passes, spans, subtrees and of what handlers push") {
   EntityRegistry registry;
   const auto tick = registry.subscribe(
-      "tick", [](const Update&, const game::Health&, Entity self, Outbox& out) { out.push(self, game::Heal{}); });
+      "tick", [](const Update&, const game::Health&, Entity self, Outbox& out) { out.post(self, game::Heal{}); });
   const auto once = registry.subscribe("once", [](const Update&) {});
   const auto heal = registry.subscribe("heal", [](const game::Heal&, game::Health& health) { health.value += 1; });
   const auto s = registry.subscribe<hit>("hit");
@@ -191,7 +191,7 @@ TEST_CASE("figures of a cascade that is cut short: what is carried over is count
   EntityRegistry registry({.cascade_messages_max = 4});
   const Entity orc = registry.create(game::Health{});
   const auto many = registry.subscribe("many", [](const game::Heal&, const game::Health&, Entity self, Outbox& out) {
-    for (int i = 0; i < 10; ++i) out.push(self, game::Ping{});
+    for (int i = 0; i < 10; ++i) out.post(self, game::Ping{});
   });
   const auto ping = registry.subscribe("ping", [](const game::Ping&, const game::Health&) {});
   registry.observe(true);
@@ -234,7 +234,7 @@ TEST_CASE("observing changes nothing: hashes, sequences and saved rows are those
     registry.set_trace(trace);
     registry.observe(observed);
     const auto tick = registry.subscribe(
-        "tick", [](const Update&, const game::Health&, Entity self, Outbox& out) { out.push(self, game::Damage{}); });
+        "tick", [](const Update&, const game::Health&, Entity self, Outbox& out) { out.post(self, game::Damage{}); });
     const auto armor =
         registry.subscribe("armor", [](game::Damage& damage, const game::Armor& a) { damage.amount *= a.factor; });
     const auto s =
@@ -263,7 +263,7 @@ TEST_CASE("figures of a pass on several workers have the counts of one") {
     ThreadPool pool(workers);
     EntityRegistry registry({.executor = &pool, .pass_serial_below_ns = 0});
     const auto tick = registry.subscribe(
-        "tick", [](const Update&, const game::Health&, Entity self, Outbox& out) { out.push(self, game::Heal{}); });
+        "tick", [](const Update&, const game::Health&, Entity self, Outbox& out) { out.post(self, game::Heal{}); });
     const auto armor = registry.subscribe("armor", [](const Update&, game::Armor& a) { a.factor += 1; });
     const auto once = registry.subscribe("once", [](const Update&) {});
     const auto heal = registry.subscribe("heal", [](const game::Heal&, game::Health& health) { health.value += 1; });

@@ -51,7 +51,7 @@ const Slice* around(const std::vector<Slice>& slices, const Slice& inner, const 
   return nullptr;
 }
 
-void tick(const Update&, const game::Health&, Entity self, Outbox& out) { out.push(self, game::Damage{}); }
+void tick(const Update&, const game::Health&, Entity self, Outbox& out) { out.post(self, game::Damage{}); }
 void hit(const game::Damage& damage, game::Health& health) { health.value -= damage.amount; }
 
 }  // namespace

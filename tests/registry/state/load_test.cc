@@ -363,7 +363,7 @@ TEST_CASE("state goes on under the bounds of cascades it was saved with") {
   const auto chain = [](EntityRegistry& world) {
     return world.subscribe("chain", [](const game::Damage& hit, Entity self, Outbox& out) {
       for (int i = 0; i < 4; ++i)
-        if (hit.amount > 0) out.push(self, game::Damage{.amount = hit.amount - 1});
+        if (hit.amount > 0) out.post(self, game::Damage{.amount = hit.amount - 1});
     });
   };
   EntityRegistry world({.cascade_messages_max = 7, .cascade_bytes_max = 1 << 20});

@@ -108,7 +108,7 @@ TEST_CASE("messages that wait are put right: posted, posted in tables, for a tim
   const auto pushes = world.subscribe("pushes", [](const game::Ping& ping, Entity self, Outbox& out) {
     if (ping.hops == 0) return;
     game::Swear odd{.team = out_of_range<game::Team>(7)};
-    for (int i = 0; i < 3; ++i) out.push(self, odd);
+    for (int i = 0; i < 3; ++i) out.post(self, odd);
   });
   const Entity e = world.create(game::Oath{});
   const game::Swear odd{.team = out_of_range<game::Team>(4)};

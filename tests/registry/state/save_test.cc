@@ -97,7 +97,7 @@ TEST_CASE("tables that were delivered before a cascade was cut are not saved as 
       for (const char* text : {"one", "fourteen", "", "two", "three"}) {
         game::Say say;
         say.text = text;
-        out.push(self, say);
+        out.post(self, say);
       }
     }));
     handlers.add(registry.subscribe(

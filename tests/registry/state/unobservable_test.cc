@@ -37,10 +37,10 @@ Handlers storm(EntityRegistry& registry) {
   return Handlers(registry.subscribe("ping",
                                      [](const Ping& ping, const Health&, Entity self, Outbox& out) {
                                        if (ping.hops == 0) return;
-                                       out.push(self, Ping{.hops = ping.hops - 1});
-                                       if (ping.hops % 2) out.push(Update{.dt = 1});
-                                       out.push(self, Ping{.hops = ping.hops - 1});
-                                       if (ping.hops % 3 == 0) out.push(self, Heal{.amount = 1});
+                                       out.post(self, Ping{.hops = ping.hops - 1});
+                                       if (ping.hops % 2) out.post(Update{.dt = 1});
+                                       out.post(self, Ping{.hops = ping.hops - 1});
+                                       if (ping.hops % 3 == 0) out.post(self, Heal{.amount = 1});
                                      }),
                   registry.subscribe("heal", [](const Heal& heal, Health& health) { health.value += heal.amount; }));
 }

@@ -182,8 +182,8 @@ TEST_CASE("messages that handlers push are told where their type is named, with 
   EntityRegistry& r = world.registry;
   Handlers handlers;
   handlers.add(r.subscribe("strike", [](const arena::Blast& blast, const arena::Health&, Entity self, Outbox& out) {
-    out.push(self, arena::Damage{.amount = blast.power});
-    out.push(arena::Chat{});
+    out.post(self, arena::Damage{.amount = blast.power});
+    out.post(arena::Chat{});
   }));
   const Entity a = r.create("a", arena::Health{}), b = r.create("b", arena::Health{});
   Follower all(r, world.watches), one(r, world.watches), none(r, world.watches);
@@ -226,8 +226,8 @@ TEST_CASE("of what handlers push in a storm as much is kept as there is room for
   EntityRegistry& r = world.registry;
   Handlers handlers;
   handlers.add(r.subscribe("strike", [](const arena::Blast&, const arena::Health&, Entity self, Outbox& out) {
-    out.push(self, arena::Damage{});
-    out.push(self, arena::Chat{});  // so that each is a batch of its own
+    out.post(self, arena::Damage{});
+    out.post(self, arena::Chat{});  // so that each is a batch of its own
   }));
   const std::vector<Entity> units = r.create_many(100'000, arena::Health{});
   Follower follower(r, world.watches, {.data_bytes_max = 64u << 20});

@@ -122,7 +122,7 @@ void write_format2(const std::string& path) {
   bounded.registry.cascade_messages_max = 8;
   Writing w(path, "now", bounded);
   const Subscription steps = w.r.subscribe("saga.step", [](const saga::Step& step, Entity self, Outbox& out) {
-    if (step.hops > 0) out.push(self, saga::Step{.hops = step.hops - 1});
+    if (step.hops > 0) out.post(self, saga::Step{.hops = step.hops - 1});
   });
   Sums sums(w.r);
   sums.sum = 42;

@@ -24,7 +24,7 @@ struct RecordedGame {
     handlers.push_back(
         registry.subscribe("bounce", [](const game::Ping& ping, game::Health& health, Entity self, Outbox& out) {
           health.value += 1;
-          if (ping.hops > 0) out.push(self, game::Ping{.hops = ping.hops - 1});
+          if (ping.hops > 0) out.post(self, game::Ping{.hops = ping.hops - 1});
         }));
     handlers.push_back(
         registry.subscribe("spawn", [](const game::Spawn& spawn, const game::Health&, Entity self, Spawner& spawner) {

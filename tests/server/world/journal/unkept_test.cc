@@ -27,7 +27,7 @@ struct Watched : RecordedGame {
     handlers.push_back(
         registry.subscribe("grow", [](const game::Heal& heal, game::Health& health, Entity self, Outbox& out) {
           health.value += heal.amount;
-          if (health.value > 50) out.push(self, game::Ping{.hops = 3});
+          if (health.value > 50) out.post(self, game::Ping{.hops = 3});
         }));
   }
   std::uint64_t seen = 0;
