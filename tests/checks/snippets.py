@@ -15,7 +15,8 @@ import re
 import sys
 import tempfile
 
-DOCUMENTS = ["docs/guide.md", "docs/schema.md", "docs/templates.md", "docs/plugins.md", "docs/client-ts.md"]
+DOCUMENTS = ["docs/guide.md", "docs/schema.md", "docs/templates.md", "docs/plugins.md", "docs/client-ts.md",
+             "docs/cookbook.md", "docs/coming-from.md"]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FROM = re.compile(r"<!-- ([\w./]+): ([^>]+) -->\n$")
 RUN = re.compile(r"<!-- (run|output) -->\n$")
