@@ -96,6 +96,7 @@ std::string unfit(const std::filesystem::path& file) {
   if (status.type() == std::filesystem::file_type::not_found) return "there is no such file";
   if (error) return error.message();
   if (std::filesystem::is_directory(status)) return "it is a folder, not a model file";
+  if (!std::filesystem::is_regular_file(status)) return "it is no regular file";
   if (!std::ifstream(file, std::ios::binary)) return "it cannot be opened for reading";
   const FileKind kind = kind_of(file);
   if (kind.head.empty()) return "the file is empty";
@@ -112,6 +113,10 @@ std::string unfit(const std::filesystem::path& file) {
     if (has_suffix(kind.name, suffix) && !is_text(kind.head) && !has_mark(kind.head))
       return "a ." + std::string(suffix) + " file is text, and this one holds other bytes";
   return {};
+}
+
+bool may_be_gltf(const FileKind& file) {
+  return has_suffix(file.name, "gltf") || has_suffix(file.name, "glb") || file.head.starts_with("glTF");
 }
 
 bool reader_fits(std::string_view suffixes, const FileKind& file) {
