@@ -168,7 +168,8 @@ std::size_t whole(const Json& value, const std::string& place) {
   if (value.is_number()) {
     // Some exporters write 3.0. Beyond 2^53 a double is no index.
     const double number = value.get<double>();
-    if (number >= 0 && number < 9e15 && std::floor(number) == number) return static_cast<std::size_t>(number);
+    if (number >= 0 && number <= 9007199254740992 && std::floor(number) == number)
+      return static_cast<std::size_t>(number);
   }
   throw ReadFailure(place + " is no whole number from 0");
 }
@@ -225,7 +226,8 @@ bool GltfFile::is_gltf_1() const {
   if (parts_.is_binary) return parts_.version == 1;
   const Json* const asset = member(json_, "asset");
   const Json* const nodes = member(json_, "nodes");  // an object in glTF 1.0, which need not say its version
-  return (asset && text_of(*asset, "version").starts_with("1.")) || (!asset && nodes && nodes->is_object());
+  const std::string version = asset ? text_of(*asset, "version") : "";
+  return version.starts_with("1.") || (version.empty() && nodes && nodes->is_object());
 }
 
 void GltfFile::check_version() const {

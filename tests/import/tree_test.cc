@@ -1,4 +1,4 @@
-// Imported models against Assimp's own tree, walked here by itself.
+// Models that Assimp reads against its own tree, walked here again. glTF 2.0, which it does not read, is in gltf_test.cc.
 #include <assimp/config.h>
 #include <assimp/scene.h>
 
@@ -33,19 +33,35 @@ Matrix of(const aiMatrix4x4& m) {
   return result;
 }
 
+/// Assimp cuts the names of an .obj at spaces, and makes up names in Collada.
+std::string name_of(const aiNode& node) {
+  const std::string name = node.mName.C_Str();
+  return name.starts_with("$ColladaAutoName$") ? "" : name;
+}
+
+/// The turn and scale that a file's unit and axes ask for are on the root: as Assimp has them, or in metres of the unit.
+Matrix of_root(const aiScene& scene) {
+  Matrix root = of(scene.mRootNode->mTransformation);
+  float unit = 100;
+  if (scene.mMetaData && scene.mMetaData->Get("UnitScaleFactor", unit))
+    for (std::size_t row = 0; row < 3; ++row)
+      for (double& each : root[row]) each *= static_cast<double>(unit) / 100;
+  return root;
+}
+
 struct Counts {
   unsigned nodes = 0, meshes = 0, lights = 0, cameras = 0;
 };
 
 /// Compares one node with one entity, then their children in order.
-void compare(const aiNode& node, const Matrix& above, const ImportedModel& model, const Children& children,
-             std::uint32_t place, const Matrix& entity_above, Counts& seen) {
+void compare(const aiNode& node, const Matrix& root, const Matrix& above, const ImportedModel& model,
+             const Children& children, std::uint32_t place, const Matrix& entity_above, Counts& seen) {
   const ImportedEntity& entity = model.entities[place];
   ++seen.nodes;
   INFO("node " << node.mName.C_Str());
-  REQUIRE(entity.name == node.mName.C_Str());
+  if (place != 0) REQUIRE(entity.name == name_of(node));
   REQUIRE_FALSE(entity.is_part);
-  const Matrix world = multiply(above, of(node.mTransformation));
+  const Matrix world = multiply(above, place == 0 ? root : of(node.mTransformation));
   const Matrix entity_world = multiply(entity_above, compose(entity.transform));
   double size = 1, most = 0;
   for (std::size_t row = 0; row < 3; ++row)
@@ -79,7 +95,7 @@ void compare(const aiNode& node, const Matrix& above, const ImportedModel& model
   }
   REQUIRE(nodes.size() == node.mNumChildren);
   for (unsigned i = 0; i < node.mNumChildren; ++i)
-    compare(*node.mChildren[i], world, model, children, nodes[i], entity_world, seen);
+    compare(*node.mChildren[i], root, world, model, children, nodes[i], entity_world, seen);
 }
 
 /// Gives how many nodes were compared.
@@ -87,6 +103,8 @@ unsigned compare(const std::filesystem::path& file) {
   INFO(file.string());
   Assimp::Importer importer;
   importer.SetPropertyBool(AI_CONFIG_IMPORT_FBX_PRESERVE_PIVOTS, false);
+  importer.SetPropertyBool(AI_CONFIG_IMPORT_NO_SKELETON_MESHES, true);
+  importer.SetPropertyBool(AI_CONFIG_IMPORT_COLLADA_USE_COLLADA_NAMES, true);
   const aiScene* scene = importer.ReadFile(file.string(), 0);
   REQUIRE(scene);
 
@@ -111,33 +129,25 @@ unsigned compare(const std::filesystem::path& file) {
   }
   Counts seen;
   const Matrix identity = compose(scene::Transform{});
-  compare(*scene->mRootNode, identity, *model, children, 0, identity, seen);
+  compare(*scene->mRootNode, of_root(*scene), identity, *model, children, 0, identity, seen);
   CHECK(found.nodes == seen.nodes);
   CHECK(found.meshes == seen.meshes);
   CHECK(found.lights == scene->mNumLights);
   CHECK(found.cameras == scene->mNumCameras);
-  for (const std::string& warning : model->warnings) FAIL_CHECK(warning);
+  for (const std::string& warning : model->warnings)
+    if (warning.find("metres and +Y as up") == std::string::npos) FAIL_CHECK(warning);
   return seen.nodes;
 }
 
 }  // namespace
 
-TEST_CASE("the living room, the room and the town have the entities of Assimp's tree") {
-  CHECK(compare(test::levels / "living_room.glb") == 3);
-  CHECK(compare(test::levels / "room.glb") == 18);
-  CHECK(compare(test::levels / "town/town_model.gltf") == 62);
-}
-
 TEST_CASE("models of four formats have the entities of Assimp's tree") {
   if (!std::filesystem::exists(test::assimp_models))
     FAIL("there is no " << test::assimp_models << ": install the package assimp-testmodels");
   const char* file = GENERATE(
-      "glTF2/2CylinderEngine-glTF-Binary/2CylinderEngine.glb", "glTF2/cameras/Cameras.gltf",
-      "glTF2/ClearCoat-glTF/ClearCoatTest.gltf", "glTF2/textureTransform/TextureTransformTest.gltf",
-      "glTF2/simple_skin/simple_skin.gltf", "glTF/CesiumMilkTruck/CesiumMilkTruck.gltf", "glTF/TwoBoxes/TwoBoxes.gltf",
-      "FBX/animation_with_skeleton.fbx", "FBX/cubes_with_mirroring_and_pivot.fbx", "FBX/global_settings.fbx",
-      "FBX/spider.fbx", "FBX/cubes_nonames.fbx", "Collada/lights.dae", "Collada/cameras.dae", "Collada/duck.dae",
-      "Collada/box_nested_animation.dae", "Collada/kwxport_test_vcolors.dae", "OBJ/spider.obj", "OBJ/regr01.obj",
-      "OBJ/WusonOBJ.obj");
+      "glTF/CesiumMilkTruck/CesiumMilkTruck.gltf", "glTF/TwoBoxes/TwoBoxes.gltf", "FBX/animation_with_skeleton.fbx",
+      "FBX/cubes_with_mirroring_and_pivot.fbx", "FBX/global_settings.fbx", "FBX/spider.fbx", "FBX/cubes_nonames.fbx",
+      "Collada/lights.dae", "Collada/cameras.dae", "Collada/duck.dae", "Collada/box_nested_animation.dae",
+      "Collada/kwxport_test_vcolors.dae", "OBJ/spider.obj", "OBJ/regr01.obj", "OBJ/WusonOBJ.obj");
   compare(test::assimp_models / file);
 }

@@ -1,0 +1,223 @@
+// Imported glTF against what its JSON says, read by the tests themselves (truth.h).
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "client/import/decompose.h"
+#include "client/import/model.h"
+#include "tests/import/paths.h"
+#include "tests/import/truth.h"
+#include "tests/support/folder.h"
+
+using namespace muster;
+
+namespace {
+
+constexpr double degrees = 57.295779513082320877;
+
+test::Grid grid_of(const scene::Transform& transform) {
+  const Matrix m = compose(transform);
+  test::Grid grid{};
+  for (std::size_t row = 0; row < 4; ++row)
+    for (std::size_t column = 0; column < 4; ++column) grid[column * 4 + row] = m[row][column];
+  return grid;
+}
+
+void compare_grids(const test::Grid& a, const test::Grid& b) {
+  double size = 1;
+  for (const double each : b) size = std::max(size, std::abs(each));
+  for (std::size_t i = 0; i < 16; ++i) CHECK(std::abs(a[i] - b[i]) / size < 2e-6);
+}
+
+void compare_boxes(const std::optional<scene::Shape>& shape, const test::TrueBox& box) {
+  REQUIRE(shape);
+  const std::array<float, 3> center{shape->center.x, shape->center.y, shape->center.z};
+  const std::array<float, 3> size{shape->size.x, shape->size.y, shape->size.z};
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(center[i] == Approx((box.low[i] + box.high[i]) / 2).margin(1e-6));
+    CHECK(size[i] == Approx(box.high[i] - box.low[i]).margin(1e-6));
+  }
+}
+
+void compare_lights(const std::optional<scene::Light>& light, const std::optional<test::TrueLight>& truth) {
+  REQUIRE(light.has_value() == truth.has_value());
+  if (!light) return;
+  const char* kinds[] = {"point", "spot", "directional"};
+  CHECK(kinds[static_cast<std::size_t>(light->kind)] == truth->kind);
+  CHECK(light->intensity == Approx(truth->intensity));
+  CHECK(light->range == Approx(truth->range));
+  CHECK(light->color.r == Approx(truth->color[0]));
+  CHECK(light->color.g == Approx(truth->color[1]));
+  CHECK(light->color.b == Approx(truth->color[2]));
+  if (truth->kind != "spot") return;
+  CHECK(light->inner_angle == Approx(truth->inner * 2 * degrees));
+  CHECK(light->outer_angle == Approx(truth->outer * 2 * degrees));
+}
+
+void compare_cameras(const std::optional<scene::Camera>& camera, const std::optional<test::TrueCamera>& truth) {
+  REQUIRE(camera.has_value() == truth.has_value());
+  if (!camera) return;
+  CHECK(camera->near == Approx(truth->near));
+  CHECK(camera->far == Approx(truth->far));
+  if (truth->orthographic) {
+    CHECK(camera->height == Approx(2 * truth->ymag));
+    CHECK(camera->aspect == Approx(truth->xmag / truth->ymag));
+  } else {
+    CHECK(camera->height == 0);
+    CHECK(camera->fov == Approx(truth->yfov * degrees));
+    CHECK(camera->aspect == Approx(truth->aspect));
+  }
+}
+
+struct Placed {
+  const ImportedEntity* entity;
+  test::Grid world;
+  std::vector<std::size_t> parts;  // those below it, themselves parts or not, as places
+};
+
+/// Every node is there, in its order, at its place, with its light, its camera and the boxes of its meshes; nothing else is.
+ImportedModel compare(const std::filesystem::path& file) {
+  INFO(file.string());
+  const auto read = read_model(file);
+  if (!read) FAIL(read.error().text());
+  const ImportedModel& model = *read;
+  const std::vector<test::TrueNode> truth = test::truth_of(file);
+  std::vector<Placed> placed;
+  std::vector<std::size_t> nodes;
+  for (std::size_t i = 0; i < model.entities.size(); ++i) {
+    const ImportedEntity& entity = model.entities[i];
+    const test::Grid local = grid_of(entity.transform);
+    placed.push_back({&entity, i == 0 ? local : test::multiply(placed[entity.parent].world, local), {}});
+    if (!entity.is_part)
+      nodes.push_back(i);
+    else
+      placed[entity.parent].parts.push_back(i);
+  }
+  const bool has_root = nodes.size() == truth.size() + 1;
+  if (has_root) {
+    CHECK_FALSE(model.entities[0].mesh);
+    nodes.erase(nodes.begin());
+  }
+  REQUIRE(nodes.size() == truth.size());
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    const test::TrueNode& node = truth[i];
+    const Placed& there = placed[nodes[i]];
+    INFO("node " << i << ", " << node.name.substr(0, 40));
+    CHECK(node.name.starts_with(there.entity->name));
+    CHECK((there.entity->name == node.name || there.entity->name.size() > 250));
+    CHECK(there.entity->depth == node.depth + (has_root ? 1 : 0));
+    compare_grids(there.world, node.world);
+    compare_lights(there.entity->light, node.light);
+    compare_cameras(there.entity->camera, node.camera);
+    // Meshes of the node's instances, on it or on parts below it.
+    std::vector<std::size_t> meshes;
+    std::vector<std::size_t> left{nodes[i]};
+    while (!left.empty()) {
+      const std::size_t next = left.back();
+      left.pop_back();
+      if (placed[next].entity->mesh) meshes.push_back(next);
+      left.insert(left.end(), placed[next].parts.rbegin(), placed[next].parts.rend());
+    }
+    REQUIRE(meshes.size() == node.instances.size() * node.boxes.size());
+    for (std::size_t m = 0; m < meshes.size(); ++m) {
+      compare_grids(placed[meshes[m]].world, node.instances[m / node.boxes.size()]);
+      compare_boxes(placed[meshes[m]].entity->mesh->bounds, node.boxes[m % node.boxes.size()]);
+    }
+  }
+  return model;
+}
+
+ImportedModel sample(const char* name) { return compare(test::models / name); }
+
+void check_warnings(const ImportedModel& model, const std::vector<std::string>& expected) {
+  CHECK(model.warnings.size() == expected.size());
+  for (std::size_t i = 0; i < std::min(expected.size(), model.warnings.size()); ++i) {
+    INFO(model.warnings[i]);
+    CHECK(model.warnings[i].find(expected[i]) != std::string::npos);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("each glTF sample has the nodes, places, lights, cameras and boxes that its JSON says") {
+  const char* file =
+      GENERATE("street_lamps.gltf", "two_eyes.gltf", "one_name.gltf", "quantized_whole.gltf", "quantized_bytes.gltf",
+               "quantized_matrix.gltf", "draco.gltf", "meshopt.gltf", "extras.gltf", "zeros.gltf", "sparse.gltf",
+               "library.gltf", "forest.gltf", "marked.gltf", "nameless.gltf", "no_bounds.gltf", "chunks.glb");
+  check_warnings(sample(file), {});
+}
+
+TEST_CASE("the levels of the examples have the nodes, places and boxes that their JSON says") {
+  for (const char* file : {"living_room.glb", "room.glb", "town/town_model.gltf"})
+    check_warnings(compare(test::levels / file), {});
+}
+
+TEST_CASE("the glTF models that Assimp ships have what their JSON says") {
+  if (!std::filesystem::exists(test::assimp_models))
+    FAIL("there is no " << test::assimp_models << ": install the package assimp-testmodels");
+  const char* file = GENERATE("2CylinderEngine-glTF-Binary/2CylinderEngine.glb",
+                              "BoxBadNormals-glTF-Binary/BoxBadNormals.glb", "BoxTexcoords-glTF/boxTexcoords.gltf",
+                              "BoxTextured-glTF-Binary/BoxTextured.glb", "BoxTextured-glTF-Embedded/BoxTextured.gltf",
+                              "ClearCoat-glTF/ClearCoatTest.gltf", "cameras/Cameras.gltf", "draco/2CylinderEngine.gltf",
+                              "glTF-Asset-Generator/Mesh_PrimitiveMode/Mesh_PrimitiveMode_04.gltf",
+                              "glTF-Sample-Models/AnimatedMorphCube-glTF/AnimatedMorphCube.gltf",
+                              "simple_skin/simple_skin.gltf", "textureTransform/TextureTransformTest.gltf");
+  compare(test::assimp_models / "glTF2" / file);
+}
+
+TEST_CASE("what a glTF file has and an import leaves out is told") {
+  check_warnings(sample("day_and_night.gltf"), {"2 nodes were left out: the file shows scenes[0] (\"day\")"});
+  check_warnings(sample("hull.gltf"), {"requires the extension ACME_hull,", "requires the extension ACME_keel,"});
+  check_warnings(sample("odd_lights.gltf"),
+                 {"light \"panel\" is of the kind \"area\"", "light \"dark\" is of the kind \"\""});
+}
+
+TEST_CASE("names that a world refuses are shortened between two letters, and each is told") {
+  const ImportedModel model = sample("long_names.gltf");
+  check_warnings(model, {"has 301 bytes; it was shortened to 255", "has 301 bytes; it was shortened to 255"});
+  CHECK(model.entities[1].name.size() == 255);
+}
+
+TEST_CASE("a file of glTF names its buffers by URI: percent signs are decoded, unless the name has them") {
+  const test::Folder folder;
+  const auto model = [](const std::string& uri) {
+    return R"({"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0, 1]}], "nodes": [{"name": "mill", "mesh": 0},
+        {"name": "pond"}], "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}], "accessors": [{"bufferView": 0,
+        "componentType": 5126, "count": 3, "type": "VEC3"}], "bufferViews": [{"buffer": 0, "byteLength": 36}],
+        "buffers": [{"byteLength": 36, "uri": ")" +
+           uri + "\"}]}";
+  };
+  const float corners[9] = {0, 0, 0, 3, 0, 0, 0, 5, -1};
+  const std::string bytes(reinterpret_cast<const char*>(corners), sizeof corners);
+  const auto height = [&](const std::string& uri) -> double {
+    const auto read = read_model(folder.write("mill.gltf", model(uri)));
+    if (!read) FAIL(read.error().text());
+    return read->entities[1].mesh->bounds->size.y;
+  };
+  std::filesystem::create_directory(folder.path() / "more parts");
+  folder.write("old mill#1.bin", bytes);
+  folder.write("m\xc3\xbchle.bin", bytes);
+  folder.write("100%25.bin", bytes);
+  folder.write("more parts/a b.bin", bytes);
+  for (const char* uri : {"old%20mill%231.bin", "old mill#1.bin", "m%C3%BChle.bin", "m%c3%bchle.bin",
+                          "m\xc3\xbchle.bin", "100%25.bin", "./more%20parts/a%20b.bin"})
+    CHECK(height(uri) == 5);
+}
+
+TEST_CASE("the places of meshes are those at which viewers count them") {
+  // Children before their parent's own mesh, meshes of no node last.
+  const test::Folder folder;
+  const auto model =
+      read_model(folder.write("order.gltf", R"({"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0, 2]}],
+      "nodes": [{"name": "a", "mesh": 2, "children": [1]}, {"name": "b", "mesh": 1}, {"name": "c", "mesh": 2}],
+      "meshes": [{"name": "none", "primitives": [{"attributes": {}}]}, {"name": "one", "primitives": [{"attributes": {}}, {"attributes": {}}]},
+                 {"name": "two", "primitives": [{"attributes": {}}]}]})"));
+  REQUIRE(model);
+  std::vector<std::pair<std::string, std::uint32_t>> places;
+  for (const ImportedEntity& entity : model->entities)
+    if (entity.mesh) places.emplace_back(entity.mesh->name, entity.mesh->index);
+  CHECK(places ==
+        std::vector<std::pair<std::string, std::uint32_t>>{{"two", 2}, {"one-0", 0}, {"one-1", 1}, {"two", 2}});
+}
