@@ -1,6 +1,7 @@
 // A model file as a plain list of what will be entities. Knows files, not registries or sockets.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <filesystem>
@@ -11,6 +12,9 @@
 #include "schema/scene.h"
 
 namespace muster {
+
+/// Limit on the bytes of an entity's name in a world.
+constexpr std::size_t name_bytes_max = 255;
 
 struct ImportedMesh {
   std::string name;                    ///< as in the file, may be empty

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "messages/utf8.h"
 #include "schema/muster.h"
 #include "schema/table.h"
 
@@ -60,6 +61,14 @@ class Texts {
   std::unordered_set<std::string> known_;
 };
 
+/// "name~2", cut between two letters so that a world takes it.
+std::string with_suffix(std::string_view name, unsigned number) {
+  const std::string suffix = '~' + std::to_string(number);
+  if (name.size() + suffix.size() > name_bytes_max)
+    name = name.substr(0, utf8_prefix(name.substr(0, name_bytes_max - suffix.size())));
+  return std::string(name) + suffix;
+}
+
 /// The names the entities get: unique among siblings, the first of equal ones unchanged.
 std::vector<std::string> unique_names(const ImportedModel& model, const std::string& root_name) {
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> children;
@@ -81,7 +90,7 @@ std::vector<std::string> unique_names(const ImportedModel& model, const std::str
     for (const std::uint32_t child : equal) {
       unsigned& suffix = next.try_emplace(names[child], 2u).first->second;
       std::string candidate;
-      do candidate = names[child] + '~' + std::to_string(suffix++);
+      do candidate = with_suffix(names[child], suffix++);
       while (!taken.insert(candidate).second);
       names[child] = std::move(candidate);
     }
@@ -114,7 +123,7 @@ void put(BatchWriter& out, const RowSet& rows, const ImportedEntity& e, const Ro
 
 std::string free_name(std::string_view name, const std::function<bool(std::string_view)>& is_taken) {
   std::string candidate(name);
-  for (unsigned suffix = 2; is_taken(candidate); ++suffix) candidate = std::string(name) + '~' + std::to_string(suffix);
+  for (unsigned suffix = 2; is_taken(candidate); ++suffix) candidate = with_suffix(name, suffix);
   return candidate;
 }
 

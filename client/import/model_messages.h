@@ -26,7 +26,7 @@ struct ModelPlacement {
 void append_model(BatchWriter& out, const ImportedModel& model, const ModelPlacement& placement,
                   std::span<const Entity> ids);
 
-/// `name`, or with the smallest suffix "~2", "~3", ... that makes it free.
+/// `name`, or with the smallest suffix "~2", "~3", ... that makes it free. A long name is cut before its suffix.
 std::string free_name(std::string_view name, const std::function<bool(std::string_view)>& is_taken);
 
 /// Nothing where a world of these types can take imports; otherwise a sentence that names the type that is missing or has

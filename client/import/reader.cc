@@ -12,8 +12,6 @@ namespace {
 
 /// Beyond this part of the longest axis a transform is said to have shear. FBX pivots folded in floats stay below it.
 constexpr double shear_tolerance = 1e-3;
-/// Limit on the bytes of an entity's name in a world; a suffix such as "~12" must fit as well.
-constexpr std::size_t name_bytes_max = 255;
 
 std::string shown(double value) {
   char buffer[40];

@@ -76,6 +76,34 @@ def a_broken_model_changes_nothing(folder):
     assert not (folder.path / "new.muster").exists()
 
 
+def a_hostile_model_is_refused_with_the_limit_and_changes_nothing(folder):
+    folder.run("new", "a.muster")
+    before = (folder.path / "a.muster").read_bytes()
+    os.mkfifo(folder.path / "pipe.glb")
+    nodes = ",".join('{"children": [%d]}' % (i + 1) for i in range(40000))
+    (folder.path / "deep.gltf").write_text('{"asset": {"version": "2.0"}, "nodes": [%s, {}]}' % nodes)
+    (folder.path / "deep.dae").write_text(
+        '<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">'
+        '<library_visual_scenes><visual_scene id="s">' + "<node>" * 40000 + "</node>" * 40000 +
+        '</visual_scene></library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>')
+    (folder.path / "large.off").write_text("OFF\n100000000 1 0\n")
+    for file, reason in (("pipe.glb", "it is no regular file"), ("deep.gltf", "nested deeper than 1024 levels"),
+                         ("deep.dae", "nested deeper than 1024 levels"), ("large.off", "more than 1024 MiB of memory")):
+        holds(folder.error(BAD_FILE, "import", file, "a.muster"), f"cannot import {file}: ", reason)
+    equal((folder.path / "a.muster").read_bytes(), before)
+
+
+def a_model_brings_its_lights_and_cameras_to_their_nodes(folder):
+    samples = ROOT / "tests/data/models"
+    equal([folder.json("import", samples / file, "a.muster")[what] for file, what in
+           (("street_lamps.gltf", "lights"), ("two_eyes.gltf", "cameras"), ("forest.gltf", "meshes"))], [3, 4, 6])
+    folder.run("import", samples / "long_names.gltf", "a.muster")
+    holds(folder.error(BAD_FILE, "import", "none.gltf", "a.muster"), "no such file")
+    folder.serve("a.muster")
+    holds(folder.run("show", "/street_lamps/street/east"), "scene.Light")
+    equal(len(folder.json("ls", "/long_names")), 3)
+
+
 def a_file_that_is_no_world_is_left_alone(folder):
     (folder.path / "a.muster").write_text("these are no entities\n" * 100)
     before = (folder.path / "a.muster").read_bytes()

@@ -165,6 +165,26 @@ TEST_CASE("equal names get the next free suffix, past one that the file has itse
   for (const char* name : {"twin", "twin~2", "twin~3", "a/b", "root"}) CHECK(names.count(name) == 1);
 }
 
+TEST_CASE("equal names as long as a world takes are cut before their suffix") {
+  ImportedModel model;
+  model.entities.resize(13);
+  for (std::uint32_t i = 1; i < model.entities.size(); ++i) {
+    model.entities[i].parent = 0;
+    model.entities[i].depth = 1;
+    for (unsigned k = 0; k < 127; ++k) model.entities[i].name += "\xc3\xa4";
+  }
+  BatchBuilder out;
+  append_model(out, model, {.parent = {}, .root_name = "names", .asset = "a.gltf"}, ids(model.entities.size()));
+  NaiveWorld world;
+  out.for_each([&](const BatchView& batch) { world.take(batch); });
+  std::set<std::string> names;
+  for (const auto& [entity, row] : world.rows) {
+    CHECK(row.name.size() <= 255);
+    names.insert(row.name);
+  }
+  CHECK(names.size() == 14);  // with that of the nil entity
+}
+
 TEST_CASE("children of mixed components stay in the file's order, in few batches") {
   ImportedModel model;
   model.entities.resize(9001);
