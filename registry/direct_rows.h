@@ -103,7 +103,7 @@ template <ComponentType... Cs>
       return made;
     }
   }
-  return create_under(Entity{}, std::string_view{}, components...);
+  return create_named<Cs...>(Entity{}, std::string_view{}, components...);
 }
 
 template <ComponentType... Cs>

@@ -30,6 +30,7 @@
 #include "registry/apply/outbox.h"
 #include "registry/apply/receipt.h"
 #include "registry/apply/template.h"
+#include "registry/apply/wrong_calls.h"
 #include "registry/delivery/inbox.h"
 #include "registry/delivery/registry_core.h"
 #include "registry/handlers/builtin_messages.h"
@@ -55,8 +56,16 @@ class TemplateTree;     // registry/templates/template_tree.h
 class Timers;           // registry/apply/timers.h
 class PushedSink;       // registry/delivery/pushed_sink.h
 
-class EntityRegistry {
+class EntityRegistry : detail::WrongMessages<Receipt>,
+                       detail::WrongPosts,
+                       detail::WrongChanges<Receipt>,
+                       detail::WrongNamedCreations,
+                       detail::WrongReads,
+                       detail::WrongConstantHandlers {
  public:
+  using WrongMessages::push, WrongMessages::push_subtree, WrongPosts::post;
+  using WrongChanges::set, WrongChanges::remove, WrongNamedCreations::create, WrongNamedCreations::create_under;
+  using WrongReads::find, WrongReads::get, WrongReads::has, WrongConstantHandlers::subscribe;
   explicit EntityRegistry(RegistryOptions options = {});
   ~EntityRegistry();
   EntityRegistry(const EntityRegistry&) = delete;
@@ -72,7 +81,7 @@ class EntityRegistry {
   /// Null where the entity is not alive or lacks C. Of a tag, which has no value, only has() can be asked.
   template <ComponentType C>
   const C* find(Entity e) const noexcept;
-  /// The component must be there: stops the program otherwise.
+  /// The component must be there: otherwise this stops the program with an error that names entity and component.
   template <ComponentType C>
   const C& get(Entity e) const noexcept;
   template <ComponentType C>
@@ -308,19 +317,19 @@ class EntityRegistry {
   /// Throws SetupError for a name taken, a contradicting order, or a handler that does more than read where its message is one that no
   /// journal keeps (registry/handlers/unkept.h); then it is not subscribed.
   template <class F>
-  [[nodiscard]] Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
+  Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
   /// A function known at compile time, `subscribe<take_damage>("game.take_damage")`: inlined into the loop over rows.
   template <auto handler>
     requires std::is_function_v<std::remove_pointer_t<decltype(handler)>>
-  [[nodiscard]] Subscription subscribe(std::string name, HandlerOptions options = {});
+  Subscription subscribe(std::string name, HandlerOptions options = {});
   /// A subsystem's member function; the object must outlive the subscription.
   template <class C, class R, class... A>
-  [[nodiscard]] Subscription subscribe(std::string name, C& object, R (C::*member)(A...), HandlerOptions options = {});
+  Subscription subscribe(std::string name, C& object, R (C::*member)(A...), HandlerOptions options = {});
   template <class C, class R, class... A>
-  [[nodiscard]] Subscription subscribe(std::string name, const C& object, R (C::*member)(A...) const,
+  Subscription subscribe(std::string name, const C& object, R (C::*member)(A...) const,
                                        HandlerOptions options = {});
   /// By run-time ids. Unknown types, and writes elsewhere than self, throw SetupError.
-  [[nodiscard]] Subscription subscribe(std::string name, DynamicShape shape,
+  Subscription subscribe(std::string name, DynamicShape shape,
                                        std::function<void(const DynamicCall&)> handler, HandlerOptions options = {});
   const HandlerTable& handlers() const noexcept;
   /// Handlers of this name, of whatever message, are called or passed over from now on, those subscribed later too. A
@@ -447,6 +456,12 @@ class EntityRegistry {
       used_inside_handler();
   }
   [[noreturn]] void used_inside_handler() const noexcept;
+  /// Stops the program: get() was asked for what is not there.
+  [[noreturn]] void nothing_to_get(Entity e, std::string_view component) const noexcept;
+
+  // --- registry/reading.h ---
+  template <ComponentType... Cs, class F>
+  void each_row(F&& f) const;
 
   // --- registry/pushing.h ---
   template <GeneratedType M>

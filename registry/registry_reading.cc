@@ -27,6 +27,16 @@ std::vector<std::pair<Entity, std::uint32_t>> EntityRegistry::left_grants() cons
   return left;
 }
 
+void EntityRegistry::nothing_to_get(Entity e, std::string_view component) const noexcept {
+  std::string who = "entity #" + std::to_string(e.index) + ":" + std::to_string(e.generation);
+  if (!alive(e))
+    who += e ? " is not alive" : " is nil";
+  else
+    who += " (" + path(e) + ") has no " + std::string(component);
+  fatal("EntityRegistry::get<" + std::string(component) + ">: " + who +
+        "; ask has<T>(e) first, or take find<T>(e), which gives null then");
+}
+
 std::optional<AtWork> EntityRegistry::at_work() const {
   const Inside inside = core_.inside.look();
   if (inside == Inside::nobody) return std::nullopt;

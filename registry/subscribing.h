@@ -8,6 +8,7 @@
 
 #include "registry/entity_registry.h"
 #include "registry/handlers/signature.h"
+#include "registry/wrong_handlers.h"
 
 namespace muster {
 
@@ -28,20 +29,13 @@ std::unique_ptr<Handler> make_handler(TypesKnown& known, std::string name, F&& f
 }
 
 template <class F>
+using HandlerSignature = typename SignatureOf<F>::type;
+
+template <class F>
 std::unique_ptr<Handler> make_handler(TypesKnown& known, std::string name, F handler, HandlerOptions options) {
-  if constexpr (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) {
-    using Invoker = typename SignatureOf<F, std::remove_pointer_t<F>>::type;
-    return make_handler<Invoker>(known, std::move(name), handler, false, std::move(options));
-  } else if constexpr (requires { &F::operator(); }) {
-    using Signature = typename CallOperator<decltype(&F::operator())>::type;
-    using Invoker = typename SignatureOf<F, Signature>::type;
-    return make_handler<Invoker>(known, std::move(name), std::move(handler), !std::is_empty_v<F>, std::move(options));
-  } else {
-    static_assert(never<F>,
-                  "a handler is a function, a lambda, or an object and a member function of it; its "
-                  "parameter types must be written out");
-    return nullptr;
-  }
+  using Invoker = typename InvokerOf<F, HandlerSignature<F>>::type;
+  return make_handler<Invoker>(known, std::move(name), std::move(handler),
+                               std::is_class_v<F> && !std::is_empty_v<F>, std::move(options));
 }
 
 }  // namespace detail
@@ -57,36 +51,56 @@ Subscription EntityRegistry::add_invoker(std::string name, F&& f, bool has_state
 
 template <class F>
 Subscription EntityRegistry::subscribe(std::string name, F handler, HandlerOptions options) {
-  return add_handler(detail::make_handler(known(), std::move(name), std::move(handler), std::move(options)));
+  using Signature = detail::HandlerSignature<F>;
+  if constexpr (detail::is_right_signature<Signature>)
+    return add_handler(detail::make_handler(known(), std::move(name), std::move(handler), std::move(options)));
+  else
+    return detail::WrongSignature<Signature>::explain(), Subscription();
 }
 
 template <class F>
 Subscription Outbox::subscribe(std::string name, F handler, HandlerOptions options) {
-  return keep(detail::make_handler(types_, std::move(name), std::move(handler), std::move(options)));
+  using Signature = detail::HandlerSignature<F>;
+  if constexpr (detail::is_right_signature<Signature>)
+    return keep(detail::make_handler(types_, std::move(name), std::move(handler), std::move(options)));
+  else
+    return detail::WrongSignature<Signature>::explain(), Subscription();
 }
 
 template <auto handler>
   requires std::is_function_v<std::remove_pointer_t<decltype(handler)>>
 Subscription EntityRegistry::subscribe(std::string name, HandlerOptions options) {
+  using Signature = detail::HandlerSignature<decltype(handler)>;
   using Constant = detail::ConstantFunction<handler>;
-  using Invoker = typename detail::SignatureOf<Constant, std::remove_pointer_t<decltype(handler)>>::type;
-  return add_invoker<Invoker>(std::move(name), Constant{}, false, std::move(options));
+  if constexpr (detail::is_right_signature<Signature>)
+    return add_invoker<typename detail::InvokerOf<Constant, Signature>::type>(std::move(name), Constant{}, false,
+                                                                              std::move(options));
+  else
+    return detail::WrongSignature<Signature>::explain(), Subscription();
 }
 
 template <class C, class R, class... A>
 Subscription EntityRegistry::subscribe(std::string name, C& object, R (C::*member)(A...), HandlerOptions options) {
-  auto bound = [&object, member](A... arguments) -> R { return (object.*member)(std::forward<A>(arguments)...); };
-  using Invoker = typename detail::SignatureOf<decltype(bound), R(A...)>::type;
-  return add_invoker<Invoker>(std::move(name), std::move(bound), true, std::move(options),
-                              std::is_base_of_v<Manager, C>);
+  if constexpr (detail::is_right_signature<R(A...)>) {
+    auto bound = [&object, member](A... arguments) -> R { return (object.*member)(std::forward<A>(arguments)...); };
+    using Invoker = typename detail::InvokerOf<decltype(bound), R(A...)>::type;
+    return add_invoker<Invoker>(std::move(name), std::move(bound), true, std::move(options),
+                                std::is_base_of_v<Manager, C>);
+  } else {
+    return detail::WrongSignature<R(A...)>::explain(), Subscription();
+  }
 }
 
 template <class C, class R, class... A>
 Subscription EntityRegistry::subscribe(std::string name, const C& object, R (C::*member)(A...) const,
                                        HandlerOptions options) {
-  auto bound = [&object, member](A... arguments) -> R { return (object.*member)(std::forward<A>(arguments)...); };
-  using Invoker = typename detail::SignatureOf<decltype(bound), R(A...)>::type;
-  return add_invoker<Invoker>(std::move(name), std::move(bound), true, std::move(options));
+  if constexpr (detail::is_right_signature<R(A...)>) {
+    auto bound = [&object, member](A... arguments) -> R { return (object.*member)(std::forward<A>(arguments)...); };
+    using Invoker = typename detail::InvokerOf<decltype(bound), R(A...)>::type;
+    return add_invoker<Invoker>(std::move(name), std::move(bound), true, std::move(options));
+  } else {
+    return detail::WrongSignature<R(A...)>::explain(), Subscription();
+  }
 }
 
 template <RuntimeType T>

@@ -11,6 +11,7 @@
 #include "messages/arena.h"
 #include "messages/batch_builder.h"
 #include "registry/apply/template.h"
+#include "registry/apply/wrong_calls.h"
 #include "registry/handlers/subscription.h"
 #include "registry/handlers/types_known.h"
 #include "schema/muster.h"
@@ -26,8 +27,10 @@ using TimerId = std::uint64_t;
 
 /// A handler's parameter, valid until the handler returns. "post" is later: no handler runs inside
 /// another. A call never fails; what becomes of a message is decided and counted at delivery.
-class Outbox {
+class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongSubscriptions {
  public:
+  using WrongPosts::post, WrongPosts::post_subtree;
+  using WrongChanges::set, WrongChanges::remove, WrongSubscriptions::subscribe;
   /// Sends a message to an entity.
   template <MessageType M>
   void post(Entity target, const M& message) {
@@ -99,7 +102,7 @@ class Outbox {
   /// in the queue. If its name is taken by then, or its order contradicts another's, it never begins
   /// and a refusal is counted. Handlers are code, not state: subscribe this one again after a load.
   template <class F>
-  [[nodiscard]] Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
+  Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
   /// Ends a handler when this request's turn comes; until then it is called as before.
   void end(Subscription subscription);
   /// Switches the handlers of this name on or off, from this request's turn on.
@@ -135,8 +138,9 @@ class Outbox {
 
 /// A handler's parameter that creates entities. It counts as writing the resource "ids", so handlers that spawn run one
 /// after another.
-class Spawner {
+class Spawner : detail::WrongUnnamedCreations {
  public:
+  using WrongUnnamedCreations::create, WrongUnnamedCreations::create_under;
   /// Gives the id of a new entity, which is final and may be used in messages and fields at once. The entity is alive
   /// when its Create is delivered.
   template <ComponentType... Cs>

@@ -9,13 +9,13 @@
 namespace muster {
 
 /// T came, with Create or Set. `[](const Added<Health>&, const Health& health, Entity self) {...}`
-template <ComponentType T>
+template <class T>
 struct Added {};
 /// T goes, with Remove or Destroy; with Destroy children lose it before their parents.
-template <ComponentType T>
+template <class T>
 struct Removed {};
 /// The bytes of T are others than before.
-template <ComponentType T>
+template <class T>
 struct Changed {};
 
 enum class ChangeKind : std::uint8_t { none, added, removed, changed };
@@ -31,17 +31,17 @@ template <class T>
 struct ChangeOf {
   static constexpr ChangeKind kind = ChangeKind::none;
 };
-template <class T>
+template <ComponentType T>
 struct ChangeOf<Added<T>> {
   static constexpr ChangeKind kind = ChangeKind::added;
   using Component = T;
 };
-template <class T>
+template <ComponentType T>
 struct ChangeOf<Removed<T>> {
   static constexpr ChangeKind kind = ChangeKind::removed;
   using Component = T;
 };
-template <class T>
+template <ComponentType T>
 struct ChangeOf<Changed<T>> {
   static constexpr ChangeKind kind = ChangeKind::changed;
   using Component = T;

@@ -17,19 +17,23 @@ constexpr bool tag_of() {
 template <class T>
 inline constexpr bool is_tag = tag_of<T>();
 
-/// Runs only on entities that have T; nothing is read.
-template <ComponentType T>
+/// Runs only on entities that have the component T; nothing is read.
+template <class T>
 struct With {};
-/// Runs only on entities that lack T.
-template <ComponentType T>
+/// Runs only on entities that lack the component T.
+template <class T>
 struct Without {};
 
 /// Runs only where no ancestor has T; the entity itself may have it.
-template <ComponentType T>
+template <class T>
 struct WithoutParent {};
 /// Runs only where neither the entity nor any ancestor has T.
-template <ComponentType T>
+template <class T>
 struct WithoutSelfOrParent {};
+
+/// A component with data.
+template <class T>
+concept ValueType = ComponentType<T> && !is_tag<T>;
 
 /// A value from elsewhere than the entity's own row. With `Parent<const T>` it is always there, because the handler
 /// does not run where it is missing; with `Parent<const T*>` it may be null. Valid until the handler returns.
@@ -37,7 +41,8 @@ template <class T>
 class FromElsewhere {
  public:
   using Value = std::remove_cv_t<std::remove_pointer_t<T>>;
-  static_assert(std::is_const_v<std::remove_pointer_t<T>>, "only an entity's own components can be written");
+  static_assert(std::is_const_v<std::remove_pointer_t<T>>, "only an entity's own components can be written: take Parent<const T>, SelfOrParent<const T>, "
+                "Other<const T>, and send the other entity a message to change it");
   explicit FromElsewhere(const Value* value) noexcept : FromElsewhere(value, value != nullptr) {}
   /// For whoever knows already whether there is one.
   FromElsewhere(const Value* value, bool is_there) noexcept : value_(value), is_there_(is_there) {}
@@ -62,13 +67,13 @@ struct SelfOrParent : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;
 };
 /// T of the nearest ancestor that has X; absent where that one lacks T.
-template <class T, ComponentType X>
+template <class T, class X>
 struct ParentWith : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;
 };
 /// T of the entity itself, or else of the nearest ancestor that has it. The search ends at the first that has X, the
 /// entity itself counted. A bone finds the animation of its own model, and not that of the rider on its back.
-template <class T, ComponentType X>
+template <class T, class X>
 struct UpTo : FromElsewhere<T> {
   using FromElsewhere<T>::FromElsewhere;
 };
@@ -84,7 +89,7 @@ struct Other : FromElsewhere<T> {
 template <class T>
 class Lookup {
  public:
-  static_assert(std::is_const_v<T>, "Lookup reads only: Lookup<const T>");
+  static_assert(std::is_const_v<T>, "Lookup reads only: take Lookup<const T>");
   explicit Lookup(const Storage& storage) noexcept : storage_(&storage) {}
   /// Null where the entity is not alive or lacks T.
   T* find(Entity e) const noexcept {

@@ -150,17 +150,11 @@ inline const std::byte* Elsewhere::find(Source source, std::uint32_t row, TypeId
 
 // --- The words. ---
 
-template <class>
-inline constexpr bool never = false;
-
+/// Incomplete for what is no word of the query language: registry/wrong_handlers.h says what is wrong with it.
 template <class P>
-struct Parameter {
-  static_assert(
-      never<P>,
-      "a handler takes its message first, then components (T&, const T&, T*, const T*, std::span<T>), With, "
-      "Without, WithoutParent, WithoutSelfOrParent, Parent, SelfOrParent, ParentWith, UpTo, Other, Lookup, Entity, "
-      "Outbox& or Spawner&");
-};
+struct Parameter;
+template <class P>
+concept QueryWord = requires { sizeof(Parameter<P>); };
 
 /// Whether every row that has the type has a value of it: tags are refused, and a runtime component may turn into one.
 template <class T>
@@ -175,7 +169,6 @@ inline const PresenceWord* presence_in(const Chunk& chunk, TypeId type) noexcept
 template <class T, Presence presence_>
 struct ColumnTerm {
   using Value = std::remove_const_t<T>;
-  static_assert(!is_tag<Value>, "a tag has no value to take: ask With<T> or Without<T>");
   static constexpr bool column = true, entity = true, span = false, pushes = false, spawns = false, has_term = true;
   static constexpr bool writes = !std::is_const_v<T>;
   static Term term() noexcept {
@@ -243,36 +236,36 @@ struct EnableableParameter : ColumnTerm<T, presence_> {
   }
 };
 
-template <ComponentType T>
+template <ValueType T>
 struct Parameter<T&> : ColumnParameter<T, Presence::required> {
   static bool present(T*, std::uint32_t) noexcept { return true; }
   static T& at(T* base, std::uint32_t row) noexcept { return base[row]; }
 };
-template <ComponentType T>
+template <ValueType T>
 struct Parameter<const T&> : ColumnParameter<const T, Presence::required> {
   static bool present(const T*, std::uint32_t) noexcept { return true; }
   static const T& at(const T* base, std::uint32_t row) noexcept { return base[row]; }
 };
-template <ComponentType T>
+template <ValueType T>
 struct Parameter<T*> : ColumnParameter<T, Presence::optional> {
   static bool present(T*, std::uint32_t) noexcept { return true; }
   static T* at(T* base, std::uint32_t row) noexcept { return base ? base + row : nullptr; }
 };
-template <ComponentType T>
+template <ValueType T>
 struct Parameter<const T*> : ColumnParameter<const T, Presence::optional> {
   static bool present(const T*, std::uint32_t) noexcept { return true; }
   static const T* at(const T* base, std::uint32_t row) noexcept { return base ? base + row : nullptr; }
 };
-template <ComponentType T>
+template <ValueType T>
   requires EnableableType<T>
 struct Parameter<T&> : EnableableParameter<T, Presence::required> {};
-template <ComponentType T>
+template <ValueType T>
   requires EnableableType<T>
 struct Parameter<const T&> : EnableableParameter<const T, Presence::required> {};
-template <ComponentType T>
+template <ValueType T>
   requires EnableableType<T>
 struct Parameter<T*> : EnableableParameter<T, Presence::optional> {};
-template <ComponentType T>
+template <ValueType T>
   requires EnableableType<T>
 struct Parameter<const T*> : EnableableParameter<const T, Presence::optional> {};
 
@@ -283,15 +276,15 @@ struct NoTerm {
 };
 
 /// Takes a run of rows at once: the handler is called once per run.
-template <ComponentType T>
+template <ValueType T>
+  requires(!EnableableType<T>)
 struct Parameter<std::span<T>> : ColumnParameter<T, Presence::required> {
-  static_assert(!EnableableType<T>, "rows may lack an enableable component, and a span has all of them: take T&");
   static constexpr bool span = true;
   static std::span<T> whole(T* base, const ChunkRows& rows) noexcept { return {base + rows.begin, base + rows.end}; }
 };
-template <ComponentType T>
+template <ValueType T>
+  requires(!EnableableType<T>)
 struct Parameter<std::span<const T>> : ColumnParameter<const T, Presence::required> {
-  static_assert(!EnableableType<T>, "rows may lack an enableable component, and a span has all of them: take const T&");
   static constexpr bool span = true;
   static std::span<const T> whole(const T* base, const ChunkRows& rows) noexcept {
     return {base + rows.begin, base + rows.end};
@@ -381,25 +374,27 @@ struct Parameter<Spawner&> : NoTerm {
   static Spawner& at(Spawner* spawner, std::uint32_t) noexcept { return *spawner; }
   static Spawner& whole(Spawner* spawner, const ChunkRows&) noexcept { return *spawner; }
 };
-template <class T>
-struct Parameter<Lookup<T>> : NoTerm {
+template <ComponentType T>
+struct Parameter<Lookup<const T>> : NoTerm {
   static constexpr bool has_term = true;
   static Term term() noexcept {
-    return {TypeTraits<std::remove_const_t<T>>::id, Access::read, Presence::optional, Source::any, true, 0};
+    return {TypeTraits<T>::id, Access::read, Presence::optional, Source::any, true, 0};
   }
   static const Storage* base(const ChunkRows& rows, std::uint16_t) noexcept { return &rows.context.storage; }
   static bool present(const Storage*, std::uint32_t) noexcept { return true; }
-  static Lookup<T> at(const Storage* storage, std::uint32_t) noexcept { return Lookup<T>(*storage); }
-  static Lookup<T> whole(const Storage* storage, const ChunkRows&) noexcept { return Lookup<T>(*storage); }
+  static Lookup<const T> at(const Storage* storage, std::uint32_t) noexcept { return Lookup<const T>(*storage); }
+  static Lookup<const T> whole(const Storage* storage, const ChunkRows&) noexcept { return Lookup<const T>(*storage); }
 };
+
+/// `const T` or `const T*` of a component with data: what is read from elsewhere.
+template <class T>
+concept ElsewhereValue =
+    std::is_const_v<std::remove_pointer_t<T>> && ValueType<std::remove_cv_t<std::remove_pointer_t<T>>>;
 
 /// present() finds the value of a row, at() gives what was found.
 template <class Wrapper, class T, Source source_, class Anchor = void>
 struct ElsewhereParameter : NoTerm {
   using Value = std::remove_cv_t<std::remove_pointer_t<T>>;
-  static_assert(
-      !is_tag<Value>,
-      "a tag has no value to read from elsewhere: ask With<T>, WithoutParent<T>, or has(e) of a Lookup<const T>");
   static constexpr bool entity = true, has_term = true;
   static constexpr bool optional = std::is_pointer_v<T>;
   static constexpr std::uint32_t value_bytes() noexcept {
@@ -441,15 +436,15 @@ struct ElsewhereParameter : NoTerm {
     return Wrapper(reinterpret_cast<const Value*>(elsewhere.found()), elsewhere.has_found());
   }
 };
-template <class T>
+template <ElsewhereValue T>
 struct Parameter<Parent<T>> : ElsewhereParameter<Parent<T>, T, Source::parent> {};
-template <class T>
+template <ElsewhereValue T>
 struct Parameter<SelfOrParent<T>> : ElsewhereParameter<SelfOrParent<T>, T, Source::self_or_parent> {};
-template <class T, class X>
+template <ElsewhereValue T, ComponentType X>
 struct Parameter<ParentWith<T, X>> : ElsewhereParameter<ParentWith<T, X>, T, Source::parent_with, X> {};
-template <class T, class X>
+template <ElsewhereValue T, ComponentType X>
 struct Parameter<UpTo<T, X>> : ElsewhereParameter<UpTo<T, X>, T, Source::up_to, X> {};
-template <class T>
+template <ElsewhereValue T>
 struct Parameter<Other<T>> : ElsewhereParameter<Other<T>, T, Source::other> {
   static constexpr bool entity = false;  // the other's: what is asked of the handler's own row is nothing
 };

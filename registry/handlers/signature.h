@@ -1,5 +1,5 @@
-// Reads a handler's C++ signature: the first parameter is the message, the others are the query. A parameter that is
-// not understood is a compile error that says so.
+// Reads a handler's C++ signature: the first parameter is the message, the others are the query. Of signatures that are
+// not right (registry/wrong_handlers.h) nothing here but is_right_signature is instantiated.
 #pragma once
 
 #include <algorithm>
@@ -21,13 +21,9 @@ namespace muster::detail {
 
 // --- The message parameter. ---
 
+/// Incomplete for what is no message.
 template <class M>
-struct MessageParameter {
-  static_assert(
-      never<M>,
-      "a handler's first parameter is its message: const M& or M& of a (message) struct, or const MView& of a "
-      "message table");
-};
+struct MessageParameter;
 template <MessageType M>
 struct MessageParameter<const M&> {
   using Message = M;
@@ -47,6 +43,7 @@ struct MessageParameter<const C&> {
   static C get(void*) noexcept { return {}; }
 };
 template <TableMessageType V>
+  requires(TypeTraits<V>::view)
 struct MessageParameter<const V&> {
   using Message = V;
   static constexpr bool writes = false;
@@ -54,6 +51,47 @@ struct MessageParameter<const V&> {
 };
 
 // --- The whole signature. ---
+
+/// The first of the parameters that names a component which one before it names too, if one of the two writes it;
+/// sizeof...(Ps): none does.
+template <class... Ps>
+constexpr std::size_t written_twice() {
+  const auto type_of = []<class P>() -> TypeId {
+    if constexpr (P::column)
+      return TypeTraits<typename P::Value>::id;
+    else
+      return 0;
+  };
+  const std::array<TypeId, sizeof...(Ps) + 1> types{type_of.template operator()<Parameter<Ps>>()...};
+  const std::array<bool, sizeof...(Ps) + 1> writes{Parameter<Ps>::writes...};
+  for (std::size_t i = 0; i < sizeof...(Ps); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (types[i] != 0 && types[i] == types[j] && (writes[i] || writes[j])) return i;
+  return sizeof...(Ps);
+}
+/// Whether a parameter can stand beside spans.
+template <class P>
+concept TakesRuns = requires { &Parameter<P>::whole; };
+template <class... Ps>
+inline constexpr bool takes_runs = (false || ... || Parameter<Ps>::span);
+
+template <class R, class M, class... Ps>
+constexpr bool is_right() {
+  if constexpr (!requires { sizeof(MessageParameter<M>); } || !(true && ... && QueryWord<Ps>))
+    return false;
+  else if constexpr (takes_runs<Ps...> && !(true && ... && TakesRuns<Ps>))
+    return false;
+  else if constexpr ((false || ... || takes_other<Ps>) &&
+                     other_offset<typename MessageParameter<M>::Message>() == ~0u)
+    return false;
+  else
+    return (std::is_void_v<R> || std::is_same_v<R, Verdict>) && written_twice<Ps...>() == sizeof...(Ps);
+}
+/// Whether a handler may have the signature R(M, Ps...).
+template <class Signature>
+inline constexpr bool is_right_signature = false;
+template <class R, class M, class... Ps>
+inline constexpr bool is_right_signature<R(M, Ps...)> = is_right<R, M, Ps...>();
 
 /// f(arguments...), made part of the loop that calls it, however large f is: for the one loop of a handler that goes through all rows.
 template <class F, class... A>
@@ -68,17 +106,14 @@ template <class F, class... A>
 template <class F, class Result, class M, class... Ps>
 struct Invoker {
   using Message = typename MessageParameter<M>::Message;
-  static constexpr bool whole_rows = (false || ... || Parameter<Ps>::span);
+  static constexpr bool whole_rows = takes_runs<Ps...>;
   static constexpr bool consumes = std::is_same_v<Result, Verdict>;
-  static_assert(consumes || std::is_void_v<Result>, "a handler returns void or muster::Verdict");
   static constexpr bool once = !(false || ... || Parameter<Ps>::entity);
 
   static constexpr auto every = std::index_sequence_for<Ps...>{};
   static constexpr bool asks_other = (false || ... || takes_other<Ps>);
   static constexpr bool spawns = (false || ... || Parameter<Ps>::spawns);
   static constexpr std::uint32_t other_at = other_offset<Message>();
-  static_assert(!asks_other || other_at != ~0u,
-                "Other<T> needs a message struct with a muster.Entity field named `other`, or with only one");
   static Entity other_of([[maybe_unused]] const void* message) noexcept {
     Entity other;
     if constexpr (asks_other) std::memcpy(&other, static_cast<const std::byte*>(message) + other_at, sizeof other);
@@ -433,54 +468,48 @@ struct Invoker {
       handler.few_bytes = ItemLoops<Invoker>::bytes;
     }
   }
-  template <class P>
-  static constexpr TypeId column_type() {
-    if constexpr (Parameter<P>::column)
-      return TypeTraits<typename Parameter<P>::Value>::id;
-    else
-      return 0;
-  }
-  static constexpr bool writes_twice() {
-    const std::array<TypeId, sizeof...(Ps) + 1> types{column_type<Ps>()...};
-    const std::array<bool, sizeof...(Ps) + 1> writes{Parameter<Ps>::writes...};
-    for (std::size_t i = 0; i < sizeof...(Ps); ++i)
-      for (std::size_t j = 0; j < i; ++j)
-        if (types[i] != 0 && types[i] == types[j] && (writes[i] || writes[j])) return true;
-    return false;
-  }
-  static_assert(!writes_twice(), "a handler takes a component twice, once for writing");
   using Components = std::tuple<Ps...>;
 };
 
+/// The Invoker of a callable with a right signature.
 template <class F, class Signature>
-struct SignatureOf {
-  static_assert(never<F>, "a handler is a function, a lambda, or an object and a member function of it");
-};
+struct InvokerOf;
 template <class F, class R, class M, class... Ps>
-struct SignatureOf<F, R(M, Ps...)> {
+struct InvokerOf<F, R(M, Ps...)> {
   using type = Invoker<F, R, M, Ps...>;
 };
-template <class F, class R, class M, class... Ps>
-struct SignatureOf<F, R(M, Ps...) noexcept> : SignatureOf<F, R(M, Ps...)> {};
 
+/// The signature of a function type or of a member function, without noexcept; void for anything else.
 template <class>
-struct CallOperator;
-template <class C, class R, class... A>
-struct CallOperator<R (C::*)(A...) const> {
+struct PlainSignature {
+  using type = void;
+};
+template <class R, class... A>
+struct PlainSignature<R(A...)> {
   using type = R(A...);
 };
+template <class R, class... A>
+struct PlainSignature<R(A...) noexcept> : PlainSignature<R(A...)> {};
 template <class C, class R, class... A>
-struct CallOperator<R (C::*)(A...)> {
-  using type = R(A...);
-};
+struct PlainSignature<R (C::*)(A...) const> : PlainSignature<R(A...)> {};
 template <class C, class R, class... A>
-struct CallOperator<R (C::*)(A...) const noexcept> {
-  using type = R(A...);
-};
+struct PlainSignature<R (C::*)(A...)> : PlainSignature<R(A...)> {};
 template <class C, class R, class... A>
-struct CallOperator<R (C::*)(A...) noexcept> {
-  using type = R(A...);
+struct PlainSignature<R (C::*)(A...) const noexcept> : PlainSignature<R(A...)> {};
+template <class C, class R, class... A>
+struct PlainSignature<R (C::*)(A...) noexcept> : PlainSignature<R(A...)> {};
+
+/// The signature of what is subscribed: a function, its pointer, or a class with one operator(). Void if it has none.
+template <class F>
+struct SignatureOf {
+  using type = void;
 };
+template <class F>
+  requires std::is_function_v<std::remove_pointer_t<F>>
+struct SignatureOf<F> : PlainSignature<std::remove_pointer_t<F>> {};
+template <class F>
+  requires requires { &F::operator(); }
+struct SignatureOf<F> : PlainSignature<decltype(&F::operator())> {};
 
 template <auto function>
 struct ConstantFunction {

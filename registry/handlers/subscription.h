@@ -11,7 +11,7 @@ namespace muster {
 class EntityRegistry;
 
 /// Ends the handler when it goes. Move-only. It may outlive its registry. It must not go while a handler runs.
-class Subscription {
+class [[nodiscard("the handler ends with it: keep the Subscription as long as the handler is to run")]] Subscription {
  public:
   Subscription() = default;
   Subscription(Subscription&& other) noexcept
@@ -44,7 +44,7 @@ class Subscription {
 };
 
 /// What an install function returns: the handlers of one game or plugin, which end together, and what they use.
-class Handlers {
+class [[nodiscard("the handlers end with it: keep the Handlers as long as they are to run")]] Handlers {
  public:
   Handlers() = default;
   Handlers(Handlers&&) noexcept = default;

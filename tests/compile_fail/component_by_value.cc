@@ -1,4 +1,4 @@
-// expect: a handler takes its message first, then components \(T&, const T&
+// expect: a handler takes a component as T& \(to write\), const T& \(to read\)
 // A copy of a component would look like a write that is lost.
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"

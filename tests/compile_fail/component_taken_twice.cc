@@ -1,4 +1,4 @@
-// expect: a handler takes a component twice, once for writing
+// expect: understood<const game::Health ?&>|T = const game::Health&
 // Two references to one value, one of them for writing, would let a handler's parameters change under its hands.
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"

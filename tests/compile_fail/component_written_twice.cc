@@ -1,4 +1,4 @@
-// expect: a handler takes a component twice, once for writing
+// expect: a handler takes this component twice, once for writing
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

@@ -1,4 +1,4 @@
-// expect: a handler's first parameter is its message: const M& or M&
+// expect: a handler's first parameter is its message: const M&, or M& to change it
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

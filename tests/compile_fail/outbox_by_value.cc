@@ -1,4 +1,4 @@
-// expect: a handler takes its message first, then components .*Outbox&
+// expect: a handler takes its outbox by reference: write Outbox&
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 

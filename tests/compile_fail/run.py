@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Compiles each file here twice: as it stands it must compile; with -DVIOLATION it must not, and the compiler must say
 what the file's first line, `// expect: REGEX`, expects. So a failure comes from the lines between #ifdef VIOLATION and
-#endif and from nothing else. What the files include is compiled once, as a precompiled header.
+#endif and from nothing else. The compiler must report one error, say the expected sentence within its first 12 lines, and
+print at most 30 lines: whoever made the mistake reads no further. What the files include is compiled once, as a
+precompiled header.
 
-`run.py ROOT COMPILER ARGUMENT...`; the last line counts files: `N passed, N failed`. `run.py --self-test COMPILER
-ARGUMENT...` feeds it files that must not pass.
+`run.py ROOT COMPILER ARGUMENT...`; the last line counts files: `N passed, N failed`. `run.py --show ROOT COMPILER
+ARGUMENT...` prints what the compiler says of each file. `run.py --self-test COMPILER ARGUMENT...` feeds it files that must
+not pass.
 """
 import concurrent.futures
 import glob
@@ -15,6 +18,8 @@ import sys
 import tempfile
 
 MARK = "// expect: "
+SENTENCE_LINE_MAX = 12
+LINES_MAX = 30
 
 
 def compile_it(root, command, path, *more):
@@ -43,9 +48,25 @@ def failure(root, command, path):
     violation = compile_it(root, command, path, "-DVIOLATION")
     if violation.returncode == 0:
         return f"{path}: the violation compiles"
-    if not re.search(first.removeprefix(MARK), violation.stderr):
-        return f"{path}: the compiler does not say {first.removeprefix(MARK)!r}:\n{violation.stderr}"
-    return ""
+    return fault_of(path, first.removeprefix(MARK), violation.stderr)
+
+
+def fault_of(path, expected, said):
+    """What is wrong with what the compiler said, or an empty string."""
+    lines = said.splitlines()
+    at = next((i for i, line in enumerate(lines, 1) if re.search(expected, line)), 0)
+    errors = len(re.findall(r"^[^ ].*?: (?:fatal )?error: ", said, re.M))
+    if not at:
+        fault = f"the compiler does not say {expected!r}"
+    elif at > SENTENCE_LINE_MAX:
+        fault = f"the compiler says {expected!r} in line {at}, after line {SENTENCE_LINE_MAX}"
+    elif len(lines) > LINES_MAX:
+        fault = f"the compiler prints {len(lines)} lines, more than {LINES_MAX}"
+    elif errors != 1:
+        fault = f"the compiler reports {errors} errors, not one"
+    else:
+        return ""
+    return f"{path}: {fault}:\n" + "\n".join(lines[:60])
 
 
 def run(root, command, folder):
@@ -61,6 +82,12 @@ SELF_TEST = {
     "broken": ("// expect: x\nint x\n", "without the violation"),
     "harmless": ("// expect: x\n#ifdef VIOLATION\nint x;\n#endif\n", "the violation compiles"),
     "other_error": ("// expect: counts\n#ifdef VIOLATION\nint x\n#endif\n", "does not say"),
+    "two_errors": ("// expect: counts\n#ifdef VIOLATION\nstatic_assert(false, \"counts\");\nint x = y;\n#endif\n",
+                   "reports 2 errors"),
+    "late": ("// expect: counts\n#ifdef VIOLATION\n" + "#warning first\n" * 13 +
+             "static_assert(false, \"counts\");\n#endif\n", "after line 12"),
+    "long": ("// expect: counts\n#ifdef VIOLATION\nstatic_assert(false, \"counts\");\n" +
+             "".join(f"int more_{i}() {{}}\n" for i in range(10)) + "#endif\n", "more than 30"),
 }
 
 
@@ -81,9 +108,17 @@ def self_test(command):
 if __name__ == "__main__":
     if sys.argv[1] == "--self-test":
         sys.exit(self_test(sys.argv[2:]))
+    show = sys.argv[1] == "--show"
+    root, *compiler = sys.argv[2 if show else 1:]
+    here = os.path.dirname(os.path.abspath(__file__))
     with tempfile.TemporaryDirectory() as precompiled:
-        compiler = with_precompiled(sys.argv[1], sys.argv[2:], precompiled, "<muster/registry.h>")
-        paths, found = run(sys.argv[1], compiler, os.path.dirname(os.path.abspath(__file__)))
+        compiler = with_precompiled(root, compiler, precompiled, "<muster/registry.h>")
+        if show:
+            for path in sorted(glob.glob(os.path.join(here, "*.cc"))):
+                said = compile_it(root, compiler, path, "-DVIOLATION").stderr
+                print(f"== {os.path.basename(path)}: {len(said.splitlines())} lines\n{said}")
+            sys.exit()
+        paths, found = run(root, compiler, here)
     print("\n".join(found))
     print(f"{len(paths) - len(found)} passed, {len(found)} failed")
     sys.exit(bool(found) or not paths)

@@ -1,4 +1,4 @@
-// expect: nodiscard
+// expect: the handler ends with it
 // A subscription that nobody keeps ends at once.
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"

@@ -1,4 +1,4 @@
-// expect: const-qualified|read-only
+// expect: to write, use registry.set\(e, T{...}\)|read-only object
 // Outside handlers the world is read; it changes by messages.
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"

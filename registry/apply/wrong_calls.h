@@ -1,0 +1,223 @@
+// Says in one sentence what is wrong with calls that name a type which is not theirs: a plain struct as a component, a
+// component that is pushed. Without these overloads the compiler would list every overload that does not fit.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "registry/handlers/handler.h"
+#include "registry/handlers/subscription.h"
+#include "schema/descriptor.h"
+#include "schema/table.h"
+
+namespace muster::detail {
+
+/// What the assertions below require. It names the type in the compiler's message.
+template <class>
+inline constexpr bool understood = false;
+
+template <class T>
+concept AnyMessage = MessageType<T> || TableMessageType<T>;
+/// What can be pushed.
+template <class M>
+concept PushedType = MessageType<M> || (TableMessageType<M> && NativeTable<M>);
+
+/// Says why T is no component.
+template <class T>
+constexpr void explain_component() {
+  using Plain = std::remove_cvref_t<T>;
+  if constexpr (!std::is_same_v<T, Plain>)
+    static_assert(understood<T>, "name the component alone, without const, & or *: has<T>(e), get<T>(e)");
+  else if constexpr (AnyMessage<T>)
+    static_assert(understood<T>, "this is a message and no component: push it with registry.push(e, M{...})");
+  else if constexpr (std::is_same_v<T, Entity>)
+    static_assert(understood<T>, "an entity's id is no component: a parent is given with create_under(parent, name, T{...})");
+  else if constexpr (std::is_convertible_v<const T&, std::string_view>)
+    static_assert(understood<T>, "a text is no component: a name is given with create_under(parent, name, T{...})");
+  else if constexpr (GeneratedType<T>)
+    static_assert(understood<T>, "this type is no component: write `struct T (component) {...}` in its schema");
+  else
+    static_assert(understood<T>,
+                  "a component is a struct with (component) in a schema: write `struct T (component) {...}` there, or "
+                  "give this type RuntimeTraits if its values stay in the process");
+}
+/// The same of the first of these types that is none.
+template <class T, class... Ts>
+constexpr void explain_components() {
+  if constexpr (ComponentType<T>)
+    explain_components<Ts...>();
+  else
+    explain_component<T>();
+}
+
+/// Says why M cannot be pushed.
+template <class M>
+constexpr void explain_message() {
+  if constexpr (ComponentType<M>)
+    static_assert(understood<M>, "a component is not pushed but set: use registry.set(e, T{...})");
+  else if constexpr (TableMessageType<M>)
+    static_assert(understood<M>, "a view only reads a table: push the table's own class (T, not TView), as decode() gives it");
+  else if constexpr (GeneratedType<M>)
+    static_assert(understood<M>, "this type is no message: write `struct T (message) {...}` in its schema");
+  else
+    static_assert(understood<M>,
+                  "a message is a struct or a table with (message) in a schema: write `struct T (message) {...}` there");
+}
+
+/// Overloads for messages that are none. `Result` is what the right call returns.
+template <class Result>
+struct WrongMessages {
+  template <class M>
+    requires(!PushedType<M>)
+  static Result push(Entity, const M&) {
+    explain_message<M>();
+    std::unreachable();
+  }
+  template <class M>
+    requires(!PushedType<M>)
+  static Result push(std::span<const Entity>, const M&) {
+    explain_message<M>();
+    std::unreachable();
+  }
+  template <class M>
+    requires(!PushedType<M>)
+  static Result push(const M&) {
+    explain_message<M>();
+    std::unreachable();
+  }
+  template <class M>
+    requires(!PushedType<M>)
+  static Result push_subtree(Entity, std::uint64_t, const M&) {
+    explain_message<M>();
+    std::unreachable();
+  }
+};
+/// The same for post().
+struct WrongPosts {
+  template <class M>
+    requires(!PushedType<M>)
+  static void post(Entity, const M&) {
+    explain_message<M>();
+  }
+  template <class M>
+    requires(!PushedType<M>)
+  static void post(std::span<const Entity>, const M&) {
+    explain_message<M>();
+  }
+  template <class M>
+    requires(!PushedType<M>)
+  static void post(const M&) {
+    explain_message<M>();
+  }
+  template <class M>
+    requires(!PushedType<M>)
+  static void post_subtree(Entity, std::uint64_t, const M&) {
+    explain_message<M>();
+  }
+};
+
+template <class... Ts>
+concept OtherThanComponents = (!(ComponentType<Ts> && ...));
+
+/// Overloads for components that are none. `Result` is what set() and remove() return.
+template <class Result>
+struct WrongChanges {
+  template <class... Ts>
+    requires OtherThanComponents<Ts...>
+  static Result set(Entity, const Ts&...) {
+    explain_components<Ts...>();
+    std::unreachable();
+  }
+  template <class T>
+    requires OtherThanComponents<T>
+  static Result remove(Entity) {
+    explain_component<T>();
+    std::unreachable();
+  }
+};
+struct WrongCreations {
+  template <class... Ts>
+    requires OtherThanComponents<Ts...>
+  static Entity create_under(Entity, std::string_view, const Ts&...) {
+    explain_components<Ts...>();
+    std::unreachable();
+  }
+};
+struct WrongReads {
+  template <class T>
+    requires OtherThanComponents<T>
+  static const T* find(Entity) {
+    explain_component<T>();
+    std::unreachable();
+  }
+  template <class T>
+    requires OtherThanComponents<T>
+  static const T& get(Entity) {
+    explain_component<T>();
+    std::unreachable();
+  }
+  template <class T>
+    requires OtherThanComponents<T>
+  static bool has(Entity) {
+    explain_component<T>();
+    std::unreachable();
+  }
+};
+/// EntityRegistry::create takes a name too.
+struct WrongNamedCreations : WrongCreations {
+  template <class... Ts>
+    requires OtherThanComponents<Ts...>
+  static Entity create(std::string_view, const Ts&...) {
+    explain_components<Ts...>();
+    std::unreachable();
+  }
+  template <class T, class... Ts>
+    requires OtherThanComponents<T, Ts...> && (!std::is_convertible_v<const T&, std::string_view>)
+  static Entity create(const T&, const Ts&...) {
+    explain_components<T, Ts...>();
+    std::unreachable();
+  }
+};
+/// Spawner::create does not.
+struct WrongUnnamedCreations : WrongCreations {
+  template <class... Ts>
+    requires OtherThanComponents<Ts...>
+  static Entity create(const Ts&...) {
+    explain_components<Ts...>();
+    std::unreachable();
+  }
+};
+
+/// Overloads of subscribe() without a name.
+struct WrongSubscriptions {
+  template <class F>
+    requires(!std::is_convertible_v<const F&, std::string>)
+  static Subscription subscribe(const F&, const HandlerOptions& = {}) {
+    static_assert(understood<F>, "the handler's name comes first: subscribe(\"game.take_damage\", handler)");
+    std::unreachable();
+  }
+  template <class C, class Member>
+    requires std::is_member_function_pointer_v<Member> && (!std::is_convertible_v<const C&, std::string>)
+  static Subscription subscribe(const C&, Member, const HandlerOptions& = {}) {
+    static_assert(understood<Member>, "the handler's name comes first: subscribe(\"game.draw\", object, &C::draw)");
+    std::unreachable();
+  }
+};
+/// Overloads of subscribe() with a template argument that is no function.
+struct WrongConstantHandlers : WrongSubscriptions {
+  using WrongSubscriptions::subscribe;
+  template <auto handler>
+    requires(!std::is_function_v<std::remove_pointer_t<decltype(handler)>>)
+  static Subscription subscribe(const std::string&, const HandlerOptions& = {}) {
+    static_assert(understood<decltype(handler)>,
+                  "a template argument of subscribe is a function; give anything else as an argument: "
+                  "subscribe(\"game.take_damage\", lambda)");
+    std::unreachable();
+  }
+};
+
+}  // namespace muster::detail

@@ -1,0 +1,192 @@
+// Says in one sentence what is wrong with a handler, and what to write instead. Nothing here is instantiated for handlers
+// that are right: see is_right_signature (registry/handlers/signature.h).
+#pragma once
+
+#include <span>
+#include <tuple>
+#include <type_traits>
+
+#include "registry/apply/wrong_calls.h"
+#include "registry/handlers/signature.h"
+
+namespace muster {
+
+class EntityRegistry;
+
+namespace detail {
+
+/// The component that a word of the query names, and what the word asks of it.
+template <class P>
+struct WordParts {
+  static constexpr bool reads = false, filters = false;
+};
+template <class T, class X = void>
+struct ReadingWord {
+  static constexpr bool reads = true, filters = false;
+  static constexpr bool writes = !std::is_const_v<std::remove_pointer_t<T>>;
+  using Value = std::remove_cv_t<std::remove_pointer_t<T>>;
+  using Anchor = X;
+};
+template <class T>
+struct FilteringWord {
+  static constexpr bool reads = false, filters = true;
+  using Value = T;
+};
+template <class T>
+struct WordParts<Lookup<T>> : ReadingWord<T> {};
+template <class T>
+struct WordParts<Parent<T>> : ReadingWord<T> {};
+template <class T>
+struct WordParts<SelfOrParent<T>> : ReadingWord<T> {};
+template <class T>
+struct WordParts<Other<T>> : ReadingWord<T> {};
+template <class T, class X>
+struct WordParts<ParentWith<T, X>> : ReadingWord<T, X> {};
+template <class T, class X>
+struct WordParts<UpTo<T, X>> : ReadingWord<T, X> {};
+template <class T>
+struct WordParts<With<T>> : FilteringWord<T> {};
+template <class T>
+struct WordParts<Without<T>> : FilteringWord<T> {};
+template <class T>
+struct WordParts<WithoutParent<T>> : FilteringWord<T> {};
+template <class T>
+struct WordParts<WithoutSelfOrParent<T>> : FilteringWord<T> {};
+template <class>
+inline constexpr bool is_span = false;
+template <class T>
+inline constexpr bool is_span<std::span<T>> = true;
+
+/// Says why a word's types do not do.
+template <class Word>
+constexpr void explain_word() {
+  if constexpr (Word::filters) {
+    explain_component<typename Word::Value>();
+  } else if constexpr (Word::writes) {
+    // The word's own class says so.
+  } else if constexpr (!ComponentType<typename Word::Value>) {
+    explain_component<typename Word::Value>();
+  } else if constexpr (is_tag<typename Word::Value>) {
+    static_assert(
+        understood<typename Word::Value>,
+        "a tag has no value to read from elsewhere: ask With<T>, WithoutParent<T>, or has(e) of a Lookup<const T>");
+  } else {
+    explain_component<typename Word::Anchor>();
+  }
+}
+
+/// Says what is wrong with a parameter behind the message.
+template <class P>
+constexpr void explain_parameter() {
+  using Given = std::remove_cvref_t<P>;
+  using T = std::remove_cv_t<std::remove_pointer_t<Given>>;
+  if constexpr (std::is_same_v<T, EntityRegistry>) {
+    static_assert(understood<P>,
+                  "a handler does not use the registry: take an Outbox& instead (to send, set, destroy), a Spawner& (to "
+                  "create), or a Lookup<const T> (to read)");
+  } else if constexpr (std::is_same_v<T, Outbox>) {
+    static_assert(understood<P>, "a handler takes its outbox by reference: write Outbox&");
+  } else if constexpr (std::is_same_v<T, Spawner>) {
+    static_assert(understood<P>, "a handler takes its spawner by reference: write Spawner&");
+  } else if constexpr (QueryWord<T>) {
+    static_assert(understood<P>, "a handler takes this by value: write it without const, & and *");
+  } else if constexpr (WordParts<T>::reads || WordParts<T>::filters) {
+    explain_word<WordParts<T>>();
+  } else if constexpr (is_span<T>) {
+    using Element = typename T::element_type;
+    using Value = std::remove_cv_t<Element>;
+    if constexpr (std::is_same_v<Value, Entity>)
+      static_assert(understood<P>, "ids are not written: take std::span<const Entity>");
+    else if constexpr (!ComponentType<Value>)
+      explain_component<Value>();
+    else if constexpr (is_tag<Value>)
+      static_assert(understood<P>, "a tag has no value to take: ask With<T> or Without<T>");
+    else
+      static_assert(understood<P>,
+                    "rows may lack an enableable component, and a span has all of them: take T& or const T&");
+  } else if constexpr (is_tag<T>) {
+    static_assert(understood<P>, "a tag has no value to take: ask With<T> or Without<T>");
+  } else if constexpr (ComponentType<T>) {
+    static_assert(understood<P>,
+                  "a handler takes a component as T& (to write), const T& (to read), or T*, const T* (if it may be "
+                  "missing)");
+  } else if constexpr (AnyMessage<T> || ChangeMessage<T>) {
+    static_assert(understood<P>, "a handler takes one message, as its first parameter: subscribe a handler for each");
+  } else if constexpr (std::is_class_v<T>) {
+    explain_component<T>();
+  } else {
+    static_assert(
+        understood<P>,
+        "a handler takes its message first, then components (T&, const T&, T*, const T*, std::span<T>), With, "
+        "Without, WithoutParent, WithoutSelfOrParent, Parent, SelfOrParent, ParentWith, UpTo, Other, Lookup, Entity, "
+        "Outbox& or Spawner&");
+  }
+}
+/// The same of the first that is wrong.
+template <class P, class... Ps>
+constexpr void explain_parameters() {
+  if constexpr (QueryWord<P>)
+    explain_parameters<Ps...>();
+  else
+    explain_parameter<P>();
+}
+
+/// Says what is wrong with the first parameter.
+template <class M>
+constexpr void explain_message_parameter() {
+  using T = std::remove_cv_t<std::remove_pointer_t<std::remove_cvref_t<M>>>;
+  if constexpr (TableMessageType<T> && !requires { requires TypeTraits<T>::view; })
+    static_assert(understood<M>, "a handler reads a message table in place: take its view, const TView& for a table T");
+  else if constexpr (TableMessageType<T>)
+    static_assert(understood<M>, "a handler's first parameter is its message: take const TView& of a message table T");
+  else if constexpr (MessageType<T>)
+    static_assert(understood<M>, "a handler's first parameter is its message: const M&, or M& to change it for later handlers");
+  else if constexpr (ChangeMessage<T>)
+    static_assert(understood<M>, "a handler's first parameter is its message: const Added<T>&, const Changed<T>&");
+  else if constexpr (GeneratedType<T> || QueryWord<M> || !std::is_class_v<T>)
+    static_assert(understood<M>,
+                  "a handler's first parameter is its message: const M& of a struct with (message) in a schema, or const "
+                  "MView& of a table; what it takes of the entity comes behind");
+  else
+    static_assert(understood<M>,
+                  "a handler's first parameter is its message, a struct or a table with (message) in a schema: write "
+                  "`struct M (message) {...}` there");
+}
+
+/// Says of a component that it is taken twice.
+template <class T>
+constexpr void explain_twice() {
+  static_assert(understood<T>, "a handler takes this component twice, once for writing: take it once, as T&");
+}
+
+template <class Signature>
+struct WrongSignature {
+  static constexpr void explain() {
+    static_assert(understood<Signature>,
+                  "a handler is a function, a lambda, or an object and a member function of it; its parameter types "
+                  "must be written out, the first is its message: const M&");
+  }
+};
+template <class R, class M, class... Ps>
+struct WrongSignature<R(M, Ps...)> {
+  static constexpr void explain() {
+    if constexpr (!requires { sizeof(MessageParameter<M>); })
+      explain_message_parameter<M>();
+    else if constexpr (!(true && ... && QueryWord<Ps>))
+      explain_parameters<Ps...>();
+    else if constexpr (!std::is_void_v<R> && !std::is_same_v<R, Verdict>)
+      static_assert(understood<R>, "a handler returns void or muster::Verdict");
+    else if constexpr (takes_runs<Ps...> && !(true && ... && TakesRuns<Ps>))
+      static_assert(understood<R(M, Ps...)>,
+                    "a handler with a span is called once for many rows: take std::span<const T> and std::span<const "
+                    "Entity> for all that it takes of them, or T& and Entity for each row");
+    else if constexpr (written_twice<Ps...>() != sizeof...(Ps))
+      explain_twice<std::tuple_element_t<written_twice<Ps...>(), std::tuple<Ps...>>>();
+    else
+      static_assert(understood<M>,
+                    "Other<T> needs a message struct with a muster.Entity field named `other`, or with only one");
+  }
+};
+
+}  // namespace detail
+}  // namespace muster

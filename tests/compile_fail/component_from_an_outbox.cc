@@ -1,0 +1,8 @@
+// expect: a component is not pushed but set
+#include "registry/entity_registry.h"
+#include "tests/registry/game.h"
+
+void set(muster::Outbox& out, muster::Entity e) { out.set(e, game::Health{}); }
+#ifdef VIOLATION
+void push(muster::Outbox& out, muster::Entity e) { out.push(e, game::Health{}); }
+#endif

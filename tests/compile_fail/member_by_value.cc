@@ -1,0 +1,12 @@
+// expect: a handler takes a component as T& \(to write\)
+#include "registry/entity_registry.h"
+#include "tests/registry/game.h"
+
+struct Sound {
+  void play(const game::Damage&, const game::Health&);
+  void copy(const game::Damage&, game::Health);
+};
+muster::Subscription by_reference(muster::EntityRegistry& registry, Sound& sound) { return registry.subscribe("play", sound, &Sound::play); }
+#ifdef VIOLATION
+muster::Subscription by_value(muster::EntityRegistry& registry, Sound& sound) { return registry.subscribe("copy", sound, &Sound::copy); }
+#endif

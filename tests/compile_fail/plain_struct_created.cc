@@ -1,0 +1,12 @@
+// expect: Mana.*a component is a struct with \(component\) in a schema
+// A struct that no schema declares has no type id.
+#include "registry/entity_registry.h"
+#include "tests/registry/game.h"
+
+struct Mana {
+  int points = 0;
+};
+muster::Entity declared(muster::EntityRegistry& registry) { return registry.create("orc", game::Health{}); }
+#ifdef VIOLATION
+muster::Entity undeclared(muster::EntityRegistry& registry) { return registry.create("orc", Mana{5}); }
+#endif

@@ -1,0 +1,12 @@
+// expect: a handler does not use the registry: take an Outbox& instead
+#include "registry/entity_registry.h"
+#include "tests/registry/game.h"
+
+muster::Subscription outbox(muster::EntityRegistry& registry) {
+  return registry.subscribe("", [](const game::Damage&, muster::Outbox&) {});
+}
+#ifdef VIOLATION
+muster::Subscription itself(muster::EntityRegistry& registry) {
+  return registry.subscribe("", [](const game::Damage&, muster::EntityRegistry&) {});
+}
+#endif
