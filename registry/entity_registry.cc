@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <cstring>
 
 #include <flatbuffers/flatbuffers.h>
@@ -52,14 +53,27 @@ void EntityRegistry::post_batch(std::span<const std::byte> batches) {
   });
 }
 
+void EntityRegistry::Impl::tell_unknown_names() {
+  if (!unknown_names.has_new(types.handlers())) [[likely]]
+    return;
+  for (const std::string& sentence : unknown_names.look(types.handlers())) {
+    if (options.on_warning)
+      options.on_warning(sentence);
+    else
+      std::fprintf(stderr, "muster: %s\n", sentence.c_str());
+  }
+}
+
 Receipt EntityRegistry::flush() {
   check_outside();
+  impl_->tell_unknown_names();
   return impl_->inputs.flush();
 }
 
 Receipt EntityRegistry::advance(std::uint64_t ns) {
   check_outside();
   known().need<Advance>();
+  impl_->tell_unknown_names();
   return impl_->inputs.advance(ns);
 }
 
@@ -152,7 +166,7 @@ void EntityRegistry::remove_sink(InputSink& sink) noexcept {
 }
 void EntityRegistry::set_pushed_sink(PushedSink* sink) noexcept { impl_->inputs.set_pushed_sink(sink); }
 
-EntityRegistry::EntityRegistry(RegistryOptions options) : impl_(std::make_unique<Impl>(*this, options)) {
+EntityRegistry::EntityRegistry(RegistryOptions options) : impl_(std::make_unique<Impl>(*this, std::move(options))) {
   for (Arena* arena : {&core_.input, &core_.cascade}) {
     Arena sized(options.segment_bytes);
     arena->swap(sized);

@@ -61,11 +61,11 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
                        detail::WrongChanges<Receipt>,
                        detail::WrongNamedCreations,
                        detail::WrongReads,
-                       detail::WrongConstantHandlers {
+                       detail::WrongSubscriptions {
  public:
   using WrongMessages::push, WrongMessages::push_subtree, WrongPosts::post;
   using WrongChanges::set, WrongChanges::remove, WrongNamedCreations::create, WrongNamedCreations::create_under;
-  using WrongReads::find, WrongReads::get, WrongReads::has, WrongConstantHandlers::subscribe;
+  using WrongReads::find, WrongReads::get, WrongReads::has, WrongSubscriptions::subscribe;
   explicit EntityRegistry(RegistryOptions options = {});
   ~EntityRegistry();
   EntityRegistry(const EntityRegistry&) = delete;
@@ -319,9 +319,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   template <class F>
   Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
   /// A function known at compile time, `subscribe<take_damage>("game.take_damage")`: inlined into the loop over rows.
-  template <auto handler>
-    requires std::is_function_v<std::remove_pointer_t<decltype(handler)>>
-  Subscription subscribe(std::string name, HandlerOptions options = {});
+  template <auto function>
+  Subscription subscribe(std::string name, HandlerOptions options = {});  // a lambda is given as an argument
   /// A subsystem's member function; the object must outlive the subscription.
   template <class C, class R, class... A>
   Subscription subscribe(std::string name, C& object, R (C::*member)(A...), HandlerOptions options = {});

@@ -10,6 +10,7 @@
 #include "registry/delivery/delivery.h"
 #include "registry/delivery/inputs.h"
 #include "registry/delivery/parallel_pass.h"
+#include "registry/delivery/unknown_names.h"
 #include "registry/entity_registry.h"
 #include "registry/observe/observer.h"
 #include "registry/storage/names.h"
@@ -22,7 +23,7 @@ class OldValue;
 struct EntityRegistry::Impl {
   explicit Impl(EntityRegistry& owner, RegistryOptions wanted)
       : core(owner.core_),
-        options(wanted),
+        options(std::move(wanted)),
         structure(storage, hierarchy, types, texts),
         managers(storage),
         outbox(cascade, types, texts, next_timer, now_ns, self),
@@ -51,6 +52,7 @@ struct EntityRegistry::Impl {
   Trace* trace = nullptr;
   bool counting = false;  // into `observer`
   Inputs inputs;
+  UnknownNames unknown_names;
   std::vector<Entity> spawn_ids;
   std::unordered_set<std::uint64_t> host_texts;  // that intern() was given in this process
   std::shared_ptr<EntityRegistry*> self;
@@ -66,6 +68,8 @@ struct EntityRegistry::Impl {
     core.general_way = (core.general_way & RegistryCore::was_resumed) | (observed ? RegistryCore::observed : 0);
   }
   /// Calls the restore hook of this runtime type (0: of all) for every value there is, in row order.
+  /// Says which names in the options of new handlers mean nothing.
+  void tell_unknown_names();
   void restore_values(TypeId type);
   std::map<TypeId, std::function<void(void*, Entity)>> restorers;
   std::map<TypeId, void (*)(const OldValue&, void*)> conversions;  // registry/state/conversion.h

@@ -67,16 +67,22 @@ Subscription Outbox::subscribe(std::string name, F handler, HandlerOptions optio
     return detail::WrongSignature<Signature>::explain(), Subscription();
 }
 
-template <auto handler>
-  requires std::is_function_v<std::remove_pointer_t<decltype(handler)>>
-Subscription EntityRegistry::subscribe(std::string name, HandlerOptions options) {
-  using Signature = detail::HandlerSignature<decltype(handler)>;
-  using Constant = detail::ConstantFunction<handler>;
-  if constexpr (detail::is_right_signature<Signature>)
+template <auto function>
+Subscription EntityRegistry::subscribe(std::string name, HandlerOptions options) {  // a lambda is given as an argument
+  using Function = std::remove_pointer_t<decltype(function)>;
+  using Signature = detail::HandlerSignature<Function>;
+  using Constant = detail::ConstantFunction<function>;
+  if constexpr (!std::is_function_v<Function>) {
+    static_assert(detail::understood<Function>,
+                  "a template argument of subscribe is a function; give anything else as an argument: "
+                  "subscribe(\"game.take_damage\", lambda)");
+    std::unreachable();
+  } else if constexpr (detail::is_right_signature<Signature>) {
     return add_invoker<typename detail::InvokerOf<Constant, Signature>::type>(std::move(name), Constant{}, false,
                                                                               std::move(options));
-  else
+  } else {
     return detail::WrongSignature<Signature>::explain(), Subscription();
+  }
 }
 
 template <class C, class R, class... A>

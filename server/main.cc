@@ -149,6 +149,20 @@ void raise_descriptor_limit() {
 }
 
 /// What the world's file held that no field can hold: code of a plugin wrote it.
+/// Says that handlers of muster.Update are not called if nothing ticks.
+void warn_of_idle(const World& world, double hz) {
+  if (hz > 0) return;
+  std::string names;
+  std::size_t count = 0;
+  for (const Handler* handler : world.registry().handlers().handlers()) {
+    if (handler->message != TypeTraits<Update>::id) continue;
+    constexpr std::size_t named_max = 3;
+    if (++count <= named_max) names += (names.empty() ? "" : ", ") + (handler->name.empty() ? "unnamed" : handler->name);
+  }
+  if (count == 0) return;
+  spdlog::warn("{}: {} handlers of muster.Update ({}{}) are not called: the world does not tick; start it with --hz 60",
+               world.path(), count, names, count > 3 ? ", ..." : "");
+}
 void warn_of_mended(const World& world) {
   const LoadReport& report = world.load_report();
   for (const MendedState& mended : report.listed) spdlog::warn("{}: put right: {}", world.path(), mended.text());
@@ -253,6 +267,7 @@ struct Served {
     }
     warn_of_mended(*world);
     tell_of_recovery(*world);
+    warn_of_idle(*world, arguments.hz);
     return {};
   }
 

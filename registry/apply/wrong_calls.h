@@ -9,7 +9,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "registry/handlers/handler.h"
 #include "registry/handlers/subscription.h"
 #include "schema/descriptor.h"
 #include "schema/table.h"
@@ -192,30 +191,12 @@ struct WrongUnnamedCreations : WrongCreations {
   }
 };
 
-/// Overloads of subscribe() without a name.
+/// An overload of subscribe() without a name.
 struct WrongSubscriptions {
-  template <class F>
+  template <class F, class... More>
     requires(!std::is_convertible_v<const F&, std::string>)
-  static Subscription subscribe(const F&, const HandlerOptions& = {}) {
+  static Subscription subscribe(const F&, const More&...) {
     static_assert(understood<F>, "the handler's name comes first: subscribe(\"game.take_damage\", handler)");
-    std::unreachable();
-  }
-  template <class C, class Member>
-    requires std::is_member_function_pointer_v<Member> && (!std::is_convertible_v<const C&, std::string>)
-  static Subscription subscribe(const C&, Member, const HandlerOptions& = {}) {
-    static_assert(understood<Member>, "the handler's name comes first: subscribe(\"game.draw\", object, &C::draw)");
-    std::unreachable();
-  }
-};
-/// Overloads of subscribe() with a template argument that is no function.
-struct WrongConstantHandlers : WrongSubscriptions {
-  using WrongSubscriptions::subscribe;
-  template <auto handler>
-    requires(!std::is_function_v<std::remove_pointer_t<decltype(handler)>>)
-  static Subscription subscribe(const std::string&, const HandlerOptions& = {}) {
-    static_assert(understood<decltype(handler)>,
-                  "a template argument of subscribe is a function; give anything else as an argument: "
-                  "subscribe(\"game.take_damage\", lambda)");
     std::unreachable();
   }
 };

@@ -5,7 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "messages/arena.h"
@@ -41,6 +43,9 @@ struct RegistryOptions {
   /// Memory of queued messages is allocated in segments of so many bytes: a multiple of 64, at least 1024. After a storm all but 64 of
   /// them are given back, where a queue holds more than 256. No result depends on it.
   std::size_t segment_bytes = Arena::segment_bytes_default;
+  /// Told, inside flush() or advance(), what is probably a mistake though the registry goes on, a sentence: names in the options of
+  /// handlers that mean nothing. Must not throw, nor use the registry. Null: it goes to standard error, as "muster: sentence".
+  std::function<void(const std::string&)> on_warning = {};
 };
 struct RegistryCounters {
   std::uint64_t messages = 0;  ///< delivered, targets counted

@@ -153,16 +153,18 @@ using RunFew = ItemCounts (*)(RunContext&, const Handler&, const std::byte* firs
 /// Options of EntityRegistry::subscribe.
 struct HandlerOptions {
   int priority = 0;  ///< smaller runs first
-  std::vector<std::string> before =
-      {};  ///< names of handlers of the same message that run later; unknown names are ignored
-  std::vector<std::string> after = {};
+  /// Names of handlers of the same message that run later, and earlier. Another plugin may bring them later; a name that no handler
+  /// has at the next flush or advance is said once, as RegistryOptions::on_warning says.
+  std::vector<std::string> before = {}, after = {};
   /// Asked once per archetype that matches. What it throws in subscribe() is thrown there, and nothing is subscribed; when an
   /// archetype comes later it stops the program, as what a handler throws does.
   std::function<bool(const Archetype&)> filter = {};
   /// Called before a pass on the thread that pushed it, after the handlers that this one has to wait for; false skips
   /// the pass.
   std::function<bool()> on_begin = {};
-  std::vector<std::string> external_reads = {}, external_writes = {};  ///< resources outside: "renderer", "octree"
+  /// Resources outside: "renderer", "octree". One that is read, that no handler writes, and whose name is much like one that is
+  /// written, is said as above.
+  std::vector<std::string> external_reads = {}, external_writes = {};
 };
 
 /// A column that a handler writes, of a component that another handler follows with Changed.

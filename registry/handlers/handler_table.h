@@ -133,6 +133,8 @@ class HandlerTable {
   const std::vector<Handler*>& handlers() const noexcept { return handlers_; }
   /// Null if there is none.
   Handler* find(std::string_view name) noexcept;
+  /// What the next handler gets; greater than those of all that are here.
+  std::uint64_t next_ordinal() const noexcept { return next_ordinal_; }
 
   /// Handlers compared, and handlers, terms and archetypes looked at because handlers came, went or were enabled: what
   /// growth is tested by.

@@ -44,6 +44,13 @@ WorldFile open_file(const std::string& path, const WorldOptions& options) {
 
 namespace {
 
+/// The registry's, whose warnings go where the world's go unless it has a place of its own for them.
+RegistryOptions registry_options(const WorldOptions& options) {
+  RegistryOptions made = options.registry;
+  if (!made.on_warning) made.on_warning = options.on_warning;
+  return made;
+}
+
 std::unique_ptr<ThreadPool> make_pool(WorldOptions& options) {
   if (options.workers == 1 || options.registry.executor) return nullptr;
   auto pool = std::make_unique<ThreadPool>(options.workers);
@@ -124,7 +131,7 @@ struct World::Impl {
       : file(open_file(path, given)),
         options(std::move(given)),
         pool(make_pool(options)),
-        registry(options.registry),
+        registry(registry_options(options)),
         pacer(options.hz),
         saver(file, registry,
               {.stamp = [this] { return stamp(); },

@@ -48,7 +48,8 @@ struct WorldOptions {
   /// So much waits in the file's -wal before it is merged into the file, by a thread of its own; with Durability::commit at most 1 MiB while no
   /// commit is under way.
   std::uint64_t merge_bytes = 16u << 20;
-  /// Told, on the owner's thread, what somebody should look at though the world goes on, a sentence; may be null.
+  /// Told, on the owner's thread, what somebody should look at though the world goes on, a sentence; may be null. The registry's
+  /// warnings come here too, unless `registry` has an on_warning of its own.
   std::function<void(const std::string&)> on_warning = {};
   /// Leaves out this input, before which the world is stopped (World::stopped): an error where it is not. Of inputs behind it those of
   /// sessions alone are applied, the state is saved at once, and the world goes on. Where it dies of another one behind it, WORLD-work
