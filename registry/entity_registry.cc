@@ -168,7 +168,7 @@ void EntityRegistry::set_pushed_sink(PushedSink* sink) noexcept { impl_->inputs.
 
 EntityRegistry::EntityRegistry(RegistryOptions options) : impl_(std::make_unique<Impl>(*this, std::move(options))) {
   for (Arena* arena : {&core_.input, &core_.cascade}) {
-    Arena sized(options.segment_bytes);
+    Arena sized(impl_->options.segment_bytes);
     arena->swap(sized);
   }
   core_.context = &impl_->delivery.context();
@@ -189,7 +189,7 @@ EntityRegistry::EntityRegistry(RegistryOptions options) : impl_(std::make_unique
   known().need<Name>();
   known().need<ChildOf>();
   impl_->delivery.know_lifecycle();
-  set_executor(options.executor);
+  set_executor(impl_->options.executor);
   impl_->note_observed();
 }
 

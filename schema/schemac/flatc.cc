@@ -1,5 +1,6 @@
 #include "schema/schemac/flatc.h"
 
+#include <flatbuffers/reflection.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +26,15 @@ ScratchFolder::ScratchFolder() {
 ScratchFolder::~ScratchFolder() {
   std::error_code ignored;
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+}
+
+bool ScratchFolder::can_be_written() const {
+  const std::string probe = path_ + "/probe";
+  const std::string bytes(std::size_t{1} << 16, '\n');
+  const bool written = write_file(probe, bytes.data(), bytes.size()).has_value();
+  std::error_code ignored;
+  std::filesystem::remove(probe, ignored);
+  return written;
 }
 
 std::expected<void, FlatcFailure> call_flatc(const std::string& flatc, const std::vector<std::string>& include_folders,
@@ -54,6 +64,17 @@ std::expected<void, FlatcFailure> call_flatc(const std::string& flatc, const std
   return {};
 }
 
+namespace {
+FlatcFailure no_room(const ScratchFolder& scratch) {
+  return {false, "cannot write to " + scratch.path() + ", where flatc puts what it makes; TMPDIR names another folder"};
+}
+bool is_whole(const std::vector<std::byte>& bfbs) {
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(bfbs.data());
+  flatbuffers::Verifier verifier(bytes, bfbs.size(), 64, 1u << 18);
+  return bfbs.size() >= 16 && reflection::VerifySchemaBuffer(verifier);
+}
+}  // namespace
+
 std::expected<std::vector<std::byte>, FlatcFailure> run_flatc(const std::string& flatc,
                                                               const std::vector<std::string>& include_folders,
                                                               const std::string& source) {
@@ -66,10 +87,12 @@ std::expected<std::vector<std::byte>, FlatcFailure> run_flatc(const std::string&
                              {"-b", "--schema", "--bfbs-comments", "--bfbs-builtins", "--bfbs-filenames",
                               folder.empty() ? "." : folder, "-o", scratch.path(), source});
       !done)
-    return std::unexpected(std::move(done.error()));
+    return std::unexpected(scratch.can_be_written() ? std::move(done.error()) : no_room(scratch));
   const std::filesystem::path result =
       std::filesystem::path(scratch.path()) / std::filesystem::path(source).filename().replace_extension(".bfbs");
   auto bytes = read_file(result.string());
+  // flatc does not notice that the end of a file could not be written.
+  if ((!bytes || !is_whole(*bytes)) && !scratch.can_be_written()) return std::unexpected(no_room(scratch));
   if (!bytes) return std::unexpected(FlatcFailure{false, "flatc wrote no " + result.filename().string()});
   if (auto done = put_high_defaults(*bytes, flatc, include_folders, source); !done)
     return std::unexpected(std::move(done.error()));

@@ -21,6 +21,8 @@ class ScratchFolder {
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
   const std::string& path() const { return path_; }
+  /// Whether 64 KiB more can be written in it.
+  bool can_be_written() const;
 
  private:
   std::string path_;

@@ -35,7 +35,7 @@ std::expected<Defaults, FlatcFailure> ask_defaults(const std::string& table, con
                              {"--json", "--strict-json", "--defaults-json", "--raw-binary", "--root-type", table, "-o",
                               scratch.path(), source, "--", binary});
       !done)
-    return std::unexpected(std::move(done.error()));
+    return fail(done.error().what);  // the schema is right: flatc has compiled it
   const auto bytes = read_file(scratch.path() + "/defaults.json");
   if (!bytes) return fail(bytes.error());
   // Each on a line of its own:   "reach": 18446744073709551615,

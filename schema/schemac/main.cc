@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "schema/load.h"
+#include "schema/schemac/explain.h"
 #include "schema/schemac/flatc.h"
 #include "schema/schemac/header.h"
 #include "schema/schemac/typescript.h"
@@ -126,9 +127,14 @@ int main(int count, char** words) {
     std::error_code error;
     if (!std::filesystem::exists(options.input, error)) return complain(options.input, "no such file", wrong_usage);
     auto compiled = run_flatc(options.flatc, options.include_folders, options.input);
-    if (!compiled)
-      return complain(options.input, compiled.error().what,
-                      compiled.error().schema_is_wrong ? wrong_schema : wrong_usage);
+    if (!compiled) {
+      if (!compiled.error().schema_is_wrong) return complain(options.input, compiled.error().what, wrong_usage);
+      if (const std::string said = explain_refusal(options.input, options.include_folders); !said.empty()) {
+        std::fprintf(stderr, "%s\n", said.c_str());
+        return wrong_schema;
+      }
+      return complain(options.input, compiled.error().what, wrong_schema);
+    }
     bfbs = std::move(*compiled);
   } else {
     auto read = read_file(options.input);

@@ -137,15 +137,88 @@ TEST_CASE("A default of muster.Entity is refused", "[errors]") {
 }
 
 TEST_CASE("What flatc refuses is shown as flatc says it, with exit code 1", "[errors]") {
-  const auto schema =
-      GENERATE(as<std::string>(), "struct A { s:string; }", "struct A { v:[int]; }", "struct A { x:int ; }  }",
-               "struct A { v:int (undeclared); }", "table A { s:string = \"hi\"; }");
+  const auto schema = GENERATE(as<std::string>(), "struct A { x:int ; }  }", "struct A { x:int }",
+                               "table A { s:string = \"hi\"; }");
   const test::Folder folder;
   test::write_file(folder / "wrong.fbs", attributes + schema);
   const test::Said said = test::run_schemac(folder, "wrong.fbs --check");
   CHECK((said.errors + said.output).find("wrong.fbs:1") != std::string::npos);
   CHECK(said.errors.ends_with("wrong.fbs: flatc refuses it, see above\n"));
   CHECK(said.code == 1);
+}
+
+TEST_CASE("Of what flatc refuses with few words schemac names line, column and field, and says what to write", "[errors]") {
+  const Wrong wrong = GENERATE(values<Wrong>({
+      {"  name:string;",
+       "4:8: g.A.name: a struct cannot hold a string; make the struct a table, or write `ulong (text)` for a text that "
+       "many share"},
+      {"  name:[string:3];",
+       "4:8: g.A.name: a struct cannot hold a string; make the struct a table, or write `ulong (text)` for a text that "
+       "many share"},
+      {"  v:[int];",
+       "4:5: g.A.v: a struct cannot hold a vector; give it a length, `[int:4]`, or make the struct a table"},
+      {"  t:T;", "4:5: g.A.t: a struct cannot hold a table (g.T); make that a struct, or this a table"},
+      {"  x:int; // as of old\n /* and\n more */ e:Entity;",
+       "6:12: g.A.e: no type is called Entity here; write `muster.Entity`"},
+      {"  n:uint32_t;", "4:5: g.A.n: no type is called uint32_t; write `uint`"},
+      {"  n:std::uint8_t;", "4:5: g.A.n: no type is called std::uint8_t; write `ubyte`"},
+      {"  x:float = 5;",
+       "4:11: g.A.x: a struct's field has its default as an attribute: write `x:float (default: \"5\");`"},
+      {"  x:float=-.5 (unit:\"m\");",
+       "4:10: g.A.x: a struct's field has its default as an attribute: write `x:float (default: \"-.5\");`"},
+      {"  f:Foo;", "4:5: g.A.f: no type is called Foo in this schema, nor in what it includes"},
+      {"  x:float (rnage: \"0,1\");",
+       "4:12: g.A.x: the attribute `rnage` is not declared; write `attribute \"rnage\";` above, or mend its name"},
+  }));
+  const test::Folder folder;
+  test::write_file(folder / "wrong.fbs", "include \"schema/muster.fbs\";\nnamespace g; table T { x:int; }\nstruct A "
+                                         "(component) {\n" +
+                                             std::string(wrong.schema) + "\n}\n");
+  const test::Said said = test::run_schemac(folder, "wrong.fbs --check");
+  CHECK_THAT(said.errors, Catch::EndsWith("wrong.fbs:" + std::string(wrong.error) + "\n"));
+  CHECK(said.code == 1);
+}
+
+TEST_CASE("Fields that schemac explains nothing of are those that flatc takes", "[errors]") {
+  const test::Folder folder;
+  test::write_file(folder / "other.fbs", "namespace g.inner; enum E : ubyte { a, b } struct V { x:float; } table B { t:[string]; }");
+  test::write_file(folder / "wrong.fbs",
+                   "include \"schema/muster.fbs\"; include \"other.fbs\"; namespace g.inner.deep; struct A (component) { "
+                   "v:V; w:[g.inner.V:2]; e:E (default: \"b\"); who:muster.Entity; n:[int8:3]; } table C (message) { "
+                   "b:[B]; s:string; v:V; x:int = 5 (deprecated); } struct Z { x:int }");
+  const test::Said said = test::run_schemac(folder, "wrong.fbs --check");
+  CHECK_THAT(said.errors, Catch::EndsWith("wrong.fbs: flatc refuses it, see above\n"));
+}
+
+TEST_CASE("A forgotten include and a folder that -I does not name are said", "[errors]") {
+  const test::Folder folder;
+  test::write_file(folder / "wrong.fbs", "namespace g;\nstruct A (component) { x:float; }");
+  CHECK_THAT(test::run_schemac(folder, "wrong.fbs --check").errors,
+             Catch::EndsWith("wrong.fbs:2:11: g.A: the attribute `component` is not declared; write `include "
+                             "\"schema/muster.fbs\";` at the file's beginning\n"));
+  test::write_file(folder / "wrong.fbs", "include \"parts/wheel.fbs\"; struct A { x:float; }");
+  CHECK_THAT(test::run_schemac(folder, "wrong.fbs --check").errors,
+             Catch::EndsWith("wrong.fbs:1:9: there is no parts/wheel.fbs in ., " SOURCE_ROOT
+                             "; name the folder that holds it with -I\n"));
+  // In an included file.
+  test::write_file(folder / "inner.fbs", "namespace g;\nstruct A { x:f32; }");
+  test::write_file(folder / "wrong.fbs", "include \"inner.fbs\";");
+  const test::Said said = test::run_schemac(folder, "wrong.fbs --check");
+  CHECK_THAT(said.errors, Catch::EndsWith("inner.fbs:2:14: g.A.x: no type is called f32; write `float`\n"));
+  CHECK(said.code == 1);
+}
+
+TEST_CASE("A TMPDIR without room is no fault of the schema", "[errors]") {
+  const test::Folder folder;
+  test::write_file(folder / "right.fbs", "include \"schema/muster.fbs\"; namespace g; struct A (component) { x:float; }");
+  // No file can have a byte, as on a full disk.
+  const std::string command = "cd '" + folder.path().string() +
+                              "' && ( trap '' XFSZ; ulimit -f 0; '" SCHEMAC "' --flatc '" FLATC "' -I '" SOURCE_ROOT
+                              "' right.fbs --check; echo \"exit code $?\" ) 2>&1 | cat >said";
+  REQUIRE(std::system(command.c_str()) == 0);
+  const std::string said = test::read_file(folder / "said");
+  CHECK_THAT(said, Catch::Contains("right.fbs: cannot write to "));
+  CHECK_THAT(said, Catch::EndsWith("exit code 2\n"));
 }
 
 TEST_CASE("Two names with one hash cannot be in one schema", "[errors]") {

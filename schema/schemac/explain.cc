@@ -1,0 +1,328 @@
+#include "schema/schemac/explain.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "schema/schemac/flatc.h"
+
+namespace muster::schemac {
+namespace {
+
+constexpr std::size_t files_max = 1000;
+
+struct Token {
+  std::string text;  ///< a string's without its quotation marks
+  bool is_string = false, is_word = false;
+  std::size_t line = 1, column = 1;
+};
+
+/// Cuts a schema's text into words, strings, numbers and single signs. Comments are left out. It ends with an empty token.
+std::vector<Token> tokens_of(std::string_view text) {
+  std::vector<Token> tokens;
+  std::size_t at = 0, line = 1, line_begin = 0;
+  const auto is_letter = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+  };
+  const auto step = [&] {
+    if (text[at] == '\n') ++line, line_begin = at + 1;
+    ++at;
+  };
+  while (at < text.size()) {
+    const char c = text[at];
+    Token token;
+    token.line = line;
+    token.column = at - line_begin + 1;
+    if (text.substr(at).starts_with("//")) {
+      while (at < text.size() && text[at] != '\n') ++at;
+      continue;
+    }
+    if (text.substr(at).starts_with("/*")) {
+      while (at < text.size() && !text.substr(at).starts_with("*/")) step();
+      at = std::min(at + 2, text.size());
+      continue;
+    }
+    if (std::isspace(static_cast<unsigned char>(c)) != 0) {
+      step();
+      continue;
+    }
+    if (c == '"' || c == '\'') {
+      step();
+      while (at < text.size() && text[at] != c) {
+        if (text[at] == '\\' && at + 1 < text.size()) token.text += text[at], step();
+        token.text += text[at];
+        step();
+      }
+      at = std::min(at + 1, text.size());
+      token.is_string = true;
+    } else if (is_letter(c) || c == '-' || c == '+') {
+      do {
+        token.text += text[at++];
+        // std::string is one word.
+        if (text.substr(at).starts_with("::")) token.text += "::", at += 2;
+      } while (at < text.size() && is_letter(text[at]));
+      token.is_word = true;
+    } else {
+      token.text = c;
+      step();
+    }
+    tokens.push_back(std::move(token));
+  }
+  tokens.emplace_back();
+  tokens.back().line = line;
+  tokens.back().column = at - line_begin + 1;
+  return tokens;
+}
+
+/// What flatc calls a type that people know by another name; empty if it is no such name.
+std::string_view scalar_for(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> names[] = {
+      {"int8_t", "byte"},    {"uint8_t", "ubyte"},  {"int16_t", "short"}, {"uint16_t", "ushort"}, {"int32_t", "int"},
+      {"uint32_t", "uint"},  {"int64_t", "long"},   {"uint64_t", "ulong"}, {"size_t", "ulong"},   {"char", "byte"},
+      {"unsigned", "uint"},  {"boolean", "bool"},   {"i8", "byte"},        {"u8", "ubyte"},       {"i16", "short"},
+      {"u16", "ushort"},     {"i32", "int"},        {"u32", "uint"},       {"i64", "long"},       {"u64", "ulong"},
+      {"f32", "float"},      {"f64", "double"},     {"number", "double"},  {"Float", "float"},    {"Int", "int"},
+  };
+  if (name.starts_with("std::")) name.remove_prefix(5);
+  const auto* const found = std::ranges::find(names, name, &std::pair<std::string_view, std::string_view>::first);
+  return found == std::end(names) ? std::string_view() : found->second;
+}
+bool is_scalar(std::string_view name) {
+  constexpr std::array<std::string_view, 21> names = {
+      "bool",  "byte",  "ubyte",  "int8",  "uint8",  "short", "ushort", "int16",   "uint16",  "int",   "uint",
+      "int32", "uint32", "long",  "ulong", "int64",  "uint64", "float",  "double", "float32", "float64"};
+  return std::ranges::find(names, name) != names.end();
+}
+/// Attributes that schema/muster.fbs declares.
+bool is_musters(std::string_view attribute) {
+  constexpr std::array<std::string_view, 13> names = {"component", "message", "tag",    "enableable", "default",
+                                                      "range",     "unit",    "color",  "text",       "asset",
+                                                      "remote",    "journal", "was"};
+  return std::ranges::find(names, attribute) != names.end();
+}
+/// Attributes that flatc knows without a declaration.
+bool is_flatcs(std::string_view attribute) {
+  constexpr std::array<std::string_view, 14> names = {
+      "id",          "deprecated", "required",       "key",     "shared",    "hash",       "force_align",
+      "bit_flags",   "private",    "original_order", "streaming", "idempotent", "flexbuffer", "nested_flatbuffer"};
+  return attribute.starts_with("cpp_") || attribute.starts_with("native_") ||
+         std::ranges::find(names, attribute) != names.end();
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::vector<std::string>& include_folders) : include_folders_(include_folders) {}
+
+  /// The first mistake of the file and of those that it includes; empty if none is found.
+  std::string read(const std::string& path) {
+    std::error_code error;
+    if (was_read_.size() >= files_max || !was_read_.insert(std::filesystem::weakly_canonical(path, error).string()).second)
+      return {};
+    const auto bytes = read_file(path);
+    if (!bytes) return {};
+    File file{path, tokens_of({reinterpret_cast<const char*>(bytes->data()), bytes->size()}), 0, {}};
+    declare(file);
+    while (!file.now().text.empty() || file.now().is_string) {
+      if (std::string said = read_declaration(file); !said.empty()) return said;
+    }
+    return {};
+  }
+
+ private:
+  struct File {
+    std::string path;
+    std::vector<Token> tokens;
+    std::size_t at = 0;
+    std::string space;  ///< the namespace, with a point behind it
+
+    const Token& now() const { return tokens[at]; }
+    bool is(std::string_view text) const { return !now().is_string && now().text == text; }
+    void next() { at = std::min(at + 1, tokens.size() - 1); }
+    bool has_ended() const { return at + 1 == tokens.size(); }
+    std::string place(const Token& token) const {
+      return path + ":" + std::to_string(token.line) + ":" + std::to_string(token.column) + ": ";
+    }
+  };
+
+  /// Notes what the file declares: fields may name what comes further down.
+  void declare(const File& file) {
+    std::string space;
+    for (std::size_t i = 0; i + 1 < file.tokens.size(); ++i) {
+      const Token& token = file.tokens[i];
+      const Token& name = file.tokens[i + 1];
+      if (token.is_string) continue;
+      if (token.text == "namespace") space = name.is_word ? name.text + "." : std::string();
+      if (token.text == "attribute") attributes_.insert(name.text);
+      if (!name.is_word) continue;
+      if (token.text == "table") tables_.insert(space + name.text);
+      if (token.text == "struct" || token.text == "table" || token.text == "enum" || token.text == "union")
+        types_.insert(space + name.text);
+    }
+  }
+
+  std::string read_declaration(File& file) {
+    if (file.is("include")) {
+      file.next();
+      return read_include(file);
+    }
+    if (file.is("namespace")) {
+      file.next();
+      file.space = file.now().is_word ? file.now().text + "." : std::string();
+    } else if (file.is("struct") || file.is("table")) {
+      const bool table = file.is("table");
+      file.next();
+      return read_type(file, table);
+    } else if (file.is("enum") || file.is("union")) {
+      file.next();
+      const std::string name = file.space + file.now().text;
+      while (!file.is("{") && !file.is("(") && !file.has_ended()) file.next();
+      if (std::string said = read_attributes(file, name); !said.empty()) return said;
+      while (!file.is("}") && !file.has_ended()) file.next();
+    }
+    file.next();
+    return {};
+  }
+
+  std::string read_include(File& file) {
+    const Token& named = file.now();
+    if (!named.is_string) return {};
+    std::vector<std::string> folders = {std::filesystem::path(file.path).parent_path().string()};
+    if (folders.front().empty()) folders.front() = ".";
+    folders.insert(folders.end(), include_folders_.begin(), include_folders_.end());
+    for (const std::string& folder : folders) {
+      const std::filesystem::path path = std::filesystem::path(folder) / named.text;
+      std::error_code error;
+      if (std::filesystem::is_regular_file(path, error)) return read(path.lexically_normal().string());
+    }
+    std::string said = file.place(named) + "there is no " + named.text + " in ";
+    for (std::size_t i = 0; i < folders.size(); ++i) said += (i ? ", " : "") + folders[i];
+    said += "; name the folder that holds it with -I";
+    if (named.text.starts_with("schema/"))
+      said += " (of Muster's own schemas: -I \"$(pkg-config --variable=schemas muster)\")";
+    return said;
+  }
+
+  /// From the name on.
+  std::string read_type(File& file, bool table) {
+    const std::string type = file.space + file.now().text;
+    while (!file.is("{") && !file.is("(") && !file.has_ended()) file.next();
+    if (std::string said = read_attributes(file, type); !said.empty()) return said;
+    if (!file.is("{")) return {};
+    file.next();
+    while (!file.is("}") && !file.has_ended())
+      if (std::string said = read_field(file, type, table); !said.empty()) return said;
+    file.next();
+    return {};
+  }
+
+  /// Of a type or a field, if it has some.
+  std::string read_attributes(File& file, const std::string& owner) {
+    if (!file.is("(")) return {};
+    bool at_name = true;
+    for (file.next(); !file.is(")") && !file.has_ended(); file.next()) {
+      const Token& token = file.now();
+      if (at_name && !attributes_.contains(token.text) && !is_flatcs(token.text)) {
+        const std::string where = file.place(token) + owner + ": the attribute `" + token.text + "` is not declared";
+        if (is_musters(token.text)) return where + "; write `include \"schema/muster.fbs\";` at the file's beginning";
+        return where + "; write `attribute \"" + token.text + "\";` above, or mend its name";
+      }
+      at_name = file.is(",");
+    }
+    file.next();
+    return {};
+  }
+
+  std::string read_field(File& file, const std::string& type, bool table) {
+    const Token name = file.now();
+    const std::string where = type + "." + name.text + ": ";
+    file.next();
+    if (!name.is_word || !file.is(":")) return skip_field(file);
+    file.next();
+    const Token begin = file.now();
+    bool vector = false;
+    if (file.is("[")) {
+      vector = true;
+      file.next();
+    }
+    const Token element = file.now();
+    file.next();
+    std::string length;
+    if (vector && file.is(":")) {
+      file.next();
+      length = file.now().text;
+      file.next();
+    }
+    if (vector) {
+      if (!file.is("]")) return skip_field(file);
+      file.next();
+    }
+    if (const std::string said = about_type(file, element, table); !said.empty()) return file.place(begin) + where + said;
+    if (!table && vector && length.empty())
+      return file.place(begin) + where + "a struct cannot hold a vector; give it a length, `[" + element.text +
+             ":4]`, or make the struct a table";
+    if (!table && file.is("=")) {
+      const Token sign = file.now();
+      file.next();
+      std::string value;
+      for (; !file.is(";") && !file.is("(") && !file.has_ended(); file.next()) value += file.now().text;
+      return file.place(sign) + where + "a struct's field has its default as an attribute: write `" + name.text + ":" +
+             element.text + " (default: \"" + value + "\");`";
+    }
+    while (!file.is(";") && !file.is("(") && !file.is("}") && !file.has_ended()) file.next();
+    if (std::string said = read_attributes(file, type + "." + name.text); !said.empty()) return said;
+    return skip_field(file);
+  }
+  static std::string skip_field(File& file) {
+    while (!file.is(";") && !file.is("}") && !file.has_ended()) file.next();
+    if (file.is(";")) file.next();
+    return {};
+  }
+
+  /// What is wrong with a field's type, or that of its elements.
+  std::string about_type(const File& file, const Token& named, bool table) const {
+    const std::string& name = named.text;
+    if (!named.is_word || is_scalar(name)) return {};
+    if (name == "string" && table) return {};
+    if (name == "string" || name == "std::string" || name == "String" || name == "text")
+      return table ? "no type is called " + name + "; write `string`"
+                   : "a struct cannot hold a string; make the struct a table, or write `ulong (text)` for a text that many "
+                     "share";
+    if (const std::optional<std::string> found = find(file.space, name)) {
+      if (!table && tables_.contains(*found))
+        return "a struct cannot hold a table (" + *found + "); make that a struct, or this a table";
+      return {};
+    }
+    if (name == "Entity") return "no type is called Entity here; write `muster.Entity`";
+    if (name == "muster.Entity") return "muster.Entity is not declared; write `include \"schema/muster.fbs\";` at the beginning";
+    if (const std::string_view scalar = scalar_for(name); !scalar.empty())
+      return "no type is called " + name + "; write `" + std::string(scalar) + "`";
+    return "no type is called " + name + " in this schema, nor in what it includes";
+  }
+  /// The full name that the name means in a namespace ("a.b."), as flatc finds it.
+  std::optional<std::string> find(std::string space, const std::string& name) const {
+    while (true) {
+      if (types_.contains(space + name)) return space + name;
+      if (space.empty()) return std::nullopt;
+      space.pop_back();
+      const std::size_t point = space.rfind('.');
+      space.resize(point == std::string::npos ? 0 : point + 1);
+    }
+  }
+
+  const std::vector<std::string>& include_folders_;
+  std::set<std::string> was_read_;
+  std::set<std::string, std::less<>> attributes_, types_, tables_;
+};
+
+}  // namespace
+
+std::string explain_refusal(const std::string& source, const std::vector<std::string>& include_folders) {
+  return Reader(include_folders).read(source);
+}
+
+}  // namespace muster::schemac
