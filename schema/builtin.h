@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "schema/language.h"
+
 namespace muster {
 
 /// The id of an entity: 32 bits of index, 32 bits of generation. The nil id is all zero; generations of issued ids

@@ -1,9 +1,7 @@
 // Types, batches and the judgement of foreign bytes: what a tool that speaks the protocol without a world needs.
 #pragma once
 
-#if __cplusplus <= 202002L
-#error "Muster needs C++23: compile with -std=c++23"
-#endif
+#include "schema/language.h"
 
 #include "messages/batch.h"
 #include "messages/judge/verifier.h"

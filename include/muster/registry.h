@@ -1,10 +1,10 @@
 // The registry alone: entities, components, handlers, messages. No sockets, no database.
 #pragma once
 
-#if __cplusplus <= 202002L
-#error "Muster needs C++23: compile with -std=c++23"
-#endif
+#include "schema/language.h"
 
+#include "registry/apply/timers.h"
+#include "registry/delivery/pushed_sink.h"
 #include "registry/delivery/thread_pool.h"
 #include "registry/entity_registry.h"
 #include "registry/handlers/dynamic_handler.h"

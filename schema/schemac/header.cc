@@ -61,6 +61,10 @@ void place_struct(const Output& out, const TypeDescriptor& type, std::string_vie
   order.push_back(&type);
 }
 
+std::string include_line(const std::string& header) {
+  return "#include " + (header.starts_with("muster/") ? "<" + header + ">" : "\"" + header + "\"") + "\n";
+}
+
 }  // namespace
 
 std::vector<std::string> field_names(const TypeDescriptor& type, std::initializer_list<std::string_view> taken) {
@@ -127,6 +131,7 @@ std::string write_header(const HeaderInput& input) {
     if (type.is_table && type.file == file) tables.push_back(&type);
     if (type.file == file) all.push_back(&type);
   }
+  const std::string own = input.in_tree ? "" : "muster/";
   bool arrays = false;
   const bool nested_tables = std::ranges::any_of(tables, [&](const TypeDescriptor* table) {
     return std::ranges::any_of(table->fields,
@@ -139,9 +144,9 @@ std::string write_header(const HeaderInput& input) {
   if (arrays) out << "#include <array>\n";
   out << "#include <cstddef>\n#include <cstdint>\n"
       << (nested_tables ? "#include <memory>\n" : "") << "#include <span>\n#include <string_view>\n\n"
-      << "#include \"schema/builtin.h\"\n#include \"schema/descriptor.h\"\n";
-  if (!tables.empty()) out << "#include \"schema/table.h\"\n";
-  for (const std::string& include : input.includes) out << "#include \"" << include << "\"\n";
+      << include_line(own + "schema/builtin.h") << include_line(own + "schema/descriptor.h");
+  if (!tables.empty()) out << include_line(own + "schema/table.h");
+  for (const std::string& include : input.includes) out << include_line(include);
   out << "\n";
 
   for (const EnumDescriptor& type : input.schema.enums)

@@ -14,7 +14,8 @@ struct HeaderInput {
   const Schema& schema;
   std::span<const std::byte> bfbs;
   std::string stem;                   ///< "game" of game.fbs: only types declared in that file are written
-  std::vector<std::string> includes;  ///< "schema/muster.h": headers of the files that it includes
+  std::vector<std::string> includes;  ///< headers of the files that it includes: "parts.h", "muster/schema/muster.h"
+  bool in_tree = false;               ///< Muster's headers are "schema/builtin.h", not <muster/schema/builtin.h>
 };
 
 std::string write_header(const HeaderInput& input);

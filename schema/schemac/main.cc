@@ -10,6 +10,7 @@
 #include "schema/schemac/explain.h"
 #include "schema/schemac/flatc.h"
 #include "schema/schemac/header.h"
+#include "schema/schemac/own_schemas.h"
 #include "schema/schemac/typescript.h"
 
 namespace {
@@ -28,7 +29,10 @@ constexpr const char* usage =
     "  --bfbs FILE      also write the binary schema there\n"
     "  --depfile FILE   also write the files they depend on, as make and ninja read them\n"
     "  --flatc PROGRAM  the flatc to run (default: flatc)\n"
-    "  -I FOLDER        where included schemas are looked for; may be given several times\n"
+    "  -I FOLDER        where included schemas are looked for; may be given several times.\n"
+    "                   Muster's own are found without it\n"
+    "  --in-tree        include \"schema/builtin.h\", as Muster's own sources do, in place of\n"
+    "                   <muster/schema/builtin.h>\n"
     "  --check          write nothing, only say what is wrong\n"
     "  --help           this text\n"
     "\n"
@@ -39,7 +43,7 @@ enum ExitCode { good = 0, wrong_schema = 1, wrong_usage = 2 };
 struct Options {
   std::string input, header, typescript, bfbs, depfile, flatc = "flatc";
   std::vector<std::string> include_folders;
-  bool check = false, help = false;
+  bool in_tree = false, check = false, help = false;
 };
 
 int complain(const std::string& what) {
@@ -58,6 +62,8 @@ std::string read_options(int count, char** words, Options& options) {
     std::string* value = nullptr;
     if (word == "--help" || word == "-h") {
       options.help = true;
+    } else if (word == "--in-tree") {
+      options.in_tree = true;
     } else if (word == "--check") {
       options.check = true;
     } else if (word == "-o") {
@@ -122,6 +128,8 @@ int main(int count, char** words) {
     return good;
   }
 
+  const std::filesystem::path own = own_schemas();
+  if (!own.empty()) options.include_folders.push_back(own.string());
   std::vector<std::byte> bfbs;
   if (options.input.ends_with(".fbs")) {
     std::error_code error;
@@ -159,9 +167,11 @@ int main(int count, char** words) {
     return complain(options.input,
                     "does not say what " + stem + ".fbs declares: make it with flatc --bfbs-filenames FOLDER",
                     wrong_schema);
-  HeaderInput input{*schema, bfbs, stem, {}};
+  HeaderInput input{*schema, bfbs, stem, {}, options.in_tree};
+  const std::filesystem::path folder = std::filesystem::path(options.input).parent_path();
   for (const std::string& file : files)
-    if (file != "//" + stem + ".fbs") input.includes.push_back(header_of(file));
+    if (file != "//" + stem + ".fbs")
+      input.includes.push_back(options.in_tree ? header_of(file) : included_header(own, folder / file.substr(2), file));
   const auto write = [](const std::string& path, const std::string& text) {
     const auto done = write_file(path, text.data(), text.size());
     return done ? good : static_cast<ExitCode>(complain(path, done.error(), wrong_usage));

@@ -135,6 +135,9 @@ def violations(root):
             if own.startswith("include/muster/"):
                 if target is None:
                     yield f"{where}: <{name}> is the face of no layer"
+                elif path.startswith("include/"):
+                    if target not in LAYERS[layer]:
+                        yield f"{where}: <{name}> is the face of {target}, which is not below {layer}"
                 elif not free:
                     yield f"{where}: <{name}> is for users of the libraries; name the header itself"
             elif quote == '"' and not free:
@@ -180,6 +183,7 @@ GOOD = {
     "schema/schemac/run.cc": '#include <unistd.h>\n#include "schema/hash.h"\n',
     "client/cpp/connect.cc": '#include <boost/asio/ip/tcp.hpp>\n#include "messages/batch.h"\n',
     "include/muster/registry.h": HEADER + '#include "registry/row.h"\n',
+    "include/muster/world.h": HEADER + '#include <muster/registry.h>\n#include "server/world/open.h"\n',
     "examples/hello.cc": '#include <muster/registry.h>\n#include "game.h"\n',
     "examples/game.fbs": "",
     "examples/meson.build": "custom_target('x', output: ['made.h', 'made.bfbs'])\ncustom_target('y', output: 'other.h')\n",
@@ -195,6 +199,7 @@ BAD = [
     ("client/cpp/a.cc", '#include "registry/row.h"\n', "which is above it"),
     ("client/cli/a.cc", '#include "server/world/open.h"\n', "which is above it"),
     ("include/muster/registry.h", HEADER + '#include "server/world/open.h"\n', "which is above it"),
+    ("include/muster/registry.h", HEADER + "#include <muster/world.h>\n", "which is not below registry"),
     ("include/muster/other.h", HEADER, "belongs to no layer"),
     ("registry/a.cc", "#include <muster/registry.h>\n", "for users of the libraries"),
     ("server/a.cc", '#include "tests/support/model.h"\n', "belongs to no library"),

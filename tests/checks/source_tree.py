@@ -33,7 +33,7 @@ def read(root, name):
 
 
 _COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
+INCLUDE = re.compile(r'^([ \t]*#[ \t]*include[ \t]*)([<"])([^>"\n]+)[>"]', re.MULTILINE)
 
 
 def without_comments(text):
@@ -47,10 +47,10 @@ def without_comments(text):
 def includes(text):
     """(line, '<' or '"', path) of each #include outside comments."""
     code = without_comments(text)
-    return [(code.count("\n", 0, match.start()) + 1, match.group(1), match.group(2)) for match in _INCLUDE.finditer(code)]
+    return [(code.count("\n", 0, match.start()) + 1, match.group(2), match.group(3)) for match in INCLUDE.finditer(code)]
 
 
-def _existing(folders, file, quote, name):
+def included_file(folders, file, quote, name):
     """(path from its folder, file) of what is included, None where it is not of the tree."""
     folders = [pathlib.Path(folder) for folder in folders]
     if quote == "<":
@@ -70,7 +70,7 @@ def reached(folders, files):
     while waiting:
         file = pathlib.Path(waiting.pop())
         for line, quote, name in includes(file.read_text(encoding="utf-8", errors="replace")):
-            there = _existing(folders, file, quote, name)
+            there = included_file(folders, file, quote, name)
             if there and there[0] not in found:
                 found[there[0]] = there[1]
                 waiting.append(there[1])

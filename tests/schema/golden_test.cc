@@ -31,7 +31,7 @@ constexpr const char* everything = "'" SOURCE_ROOT "/tests/golden/everything.fbs
 
 TEST_CASE("The header of a schema with everything is the golden one", "[golden]") {
   const test::Folder folder;
-  const test::Said said = test::run_schemac(folder, std::string(everything) + " -o everything.h");
+  const test::Said said = test::run_schemac(folder, std::string(everything) + " --in-tree -o everything.h");
   INFO(said.errors);
   REQUIRE(said.code == 0);
   const std::string header = without_schema_bytes(test::read_file(folder / "everything.h"));
@@ -108,6 +108,36 @@ TEST_CASE("The depfile names the schema and all that it includes", "[golden]") {
   const std::string header = test::read_file(folder / "outer.h");
   CHECK(header.find("#include \"inner.h\"") != std::string::npos);
   CHECK(header.find("struct In ") == std::string::npos);
+}
+
+TEST_CASE("A header includes those of Muster as <muster/...> and those of the game beside it", "[golden]") {
+  const test::Folder folder;
+  std::filesystem::create_directory(folder / "schema");
+  // The game has a schema of the name of one of Muster's, which is not taken for that.
+  test::write_file(folder / "schema/users.fbs", "namespace a; struct In { x:int; }");
+  test::write_file(folder / "a.fbs",
+                   "include \"schema/muster.fbs\"; include \"schema/scene.fbs\"; include \"schema/users.fbs\";"
+                   "namespace a; struct A (component) { i:In; e:muster.Entity; s:scene.Light; } table B { s:string; }");
+  const auto includes = [&](const std::string& arguments) {
+    const test::Said said = test::run_schemac_alone(folder, arguments);
+    INFO(said.errors);
+    REQUIRE(said.code == 0);
+    std::string found;
+    const std::string header = test::read_file(folder / "a.h");
+    const std::regex include("#include (\\S+\\.h\\S)\n");
+    for (auto at = std::sregex_iterator(header.begin(), header.end(), include); at != std::sregex_iterator(); ++at)
+      found += (*at)[1].str() + " ";
+    return found;
+  };
+  // Muster's own schemas are found from the place of schemac.
+  const std::string expected =
+      "<muster/schema/builtin.h> <muster/schema/descriptor.h> <muster/schema/table.h> <muster/schema/muster.h> "
+      "<muster/schema/scene.h> \"users.h\" ";
+  CHECK(includes("a.fbs -o a.h --bfbs a.bfbs") == expected);
+  CHECK(includes("a.bfbs -o a.h") == expected);
+  CHECK(includes("-I '" SOURCE_ROOT "' a.fbs -o a.h") == expected);
+  CHECK(includes("--in-tree a.fbs -o a.h") ==
+        "\"schema/builtin.h\" \"schema/descriptor.h\" \"schema/table.h\" \"schema/muster.h\" \"scene.h\" \"users.h\" ");
 }
 
 TEST_CASE("schemac says what is wrong with its command line and exits with 2", "[cli]") {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Copies the built page to where it is installed: `install.py FOLDER PLACE`. Meson runs it."""
+"""Copies a folder of the build to where it is installed, in place of what was there: `install_folder.py FOLDER PLACE`. Meson runs it."""
 import os
 import pathlib
 import shutil

@@ -1,0 +1,6 @@
+// Says which language Muster needs, before a compiler finds out by itself.
+#pragma once
+
+#if __cplusplus < 202100L
+#error "Muster needs C++23: compile with -std=c++23 (CMake: target_compile_features(game PRIVATE cxx_std_23))"
+#endif
