@@ -11,6 +11,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "server/plugins/installed_folder.h"
+
 extern char** environ;
 
 namespace muster {
@@ -56,10 +58,7 @@ std::expected<std::vector<std::byte>, std::string> compile(const std::string& pa
   if (scratch.path.empty()) return std::unexpected(path + ": no folder for temporary files: " + std::strerror(errno));
   std::vector<std::string> words = {"flatc", "-b", "--schema", "--bfbs-comments", "--bfbs-builtins"};
   for (const std::string& folder : include_folders) words.insert(words.end(), {"-I", folder});
-#ifdef MUSTER_SCHEMAS
-  words.insert(words.end(), {"-I", MUSTER_SCHEMAS});
-#endif
-  words.insert(words.end(), {"-o", scratch.path, path});
+  words.insert(words.end(), {"-I", installed_folder(), "-o", scratch.path, path});
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

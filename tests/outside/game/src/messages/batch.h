@@ -1,0 +1,6 @@
+// The game's own; Muster has a header of this name too.
+#pragma once
+
+namespace game::own {
+constexpr int messages_batch = 1;
+}

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Builds the game in `game/` as a stranger does: away from the tree, by CMake and by Meson and by make, against an installation that was
+moved after it was made and against the sources. It has headers called world.h, schema/table.h and so on of its own, and
+prints the hash of its world, which is one and the same.
+
+`run.py MESON SOURCE BUILD FOLDER WAY...`: FOLDER is where all is made; what is compiled from the sources stays there for the next time.
+The last line is `N passed, N failed`.
+"""
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+GAME = HERE / "game"
+
+
+class Failure(Exception):
+    pass
+
+
+def run(*command, environment=None, folder=None):
+    # A cold cache has the registry compiled twice.
+    ran = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                         timeout=1500, cwd=folder, env=os.environ | (environment or {}))
+    if ran.returncode:
+        raise Failure(f"{shlex.join(map(str, command))}: exit code {ran.returncode}\n{ran.stdout[-6000:]}")
+    return ran.stdout.strip()
+
+
+def empty(folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+class Outside:
+    """Each way builds the game and gives what it prints."""
+
+    def __init__(self, meson, source, build, folder):
+        self.meson, self.source, self.build, self.folder = shlex.split(meson), source, build, folder
+        compiler = shlex.split(os.environ["CXX"]) if "CXX" in os.environ else ["c++"]
+        self.launcher, self.compiler = compiler[:-1], compiler[-1]
+        # One cache serves builds in several places.
+        os.environ.update(CCACHE_BASEDIR=str(folder), CCACHE_NOHASHDIR="1")
+        self.installed = None
+
+    def install(self):
+        """Installs into a folder and moves what was installed to another."""
+        first = empty(self.folder / "destination")
+        run(*self.meson, "install", "-C", self.build, "--no-rebuild", "--tags", "devel", "--destdir", first)
+        config = next(first.rglob("muster-config.cmake"))
+        schemac = next(first.rglob("schemac"))
+        prefix = schemac.parent.parent
+        self.installed = self.folder / "moved"
+        shutil.rmtree(self.installed, ignore_errors=True)
+        prefix.rename(self.installed)
+        shutil.rmtree(first)
+        self.libraries = self.installed / config.parent.parent.parent.relative_to(prefix)
+        self.pkgconfig = {"PKG_CONFIG_PATH": str(self.libraries / "pkgconfig")}
+
+    def cmake(self, name, *options):
+        folder = self.folder / name
+        launcher = [f"-DCMAKE_CXX_COMPILER_LAUNCHER={self.launcher[0]}"] if self.launcher else []
+        run("cmake", "-S", GAME, "-B", folder, "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={self.compiler}", "-DCMAKE_BUILD_TYPE=Debug",
+            *launcher, *options)
+        run("cmake", "--build", folder, "--target", "game")
+        return run(folder / "game")
+
+    def fetched(self):
+        return self.cmake("fetched", f"-DFETCHED={self.source}")
+
+    def found(self):
+        empty(self.folder / "found")
+        return self.cmake("found", f"-DCMAKE_PREFIX_PATH={self.installed}")
+
+    def pkgconfig_make(self):
+        folder = empty(self.folder / "made")
+        for package in ("muster", "muster-world", "muster-server", "muster-client", "muster-plugin"):
+            for arguments in ([], ["--define-prefix"], ["--dont-define-prefix"]):
+                flags = shlex.split(run("pkg-config", *arguments, "--cflags", package, environment=self.pkgconfig))
+                folders = [flag for flag in flags if flag.startswith(("-I", "-isystem"))]
+                here = [os.path.realpath(flag.removeprefix("-I")) for flag in folders]
+                if here != [str(self.installed / "include")]:
+                    raise Failure(f"pkg-config {arguments} --cflags {package} names {folders}, not {self.installed}/include alone")
+        for name in ("Makefile", "src"):
+            (folder / name).symlink_to(GAME / name)
+        run("make", "-C", folder, f"CXX={shlex.join([*self.launcher, self.compiler])}", f"SCHEMAS={GAME / 'schemas'}",
+            environment=self.pkgconfig)
+        return run(folder / "game")
+
+    def subproject(self):
+        folder = self.folder / "subproject"
+        source = empty(folder / "source")
+        for name in ("meson.build", "src", "schemas"):
+            (source / name).symlink_to(GAME / name)
+        (source / "subprojects").mkdir()
+        (source / "subprojects/muster").symlink_to(self.source)
+        build = folder / "build"
+        again = ["--reconfigure"] if (build / "build.ninja").exists() else []
+        run(*self.meson, "setup", *again, build, source, "-Doptimization=0", "--wrap-mode=forcefallback")
+        run(*self.meson, "compile", "-C", build, "game")
+        return run(build / "game")
+
+
+def main(meson, source, build, folder, *ways):
+    outside, hashes, failed = Outside(meson, pathlib.Path(source), build, pathlib.Path(folder)), {}, 0
+    for way in ways:
+        try:
+            hashes[way] = getattr(outside, way)()
+        except Failure as failure:
+            failed += 1
+            print(f"{way}: {failure}")
+    hashes.pop("install", None)
+    print("\n".join(f"{way}: {said}" for way, said in hashes.items()))
+    if len(set(hashes.values())) != 1 or not all(re.fullmatch("hash [0-9a-f]{16}", said) for said in hashes.values()):
+        failed += 1
+        print("not one hash")
+    print(f"{len(ways) + 1 - failed} passed, {failed} failed")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
