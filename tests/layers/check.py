@@ -43,19 +43,15 @@ def check(package, folder, environment, compiler):
     def answer(*question):
         return run(["pkg-config", *question], env=environment).strip()
 
-    def place(variable):
-        sysroot = environment.get("PKG_CONFIG_SYSROOT_DIR", "")
-        said = answer(f"--variable={variable}", "muster").removeprefix(sysroot).lstrip("/")
-        if not said:
-            raise Failure(f"muster.pc does not say `{variable}`")
-        return pathlib.Path(sysroot + "/" + said)
-
+    schemac = answer("--variable=schemac", "muster")
+    if not schemac:
+        raise Failure("muster.pc does not say `schemac`")
     flags = shlex.split(answer("--cflags", "--libs", package))
     if package == "muster-plugin":
         flags += ["-fPIC", "-shared"]
     program = folder / package
     # Away from the source tree, so that no header and no schema is found but those that pkg-config names.
-    run([place("schemac"), HERE / "game.fbs", "-I", place("schemas"), "-o", folder / "game.h"], cwd=folder)
+    run([schemac, HERE / "game.fbs", "-o", folder / "game.h"], cwd=folder)
     flags.append(f"-I{folder}")
     run([*compiler, HERE / f"{package}.cc", "-o", program, *flags], cwd=folder)
     if package != "muster-plugin":
@@ -76,7 +72,7 @@ def main(meson, build, compiler, packages):
         installed = pathlib.Path(folder)
         run([*shlex.split(meson), "install", "-C", build, "--no-rebuild", "--tags", "devel", "--destdir", folder])
         ways = {
-            "installed": (installed, {"PKG_CONFIG_PATH": str(next(installed.rglob("pkgconfig"))), "PKG_CONFIG_SYSROOT_DIR": folder}),
+            "installed": (installed, {"PKG_CONFIG_PATH": str(next(installed.rglob("pkgconfig")))}),
             "uninstalled": (pathlib.Path(other), {"PKG_CONFIG_PATH": str(pathlib.Path(build) / "meson-uninstalled")}),
         }
         for way, (place, environment) in ways.items():

@@ -80,12 +80,10 @@ class Outside:
     def pkgconfig_make(self):
         folder = empty(self.folder / "made")
         for package in ("muster", "muster-world", "muster-server", "muster-client", "muster-plugin"):
-            for arguments in ([], ["--define-prefix"], ["--dont-define-prefix"]):
-                flags = shlex.split(run("pkg-config", *arguments, "--cflags", package, environment=self.pkgconfig))
-                folders = [flag for flag in flags if flag.startswith(("-I", "-isystem"))]
-                here = [os.path.realpath(flag.removeprefix("-I")) for flag in folders]
-                if here != [str(self.installed / "include")]:
-                    raise Failure(f"pkg-config {arguments} --cflags {package} names {folders}, not {self.installed}/include alone")
+            flags = shlex.split(run("pkg-config", "--cflags", package, environment=self.pkgconfig))
+            folders = [flag for flag in flags if flag.startswith(("-I", "-isystem"))]
+            if [os.path.realpath(flag.removeprefix("-I")) for flag in folders] != [os.path.realpath(self.installed / "include")]:
+                raise Failure(f"pkg-config --cflags {package} names {folders}, not {self.installed}/include alone")
         for name in ("Makefile", "src"):
             (folder / name).symlink_to(GAME / name)
         run("make", "-C", folder, f"CXX={shlex.join([*self.launcher, self.compiler])}", f"SCHEMAS={GAME / 'schemas'}",

@@ -1,9 +1,9 @@
-#include "world.h"
-#include "schema/table.h"
 #include "messages/batch.h"
+#include "registry.h"
 #include "registry/entity_registry.h"
 #include "schema/muster.h"
-#include "registry.h"
+#include "schema/table.h"
+#include "world.h"
 
 #include "rules.h"
 
