@@ -19,6 +19,8 @@
 #include "server/world/journal/code_identity.h"
 #include "server/world/journal/work_mark.h"
 #include "server/world/saver.h"
+#include "server/world/time/host_calls.h"
+#include "server/world/time/polling.h"
 #include "server/world/time/wake.h"
 #include "server/world/time/watchdog.h"
 #include "server/world/time/work_time.h"
@@ -116,8 +118,10 @@ struct World::Impl {
   static_assert(std::atomic<bool>::is_always_lock_free);  // stop() is called by signal handlers
 
   std::uint64_t tick = 0;
-  double period_ns = 0;  // of a tick; 0 without hz
   Pacer pacer;
+  Polling polling;
+  HostCalls calls;
+  bool ended = false;  // the inbox was taken for the last time
   TimeCounts tick_times;
   std::uint64_t code_mark = 0;  // of code and handlers as they were installed
   std::string stands;           // why; empty: it is not
@@ -144,9 +148,7 @@ struct World::Impl {
                .preserved_bytes_max = options.preserved_bytes_max,
                .disk_lags = options.disk_lags,
                .waiting_bytes_max = options.waiting_bytes_max,
-               .warn = options.on_warning}) {
-    if (options.hz > 0) period_ns = 1e9 / options.hz;
-  }
+               .warn = options.on_warning}) {}
 
   CheckpointStamp stamp() const {
     return {.sequence = registry.sequence(),
@@ -183,8 +185,17 @@ struct World::Impl {
     for (FlushVisitor* visitor : visitors) visitor->after_flush(registry);
     saver.hand_over(Clock::now());
   }
+  /// The same, as the beginning of a frame. False: the inbox was taken for the last time.
+  bool flush_and_go_on() {
+    flush();
+    ended = stopped.load(std::memory_order_acquire);
+    return !ended;
+  }
   Frame next_tick_frame();
   void run_until_stopped();
+  Frame poll(std::optional<std::chrono::duration<double, std::nano>> elapsed);
+  /// Moves the clock by the frame's time.
+  Frame make_tick(std::uint64_t ns, float dt, std::uint64_t late_ns);
 };
 
 World::World(std::string path, const Install& install, WorldOptions options) {
@@ -241,7 +252,10 @@ std::expected<void, PaceFault> World::set_pace(const Pace& pace) {
 const TimeCounts& World::tick_times() const noexcept { return impl_->tick_times; }
 const LoadReport& World::load_report() const noexcept { return impl_->load_report; }
 const RecoveryReport& World::recovery_report() const noexcept { return impl_->recovery; }
-std::string World::hang() const { return impl_->watchdog ? impl_->watchdog->text() : std::string(); }
+std::string World::hang() const {
+  const std::string text = impl_->watchdog ? impl_->watchdog->text() : std::string();
+  return text.empty() ? impl_->calls.absence() : text;
+}
 const std::string* World::stopped() const noexcept { return impl_->stands.empty() ? nullptr : &impl_->stands; }
 std::uint64_t World::stopped_before() const noexcept { return impl_->stands_before; }
 void World::set_code(std::string code) {
@@ -386,9 +400,47 @@ CheckpointReport World::commit() {
 }
 
 Frame World::next_frame() {
-  if (impl_->period_ns > 0) return impl_->next_tick_frame();
+  const HostCalls::Call call(impl_->calls, "World::next_frame", impl_->registry);
+  if (impl_->options.hz > 0) return impl_->next_tick_frame();
   impl_->run_until_stopped();
   return {};
+}
+
+Frame World::poll() {
+  const HostCalls::Call call(impl_->calls, "World::poll", impl_->registry);
+  return impl_->poll(std::nullopt);
+}
+
+Frame World::poll(std::chrono::duration<double, std::nano> elapsed) {
+  require(impl_->options.hz == 0,
+          "World::poll: the ticks of a world with hz have one length, so it takes no elapsed time: call poll()");
+  const HostCalls::Call call(impl_->calls, "World::poll", impl_->registry);
+  return impl_->poll(elapsed);
+}
+
+bool World::has_ended() const noexcept { return impl_->ended; }
+
+Frame World::Impl::make_tick(std::uint64_t ns, float dt, std::uint64_t late_ns) {
+  mark.begin_tick(tick + 1, registry.sequence() + 1);
+  registry.advance(ns);
+  saver.made_tick(++tick);
+  return {.dt = dt, .tick = tick, .now_ns = registry.now_ns(), .late_ns = late_ns};
+}
+
+Frame World::Impl::poll(std::optional<std::chrono::duration<double, std::nano>> elapsed) {
+  const ProcessorClock processor = ProcessorClock::of_this_thread();
+  if (tick_begun_ns) tick_times.add(processor.now_ns() - *std::exchange(tick_begun_ns, std::nullopt));
+  if (!flush_and_go_on()) return {};
+  const Clock::time_point now = Clock::now();
+  if (options.hz > 0) {
+    if (!polling.gives(pacer.next_tick(now), now)) return {};
+    tick_begun_ns = processor.now_ns();
+    return make_tick(tick_ns(tick + 1), static_cast<float>(1 / options.hz), pacer.begin_tick(now));
+  }
+  const std::uint64_t passed_ns = pacer.frame_ns(elapsed ? *elapsed : polling.since_last(now));
+  if (passed_ns == 0) return {};
+  tick_begun_ns = processor.now_ns();
+  return make_tick(passed_ns, static_cast<float>(static_cast<double>(passed_ns) / 1e9), 0);
 }
 
 Frame World::Impl::next_tick_frame() {
@@ -399,8 +451,7 @@ Frame World::Impl::next_tick_frame() {
   bool counts = true;
   for (;;) {
     counts = counts && pacer.pace().speed >= 1;
-    flush();
-    if (stopped.load(std::memory_order_acquire)) return {};
+    if (!flush_and_go_on()) return {};
     const Clock::time_point now = Clock::now();
     const auto due = pacer.next_tick(now);
     // Sleeping ends early on every arrival; what arrived is handled at once, not at the tick.
@@ -411,13 +462,7 @@ Frame World::Impl::next_tick_frame() {
     if (due) continue;
     tick_begun_ns = processor_ns();  // what was done while it was paused belongs to no tick
   }
-  Frame frame{.dt = static_cast<float>(1 / options.hz), .late_ns = pacer.begin_tick(Clock::now())};
-
-  mark.begin_tick(tick + 1, registry.sequence() + 1);
-  registry.advance(tick_ns(++tick));
-  saver.made_tick(tick);
-  frame.tick = tick;
-  frame.now_ns = registry.now_ns();
+  const Frame frame = make_tick(tick_ns(tick + 1), static_cast<float>(1 / options.hz), pacer.begin_tick(Clock::now()));
   const std::uint64_t used_ns = processor_ns();
   if (counts) tick_times.add(used_ns - *tick_begun_ns);
   tick_begun_ns = used_ns;
@@ -429,8 +474,7 @@ void World::Impl::run_until_stopped() {
   timers_wait = false;
   for (;;) {
     if (const std::uint64_t passed = pacer.passed(Clock::now(), timers_wait)) registry.advance(passed);
-    flush();
-    if (stopped.load(std::memory_order_acquire)) return;
+    if (!flush_and_go_on()) return;
     std::uint64_t due = 0;
     timers_wait = registry.next_due(due);
     const std::uint64_t now = registry.now_ns();

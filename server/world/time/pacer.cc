@@ -11,6 +11,8 @@ using std::chrono::nanoseconds;
 
 /// A host that is later than this does not get all the ticks it missed.
 constexpr nanoseconds behind_max{250'000'000};
+/// Far enough ahead is for ever; it keeps a sum within the clock's range.
+constexpr double year_ns = 31'536'000e9;
 
 nanoseconds since(Pacer::Clock::time_point earlier, Pacer::Clock::time_point now) noexcept {
   return now > earlier ? now - earlier : nanoseconds(0);
@@ -30,7 +32,7 @@ std::expected<void, PaceFault> Pacer::set(const Pace& pace, Clock::time_point no
   if (!std::isfinite(pace.speed)) return fault("speed", "not_finite", "a clock's speed is a finite number");
   if (pace.speed < Pace::speed_min || pace.speed > Pace::speed_max)
     return fault("speed", "out_of_range", "a clock's speed is from 0.01 to 100");
-  if (pace.steps > 0 && hz_ == 0)
+  if (pace.steps > 0 && hz_ == 0 && !polled_)
     return fault("steps", "no_ticks", "this world has no ticks (0 Hz), so there is none to step to");
   if (pace.steps > 0 && !pace.paused)
     return fault("steps", "not_paused", "the clock runs: single ticks are made while it is paused");
@@ -67,9 +69,20 @@ std::uint64_t Pacer::begin_tick(Clock::time_point now) {
   return static_cast<std::uint64_t>(since(due, now).count());
 }
 
+std::uint64_t Pacer::frame_ns(std::chrono::duration<double, std::nano> elapsed) {
+  polled_ = true;
+  if ((pace_.paused && pace_.steps == 0) || !(elapsed.count() > 0)) return 0;
+  rest_ns_ += std::min(elapsed.count(), year_ns) * pace_.speed;
+  const double whole = std::floor(rest_ns_);
+  rest_ns_ -= whole;
+  if (whole > 0 && pace_.paused) --pace_.steps;
+  return static_cast<std::uint64_t>(whole);
+}
+
 void Pacer::begin_following(Clock::time_point now) noexcept {
   followed_ = now;
   owed_ns_ = 0;
+  polled_ = false;
 }
 
 std::uint64_t Pacer::passed(Clock::time_point now, bool move) {
@@ -81,8 +94,6 @@ std::uint64_t Pacer::passed(Clock::time_point now, bool move) {
 }
 
 std::optional<Pacer::Clock::time_point> Pacer::when(std::uint64_t ahead_ns) const {
-  // Far enough ahead is for ever; it keeps the sum within the clock's range.
-  constexpr double year_ns = 31'536'000e9;
   if (pace_.paused) return std::nullopt;
   const double wall_ns = std::clamp((static_cast<double>(ahead_ns) - owed_ns_) / pace_.speed, 0.0, year_ns);
   return followed_ + nanoseconds(static_cast<std::int64_t>(std::ceil(wall_ns)));

@@ -16,7 +16,8 @@ struct Pace {
 
   double speed = 1;  ///< so many times as fast as the wall clock: speed_min to speed_max
   bool paused = false;
-  std::uint32_t steps = 0;  ///< while paused: ticks that are still to be made, at most steps_max
+  std::uint32_t steps =
+      0;  ///< while paused: ticks (frames, if the world has no hz) still to be made, at most steps_max
   friend bool operator==(const Pace&, const Pace&) noexcept = default;
 };
 
@@ -32,7 +33,7 @@ class Pacer {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// hz: ticks per second at speed 1; 0: none, timers alone move the world's clock.
+  /// hz: ticks per second at speed 1; 0: none, timers alone move the world's clock, or frames of any length do.
   explicit Pacer(double hz) noexcept : hz_(hz) {}
 
   const Pace& pace() const noexcept { return pace_; }
@@ -48,7 +49,14 @@ class Pacer {
   /// that is more than a quarter of a second, the ticks in between are left out.
   std::uint64_t begin_tick(Clock::time_point now);
 
-  // --- without hz
+  // --- without hz, polled
+
+  /// Returns how long the frame is of a host for which `elapsed` passed, in ns of the world's clock; 0: there is none. What is less than a ns
+  /// is kept for the next frame. Not a number and less than 0 are nothing, more than a year is a year. While the clock is paused each frame
+  /// is a step. From the first call on the clock can make steps.
+  std::uint64_t frame_ns(std::chrono::duration<double, std::nano> elapsed);
+
+  // --- without hz, driven by events
 
   /// From now on the world's clock follows the wall clock: passed() counts from here.
   void begin_following(Clock::time_point now) noexcept;
@@ -66,6 +74,8 @@ class Pacer {
   std::optional<Clock::time_point> next_tick_;
   Clock::time_point followed_{};
   double owed_ns_ = 0;  // of the world's clock, at the speeds there were since passed() was called
+  double rest_ns_ = 0;  // of frame_ns(), less than 1
+  bool polled_ = false;
 };
 
 }  // namespace muster
