@@ -57,8 +57,8 @@ session::ClockState when_made(Client& client, session::ClockState state) {
 }
 
 std::string ticks_text(const session::ClockState& state) {
-  if (state.hz == 0) return "none: it moves when something arrives";
-  const std::string rate = number_text(state.hz) + " per second";
+  if (state.hz == 0 && state.tick == 0) return "none: it moves when something arrives";
+  const std::string rate = state.hz == 0 ? "as its program makes them" : number_text(state.hz) + " per second";
   return state.speed == 1 ? rate : rate + ", at speed " + number_text(state.speed);
 }
 std::string run_text(const session::ClockState& state) {

@@ -20,7 +20,8 @@ enum class Exit : int {
 
 struct Failure {
   Exit exit;
-  std::string text;  ///< one or more lines, without a newline at the end
+  std::string text;   ///< one or more lines, without a newline at the end
+  bool late = false;  ///< no answer came in time
 };
 
 [[noreturn]] inline void fail(Exit exit, std::string text) { throw Failure{exit, std::move(text)}; }
@@ -30,7 +31,8 @@ Exit exit_of(const ClientError& error);
 /// The value, or the end of the command.
 template <class T>
 T must(Result<T>&& result) {
-  if (!result) fail(exit_of(result.error()), result.error().text);
+  if (!result)
+    throw Failure{exit_of(result.error()), result.error().text, result.error().kind == ClientError::Kind::late};
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 template <class T>

@@ -268,7 +268,9 @@ void info(const Common& common, bool with_hash) {
   if (!info.error.empty()) columns.add({"EDITS REFUSED", "nothing more is kept: " + printable(info.error)});
   if (!info.save_error.empty() && info.error.empty()) columns.add({"not saved", printable(info.save_error)});
   columns.add({"clock", seconds_text(info.clock_ns)});
-  columns.add({"ticks", info.hz > 0 ? number_text(info.hz) + " per second" : "none: it moves when something arrives"});
+  columns.add({"ticks", info.hz > 0          ? number_text(info.hz) + " per second"
+                        : load.ticks.empty() ? "none: it moves when something arrives"
+                                             : "as its program makes them"});
   if (!load.ticks.empty()) {
     const auto ms = [](std::uint64_t ns) { return number_text(std::floor(static_cast<double>(ns) / 1000) / 1000); };
     columns.add({"a tick takes", "half of them less than " + ms(within_ns(load, 0.5)) +

@@ -354,8 +354,10 @@ int main(int argc, char** argv) {
   }
   try {
     run();
-  } catch (const Failure& failure) {
+  } catch (Failure& failure) {
     std::fflush(stdout);
+    if (failure.late)
+      if (const std::string why = why_late(common.where); !why.empty()) failure.text += ": " + why;
     return complain(failure, common.json);
   } catch (const std::exception& error) {
     return complain({Exit::refused, error.what()}, common.json);

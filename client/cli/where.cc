@@ -53,6 +53,18 @@ std::string world_meant(const Where& where) {
   return where.world.empty() ? variable("MUSTER_WORLD") : where.world;
 }
 
+std::string why_late(const Where& where) {
+  try {
+    Where soon = where;
+    soon.seconds_max = 2;
+    // Where the world itself cannot answer, the server does.
+    const auto info = connect(soon).info();
+    return info || info.error().kind != ClientError::Kind::refused ? std::string() : info.error().text;
+  } catch (const Failure&) {
+    return {};
+  }
+}
+
 bool is_served(const std::string& world) { return read_address_file(world).has_value(); }
 
 Client connect_to_world(const Where& where, const std::string& world) {

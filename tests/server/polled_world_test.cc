@@ -162,6 +162,26 @@ TEST_CASE("the clock of a host's own loop is paused, stepped and made faster fro
   }
 }
 
+TEST_CASE("who gets no answer is told that the world's program calls neither next_frame nor poll") {
+  const Engine engine;
+  const auto said = [&](const std::string& command) {
+    const std::string line = std::string(MUSTER_CLI) + " --connect " + engine.address() + " --token '" + token +
+                             "' --timeout 6 " + command + " 2>&1";
+    FILE* const running = ::popen(line.c_str(), "r");
+    REQUIRE(running);
+    std::string text;
+    for (char buffer[256]; std::fgets(buffer, sizeof buffer, running);) text += buffer;
+    ::pclose(running);
+    return text;
+  };
+  const auto why =
+      Catch::Contains("the world does not answer: its program has called neither next_frame nor poll for ");
+  const std::string set = said("set 1:1 Health.value 50");
+  CHECK_THAT(set, why);
+  CHECK_THAT(set, Catch::Contains("did not answer within 6000 ms"));
+  CHECK_THAT(said("info"), why);
+}
+
 TEST_CASE("a save from outside is answered by later frames, and a watch is told of what they change") {
   Engine engine;
   const Runs runs(engine);
