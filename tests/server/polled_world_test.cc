@@ -6,6 +6,7 @@
 
 #include "server/server.h"
 #include "server/world/world.h"
+#include "tests/lineage/allocations.h"
 #include "tests/server/live_world.h"
 #include "tests/support/folder.h"
 
@@ -160,6 +161,37 @@ TEST_CASE("the clock of a host's own loop is paused, stepped and made faster fro
     while (client.clock().value().tick < tick + 10) {
     }
   }
+}
+
+TEST_CASE("a poll that finds nothing to do allocates nothing, with a session there too") {
+  const double hz = GENERATE(0.0, 0.001);
+  const test::Folder folder;
+  World world(folder / "w.muster", [](EntityRegistry& registry) -> Handlers { return {subscribe_damage(registry)}; },
+              {.hz = hz});
+  world.registry().create("orc", arena::Health{.value = 100});
+  world.commit();
+  Server server(world, {.listen = "127.0.0.1:0", .token = token});
+  std::atomic<bool> is_there = false;
+  std::promise<void> over;
+  std::thread other([&] {
+    Client client = Client::connect({.address = server.address(), .token = token, .name = "test"}).value();
+    (void)client.clock().value();
+    is_there = true;
+    over.get_future().wait();
+  });
+  const auto poll = [&] { return hz > 0 ? world.poll() : world.poll(0ns); };
+  while (!is_there) REQUIRE_FALSE(poll());
+  // The server's own threads may allocate for a while.
+  std::uint64_t least = ~std::uint64_t{0};
+  for (int round = 0; round < 20 && least > 0; ++round) {
+    const std::uint64_t before = allocations();
+    for (int i = 0; i < 1000; ++i)
+      if (poll()) FAIL("a frame");
+    least = std::min(least, allocations() - before);
+  }
+  CHECK(least == 0);
+  over.set_value();
+  other.join();
 }
 
 TEST_CASE("who gets no answer is told that the world's program calls neither next_frame nor poll") {

@@ -1,0 +1,165 @@
+// The other snippets of docs/embedding.md.
+#include <muster/messages.h>
+#include <muster/server.h>
+#include <muster/world.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "examples/embedding/game.h"  // written by schemac
+#include "examples/embedding/job_executor.h"
+#include "examples/guide/guide.h"
+
+namespace {
+
+using guide::require;
+using namespace std::chrono_literals;
+
+muster::Handlers install(muster::EntityRegistry& registry) {
+  return {registry.subscribe("game.move", [](const muster::Update& update, game::Position& at,
+                                             const game::Velocity& velocity) { at.x += velocity.x * update.dt; }),
+          registry.subscribe("game.take_damage",
+                             [](const game::Damage& hit, game::Health& health) { health.value -= hit.amount; })};
+}
+
+int pictures = 0;
+void draw(const muster::EntityRegistry&) { ++pictures; }
+
+/// How many threads this process has.
+int threads() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("Threads:")) return std::stoi(line.substr(8));
+  return 0;
+}
+
+void fixed_steps() {
+  // guide: fixed steps
+  muster::World world("fixed.muster", install, {.hz = 240});
+  muster::EntityRegistry& registry = world.registry();
+  while (!world.has_ended()) {
+    while (const muster::Frame tick = world.poll())  // all that are due by now
+      registry.push(muster::Update{.dt = tick.dt});  // always 1/240
+    draw(registry);
+    if (world.tick() >= 10) world.stop();
+  }
+  // guide: end
+  require(world.tick() >= 10 && pictures > 0);
+}
+
+void pace() {
+  muster::World world("pace.muster", install);
+  // guide: pace
+  require(world.set_pace({.paused = true}).has_value());
+  require(!world.poll(16ms));  // edits come in, no frame, no timer
+  require(world.set_pace({.paused = true, .steps = 1}).has_value());
+  require(world.poll(16ms).dt == 0.016f);  // the step
+  require(!world.poll(16ms));
+  require(world.set_pace({.speed = 0.5}).has_value());
+  require(world.poll(16ms).dt == 0.008f);  // slow motion
+  // guide: end
+}
+
+void posting() {
+  muster::World world("posting.muster", install);
+  muster::EntityRegistry& registry = world.registry();
+  const muster::Entity hero = registry.create("hero", game::Health{});
+  // guide: another thread
+  const auto lane = registry.inbox().open_lane(1);  // one for each thread; the number names it in the journal
+  std::thread physics([&] {
+    muster::BatchBuilder batch;
+    batch.append(hero, game::Damage{.amount = 5});
+    require(lane->put(batch.bytes()));
+  });
+  // guide: end
+  physics.join();
+  (void)world.poll(0ns);
+  require(registry.get<game::Health>(hero).value == 95);
+}
+
+void saving() {
+  muster::World world("saving.muster", install);
+  world.registry().create("hero", game::Health{});
+  world.commit();
+  const auto show = [](const char*) {};
+  bool saved = false;
+  // guide: saving
+  const bool begun = world.begin_commit([&](const auto& report) {  // called by a later poll
+    saved = report.has_value();
+    if (!saved) show(report.error().what());
+  });
+  require(begun);  // false: another one is under way
+  while (!saved) (void)world.poll(1ms);
+  // guide: end
+}
+
+void counting() {
+  // guide: threads
+  const int before = threads();
+  muster::EntityRegistry registry;
+  require(threads() == before);
+  muster::World world("threads.muster", install);
+  world.registry().create("hero", game::Health{});
+  world.commit();
+  (void)world.poll(16ms);
+  require(threads() == before);
+  {
+    muster::Server server(world, {.listen = "127.0.0.1:0"});
+    require(threads() == before + 1);
+  }
+  require(threads() == before);
+  // guide: end
+}
+
+void own_jobs() {
+  engine::Jobs jobs(2);
+  engine::JobExecutor executor(jobs);
+  const int before = threads();
+  // A pass is spread where that is thought to pay; here it always is.
+  muster::EntityRegistry registry({.executor = &executor, .pass_serial_below_ns = 0});
+  const muster::Handlers handlers = install(registry);
+  registry.create_many(50'000, game::Position{}, game::Velocity{.x = 1});
+  for (int i = 0; i < 4; ++i) registry.push(muster::Update{.dt = 0.25f});
+  require(registry.pass_counters().spread == 4);
+  registry.each<const game::Position>([](const game::Position& at) { require(at.x == 1); });
+  require(threads() == before);
+}
+
+void forking() {
+  // guide: fork
+  muster::EntityRegistry registry;
+  const muster::Handlers handlers = install(registry);
+  const muster::Entity hero = registry.create("hero", game::Health{});
+  const std::uint64_t hash = registry.hash();
+  const pid_t child = ::fork();
+  if (child == 0) {  // tries something out, with a copy of all that there is
+    registry.push(hero, game::Damage{.amount = 99});
+    ::_exit(registry.get<game::Health>(hero).value == 1 ? 0 : 1);
+  }
+  int status = 0;
+  require(::waitpid(child, &status, 0) == child && status == 0);
+  require(registry.hash() == hash);
+  // guide: end
+}
+
+}  // namespace
+
+int main() {
+  char folder[] = "/tmp/muster-embedding-XXXXXX";
+  if (!::mkdtemp(folder) || ::chdir(folder) != 0) return 1;
+  counting();  // first, while nothing else has made threads
+  fixed_steps();
+  pace();
+  posting();
+  saving();
+  own_jobs();
+  forking();
+  std::filesystem::remove_all(folder);
+  std::puts("every snippet of the page on embedding does what it says");
+}
