@@ -18,7 +18,8 @@ struct Where {
 /// Connects to --connect; else to the server of the world; else to that of the one served world in the current folder.
 /// Fails with Exit::unreachable where there is none, or several.
 Client connect(const Where& where);
-/// Asks the server of a command that got no answer why the world is silent: a sentence; empty if it does not know.
+/// Asks the server of a command that got no answer why the world is silent: a sentence; empty if it
+/// does not know.
 std::string why_late(const Where& where);
 /// To the server of this world file; `pid` receives the server's process.
 Client connect_to_world(const Where& where, const std::string& world);

@@ -1,5 +1,6 @@
-// An engine's program: a loop of its own at any rate, a job system of its own, a renderer that reads between frames, and remote
-// tools that edit the world meanwhile. docs/embedding.md explains it.
+// An engine's program: a loop of its own at any rate, a job system of its own, a renderer that
+// reads between frames, and remote tools that edit the world meanwhile. docs/embedding.md explains
+// it.
 #include <muster/server.h>
 #include <muster/world.h>
 

@@ -6,7 +6,8 @@ namespace muster {
 
 class EntityRegistry;
 
-/// World::next_frame makes every flush like this, also while it waits for the next tick:
+/// World::next_frame and World::poll make every flush like this, next_frame also while it waits for
+/// the next tick:
 ///
 ///     for each visitor: before_flush();   registry.flush();   for each visitor: after_flush(registry);
 ///

@@ -109,10 +109,11 @@ class World {
   /// FlushVisitor::after_flush. Where it cannot run so, nothing is changed: a speed that is no number or out of its range,
   /// steps of a clock that is not paused or of a world without hz, too many steps.
   [[nodiscard]] std::expected<void, PaceFault> set_pace(const Pace& pace);
-  /// How much processor time the owner's thread used from one next_frame of a world with hz to the next: the host's own work, what
-  /// arrived meanwhile, and what visitors did. Workers' time is not in it, nor what was done while the clock was paused; frames of
-  /// a clock slower than 1 are left out. Of a frame of poll(): what was used until the next call, with what the host does
-  /// before that. Owner's thread.
+  /// How much processor time the owner's thread used from one next_frame of a world with hz to the
+  /// next: the host's own work, what arrived meanwhile, and what visitors did. Workers' time is not
+  /// in it, nor what was done while the clock was paused; frames of a clock slower than 1 are left
+  /// out. Of a frame of poll(): what was used until the next call, with what the host does before
+  /// that. Owner's thread.
   const TimeCounts& tick_times() const noexcept;
   /// What was put right while the file was read; kept until the world ends. The file has it after the next commit.
   const LoadReport& load_report() const noexcept;
@@ -126,9 +127,10 @@ class World {
   const std::string* stopped() const noexcept;
   /// Sequence of that input; 0: there is none.
   std::uint64_t stopped_before() const noexcept;
-  /// What keeps the world from taking input, a sentence; empty: nothing. It is an input that has been in work for longer than
-  /// WorldOptions::watchdog, with handler, message and entity; if the process is killed now, that input counts as one at which processes
-  /// died twice: see stopped(). Or it is that the host has called neither next_frame nor poll for five seconds. Any thread.
+  /// What keeps the world from taking input, a sentence; empty: nothing. It is an input that has
+  /// been in work for longer than WorldOptions::watchdog, with handler, message and entity; if the
+  /// process is killed now, that input counts as one at which processes died twice: see stopped().
+  /// Or it is that the host has called neither next_frame nor poll for five seconds. Any thread.
   std::string hang() const;
   /// Another build runs the handlers from now on: see WorldOptions::code. Kept with the next commit, and with what is recorded from
   /// now on.
@@ -138,10 +140,12 @@ class World {
   /// the file holds the previous commit, the registry is as it was, and a later commit saves everything.
   [[nodiscard]] std::expected<CheckpointReport, WorldError> try_commit();
   using Committed = std::function<void(std::expected<CheckpointReport, WorldError>)>;
-  /// The same, of the state as it is now; another thread writes it, and the owner's takes only as long as it takes to list the rows
-  /// that changed, and to copy such columns as change before they are written. `then` is called by a later next_frame, poll, try_commit
-  /// or commit, before what arrived is taken; not where the world ends before, though what was begun is then on the disk or failed. False, and nothing is begun: one is under way. A
-  /// world that is new is saved at once.
+  /// The same, of the state as it is now; another thread writes it, and the owner's takes only as
+  /// long as it takes to list the rows that changed, and to copy such columns as change before they
+  /// are written. `then` is called by a later next_frame, poll, try_commit or commit, before what
+  /// arrived is taken; not where the world ends before, though what was begun is then on the disk
+  /// or failed. False, and nothing is begun: one is under way. A world that is new is saved at
+  /// once.
   [[nodiscard]] bool begin_commit(Committed then);
   /// try_commit for hosts that cannot go on without: throws WorldError.
   CheckpointReport commit();
@@ -183,24 +187,30 @@ class World {
   /// threads of an earlier start are gone, however it ended. What waits and creates with such ids keeps them.
   /// After stop() it takes the inbox once more and returns an empty frame.
   Frame next_frame();
-  /// For a host with a loop of its own: takes the inbox, answers sessions, and does what is due, as next_frame does, but never sleeps. A host
-  /// that calls neither for long lets no edit in.
-  /// With hz it gives the tick that is due, or an empty frame. A host that comes late gets its ticks as next_frame gives them. A run of
-  /// ticks ends with an empty frame after a quarter of a second, even if more are due, so that a loop over them comes to its end. It gives
-  /// the same ticks as next_frame; the two can be mixed.
-  /// Without hz each poll gives a frame, a tick like any other, and moves the registry's clock by what passed since the poll before, times
-  /// pace().speed, in whole ns: Frame::dt is that number as seconds. The frame is empty if nothing passed: in the first call, and while the
-  /// clock is paused, but for pace().steps, each of which is one frame. What passed is measured, and is at most a quarter of a second.
-  /// After stop() it takes the inbox once more and gives an empty frame: has_ended() tells that from a frame that is not due.
-  /// A call on another thread than that of the first next_frame or poll, in a handler, or in another call stops the program.
+  /// For a host with a loop of its own: takes the inbox, answers sessions, and does what is due, as
+  /// next_frame does, but never sleeps. A host that calls neither for long lets no edit in.
+  /// With hz it gives the tick that is due, or an empty frame. A host that comes late gets its
+  /// ticks as next_frame gives them. A run of ticks ends with an empty frame after a quarter of a
+  /// second, even if more are due, so that a loop over them comes to its end. It gives the same
+  /// ticks as next_frame; the two can be mixed.
+  /// Without hz each poll gives a frame, a tick like any other, and moves the registry's clock by
+  /// what passed since the poll before, times pace().speed, in whole ns: Frame::dt is that number
+  /// as seconds. The frame is empty if nothing passed: in the first call, and while the clock is
+  /// paused, but for pace().steps, each of which is one frame. What passed is measured, and is at
+  /// most a quarter of a second. After stop() it takes the inbox once more and gives an empty
+  /// frame: has_ended() tells that from a frame that is not due. A call on another thread than that
+  /// of the first next_frame or poll, in a handler, or in another call stops the program.
   Frame poll();
-  /// The same for a world without hz; the host says how much time passed: any chrono duration. 0, less than 0 and what is no number give no
-  /// frame; more than a year counts as one. For a world with hz it stops the program.
+  /// The same for a world without hz; the host says how much time passed: any chrono duration. 0,
+  /// less than 0 and what is no number give no frame; more than a year counts as one. For a world
+  /// with hz it stops the program.
   Frame poll(std::chrono::duration<double, std::nano> elapsed);
-  /// Whether next_frame or poll was called after stop(), and so took the inbox for the last time. Owner's thread.
+  /// Whether next_frame or poll was called after stop(), and so took the inbox for the last time.
+  /// Owner's thread.
   bool has_ended() const noexcept;
 
-  /// Makes next_frame and poll give empty frames, from now on. Any thread, and signal handlers; the world outlives the call.
+  /// Makes next_frame and poll give empty frames, from now on. Any thread, and signal handlers; the
+  /// world outlives the call.
   void stop() noexcept;
   /// Makes a next_frame that sleeps flush once. Any thread, and signal handlers.
   void wake() noexcept;

@@ -15,11 +15,15 @@ import re
 import sys
 import tempfile
 
-DOCUMENTS = ["docs/guide.md", "docs/schema.md", "docs/templates.md", "docs/plugins.md", "docs/client-ts.md",
-             "docs/cookbook.md", "docs/coming-from.md"]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FROM = re.compile(r"<!-- ([\w./]+): ([^>]+) -->\n$")
 RUN = re.compile(r"<!-- (run|output) -->\n$")
+
+
+def documents(root):
+    """The pages with at least one block that says where it is from: in such a page every block must."""
+    pages = sorted(page.relative_to(root).as_posix() for page in (root / "docs").glob("*.md"))
+    return [page for page in pages if re.search(FROM.pattern.replace("\\n$", ""), (root / page).read_text(encoding="utf-8"))]
 
 
 def regions(text):
@@ -93,7 +97,7 @@ def main():
     roots = [each for each in arguments if each != "--write"]
     root = pathlib.Path(roots[0]) if roots else pathlib.Path(__file__).resolve().parents[2]
     passed, failed = 0, []
-    for document in DOCUMENTS:
+    for document in documents(root):
         good, wrong = check(root, document, "--write" in arguments)
         passed += good
         failed += wrong

@@ -16,7 +16,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// An engine's loop on a thread of its own, which makes a frame when it is asked for one: a poll, and then it "draws".
+/// An engine's loop on a thread of its own, which makes a frame when it is asked for one: a poll,
+/// and then it "draws".
 class Engine {
  public:
   explicit Engine(double hz = 0) : hz_(hz) {

@@ -1,4 +1,5 @@
-// Who calls World::next_frame and World::poll: one thread, one call at a time, no handler. And for how long the host has called neither.
+// Who calls World::next_frame and World::poll: one thread, one call at a time, no handler. And for
+// how long the host has called neither.
 #pragma once
 
 #include <atomic>
@@ -14,8 +15,9 @@ class EntityRegistry;
 
 class HostCalls {
  public:
-  /// Begins a call of the function `what`, which lasts as long as this object. Stops the program, with a sentence, on another thread than
-  /// that of the first call, inside a handler, and inside another call.
+  /// Begins a call of the function `what`, which lasts as long as this object. Stops the program,
+  /// with a sentence, on another thread than that of the first call, inside a handler, and inside
+  /// another call.
   class Call {
    public:
     Call(HostCalls& calls, const char* what, const EntityRegistry& registry) : calls_(calls) {
@@ -29,7 +31,8 @@ class HostCalls {
     HostCalls& calls_;
   };
 
-  /// Says for how long the host has made no call, if that is longer than patience_ns, a sentence; else empty. Any thread.
+  /// Says for how long the host has made no call, if that is longer than patience_ns, a sentence;
+  /// else empty. Any thread.
   std::string absence(std::uint64_t now_ns = steady_ns()) const;
   static constexpr std::uint64_t patience_ns = 5'000'000'000;
 

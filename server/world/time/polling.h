@@ -1,4 +1,5 @@
-// Which polls give a frame (World::poll), and what an elapsed time is that the world measures itself.
+// Which polls give a frame (World::poll), and what an elapsed time is that the world measures
+// itself.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +22,9 @@ class Polling {
     return std::max(now - before, Clock::duration::zero());
   }
 
-  /// Whether the tick that is due at `due` (no value: none is) is given now. A run of ticks that are due one after another ends when it has
-  /// lasted for run_max, even if more are due: a host that makes all of them before it draws a picture comes to its picture.
+  /// Whether the tick that is due at `due` (no value: none is) is given now. A run of ticks that
+  /// are due one after another ends when it has lasted for run_max, even if more are due: a host
+  /// that makes all of them before it draws a picture comes to its picture.
   bool gives(std::optional<Clock::time_point> due, Clock::time_point now) noexcept {
     if (!due || now < *due || (run_begun_ && now - *run_begun_ >= run_max)) {
       run_begun_.reset();

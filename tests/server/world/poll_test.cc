@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <thread>
 
 #include "include/muster/world.h"
@@ -47,7 +48,8 @@ struct AfterFlush : FlushVisitor {
   void after_flush(EntityRegistry&) override { call(); }
 };
 
-/// An engine's loop at a rate of its own: the time of a frame, and what it does in it, follow from its number alone.
+/// An engine's loop at a rate of its own: the time of a frame, and what it does in it, follow from
+/// its number alone.
 struct Engine {
   Engine(const std::string& path, Durability durability)
       : world(path, install, {.code = "game 1", .durability = durability}) {
@@ -253,6 +255,18 @@ TEST_CASE("a world has ended after a next_frame behind stop as after a poll") {
   CHECK_FALSE(world.has_ended());
   CHECK_FALSE(world.next_frame());
   CHECK(world.has_ended());
+}
+
+TEST_CASE("a world that one thread made belongs to the one that polls it first") {
+  const Directory directory;
+  std::optional<World> world;
+  std::thread([&] {
+    world.emplace(directory / "w.muster", install, WorldOptions{.durability = Durability::commit});
+    world->registry().create("orc", game::Health{.value = 10});
+    world->commit();
+  }).join();
+  CHECK(world->poll(1ms).tick == 1);
+  CHECK(world->try_commit().has_value());
 }
 
 TEST_CASE("polls tell of a save that was begun, and begin those that are due by themselves") {

@@ -102,3 +102,23 @@ TEST_CASE("without hz the world's clock goes by the wall clock times the speed, 
   CHECK(pacer.passed(start + 201s, true) == 1'000'000'000);
   CHECK(pacer.when(~std::uint64_t{0}) == start + 201s + std::chrono::hours(24 * 365));
 }
+
+TEST_CASE("a polled clock without hz makes frames as long as what passed times its speed, and loses nothing of it") {
+  Pacer pacer(0);
+  CHECK(reason(pacer.set({.paused = true, .steps = 1}, start)) == "steps: no_ticks");
+  CHECK(pacer.frame_ns(16ms) == 16'000'000);
+  std::uint64_t all = 0;
+  REQUIRE(pacer.set({.speed = 0.01}, start));
+  for (int i = 0; i < 1000; ++i) all += pacer.frame_ns(123ns);  // 1.23 ns each
+  CHECK(all == 1230);
+  // It was polled, so it can make steps, each of one frame; nothing passed is no step.
+  REQUIRE(pacer.set({.speed = 2, .paused = true, .steps = 2}, start));
+  CHECK(pacer.frame_ns(0ns) == 0);
+  CHECK(pacer.pace().steps == 2);
+  CHECK(pacer.frame_ns(5ms) == 10'000'000);
+  CHECK(pacer.frame_ns(1ms) == 2'000'000);
+  CHECK(pacer.frame_ns(1ms) == 0);
+  // Driven by events it has none.
+  pacer.begin_following(start);
+  CHECK(reason(pacer.set({.paused = true, .steps = 1}, start)) == "steps: no_ticks");
+}
