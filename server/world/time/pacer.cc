@@ -73,7 +73,8 @@ std::uint64_t Pacer::frame_ns(std::chrono::duration<double, std::nano> elapsed) 
   polled_ = true;
   if ((pace_.paused && pace_.steps == 0) || !(elapsed.count() > 0)) return 0;
   rest_ns_ += std::min(elapsed.count(), year_ns) * pace_.speed;
-  const double whole = std::floor(rest_ns_);
+  // What rounding took from a whole number must not make a frame a ns shorter.
+  const double whole = std::floor(rest_ns_ + 1e-5);
   rest_ns_ -= whole;
   if (whole > 0 && pace_.paused) --pace_.steps;
   return static_cast<std::uint64_t>(whole);
