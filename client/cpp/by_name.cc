@@ -53,7 +53,7 @@ Result<Acknowledged> Client::push(std::string_view message, Entity target, const
     std::byte* payload = target ? builder.append(shape, target) : builder.append_world(shape);
     std::memcpy(payload, value->data(), value->size());
   }
-  return push_batch(builder.bytes());
+  return push_named(builder.bytes());
 }
 
 Result<Acknowledged> Client::set(Entity e, std::string_view component, const FieldTexts& fields) {
@@ -74,7 +74,7 @@ Result<Acknowledged> Client::set(Entity e, std::string_view component, const Fie
   const Set set{};
   std::memcpy(payload, &set, sizeof set);
   std::memcpy(payload + rows.offset(shape.type), value->data(), value->size());
-  return push_batch(builder.bytes());
+  return push_named(builder.bytes());
 }
 
 Result<Acknowledged> Client::set_field(Entity e, std::string_view path, std::string_view value) {

@@ -24,11 +24,12 @@ std::unexpected<ClientError> error(ClientError::Kind kind, std::string text) {
 
 }  // namespace
 
-Client::Impl::Impl(ByteStream connected, ClientOptions chosen)
+Client::Impl::Impl(ByteStream connected, ClientOptions chosen, CompiledSchemas compiled)
     : options(std::move(chosen)),
       stream(std::move(connected)),
       decoder(frame_bytes_max_before_welcome, true),
-      last_sent(Clock::now()) {}
+      last_sent(Clock::now()),
+      layouts(compiled) {}
 
 Deadline Client::Impl::deadline() const { return Clock::now() + options.time_max; }
 
@@ -53,6 +54,12 @@ Result<void> Client::Impl::beat() {
 }
 
 Result<void> Client::Impl::put(std::span<const std::byte> batch, std::uint64_t request) {
+  if (ended) return std::unexpected(*ended);
+  if (std::string fault = layouts.fault_of_sent(batch, types); !fault.empty()) return mistaken(std::move(fault));
+  return put_named(batch, request);
+}
+
+Result<void> Client::Impl::put_named(std::span<const std::byte> batch, std::uint64_t request) {
   if (ended) return std::unexpected(*ended);
   const TypeId sent_type = batch.size() >= sizeof(BatchHeader) ? BatchView(batch).type() : TypeId{};
   // The server would end the session.
@@ -150,6 +157,7 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
         const auto schema = session::read<session::Schema>(*batch);
         if (auto added = types.add_schema(std::as_bytes(std::span(schema.bytes))); !added)
           return fail({ClientError::Kind::lost, "the server sent a bad schema: " + added.error().text(), {}});
+        layouts.compare(types);
         return {};
       }
       break;
@@ -184,11 +192,18 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
   last_sequence = std::max(last_sequence, frame.envelope.sequence);
   if (const auto watch = watches.find(request); watch != watches.end()) {
     Watch& queue = watch->second;
-    if (queue.overrun) return {};
+    if (queue.failed) return {};
+    if (const std::string* const fault = layouts.fault(received.batch())) {
+      queue.failed = {ClientError::Kind::mistaken, *fault, {}};
+      return {};
+    }
     queue.bytes += received.bytes.size();
     queue.stream_bytes += received.header.bytes;
     if (queue.bytes > options.watch_bytes_max) {
-      queue.overrun = true;
+      queue.failed = {
+          ClientError::Kind::refused,
+          "a watch brought more than " + std::to_string(options.watch_bytes_max) + " bytes that nobody fetched",
+          {}};
       queue.frames.clear();
       queue.stream_bytes = 0;
       return {};
@@ -216,11 +231,11 @@ Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
 Client::~Client() = default;
 
-Result<Client> Client::connect(ClientOptions options) {
+Result<Client> Client::connect(ClientOptions options, CompiledSchemas compiled) {
   const Deadline until = Clock::now() + options.time_max;
   auto stream = ByteStream::connect(options.address, until);
   if (!stream) return std::unexpected(stream.error());
-  Client client(std::make_unique<Impl>(std::move(*stream), std::move(options)));
+  Client client(std::make_unique<Impl>(std::move(*stream), std::move(options), compiled));
   Impl& impl = *client.impl_;
   if (auto added = impl.types.add<session::Ack>(); !added) return mistaken(added.error().text());
 
@@ -255,6 +270,7 @@ Result<Client> Client::connect(ClientOptions options) {
     if (auto added = impl.types.add_schema(std::as_bytes(std::span(schema.bytes))); !added)
       return error(ClientError::Kind::lost, "the world's schema does not fit this program: " + added.error().text());
   }
+  impl.layouts.compare(impl.types);
   return client;
 }
 
@@ -274,12 +290,20 @@ Result<void> Client::check_layout(TypeId type, std::uint64_t fingerprint, std::s
                                   std::span<const std::byte> schema) const {
   const TypeDescriptor* known = impl_->types.find(type);
   if (!known) return mistaken("the world does not know " + std::string(name));
+  if (const std::string* const fault = impl_->layouts.fault(type)) return mistaken(*fault);
   if (known->fingerprint == fingerprint) return {};
+  // Of a type that connect() was not told of.
   std::string text = std::string(name) + " has another layout in the world than in this program";
   if (const auto own = load_schema(schema))
     for (const TypeDescriptor& mine : own->types)
       if (mine.id == type) text += ": " + layout_difference(*known, mine, "in this program").text();
   return mistaken(text);
+}
+
+Result<void> Client::check_types(std::span<const TypeId> types) const {
+  for (const TypeId type : types)
+    if (const std::string* const fault = impl_->layouts.fault(type)) return mistaken(*fault);
+  return {};
 }
 
 Result<std::uint64_t> Client::send(std::span<const std::byte> batch) {
@@ -293,6 +317,14 @@ Result<std::uint64_t> Client::send(std::span<const std::byte> batch) {
 }
 
 Result<std::vector<Received>> Client::wait(std::uint64_t request) {
+  auto frames = wait_any(request);
+  if (!frames || !impl_->layouts.any_differ()) return frames;
+  for (const Received& received : *frames)
+    if (const std::string* const fault = impl_->layouts.fault(received.batch())) return mistaken(*fault);
+  return frames;
+}
+
+Result<std::vector<Received>> Client::wait_any(std::uint64_t request) {
   const auto answer = impl_->answers.find(request);
   if (answer == impl_->answers.end()) return mistaken("no answer is expected for request " + std::to_string(request));
   auto pumped = impl_->pump(impl_->deadline(), [&] { return answer->second.done; });
@@ -312,6 +344,16 @@ Result<Acknowledged> Client::push_batch(std::span<const std::byte> batch) {
   const auto request = send(batch);
   if (!request) return std::unexpected(request.error());
   return wait_ack(*request);
+}
+
+Result<Acknowledged> Client::push_named(std::span<const std::byte> batch) {
+  const std::uint64_t request = ++impl_->last_request;
+  impl_->answers[request];
+  if (auto sent = impl_->put_named(batch, request); !sent) {
+    impl_->answers.erase(request);
+    return std::unexpected(sent.error());
+  }
+  return wait_ack(request);
 }
 
 Result<std::uint64_t> Client::post_batch(std::span<const std::byte> batch, bool acknowledged) {

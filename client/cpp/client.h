@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/cpp/layouts.h"
 #include "client/cpp/result.h"
 #include "messages/batch_builder.h"
 #include "messages/frame.h"
@@ -77,31 +78,48 @@ struct Acknowledged : session::Ack {
 struct ShownEntity {
   session::Shown about;
   struct Component {
-    const TypeDescriptor* type = nullptr;
-    std::vector<std::byte> value;
+    const TypeDescriptor* type = nullptr;  ///< as the world has it
+    std::vector<std::byte> value;          ///< in the world's layout
+    std::string fault = {};                ///< why this program's class cannot have the value; empty if it can
   };
   std::vector<Component> components;
-  /// Null where it has none such.
   template <ComponentType C>
-  std::optional<C> get() const {
+  bool has() const noexcept {
+    return find(TypeTraits<C>::id) != nullptr;
+  }
+  /// Fails with `mistaken` if the entity has none, or if the world has C with another layout than this program.
+  template <ComponentType C>
+  Result<C> get() const {
+    const Component* const held = find(TypeTraits<C>::id);
+    if (!held) return mistaken("the entity has no " + std::string(TypeTraits<C>::name));
+    if (!held->fault.empty()) return mistaken(held->fault);
+    if (held->type->fingerprint != TypeTraits<C>::fingerprint)
+      return mistaken(held->type->name + " has another layout in the world than in this program");
+    C value;
+    std::memcpy(&value, held->value.data(), sizeof value);
+    return value;
+  }
+
+ private:
+  const Component* find(TypeId type) const noexcept {
     for (const Component& component : components)
-      if (component.type->id == TypeTraits<C>::id) {
-        C value;
-        std::memcpy(&value, component.value.data(), sizeof value);
-        return value;
-      }
-    return std::nullopt;
+      if (component.type->id == type) return &component;
+    return nullptr;
   }
 };
 
-/// Not thread-safe; one thread at a time. Every call fails with kind `lost` once the connection is gone, and with the
+/// Not thread-safe; one thread at a time. What the world lays out otherwise than the headers that this program was compiled with, or
+/// whose enums have other numbers there, is neither sent nor handed out: such a call fails with `mistaken` and a sentence that names
+/// the type and the first field that differs. What is done by name is right in any case. Every call fails with kind `lost` once the connection is gone, and with the
 /// server's words where it refused. Frames of watches that come meanwhile are kept until next() asks for them. While a
 /// call waits, heartbeats keep the session alive; a program that makes none for longer than welcome().silence_ns_max calls
 /// next(0, 0s) now and then.
 class Client {
  public:
-  /// Connects, says hello, and learns the world's types.
-  [[nodiscard]] static Result<Client> connect(ClientOptions options);
+  /// Connects, says hello, and learns the world's types. `compiled` is what the layouts of the world are compared with: all types of games
+  /// whose headers are in the program. A program that reads all bytes by types() gives none.
+  [[nodiscard]] static Result<Client> connect(ClientOptions options,
+                                              CompiledSchemas compiled = detail::compiled_schemas());
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
   ~Client();
@@ -258,14 +276,15 @@ class Client {
   Result<void> give_credit(std::uint64_t bytes);
   /// Bytes that came over the stream so far, frames and all: what the protocol's Credit counts.
   std::uint64_t received_bytes() const noexcept;
-  /// The next frame of one watch, or of any (0); nothing where none came within `time`.
+  /// The next frame of one watch, or of any (0); nothing where none came within `time`. A watch that brought a type which the world has
+  /// with another layout than this program fails from there on, each time.
   Result<std::optional<Received>> next(std::uint64_t watch, std::chrono::nanoseconds time);
 
   // --- for others: any question, any answer
 
   /// Sends one batch and returns the id under which its answer will come.
   Result<std::uint64_t> send(std::span<const std::byte> batch);
-  /// All frames of the answer. A Fault is returned as the error.
+  /// All frames of the answer. A Fault is returned as the error, and none where one has a type of another layout.
   Result<std::vector<Received>> wait(std::uint64_t request);
   /// The first frame of the answer.
   template <class M>
@@ -298,6 +317,12 @@ class Client {
            ...);
     return fits;
   }
+  /// By name: the bytes are in the world's layout, whatever that is in this program.
+  Result<Acknowledged> push_named(std::span<const std::byte> batch);
+  /// Fails if one of the types that a watch asks for has another layout.
+  Result<void> check_types(std::span<const TypeId> types) const;
+  Result<void> check_follow(const session::Follow& what) const;
+  Result<std::vector<Received>> wait_any(std::uint64_t request);
   Result<std::uint64_t> open_watch(std::span<const std::byte> question);
   Result<std::pair<Entity, Create>> prepare_create(Entity parent, std::string_view name);
   Result<Entity> created(Entity e, std::span<const std::byte> batch);

@@ -22,12 +22,12 @@ struct Client::Impl {
   };
   struct Watch {
     std::deque<Received> frames;
-    std::size_t bytes = 0;           // of the batches of these
-    std::uint64_t stream_bytes = 0;  // of their frames
-    bool overrun = false;
+    std::size_t bytes = 0;              // of the batches of these
+    std::uint64_t stream_bytes = 0;     // of their frames
+    std::optional<ClientError> failed;  // nothing more is kept; told when `frames` are fetched
   };
 
-  Impl(ByteStream connected, ClientOptions chosen);
+  Impl(ByteStream connected, ClientOptions chosen, CompiledSchemas compiled);
 
   Deadline deadline() const;
   /// Sends and receives until `done`, the deadline, or the end of the connection.
@@ -36,6 +36,8 @@ struct Client::Impl {
   Result<void> beat();
   Deadline next_beat() const;
   Result<void> put(std::span<const std::byte> batch, std::uint64_t request);
+  /// The same, of bytes that were made by name.
+  Result<void> put_named(std::span<const std::byte> batch, std::uint64_t request);
   Result<void> send_now();
   void receive_rest();
   Result<void> take_frames();
@@ -57,6 +59,7 @@ struct Client::Impl {
   std::optional<ClientError> ended;
 
   TypeTable types;
+  Layouts layouts;
   session::Welcome welcome;
   std::uint64_t received_bytes = 0;  // of the stream
   std::uint64_t credit_through = 0;  // of them, that watches may bring; 0: nobody gave any

@@ -138,7 +138,7 @@ Result<ShownEntity> Client::show(Entity e) {
   session::append(builder, question);
   const auto request = send(builder.bytes());
   if (!request) return std::unexpected(request.error());
-  const auto frames = wait(*request);
+  const auto frames = wait_any(*request);
   if (!frames) return std::unexpected(frames.error());
   ShownEntity shown;
   for (const Received& received : *frames) {
@@ -149,7 +149,8 @@ Result<ShownEntity> Client::show(Entity e) {
       for (const RowSetEntry& entry : batch.row_set()) {
         const TypeDescriptor* type = impl_->types.find(entry.type);
         const std::byte* value = batch.payload(0) + entry.offset;
-        shown.components.push_back({type, {value, value + type->size}});
+        const std::string* const fault = impl_->layouts.fault(entry.type);
+        shown.components.push_back({type, {value, value + type->size}, fault ? *fault : std::string()});
       }
     }
   }

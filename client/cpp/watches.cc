@@ -6,19 +6,29 @@
 namespace muster {
 
 Result<std::uint64_t> Client::watch(const session::Watch& what) {
+  for (const auto* const types : {&what.components, &what.messages})
+    if (auto fits = check_types(*types); !fits) return std::unexpected(fits.error());
   BatchBuilder builder;
   session::append(builder, what);
   return open_watch(builder.bytes());
 }
 
 Result<std::uint64_t> Client::follow(session::Follow what) {
+  if (auto fits = check_follow(what); !fits) return std::unexpected(fits.error());
   what.watch = 0;
   BatchBuilder builder;
   session::append(builder, what);
   return open_watch(builder.bytes());
 }
 
+Result<void> Client::check_follow(const session::Follow& what) const {
+  for (const auto* const types : {&what.components, &what.input_types, &what.pushed})
+    if (auto fits = check_types(*types); !fits) return fits;
+  return {};
+}
+
 Result<session::Followed> Client::follow(std::uint64_t watch, session::Follow what) {
+  if (auto fits = check_follow(what); !fits) return std::unexpected(fits.error());
   what.watch = watch;
   auto changed = read_answer<session::Followed>(ask(what));
   if (!changed) return std::unexpected(impl_->late_watch(changed.error()));
@@ -81,7 +91,7 @@ Result<std::optional<Received>> Client::next(std::uint64_t watch, std::chrono::n
   Impl::Watch* ready = nullptr;
   const auto any = [&] {
     for (auto& [id, queue] : impl_->watches)
-      if ((watch == 0 || watch == id) && (!queue.frames.empty() || queue.overrun)) {
+      if ((watch == 0 || watch == id) && (!queue.frames.empty() || queue.failed)) {
         ready = &queue;
         return true;
       }
@@ -91,11 +101,7 @@ Result<std::optional<Received>> Client::next(std::uint64_t watch, std::chrono::n
     if (pumped.error().kind == ClientError::Kind::late) return std::optional<Received>();
     return std::unexpected(pumped.error());
   }
-  if (ready->overrun)
-    return std::unexpected(ClientError{
-        ClientError::Kind::refused,
-        "a watch brought more than " + std::to_string(impl_->options.watch_bytes_max) + " bytes that nobody fetched",
-        {}});
+  if (ready->frames.empty()) return std::unexpected(*ready->failed);
   Received received = std::move(ready->frames.front());
   ready->frames.pop_front();
   ready->bytes -= received.bytes.size();

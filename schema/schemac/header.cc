@@ -170,7 +170,14 @@ std::string write_header(const HeaderInput& input) {
         << byte_literal(input.bfbs, "    ") << ";\n"
         << (is_long ? "#ifdef __GNUC__\n#pragma GCC diagnostic pop\n#endif\n" : "")
         << "inline constexpr std::span<const std::uint8_t> " << array << "{" << array << "_and_zero, " << size
-        << "};\n\n";
+        << "};\n";
+    // A client compares what its program was compiled with. Muster's own types are those of the library.
+    if (std::ranges::any_of(all, [](const TypeDescriptor* type) { return !type->name.starts_with("muster."); }))
+      out << "#ifdef __ELF__\n/// For client/cpp/layouts.h: that the program was compiled with this.\n"
+          << "[[gnu::section(\"muster_schemas\"), gnu::used, gnu::retain]] static constexpr const std::span<const "
+             "std::uint8_t>* "
+          << array << "_here = &" << array << ";\n#endif\n";
+    out << "\n";
     out.enter("muster");
     for (const TypeDescriptor* type : all) write_traits(out, *type, "schemas::" + array);
     out << "\n";
