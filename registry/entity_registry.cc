@@ -166,7 +166,9 @@ void EntityRegistry::remove_sink(InputSink& sink) noexcept {
 }
 void EntityRegistry::set_pushed_sink(PushedSink* sink) noexcept { impl_->inputs.set_pushed_sink(sink); }
 
-EntityRegistry::EntityRegistry(RegistryOptions options) : impl_(std::make_unique<Impl>(*this, std::move(options))) {
+EntityRegistry::EntityRegistry(RegistryOptions options, std::uint32_t arithmetic)
+    : impl_(std::make_unique<Impl>(*this, std::move(options))) {
+  warn_of_arithmetic(arithmetic, impl_->options.on_warning);
   for (Arena* arena : {&core_.input, &core_.cascade}) {
     Arena sized(impl_->options.segment_bytes);
     arena->swap(sized);

@@ -31,6 +31,7 @@
 #include "registry/apply/receipt.h"
 #include "registry/apply/template.h"
 #include "registry/apply/wrong_calls.h"
+#include "registry/arithmetic.h"
 #include "registry/delivery/inbox.h"
 #include "registry/delivery/registry_core.h"
 #include "registry/handlers/builtin_messages.h"
@@ -66,7 +67,9 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   using WrongMessages::push, WrongMessages::push_subtree, WrongPosts::post;
   using WrongChanges::set, WrongChanges::remove, WrongNamedCreations::create, WrongNamedCreations::create_under;
   using WrongReads::find, WrongReads::get, WrongReads::has, WrongSubscriptions::subscribe;
-  explicit EntityRegistry(RegistryOptions options = {});
+  /// Warns once per process, through options.on_warning, if the file that calls this was compiled so
+  /// that floats get other bits than elsewhere (`arithmetic`: what was found there).
+  explicit EntityRegistry(RegistryOptions options = {}, std::uint32_t arithmetic = detail::arithmetic_here());
   ~EntityRegistry();
   EntityRegistry(const EntityRegistry&) = delete;
   EntityRegistry& operator=(const EntityRegistry&) = delete;

@@ -18,6 +18,7 @@
 #include <expected>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -124,10 +125,16 @@ bool without_throwing(char* error, std::size_t error_bytes, F&& f) noexcept {
   return false;
 }
 
+/// Throws if the file that asks was compiled so that floats have other bits than in the server.
+inline void refuse_arithmetic(std::uint32_t found) {
+  if (found != 0) throw std::runtime_error("it " + arithmetic_fault(found));
+}
+
 template <Handlers (*Install)(EntityRegistry&)>
 void* create_plugin(EntityRegistry* registry, char* error, std::size_t error_bytes) noexcept {
   void* made = nullptr;
   without_throwing(error, error_bytes, [&] {
+    refuse_arithmetic(arithmetic_here());
     made = std::make_unique<Handlers>(Install(*registry)).release();
     return true;
   });
@@ -145,6 +152,7 @@ struct PluginClass {
   static void* create(EntityRegistry* registry, char* error, std::size_t error_bytes) noexcept {
     Game* made = nullptr;
     without_throwing(error, error_bytes, [&] {
+      refuse_arithmetic(arithmetic_here());
       made = std::make_unique<Game>(*registry).release();
       return true;
     });

@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 
+#include <cfenv>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -26,6 +27,16 @@ std::string loader_error(const std::string& copy) {
   return text;
 }
 
+/// A library that was linked with -ffast-math, or one that it needs, has the processor flush denormal floats to zero when it is loaded.
+/// That is taken back.
+void* open_library(const char* path) {
+  std::fenv_t before;
+  std::fegetenv(&before);
+  void* library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  std::fesetenv(&before);
+  return library;
+}
+
 std::string hex_digits(std::uint64_t number) {
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(number));
@@ -39,7 +50,7 @@ PluginLibrary::PluginLibrary(std::string path) : path_(std::move(path)) {
   if (!copy) throw PluginError(path_ + ": " + copy.error());
   copy_ = std::move(*copy);
   // A path without a slash would be looked for along the library path; the copy's has one.
-  library_ = ::dlopen(copy_.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+  library_ = open_library(copy_.path().c_str());
   if (!library_) throw PluginError(path_ + ": cannot be loaded: " + loader_error(copy_.path()));
   const auto fail = [&](const std::string& why) {
     ::dlclose(library_);

@@ -198,12 +198,13 @@ struct World::Impl {
   Frame make_tick(std::uint64_t ns, float dt, std::uint64_t late_ns);
 };
 
-World::World(std::string path, const Install& install, WorldOptions options) {
+World::World(std::string path, const Install& install, WorldOptions options, std::uint32_t arithmetic) {
   const auto refuse = [&](WorldErrorCode code, const std::string& detail) -> void {
     throw WorldError(code, path, detail);
   };
   if (!(options.hz == 0 || (options.hz >= 1e-3 && options.hz <= 1e6)))
     refuse(WorldErrorCode::setup, "hz must be 0, or from 0.001 to 1000000");
+  warn_of_arithmetic(arithmetic, options.on_warning);
   try {
     impl_ = std::make_unique<Impl>(path, std::move(options));
   } catch (const std::system_error& error) {

@@ -89,7 +89,9 @@ class World {
   /// `install` are not there yet. Where that was not exact the state is saved at once.
   /// Where processes died twice at one input, or hung in it, the world opens stopped before it: see stopped().
   /// Throws WorldError; the file is then byte for byte as before.
-  World(std::string path, const Install& install, WorldOptions options = {});
+  /// `arithmetic` is of the file that constructs it: if that is compiled so that floats have other bits, `on_warning` is told so, or stderr.
+  World(std::string path, const Install& install, WorldOptions options = {},
+        std::uint32_t arithmetic = detail::arithmetic_here());
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;

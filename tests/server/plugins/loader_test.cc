@@ -149,3 +149,30 @@ TEST_CASE("a plugin in a folder where nothing can be written is copied elsewhere
   CHECK(refusal(file) == "loaded");
   std::filesystem::permissions(folder.path("."), std::filesystem::perms(0700));
 }
+
+TEST_CASE("a plugin whose floats have other bits is refused by the flag that it was compiled with", "[plugins]") {
+  const PluginFolder folder;
+  const auto installed = [&](const char* name) {
+    EntityRegistry registry;
+    const PluginLibrary library(folder.put(name, name));
+    try {
+      const auto instance = library.create(registry);
+    } catch (const PluginError& error) {
+      return std::string(error.what()).substr(library.path().size() + 2);
+    }
+    return std::string("installed");
+  };
+  CHECK(installed("floats") == "installed");
+  CHECK(installed("floats_fast").starts_with("cannot be installed: it was compiled with -ffast-math"));
+#if defined __x86_64__
+  if (__builtin_cpu_supports("fma"))
+    CHECK(installed("floats_fused").starts_with("cannot be installed: it was compiled without -ffp-contract=off"));
+#endif
+}
+
+TEST_CASE("a library that changes how the processor rounds when it is loaded does so for nobody", "[plugins]") {
+  const PluginFolder folder;
+  REQUIRE(rounding_fault().empty());
+  const PluginLibrary library(folder.put("floats", "floats_flushing"));
+  CHECK(rounding_fault().empty());
+}

@@ -1,0 +1,57 @@
+#include "registry/arithmetic.h"
+
+#include <atomic>
+#include <cfenv>
+#include <cstdio>
+#include <limits>
+
+namespace muster {
+namespace {
+
+bool flushes_denormals() {
+  const volatile double smallest_normal = std::numeric_limits<double>::min();
+  const volatile double smallest = std::numeric_limits<double>::denorm_min();
+  const volatile double half = smallest_normal / 2;   // 0 if results are flushed
+  const volatile double twice = smallest + smallest;  // 0 if operands are
+  return std::bit_cast<std::uint64_t>(double{half}) == 0 || std::bit_cast<std::uint64_t>(double{twice}) == 0;
+}
+
+}  // namespace
+
+std::string arithmetic_fault(std::uint32_t found) {
+  if (found & arithmetic_fast)
+    return "was compiled with -ffast-math or a part of it, so the same inputs give other bits than elsewhere: compile "
+           "it "
+           "without, or with -fno-fast-math behind it";
+  if (found & arithmetic_contracted)
+    return "was compiled without -ffp-contract=off, so the same inputs give other bits than elsewhere: compile it with "
+           "the "
+           "flags that `pkg-config --cflags` names";
+  return {};
+}
+
+std::string rounding_fault() {
+  if (std::fegetround() != FE_TONEAREST)
+    return "rounds floats otherwise than to the nearest, so the same inputs give other bits than elsewhere: set "
+           "FE_TONEAREST (fesetround)";
+  if (flushes_denormals())
+    return "flushes denormal floats to zero, so the same inputs give other bits than elsewhere: a program or library "
+           "linked with -ffast-math has the processor do so; link it without, or reset that (fesetenv) before";
+  return {};
+}
+
+void warn_of_arithmetic(std::uint32_t found, const std::function<void(const std::string&)>& told) {
+  static std::atomic<std::uint32_t> said = 0;
+  const auto say = [&](std::uint32_t which, const char* who, const std::string& fault) {
+    if (fault.empty() || (said.fetch_or(which) & which) != 0) return;
+    const std::string sentence = who + fault;
+    if (told)
+      told(sentence);
+    else
+      std::fprintf(stderr, "muster: %s\n", sentence.c_str());
+  };
+  say(1u << found, "this program ", arithmetic_fault(found));
+  say(1u << 31, "this thread ", rounding_fault());
+}
+
+}  // namespace muster

@@ -1,0 +1,56 @@
+// Equal inputs give equal bits only if each operation on floats is rounded by itself, as IEEE 754 has it. Compilers do so with
+// -ffp-contract=off and without -ffast-math; no macro tells of the first. So a few operations, compiled with the flags of whoever
+// includes this, are done once and looked at.
+#pragma once
+
+#include <bit>
+#include <cfloat>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#if FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2
+#error "muster: floats are computed with more precision than they have (x87), which gives other bits: add -msse2 -mfpmath=sse"
+#endif
+
+namespace muster {
+
+/// Bits of what arithmetic_here() finds. 0: each operation is rounded by itself.
+enum Arithmetic : std::uint32_t {
+  arithmetic_contracted = 1,  ///< a * b + c is rounded once: -ffp-contract=off is missing
+  arithmetic_fast = 2,        ///< -ffast-math, or one of the options that it stands for
+};
+
+/// What is wrong with code for which arithmetic_here() gave `found`, and what to do: "was compiled with ..."; empty for 0.
+[[nodiscard]] std::string arithmetic_fault(std::uint32_t found);
+/// What is wrong with how the processor rounds on this thread: "flushes ..."; empty if nothing is.
+[[nodiscard]] std::string rounding_fault();
+/// Tells `told`, or stderr if that is null, of both, a sentence each: the same one once per process. Any thread.
+void warn_of_arithmetic(std::uint32_t found, const std::function<void(const std::string&)>& told = {});
+
+namespace detail {
+
+/// Of the flags that the file was compiled with in which the call stands. Each file has its own, so that no other one takes its place.
+[[maybe_unused, gnu::noinline]] static std::uint32_t arithmetic_here() noexcept {
+  const auto unknown = [](float value) {
+    const volatile float seen = value;
+    return seen;
+  };
+  const auto is = [](float value, float expected) {
+    return std::bit_cast<std::uint32_t>(value) == std::bit_cast<std::uint32_t>(expected);
+  };
+  std::uint32_t found = 0;
+  const float more = unknown(1.0f + 0x1p-13f), less = unknown(1.0f - 0x1p-13f), one = unknown(1.0f);
+  if (!is(more * less - one, 0.0f)) found |= arithmetic_contracted;
+  const float large = unknown(0x1p30f), five = unknown(5.0f), minus_zero = unknown(-0.0f);
+  const bool as_written =
+      is(one + large - large, 0.0f) && is(five / 3.0f, 0x1.aaaaaap+0f) && is(minus_zero + 0.0f, 0.0f);
+#if defined __FAST_MATH__ || (defined __FINITE_MATH_ONLY__ && __FINITE_MATH_ONLY__)
+  found |= arithmetic_fast;
+#endif
+  if (!as_written) found |= arithmetic_fast;
+  return found;
+}
+
+}  // namespace detail
+}  // namespace muster
