@@ -1,17 +1,40 @@
 // A client that was compiled with an older schema than the world's: `probe WORLD strike` pushes a message whose layout is
-// another by now; `probe WORLD ask` asks a question for every line it reads.
+// another by now; `probe WORLD watch` prints the creeps that a watch brings, taking its bytes apart by hand; `probe WORLD ask` asks a
+// question for every line it reads.
 #include <muster/client.h>
 
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 
 #include "tests/client/changed_game.h"
+#include "tests/client/program_td.h"
 
 namespace {
 
 int complain(const muster::ClientError& error) {
   std::printf("%s: %s\n", error.kind == muster::ClientError::Kind::lost ? "lost" : "error", error.text.c_str());
   return 1;
+}
+
+int watch(muster::Client& client) {
+  const auto watch = client.watch({.values = true});
+  if (!watch) return complain(watch.error());
+  while (true) {
+    const auto frame = client.next(*watch, std::chrono::seconds(20));
+    if (!frame) return complain(frame.error());
+    if (!*frame) return std::puts("nothing came"), 1;
+    const muster::BatchView batch = (*frame)->batch();
+    for (const muster::RowSetEntry& entry : batch.row_set())
+      if (entry.type == muster::TypeTraits<td::Creep>::id)
+        for (std::uint32_t i = 0; i < batch.count(); ++i) {
+          td::Creep creep;
+          std::memcpy(&creep, batch.payload(i) + entry.offset, sizeof creep);
+          std::printf("creep: hp %g, way %g\n", static_cast<double>(creep.hp), static_cast<double>(creep.way));
+        }
+    std::fflush(stdout);
+  }
 }
 
 }  // namespace
@@ -29,6 +52,7 @@ int main(int argc, char** argv) {
     if (!struck) return complain(struck.error());
     return 0;
   }
+  if (std::strcmp(argv[2], "watch") == 0) return watch(*client);
   std::puts("connected");
   std::fflush(stdout);
   while (std::getchar() == '\n') {

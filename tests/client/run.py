@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What goes wrong between programs: another layout, a second server, a server that is gone, or goes in the middle.
 
-`run.py MUSTER SERVER PROBE GAME_BFBS`. The last line is `N passed, N failed`."""
+`run.py MUSTER SERVER PROBE GAME_BFBS OLDER_BFBS NEWER_BFBS`. The last line is `N passed, N failed`."""
 import json
 import os
 import pathlib
@@ -13,7 +13,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from programs import Folder, equal, run_tests  # noqa: E402
 
-MUSTER, SERVER, PROBE, GAME = (pathlib.Path(argument).resolve() for argument in sys.argv[1:5])
+MUSTER, SERVER, PROBE, GAME, OLDER, NEWER = (pathlib.Path(argument).resolve() for argument in sys.argv[1:7])
 
 
 def a_client_with_another_layout_is_told_type_and_field(folder):
@@ -26,6 +26,26 @@ def a_client_with_another_layout_is_told_type_and_field(folder):
                 "game.Damage.amount: has another type in this program\n")
     # The session was fine otherwise, and nothing of the message was sent.
     assert '"value": 7' in folder.run("show", "orc", "--json")
+
+
+def a_watch_of_a_world_that_has_changed_shows_no_wrong_value(folder):
+    server = folder.serve("w.muster", "--schema", OLDER)
+    folder.run("spawn", "creep", "Creep.hp=7", "Creep.way=2")
+    folder.run("save")
+    probe = folder.start(PROBE, "w.muster", "watch", stdout=subprocess.PIPE)
+    equal(probe.stdout.readline(), "creep: hp 7, way 2\n")
+    server.send_signal(signal.SIGTERM)
+    equal(server.wait(20), 0)
+    said = probe.communicate(timeout=20)[0]
+    assert said.startswith("lost: "), said
+    # The same world with fields in front of these.
+    folder.serve("w.muster", "--schema", NEWER)
+    folder.run("set", "creep", "Creep.armor", "1")
+    folder.run("set", "creep", "Creep.speed", "2")
+    probe = folder.start(PROBE, "w.muster", "watch", stdout=subprocess.PIPE)
+    equal(probe.communicate(timeout=20)[0],
+          "error: td.Creep has another layout in the world than in this program: td.Creep.armor: is called hp in this program\n")
+    assert '"hp": 7' in folder.run("show", "creep", "--json")
 
 
 def a_second_server_of_a_world_is_told_who_has_it(folder):
@@ -100,7 +120,8 @@ def a_server_that_stops_in_good_order_says_so_to_who_waits(folder):
     assert "stop" in said, said
 
 
-TESTS = [a_client_with_another_layout_is_told_type_and_field, a_second_server_of_a_world_is_told_who_has_it,
+TESTS = [a_client_with_another_layout_is_told_type_and_field, a_watch_of_a_world_that_has_changed_shows_no_wrong_value,
+         a_second_server_of_a_world_is_told_who_has_it,
          an_address_file_of_a_server_that_is_gone_is_not_believed, an_address_file_that_others_may_use_is_refused,
          a_request_whose_server_goes_meanwhile_is_lost_and_says_so,
          a_server_that_stops_in_good_order_says_so_to_who_waits]
