@@ -1,6 +1,6 @@
-// Equal inputs give equal bits only if each operation on floats is rounded by itself, as IEEE 754 has it. Compilers do so with
-// -ffp-contract=off and without -ffast-math; no macro tells of the first. So a few operations, compiled with the flags of whoever
-// includes this, are done once and looked at.
+// Equal inputs give equal bits only if each operation on floats is rounded by itself, as IEEE 754
+// has it. Compilers do so with -ffp-contract=off and without -ffast-math, and no macro tells of the
+// first. So a few operations, compiled with the flags of the file that includes this, are looked at.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@
 #include <string>
 
 #if FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2
-#error "muster: floats are computed with more precision than they have (x87), which gives other bits: add -msse2 -mfpmath=sse"
+#error "muster: floats have more precision than their type (x87), so other bits: add -msse2 -mfpmath=sse"
 #endif
 
 namespace muster {
@@ -21,16 +21,20 @@ enum Arithmetic : std::uint32_t {
   arithmetic_fast = 2,        ///< -ffast-math, or one of the options that it stands for
 };
 
-/// What is wrong with code for which arithmetic_here() gave `found`, and what to do: "was compiled with ..."; empty for 0.
+/// What is wrong with code for which arithmetic_here() gave `found`, and what to do, as in "was
+/// compiled with ..."; empty for 0.
 [[nodiscard]] std::string arithmetic_fault(std::uint32_t found);
-/// What is wrong with how the processor rounds on this thread: "flushes ..."; empty if nothing is.
+/// What is wrong with how the processor rounds on this thread, as in "flushes ..."; empty if nothing
+/// is.
 [[nodiscard]] std::string rounding_fault();
-/// Tells `told`, or stderr if that is null, of both, a sentence each: the same one once per process. Any thread.
+/// Tells `told` of both, or stderr if that is null: a sentence each, the same one once per process.
+/// Any thread.
 void warn_of_arithmetic(std::uint32_t found, const std::function<void(const std::string&)>& told = {});
 
 namespace detail {
 
-/// Of the flags that the file was compiled with in which the call stands. Each file has its own, so that no other one takes its place.
+/// Looks at the flags of the file that calls it: bits of Arithmetic. Each file has a function of its own,
+/// so that the linker does not put one for another.
 [[maybe_unused, gnu::noinline]] static std::uint32_t arithmetic_here() noexcept {
   const auto unknown = [](float value) {
     const volatile float seen = value;

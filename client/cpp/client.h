@@ -108,16 +108,17 @@ struct ShownEntity {
   }
 };
 
-/// Not thread-safe; one thread at a time. What the world lays out otherwise than the headers that this program was compiled with, or
-/// whose enums have other numbers there, is neither sent nor handed out: such a call fails with `mistaken` and a sentence that names
-/// the type and the first field that differs. What is done by name is right in any case. Every call fails with kind `lost` once the connection is gone, and with the
+/// Not thread-safe; one thread at a time. A type that has another layout in the world than in the headers
+/// of this program, or enums with other numbers, is neither sent nor handed out: such a call fails with
+/// `mistaken` and a sentence that names the type and the first field that differs. What is done by name
+/// is right in any case. Every call fails with kind `lost` once the connection is gone, and with the
 /// server's words where it refused. Frames of watches that come meanwhile are kept until next() asks for them. While a
 /// call waits, heartbeats keep the session alive; a program that makes none for longer than welcome().silence_ns_max calls
 /// next(0, 0s) now and then.
 class Client {
  public:
-  /// Connects, says hello, and learns the world's types. `compiled` is what the layouts of the world are compared with: all types of games
-  /// whose headers are in the program. A program that reads all bytes by types() gives none.
+  /// Connects, says hello, and learns the world's types. These are compared with `compiled`, the types of
+  /// all games whose headers are in the program. A program that reads all bytes by types() gives none.
   [[nodiscard]] static Result<Client> connect(ClientOptions options,
                                               CompiledSchemas compiled = detail::compiled_schemas());
   Client(Client&&) noexcept;
@@ -276,15 +277,15 @@ class Client {
   Result<void> give_credit(std::uint64_t bytes);
   /// Bytes that came over the stream so far, frames and all: what the protocol's Credit counts.
   std::uint64_t received_bytes() const noexcept;
-  /// The next frame of one watch, or of any (0); nothing where none came within `time`. A watch that brought a type which the world has
-  /// with another layout than this program fails from there on, each time.
+  /// The next frame of one watch, or of any (0); nothing if none came within `time`. A watch that brings a
+  /// type with another layout than in this program fails from there on, each time.
   Result<std::optional<Received>> next(std::uint64_t watch, std::chrono::nanoseconds time);
 
   // --- for others: any question, any answer
 
   /// Sends one batch and returns the id under which its answer will come.
   Result<std::uint64_t> send(std::span<const std::byte> batch);
-  /// All frames of the answer. A Fault is returned as the error, and none where one has a type of another layout.
+  /// All frames of the answer. A Fault is returned as the error; so is a type with another layout.
   Result<std::vector<Received>> wait(std::uint64_t request);
   /// The first frame of the answer.
   template <class M>

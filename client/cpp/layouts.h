@@ -1,5 +1,5 @@
-// The types that a program was compiled with, beside those of the world it is connected to. Bytes of a type that the two lay out in
-// different ways are neither sent nor handed out.
+// The types that a program was compiled with, beside those of the world it is connected to. Bytes of a
+// type that the two lay out in different ways are neither sent nor handed out.
 #pragma once
 
 #include <cstdint>
@@ -49,12 +49,14 @@ class Layouts {
   void compare(const TypeTable& world);
   /// The world has a type of this program with another layout.
   bool any_differ() const noexcept { return !faults_.empty(); }
-  /// A sentence that names the type and the first field that differs; null if the layouts are one, or one of the two is not known.
+  /// A sentence that names the type and the first field that differs; null if nothing does, or if the
+  /// world or the program does not know the type.
   const std::string* fault(TypeId type) const noexcept;
-  /// Of the first type of a verified batch that has one: its message, the components of its rows or Values, what a timed one holds.
+  /// That of the first type of a verified batch that has one: its message, the components of its rows
+  /// or Values, or what a timed one holds.
   const std::string* fault(BatchView batch) const noexcept;
-  /// Why a batch of this program is not to be sent, a sentence: it has a type with another layout, or one that the world does not know.
-  /// Empty if neither, also of what is no batch.
+  /// Why a batch of this program is not to be sent: it has a type with another layout, or one that
+  /// the world does not know. Empty if neither, and for what is no batch.
   std::string fault_of_sent(std::span<const std::byte> batch, const TypeTable& world) const;
 
  private:

@@ -27,8 +27,8 @@ std::string loader_error(const std::string& copy) {
   return text;
 }
 
-/// A library that was linked with -ffast-math, or one that it needs, has the processor flush denormal floats to zero when it is loaded.
-/// That is taken back.
+/// A library that was linked with -ffast-math, or one that it needs, has the processor flush denormal
+/// floats to zero when it is loaded. That is taken back.
 void* open_library(const char* path) {
   std::fenv_t before;
   std::fegetenv(&before);

@@ -89,7 +89,8 @@ class World {
   /// `install` are not there yet. Where that was not exact the state is saved at once.
   /// Where processes died twice at one input, or hung in it, the world opens stopped before it: see stopped().
   /// Throws WorldError; the file is then byte for byte as before.
-  /// `arithmetic` is of the file that constructs it: if that is compiled so that floats have other bits, `on_warning` is told so, or stderr.
+  /// `arithmetic` is of the file that constructs it: a program that was compiled so that floats have
+  /// other bits is told so by `on_warning`, or on stderr, once.
   World(std::string path, const Install& install, WorldOptions options = {},
         std::uint32_t arithmetic = detail::arithmetic_here());
   ~World();

@@ -1,5 +1,5 @@
-// Bodies on their ways around a mass, long enough that one other bit changes all. `same_bits` prints the hash of their world, `same_bits HASH`
-// compares it.
+// Bodies on their ways around a mass, long enough that one other bit changes all. `same_bits` prints the
+// hash of their world, `same_bits HASH` compares it.
 #include <muster/registry.h>
 
 #include <cmath>

@@ -161,8 +161,10 @@ TEST_CASE("each way in which two layouts differ is found", "[client]") {
           "td.Slots" + other + "td.Slots.items: has 3 elements of 4 bytes, but 2 of 4 in this program");
   refused(it.client.set(creep, td::Shield{}),
           "td.Shield" + other + "td.Shield: is enableable here and not in this program");
-  refused(it.client.set(creep, td::Side{}), "td.Side" + other + "td.Side.team: red of td.Team is 2, and 1 in this program");
-  refused(it.client.push(creep, td::Ask{}), "td.Ask" + other + "td.Ask.side: red of td.Team is 2, and 1 in this program");
+  refused(it.client.set(creep, td::Side{}),
+          "td.Side" + other + "td.Side.team: red of td.Team is 2, and 1 in this program");
+  refused(it.client.push(creep, td::Ask{}),
+          "td.Ask" + other + "td.Ask.side: red of td.Team is 2, and 1 in this program");
   refused(it.client.push(creep, td::Gone{}), "the world does not know td.Gone");
   BatchBuilder gone;
   gone.append(creep, td::Gone{});
