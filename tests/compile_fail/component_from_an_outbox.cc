@@ -4,5 +4,5 @@
 
 void set(muster::Outbox& out, muster::Entity e) { out.set(e, game::Health{}); }
 #ifdef VIOLATION
-void push(muster::Outbox& out, muster::Entity e) { out.push(e, game::Health{}); }
+void push(muster::Outbox& out, muster::Entity e) { out.post(e, game::Health{}); }
 #endif
