@@ -140,7 +140,8 @@ std::string write_header(const HeaderInput& input) {
   for (const TypeDescriptor* type : structs)
     for (const FieldDescriptor& field : type->fields) arrays |= field.is_array;
 
-  out << "// Written by schemac from " << input.stem << ".fbs: change that instead.\n#pragma once\n\n";
+  out << "// Written by schemac from " << input.stem << ".fbs: change that instead.\n#pragma once\n\n"
+      << "#if __cplusplus <= 202002L\n#error \"Muster needs C++23: compile with -std=c++23\"\n#endif\n\n";
   if (arrays) out << "#include <array>\n";
   out << "#include <cstddef>\n#include <cstdint>\n"
       << (nested_tables ? "#include <memory>\n" : "") << "#include <span>\n#include <string_view>\n\n"

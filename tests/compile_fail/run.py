@@ -5,9 +5,9 @@ what the file's first line, `// expect: REGEX`, expects. So a failure comes from
 print at most 30 lines: whoever made the mistake reads no further. What the files include is compiled once, as a
 precompiled header.
 
-`run.py ROOT COMPILER ARGUMENT...`; the last line counts files: `N passed, N failed`. `run.py --show ROOT COMPILER
-ARGUMENT...` prints what the compiler says of each file. `run.py --self-test COMPILER ARGUMENT...` feeds it files that must
-not pass.
+`run.py ROOT COMPILER ARGUMENT...`; the last line counts files: `N passed, N failed`. `run.py --second ROOT COMPILER
+ARGUMENT...` compiles the violations alone, for another compiler than the one that the first run used. `run.py --self-test
+COMPILER ARGUMENT...` feeds it files that must not pass.
 """
 import concurrent.futures
 import glob
@@ -36,15 +36,16 @@ def with_precompiled(root, command, folder, header):
     return [*command, "-include", name]
 
 
-def failure(root, command, path):
+def failure(root, command, path, with_control=True):
     """Why this file does not pass, or an empty string."""
     with open(path, encoding="utf-8") as file:
         first = file.readline().rstrip("\n")
     if not first.startswith(MARK):
         return f"{path}: the first line is not `{MARK}REGEX`"
-    control = compile_it(root, command, path)
-    if control.returncode:
-        return f"{path}: does not compile even without the violation:\n{control.stderr}"
+    if with_control:
+        control = compile_it(root, command, path)
+        if control.returncode:
+            return f"{path}: does not compile even without the violation:\n{control.stderr}"
     violation = compile_it(root, command, path, "-DVIOLATION")
     if violation.returncode == 0:
         return f"{path}: the violation compiles"
@@ -69,10 +70,10 @@ def fault_of(path, expected, said):
     return f"{path}: {fault}:\n" + "\n".join(lines[:60])
 
 
-def run(root, command, folder):
+def run(root, command, folder, with_control=True):
     files = sorted(glob.glob(os.path.join(folder, "*.cc")))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        failures = [text for text in pool.map(lambda path: failure(root, command, path), files) if text]
+        failures = [text for text in pool.map(lambda path: failure(root, command, path, with_control), files) if text]
     return files, failures
 
 
@@ -87,7 +88,7 @@ SELF_TEST = {
     "late": ("// expect: counts\n#ifdef VIOLATION\n" + "#warning first\n" * 13 +
              "static_assert(false, \"counts\");\n#endif\n", "after line 12"),
     "long": ("// expect: counts\n#ifdef VIOLATION\nstatic_assert(false, \"counts\");\n" +
-             "".join(f"int more_{i}() {{}}\n" for i in range(10)) + "#endif\n", "more than 30"),
+             "".join(f"char more_{i} = 1000;\n" for i in range(10)) + "#endif\n", "more than 30"),
 }
 
 
@@ -108,17 +109,12 @@ def self_test(command):
 if __name__ == "__main__":
     if sys.argv[1] == "--self-test":
         sys.exit(self_test(sys.argv[2:]))
-    show = sys.argv[1] == "--show"
-    root, *compiler = sys.argv[2 if show else 1:]
+    is_second = sys.argv[1] == "--second"
+    source_root, *compiler = sys.argv[2 if is_second else 1:]
     here = os.path.dirname(os.path.abspath(__file__))
     with tempfile.TemporaryDirectory() as precompiled:
-        compiler = with_precompiled(root, compiler, precompiled, "<muster/registry.h>")
-        if show:
-            for path in sorted(glob.glob(os.path.join(here, "*.cc"))):
-                said = compile_it(root, compiler, path, "-DVIOLATION").stderr
-                print(f"== {os.path.basename(path)}: {len(said.splitlines())} lines\n{said}")
-            sys.exit()
-        paths, found = run(root, compiler, here)
+        compiler = with_precompiled(source_root, compiler, precompiled, "<muster/registry.h>")
+        paths, found = run(source_root, compiler, here, not is_second)
     print("\n".join(found))
     print(f"{len(paths) - len(found)} passed, {len(found)} failed")
     sys.exit(bool(found) or not paths)
