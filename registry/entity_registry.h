@@ -64,8 +64,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
                        detail::WrongReads,
                        detail::WrongSubscriptions {
  public:
-  using WrongMessages::push, WrongMessages::push_subtree, WrongPosts::post;
   using WrongChanges::set, WrongChanges::remove, WrongNamedCreations::create, WrongNamedCreations::create_under;
+  using WrongMessages::push, WrongMessages::push_subtree, WrongPosts::post;
   using WrongReads::find, WrongReads::get, WrongReads::has, WrongSubscriptions::subscribe;
   /// Warns once per process, through options.on_warning, if the file that calls this was compiled so
   /// that floats get other bits than elsewhere (`arithmetic`: what was found there).
@@ -328,11 +328,10 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   template <class C, class R, class... A>
   Subscription subscribe(std::string name, C& object, R (C::*member)(A...), HandlerOptions options = {});
   template <class C, class R, class... A>
-  Subscription subscribe(std::string name, const C& object, R (C::*member)(A...) const,
-                                       HandlerOptions options = {});
+  Subscription subscribe(std::string name, const C& object, R (C::*member)(A...) const, HandlerOptions options = {});
   /// By run-time ids. Unknown types, and writes elsewhere than self, throw SetupError.
-  Subscription subscribe(std::string name, DynamicShape shape,
-                                       std::function<void(const DynamicCall&)> handler, HandlerOptions options = {});
+  Subscription subscribe(std::string name, DynamicShape shape, std::function<void(const DynamicCall&)> handler,
+                         HandlerOptions options = {});
   const HandlerTable& handlers() const noexcept;
   /// Handlers of this name, of whatever message, are called or passed over from now on, those subscribed later too. A
   /// message, so it is saved.

@@ -82,9 +82,7 @@ void EntityRegistry::each_row(F&& f) const {
       if (!(archetype->has(TypeTraits<Cs>::id) && ...)) continue;
       for (Chunk* chunk : archetype->groups[depth].chunks) {
         const auto lacks = [&]([[maybe_unused]] std::uint32_t row) {
-          return (false || ... ||
-                  (EnableableType<Cs> &&
-                   !Row{chunk, row}.has(TypeTraits<Cs>::id)));
+          return (false || ... || (EnableableType<Cs> && !Row{chunk, row}.has(TypeTraits<Cs>::id)));
         };
         [[maybe_unused]] const auto column = [&]<class C>() {
           const std::uint16_t slot = archetype->column(TypeTraits<C>::id);

@@ -34,8 +34,8 @@ using HandlerSignature = typename SignatureOf<F>::type;
 template <class F>
 std::unique_ptr<Handler> make_handler(TypesKnown& known, std::string name, F handler, HandlerOptions options) {
   using Invoker = typename InvokerOf<F, HandlerSignature<F>>::type;
-  return make_handler<Invoker>(known, std::move(name), std::move(handler),
-                               std::is_class_v<F> && !std::is_empty_v<F>, std::move(options));
+  return make_handler<Invoker>(known, std::move(name), std::move(handler), std::is_class_v<F> && !std::is_empty_v<F>,
+                               std::move(options));
 }
 
 }  // namespace detail

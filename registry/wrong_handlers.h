@@ -81,9 +81,10 @@ constexpr void explain_parameter() {
   using Given = std::remove_cvref_t<P>;
   using T = std::remove_cv_t<std::remove_pointer_t<Given>>;
   if constexpr (std::is_same_v<T, EntityRegistry>) {
-    static_assert(understood<P>,
-                  "a handler does not use the registry: take an Outbox& instead (to send, set, destroy), a Spawner& (to "
-                  "create), or a Lookup<const T> (to read)");
+    static_assert(
+        understood<P>,
+        "a handler does not use the registry: take an Outbox& instead (to send, set, destroy), a Spawner& (to "
+        "create), or a Lookup<const T> (to read)");
   } else if constexpr (std::is_same_v<T, Outbox>) {
     static_assert(understood<P>, "a handler takes its outbox by reference: write Outbox&");
   } else if constexpr (std::is_same_v<T, Spawner>) {
@@ -140,13 +141,15 @@ constexpr void explain_message_parameter() {
   else if constexpr (TableMessageType<T>)
     static_assert(understood<M>, "a handler's first parameter is its message: take const TView& of a message table T");
   else if constexpr (MessageType<T>)
-    static_assert(understood<M>, "a handler's first parameter is its message: const M&, or M& to change it for later handlers");
+    static_assert(understood<M>,
+                  "a handler's first parameter is its message: const M&, or M& to change it for later handlers");
   else if constexpr (ChangeMessage<T>)
     static_assert(understood<M>, "a handler's first parameter is its message: const Added<T>&, const Changed<T>&");
   else if constexpr (GeneratedType<T> || QueryWord<M> || !std::is_class_v<T>)
-    static_assert(understood<M>,
-                  "a handler's first parameter is its message: const M& of a struct with (message) in a schema, or const "
-                  "MView& of a table; what it takes of the entity comes behind");
+    static_assert(
+        understood<M>,
+        "a handler's first parameter is its message: const M& of a struct with (message) in a schema, or const "
+        "MView& of a table; what it takes of the entity comes behind");
   else
     static_assert(understood<M>,
                   "a handler's first parameter is its message, a struct or a table with (message) in a schema: write "

@@ -157,7 +157,8 @@ void warn_of_idle(const World& world, double hz) {
   for (const Handler* handler : world.registry().handlers().handlers()) {
     if (handler->message != TypeTraits<Update>::id) continue;
     constexpr std::size_t named_max = 3;
-    if (++count <= named_max) names += (names.empty() ? "" : ", ") + (handler->name.empty() ? "unnamed" : handler->name);
+    if (++count <= named_max)
+      names += (names.empty() ? "" : ", ") + (handler->name.empty() ? "unnamed" : handler->name);
   }
   if (count == 0) return;
   spdlog::warn("{}: {} handlers of muster.Update ({}{}) are not called: the world does not tick; start it with --hz 60",

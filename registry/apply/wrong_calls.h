@@ -34,7 +34,8 @@ constexpr void explain_component() {
   else if constexpr (AnyMessage<T>)
     static_assert(understood<T>, "this is a message and no component: push it with registry.push(e, M{...})");
   else if constexpr (std::is_same_v<T, Entity>)
-    static_assert(understood<T>, "an entity's id is no component: a parent is given with create_under(parent, name, T{...})");
+    static_assert(understood<T>,
+                  "an entity's id is no component: a parent is given with create_under(parent, name, T{...})");
   else if constexpr (std::is_convertible_v<const T&, std::string_view>)
     static_assert(understood<T>, "a text is no component: a name is given with create_under(parent, name, T{...})");
   else if constexpr (GeneratedType<T>)
@@ -59,12 +60,14 @@ constexpr void explain_message() {
   if constexpr (ComponentType<M>)
     static_assert(understood<M>, "a component is not pushed but set: use registry.set(e, T{...})");
   else if constexpr (TableMessageType<M>)
-    static_assert(understood<M>, "a view only reads a table: push the table's own class (T, not TView), as decode() gives it");
+    static_assert(understood<M>,
+                  "a view only reads a table: push the table's own class (T, not TView), as decode() gives it");
   else if constexpr (GeneratedType<M>)
     static_assert(understood<M>, "this type is no message: write `struct T (message) {...}` in its schema");
   else
-    static_assert(understood<M>,
-                  "a message is a struct or a table with (message) in a schema: write `struct T (message) {...}` there");
+    static_assert(
+        understood<M>,
+        "a message is a struct or a table with (message) in a schema: write `struct T (message) {...}` there");
 }
 
 /// Overloads for messages that are none. `Result` is what the right call returns.

@@ -41,7 +41,8 @@ template <class T>
 class FromElsewhere {
  public:
   using Value = std::remove_cv_t<std::remove_pointer_t<T>>;
-  static_assert(std::is_const_v<std::remove_pointer_t<T>>, "only an entity's own components can be written: take Parent<const T>, SelfOrParent<const T>, "
+  static_assert(std::is_const_v<std::remove_pointer_t<T>>,
+                "only an entity's own components can be written: take Parent<const T>, SelfOrParent<const T>, "
                 "Other<const T>, and send the other entity a message to change it");
   explicit FromElsewhere(const Value* value) noexcept : FromElsewhere(value, value != nullptr) {}
   /// For whoever knows already whether there is one.

@@ -377,9 +377,7 @@ struct Parameter<Spawner&> : NoTerm {
 template <ComponentType T>
 struct Parameter<Lookup<const T>> : NoTerm {
   static constexpr bool has_term = true;
-  static Term term() noexcept {
-    return {TypeTraits<T>::id, Access::read, Presence::optional, Source::any, true, 0};
-  }
+  static Term term() noexcept { return {TypeTraits<T>::id, Access::read, Presence::optional, Source::any, true, 0}; }
   static const Storage* base(const ChunkRows& rows, std::uint16_t) noexcept { return &rows.context.storage; }
   static bool present(const Storage*, std::uint32_t) noexcept { return true; }
   static Lookup<const T> at(const Storage* storage, std::uint32_t) noexcept { return Lookup<const T>(*storage); }

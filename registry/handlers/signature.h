@@ -62,7 +62,7 @@ constexpr std::size_t written_twice() {
     else
       return 0;
   };
-  const std::array<TypeId, sizeof...(Ps) + 1> types{type_of.template operator()<Parameter<Ps>>()...};
+  const std::array<TypeId, sizeof...(Ps) + 1> types { type_of.template operator()<Parameter<Ps>>()... };
   const std::array<bool, sizeof...(Ps) + 1> writes{Parameter<Ps>::writes...};
   for (std::size_t i = 0; i < sizeof...(Ps); ++i)
     for (std::size_t j = 0; j < i; ++j)
@@ -81,8 +81,7 @@ constexpr bool is_right() {
     return false;
   else if constexpr (takes_runs<Ps...> && !(true && ... && TakesRuns<Ps>))
     return false;
-  else if constexpr ((false || ... || takes_other<Ps>) &&
-                     other_offset<typename MessageParameter<M>::Message>() == ~0u)
+  else if constexpr ((false || ... || takes_other<Ps>) && other_offset<typename MessageParameter<M>::Message>() == ~0u)
     return false;
   else
     return (std::is_void_v<R> || std::is_same_v<R, Verdict>) && written_twice<Ps...>() == sizeof...(Ps);

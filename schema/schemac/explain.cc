@@ -82,11 +82,11 @@ std::vector<Token> tokens_of(std::string_view text) {
 /// What flatc calls a type that people know by another name; empty if it is no such name.
 std::string_view scalar_for(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> names[] = {
-      {"int8_t", "byte"},    {"uint8_t", "ubyte"},  {"int16_t", "short"}, {"uint16_t", "ushort"}, {"int32_t", "int"},
-      {"uint32_t", "uint"},  {"int64_t", "long"},   {"uint64_t", "ulong"}, {"size_t", "ulong"},   {"char", "byte"},
-      {"unsigned", "uint"},  {"boolean", "bool"},   {"i8", "byte"},        {"u8", "ubyte"},       {"i16", "short"},
-      {"u16", "ushort"},     {"i32", "int"},        {"u32", "uint"},       {"i64", "long"},       {"u64", "ulong"},
-      {"f32", "float"},      {"f64", "double"},     {"number", "double"},  {"Float", "float"},    {"Int", "int"},
+      {"int8_t", "byte"},   {"uint8_t", "ubyte"}, {"int16_t", "short"},  {"uint16_t", "ushort"}, {"int32_t", "int"},
+      {"uint32_t", "uint"}, {"int64_t", "long"},  {"uint64_t", "ulong"}, {"size_t", "ulong"},    {"char", "byte"},
+      {"unsigned", "uint"}, {"boolean", "bool"},  {"i8", "byte"},        {"u8", "ubyte"},        {"i16", "short"},
+      {"u16", "ushort"},    {"i32", "int"},       {"u32", "uint"},       {"i64", "long"},        {"u64", "ulong"},
+      {"f32", "float"},     {"f64", "double"},    {"number", "double"},  {"Float", "float"},     {"Int", "int"},
   };
   if (name.starts_with("std::")) name.remove_prefix(5);
   const auto* const found = std::ranges::find(names, name, &std::pair<std::string_view, std::string_view>::first);
@@ -94,22 +94,22 @@ std::string_view scalar_for(std::string_view name) {
 }
 bool is_scalar(std::string_view name) {
   constexpr std::array<std::string_view, 21> names = {
-      "bool",  "byte",  "ubyte",  "int8",  "uint8",  "short", "ushort", "int16",   "uint16",  "int",   "uint",
-      "int32", "uint32", "long",  "ulong", "int64",  "uint64", "float",  "double", "float32", "float64"};
+      "bool",  "byte",   "ubyte", "int8",  "uint8", "short",  "ushort", "int16",  "uint16",  "int",    "uint",
+      "int32", "uint32", "long",  "ulong", "int64", "uint64", "float",  "double", "float32", "float64"};
   return std::ranges::find(names, name) != names.end();
 }
 /// Attributes that schema/muster.fbs declares.
 bool is_musters(std::string_view attribute) {
-  constexpr std::array<std::string_view, 13> names = {"component", "message", "tag",    "enableable", "default",
-                                                      "range",     "unit",    "color",  "text",       "asset",
+  constexpr std::array<std::string_view, 13> names = {"component", "message", "tag",   "enableable", "default",
+                                                      "range",     "unit",    "color", "text",       "asset",
                                                       "remote",    "journal", "was"};
   return std::ranges::find(names, attribute) != names.end();
 }
 /// Attributes that flatc knows without a declaration.
 bool is_flatcs(std::string_view attribute) {
   constexpr std::array<std::string_view, 14> names = {
-      "id",          "deprecated", "required",       "key",     "shared",    "hash",       "force_align",
-      "bit_flags",   "private",    "original_order", "streaming", "idempotent", "flexbuffer", "nested_flatbuffer"};
+      "id",        "deprecated", "required",       "key",       "shared",     "hash",       "force_align",
+      "bit_flags", "private",    "original_order", "streaming", "idempotent", "flexbuffer", "nested_flatbuffer"};
   return attribute.starts_with("cpp_") || attribute.starts_with("native_") ||
          std::ranges::find(names, attribute) != names.end();
 }
@@ -121,7 +121,8 @@ class Reader {
   /// The first mistake of the file and of those that it includes; empty if none is found.
   std::string read(const std::string& path) {
     std::error_code error;
-    if (was_read_.size() >= files_max || !was_read_.insert(std::filesystem::weakly_canonical(path, error).string()).second)
+    if (was_read_.size() >= files_max ||
+        !was_read_.insert(std::filesystem::weakly_canonical(path, error).string()).second)
       return {};
     const auto bytes = read_file(path);
     if (!bytes) return {};
@@ -261,7 +262,8 @@ class Reader {
       if (!file.is("]")) return skip_field(file);
       file.next();
     }
-    if (const std::string said = about_type(file, element, table); !said.empty()) return file.place(begin) + where + said;
+    if (const std::string said = about_type(file, element, table); !said.empty())
+      return file.place(begin) + where + said;
     if (!table && vector && length.empty())
       return file.place(begin) + where + "a struct cannot hold a vector; give it a length, `[" + element.text +
              ":4]`, or make the struct a table";
@@ -290,7 +292,8 @@ class Reader {
     if (name == "string" && table) return {};
     if (name == "string" || name == "std::string" || name == "String" || name == "text")
       return table ? "no type is called " + name + "; write `string`"
-                   : "a struct cannot hold a string; make the struct a table, or write `ulong (text)` for a text that many "
+                   : "a struct cannot hold a string; make the struct a table, or write `ulong (text)` for a text that "
+                     "many "
                      "share";
     if (const std::optional<std::string> found = find(file.space, name)) {
       if (!table && tables_.contains(*found))
@@ -298,7 +301,8 @@ class Reader {
       return {};
     }
     if (name == "Entity") return "no type is called Entity here; write `muster.Entity`";
-    if (name == "muster.Entity") return "muster.Entity is not declared; write `include \"schema/muster.fbs\";` at the beginning";
+    if (name == "muster.Entity")
+      return "muster.Entity is not declared; write `include \"schema/muster.fbs\";` at the beginning";
     if (const std::string_view scalar = scalar_for(name); !scalar.empty())
       return "no type is called " + name + "; write `" + std::string(scalar) + "`";
     return "no type is called " + name + " in this schema, nor in what it includes";

@@ -6,7 +6,11 @@ struct Sound {
   void play(const game::Damage&, const game::Health&);
   void copy(const game::Damage&, game::Health);
 };
-muster::Subscription by_reference(muster::EntityRegistry& registry, Sound& sound) { return registry.subscribe("play", sound, &Sound::play); }
+muster::Subscription by_reference(muster::EntityRegistry& registry, Sound& sound) {
+  return registry.subscribe("play", sound, &Sound::play);
+}
 #ifdef VIOLATION
-muster::Subscription by_value(muster::EntityRegistry& registry, Sound& sound) { return registry.subscribe("copy", sound, &Sound::copy); }
+muster::Subscription by_value(muster::EntityRegistry& registry, Sound& sound) {
+  return registry.subscribe("copy", sound, &Sound::copy);
+}
 #endif

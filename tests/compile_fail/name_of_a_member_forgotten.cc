@@ -5,7 +5,11 @@
 struct Sound {
   void play(const game::Damage&);
 };
-muster::Subscription named(muster::EntityRegistry& registry, Sound& sound) { return registry.subscribe("play", sound, &Sound::play); }
+muster::Subscription named(muster::EntityRegistry& registry, Sound& sound) {
+  return registry.subscribe("play", sound, &Sound::play);
+}
 #ifdef VIOLATION
-muster::Subscription unnamed(muster::EntityRegistry& registry, Sound& sound) { return registry.subscribe(sound, &Sound::play); }
+muster::Subscription unnamed(muster::EntityRegistry& registry, Sound& sound) {
+  return registry.subscribe(sound, &Sound::play);
+}
 #endif

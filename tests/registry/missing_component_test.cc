@@ -19,6 +19,7 @@ TEST_CASE("get() of what is not there names the entity, its path and the compone
   CHECK(test::last_words([&] { (void)registry.get<Health>(orc); }) ==
         "muster: EntityRegistry::get<game.Health>: entity " + id +
             " is not alive; ask has<T>(e) first, or take find<T>(e), which gives null then\n");
-  CHECK(test::last_words([&] { (void)registry.get<Health>({}); })
-            .starts_with("muster: EntityRegistry::get<game.Health>: entity #0:0 is nil; "));
+  CHECK(test::last_words([&] {
+          (void)registry.get<Health>({});
+        }).starts_with("muster: EntityRegistry::get<game.Health>: entity #0:0 is nil; "));
 }

@@ -137,8 +137,8 @@ TEST_CASE("A default of muster.Entity is refused", "[errors]") {
 }
 
 TEST_CASE("What flatc refuses is shown as flatc says it, with exit code 1", "[errors]") {
-  const auto schema = GENERATE(as<std::string>(), "struct A { x:int ; }  }", "struct A { x:int }",
-                               "table A { s:string = \"hi\"; }");
+  const auto schema =
+      GENERATE(as<std::string>(), "struct A { x:int ; }  }", "struct A { x:int }", "table A { s:string = \"hi\"; }");
   const test::Folder folder;
   test::write_file(folder / "wrong.fbs", attributes + schema);
   const test::Said said = test::run_schemac(folder, "wrong.fbs --check");
@@ -147,7 +147,8 @@ TEST_CASE("What flatc refuses is shown as flatc says it, with exit code 1", "[er
   CHECK(said.code == 1);
 }
 
-TEST_CASE("Of what flatc refuses with few words schemac names line, column and field, and says what to write", "[errors]") {
+TEST_CASE("Of what flatc refuses with few words schemac names line, column and field, and says what to write",
+          "[errors]") {
   const Wrong wrong = GENERATE(values<Wrong>({
       {"  name:string;",
        "4:8: g.A.name: a struct cannot hold a string; make the struct a table, or write `ulong (text)` for a text that "
@@ -171,9 +172,10 @@ TEST_CASE("Of what flatc refuses with few words schemac names line, column and f
        "4:12: g.A.x: the attribute `rnage` is not declared; write `attribute \"rnage\";` above, or mend its name"},
   }));
   const test::Folder folder;
-  test::write_file(folder / "wrong.fbs", "include \"schema/muster.fbs\";\nnamespace g; table T { x:int; }\nstruct A "
-                                         "(component) {\n" +
-                                             std::string(wrong.schema) + "\n}\n");
+  test::write_file(folder / "wrong.fbs",
+                   "include \"schema/muster.fbs\";\nnamespace g; table T { x:int; }\nstruct A "
+                   "(component) {\n" +
+                       std::string(wrong.schema) + "\n}\n");
   const test::Said said = test::run_schemac(folder, "wrong.fbs --check");
   CHECK_THAT(said.errors, Catch::EndsWith("wrong.fbs:" + std::string(wrong.error) + "\n"));
   CHECK(said.code == 1);
@@ -181,11 +183,13 @@ TEST_CASE("Of what flatc refuses with few words schemac names line, column and f
 
 TEST_CASE("Fields that schemac explains nothing of are those that flatc takes", "[errors]") {
   const test::Folder folder;
-  test::write_file(folder / "other.fbs", "namespace g.inner; enum E : ubyte { a, b } struct V { x:float; } table B { t:[string]; }");
-  test::write_file(folder / "wrong.fbs",
-                   "include \"schema/muster.fbs\"; include \"other.fbs\"; namespace g.inner.deep; struct A (component) { "
-                   "v:V; w:[g.inner.V:2]; e:E (default: \"b\"); who:muster.Entity; n:[int8:3]; } table C (message) { "
-                   "b:[B]; s:string; v:V; x:int = 5 (deprecated); } struct Z { x:int }");
+  test::write_file(folder / "other.fbs",
+                   "namespace g.inner; enum E : ubyte { a, b } struct V { x:float; } table B { t:[string]; }");
+  test::write_file(
+      folder / "wrong.fbs",
+      "include \"schema/muster.fbs\"; include \"other.fbs\"; namespace g.inner.deep; struct A (component) { "
+      "v:V; w:[g.inner.V:2]; e:E (default: \"b\"); who:muster.Entity; n:[int8:3]; } table C (message) { "
+      "b:[B]; s:string; v:V; x:int = 5 (deprecated); } struct Z { x:int }");
   const test::Said said = test::run_schemac(folder, "wrong.fbs --check");
   CHECK_THAT(said.errors, Catch::EndsWith("wrong.fbs: flatc refuses it, see above\n"));
 }
@@ -210,7 +214,8 @@ TEST_CASE("A forgotten include and a folder that -I does not name are said", "[e
 
 TEST_CASE("A TMPDIR without room is no fault of the schema", "[errors]") {
   const test::Folder folder;
-  test::write_file(folder / "right.fbs", "include \"schema/muster.fbs\"; namespace g; struct A (component) { x:float; }");
+  test::write_file(folder / "right.fbs",
+                   "include \"schema/muster.fbs\"; namespace g; struct A (component) { x:float; }");
   // No file can have a byte, as on a full disk.
   const std::string command = "cd '" + folder.path().string() +
                               "' && ( trap '' XFSZ; ulimit -f 0; '" SCHEMAC "' --flatc '" FLATC "' -I '" SOURCE_ROOT

@@ -24,16 +24,18 @@ constexpr auto cure = [](const Heal&, Health&) {};
 
 }  // namespace
 
-TEST_CASE("A name in before or after that no handler of the message has is said once, at the first flush", "[unknown]") {
+TEST_CASE("A name in before or after that no handler of the message has is said once, at the first flush",
+          "[unknown]") {
   Warned w;
   w.subscribe("gather", hit);
   w.subscribe("aim", hit, {.before = {"gahter"}, .after = {"wind"}});
   CHECK(w.said.empty());
   w.registry.flush();
-  CHECK(w.said == std::vector<std::string>{
-                      "handler \"aim\" of game.Damage names \"gahter\" in `before`, but that message has no such "
-                      "handler; did you mean \"gather\"?",
-                      "handler \"aim\" of game.Damage names \"wind\" in `after`, but that message has no such handler"});
+  CHECK(w.said ==
+        std::vector<std::string>{
+            "handler \"aim\" of game.Damage names \"gahter\" in `before`, but that message has no such "
+            "handler; did you mean \"gather\"?",
+            "handler \"aim\" of game.Damage names \"wind\" in `after`, but that message has no such handler"});
   w.registry.flush();
   w.subscribe("other", hit);
   w.registry.advance(1);
@@ -54,8 +56,9 @@ TEST_CASE("Of a name that handles another message it is said which", "[unknown]"
   w.subscribe("cure", cure);
   w.subscribe("aim", hit, {.before = {"cure"}});
   w.registry.advance(1);
-  CHECK(w.said == std::vector<std::string>{"handler \"aim\" of game.Damage names \"cure\" in `before`, but that message "
-                                           "has no such handler; \"cure\" handles game.Heal"});
+  CHECK(w.said ==
+        std::vector<std::string>{"handler \"aim\" of game.Damage names \"cure\" in `before`, but that message "
+                                 "has no such handler; \"cure\" handles game.Heal"});
 }
 
 TEST_CASE("A resource that is read and looks like one that is written is said; others are not", "[unknown]") {
