@@ -161,6 +161,7 @@ set(muster_server_sources
   server/door/users.cc
   server/door/web_stream.cc
   server/page_folder.cc
+  server/plugins/installed_folder.cc
   server/plugins/plugin_copy.cc
   server/plugins/plugin_library.cc
   server/plugins/plugins.cc
