@@ -62,20 +62,30 @@ class Outside:
         self.libraries = self.installed / config.parent.parent.parent.relative_to(prefix)
         self.pkgconfig = {"PKG_CONFIG_PATH": str(self.libraries / "pkgconfig")}
 
-    def cmake(self, name, *options):
-        folder = self.folder / name
+    def project(self, name, build_file, called):
+        """The game with this build file, away from the tree."""
+        source = empty(self.folder / name / "src")
+        for part in ("src", "schemas"):
+            (source / part).symlink_to(GAME / part)
+        shutil.copyfile(GAME / build_file, source / called)
+        return source, self.folder / name / "b"
+
+    def cmake(self, source, folder, *options):
         launcher = [f"-DCMAKE_CXX_COMPILER_LAUNCHER={self.launcher[0]}"] if self.launcher else []
-        run("cmake", "-S", GAME, "-B", folder, "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={self.compiler}", "-DCMAKE_BUILD_TYPE=Debug",
+        run("cmake", "-S", source, "-B", folder, "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={self.compiler}", "-DCMAKE_BUILD_TYPE=Debug",
             *launcher, *options)
         run("cmake", "--build", folder, "--target", "game")
         return run(folder / "game")
 
     def fetched(self):
-        return self.cmake("fetched", f"-DFETCHED={self.source}")
+        source, folder = self.project("fetched", "fetched.cmake", "CMakeLists.txt")
+        (source / "muster").symlink_to(self.source)
+        # Fewer and larger units: the registry is compiled in a fifth of the time.
+        return self.cmake(source, folder, "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0")
 
     def found(self):
-        empty(self.folder / "found")
-        return self.cmake("found", f"-DCMAKE_PREFIX_PATH={self.installed}")
+        source, folder = self.project("found", "found.cmake", "CMakeLists.txt")
+        return self.cmake(source, empty(folder), f"-DCMAKE_PREFIX_PATH={self.installed}")
 
     def pkgconfig_make(self):
         folder = empty(self.folder / "made")
@@ -91,17 +101,14 @@ class Outside:
         return run(folder / "game")
 
     def subproject(self):
-        folder = self.folder / "subproject"
-        source = empty(folder / "source")
-        for name in ("meson.build", "src", "schemas"):
-            (source / name).symlink_to(GAME / name)
+        source, folder = self.project("subproject", "subproject.meson", "meson.build")
         (source / "subprojects").mkdir()
         (source / "subprojects/muster").symlink_to(self.source)
-        build = folder / "build"
-        again = ["--reconfigure"] if (build / "build.ninja").exists() else []
-        run(*self.meson, "setup", *again, build, source, "-Doptimization=0", "--wrap-mode=forcefallback")
-        run(*self.meson, "compile", "-C", build, "game")
-        return run(build / "game")
+        again = ["--reconfigure"] if (folder / "build.ninja").exists() else []
+        run(*self.meson, "setup", *again, folder, source, "--buildtype=debug", "-Doptimization=0", "-Ddebug=false",
+            "--wrap-mode=forcefallback")
+        run(*self.meson, "compile", "-C", folder, "game")
+        return run(folder / "game")
 
 
 def main(meson, source, build, folder, *ways):

@@ -1,18 +1,6 @@
 cmake_minimum_required(VERSION 3.25)
 project(game LANGUAGES CXX)
-
-if(FETCHED)
-  include(FetchContent)
-  FetchContent_Declare(muster SOURCE_DIR ${FETCHED})
-  # Fewer and larger units: the registry is compiled in a tenth of the time.
-  set(CMAKE_UNITY_BUILD ON)
-  set(CMAKE_UNITY_BUILD_BATCH_SIZE 0)
-  FetchContent_MakeAvailable(muster)
-  set(CMAKE_UNITY_BUILD OFF)
-else()
-  find_package(muster 0.1 REQUIRED COMPONENTS registry)
-endif()
-
+find_package(muster 0.1 REQUIRED COMPONENTS registry world server client plugin)
 add_executable(game src/main.cc src/rules.cc)
 target_include_directories(game PRIVATE src)
 target_compile_options(game PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wold-style-cast -Werror)
