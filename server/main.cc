@@ -11,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <expected>
 #include <fstream>
 #include <memory>
@@ -26,6 +27,7 @@
 #include "server/server.h"
 #include "server/trace_file.h"
 #include "server/world/world.h"
+#include "system/standard_descriptors.h"
 
 namespace {
 
@@ -417,6 +419,10 @@ int serve(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (const int error = occupy_standard_descriptors(); error != 0) {
+    std::fprintf(stderr, "muster-server: /dev/null cannot be opened: %s\n", std::strerror(error));
+    return exit_usage;
+  }
   CLI::App app(
       "Serves a world: sessions over TCP, WebSockets and Unix sockets edit it and watch it while it runs, an editor in "
       "the browser among them.");

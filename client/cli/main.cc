@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/failure.h"
+#include "system/standard_descriptors.h"
 
 namespace {
 
@@ -44,6 +46,8 @@ int complain(const Failure& failure, bool json) {
 
 int main(int argc, char** argv) {
   Common common;
+  if (const int error = muster::occupy_standard_descriptors(); error != 0)
+    return complain({Exit::usage, std::string("/dev/null cannot be opened: ") + std::strerror(error)}, false);
   std::function<void()> run;
   CLI::App app{"Looks at a running Muster world and changes it.", "muster"};
   app.require_subcommand(1);

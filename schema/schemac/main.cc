@@ -1,6 +1,7 @@
 // schemac: a schema becomes a C++ header, a TypeScript module, or both.
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "schema/schemac/header.h"
 #include "schema/schemac/own_schemas.h"
 #include "schema/schemac/typescript.h"
+#include "system/standard_descriptors.h"
 
 namespace {
 
@@ -121,6 +123,8 @@ std::string dependencies(const Options& options, const std::vector<std::string>&
 
 int main(int count, char** words) {
   using namespace muster::schemac;
+  if (const int error = muster::occupy_standard_descriptors(); error != 0)
+    return complain(std::string("/dev/null cannot be opened: ") + std::strerror(error));
   Options options;
   if (const std::string wrong = read_options(count, words, options); !wrong.empty()) return complain(wrong);
   if (options.help) {

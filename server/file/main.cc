@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "server/file/backup.h"
 #include "server/file/journal_text.h"
 #include "server/file/verify.h"
+#include "system/standard_descriptors.h"
 
 namespace {
 
@@ -115,6 +117,8 @@ int show_journal_of(const std::string& path, const JournalChoice& choice) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (const int error = occupy_standard_descriptors(); error != 0)
+    return complain(std::string("/dev/null cannot be opened: ") + std::strerror(error), exit_usage, false);
   CLI::App app{"Looks at world files of Muster without serving them.", "muster-file"};
   app.require_subcommand(1);
   app.fallthrough();

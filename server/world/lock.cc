@@ -13,6 +13,8 @@
 #include <optional>
 #include <utility>
 
+#include "system/standard_descriptors.h"
+
 namespace muster {
 namespace {
 
@@ -108,6 +110,7 @@ std::expected<void, WorldError> WorldLock::hold(const std::string& path, const s
     return fail(WorldErrorCode::in_use, "the file has " + std::to_string(file.st_nlink) +
                                             " names (hard links), of which another may be in use; a world has one");
   if (file_ >= 0) ::close(std::exchange(file_, -1));
+  if (occupy_standard_descriptors() != 0) return failed();
   file_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (file_ < 0) return failed();
   struct flock byte{};

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <exception>
 #include <optional>
 #include <random>
@@ -25,6 +26,7 @@
 #include "server/world/time/watchdog.h"
 #include "server/world/time/work_time.h"
 #include "server/world/world_file.h"
+#include "system/standard_descriptors.h"
 
 namespace muster {
 namespace {
@@ -202,6 +204,10 @@ World::World(std::string path, const Install& install, WorldOptions options, std
   const auto refuse = [&](WorldErrorCode code, const std::string& detail) -> void {
     throw WorldError(code, path, detail);
   };
+  if (const int error = occupy_standard_descriptors(); error != 0)
+    refuse(WorldErrorCode::io,
+           std::string("standard input, output or error is closed, and /dev/null cannot be opened: ") +
+               std::strerror(error));
   if (!(options.hz == 0 || (options.hz >= 1e-3 && options.hz <= 1e6)))
     refuse(WorldErrorCode::setup, "hz must be 0, or from 0.001 to 1000000");
   warn_of_arithmetic(arithmetic, options.on_warning);

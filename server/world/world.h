@@ -88,6 +88,9 @@ class World {
   /// A journal behind the checkpoint is done again (server/world/journal/recovery.h), whatever the options say; handlers that come after
   /// `install` are not there yet. Where that was not exact the state is saved at once.
   /// Where processes died twice at one input, or hung in it, the world opens stopped before it: see stopped().
+  /// If descriptor 0, 1 or 2 is closed, /dev/null is opened on it and stays open, so that no file of the world gets that
+  /// number and what the program prints: reading 0 and writing 1 and 2 fail as before. A program that closes them while it
+  /// has a world opens /dev/null on them itself.
   /// Throws WorldError; the file is then byte for byte as before.
   /// `arithmetic` is of the file that constructs it: a program that was compiled so that floats have
   /// other bits is told so by `on_warning`, or on stderr, once.

@@ -26,16 +26,17 @@ WRITTEN = (".cc", ".h", ".fbs", ".py", ".ts", ".tsx", ".css")  # what people wri
 
 # layer -> the layers it may name besides itself. A file belongs to the longest layer its path begins with.
 LAYERS = {
+    "system": [],  # of programs and of what opens files: facts of the operating system
     "schema": [],
-    "schema/schemac": ["schema"],  # a program, which runs flatc
+    "schema/schemac": ["schema", "system"],  # a program, which runs flatc
     "messages": ["schema"],
     "registry": ["schema", "messages"],
-    "server/world": ["schema", "messages", "registry"],
-    "server": ["schema", "messages", "registry", "server/world"],
-    "server/file": ["schema", "messages", "registry", "server/world"],  # a program for world files that are not served
+    "server/world": ["schema", "messages", "registry", "system"],
+    "server": ["schema", "messages", "registry", "server/world", "system"],
+    "server/file": ["schema", "messages", "registry", "server/world", "system"],  # a program for world files that are not served
     "client/cpp": ["schema", "messages"],
     "client/import": ["schema", "messages", "client/cpp"],
-    "client/cli": ["schema", "messages", "client/cpp", "client/import"],
+    "client/cli": ["schema", "messages", "client/cpp", "client/import", "system"],
 }
 EVERYTHING = ("examples", "bench", "tests")  # see all layers, and are seen by none
 

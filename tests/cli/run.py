@@ -9,6 +9,7 @@ import answers
 import changing
 import clock
 import command
+import descriptors
 import files
 import looking
 import serving
@@ -21,7 +22,7 @@ import worlds
 from shared import MUSTER, SERVER, Folder
 from programs import run_tests
 
-MODULES = worlds, files, serving, looking, changing, clock, sessions, template, tokens, watching, command, answers, told
+MODULES = worlds, files, serving, looking, changing, clock, sessions, template, tokens, watching, command, answers, told, descriptors
 
 
 def main():

@@ -53,14 +53,19 @@ class Folder:
     def serve(self, world, *arguments):
         """A server of that world, once others find it."""
         process = self.start_server(world, *arguments)
+        self.served_by(world, process)
+        return process
+
+    def served_by(self, world, process):
+        """What tells others of the server `process`, once they find it."""
         until = time.monotonic() + 20
         beside = self.path / f"{world}-server.json"
         # A killed server may have left such a file.
         while not beside.exists() or json.loads(beside.read_text())["pid"] != process.pid:
-            assert process.poll() is None, process.stderr.read()
+            assert process.poll() is None, process.stderr and process.stderr.read()
             assert time.monotonic() < until, "the server does not start"
             time.sleep(0.01)
-        return process
+        return json.loads(beside.read_text())
 
     @staticmethod
     def stop(process):

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "schema/hash.h"
+#include "system/standard_descriptors.h"
 
 namespace muster {
 namespace {
@@ -33,6 +34,7 @@ WorkMark::~WorkMark() {
 void WorkMark::open(const std::string& path, std::string_view world, std::uint64_t code) {
   if (mapped_) return;
   path_ = path + "-work";
+  if (occupy_standard_descriptors() != 0) return;
   const int fd = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (fd < 0) return;
   struct stat file{};
