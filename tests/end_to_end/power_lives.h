@@ -1,0 +1,253 @@
+// A world over several lives, each of which ends with a power cut somewhere: in the middle of an edit, a step of a
+// checkpoint, a merge, the making of the file, a recovery, a clean close. What was told to be durable is there afterwards,
+// nothing is doubled, and the file is good.
+#pragma once
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/file/verify.h"
+#include "server/world/world.h"
+#include "tests/server/arena.h"
+#include "tests/support/folder.h"
+#include "tests/support/power_log.h"
+#include "tests/support/seeds.h"
+
+namespace muster::test {
+
+class PowerLives {
+ public:
+  struct Counts {
+    std::uint64_t cuts = 0;    ///< that were looked at
+    std::uint64_t bad = 0;     ///< of those, where something durable was lost, or the world did not open
+    std::uint64_t empty = 0;   ///< where there was no world yet
+    std::uint64_t beside = 0;  ///< where more was there than had been told
+    std::uint64_t inputs = 0;  ///< in all lives
+    std::string first_bad = {};
+  };
+
+  PowerLives(std::uint64_t seed, PowerLog::Options disk) : seed_(seed), random_(seed), disk_(disk) {
+    disk_.slow_syncs = random_() % 2 == 0;
+    many_ = seed % 4 == 3;
+  }
+
+  /// Three lives, in each of which the power goes at `cuts` places; the next one goes on from one of them.
+  void live(int cuts) {
+    auto folder = std::make_unique<Folder>(memory_disk());
+    for (life_ = 0; life_ < 3; ++life_) {
+      PowerLog log(folder->path().string(), disk_);
+      told_.clear();
+      tell(log, floor_);
+      run(log, folder->path() / "w.muster");
+      const std::vector<std::size_t> points = log.turning_points();
+      const std::size_t events = log.events();
+      std::size_t at = 0;
+      std::uint64_t how = 0;
+      for (int cut = 0; cut < cuts; ++cut) {
+        at = draw_cut(points, events);
+        how = random_();
+        look(log, at, how);
+      }
+      auto next = std::make_unique<Folder>(memory_disk());
+      log.cut(at, how, next->path().string());
+      if (!go_on(log, at, next->path() / "w.muster")) return;
+      folder = std::move(next);
+    }
+  }
+  const Counts& counts() const noexcept { return counts_; }
+
+ private:
+  using Hashes = std::map<std::uint64_t, std::uint64_t>;
+
+  static Handlers install(EntityRegistry& registry) {
+    registry.add_type<arena::Position>();
+    return {registry.subscribe("damage",
+                               [](const arena::Damage& hit, arena::Health& health) { health.value -= hit.amount; }),
+            registry.subscribe("move", [](const Update&, arena::Position& at, Entity self, Outbox& out) {
+              at.x += 1;
+              if (static_cast<int>(at.x) % 64 == 0) out.destroy(self);
+            })};
+  }
+
+  /// Notes the state after each flush.
+  struct Noting final : FlushVisitor {
+    Noting(PowerLives& lives, World& in) : all(lives), world(in) { world.add_visitor(*this); }
+    ~Noting() override { world.remove_visitor(*this); }
+    Noting(const Noting&) = delete;
+    Noting& operator=(const Noting&) = delete;
+    void before_flush() override { all.note(world); }
+    void after_flush(EntityRegistry&) override { all.note(world); }
+    PowerLives& all;
+    World& world;
+  };
+  void note(const World& world) { hashes_[world.registry().sequence()] = world.registry().hash(); }
+  void tell(PowerLog& log, std::uint64_t durable) {
+    if (told_.empty() || durable > told_.rbegin()->second) told_[log.events()] = durable;
+  }
+  std::uint64_t told_at(std::size_t events) const {
+    const auto behind = told_.upper_bound(events);
+    return behind == told_.begin() ? floor_ : std::max(floor_, std::prev(behind)->second);
+  }
+
+  WorldOptions draw_options() {
+    static constexpr std::uint64_t merges[] = {4000, 100'000, 16u << 20};
+    WorldOptions options{.hz = 100'000};
+    const auto drawn = random_() % 5;
+    options.durability = drawn < 3 ? Durability::commit : drawn == 3 ? Durability::batched : Durability::checkpoint;
+    options.merge_bytes = merges[random_() % 3];
+    if (random_() % 3 == 0) options.autosave = std::chrono::milliseconds(1);
+    return options;
+  }
+
+  void run(PowerLog& log, const std::filesystem::path& path) {
+    World world(path, install, draw_options());
+    note(world);
+    tell(log, world.durable_sequence());
+    const Noting noting(*this, world);
+    if (world.is_new()) begin(log, world);
+    const std::uint64_t before = world.registry().sequence();
+    for (std::uint64_t turn = random_() % 30; turn > 0; --turn) {
+      for (std::uint64_t left = random_() % 4; left > 0; --left) {
+        edit(world.registry());
+        note(world);
+      }
+      if (random_() % 10 == 0)
+        (void)world.begin_commit([&](const auto& saved) {
+          if (saved) tell(log, saved->sequence);
+        });
+      if (random_() % 30 == 0) {
+        const auto saved = world.try_commit();
+        REQUIRE(saved);
+        tell(log, saved->sequence);
+      }
+      const Frame frame = world.next_frame();
+      world.registry().push(Update{.dt = frame.dt});
+      world.registry().flush();
+      note(world);
+      tell(log, world.durable_sequence());
+    }
+    if (random_() % 2 == 0) {
+      const auto saved = world.try_commit();
+      REQUIRE(saved);
+      tell(log, saved->sequence);
+    }
+    counts_.inputs += world.registry().sequence() - before;
+  }
+  void begin(PowerLog& log, World& world) {
+    EntityRegistry& registry = world.registry();
+    for (std::size_t i = 0; i < 8; ++i)
+      units_.push_back(registry.create("unit" + std::to_string(i), arena::Health{.value = 1000}));
+    for (int i = 0; many_ && i < 12'000; ++i) (void)registry.create(arena::Position{.x = double(random_() % 50)});
+    note(world);
+    const auto saved = world.try_commit();
+    REQUIRE(saved);
+    tell(log, saved->sequence);
+  }
+  void edit(EntityRegistry& registry) {
+    switch (random_() % 4) {
+      case 0: (void)registry.create(arena::Position{.x = double(random_() % 60)}); return;
+      case 1: (void)registry.create("thing" + std::to_string(random_() % 1000) + "-" + std::to_string(seed_)); return;
+      default: break;
+    }
+    const Entity unit = registry.find_path("/unit" + std::to_string(random_() % 8));
+    registry.push(unit, arena::Damage{.amount = static_cast<float>(random_() % 9)});
+  }
+
+  /// Half of them just before or behind a sync or a name.
+  std::size_t draw_cut(const std::vector<std::size_t>& points, std::size_t events) {
+    if (points.empty() || random_() % 2 == 0) return random_() % (events + 1);
+    const std::size_t point = points[random_() % points.size()];
+    return std::min(events, point - random_() % 2);
+  }
+
+  /// What is wrong with the world at `path`, a sentence; empty: nothing. Else `sequence` is what it holds; 0: no world.
+  std::string wrong_with(const std::string& path, std::uint64_t told, std::uint64_t& sequence) {
+    sequence = 0;
+    try {
+      std::optional<VerifyReport> verified;
+      if (std::filesystem::exists(path)) {
+        const auto report = verify(path);
+        if (!report) return std::string("verify: ") + report.error().what();
+        if (!report->remarks.empty()) return "verify: " + report->remarks.front();
+        verified = *report;
+      }
+      const World world(path, install);
+      if (world.is_new() && told == 0) return {};
+      if (world.is_new()) return "there is no world, and input " + std::to_string(told) + " was durable";
+      sequence = world.registry().sequence();
+      const RecoveryReport& recovery = world.recovery_report();
+      const std::string at = ": input " + std::to_string(sequence) + ", told " + std::to_string(told);
+      if (const std::string* why = world.stopped()) return "stopped: " + *why;
+      if (!recovery.exact() || !recovery.cut.empty()) return "not recovered as it was: " + recovery.text() + at;
+      if (sequence < told) return "lost" + at;
+      if (verified && verified->durable != sequence) return "verify says " + std::to_string(verified->durable) + at;
+      const auto hash = hashes_.find(sequence);
+      if (hash == hashes_.end()) return "ends inside a turn" + at;
+      if (hash->second != world.registry().hash()) return "another state" + at;
+    } catch (const std::exception& error) {
+      return std::string("does not open: ") + error.what();
+    }
+    return {};
+  }
+
+  void look(PowerLog& log, std::size_t at, std::uint64_t how) {
+    const Folder left(memory_disk());
+    log.cut(at, how, left.path().string());
+    std::uint64_t sequence = 0;
+    const std::uint64_t told = told_at(at);
+    const std::string wrong = wrong_with(left / "w.muster", told, sequence);
+    ++counts_.cuts;
+    counts_.empty += wrong.empty() && sequence == 0 ? 1 : 0;
+    counts_.beside += sequence > told ? 1 : 0;
+    if (!wrong.empty()) found(log, at, wrong);
+  }
+  void found(PowerLog& log, std::size_t at, const std::string& wrong) {
+    if (++counts_.bad > 1) return;
+    counts_.first_bad = "life " + std::to_string(life_) + ", cut behind " + std::to_string(at) + " events of " +
+                        std::to_string(log.events()) + ": " + wrong + "\n" + log.text(at);
+  }
+  /// Finds out where the next life begins; false: it cannot.
+  bool go_on(PowerLog& log, std::size_t at, const std::string& path) {
+    const Folder twin(memory_disk());
+    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path()))
+      if (!std::filesystem::exists(twin.path() / entry.path().filename()))
+        std::filesystem::copy_file(entry.path(), twin.path() / entry.path().filename());
+    const std::uint64_t told = told_at(at);
+    std::uint64_t sequence = 0;
+    std::string wrong;
+    // A copy would have two files for one of two names; that file has one name once it is opened.
+    std::filesystem::remove(twin / "w.muster-new");
+    wrong = wrong_with(twin / "w.muster", told, sequence);
+    if (!wrong.empty()) {
+      found(log, at, "(a copy) " + wrong);
+      return false;
+    }
+    floor_ = told;
+    hashes_.erase(hashes_.upper_bound(sequence), hashes_.end());
+    return true;
+  }
+
+  const std::uint64_t seed_;
+  std::mt19937_64 random_;
+  PowerLog::Options disk_;
+  bool many_ = false;
+  int life_ = 0;
+  std::vector<Entity> units_;
+  Hashes hashes_;                              // after each flush, by sequence
+  std::map<std::size_t, std::uint64_t> told_;  // durable, by the number of events there were then
+  std::uint64_t floor_ = 0;                    // durable when the life began
+  Counts counts_;
+};
+
+}  // namespace muster::test
