@@ -55,13 +55,15 @@ TEST_CASE("wherever the power goes, what was durable is there once, and the worl
     all.beside += counts.beside;
     all.inputs += counts.inputs;
   }
+  const auto number = [](std::uint64_t count) { return static_cast<unsigned long long>(count); };
   std::printf(
       "seeds %s, %llu of them: %llu inputs, %llu power cuts, %llu before there was a world, %llu that left more than "
-      "was told\n",
-      seeds.text().c_str(), static_cast<unsigned long long>(seeds.done()), static_cast<unsigned long long>(all.inputs),
-      static_cast<unsigned long long>(all.cuts), static_cast<unsigned long long>(all.empty),
-      static_cast<unsigned long long>(all.beside));
+      "was "
+      "told; %llu kills\n",
+      seeds.text().c_str(), number(seeds.done()), number(all.inputs), number(all.cuts), number(all.empty),
+      number(all.beside), number(all.kills));
   CHECK(all.beside > 0);
+  CHECK(all.kills > 0);
 }
 
 TEST_CASE("a disk that syncs nothing loses what was durable") {
@@ -83,12 +85,12 @@ TEST_CASE("what the log says that was written is what the files hold") {
       if (i % 5 == 0) world.commit();
       (void)world.next_frame();
     }
-    log.copy(told.path().string());
+    log.copy(log.events(), told.path().string());
     CHECK(told.names() == folder.names());
     CHECK(told.names().size() > 3);
   }
   const Folder after(memory_disk());
-  log.copy(after.path().string());
+  log.copy(log.events(), after.path().string());
   REQUIRE(after.names() == folder.names());
   for (const std::string& name : after.names()) CHECK(read_file(after / name) == read_file(folder / name));
 }

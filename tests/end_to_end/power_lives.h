@@ -34,6 +34,7 @@ class PowerLives {
     std::uint64_t empty = 0;   ///< where there was no world yet
     std::uint64_t beside = 0;  ///< where more was there than had been told
     std::uint64_t inputs = 0;  ///< in all lives
+    std::uint64_t kills = 0;   ///< lives that ended with the power on
     std::string first_bad = {};
   };
 
@@ -42,26 +43,45 @@ class PowerLives {
     many_ = seed % 4 == 3;
   }
 
-  /// Three lives, in each of which the power goes at `cuts` places; the next one goes on from one of them.
+  /// Three lives, in each of which the power goes at `cuts` places. The next one goes on from one of them, or from where the
+  /// process was killed while the power stayed.
   void live(int cuts) {
-    auto folder = std::make_unique<Folder>(memory_disk());
+    std::unique_ptr<Folder> folder = std::make_unique<Folder>(memory_disk());
+    auto log = std::make_unique<PowerLog>(folder->path().string(), disk_);
+    std::size_t begin = 0;
     for (life_ = 0; life_ < 3; ++life_) {
-      PowerLog log(folder->path().string(), disk_);
-      told_.clear();
-      tell(log, floor_);
-      run(log, folder->path() / "w.muster");
-      const std::vector<std::size_t> points = log.turning_points();
-      const std::size_t events = log.events();
-      std::size_t at = 0;
+      tell(*log, floor_);
+      run(*log, folder->path() / "w.muster");
+      const std::vector<std::size_t> points = log->turning_points();
+      const std::size_t events = log->events();
+      log->end();
+      std::size_t last = events;
       std::uint64_t how = 0;
       for (int cut = 0; cut < cuts; ++cut) {
-        at = draw_cut(points, events);
-        how = random_();
-        look(log, at, how);
+        const std::size_t at = std::max(begin, draw_cut(points, events));
+        const std::uint64_t drawn = random_();
+        // A life that goes on from no world would be one more first life.
+        if (look(*log, at, drawn) == 0 && cut > 0) continue;
+        last = at;
+        how = drawn;
       }
       auto next = std::make_unique<Folder>(memory_disk());
-      log.cut(at, how, next->path().string());
-      if (!go_on(log, at, next->path() / "w.muster")) return;
+      if (random_() % 3 == 0) {
+        begin = std::max(begin, draw_cut(points, events));
+        log->copy(begin, next->path().string());
+        floor_ = told_at(begin);
+        if (!go_on(*log, begin, next->path())) return;
+        log = std::make_unique<PowerLog>(*log, begin, next->path().string(), disk_);
+        told_.erase(told_.upper_bound(begin), told_.end());
+        ++counts_.kills;
+      } else {
+        log->cut(last, how, next->path().string());
+        floor_ = told_at(last);
+        if (!go_on(*log, last, next->path())) return;
+        log = std::make_unique<PowerLog>(next->path().string(), disk_);
+        told_.clear();
+        begin = 0;
+      }
       folder = std::move(next);
     }
   }
@@ -201,7 +221,8 @@ class PowerLives {
     return {};
   }
 
-  void look(PowerLog& log, std::size_t at, std::uint64_t how) {
+  /// What sequence a cut leaves; 0: no world.
+  std::uint64_t look(PowerLog& log, std::size_t at, std::uint64_t how) {
     const Folder left(memory_disk());
     log.cut(at, how, left.path().string());
     std::uint64_t sequence = 0;
@@ -211,31 +232,24 @@ class PowerLives {
     counts_.empty += wrong.empty() && sequence == 0 ? 1 : 0;
     counts_.beside += sequence > told ? 1 : 0;
     if (!wrong.empty()) found(log, at, wrong);
+    return sequence;
   }
   void found(PowerLog& log, std::size_t at, const std::string& wrong) {
     if (++counts_.bad > 1) return;
     counts_.first_bad = "life " + std::to_string(life_) + ", cut behind " + std::to_string(at) + " events of " +
                         std::to_string(log.events()) + ": " + wrong + "\n" + log.text(at);
   }
-  /// Finds out where the next life begins; false: it cannot.
-  bool go_on(PowerLog& log, std::size_t at, const std::string& path) {
+  /// Forgets what is lost with the life that ends, of which `next` has the rest; false: nothing can go on from that.
+  bool go_on(PowerLog& log, std::size_t at, const std::filesystem::path& next) {
     const Folder twin(memory_disk());
-    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path()))
-      if (!std::filesystem::exists(twin.path() / entry.path().filename()))
+    for (const auto& entry : std::filesystem::directory_iterator(next))
+      if (entry.path().filename() != "w.muster-new" || !std::filesystem::exists(next / "w.muster"))
         std::filesystem::copy_file(entry.path(), twin.path() / entry.path().filename());
-    const std::uint64_t told = told_at(at);
     std::uint64_t sequence = 0;
-    std::string wrong;
-    // A copy would have two files for one of two names; that file has one name once it is opened.
-    std::filesystem::remove(twin / "w.muster-new");
-    wrong = wrong_with(twin / "w.muster", told, sequence);
-    if (!wrong.empty()) {
-      found(log, at, "(a copy) " + wrong);
-      return false;
-    }
-    floor_ = told;
+    const std::string wrong = wrong_with(twin / "w.muster", floor_, sequence);
+    if (!wrong.empty()) found(log, at, "the next life: " + wrong);
     hashes_.erase(hashes_.upper_bound(sequence), hashes_.end());
-    return true;
+    return wrong.empty();
   }
 
   const std::uint64_t seed_;

@@ -104,9 +104,7 @@ void rename_in(std::map<std::string, std::size_t>& names, const PowerLog::Event&
 }  // namespace
 
 PowerLog::PowerLog(std::string folder, Options options) : folder_(std::move(folder)), options_(options) {
-  struct stat here{};
-  if (::stat(folder_.c_str(), &here) != 0) throw std::runtime_error("no folder: " + folder_);
-  device_ = here.st_dev;
+  begin();
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
     struct stat file{};
     if (::stat(entry.path().c_str(), &file) != 0) throw std::runtime_error("no file: " + entry.path().string());
@@ -115,10 +113,37 @@ PowerLog::PowerLog(std::string folder, Options options) : folder_(std::move(fold
     if (fresh) files_.push_back({name, read_file(entry.path())});
     names_before_[name] = at->second;
   }
-  if (current.exchange(this) != nullptr) throw std::logic_error("one power log at a time");
+  current = this;
 }
 
-PowerLog::~PowerLog() { current = nullptr; }
+PowerLog::PowerLog(const PowerLog& before, std::size_t events, std::string folder, Options options)
+    : folder_(std::move(folder)),
+      options_(options),
+      events_(before.events_.begin(), before.events_.begin() + static_cast<std::ptrdiff_t>(events)),
+      files_(before.files_),
+      names_before_(before.names_before_) {
+  begin();
+  for (const auto& [name, file] : names_behind(events)) {
+    struct stat found{};
+    if (::stat((folder_ + "/" + name).c_str(), &found) != 0) throw std::runtime_error("no file: " + name);
+    by_inode_[found.st_ino] = file;
+  }
+  current = this;
+}
+
+void PowerLog::begin() {
+  struct stat here{};
+  if (::stat(folder_.c_str(), &here) != 0) throw std::runtime_error("no folder: " + folder_);
+  device_ = here.st_dev;
+  if (current.load() != nullptr) throw std::logic_error("one power log at a time");
+}
+
+PowerLog::~PowerLog() { end(); }
+
+void PowerLog::end() noexcept {
+  PowerLog* self = this;
+  current.compare_exchange_strong(self, nullptr);
+}
 
 bool PowerLog::is_here(std::string_view path) const noexcept {
   return path.size() > folder_.size() + 1 && path.starts_with(folder_) && path[folder_.size()] == '/';
@@ -261,18 +286,21 @@ void PowerLog::cut(std::size_t count, std::uint64_t seed, const std::string& to)
   put(names, contents, random, to);
 }
 
-void PowerLog::copy(const std::string& to) {
-  const std::lock_guard lock(mutex);
-  look_at_mappings();
-  std::mt19937_64 random(1);
+std::map<std::string, std::size_t> PowerLog::names_behind(std::size_t events) const {
   std::map<std::string, std::size_t> names = names_before_;
+  for (std::size_t i = 0; i < events; ++i)
+    if (events_[i].kind == Kind::name) rename_in(names, events_[i]);
+  return names;
+}
+
+void PowerLog::copy(std::size_t events, const std::string& to) {
+  const std::lock_guard lock(mutex);
+  std::mt19937_64 random(1);
   std::map<std::size_t, std::string> contents;
   for (std::size_t file = 0; file < files_.size(); ++file) contents[file] = files_[file].before;
-  for (const Event& event : events_) {
-    if (event.kind == Kind::name) rename_in(names, event);
-    if (changes_a_file(event)) put_into(contents[event.file], event);
-  }
-  put(names, contents, random, to);
+  for (std::size_t i = 0; i < events; ++i)
+    if (changes_a_file(events_[i])) put_into(contents[events_[i].file], events_[i]);
+  put(names_behind(events), contents, random, to);
 }
 
 void PowerLog::put(const std::map<std::string, std::size_t>& names, const std::map<std::size_t, std::string>& contents,

@@ -29,10 +29,15 @@ class PowerLog {
   /// From now on until its end. `folder` is absolute, exists and has no folders in it; what it holds is on the disk.
   PowerLog(std::string folder, Options options);
   explicit PowerLog(std::string folder) : PowerLog(std::move(folder), Options{}) {}
+  /// Goes on where `before` was behind `events` events, in the folder that copy() made of that: the process was killed, and
+  /// what it had not synced may still be lost. The events of before count.
+  PowerLog(const PowerLog& before, std::size_t events, std::string folder, Options options);
   ~PowerLog();
   PowerLog(const PowerLog&) = delete;
   PowerLog& operator=(const PowerLog&) = delete;
 
+  /// From now on nothing is noted.
+  void end() noexcept;
   /// How many events there were. A cut may be behind any number of them.
   std::size_t events();
   /// Those numbers of events behind which a sync was over or a name was changed.
@@ -40,8 +45,8 @@ class PowerLog {
   /// Makes the empty folder `to` what is left of the folder if the power goes behind `events` events. `seed` decides what
   /// becomes of what was not synced.
   void cut(std::size_t events, std::uint64_t seed, const std::string& to);
-  /// Makes `to` what the folder holds behind all events, as long as the power stays.
-  void copy(const std::string& to);
+  /// Makes the empty folder `to` what the folder held behind `events` events, as long as the power stays.
+  void copy(std::size_t events, const std::string& to);
   /// The events before this number, the last `lines` of them, one a line: for people who look for a fault.
   std::string text(std::size_t events, std::size_t lines = 40);
 
@@ -61,7 +66,7 @@ class PowerLog {
     std::size_t file;
     std::string seen;
   };
-  std::recursive_mutex mutex;
+  mutable std::recursive_mutex mutex;
   bool is_here(std::string_view path) const noexcept;
   std::string name_of(std::string_view path) const { return std::string(path.substr(folder_.size() + 1)); }
   /// The file that `fd` has open; false if it is none of the folder.
@@ -78,6 +83,8 @@ class PowerLog {
     std::string first_name;
     std::string before;  // what it held when it was found
   };
+  void begin();
+  std::map<std::string, std::size_t> names_behind(std::size_t events) const;
   /// Notes what was stored into mapped files since the last time.
   void look_at_mappings();
   void put(const std::map<std::string, std::size_t>& names, const std::map<std::size_t, std::string>& contents,
