@@ -54,6 +54,7 @@ TEST_CASE("wherever the power goes, what was durable is there once, and the worl
     all.empty += counts.empty;
     all.beside += counts.beside;
     all.inputs += counts.inputs;
+    all.kills += counts.kills;
   }
   const auto number = [](std::uint64_t count) { return static_cast<unsigned long long>(count); };
   std::printf(

@@ -3,6 +3,7 @@
 // nothing is doubled, and the file is good.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -58,7 +59,7 @@ class PowerLives {
       std::size_t last = events;
       std::uint64_t how = 0;
       for (int cut = 0; cut < cuts; ++cut) {
-        const std::size_t at = std::max(begin, draw_cut(points, events));
+        const std::size_t at = draw_cut(begin, points, events);
         const std::uint64_t drawn = random_();
         // A life that goes on from no world would be one more first life.
         if (look(*log, at, drawn) == 0 && cut > 0) continue;
@@ -67,7 +68,7 @@ class PowerLives {
       }
       auto next = std::make_unique<Folder>(memory_disk());
       if (random_() % 3 == 0) {
-        begin = std::max(begin, draw_cut(points, events));
+        begin = draw_cut(begin, points, events);
         log->copy(begin, next->path().string());
         floor_ = told_at(begin);
         if (!go_on(*log, begin, next->path())) return;
@@ -184,11 +185,16 @@ class PowerLives {
     registry.push(unit, arena::Damage{.amount = static_cast<float>(random_() % 9)});
   }
 
-  /// Half of them just before or behind a sync or a name.
-  std::size_t draw_cut(const std::vector<std::size_t>& points, std::size_t events) {
-    if (points.empty() || random_() % 2 == 0) return random_() % (events + 1);
-    const std::size_t point = points[random_() % points.size()];
-    return std::min(events, point - random_() % 2);
+  /// Behind `begin` events at least: some while the world is opened, others just before or behind a sync or a name.
+  std::size_t draw_cut(std::size_t begin, const std::vector<std::size_t>& points, std::size_t events) {
+    constexpr std::size_t opening = 40;
+    switch (random_() % 4) {
+      case 0: return std::min(events, begin + random_() % opening);
+      case 1: return begin + random_() % (events - begin + 1);
+      default: break;
+    }
+    if (points.empty()) return events;
+    return std::clamp(points[random_() % points.size()] - random_() % 2, begin, events);
   }
 
   /// What is wrong with the world at `path`, a sentence; empty: nothing. Else `sequence` is what it holds; 0: no world.
