@@ -37,7 +37,7 @@ std::vector<std::pair<std::size_t, std::string>> change_users(PowerLog& log, con
     if (i % 3 == 2)
       REQUIRE(users.revoke("user " + std::to_string(i - 1)));
     else
-      REQUIRE(users.create("user " + std::to_string(i), session::Role::edit, 0));
+      REQUIRE(users.create("user " + std::to_string(i), session::Role::edit, 0, Users::Clock::now()));
     told.emplace_back(log.events(), read_file(path));
   }
   return told;

@@ -189,7 +189,9 @@ class PowerLives {
   std::size_t draw_cut(std::size_t begin, const std::vector<std::size_t>& points, std::size_t events) {
     constexpr std::size_t opening = 40;
     switch (random_() % 4) {
-      case 0: return std::min(events, begin + random_() % opening);
+      case 0:
+        if (life_ > 0) return std::min(events, begin + random_() % opening);
+        break;
       case 1: return begin + random_() % (events - begin + 1);
       default: break;
     }
