@@ -14,7 +14,7 @@ import tempfile
 
 from source_tree import cpp_files, fingerprint, reached, self_tested
 
-LIBRARIES = ("schema/", "messages/", "registry/", "server/", "client/", "include/")
+LIBRARIES = ("system/", "schema/", "messages/", "registry/", "server/", "client/", "include/")
 ERROR = re.compile(r"^(?:In file included from )?(\S+?):\d+:(?:\d+:)? (?:fatal )?error: ", re.MULTILINE)
 
 

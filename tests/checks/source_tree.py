@@ -9,7 +9,7 @@ import tempfile
 
 # Folders of C++ sources; the first part of a path that an #include in quotes may begin with.
 STRANGERS = "tests/outside/game/"  # a game of its own, which names no file of the tree
-FOLDERS = ("schema", "messages", "registry", "server", "client", "include", "examples", "bench", "tests")
+FOLDERS = ("system", "schema", "messages", "registry", "server", "client", "include", "examples", "bench", "tests")
 
 
 def tracked(root):

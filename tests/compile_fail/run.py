@@ -71,7 +71,7 @@ def fault_of(path, expected, said):
 
 
 def run(root, command, folder, with_control=True):
-    files = sorted(glob.glob(os.path.join(folder, "*.cc")))
+    files = sorted(glob.glob(os.path.join(folder, "**", "*.cc"), recursive=True))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         failures = [text for text in pool.map(lambda path: failure(root, command, path, with_control), files) if text]
     return files, failures
