@@ -437,6 +437,7 @@ Frame World::Impl::make_tick(std::uint64_t ns, float dt, std::uint64_t late_ns) 
 Frame World::Impl::poll(std::optional<std::chrono::duration<double, std::nano>> elapsed) {
   const ProcessorClock processor = ProcessorClock::of_this_thread();
   if (tick_begun_ns) tick_times.add(processor.now_ns() - *std::exchange(tick_begun_ns, std::nullopt));
+  pacer.begin_polling();
   if (!flush_and_go_on()) return {};
   const Clock::time_point now = Clock::now();
   if (options.hz > 0) {

@@ -70,7 +70,6 @@ std::uint64_t Pacer::begin_tick(Clock::time_point now) {
 }
 
 std::uint64_t Pacer::frame_ns(std::chrono::duration<double, std::nano> elapsed) {
-  polled_ = true;
   if ((pace_.paused && pace_.steps == 0) || !(elapsed.count() > 0)) return 0;
   rest_ns_ += std::min(elapsed.count(), year_ns) * pace_.speed;
   // What rounding took from a whole number must not make a frame a ns shorter.

@@ -51,10 +51,12 @@ class Pacer {
 
   // --- without hz, polled
 
+  /// From now on there can be steps, each of one frame. It changes nothing for a clock with hz.
+  void begin_polling() noexcept { polled_ = true; }
   /// Returns how long the frame is of a host for which `elapsed` passed, in ns of the world's
   /// clock; 0: there is none. What is less than a ns is kept for the next frame. Not a number and
   /// less than 0 are nothing, more than a year is a year. While the clock is paused each frame is a
-  /// step. From the first call on the clock can make steps.
+  /// step.
   std::uint64_t frame_ns(std::chrono::duration<double, std::nano> elapsed);
 
   // --- without hz, driven by events

@@ -168,6 +168,18 @@ TEST_CASE("the speed of the clock scales a frame, and a paused clock gives none 
   CHECK(world.poll(10ms).dt == 0.01f);
 }
 
+TEST_CASE("a step that is asked for in the first poll is made") {
+  const Directory directory;
+  World world(directory / "w.muster", install);
+  std::optional<std::expected<void, PaceFault>> set;
+  const AfterFlush ask(world, [&] {
+    if (!set) set = world.set_pace({.paused = true, .steps = 1});
+  });
+  CHECK(world.poll(10ms).dt == 0.01f);
+  CHECK(set->has_value());
+  CHECK_FALSE(world.poll(10ms));
+}
+
 TEST_CASE("timers come in the frame in which they are due") {
   const Directory directory;
   World world(directory / "w.muster", install);

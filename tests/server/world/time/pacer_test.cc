@@ -106,12 +106,13 @@ TEST_CASE("without hz the world's clock goes by the wall clock times the speed, 
 TEST_CASE("a polled clock without hz makes frames as long as what passed times its speed, and loses nothing of it") {
   Pacer pacer(0);
   CHECK(reason(pacer.set({.paused = true, .steps = 1}, start)) == "steps: no_ticks");
+  pacer.begin_polling();
   CHECK(pacer.frame_ns(16ms) == 16'000'000);
   std::uint64_t all = 0;
   REQUIRE(pacer.set({.speed = 0.01}, start));
   for (int i = 0; i < 1000; ++i) all += pacer.frame_ns(123ns);  // 1.23 ns each
   CHECK(all == 1230);
-  // It was polled, so it can make steps, each of one frame; nothing passed is no step.
+  // Each step is one frame; where nothing passed there is none.
   REQUIRE(pacer.set({.speed = 2, .paused = true, .steps = 2}, start));
   CHECK(pacer.frame_ns(0ns) == 0);
   CHECK(pacer.pace().steps == 2);
