@@ -22,6 +22,7 @@ class Comparison {
   std::optional<SchemaError> between(const TypeDescriptor& theirs, const TypeDescriptor& mine) {
     if (!looked_at_.insert(mine.id).second) return {};
     if (theirs.fingerprint == mine.fingerprint) return within(theirs, mine);
+    if (theirs.is_table && mine.is_table) return tables(theirs, mine);
     SchemaError difference = layout_difference(theirs, mine, here);
     if (difference.field.empty() && theirs.size == mine.size)
       if (auto inner = within(theirs, mine)) return inner;
@@ -31,15 +32,37 @@ class Comparison {
  private:
   /// Their fields are the same as far as the two types themselves say.
   std::optional<SchemaError> within(const TypeDescriptor& theirs, const TypeDescriptor& mine) {
-    for (std::size_t i = 0; i < std::min(theirs.fields.size(), mine.fields.size()); ++i) {
-      const FieldDescriptor &a = theirs.fields[i], &b = mine.fields[i];
-      if (auto other = enums(theirs, a, b)) return other;
-      const TypeDescriptor* const inner = a.type ? world_.find(a.type) : nullptr;
-      const auto own = compiled_.find(b.type);
-      if (!inner || own == compiled_.end()) continue;
-      if (auto other = between(*inner, *own->second)) return other;
-    }
+    for (std::size_t i = 0; i < std::min(theirs.fields.size(), mine.fields.size()); ++i)
+      if (auto other = field(theirs, theirs.fields[i], mine.fields[i])) return other;
     return {};
+  }
+
+  /// A table that has more fields in the world can be read and written, as FlatBuffers has it.
+  std::optional<SchemaError> tables(const TypeDescriptor& theirs, const TypeDescriptor& mine) {
+    const auto error = [&](const FieldDescriptor& of, std::string what) {
+      return SchemaError{theirs.name, of.name, std::move(what) + " " + here};
+    };
+    for (const FieldDescriptor& own : mine.fields) {
+      const auto same = std::ranges::find(theirs.fields, own.name, &FieldDescriptor::name);
+      if (same == theirs.fields.end()) return error(own, "is new");
+      if (same->slot != own.slot)
+        return error(own, "is at " + std::to_string(same->slot) + ", but at " + std::to_string(own.slot));
+      if (same->kind != own.kind || same->element != own.element || same->type != own.type)
+        return error(own, "has another type");
+      if (auto other = field(theirs, *same, own)) return other;
+    }
+    for (const FieldDescriptor& needed : theirs.fields)
+      if (needed.required && std::ranges::find(mine.fields, needed.name, &FieldDescriptor::name) == mine.fields.end())
+        return error(needed, "is required and missing");
+    return {};
+  }
+
+  std::optional<SchemaError> field(const TypeDescriptor& theirs, const FieldDescriptor& a, const FieldDescriptor& b) {
+    if (auto other = enums(theirs, a, b)) return other;
+    const TypeDescriptor* const inner = a.type ? world_.find(a.type) : nullptr;
+    const auto own = compiled_.find(b.type);
+    if (!inner || own == compiled_.end()) return {};
+    return between(*inner, *own->second);
   }
 
   static std::optional<SchemaError> enums(const TypeDescriptor& theirs, const FieldDescriptor& a,

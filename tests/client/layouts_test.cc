@@ -150,7 +150,7 @@ TEST_CASE("a batch of a program's own making is looked at as well, whatever its 
   refused(it.client.post_batch(each.bytes(), false), hit_fault);
   refused(it.client.send(each.bytes()), hit_fault);
   refused(it.client.push_batch(rows.bytes()), creep_fault);
-  refused(it.client.push_batch(table.bytes()), "td.Say" + other + "td.Line.loud: is called text in this program");
+  refused(it.client.push_batch(table.bytes()), "td.Say" + other + "td.Line.text: is at 6, but at 4 in this program");
   CHECK(it.sent() == 0);
 }
 
@@ -170,6 +170,19 @@ TEST_CASE("each way in which two layouts differ is found", "[client]") {
   gone.append(creep, td::Gone{});
   refused(it.client.push_batch(gone.bytes()), "the world does not know td.Gone");
   CHECK(it.sent() == 0);
+}
+
+TEST_CASE("a table that has more fields in the world is sent and read, one that has fewer is not", "[client]") {
+  BatchBuilder chat, order;
+  chat.append_table(TypeTraits<td::Chat>::id, {}, encode(td::Chat{.text = "hello"}));
+  order.append_table(TypeTraits<td::Order>::id, {}, encode(td::Order{.what = "bread", .count = 3}));
+  Connected it(Script{.frames = {{chat.bytes().begin(), chat.bytes().end()}, last()}});
+  CHECK(it.client.push_batch(chat.bytes()));
+  refused(it.client.push_batch(order.bytes()), "td.Order" + other + "td.Order.count: is new in this program");
+  const auto watch = it.client.watch({.events = true});
+  REQUIRE(watch);
+  const auto [came, error] = fetched(it.client, *watch);
+  CHECK(came == std::vector<TypeId>{TypeTraits<td::Chat>::id, TypeTraits<Destroy>::id});
 }
 
 TEST_CASE("a watch hands out what came before a value with another layout, and fails from there on", "[client]") {
