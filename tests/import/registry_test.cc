@@ -64,7 +64,7 @@ void compare(const EntityRegistry& registry, const ImportedModel& model, const s
 
 }  // namespace
 
-TEST_CASE("levels that are imported into a registry are there as Assimp read them") {
+TEST_CASE("levels that are imported into a registry are there as they were read") {
   EntityRegistry registry;
   registry.add_type<scene::Transform>();
   const Entity above = registry.create("levels");
