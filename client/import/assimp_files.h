@@ -11,8 +11,9 @@ namespace muster {
 
 /// Opens regular files only, so that nothing waits for a pipe.
 ///
-/// Assimp makes one object of all "o" lines of an .obj that have the same name, and cuts names at spaces. So the lines of
-/// the .obj are given names of their own while it is read; `name` gives back those in the file.
+/// Assimp makes one object of all "o" lines of an .obj that have the same name, and cuts names at
+/// spaces. So the lines of the .obj are given names of their own while it is read; `name` gives
+/// back those in the file.
 class AssimpFiles : public Assimp::DefaultIOSystem {
  public:
   bool Exists(const char* path) const override;

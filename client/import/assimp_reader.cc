@@ -37,8 +37,8 @@ Matrix matrix_of(const aiMatrix4x4& m) {
   return {{{m.a1, m.a2, m.a3, m.a4}, {m.b1, m.b2, m.b3, m.b4}, {m.c1, m.c2, m.c3, m.c4}, {m.d1, m.d2, m.d3, m.d4}}};
 }
 
-/// Where a light or camera sits and looks, in its node's space. `backward` need not be a unit vector; nothing is said
-/// if the file gives no direction.
+/// Where a light or camera sits and looks, in its node's space. `backward` need not be a unit
+/// vector; nothing is said if the file gives no direction.
 Matrix frame_of(const aiVector3D& position, const aiVector3D& backward, const aiVector3D& up) {
   const aiVector3D z = backward.SquareLength() > 0 ? aiVector3D(backward).Normalize() : aiVector3D(0, 0, 1);
   aiVector3D x = up ^ z;
@@ -245,7 +245,8 @@ class Reader {
                                   "\" was left out: no node has its name.");
   }
 
-  /// Takes those that are this node's: all of its name if it alone is called so, otherwise the next one.
+  /// Takes those that are this node's: all of its name if it alone is called so, otherwise the next
+  /// one.
   template <class T>
   std::vector<const T*> take(const char* what, ByName<T>& from, const aiNode& node) {
     const auto found = from.find(node.mName.C_Str());
@@ -274,7 +275,8 @@ class Reader {
     return place;
   }
 
-  /// The root's matrix behind the turn and scale of the file's measures; Collada's root has them already.
+  /// The root's matrix behind the turn and scale of the file's measures; Collada's root has them
+  /// already.
   Matrix in_metres(const Matrix& root) const {
     if (!is_fbx()) return root;
     Matrix result{};
@@ -374,7 +376,8 @@ struct ReadScene {
   const AssimpFiles& files;
 };
 
-/// Reads a file. The scene lives as long as the process, which has nothing else to do: taking apart a tree of many levels may end it.
+/// Reads a file. The scene lives as long as the process, which has nothing else to do: taking apart
+/// a tree of many levels may end it.
 ReadScene scene_of(const std::filesystem::path& file, bool collada_names) {
   Assimp::Importer& importer = *std::make_unique<Assimp::Importer>().release();
   auto* const files = std::make_unique<AssimpFiles>().release();
@@ -392,8 +395,9 @@ ReadScene scene_of(const std::filesystem::path& file, bool collada_names) {
   return {*scene, *files};
 }
 
-/// Collada's nodes have ids, which are unique and say which has a light, and names. Assimp tells the one or the other: the file
-/// is read a second time, for the names, into a tree of the same form.
+/// Collada's nodes have ids, which are unique and say which has a light, and names. Assimp tells
+/// the one or the other: the file is read a second time, for the names, into a tree of the same
+/// form.
 Names collada_names(const aiScene& by_id, const std::filesystem::path& file) {
   Names names;
   const aiScene& by_name = scene_of(file, true).scene;

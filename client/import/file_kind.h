@@ -1,4 +1,5 @@
-// What a model file is, by its name and its first bytes: which of Assimp's readers may be asked for it.
+// What a model file is, by its name and its first bytes: which of Assimp's readers may be asked for
+// it.
 #pragma once
 
 #include <filesystem>
@@ -16,16 +17,17 @@ struct FileKind {
 /// Reads what is said above. `file` must be one that can be opened; otherwise the head is empty.
 [[nodiscard]] FileKind kind_of(const std::filesystem::path& file);
 
-/// Why no reader should be asked: the file is missing, a folder, a pipe or a device, unreadable, empty, cut off by its own
-/// header, or holds other bytes than its suffix says. Empty if there is no such reason. Never waits for a pipe.
+/// Why no reader should be asked: the file is missing, a folder, a pipe or a device, unreadable,
+/// empty, cut off by its own header, or holds other bytes than its suffix says. Empty if there is
+/// no such reason. Never waits for a pipe.
 [[nodiscard]] std::string unfit(const std::filesystem::path& file);
 
 /// Whether the file is called .gltf or .glb, or begins as a .glb does.
 [[nodiscard]] bool may_be_gltf(const FileKind& file);
 
-/// Whether a reader of these suffixes ("gltf glb", as Assimp lists them) fits the file: the file has one of them, or begins
-/// with the mark of a format that has one of them. Assimp alone asks every reader whether it likes what it sees, and
-/// some like anything.
+/// Whether a reader of these suffixes ("gltf glb", as Assimp lists them) fits the file: the file
+/// has one of them, or begins with the mark of a format that has one of them. Assimp alone asks
+/// every reader whether it likes what it sees, and some like anything.
 [[nodiscard]] bool reader_fits(std::string_view suffixes, const FileKind& file);
 
 }  // namespace muster

@@ -60,20 +60,22 @@ class GltfFile {
   const Json& json() const { return json_; }
   /// A list at the top, such as "nodes"; an empty one if the file has none.
   const Json& list(const char* name) const;
-  /// An object of a list. Throws ReadFailure if there is no such one; `from` is the place that names it.
+  /// An object of a list. Throws ReadFailure if there is no such one; `from` is the place that
+  /// names it.
   const Json& at(const char* name, std::size_t index, const std::string& from) const;
   /// The index that a member holds, checked; none if there is no such member.
   std::optional<std::size_t> index_of(const Json& of, const char* name, const char* of_list,
                                       const std::string& place) const;
 
-  /// Whether `values` can read the accessor: it is not compressed by meshopt, and its buffer is there.
+  /// Whether `values` can read the accessor: it is not compressed by meshopt, and its buffer is
+  /// there.
   bool is_readable(std::size_t accessor) const;
   /// The accessor's `min` and `max` as a box; none if they are missing or senseless.
   std::optional<Box> said_box(std::size_t accessor) const;
   /// How many elements the accessor has.
   std::size_t count(std::size_t accessor) const;
-  /// All values of an accessor of that type ("VEC3", of 3 components), one element after the other; normalized integers as
-  /// floats. Throws ReadFailure.
+  /// All values of an accessor of that type ("VEC3", of 3 components), one element after the other;
+  /// normalized integers as floats. Throws ReadFailure.
   std::vector<double> values(std::size_t accessor, const char* type, std::size_t components) const;
 
  private:

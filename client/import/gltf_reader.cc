@@ -18,7 +18,8 @@ constexpr double degrees = 57.295779513082320877;
 /// What a camera without zfar sees: the largest distance that the field takes.
 constexpr double endless = 1e9;
 
-/// Extensions that change what is imported, and are read here, or that change only how surfaces look.
+/// Extensions that change what is imported, and are read here, or that change only how surfaces
+/// look.
 bool is_understood(std::string_view extension) {
   constexpr std::array known{"KHR_lights_punctual",     "KHR_mesh_quantization",   "KHR_draco_mesh_compression",
                              "EXT_meshopt_compression", "KHR_meshopt_compression", "EXT_mesh_gpu_instancing",
@@ -47,13 +48,15 @@ struct Trs {
   std::array<double, 4> rotation{0, 0, 0, 1};
 };
 
-/// The transform as it is; nothing if a number of it is not finite as a float or the rotation has no direction.
+/// The transform as it is; nothing if a number of it is not finite as a float or the rotation has
+/// no direction.
 std::optional<scene::Transform> transform_of(const Trs& trs) {
   if (!std::ranges::all_of(trs.translation, fits_float) || !std::ranges::all_of(trs.scale, fits_float)) return {};
   const auto& q = trs.rotation;
   const double length = std::hypot(std::hypot(q[0], q[1]), std::hypot(q[2], q[3]));
   if (!(length > 0) || !std::isfinite(length)) return {};
-  // q and -q are one rotation: equal rotations are equal bytes. + 0.0 turns a negative zero into zero.
+  // q and -q are one rotation: equal rotations are equal bytes. + 0.0 turns a negative zero into
+  // zero.
   const double f = (q[3] < 0 ? -1 : 1) / length;
   const auto part = [&](std::size_t i) { return static_cast<float>(q[i] * f + 0.0); };
   scene::Transform transform;
@@ -122,7 +125,8 @@ class GltfReader {
                                   ", which is not understood; what it says is left out.");
   }
 
-  /// The roots of the scene that the file shows first, or, in a library of nodes without scenes, all nodes without a parent.
+  /// The roots of the scene that the file shows first, or, in a library of nodes without scenes,
+  /// all nodes without a parent.
   void choose_roots() {
     const Json& nodes = file_.list("nodes");
     if (nodes.empty()) throw ReadFailure("it holds nothing: it has no nodes");
@@ -142,8 +146,8 @@ class GltfReader {
     if (roots_.empty()) throw ReadFailure("each of its nodes is a child of another: the tree is recursive");
   }
 
-  /// Gives each mesh the place of its first primitive: meshes of the scene first, a node's children before its own. Viewers count in this order
-  /// (assimp_order in the editor's page).
+  /// Gives each mesh the place of its first primitive: meshes of the scene first, a node's children
+  /// before its own. Viewers count in this order (assimp_order in the editor's page).
   void number_meshes() {
     const Json& meshes = file_.list("meshes");
     first_part_.assign(meshes.size(), unnumbered);

@@ -1,4 +1,5 @@
-// A model as bytes, from the process that reads it to the one that imports it. Both are one program: the bytes need no version.
+// A model as bytes, from the process that reads it to the one that imports it. Both are one
+// program: the bytes need no version.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,8 @@ namespace muster {
 std::vector<std::byte> model_bytes(const ImportedModel& model);
 std::vector<std::byte> refusal_bytes(std::string_view reason);
 
-/// The model, or the reason of a refusal. A hostile file may have taken over the process that wrote the bytes: all of them are
-/// checked, and what is no model is refused.
+/// The model, or the reason of a refusal. A hostile file may have taken over the process that wrote
+/// the bytes: all of them are checked, and what is no model is refused.
 std::expected<ImportedModel, std::string> model_from(std::span<const std::byte> bytes);
 
 }  // namespace muster

@@ -19,18 +19,20 @@ struct ModelPlacement {
   std::string asset;      ///< the model file relative to the folder of the world file, with "/" between folders
 };
 
-/// Appends, in this order: InternText for every text; Create for the root, in a batch of its own; Create for all others with
-/// their components, level by level, so that parents come before their children and children end in the file's order.
-/// Within a level those with the same components share a batch, as far as `out` lets batches grow. Names are made unique
-/// among siblings. `ids` are as many granted ids as the model has entities, in their order.
+/// Appends, in this order: InternText for every text; Create for the root, in a batch of its own;
+/// Create for all others with their components, level by level, so that parents come before their
+/// children and children end in the file's order. Within a level those with the same components
+/// share a batch, as far as `out` lets batches grow. Names are made unique among siblings. `ids`
+/// are as many granted ids as the model has entities, in their order.
 void append_model(BatchWriter& out, const ImportedModel& model, const ModelPlacement& placement,
                   std::span<const Entity> ids);
 
-/// `name`, or with the smallest suffix "~2", "~3", ... that makes it free. A long name is cut before its suffix.
+/// `name`, or with the smallest suffix "~2", "~3", ... that makes it free. A long name is cut
+/// before its suffix.
 std::string free_name(std::string_view name, const std::function<bool(std::string_view)>& is_taken);
 
-/// Nothing where a world of these types can take imports; otherwise a sentence that names the type that is missing or has
-/// another layout.
+/// Nothing where a world of these types can take imports; otherwise a sentence that names the type
+/// that is missing or has another layout.
 std::string missing_import_types(const TypeTable& types);
 
 }  // namespace muster

@@ -10,7 +10,8 @@
 namespace muster {
 namespace {
 
-/// Beyond this part of the longest axis a transform is said to have shear. FBX pivots folded in floats stay below it.
+/// Beyond this part of the longest axis a transform is said to have shear. FBX pivots folded in
+/// floats stay below it.
 constexpr double shear_tolerance = 1e-3;
 
 std::string shown(double value) {

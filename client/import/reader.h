@@ -23,10 +23,12 @@ class ReadFailure : public std::runtime_error {
 /// Reads glTF 2.0; nothing if the file is glTF 1.0. Throws ReadFailure.
 std::optional<ImportedModel> read_gltf(const std::filesystem::path& file, const ModelLimits& limits);
 
-/// Reads any other format, in a process that ends soon: what Assimp made of the file is not freed. Throws ReadFailure.
+/// Reads any other format, in a process that ends soon: what Assimp made of the file is not freed.
+/// Throws ReadFailure.
 ImportedModel read_with_assimp(const std::filesystem::path& file, const ModelLimits& limits);
 
-/// Adds an entity below `parent` (ImportedEntity::no_parent for the root) and returns its place. Throws ReadFailure beyond the limits.
+/// Adds an entity below `parent` (ImportedEntity::no_parent for the root) and returns its place.
+/// Throws ReadFailure beyond the limits.
 std::uint32_t add_entity(ImportedModel& model, const ModelLimits& limits, std::uint32_t parent, std::string name,
                          bool is_part);
 
@@ -36,13 +38,15 @@ void place_by_matrix(ImportedModel& model, std::uint32_t place, const Matrix& ma
 /// Shortens names that a world would refuse, with a warning for each.
 void shorten_names(ImportedModel& model);
 
-/// The numbers of one light, camera or mesh. Files hold negative, infinite and absurd ones, which a world refuses.
+/// The numbers of one light, camera or mesh. Files hold negative, infinite and absurd ones, which a
+/// world refuses.
 class Numbers {
  public:
   /// `of`: the owner in warnings, such as "camera \"Eye\"".
   Numbers(std::string of, std::vector<std::string>& warnings) : of_(std::move(of)), warnings_(warnings) {}
 
-  /// The number brought within 0..most; `otherwise` if it is not finite. A warning says so if that changes it.
+  /// The number brought within 0..most; `otherwise` if it is not finite. A warning says so if that
+  /// changes it.
   float within(const char* what, double value, double most, double otherwise = 0);
   void tell(const std::string& what) { warnings_.push_back(of_ + ' ' + what); }
 

@@ -23,7 +23,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Readers of nested formats call themselves for each level. The kernel keeps this much below a stack free, whatever its limit was.
+/// Readers of nested formats call themselves for each level. The kernel keeps this much below a
+/// stack free, whatever its limit was.
 constexpr rlim_t stack_bytes = 120u << 20;
 
 void limit(int resource, rlim_t soft) {
@@ -75,7 +76,8 @@ bool write_all(int pipe, std::span<const std::byte> bytes) {
   return true;
 }
 
-/// Never returns. Destroys nothing: what a reader made of a hostile file may be too deep to take apart.
+/// Never returns. Destroys nothing: what a reader made of a hostile file may be too deep to take
+/// apart.
 [[noreturn]] void run_child(const std::function<ImportedModel()>& read, const ProcessLimits& limits, int pipe) {
   std::vector<std::byte> answer;
   try {

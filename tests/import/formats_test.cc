@@ -56,7 +56,8 @@ TEST_CASE("an FBX file comes in by its unit and axes, as metres with +Y up") {
     const char* file;
     std::array<double, 3> mast, corner;  // of the mast, and of the sail's corner at (0, 60, 0)
   };
-  // A mast at (10, 20, 30); right is +X and up is +Z in the first, right is -Y and up is +X in the last.
+  // A mast at (10, 20, 30); right is +X and up is +Z in the first, right is -Y and up is +X in the
+  // last.
   for (const Case& each : {Case{"z_up_inch.fbx", {0.254, 0.762, -0.508}, {0.254, 0.762, -2.032}},
                            Case{"y_up_metre.fbx", {10, 20, 30}, {10, 80, 30}},
                            Case{"x_up_centimetre.fbx", {-0.2, 0.1, 0.3}, {-0.8, 0.1, 0.3}}}) {

@@ -77,7 +77,8 @@ struct Placed {
   std::vector<std::size_t> parts;  // those below it, themselves parts or not, as places
 };
 
-/// Every node is there, in its order, at its place, with its light, its camera and the boxes of its meshes; nothing else is.
+/// Every node is there, in its order, at its place, with its light, its camera and the boxes of its
+/// meshes; nothing else is.
 ImportedModel compare(const std::filesystem::path& file) {
   INFO(file.string());
   const auto read = read_model(file);

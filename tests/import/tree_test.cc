@@ -1,4 +1,5 @@
-// Models that Assimp reads against its own tree, walked here again. glTF 2.0, which it does not read, is in gltf_test.cc.
+// Models that Assimp reads against its own tree, walked here again. glTF 2.0, which it does not
+// read, is in gltf_test.cc.
 #include <assimp/config.h>
 #include <assimp/scene.h>
 
@@ -39,7 +40,8 @@ std::string name_of(const aiNode& node) {
   return name.starts_with("$ColladaAutoName$") ? "" : name;
 }
 
-/// The turn and scale that a file's unit and axes ask for are on the root: as Assimp has them, or in metres of the unit.
+/// The turn and scale that a file's unit and axes ask for are on the root: as Assimp has them, or
+/// in metres of the unit.
 Matrix of_root(const aiScene& scene) {
   Matrix root = of(scene.mRootNode->mTransformation);
   float unit = 100;

@@ -1,4 +1,5 @@
-// What a glTF file says, read here from its JSON without anything of the importer, for tests to compare with.
+// What a glTF file says, read here from its JSON without anything of the importer, for tests to
+// compare with.
 #pragma once
 
 #include <array>
