@@ -30,13 +30,40 @@ function is_typing(event: KeyboardEvent): boolean {
     (target.tagName === 'INPUT' && !/^(checkbox|color|button)$/.test((target as HTMLInputElement).type))
   );
 }
-/** A button that has the focus is pressed by Space. */
+// Whether what has the focus got it by keys. Browsers call it visible for a clicked button too, as soon as a key is pressed.
+let is_by_keys = true;
+let is_entered_by_keys = true;
+addEventListener('pointerdown', () => (is_by_keys = is_entered_by_keys = false), true);
+addEventListener('keydown', () => (is_by_keys = true), true);
+addEventListener('focusin', () => (is_entered_by_keys = is_by_keys), true);
+
+/** Space presses a button that was reached by keys. One that was clicked only has the focus because of that: it gives it up. */
 function is_pressing(event: KeyboardEvent): boolean {
-  return (
-    event.code === 'Space' &&
-    (event.target as HTMLElement | null)?.closest?.('button, [role=tab], input[type=checkbox]') != null
+  if (event.code !== 'Space') return false;
+  const button = (event.target as HTMLElement | null)?.closest?.<HTMLElement>(
+    'button, [role=tab], input[type=checkbox], input[type=color]',
   );
+  if (!button) return false;
+  if (is_entered_by_keys) return true;
+  button.blur();
+  return false;
 }
+
+// Text and pictures are not dragged about in the page, and what is dropped on it never replaces it.
+addEventListener('dragstart', (event) => event.preventDefault());
+for (const kind of ['dragover', 'drop'] as const)
+  addEventListener(kind, (event) => {
+    const { dataTransfer: brought, target } = event;
+    const has_files = brought?.types.includes('Files') ?? false;
+    if (!has_files && (target as HTMLElement | null)?.tagName === 'INPUT') return;
+    event.preventDefault();
+    if (brought) brought.dropEffect = 'none';
+    if (kind === 'drop' && has_files)
+      model.notices.say(
+        'problem',
+        'Files cannot be dropped here. In a terminal, "muster import FILE WORLD" brings a model into the world.',
+      );
+  });
 
 let stop_keys: (() => void) | undefined;
 effect(() => {

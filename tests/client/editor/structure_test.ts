@@ -203,6 +203,7 @@ test('delete asks first, and several rows are selected by Shift and Control', as
   await editor.select('camp');
   await page.keyboard.press('Delete');
   await page.getByRole('dialog').getByText("Delete 'camp' and 3 below it?").waitFor();
+  await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await until('nobody is left', async () => (await other.info()).entities === 0);
 });

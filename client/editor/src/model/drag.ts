@@ -1,6 +1,6 @@
 // Values that follow a hand: sent at most 60 times a second, and one step to undo in the end.
 import { id_text } from 'muster-client';
-import type { Entity } from 'muster-client';
+import type { ClientError, Entity } from 'muster-client';
 
 import type { FieldChange } from './operations.js';
 
@@ -9,7 +9,11 @@ export interface DragWorld {
   ready(): boolean;
   /** Undefined: not known here. */
   before(entity: Entity, component: string, path: string): unknown;
+  /** A handler writes it all the time: it is written over. */
+  is_driven(component: string): boolean;
   failed(error: unknown): void;
+  /** Somebody else has changed that part meanwhile: the drag has let it go. */
+  overtaken(part: FieldChange): void;
   done(does: FieldChange[], undoes: FieldChange[]): void;
 }
 
@@ -20,7 +24,10 @@ const batches_max = 2;
 export class Drag {
   private readonly first = new Map<string, FieldChange>();
   private readonly newest = new Map<string, FieldChange>();
+  /** What the world holds, if only this drag writes it. */
+  private readonly written = new Map<string, unknown>();
   private readonly unsent = new Set<string>();
+  private readonly overtaken = new Set<string>();
   private timer: ReturnType<typeof setTimeout> | undefined;
   private sent_at = -Infinity;
   private on_the_way = 0;
@@ -31,18 +38,24 @@ export class Drag {
     private readonly world: DragWorld,
   ) {}
 
-  /** The newest value counts. Does nothing after commit or cancel, or where the world cannot be edited. */
+  /** Nothing that is set from now on is sent. */
+  get is_over(): boolean {
+    return this.over;
+  }
+  /** The newest value counts. Does nothing once it is over, or where the world cannot be edited. */
   set(entity: Entity, component: string, path: string, value: unknown): void {
     if (this.over) return;
-    if (this.first.size === 0 && !this.world.ready()) {
+    if (this.first.size + this.overtaken.size === 0 && !this.world.ready()) {
       this.over = true;
       return;
     }
     const key = `${id_text(entity)}|${component}|${path}`;
+    if (this.overtaken.has(key)) return;
     if (!this.first.has(key)) {
       const before = this.world.before(entity, component, path);
       if (before === undefined) return;
       this.first.set(key, { entity, component, path, value: before });
+      this.written.set(key, before);
     }
     this.newest.set(key, { entity, component, path, value });
     this.unsent.add(key);
@@ -54,13 +67,14 @@ export class Drag {
     this.flush();
     if (this.newest.size > 0) this.world.done([...this.newest.values()], [...this.first.values()]);
   }
-  /** Everything is as it was before. */
+  /** Everything is as it was before, but for what somebody else has changed since. */
   cancel(): void {
     if (this.over) return;
     this.over = true;
     this.unsent.clear();
     clearTimeout(this.timer);
-    if (this.first.size > 0) void this.world.send([...this.first.values()]).catch((error) => this.world.failed(error));
+    for (const [key, change] of this.first) this.newest.set(key, change);
+    this.send([...this.first.keys()]);
   }
 
   private plan(): void {
@@ -71,19 +85,49 @@ export class Drag {
   private flush(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    if (this.unsent.size === 0) return;
-    const changes = [...this.unsent].map((key) => this.newest.get(key)!);
+    const keys = [...this.unsent];
     this.unsent.clear();
-    this.sent_at = performance.now();
-    ++this.on_the_way;
-    this.world.send(changes).then(
-      () => this.landed(),
-      (error: unknown) => {
-        this.over = true;
-        this.landed();
-        this.world.failed(error);
-      },
-    );
+    if (keys.length > 0) this.sent_at = performance.now();
+    this.send(keys);
+  }
+  /** A batch is of one kind: what others may write has the value that is expected there, what handlers write has none. */
+  private send(keys: readonly string[]): void {
+    const is_driven = (key: string): boolean => this.world.is_driven(this.newest.get(key)!.component);
+    const plain = keys.filter(is_driven).map((key) => this.newest.get(key)!);
+    const guarded = keys
+      .filter((key) => !is_driven(key))
+      .map((key) => ({ ...this.newest.get(key)!, expected: this.written.get(key) }));
+    for (const key of keys) this.written.set(key, this.newest.get(key)!.value);
+    for (const changes of [plain, guarded])
+      if (changes.length > 0) {
+        ++this.on_the_way;
+        this.world.send(changes).then(
+          () => this.landed(),
+          (error: unknown) => this.refused(error),
+        );
+      }
+  }
+  private refused(error: unknown): void {
+    const fault = (error as ClientError).fault;
+    const key =
+      fault?.reason === 'value_mismatch'
+        ? [...this.first].find(([, { entity, path }]) => id_text(entity) === id_text(fault.entity) && path === fault.field)?.[0]
+        : undefined;
+    if (key) this.let_go(key);
+    // A value that was on its way when it was let go.
+    const is_known = fault?.reason === 'value_mismatch' && this.overtaken.size > 0;
+    if (!is_known) this.over = true;
+    this.landed();
+    if (!is_known) this.world.failed(error);
+  }
+  /** The other parts go on. */
+  private let_go(key: string): void {
+    const part = this.first.get(key)!;
+    for (const each of [this.first, this.newest, this.written]) each.delete(key);
+    this.unsent.delete(key);
+    this.overtaken.add(key);
+    if (this.first.size === 0) this.over = true;
+    this.world.overtaken(part);
   }
   private landed(): void {
     --this.on_the_way;

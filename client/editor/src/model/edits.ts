@@ -257,17 +257,14 @@ export class Edits {
     });
     return is_done ? this.aliases.of(entity) : null;
   }
-  /** Cannot be taken back. */
-  async destroy(entities: readonly Entity[]): Promise<boolean> {
-    if (!this.ready()) return false;
-    const label = `delete ${this.of_whom(entities)}`;
-    try {
-      await this.run(label, [{ kind: 'destroy', entities: [...entities] }]);
-      return true;
-    } catch (error) {
-      this.complain(label, error);
-      return false;
-    }
+  /** Cannot be taken back: undo stops at it. */
+  destroy(entities: readonly Entity[]): Promise<boolean> {
+    return this.do({
+      label: `delete ${this.of_whom(entities)}`,
+      does: [{ kind: 'destroy', entities: [...entities] }],
+      undoes: [],
+      is_final: true,
+    });
   }
   drag(label: string): Drag {
     return new Drag(label, {
@@ -277,7 +274,13 @@ export class Edits {
         const whole = this.component(entity, component);
         return whole && at_path(whole, path);
       },
+      is_driven: (component) => this.world.is_driven(component),
       failed: (error) => this.complain(label, error),
+      overtaken: ({ entity, path }) => {
+        const sentence = `${words(path)} of ${this.of_whom([entity])}: somebody else has changed it while you dragged it. Theirs stays.`;
+        this.log.problem(sentence);
+        this.notices.say('problem', sentence);
+      },
       done: (does, undoes) => {
         const step: Step = {
           label,
@@ -305,6 +308,17 @@ export class Edits {
     void this.turn(async () => {
       const step = this.history.take_undo();
       if (!step) return;
+      if (step.is_final) {
+        this.history.was_done(step);
+        const forget = (): void => {
+          this.history.forget(step);
+          if (this.history.next.peek().undo !== null) this.undo();
+        };
+        const before = this.history.before_last;
+        const actions = before === null ? [] : [{ title: `Undo before it: ${before}`, run: forget }];
+        this.notices.say('problem', `'${step.label}' cannot be taken back, and nothing else was.`, actions);
+        return;
+      }
       if (await this.replay(step, 'undoes', 'does', `undo: ${step.label}`)) this.history.was_undone(step);
       else this.history.was_done(step);
     });
@@ -395,6 +409,8 @@ export class Edits {
     try {
       await this.run(step.label, step.does);
     } catch (error) {
+      // The others of a batch were applied.
+      if (step.is_final && ((error as ClientError).fault?.handled ?? 0) > 0) this.history.add(step);
       this.complain(step.label, error);
       return false;
     }

@@ -9,6 +9,16 @@ export interface Step {
   label: string;
   does: Operation[];
   undoes: Operation[];
+  /** It cannot be taken back: undo stops at it and says so. */
+  is_final?: boolean;
+}
+
+/** What undo and redo would do; null: nothing. */
+export interface NextSteps {
+  undo: string | null;
+  redo: string | null;
+  /** What undo would take back cannot be taken back. */
+  is_final: boolean;
 }
 
 const steps_max = 500;
@@ -16,11 +26,18 @@ const steps_max = 500;
 export class History {
   private done: Step[] = [];
   private undone: Step[] = [];
-  private readonly labels = signal<{ undo: string | null; redo: string | null }>({ undo: null, redo: null });
+  private readonly labels = signal<NextSteps>({ undo: null, redo: null, is_final: false });
 
-  /** What undo and redo would do; null: nothing. */
-  get next(): ReadonlySignal<{ undo: string | null; redo: string | null }> {
+  get next(): ReadonlySignal<NextSteps> {
     return this.labels;
+  }
+  /** Takes the newest step out of the history, if it is that one. */
+  forget(step: Step): void {
+    if (this.done[this.done.length - 1] === step) this.take_undo();
+  }
+  /** The label of the step before the one that undo would take back; null: there is none. */
+  get before_last(): string | null {
+    return this.done[this.done.length - 2]?.label ?? null;
   }
   add(step: Step): void {
     this.done = [...this.done.slice(1 - steps_max), step];
@@ -56,6 +73,7 @@ export class History {
     this.labels.value = {
       undo: this.done[this.done.length - 1]?.label ?? null,
       redo: this.undone[this.undone.length - 1]?.label ?? null,
+      is_final: this.done[this.done.length - 1]?.is_final ?? false,
     };
   }
 }

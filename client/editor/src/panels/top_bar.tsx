@@ -29,7 +29,16 @@ export function TopBar(): JSX.Element {
       <div class="top-middle">
         <ClockTools />
         <span class="top-line" />
-        <Tool id="edit.undo" title={next.undo ? `Undo: ${next.undo}` : 'Nothing to undo'} />
+        <Tool
+          id="edit.undo"
+          title={
+            next.undo === null
+              ? 'Nothing to undo'
+              : next.is_final
+                ? `Cannot be undone: ${next.undo}`
+                : `Undo: ${next.undo}`
+          }
+        />
         <Tool id="edit.redo" title={next.redo ? `Redo: ${next.redo}` : 'Nothing to redo'} />
       </div>
       <SaveTools />

@@ -63,11 +63,20 @@ export function NumberInput(props: NumberInputProps): JSX.Element {
     if (event.altKey && is_float(field)) step *= 0.1;
     return step;
   };
+  const is_chosen_whole = (): boolean => {
+    const { value, selectionStart, selectionEnd } = input.current!;
+    return draft.text === exact && value !== '' && selectionStart === 0 && selectionEnd === value.length;
+  };
   const press = (event: PointerEvent): void => {
-    if (event.button !== 0 || read_only || draft.text !== null || is_wide(field)) return;
+    if (event.button !== 0 || read_only || is_wide(field)) return;
+    // Text that is being written is chosen as text. A number that is chosen whole is dragged as one that is not entered.
+    const is_entered = draft.text !== null;
+    if (is_entered && !is_chosen_whole()) return;
     const target = event.currentTarget as HTMLElement;
-    event.preventDefault();
-    target.setPointerCapture(event.pointerId);
+    if (!is_entered) {
+      event.preventDefault();
+      target.setPointerCapture(event.pointerId);
+    }
     const start = event.clientX;
     let gesture: ReturnType<NumberInputProps['drag']> | null = null;
     let by = 0;
@@ -75,6 +84,9 @@ export function NumberInput(props: NumberInputProps): JSX.Element {
     const move = (now: PointerEvent): void => {
       if (!gesture && Math.abs(now.clientX - start) < drag_begins_px) return;
       if (!gesture) {
+        draft.end();
+        input.current?.blur();
+        target.setPointerCapture(event.pointerId);
         gesture = props.drag();
         props.cleared();
         document.body.classList.add('is-scrubbing');
@@ -90,7 +102,7 @@ export function NumberInput(props: NumberInputProps): JSX.Element {
       removeEventListener('keydown', key, true);
       document.body.classList.remove('is-scrubbing');
       if (gesture) gesture[how]();
-      else if (how === 'commit') input.current?.focus();
+      else if (how === 'commit' && !is_entered) input.current?.focus();
     };
     const up = (): void => end('commit');
     const cancel = (): void => end('cancel');

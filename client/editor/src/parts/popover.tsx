@@ -101,12 +101,12 @@ export function Question(props: {
       <h2 id="question-title">{props.title}</h2>
       <div class="question-text">{props.text}</div>
       <div class="question-answers">
-        <button class="button" onClick={() => props.answer(false)}>
+        <button class="button" autofocus={props.danger} onClick={() => props.answer(false)}>
           Cancel
         </button>
         <button
           class={`button ${props.danger ? 'is-danger' : 'is-primary'}`}
-          autofocus
+          autofocus={!props.danger}
           onClick={() => props.answer(true)}
         >
           {props.yes}

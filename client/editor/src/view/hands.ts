@@ -312,7 +312,7 @@ export class Hands {
       case 'drag':
         this.drag_to(doing, this.pointer, event.ctrlKey || event.metaKey);
         doing.edit.end();
-        stage.await_told();
+        if (!doing.edit.is_over || this.doing === doing) stage.await_told();
         break;
     }
     this.begin({ what: 'nothing' });
@@ -331,6 +331,13 @@ export class Hands {
       stage.changed();
     }
     stage.ask();
+  }
+
+  /** What was held is where the world has it. */
+  private give_up(): void {
+    this.begin({ what: 'nothing' });
+    this.stage.contents.let_go();
+    this.stage.changed();
   }
 
   private leave(): void {
@@ -463,6 +470,7 @@ export class Hands {
   private drag_to(doing: Extract<Doing, { what: 'drag' }>, point: Point, ctrl: boolean): void {
     const { stage } = this;
     const { drag, edit, things } = doing;
+    if (edit.is_over) return this.give_up();
     const dragged = drag.to(point, this.snap !== ctrl ? this.steps : null);
     if (dragged.text.length === 0) return;
     doing.dragged = dragged;

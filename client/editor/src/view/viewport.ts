@@ -45,6 +45,9 @@ function world_of(model: Model): ViewWorld {
     begin_edit(title): TransformEdit {
       const drag = model.edits.drag(title);
       return {
+        get is_over() {
+          return drag.is_over;
+        },
         put(values) {
           for (const { entity, position, rotation, scale } of values) {
             if (position) drag.set(entity, transform, 'position', position);

@@ -22,6 +22,8 @@ export interface TransformPut {
 
 /** Some entities' Transforms being changed by hand: one step of undo, however many times they are put. */
 export interface TransformEdit {
+  /** It was refused, or somebody else has changed all that it changes: nothing that is put is sent. */
+  readonly is_over: boolean;
   /** May come as often as the pointer moves; who makes the edit sends less. */
   put(values: readonly TransformPut[]): void;
   end(): void;

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 
+import { ClientError } from 'muster-client';
 import type { Entity } from 'muster-client';
 
 import { Drag } from '../../../../client/editor/src/model/drag.js';
@@ -11,22 +12,32 @@ import { Hands } from '../../ts/hands.js';
 
 const orc: Entity = { index: 1, generation: 1 };
 const elf: Entity = { index: 2, generation: 1 };
-const brief = (changes: readonly FieldChange[]) => changes.map(({ entity, component, path, value }) => `${entity.index} ${component}.${path}=${value}`);
+const brief = (changes: readonly FieldChange[]) =>
+  changes.map(
+    ({ entity, component, path, value, expected }) =>
+      `${entity.index} ${component}.${path}=${value}${expected === undefined ? '' : ` where ${expected}`}`,
+  );
+/** As the world refuses a part that holds something else. */
+const mismatch = (entity: Entity, field: string) =>
+  new ClientError('refused', 'not what was expected', { reason: 'value_mismatch', entity, field } as never);
 
-function begun(t: TestContext, is_ready = true) {
+function begun(t: TestContext, is_ready = true, driven = 'C') {
   const hands = new Hands(t);
   const sent: { changes: string[]; land(): void; fail(error: unknown): void }[] = [];
   const failed: unknown[] = [];
+  const overtaken: string[] = [];
   const steps: { does: string[]; undoes: string[] }[] = [];
   let asked = 0;
   const drag = new Drag('a drag', {
     send: (changes) => new Promise((land, fail) => sent.push({ changes: brief(changes), land, fail })),
     ready: () => (++asked, is_ready),
     before: (entity, component, path) => (component === 'unknown' ? undefined : `${entity.index}${path} before`),
+    is_driven: (component) => component === driven,
+    overtaken: ({ entity, path }) => void overtaken.push(`${entity.index} ${path}`),
     failed: (error) => void failed.push(error),
     done: (does, undoes) => void steps.push({ does: brief(does), undoes: brief(undoes) }),
   });
-  return { hands, drag, sent, failed, steps, asked: () => asked };
+  return { hands, drag, sent, failed, overtaken, steps, asked: () => asked };
 }
 
 test('the first value is sent at once, and of those that come within a picture the newest', async (t) => {
@@ -145,4 +156,54 @@ test('a refusal ends the drag, is told once, and makes no step', async (t) => {
   other.sent[1].fail('gone');
   await other.hands.turn();
   assert.deepEqual(other.failed, ['gone']);
+});
+
+test('each value is written over the one before it: where somebody else wrote meanwhile theirs stays, and the rest goes on', async (t) => {
+  const { hands, drag, sent, failed, overtaken, steps } = begun(t, true, 'driven');
+  drag.set(orc, 'C', 'x', 1);
+  drag.set(elf, 'C', 'x', 1);
+  drag.set(elf, 'driven', 'x', 1);
+  hands.pass(0);
+  assert.deepEqual(sent.map(({ changes }) => changes), [['2 driven.x=1'], ['1 C.x=1 where 1x before', '2 C.x=1 where 2x before']]);
+  sent[0].land();
+  sent[1].land();
+  await hands.turn();
+  drag.set(orc, 'C', 'x', 2);
+  drag.set(elf, 'C', 'x', 2);
+  hands.pass(17);
+  assert.deepEqual(sent[2].changes, ['1 C.x=2 where 1', '2 C.x=2 where 1']);
+  drag.set(orc, 'C', 'x', 3);
+  hands.pass(17);
+  assert.deepEqual(sent[3].changes, ['1 C.x=3 where 2']);
+  sent[2].fail(mismatch(orc, 'x'));
+  sent[3].fail(mismatch(orc, 'x'));
+  await hands.turn();
+  assert.deepEqual([overtaken, failed, drag.is_over], [['1 x'], [], false]);
+  drag.set(orc, 'C', 'x', 4);
+  drag.set(elf, 'C', 'x', 4);
+  hands.pass(17);
+  assert.deepEqual(sent[4].changes, ['2 C.x=4 where 2']);
+  drag.commit();
+  assert.deepEqual(steps, [{ does: ['2 C.x=4', '2 driven.x=1'], undoes: ['2 C.x=2x before', '2 driven.x=2x before'] }]);
+});
+
+test('a drag whose only value was overtaken is over and no step; one that is given up leaves to others what they wrote', async (t) => {
+  const { hands, drag, sent, overtaken, steps } = begun(t, true, 'driven');
+  drag.set(orc, 'C', 'x', 1);
+  hands.pass(0);
+  sent[0].fail(mismatch(orc, 'x'));
+  await hands.turn();
+  drag.set(orc, 'C', 'x', 2);
+  hands.pass(17);
+  drag.commit();
+  assert.deepEqual([sent.length, overtaken, steps, drag.is_over], [1, ['1 x'], [], true]);
+
+  const other = begun(t, true, 'driven');
+  other.drag.set(orc, 'C', 'x', 1);
+  other.hands.pass(0);
+  other.drag.cancel();
+  assert.deepEqual(other.sent[1].changes, ['1 C.x=1x before where 1']);
+  other.sent[1].fail(mismatch(orc, 'x'));
+  await other.hands.turn();
+  assert.deepEqual([other.overtaken, other.failed], [['1 x'], []]);
 });

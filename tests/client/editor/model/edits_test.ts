@@ -277,16 +277,32 @@ test('a template is spawned under its parent by its name, and taken back by its 
   assert.equal(await play.edits.spawn('game.orc', orc, 'grom'), null);
 });
 
-test('what is deleted is no step, and a refusal says whose', async (t) => {
+test('what is deleted stops undo, which says so and touches nothing; a refusal says whose and stops nothing', async (t) => {
   const play = await camp(t);
-  assert.equal(await play.edits.destroy([orc, elf]), true);
-  assert.deepEqual([play.sent(), play.history], [['Destroy 1:1', '  Destroy 2:1'], [null, null]]);
-  play.faults.push(refused, refused, refused);
+  await play.edits.rename(elf, 'oak');
+  assert.equal(await play.edits.destroy([orc, rock]), true);
+  play.sent();
+  assert.deepEqual([play.history, play.edits.history.next.value.is_final], [['delete 2 entities', null], true]);
+  for (let i = 0; i < 3; ++i) play.edits.undo();
+  await settled();
+  assert.deepEqual(play.sent(), []);
+  assert.deepEqual(play.notes, ["'delete 2 entities' cannot be taken back, and nothing else was."]);
+  const [{ actions }] = play.notices.list.value;
+  assert.deepEqual(actions.map(({ title }) => title), ['Undo before it: rename elf']);
+  actions[0].run();
+  await settled();
+  assert.deepEqual([play.sent(), play.history], [["Rename 2:1 'elf'"], [null, 'rename elf']]);
+
+  play.faults.push(refused, { ...refused, handled: 1 });
   assert.equal(await play.edits.destroy([orc]), false);
+  assert.equal(play.history[0], null);
+  // Those of a batch that were not refused are gone all the same.
   assert.equal(await play.edits.destroy([elf, orc]), false);
+  assert.deepEqual(play.history, ['delete 2 entities', null]);
+  play.faults.push(refused);
   assert.deepEqual(await play.edits.create('create x', [{ entity: entity(5, 9), parent: nil, name: 'a', components: {} }], [entity(5, 9)]), []);
   assert.deepEqual(play.problems, ['delete orc: the world says no', 'delete 2 entities: the world says no', 'create x: the world says no']);
-  assert.deepEqual([play.notes, play.history], [play.problems, [null, null]]);
+  assert.deepEqual([play.notes, play.history], [play.problems, ['delete 2 entities', null]]);
 });
 
 test('an edit is pending until the world has answered, and only then a step; undo waits for it', async (t) => {
@@ -402,8 +418,8 @@ test('a drag that ends before the edit ahead of it is answered is a step after t
   await settled();
   assert.deepEqual([play.sent(), play.history, play.edits.may_undo()], [[], [null, null], true]);
   play.holds = false;
-  play.server.tell(session.Ack, {}, { request: play.server.request_of(muster.SetField) - 1n });
-  play.answer(muster.SetField, session.Ack, {});
+  play.server.tell(session.Ack, {}, { request: play.server.request_of(muster.SetField) });
+  play.answer(muster.SetFieldIf, session.Ack, {});
   assert.equal(await first, true);
   await settled();
   assert.deepEqual(play.sent(), ['SetFieldIf 1:1 golden.Health.value=50 where 70']);
@@ -555,7 +571,7 @@ test('a drag sends what it holds and is one step in the end', async (t) => {
   assert.deepEqual(play.history, [null, null]);
   drag.commit();
   await settled();
-  assert.deepEqual([play.sent(), play.history], [['SetField 1:1 golden.Health.value=52'], ['drag value', null]]);
+  assert.deepEqual([play.sent(), play.history], [['SetFieldIf 1:1 golden.Health.value=52 where 50'], ['drag value', null]]);
   play.edits.undo();
   await settled();
   assert.deepEqual(play.sent(), ['SetFieldIf 1:1 golden.Health.value=50 where 52']);
@@ -564,7 +580,7 @@ test('a drag sends what it holds and is one step in the end', async (t) => {
   other.set(elf, health, 'at.x', 5);
   other.cancel();
   await settled();
-  assert.deepEqual([play.sent(), play.problems, play.history], [['SetField 2:1 golden.Health.at.x=1'], ['drag other: the world says no'], [null, 'drag value']]);
+  assert.deepEqual([play.sent(), play.problems, play.history], [['SetFieldIf 2:1 golden.Health.at.x=1 where 1'], ['drag other: the world says no'], [null, 'drag value']]);
   // What handlers write, even in part, is taken back as it is.
   const both = play.edits.drag('drag both');
   play.set_value(elf, config, { speed: 1 });

@@ -1,0 +1,171 @@
+// What a hand does by accident, or without looking: it loses nothing, and no other thing than the one that was meant is changed.
+import assert from 'node:assert/strict';
+
+import { nil } from 'muster-client';
+import type { Client } from 'muster-client';
+
+import { component, Editor, given, has_children, pause, test, until, World } from './page.js';
+
+const scene = ['--schema', given('MUSTER_SCENE')];
+const transform = 'scene.Transform';
+
+interface Vec3 {
+  x: number;
+  y: number;
+  z: number;
+}
+async function position(other: Client, name: string): Promise<Vec3> {
+  return (await component(other, await other.entity(name), transform)).position as Vec3;
+}
+const crate = (other: Client, name: string, at: Vec3, parent = nil): Promise<unknown> =>
+  other.create(parent, name, [transform, { position: at }]);
+
+test('a press on a chosen number that goes sideways scrubs it, and no text is dropped into another field', async (t) => {
+  const world = await World.serve(t, scene);
+  const other = await world.connect();
+  await crate(other, 'crate', { x: 5, y: 7, z: 9 });
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  await editor.select('crate');
+  const box = editor.box(transform, 'position x');
+  await box.click();
+  await until('the number is chosen', () => box.evaluate((input: HTMLInputElement) => input.selectionEnd! > 0));
+  const at = (await box.boundingBox())!;
+  const [x, y] = [at.x + at.width - 10, at.y + at.height / 2];
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await page.mouse.move(x + 30, y, { steps: 4 });
+  await page.mouse.move(x + 66, y, { steps: 4 });
+  await page.mouse.up();
+  await until('it is scrubbed', async () => (await position(other, 'crate')).x > 6);
+  await page.locator('.tree-list').focus();
+  await pause(100);
+  const after = await position(other, 'crate');
+  assert.deepEqual([after.y, after.z], [7, 9]);
+  await page.keyboard.press('ControlOrMeta+z');
+  await until('it is one step', async () => (await position(other, 'crate')).x === 5);
+
+  // A second click puts the caret into the number, and text is chosen there as anywhere.
+  await box.click();
+  await box.click();
+  await until('nothing is chosen', () =>
+    box.evaluate((input: HTMLInputElement) => document.activeElement === input && input.selectionStart === input.selectionEnd),
+  );
+  await page.keyboard.press('Escape');
+
+  // Text of any other field stays where it is, too.
+  const name = page.getByRole('textbox', { name: 'Name' });
+  await name.click({ clickCount: 3 });
+  const from = (await name.boundingBox())!;
+  await page.mouse.move(from.x + 12, from.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(x, y, { steps: 6 });
+  await page.mouse.move(x - 4, y, { steps: 2 });
+  await page.mouse.up();
+  await page.locator('.tree-list').focus();
+  await pause(100);
+  assert.deepEqual(await position(other, 'crate'), { x: 5, y: 7, z: 9 });
+  assert.deepEqual(await has_children(other, nil), ['crate']);
+});
+
+test('a number that another changes while it is dragged keeps the value of the other, and it is said', async (t) => {
+  const world = await World.serve(t, scene);
+  const other = await world.connect();
+  await crate(other, 'crate', { x: 5, y: 7, z: 9 });
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  await editor.select('crate');
+  const box = editor.box(transform, 'position x');
+  const at = (await box.boundingBox())!;
+  const [x, y] = [at.x + at.width - 10, at.y + at.height / 2];
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await page.mouse.move(x + 20, y, { steps: 3 });
+  await until('it moves', async () => (await position(other, 'crate')).x > 5);
+  await other.set_field(await other.entity('crate'), transform, 'position.x', 500);
+  await page.mouse.move(x + 24, y);
+  await page.locator('.notice', { hasText: 'somebody else has changed it' }).waitFor();
+  await page.mouse.move(x + 40, y, { steps: 4 });
+  await page.mouse.up();
+  await until('it shows what the other wrote', async () => (await box.inputValue()) === '500');
+  assert.equal((await position(other, 'crate')).x, 500);
+});
+
+test('deleting is not the default answer, and undo after it says that it cannot be taken back and changes nothing', async (t) => {
+  const world = await World.serve(t, scene);
+  const other = await world.connect();
+  for (const name of ['crate', 'barrel']) await crate(other, name, { x: 5, y: 7, z: 9 });
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  const undo = page.getByRole('button', { name: 'Cannot be undone: delete crate' });
+  await editor.select('barrel');
+  await editor.type(transform, 'position x', '1');
+  await until('it is moved', async () => (await position(other, 'barrel')).x === 1);
+  await editor.row('crate').click();
+  await page.locator('.tree-list').focus();
+  await page.keyboard.press('Delete');
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.press('Enter');
+  await until('it is answered', async () => (await page.getByRole('dialog').count()) === 0);
+  await page.keyboard.press('Delete');
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+  await until('one is gone', async () => (await has_children(other, nil)).join() === 'barrel');
+  await undo.waitFor();
+  for (let i = 0; i < 2; ++i) await page.keyboard.press('ControlOrMeta+z');
+  const notice = page.locator('.notice', { hasText: "'delete crate' cannot be taken back" });
+  await notice.waitFor();
+  await pause(100);
+  assert.equal((await position(other, 'barrel')).x, 1);
+  // What was done before it is in reach, for those who mean that.
+  await notice.getByRole('button', { name: /^Undo before it/ }).click();
+  await until('the step before is taken back', async () => (await position(other, 'barrel')).x === 5);
+});
+
+test('a file that is dropped on the page does not take it away, and it is said how models come in', async (t) => {
+  const world = await World.serve(t, scene);
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  const taken = await page.evaluate(() => {
+    const files = new DataTransfer();
+    files.items.add(new File(['{}'], 'house.gltf'));
+    const said = [];
+    for (const place of ['.viewport', '.tree-list', '#tree-search'])
+      for (const kind of ['dragover', 'drop']) {
+        const event = new DragEvent(kind, { dataTransfer: files, bubbles: true, cancelable: true });
+        document.querySelector(place)!.dispatchEvent(event);
+        said.push(event.defaultPrevented);
+      }
+    return said;
+  });
+  assert.deepEqual(taken, Array(6).fill(true));
+  await page.locator('.notice', { hasText: 'muster import' }).first().waitFor();
+});
+
+test('Space pauses and plays after a click on any button; one that was reached by keys is pressed', async (t) => {
+  const world = await World.serve(t, [...scene, '--hz', '20']);
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  const state = page.locator('.clock-state');
+  const is = (what: string): Promise<unknown> => until(`it is ${what}`, async () => (await state.innerText()) === what);
+  await is('running');
+  const grid = page.getByRole('button', { name: 'Show the grid' });
+  await grid.click();
+  assert.equal(await grid.getAttribute('aria-pressed'), 'false');
+  await page.keyboard.press('Space');
+  await is('paused');
+  assert.equal(await grid.getAttribute('aria-pressed'), 'false');
+  // One whose menu gave the focus back.
+  await page.getByRole('button', { name: 'Speed: 1' }).click();
+  await page.getByRole('menuitemcheckbox', { name: '4×' }).click();
+  await page.getByRole('button', { name: 'Speed: 4' }).waitFor();
+  await page.keyboard.press('Space');
+  await is('running');
+  assert.equal(await page.getByRole('menu').count(), 0);
+
+  await grid.click();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Shift+Tab');
+  await page.keyboard.press('Space');
+  await until('it is pressed', async () => (await grid.getAttribute('aria-pressed')) === 'false');
+  assert.equal(await state.innerText(), 'running');
+});
