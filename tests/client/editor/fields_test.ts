@@ -244,3 +244,64 @@ test('a field that was left stays left, and shows what the world has, however la
   assert.equal(await editor.box(health, 'value').inputValue(), '7', 'what is typed after a click replaces the number');
   await page.keyboard.press('Escape');
 });
+
+test('a comma, a wrong colour, a sum over different values: each is taken as it is meant, or it is said why not', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  const orcs: Entity[] = [];
+  for (let i = 0; i < 2; ++i) orcs.push(await other.create(nil, `orc ${i}`, [health, { value: 50 + i }]));
+  const value = async (): Promise<Record<string, any>> => component(other, orcs[0], health);
+  const editor = await Editor.open(t, world);
+  await editor.select('orc 0');
+  const part = editor.part(health);
+  await editor.type(health, 'regen', '0,125');
+  await until('a comma is a point', async () => (await value()).regen === 0.125);
+  await editor.type(health, 'regen', '1,250');
+  await part.getByText("'1,250' may be 1.25 or 1250").waitFor();
+  assert.equal((await value()).regen, 0.125);
+  await editor.type(health, 'value', '0x10');
+  await until('hexadecimal digits are a number', async () => (await value()).value === 16);
+  const before = (await value()).tint.join();
+  for (const wrong of ['red', '#12345']) {
+    await editor.type(health, 'tint as #rrggbb', wrong);
+    await part.getByText(`'${wrong}' is no colour: write #rrggbb`).waitFor();
+  }
+  assert.equal((await value()).tint.join(), before);
+
+  await editor.select('orc 0', 'orc 1');
+  const box = editor.box(health, 'value');
+  await until('they differ', async () => (await box.getAttribute('placeholder')) === 'mixed');
+  await editor.type(health, 'value', '+1');
+  await part.getByText("write +=1 to change each of them").waitFor();
+  await editor.type(health, 'value', '+=1');
+  const values = async (): Promise<string> =>
+    (await Promise.all(orcs.map(async (orc) => (await component(other, orc, health)).value))).join();
+  await until('each is one more', async () => (await values()) === '17,52');
+});
+
+test('degrees stay as they were typed when something else was selected, and when they are taken back', async (t) => {
+  const transform = 'scene.Transform';
+  const world = await World.serve(t, ['--schema', given('MUSTER_SCENE')]);
+  const other = await world.connect();
+  for (const name of ['crate', 'barrel']) await other.create(nil, name, [transform, {}]);
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  const shows = (expected: string): Promise<unknown> =>
+    until(`it shows ${expected}`, async () => {
+      const boxes = ['x', 'y', 'z'].map((axis) => editor.box(transform, `rotation ${axis}`).inputValue());
+      return (await Promise.all(boxes)).join() === expected;
+    });
+  await editor.select('crate');
+  await editor.type(transform, 'rotation x', '120');
+  await editor.type(transform, 'rotation y', '30');
+  await shows('120,30,0');
+  await editor.select('barrel');
+  await shows('0,0,0');
+  await editor.select('crate');
+  await shows('120,30,0');
+  await page.locator('.tree-list').focus();
+  await page.keyboard.press('ControlOrMeta+z');
+  await shows('120,0,0');
+  await page.keyboard.press('ControlOrMeta+z');
+  await shows('0,0,0');
+});

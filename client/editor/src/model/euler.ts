@@ -46,14 +46,40 @@ function tidy(radians: number): number {
   return degrees === 0 ? 0 : degrees;
 }
 
-/** The same rotation, whatever the signs. */
+/** The same rotation, whatever the signs, as far as numbers of 32 bits tell. */
 export function same_rotation(a: Quat, b: Quat): boolean {
-  const dot = Math.abs(a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w);
   const lengths = Math.hypot(a.x, a.y, a.z, a.w) * Math.hypot(b.x, b.y, b.z, b.w);
-  return lengths > 0 && dot / lengths > 1 - 1e-6;
+  if (!(lengths > 0)) return false;
+  const dot = Math.abs(a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w) / lengths;
+  return dot > 1 - 1e-12;
 }
 
-/** The degrees that were shown last for it, as long as they still are this rotation: what one types stays as it was typed. */
-export function steady_euler(quat: Quat, shown: Vec3 | undefined): Vec3 {
-  return shown && same_rotation(quat, quat_of(shown)) ? shown : euler_of(quat);
+/** Each rotation has two triples of degrees: the one that is nearer to another triple. */
+function nearer_euler(euler: Vec3, to: Vec3): Vec3 {
+  const turned = (degrees: number): number => (degrees > 0 ? degrees - 180 : degrees + 180);
+  const other = { x: (euler.x >= 0 ? 180 : -180) - euler.x, y: turned(euler.y), z: turned(euler.z) };
+  const away = (from: Vec3): number => Math.hypot(...(['x', 'y', 'z'] as const).map((axis) => from[axis] - to[axis]));
+  return away(other) < away(euler) ? other : euler;
+}
+
+const owners_max = 1000;
+const typed_max = 32;
+
+/** The degrees that were typed here for rotations. A rotation that is one of them again is shown as it was typed. */
+export class TypedAngles {
+  /** By what has the rotation, the newest first. */
+  private readonly kept = new Map<string, Vec3[]>();
+
+  shown(owner: string, rotation: Quat): Vec3 {
+    const typed = this.kept.get(owner);
+    if (!typed) return euler_of(rotation);
+    return typed.find((each) => same_rotation(rotation, quat_of(each))) ?? nearer_euler(euler_of(rotation), typed[0]);
+  }
+  /** `instead_of`: of the same drag. */
+  typed(owner: string, euler: Vec3, instead_of?: Vec3): void {
+    const before = (this.kept.get(owner) ?? []).filter((each) => each !== instead_of);
+    this.kept.delete(owner);
+    this.kept.set(owner, [euler, ...before].slice(0, typed_max));
+    if (this.kept.size > owners_max) this.kept.delete(this.kept.keys().next().value!);
+  }
 }

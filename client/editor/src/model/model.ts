@@ -16,6 +16,7 @@ import type {
 import { Clock } from './clock.js';
 import { Commands } from './commands.js';
 import { Edits } from './edits.js';
+import { TypedAngles } from './euler.js';
 import { Handlers } from './handlers.js';
 import { LinkKeeper, open_stream_here, token_here } from './link.js';
 import type { Link } from './link.js';
@@ -47,6 +48,7 @@ export class Model {
   readonly handlers = new Handlers();
   readonly messages = new Messages((error) => this.log.problem(error.message));
   readonly edits: Edits;
+  readonly angles = new TypedAngles();
   readonly keeper: LinkKeeper;
   readonly order: SiblingOrder;
   /** The whole world: entities, names, parents, and the values of what is drawn. The same object in every session. */

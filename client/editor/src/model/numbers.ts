@@ -64,18 +64,24 @@ export function limits_of(field: FieldDescriptor): { min: number; max: number } 
   return { min: Math.max(min, field.range?.min ?? min), max: Math.min(max, field.range?.max ?? max) };
 }
 
-/** What was typed: a number or a sum ("2*3+1"); a sentence where it is none, or none that the field takes. */
+/** What was typed: a number or a sum ("2*3+1"); a sentence if it is none, or none that the field takes. */
 export function parse_number(field: FieldDescriptor, text: string): number | bigint | { sentence: string } {
-  const plain = text.trim().replace(/,(?=\d{3}(\D|$))/g, '');
+  const typed = text.trim();
   if (is_wide(field)) {
-    if (!/^[-+]?\d+$|^0x[0-9a-f]+$/i.test(plain)) return { sentence: `'${text.trim()}' is not a whole number` };
+    const plain = is_grouped(typed.replace(/^[-+]/, '')) ? typed.replace(/,/g, '') : typed;
+    if (!/^[-+]?\d+$|^0x[0-9a-f]+$/i.test(plain)) return { sentence: `'${typed}' is not a whole number` };
     const value = BigInt(plain.replace(/^\+/, ''));
     const signed = field.element === 'int64';
     const [min, max] = signed ? [-(2n ** 63n), 2n ** 63n - 1n] : [0n, 2n ** 64n - 1n];
     return value < min || value > max ? { sentence: `${value} does not fit: it takes ${min} to ${max}` } : value;
   }
-  const value = sum_of(plain);
-  if (value === null || !Number.isFinite(value)) return { sentence: `'${text.trim()}' is not a number` };
+  const unclear = is_float(field) ? unclear_number(typed) : null;
+  if (unclear) return unclear;
+  const value = sum_of(typed);
+  if (value === null || !Number.isFinite(value)) return { sentence: `'${typed}' is not a number` };
+  return fitting(field, value);
+}
+function fitting(field: FieldDescriptor, value: number): number | { sentence: string } {
   if (!is_float(field) && !Number.isInteger(value)) return { sentence: `${value} is not a whole number` };
   const { min, max } = limits_of(field);
   if (value < min || value > max)
@@ -83,9 +89,52 @@ export function parse_number(field: FieldDescriptor, text: string): number | big
   return value;
 }
 
+/**
+ * What was typed to change values by: "+=1", "-=1", "*=2", "/=2". Null: it is no such thing. The function gives what a value
+ * becomes.
+ */
+export function parse_change(
+  field: FieldDescriptor,
+  text: string,
+): ((value: number) => number | { sentence: string }) | { sentence: string } | null {
+  const [, operator, rest] = /^\s*([-+*/])=(.*)$/s.exec(text) ?? [];
+  if (operator === undefined) return null;
+  if (is_wide(field)) return { sentence: `'${text.trim()}': a field of 64 bits takes whole numbers only` };
+  const by = parse_number({ ...field, element: 'float64', range: null }, rest);
+  if (typeof by === 'object') return by;
+  return (value) => {
+    const to = { '+': value + Number(by), '-': value - Number(by), '*': value * Number(by), '/': value / Number(by) }[
+      operator
+    ]!;
+    return Number.isFinite(to) ? fitting(field, to) : { sentence: `${value} ${operator} ${by} is not a number` };
+  };
+}
+
+/** Thousands set apart: "1,000". */
+const is_grouped = (text: string): boolean => /^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/.test(text);
+
+/** "1,250" is 1.25 to some people and 1250 to others. */
+function unclear_number(text: string): { sentence: string } | null {
+  const found = (text.match(number_token) ?? []).find((each) => is_grouped(each) && /^\d+,\d+$/.test(each));
+  if (found === undefined) return null;
+  const [whole, rest] = found.split(',');
+  const either = `${Number(`${whole}.${rest}`)} or ${whole}${rest}`;
+  return { sentence: `'${found}' may be ${either}: write it with a point, or without the comma` };
+}
+
+const number_token = /0x[0-9a-f]+|(?:\d[\d,]*(?:\.\d*)?|[.,]\d+)(?:e[-+]?\d+)?/gi;
+const any_token = new RegExp(`${number_token.source}|[-+*/()]`, 'gi');
+
+/** NaN: it is none. */
+function number_of(token: string): number {
+  if (!token.includes(',')) return Number(token);
+  if (is_grouped(token)) return Number(token.replace(/,/g, ''));
+  return /^\d*,\d+(e[-+]?\d+)?$/i.test(token) ? Number(token.replace(',', '.')) : NaN;
+}
+
 /** Numbers, + - * / and brackets; null: it is no such thing. */
 function sum_of(text: string): number | null {
-  const tokens = text.match(/\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|[-+*/()]/gi) ?? [];
+  const tokens = text.match(any_token) ?? [];
   if (tokens.join('') !== text.replace(/\s+/g, '') || tokens.length === 0 || tokens.length > 100) return null;
   let at = 0;
   const factor = (): number => {
@@ -96,7 +145,7 @@ function sum_of(text: string): number | null {
       const value = terms();
       return tokens[at++] === ')' ? value : NaN;
     }
-    return token === undefined || /[*/)]/.test(token) ? NaN : Number(token);
+    return token === undefined || /[*/)]/.test(token) ? NaN : number_of(token);
   };
   const product = (): number => {
     let value = factor();

@@ -1,12 +1,12 @@
 // Edits of one component of what is selected.
-import { rights } from 'muster-client';
+import { id_text, rights } from 'muster-client';
 import type { Entity, TypeDescriptor } from 'muster-client';
 
 import { refusal_key } from '../model/edits.js';
 import type { Model } from '../model/model.js';
 import { words } from '../model/values.js';
-import { Wrong } from '../parts/field_row.js';
 import { anchor_of } from '../parts/popover.js';
+import { Wrong } from '../parts/sink.js';
 import type { NewValue, ValueSink } from '../parts/sink.js';
 import type { Ui } from './ui.js';
 
@@ -40,6 +40,13 @@ export function component_sink(model: Model, ui: Ui, type: TypeDescriptor, entit
         },
         commit: () => drag.commit(),
         cancel: () => drag.cancel(),
+      };
+    },
+    angles: (path, i) => {
+      const owner = `${id_text(entities[i])}|${component}|${path}`;
+      return {
+        shown: (rotation) => model.angles.shown(owner, rotation),
+        typed: (euler, instead_of) => model.angles.typed(owner, euler, instead_of),
       };
     },
     refusal: (path) => model.edits.refusals.value.get(refusal_key(component, path)),

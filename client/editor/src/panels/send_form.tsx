@@ -7,10 +7,11 @@ import { useLayoutEffect } from 'preact/hooks';
 
 import { counted } from '../model/numbers.js';
 import { last_name, with_path } from '../model/values.js';
-import { FieldRows, fresh_table, Wrong } from '../parts/field_row.js';
+import { FieldRows, fresh_table } from '../parts/field_row.js';
 import { Icon } from '../parts/icon.js';
 import { anchor_of } from '../parts/popover.js';
 import type { Anchor } from '../parts/popover.js';
+import { Wrong } from '../parts/sink.js';
 import type { ValueSink } from '../parts/sink.js';
 import { Chooser, type_choices } from './chooser.js';
 import { usePage } from './context.js';
@@ -59,6 +60,10 @@ export function SendForm(): JSX.Element {
         cancel: () => (value.value = before),
       };
     },
+    angles: (path) => ({
+      shown: (rotation) => model.angles.shown(`${type?.name}|${path}`, rotation),
+      typed: (euler, instead_of) => model.angles.typed(`${type?.name}|${path}`, euler, instead_of),
+    }),
     refusal: (path) =>
       wrong.value?.path === path ? { sentence: wrong.value.sentence, mine: undefined, theirs: undefined } : undefined,
     forget: () => (wrong.value = null),

@@ -6,6 +6,7 @@ import { useRef } from 'preact/hooks';
 import { hex_of, parse_hex, to_linear, to_screen } from './color.js';
 import type { LineProps } from './line_fields.js';
 import { mixed } from './line_fields.js';
+import { Wrong } from './sink.js';
 import type { Gesture } from './sink.js';
 import { select_soon, useDraft } from './use_draft.js';
 
@@ -43,10 +44,11 @@ export function ColorField({ field, path, label, values, sink, is_wrong }: LineP
   const commit = (): void => {
     const typed = draft.text;
     draft.end();
-    if (typed === null || typed === hex) return;
+    if (typed === null || typed === hex || typed.trim() === '') return;
     const value = paint(typed, began.current);
     const was = began.current;
     if (value) sink.commit(path, value, mixed(was) ? undefined : was[0]);
+    else sink.commit(path, new Wrong(`'${typed.trim()}' is no colour: write #rrggbb or #rgb`));
   };
   return (
     <span

@@ -2,9 +2,9 @@
 import type { FieldDescriptor, StructValue, TypeDescriptor } from 'muster-client';
 
 import type { ComponentChildren, JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 
-import { steady_euler, quat_of } from '../model/euler.js';
+import { quat_of } from '../model/euler.js';
 import type { Quat, Vec3 } from '../model/euler.js';
 import { short_text } from '../model/numbers.js';
 import { default_value, words } from '../model/values.js';
@@ -14,6 +14,7 @@ import { look_of } from './kinds.js';
 import type { FieldLook } from './kinds.js';
 import { BoolField, EntityField, EnumField, FlagsField, mixed, TextField } from './line_fields.js';
 import { NumberInput } from './number_input.js';
+import { Wrong } from './sink.js';
 import type { ValueSink } from './sink.js';
 
 export interface RowProps {
@@ -213,11 +214,6 @@ function tidy(value: number): number {
   return Math.round(value * 1e6) / 1e6;
 }
 
-/** What was typed is no value of the field: the sink shows why and sends nothing. */
-export class Wrong {
-  constructor(readonly sentence: string) {}
-}
-
 function VectorFields(props: RowProps): JSX.Element {
   const { field, path, values, sink } = props;
   return (
@@ -238,14 +234,10 @@ function VectorFields(props: RowProps): JSX.Element {
   );
 }
 
-/** Quaternions as degrees about the axes, which stay as they were typed while they are the same rotation. */
+/** Quaternions as degrees about the axes. */
 function RotationFields(props: RowProps): JSX.Element {
   const { field, path, values, sink } = props;
-  const shown = useRef<Vec3[]>([]);
-  const eulers = values.map((value, i) =>
-    steady_euler((value ?? { x: 0, y: 0, z: 0, w: 1 }) as Quat, shown.current[i]),
-  );
-  shown.current = eulers;
+  const eulers = values.map((value, i) => sink.angles(path, i).shown((value ?? { x: 0, y: 0, z: 0, w: 1 }) as Quat));
   const degrees: FieldDescriptor = { ...field.type!.fields[0], range: null, unit: 'deg', default_text: '' };
   const rotation = (euler: Vec3): Quat => {
     const { x, y, z, w } = quat_of(euler);
@@ -265,17 +257,24 @@ function RotationFields(props: RowProps): JSX.Element {
           read_only={sink.read_only}
           is_wrong={sink.refusal(path) !== undefined}
           commit={(value) => {
-            shown.current = eulers.map((euler) => ({ ...euler, [axis]: Number(value) }));
-            const next = shown.current.map(rotation);
+            const typed = eulers.map((euler, i) => ({
+              ...euler,
+              [axis]: typeof value === 'function' ? value(i) : Number(value),
+            }));
+            typed.forEach((euler, i) => sink.angles(path, i).typed(euler));
+            const next = typed.map(rotation);
             sink.commit(path, (i: number) => next[i] ?? next[0], is_mixed ? undefined : values[0]);
           }}
           drag={() => {
             const gesture = sink.drag(path);
             const bases = eulers;
+            let before: Vec3[] = [];
             return {
               to: (by) => {
-                shown.current = bases.map((euler) => ({ ...euler, [axis]: tidy(euler[axis] + by * 5) }));
-                const next = shown.current.map(rotation);
+                const turned = bases.map((euler) => ({ ...euler, [axis]: tidy(euler[axis] + by * 5) }));
+                turned.forEach((euler, i) => sink.angles(path, i).typed(euler, before[i]));
+                before = turned;
+                const next = turned.map(rotation);
                 gesture.set(path, (i: number) => next[i] ?? next[0]);
               },
               commit: () => gesture.commit(),

@@ -3,7 +3,16 @@ import type { FieldDescriptor } from 'muster-client';
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 
-import { exact_text, is_float, is_wide, limits_of, narrow_text, parse_number, short_text } from '../model/numbers.js';
+import {
+  exact_text,
+  is_float,
+  is_wide,
+  limits_of,
+  narrow_text,
+  parse_change,
+  parse_number,
+  short_text,
+} from '../model/numbers.js';
 import { useDraft, useFade, useSelected } from './use_draft.js';
 
 export interface NumberInputProps {
@@ -17,7 +26,8 @@ export interface NumberInputProps {
   is_live: boolean;
   read_only: string | null;
   is_wrong: boolean;
-  commit(value: number | bigint, was: number | bigint | undefined): void;
+  /** The same value for all, or each its own by its place among the values. */
+  commit(value: number | bigint | ((i: number) => number), was: number | bigint | undefined): void;
   /** What is dragged: `by` is how far from where it began. */
   drag(): { to(by: number): void; commit(): void; cancel(): void };
   complain(sentence: string): void;
@@ -51,9 +61,23 @@ export function NumberInput(props: NumberInputProps): JSX.Element {
     const text = draft.text;
     draft.end();
     if (text === null || text === exact || text.trim() === '') return;
-    const value = parse_number(field, text);
+    const rounded = (value: number): number => (field.element === 'float32' ? Math.fround(value) : value);
+    const change = parse_change(field, text);
+    if (typeof change === 'function') {
+      const changed = values.map((value) => change(Number(value ?? 0)));
+      const wrong = changed.find((each) => typeof each === 'object');
+      if (wrong) props.complain((wrong as { sentence: string }).sentence);
+      else props.commit((i) => rounded(changed[i] as number), began.current);
+      return;
+    }
+    if (is_mixed && /^\s*[+*/]/.test(text)) {
+      const plain = text.trim();
+      props.complain(`'${plain}' over different values: write ${plain[0]}=${plain.slice(1)} to change each of them`);
+      return;
+    }
+    const value = change ?? parse_number(field, text);
     if (typeof value === 'object') props.complain(value.sentence);
-    else props.commit(field.element === 'float32' ? Math.fround(value as number) : value, began.current);
+    else props.commit(typeof value === 'number' ? rounded(value) : value, began.current);
   };
   const step_of = (event: { shiftKey: boolean; altKey: boolean }): number => {
     const { min, max } = limits_of(field);

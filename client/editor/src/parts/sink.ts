@@ -2,9 +2,15 @@
 import type { Entity } from 'muster-client';
 
 import type { Refusal } from '../model/edits.js';
+import type { Quat, Vec3 } from '../model/euler.js';
 
 /** The same value for all, or each its own by its place among the values shown. */
 export type NewValue = unknown | ((i: number) => unknown);
+
+/** What was typed is no value of the field: the sink shows why and sends nothing. */
+export class Wrong {
+  constructor(readonly sentence: string) {}
+}
 
 export interface Gesture {
   set(path: string, value: NewValue): void;
@@ -20,6 +26,8 @@ export interface ValueSink {
   /** `was`: what was there when it was begun to be edited. */
   commit(path: string, value: NewValue, was?: unknown): void;
   drag(path: string): Gesture;
+  /** The degrees of a rotation, by its place among the values shown: what was typed here stays. */
+  angles(path: string, i: number): { shown(rotation: Quat): Vec3; typed(euler: Vec3, instead_of?: Vec3): void };
   refusal(path: string): Refusal | undefined;
   forget(path: string): void;
   text(hash: bigint): string;
