@@ -1,13 +1,14 @@
 // Edits of the world by this page: sent, acknowledged or refused, taken back.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
-import { ClientError, id_text, nil } from 'muster-client';
+import { ClientError, id_text, is_nil, nil, same_entity } from 'muster-client';
 import type { Client, Entity, StructValue, TypeDescriptor } from 'muster-client';
 
 import { Drag } from './drag.js';
 import { History } from './history.js';
 import type { Step } from './history.js';
 import type { Log } from './log.js';
+import { next_name } from './names.js';
 import type { Notices } from './notices.js';
 import { Aliases, apply, placeholder, written_by } from './operations.js';
 import type { FieldChange, Made, Operation } from './operations.js';
@@ -41,6 +42,8 @@ export interface EditedWorld {
   component(entity: Entity, component: string): StructValue | undefined;
   name(entity: Entity): string;
   parent(entity: Entity): Entity;
+  /** Of its children. */
+  names_below(parent: Entity): Iterable<string>;
   /** As of that sequence or later. Nil: it is the last child. */
   next_sibling(entity: Entity, since: bigint): Promise<Entity>;
   /** Resolves when what is known here is as of these sequences or later: which entities there are, their names and places, and what
@@ -225,16 +228,27 @@ export class Edits {
       };
     });
   }
-  reparent(entities: readonly Entity[], parent: Entity, before: Entity = nil): Promise<boolean> {
+  /** `kept`: what is written then, so that they stay where they are. */
+  reparent(
+    entities: readonly Entity[],
+    parent: Entity,
+    before: Entity = nil,
+    kept: () => Promise<FieldChange[]> = () => Promise.resolve([]),
+  ): Promise<boolean> {
     return this.do(async (since) => {
       const back: { entity: Entity; parent: Entity; before: Entity }[] = [];
       for (const entity of entities)
         back.push({ entity, parent: this.world.parent(entity), before: await this.world.next_sibling(entity, since) });
+      const changes = await kept();
+      const were: FieldChange[] = changes.map(({ entity, component, path }) => {
+        return { entity, component, path, value: at_path(this.component(entity, component), path) };
+      });
+      const fields = (of: FieldChange[]): Operation[] => (of.length > 0 ? [{ kind: 'fields', changes: of }] : []);
       return {
         label: `move ${this.of_whom(entities)} in the tree`,
-        does: [{ kind: 'reparent', places: entities.map((entity) => ({ entity, parent, before })) }],
+        does: [{ kind: 'reparent', places: entities.map((entity) => ({ entity, parent, before })) }, ...fields(changes)],
         // The other way round: the sibling before which one stood may be one of them.
-        undoes: [{ kind: 'reparent', places: back.reverse() }],
+        undoes: [{ kind: 'reparent', places: back.reverse() }, ...fields(were)],
       };
     });
   }
@@ -245,6 +259,31 @@ export class Edits {
       label,
       does: [{ kind: 'create', made: all }],
       undoes: [{ kind: 'destroy', entities: [...roots] }],
+    });
+    return is_done ? roots.map((root) => this.aliases.of(root)) : [];
+  }
+  /** Each copy stands behind its original, under the next free name. `made`: roots have the names and parents of the originals. */
+  async duplicate(
+    originals: readonly Entity[],
+    made: readonly Omit<Made, 'before'>[],
+    roots: readonly Entity[],
+  ): Promise<Entity[]> {
+    const is_done = await this.do(async (since) => {
+      const places = new Map<string, { name: string; before: Entity }>();
+      const taken = new Map<string, Set<string>>();
+      for (const [i, original] of originals.entries()) {
+        const parent = this.world.parent(original);
+        const names = taken.get(id_text(parent)) ?? new Set(this.world.names_below(parent));
+        taken.set(id_text(parent), names);
+        const name = next_name(this.world.name(original), (each) => names.has(each));
+        names.add(name);
+        places.set(id_text(roots[i]), { name, before: await this.world.next_sibling(original, since) });
+      }
+      return {
+        label: `duplicate ${this.of_whom(originals)}`,
+        does: [{ kind: 'create', made: made.map((each) => ({ ...each, before: nil, ...places.get(id_text(each.entity)) })) }],
+        undoes: [{ kind: 'destroy', entities: [...roots] }],
+      };
     });
     return is_done ? roots.map((root) => this.aliases.of(root)) : [];
   }
@@ -346,6 +385,7 @@ export class Edits {
     // Somebody else's value is not overwritten without asking.
     const guarded = step[way].map((operation, i): Operation => {
       const opposite = step[other][i];
+      if (operation.kind === 'create') return { ...operation, made: operation.made.map((each) => this.placed(each)) };
       if (operation.kind !== 'fields' || opposite?.kind !== 'fields') return operation;
       const changes = operation.changes.map((change, k) => ({ ...change, expected: opposite.changes[k].value }));
       return changes.some((change) => this.world.is_driven(change.component)) ? operation : { ...operation, changes };
@@ -365,6 +405,12 @@ export class Edits {
       }
       return false;
     }
+  }
+  /** The last child, if the sibling that it stood before hangs elsewhere now. */
+  private placed(made: Made): Made {
+    const parent = this.aliases.of(made.parent);
+    const stands = is_nil(made.before) || same_entity(this.world.parent(this.aliases.of(made.before)), parent);
+    return stands ? made : { ...made, before: nil };
   }
   private async replay_over(step: Step, way: 'does' | 'undoes', label: string): Promise<void> {
     const again = way === 'undoes' ? this.history.take_undo() : this.history.take_redo();

@@ -18,7 +18,7 @@ export interface NextSteps {
   undo: string | null;
   redo: string | null;
   /** What undo would take back cannot be taken back. */
-  is_final: boolean;
+  is_final?: true;
 }
 
 const steps_max = 500;
@@ -26,7 +26,7 @@ const steps_max = 500;
 export class History {
   private done: Step[] = [];
   private undone: Step[] = [];
-  private readonly labels = signal<NextSteps>({ undo: null, redo: null, is_final: false });
+  private readonly labels = signal<NextSteps>({ undo: null, redo: null });
 
   get next(): ReadonlySignal<NextSteps> {
     return this.labels;
@@ -73,7 +73,7 @@ export class History {
     this.labels.value = {
       undo: this.done[this.done.length - 1]?.label ?? null,
       redo: this.undone[this.undone.length - 1]?.label ?? null,
-      is_final: this.done[this.done.length - 1]?.is_final ?? false,
+      ...(this.done[this.done.length - 1]?.is_final && { is_final: true }),
     };
   }
 }

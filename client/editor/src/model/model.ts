@@ -22,6 +22,7 @@ import { LinkKeeper, open_stream_here, token_here } from './link.js';
 import type { Link } from './link.js';
 import { Log } from './log.js';
 import { Messages } from './messages.js';
+import { shown_name } from './names.js';
 import { Notices } from './notices.js';
 import { untold_ms } from './own_writes.js';
 import { Selection } from './selection.js';
@@ -99,6 +100,7 @@ export class Model {
         component: (entity, component) => this.component(entity, component),
         name: (entity) => this.world.get(entity)?.name ?? '',
         parent: (entity) => this.world.get(entity)?.parent ?? nil,
+        names_below: (parent) => this.world.children(parent).map(({ name }) => name),
         next_sibling: (entity, since) => this.next_sibling(entity, since),
         told_of: (structure, components) => this.told_of(structure, components),
         is_driven: (component) => !this.clock.paused.peek() && this.is_driven(component),
@@ -137,7 +139,7 @@ export class Model {
     return (this.handlers.writers.value.get(component) ?? []).some((writer) => writer.enabled);
   }
   label(entity: Entity): string {
-    return this.world.get(entity)?.name || '#' + id_text(entity);
+    return shown_name(this.world.get(entity)?.name ?? '') || '#' + id_text(entity);
   }
   /** What a `text` field holds; empty where it is not known here. */
   text(hash: bigint): string {
@@ -157,6 +159,11 @@ export class Model {
   /** "/town/tower" */
   path(entity: Entity): string {
     return this.world.path(entity);
+  }
+  /** The path of its parent, to be shown; "/" of a root. */
+  shown_place(entity: Entity): string {
+    const parent = this.world.get(entity)?.parent ?? nil;
+    return is_nil(parent) ? '/' : shown_name(this.world.path(parent));
   }
   why_not_edit(): string {
     const link = this.link.peek();

@@ -8,6 +8,7 @@ import type { Model } from '../model/model.js';
 import { placeholder } from '../model/operations.js';
 import { counted } from '../model/numbers.js';
 import { default_value } from '../model/values.js';
+import { hang } from './hang.js';
 import type { Ui } from './ui.js';
 
 function chosen(model: Model): Entity[] {
@@ -47,9 +48,7 @@ export async function duplicate_selected(model: Model): Promise<void> {
   if (!client || entities.length === 0) return;
   try {
     const { made, roots, left_out } = await copy_trees(client, entities);
-    const label =
-      entities.length === 1 ? `duplicate ${model.label(entities[0])}` : `duplicate ${entities.length} entities`;
-    const now = await model.edits.create(label, made, roots);
+    const now = await model.edits.duplicate(entities, made, roots);
     if (left_out.length > 0)
       model.log.note(`duplicated without ${left_out.join(', ')}: this session may not write them`);
     if (now.length > 0) select_when_there(model, now);
@@ -237,7 +236,7 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       enabled: () =>
         has_selection() &&
         model.selection.entities.value.some((entity) => !is_nil(model.world.get(entity)?.parent ?? nil)),
-      run: () => void model.edits.reparent(chosen(model), nil),
+      run: () => void hang(model, chosen(model), nil),
     },
     {
       id: 'entity.send',

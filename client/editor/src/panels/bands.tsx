@@ -164,12 +164,7 @@ export function Overlays(): JSX.Element {
     const found: Choice[] = [];
     for (const { entity, name } of model.world) {
       if (low !== '' && !name.toLowerCase().includes(low) && id_text(entity) !== low) continue;
-      const path = model.path(entity);
-      found.push({
-        key: id_text(entity),
-        title: model.label(entity),
-        about: path.slice(0, path.lastIndexOf('/')) || '/',
-      });
+      found.push({ key: id_text(entity), title: model.label(entity), about: model.shown_place(entity) });
       if (found.length === 200) break;
     }
     return found;

@@ -63,9 +63,7 @@ export function find(model: Model, query: string): { lines: TreeLine[]; total: n
   let total = 0;
   const add = (entity: Entity, name: string): void => {
     if (++total > found_max) return;
-    const path = model.path(entity);
-    const above = path.slice(0, path.lastIndexOf('/'));
-    lines.push({ entity, depth: 0, name, children: 0, is_open: false, path: above || '/' });
+    lines.push({ entity, depth: 0, name, children: 0, is_open: false, path: model.shown_place(entity) });
   };
   if (id) {
     const record = model.world.get({ index: Number(id[1]), generation: Number(id[2]) });
@@ -75,7 +73,9 @@ export function find(model: Model, query: string): { lines: TreeLine[]; total: n
   for (const { entity, name } of model.world) {
     if (has && !has.has(id_text(entity))) continue;
     const low = name.toLowerCase();
-    if (words.every((word) => low.includes(word))) add(entity, name);
+    const fits = (word: string): boolean =>
+      low.includes(word) || (word.includes('/') && model.path(entity).toLowerCase().includes(word));
+    if (words.every(fits)) add(entity, name);
   }
   return { lines, total };
 }

@@ -6,12 +6,14 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 
 import type { Model } from '../model/model.js';
+import { shown_name } from '../model/names.js';
 import { counted } from '../model/numbers.js';
 import { topmost } from '../model/copies.js';
 import { Icon } from '../parts/icon.js';
 import { anchor_of } from '../parts/popover.js';
 import { usePage } from './context.js';
 import { find } from './find.js';
+import { hang } from './hang.js';
 import { begin_row_drag, row_height, y_in } from './tree_drag.js';
 import type { DropPlace } from './tree_drag.js';
 
@@ -91,6 +93,18 @@ export function TreePanel(): JSX.Element {
     shown_for.current = active;
     cursor.value = active;
     show_row(list.current, at);
+  });
+
+  // What was found stays in sight when the search is over.
+  const was_searching = useRef(false);
+  useSignalEffect(() => {
+    const is_searching = ui.search.value.trim() !== '';
+    if (was_searching.current && !is_searching) {
+      shown_for.current = null;
+      const active = model.selection.entities.peek().at(-1);
+      if (active) model.reveal(active);
+    }
+    was_searching.current = is_searching;
   });
 
   useSignalEffect(() => {
@@ -246,7 +260,7 @@ export function TreePanel(): JSX.Element {
                       model.selection.has(row.entity) ? model.selection.entities.peek() : [row.entity],
                     );
                     if (!is_nil(place.parent)) model.order.open(place.parent);
-                    void model.edits.reparent(moved, place.parent, place.before);
+                    void hang(model, moved, place.parent, place.before);
                   },
                 });
               }}
@@ -301,7 +315,7 @@ function SearchField(): JSX.Element {
         role="searchbox"
         aria-label="Search entities"
         placeholder="Search"
-        title="Part of a name; has:Component; an id such as 12:1"
+        title="Part of a name; part of a path with a /; has:Component; an id such as 12:1"
         spellcheck={false}
         autocomplete="off"
         value={ui.search.value}
@@ -381,9 +395,9 @@ function Row(props: {
       ) : (
         <span
           class={`tree-name ${row.name ? '' : 'is-faint'}`}
-          title={row.path ?? (row.name.length > 24 ? row.name : undefined)}
+          title={row.path ?? (row.name.length > 24 ? shown_name(row.name) : undefined)}
         >
-          {row.name || `#${id_text(entity)}`}
+          {shown_name(row.name) || `#${id_text(entity)}`}
         </span>
       )}
       {row.path !== undefined && <span class="tree-path">{row.path}</span>}

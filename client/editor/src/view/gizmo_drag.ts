@@ -4,6 +4,7 @@ import type { TransformValue } from './contents.js';
 import { axis_of, plane_of } from './gizmo.js';
 import type { GizmoFrame, Handle, Tool } from './gizmo.js';
 import type { Ray } from './pick.js';
+import { is_flat_space } from './kept_place.js';
 import { meet_plane, nearest_on_axis } from './sight.js';
 import type { Point, Sight } from './sight.js';
 
@@ -184,10 +185,11 @@ export interface Held {
   parent: Matrix4 | null;
 }
 
-/** What its own Transform becomes. `frame`: as when the handle was grabbed. */
-export function applied(held: Held, dragged: Dragged, frame: GizmoFrame, own_axes: boolean): TransformValue {
+/** What its own Transform becomes. `frame`: as when the handle was grabbed. Null: its parent's space is flat. */
+export function applied(held: Held, dragged: Dragged, frame: GizmoFrame, own_axes: boolean): TransformValue | null {
   const { before } = held;
   const parent = held.parent ?? new Matrix4();
+  if (is_flat_space(parent)) return null;
   const inverse = parent.clone().invert();
   const place = new Vector3(before.position.x, before.position.y, before.position.z).applyMatrix4(parent);
   const rotation = new Quaternion(before.rotation.x, before.rotation.y, before.rotation.z, before.rotation.w);
@@ -201,11 +203,8 @@ export function applied(held: Held, dragged: Dragged, frame: GizmoFrame, own_axe
   }
   around.applyQuaternion(dragged.turn);
   const position = around.add(frame.origin).add(dragged.move).applyMatrix4(inverse);
-  const turned = parent_rotation(parent);
-  // The turn as the parent's space sees it.
-  const local_turn = turned.clone().invert().multiply(dragged.turn).multiply(turned);
-  const after = local_turn.multiply(rotation).normalize();
-  const factors = own_axes ? [fx, fy, fz] : along_own_axes(dragged.factors, frame, turned.multiply(rotation));
+  const after = seen_from_within(parent, dragged.turn).multiply(rotation).normalize();
+  const factors = own_axes ? [fx, fy, fz] : along_own_axes(dragged.factors, frame, parent, rotation);
   return {
     position: { x: position.x, y: position.y, z: position.z },
     rotation: { x: after.x, y: after.y, z: after.z, w: after.w },
@@ -213,16 +212,30 @@ export function applied(held: Held, dragged: Dragged, frame: GizmoFrame, own_axe
   };
 }
 
-function parent_rotation(parent: Matrix4): Quaternion {
-  const rotation = new Quaternion();
-  parent.decompose(new Vector3(), rotation, new Vector3());
-  return rotation;
+/** A turn in the world as a space sees it. In a mirrored one the same turn goes the other way about the mirrored axis. */
+function seen_from_within(space: Matrix4, turn: Quaternion): Quaternion {
+  const [x, y, z] = directions(space);
+  const mirrored = x.clone().cross(y).dot(z) < 0 ? -1 : 1;
+  const axis = new Vector3(turn.x, turn.y, turn.z);
+  return new Quaternion(mirrored * axis.dot(x), mirrored * axis.dot(y), mirrored * axis.dot(z), turn.w);
+}
+
+/** Where a space's axes point: of length 1, each upright on the others, mirrored if the space is. */
+function directions(space: Matrix4): [Vector3, Vector3, Vector3] {
+  const [x, y, z] = [new Vector3(), new Vector3(), new Vector3()];
+  space.extractBasis(x, y, z);
+  const mirrored = x.clone().cross(y).dot(z) < 0;
+  x.normalize();
+  y.addScaledVector(x, -y.dot(x)).normalize();
+  z.crossVectors(x, y);
+  return [x, y, mirrored ? z.negate() : z];
 }
 
 /** Scale is along a thing's own axes: each takes the factor of the frame's axis that it is nearest to. */
-function along_own_axes(factors: Vector3, frame: GizmoFrame, rotation: Quaternion): number[] {
+function along_own_axes(factors: Vector3, frame: GizmoFrame, parent: Matrix4, rotation: Quaternion): number[] {
+  const space = new Matrix4().makeBasis(...directions(parent));
   return [0, 1, 2].map((i) => {
-    const own = new Vector3().setComponent(i, 1).applyQuaternion(rotation);
+    const own = new Vector3().setComponent(i, 1).applyQuaternion(rotation).applyMatrix4(space);
     const near = frame.axes.map((axis) => Math.abs(axis.dot(own)));
     return factors.getComponent(near.indexOf(Math.max(...near)));
   });

@@ -6,6 +6,7 @@ import { axis_of, gizmo_parts, handle_at } from './gizmo.js';
 import type { GizmoFrame, GizmoPart, Handle, Tool } from './gizmo.js';
 import { applied, GizmoDrag } from './gizmo_drag.js';
 import type { Dragged, Held, Steps } from './gizmo_drag.js';
+import { is_flat_space } from './kept_place.js';
 import { marker_kinds, marker_size, place_px_min } from './markers.js';
 import type { OverlayState } from './overlay.js';
 import { pick, within } from './pick.js';
@@ -456,8 +457,13 @@ export class Hands {
     if (!frame) return false;
     const things = this.movable().flatMap(({ entity, slot }) => {
       const before = stage.contents.local(entity);
-      return before ? [{ entity, held: { before, parent: stage.contents.parent_matrix(slot)?.clone() ?? null } }] : [];
+      const parent = stage.contents.parent_matrix(slot)?.clone() ?? null;
+      return before && !(parent && is_flat_space(parent)) ? [{ entity, held: { before, parent } }] : [];
     });
+    if (things.length === 0) {
+      this.show_hint('A scale of 0 above it makes it flat: it cannot be moved by hand');
+      return false;
+    }
     const verb = this.chosen === 'move' ? 'Move' : this.chosen === 'rotate' ? 'Rotate' : 'Scale';
     const drag = new GizmoDrag(this.chosen, handle, frame, stage.sight, point, !this.local);
     const one = things.length === 1 ? stage.world.get(things[0].entity)?.name : '';
@@ -478,6 +484,7 @@ export class Hands {
     for (const { entity, held } of things) {
       if (stage.contents.slot(entity) === undefined) continue;
       const value = applied(held, dragged, drag.frame, things.length === 1);
+      if (!value) continue;
       const put: TransformPut = { entity };
       const { before } = held;
       if (drag.tool === 'move' || things.length > 1) put.position = value.position;

@@ -72,6 +72,8 @@ export class Played {
       component: (entity, component) => this.values.get(`${id_text(entity)} ${component}`),
       name: (entity) => this.names.get(id_text(entity)) ?? '',
       parent: (entity) => this.parents.get(id_text(entity)) ?? nil,
+      names_below: (parent) =>
+        [...this.names].flatMap(([id, name]) => (id_text(this.parents.get(id) ?? nil) === id_text(parent) ? [name] : [])),
       next_sibling: (entity) => Promise.resolve(this.next.get(id_text(entity)) ?? nil),
       told_of: (structure, components) => this.told_of(structure, components),
       is_driven: (component) => this.driven.has(component),

@@ -174,10 +174,33 @@ test('a turn in the world is about the world’s axis, whatever the parent’s r
   const before = { ...still, rotation: { x: own.x, y: own.y, z: own.z, w: own.w } };
   const turn = new Quaternion().setFromAxisAngle(new Vector3(0, 1, 0), 0.7);
   const dragged = { move: new Vector3(), turn, factors: new Vector3(1, 1, 1), text: [], angle: 0.7 };
-  const { rotation } = applied({ before, parent }, dragged, world_frame(), true);
+  const { rotation } = applied({ before, parent }, dragged, world_frame(), true)!;
   const found = turned.clone().multiply(new Quaternion(rotation.x, rotation.y, rotation.z, rotation.w));
   const wanted = turn.clone().multiply(turned).multiply(own);
   close(Math.abs(found.dot(wanted)), 1);
+});
+
+test('below a mirrored parent a turn in the world goes the way the hand goes, and boxes scale the axis they lie on', () => {
+  const turned = new Quaternion(0.3, 0.2, -0.1, 0.9).normalize();
+  const own = new Quaternion(0.1, -0.4, 0.2, 0.8).normalize();
+  const before = { ...still, rotation: { x: own.x, y: own.y, z: own.z, w: own.w } };
+  for (const mirror of [new Vector3(1, 1, -1), new Vector3(-1, 1, 1), new Vector3(2, -2, 2), new Vector3(-1, -1, -1)])
+    for (const axis of [new Vector3(1, 0, 0), new Vector3(0, 1, 0), new Vector3(0.6, 0, 0.8)]) {
+      const parent = new Matrix4().compose(new Vector3(), turned, mirror);
+      const turn = new Quaternion().setFromAxisAngle(axis, 0.7);
+      const dragged = { move: new Vector3(), turn, factors: new Vector3(1, 1, 1), text: [], angle: 0.7 };
+      const { rotation } = applied({ before, parent }, dragged, world_frame(), true)!;
+      const matrix = (of: Quaternion): Matrix4 => parent.clone().multiply(new Matrix4().makeRotationFromQuaternion(of));
+      const found = matrix(new Quaternion(rotation.x, rotation.y, rotation.z, rotation.w));
+      const wanted = new Matrix4().makeRotationFromQuaternion(turn).multiply(matrix(own));
+      found.elements.forEach((each, i) => close(each, wanted.elements[i]));
+    }
+});
+
+test('in a space that a scale of 0 makes flat nothing can be dragged', () => {
+  const parent = new Matrix4().makeScale(1, 0, 1);
+  const dragged = { move: new Vector3(1, 0, 0), turn: new Quaternion(), factors: new Vector3(1, 1, 1), text: [], angle: 0 };
+  assert.equal(applied({ before: still, parent }, dragged, world_frame(), true), null);
 });
 
 test('several things turn and grow about their common middle', () => {

@@ -1,0 +1,25 @@
+// Names of entities: of duplicates, and as they are shown.
+
+const bytes_max = 255;
+const bytes_of = (text: string): number => new TextEncoder().encode(text).length;
+
+/** The first free name after that one: "tree-2" is followed by "tree-3", "wall_09" by "wall_10", "oak" by "oak~2". */
+export function next_name(name: string, is_taken: (name: string) => boolean): string {
+  if (name === '') return '';
+  const [, stem, digits] = /^(.*?)(\d{1,9})$/s.exec(name) ?? [];
+  const letters = [...(stem ?? name + '~')];
+  for (let number = digits === undefined ? 2 : Number(digits) + 1; ; ++number) {
+    const end = String(number).padStart(digits?.length ?? 1, '0');
+    while (bytes_of(letters.join('')) + end.length > bytes_max) letters.pop();
+    const next = letters.join('') + end;
+    if (!is_taken(next)) return next;
+  }
+}
+
+/** With what turns text around, or cannot be seen, written out. */
+export function shown_name(name: string): string {
+  return name.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, (each) => {
+    const code = each.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
+    return `⟨${code}⟩`;
+  });
+}

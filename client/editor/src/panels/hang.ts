@@ -1,0 +1,36 @@
+// Entities hung elsewhere in the tree. They stay where they are in the world.
+import { nil } from 'muster-client';
+import type { Entity } from 'muster-client';
+
+import type { FieldChange } from '../model/operations.js';
+import type { Model } from '../model/model.js';
+import type { TransformValue } from '../view/contents.js';
+
+const component = 'scene.Transform';
+
+export function hang(
+  model: Model,
+  entities: readonly Entity[],
+  parent: Entity,
+  before: Entity = nil,
+): Promise<boolean> {
+  const kept = async (): Promise<FieldChange[]> => {
+    const { kept_places } = await import('../view/kept_place.js');
+    const puts = kept_places(
+      {
+        transform: (entity) =>
+          model.edits.writes.over(entity, component, model.component(entity, component)) as unknown as
+            | TransformValue
+            | undefined,
+        parent: (entity) => model.world.get(entity)?.parent ?? nil,
+        children: (entity) => model.world.children(entity).map((child) => child.entity),
+      },
+      entities,
+      parent,
+    );
+    return puts.flatMap(({ entity, ...parts }) =>
+      Object.entries(parts).map(([path, value]) => ({ entity, component, path, value })),
+    );
+  };
+  return model.edits.reparent(entities, parent, before, model.knows(component) ? kept : undefined);
+}

@@ -1,0 +1,89 @@
+// What hangs elsewhere stays where it is: the Transform that has it there in the space of another parent.
+import { Matrix4, Quaternion, Vector3 } from 'three';
+import type { TransformValue } from './contents.js';
+import type { Entity, TransformPut } from './world.js';
+
+const axes = ['x', 'y', 'z'] as const;
+
+export function matrix_of({ position, rotation, scale }: TransformValue): Matrix4 {
+  const { x, y, z, w } = rotation;
+  return new Matrix4().compose(
+    new Vector3(position.x, position.y, position.z),
+    new Quaternion(x, y, z, w).normalize(),
+    new Vector3(scale.x, scale.y, scale.z),
+  );
+}
+
+/** A scale of 0 has made it flat: what lies in it cannot be put anywhere else. */
+export function is_flat_space(space: Matrix4): boolean {
+  const inverse = space.clone().invert().elements;
+  return inverse.every((each) => each === 0) || !inverse.every((each) => Number.isFinite(each));
+}
+
+/**
+ * The Transform in the space `to` of what has `before` in the space `from`. Mirrored axes stay mirrored where they can. A shear is left
+ * out, since no Transform has one. Null: one of the spaces is flat.
+ */
+export function moved_to(before: TransformValue, from: Matrix4, to: Matrix4): TransformValue | null {
+  if (is_flat_space(from) || is_flat_space(to)) return null;
+  const change = to.clone().invert().multiply(from);
+  const local = change.clone().multiply(matrix_of(before));
+  const columns = [new Vector3(), new Vector3(), new Vector3()];
+  local.extractBasis(columns[0], columns[1], columns[2]);
+  const place = new Vector3().setFromMatrixPosition(local);
+  const signs = axes.map((axis) => (before.scale[axis] < 0 ? -1 : 1));
+  if (change.determinant() < 0) signs[0] *= -1;
+  const scale = columns.map((column, i) => column.length() * signs[i]);
+  if (scale.some((each) => each === 0)) return { ...before, position: { x: place.x, y: place.y, z: place.z } };
+  columns.forEach((column, i) => column.divideScalar(scale[i]));
+  const basis = new Matrix4().makeBasis(columns[0], columns[1], columns[2]);
+  const { x, y, z, w } = new Quaternion().setFromRotationMatrix(basis).normalize();
+  return {
+    position: { x: place.x, y: place.y, z: place.z },
+    rotation: { x, y, z, w },
+    scale: { x: scale[0], y: scale[1], z: scale[2] },
+  };
+}
+
+export interface PlacedTree {
+  transform(entity: Entity): TransformValue | undefined;
+  /** Nil: it is a root. */
+  parent(entity: Entity): Entity;
+  children(entity: Entity): readonly Entity[];
+}
+
+/** The parts of Transforms that keep these and what is below them where they are when they hang below `parent`. */
+export function kept_places(tree: PlacedTree, entities: readonly Entity[], parent: Entity): TransformPut[] {
+  const space = (of: Entity): Matrix4 => {
+    const all = new Matrix4();
+    for (let at = of; at.index !== 0; at = tree.parent(at)) {
+      const own = tree.transform(at);
+      if (own) all.premultiply(matrix_of(own));
+    }
+    return all;
+  };
+  const to = space(parent);
+  const puts: TransformPut[] = [];
+  const put = (entity: Entity, from: Matrix4): void => {
+    const before = tree.transform(entity);
+    // What has no place itself has what is below it carried on.
+    if (!before) return tree.children(entity).forEach((child) => put(child, from));
+    const after = moved_to(before, from, to);
+    if (!after) return;
+    const parts: TransformPut = { entity };
+    if (differ(before.position, after.position, 1)) parts.position = after.position;
+    if (turned(before.rotation, after.rotation)) parts.rotation = after.rotation;
+    if (differ(before.scale, after.scale, 0)) parts.scale = after.scale;
+    if (parts.position || parts.rotation || parts.scale) puts.push(parts);
+  };
+  for (const entity of entities) put(entity, space(tree.parent(entity)));
+  return puts;
+}
+
+function differ(a: TransformValue['position'], b: TransformValue['position'], least: number): boolean {
+  return axes.some((axis) => Math.abs(a[axis] - b[axis]) > 1e-6 * Math.max(least, Math.abs(a[axis])));
+}
+function turned(a: TransformValue['rotation'], b: TransformValue['rotation']): boolean {
+  const [from, to] = [a, b].map(({ x, y, z, w }) => new Quaternion(x, y, z, w).normalize());
+  return 1 - Math.abs(from.dot(to)) > 1e-12;
+}
