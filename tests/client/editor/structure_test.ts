@@ -75,7 +75,7 @@ test('create, duplicate, rename, reparent, components: each is seen by others, t
 
   await editor.select('orc');
   await page.keyboard.press('ControlOrMeta+d');
-  await children('orc,chest,orc~2');
+  await children('orc,orc~2,chest');
   const copy = await other.entity('orc~2');
   const inner = (await other.children(copy)).entities[0];
   assert.deepEqual((await component(other, inner, health)).target, copy, 'what referred inside refers inside');
@@ -103,14 +103,14 @@ test('create, duplicate, rename, reparent, components: each is seen by others, t
   await undo();
   await until('it has it no more', async () => !(await other.show(chest)).components['golden.Config']);
   await undo();
-  await children('orc,chest,orc~2');
+  await children('orc,orc~2,chest');
   await undo();
   await children('orc,chest');
   await undo();
   await children('orc,entity');
   await undo();
   await children('orc');
-  for (const what of ['orc,entity', 'orc,chest', 'orc,chest,orc~2', 'orc,orc~2']) {
+  for (const what of ['orc,entity', 'orc,chest', 'orc,orc~2,chest', 'orc,orc~2']) {
     await redo();
     await children(what);
   }

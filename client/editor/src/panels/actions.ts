@@ -45,22 +45,28 @@ export async function delete_selected(model: Model, ui: Ui): Promise<void> {
 export async function duplicate_selected(model: Model): Promise<void> {
   const client = model.client.peek();
   const entities = chosen(model);
+  const selected = model.selection.entities.peek();
   if (!client || entities.length === 0) return;
   try {
     const { made, roots, left_out } = await copy_trees(client, entities);
     const now = await model.edits.duplicate(entities, made, roots);
     if (left_out.length > 0)
       model.log.note(`duplicated without ${left_out.join(', ')}: this session may not write them`);
-    if (now.length > 0) select_when_there(model, now);
+    if (now.length > 0) select_when_there(model, now, selected);
   } catch (error) {
     model.notices.say('problem', (error as Error).message);
   }
 }
 
-/** As soon as the copy of the world knows them. */
-export function select_when_there(model: Model, entities: readonly Entity[]): void {
+/** As soon as the copy of the world knows them, unless something else was selected since `before` was. */
+export function select_when_there(
+  model: Model,
+  entities: readonly Entity[],
+  before: readonly Entity[] = model.selection.entities.peek(),
+): void {
   const is_there = (): boolean => entities.every((entity) => model.world.get(entity));
   const select = (): void => {
+    if (model.selection.entities.peek() !== before) return;
     model.selection.set(entities);
     model.reveal(entities[entities.length - 1]);
   };
@@ -123,18 +129,20 @@ export function new_things(model: Model): NewThing[] {
 
 export async function create_thing(model: Model, thing: NewThing, parent: Entity): Promise<void> {
   const entity = placeholder();
+  const selected = model.selection.entities.peek();
   const components = Object.fromEntries(Object.entries(thing.components).map(([name, make]) => [name, make(model)]));
   const now = await model.edits.create(
     `create ${thing.name}`,
     [{ entity, parent, name: thing.name, components }],
     [entity],
   );
-  if (now.length > 0) select_when_there(model, now);
+  if (now.length > 0) select_when_there(model, now, selected);
 }
 
 export async function spawn_template(model: Model, template: string, parent: Entity): Promise<void> {
+  const selected = model.selection.entities.peek();
   const root = await model.edits.spawn(template, parent, template.replace(/^.*\./, ''));
-  if (root) select_when_there(model, [root]);
+  if (root) select_when_there(model, [root], selected);
 }
 
 /** Where what is created goes: below the active entity, or beside it where that is a root. */

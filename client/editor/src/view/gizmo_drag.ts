@@ -222,8 +222,7 @@ function seen_from_within(space: Matrix4, turn: Quaternion): Quaternion {
 
 /** Where a space's axes point: of length 1, each upright on the others, mirrored if the space is. */
 function directions(space: Matrix4): [Vector3, Vector3, Vector3] {
-  const [x, y, z] = [new Vector3(), new Vector3(), new Vector3()];
-  space.extractBasis(x, y, z);
+  const [x, y, z] = [0, 1, 2].map((i) => new Vector3().setFromMatrixColumn(space, i));
   const mirrored = x.clone().cross(y).dot(z) < 0;
   x.normalize();
   y.addScaledVector(x, -y.dot(x)).normalize();

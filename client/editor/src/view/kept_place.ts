@@ -28,8 +28,7 @@ export function moved_to(before: TransformValue, from: Matrix4, to: Matrix4): Tr
   if (is_flat_space(from) || is_flat_space(to)) return null;
   const change = to.clone().invert().multiply(from);
   const local = change.clone().multiply(matrix_of(before));
-  const columns = [new Vector3(), new Vector3(), new Vector3()];
-  local.extractBasis(columns[0], columns[1], columns[2]);
+  const columns = [0, 1, 2].map((i) => new Vector3().setFromMatrixColumn(local, i));
   const place = new Vector3().setFromMatrixPosition(local);
   const signs = axes.map((axis) => (before.scale[axis] < 0 ? -1 : 1));
   if (change.determinant() < 0) signs[0] *= -1;
