@@ -19,7 +19,8 @@ export interface Command {
   hint?(): string | undefined;
   /** Of those that switch something. */
   checked?(): boolean;
-  run(): void;
+  /** `at`: where the menu was that it was chosen from. */
+  run(at?: MenuPlace): void;
 }
 
 export interface MenuPlace {
@@ -48,10 +49,10 @@ export class Commands {
     };
   }
   /** False: there is no such command, or it is not enabled. */
-  run(id: string): boolean {
+  run(id: string, at?: MenuPlace): boolean {
     const command = this.by_id.peek().get(id);
     if (!command || command.enabled?.() === false) return false;
-    command.run();
+    command.run(at);
     return true;
   }
   /** Opens the context menu of the selection at a point of the window. */

@@ -14,7 +14,7 @@ export type Link =
   | { kind: 'offline'; why: string; next: number; since: Date }
   | { kind: 'reconnecting'; why: string; since: Date }
   /** The server does not want this page: trying again makes no sense. */
-  | { kind: 'refused'; why: string };
+  | { kind: 'refused'; why: string; wants_token: boolean };
 
 export interface Status extends session.Info {
   latency_ms: number;
@@ -72,6 +72,15 @@ export class LinkKeeper {
     };
     addEventListener('online', wake);
     document.addEventListener('visibilitychange', wake);
+    // An address with another token was opened in this tab.
+    addEventListener('hashchange', () => this.use_token(token_here()));
+  }
+  /** Tries again with another one, where the last was refused. */
+  use_token(token: string): void {
+    if (this.state.peek().kind !== 'refused') return;
+    this.options.token = token;
+    this.state.value = { kind: 'connecting' };
+    void this.connect();
   }
   try_now(): void {
     if (this.state.peek().kind !== 'offline') return;
@@ -116,7 +125,7 @@ export class LinkKeeper {
   private fail(error: ClientError): void {
     const reason = error instanceof ClientError ? (error.fault?.reason ?? '') : '';
     if (final_reasons.has(reason)) {
-      this.state.value = { kind: 'refused', why: error.message };
+      this.state.value = { kind: 'refused', why: error.message, wants_token: reason === 'bad_token' };
       return;
     }
     const wait = waits_ms[Math.min(this.attempt++, waits_ms.length - 1)];
@@ -166,6 +175,12 @@ export function open_stream_here(): Promise<ByteStream> {
   url.protocol = location.protocol === 'https:' ? 'wss:' : 'ws:';
   url.hash = '';
   return connect_web_stream(url.href, 10_000);
+}
+/** The token of what a person pasted: an address that has one, or the token itself. */
+export function token_in(pasted: string): string {
+  const text = pasted.trim();
+  const hash = /#(.*)$/s.exec(text)?.[1] ?? (text.startsWith('token=') ? text : '');
+  return new URLSearchParams(hash).get('token') ?? text;
 }
 export function token_here(): string {
   return new URLSearchParams(location.hash.slice(1)).get('token') ?? '';

@@ -156,6 +156,10 @@ export class Model {
   world_path(): string {
     return (this.client.value ?? this.newest_client)?.welcome.world ?? '';
   }
+  /** Which world ids mean something in, as far as it can be told: where it is served, and its file. */
+  world_here(): string {
+    return `${location.host} ${this.world_path()}`;
+  }
   /** "/town/tower" */
   path(entity: Entity): string {
     return this.world.path(entity);

@@ -204,7 +204,7 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       keys: ['Shift+a'],
       group: 'make',
       enabled: () => model.may_edit.value,
-      run: () => (ui.create_at.value = model.commands.menu.peek() ?? center()),
+      run: (at) => (ui.create_at.value = at ?? center()),
     },
     {
       id: 'entity.spawn',
@@ -212,7 +212,7 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       icon: 'template',
       group: 'make',
       enabled: () => model.may_edit.value,
-      run: () => (ui.spawn_at.value = model.commands.menu.peek() ?? center()),
+      run: (at) => (ui.spawn_at.value = at ?? center()),
     },
     {
       id: 'entity.rename',
@@ -303,6 +303,12 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       icon: 'save',
       keys: ['$mod+s'],
       enabled: () => model.may_control.value && !model.clock.is_saving.value,
+      hint: () =>
+        model.client.value === null
+          ? 'not connected'
+          : model.may_control.value
+            ? undefined
+            : 'this session may not save: that needs the right to control',
       run: () => void save(model),
     },
     {

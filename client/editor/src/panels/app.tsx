@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { LinkBand, NoticeList, Overlays } from './bands.js';
 import { Console } from './console.js';
@@ -47,6 +47,7 @@ export function App(): JSX.Element {
 function ViewportHost(): JSX.Element {
   const { model } = usePage();
   const host = useRef<HTMLDivElement>(null);
+  const [why, set_why] = useState<string | null>(null);
   useEffect(() => {
     let view: { dispose(): void } | undefined;
     let is_over = false;
@@ -54,13 +55,29 @@ function ViewportHost(): JSX.Element {
       .then(({ mount_viewport }) => {
         if (!is_over) view = mount_viewport(host.current!, model);
       })
-      .catch((error: Error) => model.log.problem(`the viewport cannot be shown: ${error.message}`));
+      .catch((error: Error) => {
+        model.log.problem(`the viewport cannot be shown: ${error.message}`);
+        set_why(
+          /WebGL/i.test(error.message)
+            ? 'This browser has no WebGL 2, or it is switched off.'
+            : 'The Log below has the reason.',
+        );
+      });
     return () => {
       is_over = true;
       view?.dispose();
     };
   }, []);
-  return <section ref={host} class="viewport" aria-label="Viewport" />;
+  return (
+    <section ref={host} class="viewport" aria-label="Viewport">
+      {why !== null && (
+        <div class="viewport-missing" role="status">
+          <b>Nothing can be drawn here</b>
+          <p>{why} The tree, the inspector and everything else work.</p>
+        </div>
+      )}
+    </section>
+  );
 }
 
 type Which = Parameters<Ui['resize']>[0];

@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
+import { token_here, token_in } from '../model/link.js';
 import { entities_text } from '../model/numbers.js';
 import { Icon } from '../parts/icon.js';
 import { key_text, Menu } from '../parts/menu.js';
@@ -72,10 +73,17 @@ export function LinkBand(): JSX.Element | null {
       <Icon name="unplug" />
       <p class="band-text">
         {link.kind === 'refused' ? (
-          <>
-            <b>The server does not let this page in:</b> {link.why}. Open the address that muster-server prints when it
-            starts.
-          </>
+          link.wants_token && token_here() === '' ? (
+            <>
+              <b>This page needs the key of its server.</b> Open the address that muster-server printed when it started,
+              or paste it here.
+            </>
+          ) : (
+            <>
+              <b>The server does not let this page in:</b> {link.why}. Open the address that muster-server prints when it
+              starts{link.wants_token ? ', or paste it here. A new start may have drawn a new token' : ''}.
+            </>
+          )
         ) : (
           <>
             <b title={sentence(link.why)}>Not connected.</b>{' '}
@@ -90,6 +98,7 @@ export function LinkBand(): JSX.Element | null {
           </>
         )}
       </p>
+      {link.kind === 'refused' && link.wants_token && <TokenBox />}
       {link.kind === 'offline' && (
         <button class="button is-small" onClick={() => model.keeper.try_now()}>
           Try now
@@ -97,6 +106,38 @@ export function LinkBand(): JSX.Element | null {
       )}
       {list}
     </div>
+  );
+}
+/** Takes the key that the page lacks. */
+function TokenBox(): JSX.Element {
+  const { model } = usePage();
+  const typed = useSignal('');
+  return (
+    <form
+      class="band-token"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const token = token_in(typed.peek());
+        if (token === '') return;
+        history.replaceState(null, '', '#token=' + encodeURIComponent(token));
+        model.keeper.use_token(token);
+      }}
+    >
+      <span class="field text">
+        <input
+          type="text"
+          aria-label="Address or token"
+          placeholder="Address or token"
+          spellcheck={false}
+          autocomplete="off"
+          value={typed.value}
+          onInput={(event) => (typed.value = event.currentTarget.value)}
+        />
+      </span>
+      <button class="button is-small" type="submit">
+        Open
+      </button>
+    </form>
   );
 }
 function sentence(text: string): string {
@@ -184,7 +225,7 @@ function SelectionMenu({ at }: { at: Anchor }): JSX.Element {
         disabled: command.enabled?.() === false,
         checked: command.checked?.(),
         danger: group === 'delete',
-        run: () => model.commands.run(command.id),
+        run: () => model.commands.run(command.id, at),
       })),
   );
   return (
@@ -195,6 +236,7 @@ function SelectionMenu({ at }: { at: Anchor }): JSX.Element {
 function CreateMenu(): JSX.Element {
   const { model, ui } = usePage();
   const parent = parent_for_new(model);
+  const at = ui.create_at.value!;
   const where = model.selection.active ? `below ${model.label(parent)}` : 'at the top of the tree';
   const make = (is_root: boolean): MenuItem[] =>
     new_things(model).map((thing) => ({
@@ -204,7 +246,7 @@ function CreateMenu(): JSX.Element {
     }));
   return (
     <Menu
-      at={ui.create_at.value!}
+      at={at}
       label={`Create ${where}`}
       close={() => (ui.create_at.value = null)}
       groups={[
@@ -213,7 +255,7 @@ function CreateMenu(): JSX.Element {
           {
             title: 'Spawn a template…',
             icon: 'template',
-            run: () => (ui.spawn_at.value = ui.create_at.peek() ?? { x: 200, y: 120 }),
+            run: () => (ui.spawn_at.value = at),
           },
         ],
       ]}

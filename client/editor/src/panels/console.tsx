@@ -168,7 +168,9 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
         tabIndex={0}
         onScroll={(event) => {
           const element = event.currentTarget;
-          is_at_end.current = element.scrollTop + element.clientHeight > element.scrollHeight - 8;
+          // Of rows that came since it was scrolled to the end the event tells, too: only who goes up leaves the end.
+          if (element.scrollTop + element.clientHeight > element.scrollHeight - 8) is_at_end.current = true;
+          else if (element.scrollTop < top - 1) is_at_end.current = false;
           set_top(element.scrollTop);
         }}
       >

@@ -5,7 +5,9 @@ import type { Entity, StructValue, TypeDescriptor } from 'muster-client';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
+import { clipboard_text, pasted_value } from '../model/clipboard.js';
 import { inspected_max } from '../model/model.js';
+import type { Model } from '../model/model.js';
 import { counted } from '../model/numbers.js';
 import { default_value, last_name, with_texts } from '../model/values.js';
 import { FieldRows } from '../parts/field_row.js';
@@ -18,6 +20,8 @@ import { Chooser, type_choices } from './chooser.js';
 import { usePage } from './context.js';
 import { component_sink } from './component_sink.js';
 
+/** With more of them one is looked for. */
+const many_fields = 24;
 /** Shown as name and place in the tree. */
 const shown_elsewhere = new Set(['muster.Name', 'muster.ChildOf']);
 
@@ -48,6 +52,7 @@ function NothingSelected(): JSX.Element {
         {gone.length > 20 && <p>and {counted(gone.length - 20)} more</p>}
       </div>
     );
+  if (!model.is_there.value) return <></>;
   return (
     <div class="nothing">
       <Icon name="frame" size={20} />
@@ -227,7 +232,8 @@ function ComponentPart(props: {
 }): JSX.Element {
   const { type, entities, values } = props;
   const { model, ui } = usePage();
-  const is_open = useSignal(true);
+  const is_open = !ui.closed.value.has(type.name);
+  const wanted = useSignal('');
   const menu = useSignal<Anchor | null>(null);
   const writers = (model.handlers.writers.value.get(type.name) ?? []).filter((writer) => writer.enabled);
   const sink = component_sink(model, ui, type, entities);
@@ -237,11 +243,11 @@ function ComponentPart(props: {
       <header class="component-head">
         <button
           class="component-title"
-          aria-expanded={is_open.value}
-          onClick={() => (is_open.value = !is_open.peek())}
+          aria-expanded={is_open}
+          onClick={() => ui.toggle_component(type.name)}
           title={type.doc ? `${type.name}: ${type.doc}` : type.name}
         >
-          <Icon name={is_open.value ? 'chevron-down' : 'chevron-right'} size={14} />
+          <Icon name={is_open ? 'chevron-down' : 'chevron-right'} size={14} />
           <span class="component-name">{last_name(type.name)}</span>
           <span class="component-space">{space}</span>
         </button>
@@ -270,12 +276,29 @@ function ComponentPart(props: {
           <Icon name="more" size={14} />
         </button>
       </header>
-      {is_open.value && (
+      {is_open && (
         <div class="component-body">
+          {type.fields.length > many_fields && (
+            <label class="search field-search">
+              <Icon name="search" size={14} />
+              <input
+                type="text"
+                role="searchbox"
+                aria-label="Find a field"
+                placeholder={`Find one of ${type.fields.length} fields`}
+                spellcheck={false}
+                value={wanted.value}
+                onInput={(event) => (wanted.value = event.currentTarget.value)}
+                onKeyDown={(event) => {
+                  if (event.key === 'Escape') wanted.value = '';
+                }}
+              />
+            </label>
+          )}
           {type.tag ? (
             <p class="tag-note">A tag: it has no values.</p>
           ) : (
-            <FieldRows type={type} path="" values={values} sink={sink} depth={0} />
+            <FieldRows type={type} path="" values={values} sink={sink} depth={0} wanted={wanted.value} />
           )}
         </div>
       )}
@@ -296,14 +319,13 @@ function ComponentPart(props: {
                 title: 'Copy values',
                 icon: 'copy',
                 disabled: type.tag,
-                run: () => copy_values(type, values[values.length - 1], (hash) => sink.text(hash)),
+                run: () => copy_values(model, type, values[values.length - 1]),
               },
               {
                 title: 'Paste values',
                 icon: 'clipboard',
-                disabled: sink.read_only !== null || type.tag || copied?.type !== type.name,
-                hint: copied?.type === type.name ? undefined : `no values of ${last_name(type.name)} were copied`,
-                run: () => copied && void model.edits.set_component(entities, type.name, copied.value),
+                disabled: sink.read_only !== null || type.tag,
+                run: () => void paste_values(model, type, entities),
               },
             ],
             [
@@ -322,15 +344,19 @@ function ComponentPart(props: {
   );
 }
 
-let copied: { type: string; value: StructValue } | null = null;
-function copy_values(type: TypeDescriptor, value: StructValue, text: (hash: bigint) => string): void {
-  copied = { type: type.name, value: with_texts(type, value, text) };
-  const shown = JSON.stringify(
-    { [type.name]: copied.value },
-    (_, each: unknown) => (typeof each === 'bigint' ? each.toString() : each),
-    2,
-  );
-  void navigator.clipboard?.writeText(shown).catch(() => {});
+/** What was copied last, for browsers that do not give the clipboard. */
+let copied = '';
+function copy_values(model: Model, type: TypeDescriptor, value: StructValue): void {
+  copied = clipboard_text(type, with_texts(type, value, (hash) => model.text(hash)), model.world_here());
+  void navigator.clipboard?.writeText(copied).catch(() => {});
+}
+async function paste_values(model: Model, type: TypeDescriptor, entities: readonly Entity[]): Promise<void> {
+  const text = await (navigator.clipboard?.readText?.() ?? Promise.reject(new Error('no clipboard'))).catch(() => copied);
+  try {
+    await model.edits.set_component(entities, type.name, pasted_value(type, text, model.world_here()));
+  } catch (error) {
+    model.notices.say('problem', (error as Error).message);
+  }
 }
 
 function AddComponent({ entities, has }: { entities: readonly Entity[]; has: ReadonlySet<string> }): JSX.Element {

@@ -33,7 +33,7 @@ export function StatusBar(): JSX.Element {
           <span class="status-part" title="From a question to its answer">
             ping <b>{Math.max(1, Math.round(status.latency_ms))}</b> ms
           </span>
-          {status.hz > 0 && (
+          {status.hz > 0 && !model.clock.paused.value && (
             <span class="status-part" title={`Ticks a second; ${status.hz} are meant`}>
               <b>{status.ticks_per_second.toFixed(status.ticks_per_second < 9.95 ? 1 : 0)}</b> ticks/s
             </span>

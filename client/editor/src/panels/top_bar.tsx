@@ -163,6 +163,7 @@ function SaveTools(): JSX.Element {
   const behind = saved ? sequence - saved.sequence : null;
   const command = model.commands.get('world.save');
   const enabled = command?.enabled?.() ?? false;
+  const hint = command?.hint?.();
   useTurn(5000);
   let text = 'not saved since this page was opened';
   if (saved) {
@@ -182,12 +183,16 @@ function SaveTools(): JSX.Element {
       </div>
       <button
         class="button is-primary save"
+        aria-label={model.clock.is_saving.value ? 'Saving' : 'Save over file'}
         aria-disabled={!enabled || undefined}
-        title={`Writes the running state over ${file} (Ctrl+S)`}
+        title={`Writes the running state over ${file} (Ctrl+S)${hint ? `: ${hint}` : ''}`}
         onClick={() => model.commands.run('world.save')}
       >
         <Icon name="save" size={14} />
-        {model.clock.is_saving.value ? 'Saving' : 'Save over file'}
+        <span>
+          {model.clock.is_saving.value ? 'Saving' : 'Save'}
+          <span class="save-words">{model.clock.is_saving.value ? '' : ' over file'}</span>
+        </span>
       </button>
     </div>
   );

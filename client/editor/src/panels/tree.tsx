@@ -292,6 +292,8 @@ function row_id(entity: Entity): string {
 function TreeEmpty(): JSX.Element {
   const { model, ui } = usePage();
   if (ui.search.value.trim()) return <p class="empty">Nothing of that name.</p>;
+  const { kind } = model.link.value;
+  if (!model.is_there.value && (kind === 'refused' || kind === 'offline' || kind === 'reconnecting')) return <></>;
   if (!model.is_there.value)
     return (
       <div class="skeleton" aria-label="Loading">

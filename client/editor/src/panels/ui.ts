@@ -35,6 +35,8 @@ export class Ui {
   readonly spawn_at: Signal<Anchor | null> = signal(null);
   readonly create_at: Signal<Anchor | null> = signal(null);
   readonly sizes = signal({ tree: 260, inspector: 336, console: 200 });
+  /** Components whose fields are hidden in the inspector, by full name. */
+  readonly closed: Signal<ReadonlySet<string>> = signal(new Set<string>());
   /** Under which the browser keeps it. */
   private place = '';
 
@@ -56,8 +58,13 @@ export class Ui {
     if (place === this.place) return [];
     this.place = place;
     try {
-      const kept = JSON.parse(localStorage.getItem(place) ?? 'null') as { sizes?: object; open?: string[] } | null;
+      const kept = JSON.parse(localStorage.getItem(place) ?? 'null') as {
+        sizes?: object;
+        open?: string[];
+        closed?: string[];
+      } | null;
       if (kept?.sizes) this.sizes.value = { ...this.sizes.peek(), ...kept.sizes };
+      if (kept?.closed) this.closed.value = new Set(kept.closed);
       return (kept?.open ?? []).map((id) => {
         const [index, generation] = id.split(':').map(Number);
         return { index, generation };
@@ -72,10 +79,17 @@ export class Ui {
     this.open = nodes.slice(-open_kept_max).map(id_text);
     this.keep();
   }
+  toggle_component(name: string): void {
+    const closed = new Set(this.closed.peek());
+    if (!closed.delete(name)) closed.add(name);
+    this.closed.value = closed;
+    this.keep();
+  }
   private open: string[] = [];
   private keep(): void {
     try {
-      if (this.place) localStorage.setItem(this.place, JSON.stringify({ sizes: this.sizes.peek(), open: this.open }));
+      const kept = { sizes: this.sizes.peek(), open: this.open, closed: [...this.closed.peek()] };
+      if (this.place) localStorage.setItem(this.place, JSON.stringify(kept));
     } catch {
       // Not kept, then.
     }

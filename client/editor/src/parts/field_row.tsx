@@ -38,11 +38,15 @@ export function FieldRows(props: {
   values: readonly unknown[];
   sink: ValueSink;
   depth: number;
+  /** Words that the labels of the shown ones have. */
+  wanted?: string;
 }): JSX.Element {
   const { type, path, values, sink, depth } = props;
+  const parts = (props.wanted ?? '').toLowerCase().split(/\s+/);
+  const shown = type.fields.filter(({ name }) => parts.every((part) => words(name).toLowerCase().includes(part)));
   return (
     <>
-      {type.fields.map((field) => (
+      {shown.map((field) => (
         <FieldRow
           key={field.name}
           field={field}

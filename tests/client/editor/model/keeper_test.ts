@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { ClientError, session } from 'muster-client';
 import type { Client } from 'muster-client';
 
-import { LinkKeeper, open_stream_here, token_here } from '../../../../client/editor/src/model/link.js';
+import { LinkKeeper, open_stream_here, token_here, token_in } from '../../../../client/editor/src/model/link.js';
 import { Scripted } from '../../ts/scripted.js';
 import { test } from '../../ts/support.js';
 import { Hands } from '../../ts/hands.js';
@@ -202,6 +202,31 @@ test('a server that does not want this page is not asked again, but one that is 
       assert.equal(tried(), kind === 'refused' ? 1 : 2);
     });
   }
+});
+
+test('a page that was refused is let in with another token, which it then keeps; nobody else is asked for one', async (t) => {
+  const { hands, keeper, server, servers } = kept(t);
+  const refuses = server();
+  refuses.answers.set(session.Hello.name, () => [session.Fault, { code: session.FaultCode.bad_token, closes: true, text: 'no', reason: 'bad_token' }]);
+  keeper.start();
+  await hands.turn();
+  assert.deepEqual(keeper.link.value, { kind: 'refused', why: 'no', wants_token: true });
+  server();
+  keeper.use_token('another');
+  await hands.turn();
+  assert.equal(keeper.link.value.kind, 'live');
+  assert.equal((servers[1].sent[0].value as session.Hello).token, 'another');
+  keeper.use_token('a third');
+  await hands.turn();
+  assert.equal(servers.length, 2);
+});
+
+test('a token is pasted as it is, or within the address that was printed', () => {
+  assert.equal(token_in(' abc+1 '), 'abc+1');
+  assert.equal(token_in('http://127.0.0.1:7717/#token=a%2Bb'), 'a+b');
+  assert.equal(token_in('#token=abc'), 'abc');
+  assert.equal(token_in('token=abc'), 'abc');
+  assert.equal(token_in('  '), '');
 });
 
 test('the server is asked every second; after two without an answer the page is behind, until it answers', async (t) => {

@@ -82,7 +82,7 @@ function model_of(tree: Record<string, string[]>, names: Record<number, string> 
     },
   };
   const all = {
-    world, path,
+    world, path, shown_place: (of: Entity) => path(world.get(of)!.parent) || '/',
     order: { children: (of: Entity) => tree[id_text(of)]?.map(at) },
     client: { peek: () => client },
     types: { value: known, peek: () => known },

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { hash64, nil } from 'muster-client';
 import type { Entity } from 'muster-client';
 
+import { clipboard_text, pasted_value } from '../../../../client/editor/src/model/clipboard.js';
 import { at_path, default_value, last_name, same_value, with_path, with_references, with_texts, words } from '../../../../client/editor/src/model/values.js';
 import { types_of } from '../../ts/support.js';
 
@@ -110,4 +111,30 @@ test('references to some become references to others wherever they lie, and all 
 test('names are shown by their last part and in words', () => {
   assert.deepEqual(['golden.Health', 'Health', 'a.b.C'].map(last_name), ['Health', 'Health', 'C']);
   assert.deepEqual(['ready_in', 'a_b_c', 'x'].map(words), ['ready in', 'a b c', 'x']);
+});
+
+test('values come out of the clipboard as they went in, in the world that they are of; else references are none', () => {
+  const value = {
+    ...default_value(health),
+    regen: NaN,
+    precise: -0,
+    big: 2n ** 64n - 1n,
+    mesh: 'meshes/orc.glb',
+    target: elf,
+    slots: [0, 1].map((count) => ({ count, item: `item ${count}`, owner: orc })),
+  };
+  const text = clipboard_text(health, value, 'here');
+  assert.deepEqual(pasted_value(health, text, 'here'), value);
+  const far = pasted_value(health, text, 'there');
+  assert.deepEqual([far.target, (far.slots as { owner: Entity }[]).map(({ owner }) => owner), far.big], [nil, [nil, nil], value.big]);
+  const fails = (given: string, sentence: string): void => assert.throws(() => pasted_value(health, given, 'here'), { message: sentence });
+  for (const none of ['', 'words', 'null', '[]', '{"golden.Config":{"speed":1}}', '{"golden.Health":5}'])
+    fails(none, 'The clipboard has no values of Health.');
+  const changed = (change: object): string => JSON.stringify({ ...JSON.parse(text), [health.name]: { ...JSON.parse(text)[health.name], ...change } });
+  fails(changed({ value: 'many' }), 'The clipboard cannot be pasted: value is not a number.');
+  fails(changed({ at: { x: 1, y: 2 } }), 'The clipboard cannot be pasted: at.z is not a number.');
+  fails(changed({ slots: [] }), 'The clipboard cannot be pasted: slots is not a list of 2.');
+  fails(changed({ target: 5 }), 'The clipboard cannot be pasted: target is not an entity.');
+  fails(changed({ big: 1.5 }), 'The clipboard cannot be pasted: big is not a whole number.');
+  fails(changed({ alive: 1 }), 'The clipboard cannot be pasted: alive is not true or false.');
 });
