@@ -91,6 +91,7 @@ class Demo:
         self.world = folder / "skirmish.muster"
         self.environment = os.environ | {"MUSTER_WORLD": str(self.world)}
         self.environment.pop("SKIRMISH_ENTITIES", None)
+        self.token = None
 
     def put_plugin(self, name):
         """A build of the game over the file that is served, as a compiler does it."""
@@ -100,8 +101,14 @@ class Demo:
         """tools/demo itself."""
         lines = Lines([ROOT / "tools/demo", "--built", self.build, "--dir", self.folder, "--listen", "127.0.0.1:0",
                        "--entities", str(ENTITIES), "--plugin", self.plugin], cwd=ROOT, env=self.environment)
-        expect("tools/demo says that the world runs", lines.wait_for(lambda line: line.startswith("The world runs"), 60),
+        expect("tools/demo says that the world is served", lines.wait_for(lambda line: line.startswith("The world is served"), 60),
                lines.text())
+        address = lines.wait_for(lambda line: line.strip().startswith("http://127.0.0.1:"), 10) or ""
+        expect("its last line is the address for a browser", lines.text().rstrip().endswith(address), lines.text())
+        expect("the same token as at the last start", self.token in (None, address.partition("#token=")[2]), address)
+        self.token = address.partition("#token=")[2]
+        expect("the battle waits until it is played", self.run("clock", "--json")["paused"], "")
+        self.run("clock", "play")
         return lines
 
     def start_still(self):

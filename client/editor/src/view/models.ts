@@ -73,16 +73,12 @@ export class Models {
       if (lost) throw new Error(`its file ${lost.uri} could not be fetched`);
       const manager = new LoadingManager();
       manager.setURLModifier((url) => blobs.get(url) ?? url);
-      for (const texture of json.textures ?? []) {
-        const uri = texture.source === undefined ? undefined : json.images?.[texture.source]?.uri;
-        if (uri && missing.includes(uri)) delete texture.source;
-      }
-      drop_textures(json);
+      drop_textures(json, missing);
       const gltf = await new GLTFLoader(manager).parseAsync(with_json(bytes, json), '');
       model.parts = await parts_of(gltf);
       model.state = 'ready';
       if (missing.length > 0)
-        this.world.log('note', `${model.path} is drawn without ${list(missing)}: no such file can be fetched.`);
+        this.world.log('problem', `${model.path} is drawn without ${list(missing.map(readable))}: no such file can be fetched.`);
     } catch (error) {
       model.state = 'failed';
       model.why = (error instanceof Error ? error.message : String(error)).replace(/^THREE\.GLTFLoader:\s*/, '');
@@ -135,13 +131,33 @@ function with_json(bytes: ArrayBuffer, json: GltfJson): ArrayBuffer {
   return made.buffer;
 }
 
+/** The name of a file as people write it. */
+function readable(uri: string): string {
+  try {
+    return decodeURIComponent(uri);
+  } catch {
+    return uri;
+  }
+}
+
+/** Which image a texture shows, also of those that an extension names. */
+function image_of(texture: GltfTexture): number | undefined {
+  return texture.source ?? Object.values(texture.extensions ?? {}).find((each) => each?.source !== undefined)?.source;
+}
+
 /** Materials do not name textures whose image is missing. What was to be seen in one is grey: all white would outshine the rest. */
-function drop_textures(json: GltfJson): void {
+export function drop_textures(json: GltfJson, missing: readonly string[]): void {
+  const is_missing = (index: number): boolean => {
+    const texture = json.textures?.[index];
+    const image = texture && image_of(texture);
+    const uri = image === undefined ? undefined : json.images?.[image]?.uri;
+    return image === undefined || (uri !== undefined && missing.includes(uri));
+  };
   const without = (of: unknown): void => {
     if (typeof of !== 'object' || of === null) return;
     for (const [name, value] of Object.entries(of as Record<string, unknown>)) {
       const index = (value as { index?: number } | null)?.index;
-      if (/Texture$/.test(name) && index !== undefined && json.textures?.[index]?.source === undefined) {
+      if (/Texture$/.test(name) && index !== undefined && is_missing(index)) {
         delete (of as Record<string, unknown>)[name];
         if (name === 'baseColorTexture') Object.assign(of, { baseColorFactor: [0.34, 0.35, 0.36, 1] });
       } else without(value);
@@ -174,6 +190,10 @@ function mesh_of(parser: GLTFParser, index: number): Promise<Object3D> {
   return parser.getDependency('mesh', index) as Promise<Object3D>;
 }
 
+interface GltfTexture {
+  source?: number;
+  extensions?: Record<string, { source?: number } | undefined>;
+}
 export interface GltfJson {
   scene?: number;
   scenes?: { nodes?: number[] }[];
@@ -181,7 +201,7 @@ export interface GltfJson {
   meshes?: { name?: string }[];
   buffers?: { uri?: string }[];
   images?: { uri?: string }[];
-  textures?: { source?: number }[];
+  textures?: GltfTexture[];
   materials?: unknown[];
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BoxGeometry, MeshBasicMaterial } from 'three';
-import { assimp_order, Models } from '../../../../client/editor/src/view/models.js';
+import { assimp_order, drop_textures, Models } from '../../../../client/editor/src/view/models.js';
 import type { Model } from '../../../../client/editor/src/view/models.js';
 
 const part = (name: string) => ({ name, geometry: new BoxGeometry(), material: new MeshBasicMaterial() });
@@ -33,4 +33,16 @@ test('a mesh is found by its place, by its name where the place is another oneâ€
   assert.equal(Models.part(two, 1, '')?.name, 'roof');
   assert.equal(Models.part(two, 0, 'renamed since')?.name, 'wall');
   assert.equal(Models.part(two, 9, 'none'), null);
+});
+
+test('textures whose image is missing are left out, those that an extension names are kept where they are there', () => {
+  const plain = (index: number) => ({ pbrMetallicRoughness: { baseColorTexture: { index } }, normalTexture: { index } });
+  const materials = [plain(0), plain(1), plain(2), plain(3)];
+  const webp = (source: number) => ({ extensions: { EXT_texture_webp: { source } } });
+  drop_textures(
+    { materials, images: [{ uri: 'a.png' }, { uri: 'textures%2Fb.webp' }], textures: [{ source: 0 }, webp(1), webp(0), {}] },
+    ['textures%2Fb.webp'],
+  );
+  const grey = { pbrMetallicRoughness: { baseColorFactor: [0.34, 0.35, 0.36, 1] } };
+  assert.deepEqual(materials, [plain(0), grey, plain(2), grey]);
 });
