@@ -103,7 +103,7 @@ test('an edit that follows at once expects what the one before it wrote, and is 
   drag.set(orc, health, 'value', 70);
   drag.cancel();
   await settled();
-  assert.equal(play.sent().at(-1), 'SetField 1:1 golden.Health.value=61'); // what was written before it
+  assert.equal(play.sent().at(-1), 'SetFieldIf 1:1 golden.Health.value=61 where 61'); // what was written before it
   play.edits.writes.told(7n);
   assert.equal(shown(), 50); // what the test says that the world told
 });
