@@ -89,6 +89,28 @@ test('a number that another changes while it is dragged keeps the value of the o
   await page.mouse.up();
   await until('it shows what the other wrote', async () => (await box.inputValue()) === '500');
   assert.equal((await position(other, 'crate')).x, 500);
+
+  // The same of a handle: what it held is where the other has put it, and the next pull begins there.
+  await page.locator('.notice').getByRole('button', { name: 'Close' }).click();
+  await editor.select('crate');
+  await page.keyboard.press('1');
+  await page.keyboard.press('f');
+  await page.locator('.viewport-status', { hasText: 'at rest' }).waitFor();
+  const canvas = (await page.locator('.viewport-canvas').boundingBox())!;
+  const [left, middle] = [canvas.x + canvas.width / 2, canvas.y + canvas.height / 2];
+  await page.mouse.move(left + 80, middle);
+  await page.mouse.down();
+  await page.mouse.move(left + 100, middle, { steps: 3 });
+  await until('it moves', async () => (await position(other, 'crate')).x > 500);
+  await other.set_field(await other.entity('crate'), transform, 'position.z', 33);
+  const there = await position(other, 'crate');
+  await page.mouse.move(left + 130, middle, { steps: 2 });
+  await page.locator('.notice', { hasText: 'somebody else has changed it' }).waitFor();
+  await page.mouse.move(left + 150, middle, { steps: 2 });
+  await page.mouse.up();
+  await pause(200);
+  const after = await position(other, 'crate');
+  assert.deepEqual([after.x, after.z], [there.x, 33]);
 });
 
 test('deleting is not the default answer, and undo after it says that it cannot be taken back and changes nothing', async (t) => {
