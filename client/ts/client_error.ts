@@ -16,6 +16,8 @@ export class ClientError extends Error {
     text: string,
     /** All that the server said; null where it said nothing. */
     readonly fault: Fault | null = null,
+    /** Under which the batch was sent that the fault is about, as envelopes have it in `author_request`; 0n: none. */
+    readonly request: bigint = 0n,
   ) {
     super(text);
     this.name = 'ClientError';

@@ -47,8 +47,8 @@ function sent_badly(error: unknown): ClientError {
   return error instanceof ClientError ? error : new ClientError('lost', String(error));
 }
 
-export function error_of(fault: Fault): ClientError {
-  return new ClientError(fault.closes ? 'lost' : 'refused', fault.text, fault);
+export function error_of(fault: Fault, request = 0n): ClientError {
+  return new ClientError(fault.closes ? 'lost' : 'refused', fault.text, fault, request);
 }
 
 interface Waiting {
@@ -282,7 +282,7 @@ export class Connection {
     this.waiting.delete(frame.request);
     clearTimeout(waiting.timer);
     const first = waiting.frames[0];
-    if (first.batch.type.id === Fault.id) waiting.reject(error_of(answer_of(first, Fault)));
+    if (first.batch.type.id === Fault.id) waiting.reject(error_of(answer_of(first, Fault), frame.request));
     else waiting.resolve(waiting.frames);
   }
 

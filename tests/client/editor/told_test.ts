@@ -253,3 +253,25 @@ test('of many fields of one long stem each can be told and found; what was close
   await part.waitFor();
   assert.equal(await part.getByRole('button', { name: /^Fields/ }).getAttribute('aria-expanded'), 'false');
 });
+
+test('an edit that the world refused is told from those that it applied', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  for (const name of ['orc', 'elf']) await other.create(nil, name);
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  for (const [row, name] of [
+    ['elf', 'orc'],
+    ['elf', 'imp'],
+  ]) {
+    await editor.menu(row, 'Rename');
+    await page.getByRole('textbox', { name: 'New name' }).waitFor();
+    await page.keyboard.type(name);
+    await page.keyboard.press('Enter');
+    await page.locator('.message', { hasText: `name '${name}'` }).waitFor();
+  }
+  const renames = page.locator('.message', { hasText: 'Rename' });
+  await until('the refused one says so', async () => /refused: /.test(await renames.nth(0).innerText()));
+  assert.doesNotMatch(await renames.nth(1).innerText(), /refused/);
+  assert.match(await renames.nth(1).innerText(), /imp/);
+});

@@ -51,6 +51,8 @@ export interface EditedWorld {
   told_of(structure: bigint, components: bigint): Promise<void>;
   /** Handlers write it all the time, and the clock runs: what was expected means nothing. */
   is_driven(component: string): boolean;
+  /** The world refused something that this page sent. */
+  was_refused(error: ClientError): void;
 }
 
 export const refusal_key = (component: string, path: string): string => `${component}|${path}`;
@@ -498,6 +500,7 @@ export class Edits {
       }
     } catch (error) {
       if (write) this.writes.drop(write);
+      if (error instanceof ClientError) this.world.was_refused(error);
       if (error instanceof ClientError && (error.kind === 'lost' || error.kind === 'late'))
         this.unsure.value = [...this.unsure.peek(), entry];
       throw error;

@@ -11,6 +11,8 @@ export interface MessageLine {
   clock_ns: bigint;
   /** Who sent it; 0n: the world itself. */
   author: bigint;
+  /** Under which request of its session. */
+  request: bigint;
   /** It is no input: a handler pushed it, or a timer delivered it; sequence and author are those of the input that it came of. */
   is_pushed: boolean;
   /** When it is to be delivered, by the world's clock; 0n: it was, at once. */
@@ -38,6 +40,8 @@ export class Messages {
   readonly held = signal(false);
   /** What handlers push and timers deliver is told, too. */
   readonly with_pushed = signal(false);
+  /** Of this session: what the world refused, all of it or some of its targets, by request. */
+  readonly refused = signal<ReadonlyMap<bigint, 'all' | 'some'>>(new Map());
   private coming: MessageLine[] = [];
   private client: Client | null = null;
   private watch: OpenFollow | null = null;
@@ -55,6 +59,7 @@ export class Messages {
 
   async follow(client: Client): Promise<void> {
     this.client = client;
+    this.refused.value = new Map();
     this.watch = null;
     const asked = this.question(client);
     const watch = await client.follow(asked, { frame: (received) => this.take(client, received) });
@@ -62,6 +67,12 @@ export class Messages {
     this.watch = watch;
     const { input_types, pushed } = this.question(client);
     if (input_types.length !== asked.input_types.length || pushed.length !== asked.pushed.length) this.ask();
+  }
+  /** Told of every edit and message of this page that the world refused. */
+  was_refused({ request, fault }: ClientError): void {
+    if (request === 0n || !fault) return;
+    const newest = [...this.refused.peek()].slice(1 - lines_max);
+    this.refused.value = new Map([...newest, [request, fault.handled + fault.unhandled > 0 ? 'some' : 'all']]);
   }
   /** What is told of it from now on; what was told stays. */
   show_pushed(wanted: boolean): void {
@@ -103,6 +114,7 @@ export class Messages {
       sequence: envelope?.sequence ?? 0n,
       clock_ns: envelope?.clock_ns ?? 0n,
       author: envelope?.author ?? 0n,
+      request: envelope?.author_request ?? 0n,
       is_pushed: received.is_pushed,
       at: new Date(),
     };

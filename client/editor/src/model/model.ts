@@ -103,6 +103,7 @@ export class Model {
         names_below: (parent) => this.world.children(parent).map(({ name }) => name),
         next_sibling: (entity, since) => this.next_sibling(entity, since),
         told_of: (structure, components) => this.told_of(structure, components),
+        was_refused: (error) => this.messages.was_refused(error),
         is_driven: (component) => !this.clock.paused.peek() && this.is_driven(component),
       },
       this.log,

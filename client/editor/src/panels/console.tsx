@@ -130,6 +130,11 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
     const target = line.target ? `${model.world.get(line.target)?.name ?? ''} ${id_text(line.target)}` : 'world';
     return `${line.type} ${target} ${from_text(line)}`.toLowerCase();
   }
+  /** Of others' messages it is not known. */
+  function refusal(line: MessageLine): 'all' | 'some' | undefined {
+    const is_mine = !line.is_pushed && line.author === model.client.value?.welcome.author;
+    return is_mine ? model.messages.refused.value.get(line.request) : undefined;
+  }
   function from_text(line: MessageLine): string {
     return line.is_pushed ? 'pushed' : author_text(line.author);
   }
@@ -217,6 +222,9 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
                 <span class="message-target is-faint">{line.type === '' ? '' : 'world'}</span>
               )}
               <span class="message-value">
+                {refusal(line) && (
+                  <span class="message-refused">{refusal(line) === 'all' ? 'refused: ' : 'refused in part: '}</span>
+                )}
                 {line.type === ''
                   ? `${String(line.value.lost)} messages were not sent: this page was too slow`
                   : later_text(line) + preview(model, line.type, line.value)}

@@ -1,6 +1,6 @@
 // Any message, written and sent.
 import { useSignal } from '@preact/signals';
-import { rights } from 'muster-client';
+import { ClientError, rights } from 'muster-client';
 import type { StructValue, TypeDescriptor } from 'muster-client';
 import type { JSX } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
@@ -85,6 +85,7 @@ export function SendForm(): JSX.Element {
       if (ack.dead > 0) parts.push(`${counted(ack.dead)} gone`);
       outcome.value = { is_good: true, text: parts.join(', ') };
     } catch (error) {
+      if (error instanceof ClientError) model.messages.was_refused(error);
       outcome.value = { is_good: false, text: (error as Error).message };
       model.log.problem(`${type.name}: ${(error as Error).message}`);
     }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 
-import { encode_batch, encode_frame, muster, nil, session, timed_batch } from 'muster-client';
-import type { BatchPlan, ClientError } from 'muster-client';
+import { ClientError, encode_batch, encode_frame, muster, nil, session, timed_batch } from 'muster-client';
+import type { BatchPlan } from 'muster-client';
 
 import { Messages } from '../../../../client/editor/src/model/messages.js';
 import { built, test } from '../../ts/support.js';
@@ -95,13 +95,27 @@ test('a line says whose message it was, to whom, and what is in it with its comp
   event({ kind: 'each', type: damage, messages: [{ target: nil, value }] }, 7n, 4 | 8);
   const rows = [{ type: client.types.get('golden.Config'), value: { speed: 2 } }];
   event({ kind: 'each', type: client.types.get('muster.Create'), messages: [{ target: entity(9), value: { parent: entity(1) }, rows }] }, 8n);
-  const about = { author: 3n, due_ns: 0n, is_pushed: false, more: 0, type: 'golden.Damage', value };
+  const about = { author: 3n, request: 0n, due_ns: 0n, is_pushed: false, more: 0, type: 'golden.Damage', value };
   const [first, second, third, create] = lines(play);
   assert.deepEqual(first, { ...about, sequence: 5n, clock_ns: 50n, target: entity(1) });
   assert.deepEqual(second, { ...about, sequence: 6n, clock_ns: 60n, target: null });
   assert.deepEqual(third, { ...about, sequence: 7n, clock_ns: 70n, target: null, is_pushed: true });
   assert.deepEqual([create.type, create.target, create.value.parent, create.value.Config], ['muster.Create', entity(9), entity(1), { speed: 2 }]);
   assert.deepEqual(messages.lines.value.map(({ number }) => number), [1, 2, 3, 4]);
+});
+
+test('what was refused is known by its request, in this session only', async (t) => {
+  const { client, messages } = await opened(t);
+  await messages.follow(client);
+  const refused = (request: bigint, handled: number): void =>
+    messages.was_refused(new ClientError('refused', 'no', { handled, unhandled: 0, refused: 1 } as never, request));
+  refused(7n, 0);
+  refused(8n, 2);
+  refused(0n, 0);
+  messages.was_refused(new ClientError('late', 'no answer'));
+  assert.deepEqual([...messages.refused.value], [[7n, 'all'], [8n, 'some']]);
+  await messages.follow(client);
+  assert.equal(messages.refused.value.size, 0);
 });
 
 test('of a batch of many twenty lines are shown and the rest is counted; one message for several is one line', async (t) => {
