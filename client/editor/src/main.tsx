@@ -30,14 +30,15 @@ function is_typing(event: KeyboardEvent): boolean {
     (target.tagName === 'INPUT' && !/^(checkbox|color|button)$/.test((target as HTMLInputElement).type))
   );
 }
-// Whether what has the focus got it by keys. Browsers call it visible for a clicked button too, as soon as a key is pressed.
+// Whether what has the focus got it by keys. `:focus-visible` does not say it: a browser lets it hold for a
+// clicked button too, as soon as a key is pressed.
 let is_by_keys = true;
 let is_entered_by_keys = true;
 addEventListener('pointerdown', () => (is_by_keys = is_entered_by_keys = false), true);
 addEventListener('keydown', () => (is_by_keys = true), true);
 addEventListener('focusin', () => (is_entered_by_keys = is_by_keys), true);
 
-/** Space presses a button that was reached by keys. One that was clicked only has the focus because of that: it gives it up. */
+/** Space presses a button that was reached by keys. A button that was clicked gives up the focus instead. */
 function is_pressing(event: KeyboardEvent): boolean {
   if (event.code !== 'Space') return false;
   const button = (event.target as HTMLElement | null)?.closest?.<HTMLElement>(

@@ -90,7 +90,7 @@ export class Drag {
     if (keys.length > 0) this.sent_at = performance.now();
     this.send(keys);
   }
-  /** A batch is of one kind: what others may write has the value that is expected there, what handlers write has none. */
+  /** Two batches: what others may write has the value that is expected there, what handlers write has none. */
   private send(keys: readonly string[]): void {
     const is_driven = (key: string): boolean => this.world.is_driven(this.newest.get(key)!.component);
     const plain = keys.filter(is_driven).map((key) => this.newest.get(key)!);
@@ -109,13 +109,15 @@ export class Drag {
   }
   private refused(error: unknown): void {
     const fault = (error as ClientError).fault;
-    const key =
-      fault?.reason === 'value_mismatch'
-        ? [...this.first].find(([, { entity, path }]) => id_text(entity) === id_text(fault.entity) && path === fault.field)?.[0]
-        : undefined;
-    if (key) this.let_go(key);
-    // A value that was on its way when it was let go.
-    const is_known = fault?.reason === 'value_mismatch' && this.overtaken.size > 0;
+    const is_mismatch = fault?.reason === 'value_mismatch';
+    if (is_mismatch) {
+      const found = [...this.first].find(
+        ([, { entity, path }]) => id_text(entity) === id_text(fault.entity) && path === fault.field,
+      );
+      if (found) this.let_go(found[0]);
+    }
+    // Values that were on their way when their part was let go are refused too.
+    const is_known = is_mismatch && this.overtaken.size > 0;
     if (!is_known) this.over = true;
     this.landed();
     if (!is_known) this.world.failed(error);

@@ -248,7 +248,10 @@ export class Edits {
       const fields = (of: FieldChange[]): Operation[] => (of.length > 0 ? [{ kind: 'fields', changes: of }] : []);
       return {
         label: `move ${this.of_whom(entities)} in the tree`,
-        does: [{ kind: 'reparent', places: entities.map((entity) => ({ entity, parent, before })) }, ...fields(changes)],
+        does: [
+          { kind: 'reparent', places: entities.map((entity) => ({ entity, parent, before })) },
+          ...fields(changes),
+        ],
         // The other way round: the sibling before which one stood may be one of them.
         undoes: [{ kind: 'reparent', places: back.reverse() }, ...fields(were)],
       };
@@ -264,7 +267,7 @@ export class Edits {
     });
     return is_done ? roots.map((root) => this.aliases.of(root)) : [];
   }
-  /** Each copy stands behind its original, under the next free name. `made`: roots have the names and parents of the originals. */
+  /** Each copy stands behind its original, under the next free name. `made` has the parents of the originals. */
   async duplicate(
     originals: readonly Entity[],
     made: readonly Omit<Made, 'before'>[],
@@ -283,7 +286,12 @@ export class Edits {
       }
       return {
         label: `duplicate ${this.of_whom(originals)}`,
-        does: [{ kind: 'create', made: made.map((each) => ({ ...each, before: nil, ...places.get(id_text(each.entity)) })) }],
+        does: [
+          {
+            kind: 'create',
+            made: made.map((each) => ({ ...each, before: nil, ...places.get(id_text(each.entity)) })),
+          },
+        ],
         undoes: [{ kind: 'destroy', entities: [...roots] }],
       };
     });
@@ -318,7 +326,8 @@ export class Edits {
       is_driven: (component) => this.world.is_driven(component),
       failed: (error) => this.complain(label, error),
       overtaken: ({ entity, path }) => {
-        const sentence = `${words(path)} of ${this.of_whom([entity])}: somebody else has changed it while you dragged it. Theirs stays.`;
+        const part = `${words(path)} of ${this.of_whom([entity])}`;
+        const sentence = `${part}: somebody else has changed it while you dragged it. Theirs stays.`;
         this.log.problem(sentence);
         this.notices.say('problem', sentence);
       },

@@ -90,8 +90,8 @@ function fitting(field: FieldDescriptor, value: number): number | { sentence: st
 }
 
 /**
- * What was typed to change values by: "+=1", "-=1", "*=2", "/=2". Null: it is no such thing. The function gives what a value
- * becomes.
+ * What was typed to change values by: "+=1", "-=1", "*=2", "/=2". The function gives what a value becomes.
+ * Null: it is no such thing.
  */
 export function parse_change(
   field: FieldDescriptor,

@@ -351,7 +351,8 @@ function copy_values(model: Model, type: TypeDescriptor, value: StructValue): vo
   void navigator.clipboard?.writeText(copied).catch(() => {});
 }
 async function paste_values(model: Model, type: TypeDescriptor, entities: readonly Entity[]): Promise<void> {
-  const text = await (navigator.clipboard?.readText?.() ?? Promise.reject(new Error('no clipboard'))).catch(() => copied);
+  const given = navigator.clipboard?.readText?.() ?? Promise.reject(new Error('no clipboard'));
+  const text = await given.catch(() => copied);
   try {
     await model.edits.set_component(entities, type.name, pasted_value(type, text, model.world_here()));
   } catch (error) {

@@ -93,7 +93,7 @@ export function NumberInput(props: NumberInputProps): JSX.Element {
   };
   const press = (event: PointerEvent): void => {
     if (event.button !== 0 || read_only || is_wide(field)) return;
-    // Text that is being written is chosen as text. A number that is chosen whole is dragged as one that is not entered.
+    // In a text that is being written the browser chooses text. A number that is chosen whole is scrubbed.
     const is_entered = draft.text !== null;
     if (is_entered && !is_chosen_whole()) return;
     const target = event.currentTarget as HTMLElement;

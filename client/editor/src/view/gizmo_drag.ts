@@ -212,7 +212,7 @@ export function applied(held: Held, dragged: Dragged, frame: GizmoFrame, own_axe
   };
 }
 
-/** A turn in the world as a space sees it. In a mirrored one the same turn goes the other way about the mirrored axis. */
+/** A turn in the world as a space sees it. Mirrored, its axis is mirrored and it goes the other way. */
 function seen_from_within(space: Matrix4, turn: Quaternion): Quaternion {
   const [x, y, z] = directions(space);
   const mirrored = x.clone().cross(y).dot(z) < 0 ? -1 : 1;

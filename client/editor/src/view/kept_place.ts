@@ -21,8 +21,8 @@ export function is_flat_space(space: Matrix4): boolean {
 }
 
 /**
- * The Transform in the space `to` of what has `before` in the space `from`. Mirrored axes stay mirrored where they can. A shear is left
- * out, since no Transform has one. Null: one of the spaces is flat.
+ * The Transform in the space `to` of what has `before` in the space `from`. Mirrored axes stay mirrored if they
+ * can. A shear is left out, since no Transform has one. Null: one of the spaces is flat.
  */
 export function moved_to(before: TransformValue, from: Matrix4, to: Matrix4): TransformValue | null {
   if (is_flat_space(from) || is_flat_space(to)) return null;

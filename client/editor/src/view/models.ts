@@ -78,7 +78,10 @@ export class Models {
       model.parts = await parts_of(gltf);
       model.state = 'ready';
       if (missing.length > 0)
-        this.world.log('problem', `${model.path} is drawn without ${list(missing.map(readable))}: no such file can be fetched.`);
+        this.world.log(
+          'problem',
+          `${model.path} is drawn without ${list(missing.map(readable))}: no such file can be fetched.`,
+        );
     } catch (error) {
       model.state = 'failed';
       model.why = (error instanceof Error ? error.message : String(error)).replace(/^THREE\.GLTFLoader:\s*/, '');
@@ -145,7 +148,7 @@ function image_of(texture: GltfTexture): number | undefined {
   return texture.source ?? Object.values(texture.extensions ?? {}).find((each) => each?.source !== undefined)?.source;
 }
 
-/** Materials do not name textures whose image is missing. What was to be seen in one is grey: all white would outshine the rest. */
+/** Takes textures whose image is missing from the materials. What they would cover is grey: white would outshine the rest. */
 export function drop_textures(json: GltfJson, missing: readonly string[]): void {
   const is_missing = (index: number): boolean => {
     const texture = json.textures?.[index];
