@@ -43,7 +43,7 @@ std::uint64_t bad_cuts(PowerLog::Options disk, std::uint64_t seeds) {
 }  // namespace
 
 TEST_CASE("wherever the power goes, what was durable is there once, and the world opens") {
-  Seeds seeds("MUSTER_POWER_SEEDS", "MUSTER_POWER_SEED", 10, 60);
+  Seeds seeds("MUSTER_POWER_SEEDS", "MUSTER_POWER_SEED", 10, 120);
   PowerLives::Counts all;
   for (std::uint64_t seed; seeds.next(seed);) {
     INFO("again: MUSTER_POWER_SEEDS=1 MUSTER_POWER_SEED=" << seed);

@@ -66,19 +66,21 @@ class PowerLives {
         last = at;
         how = drawn;
       }
+      const bool is_killed = random_() % 3 == 0;
+      if (is_killed) last = draw_cut(begin, points, events);
+      const auto fill = [&](const Folder& into) {
+        is_killed ? log->copy(last, into.path().string()) : log->cut(last, how, into.path().string());
+      };
+      floor_ = told_at(last);
+      if (!go_on(*log, last, fill)) return;
       auto next = std::make_unique<Folder>(memory_disk());
-      if (random_() % 3 == 0) {
-        begin = draw_cut(begin, points, events);
-        log->copy(begin, next->path().string());
-        floor_ = told_at(begin);
-        if (!go_on(*log, begin, next->path())) return;
-        log = std::make_unique<PowerLog>(*log, begin, next->path().string(), disk_);
-        told_.erase(told_.upper_bound(begin), told_.end());
+      fill(*next);
+      if (is_killed) {
+        log = std::make_unique<PowerLog>(*log, last, next->path().string(), disk_);
+        told_.erase(told_.upper_bound(last), told_.end());
+        begin = last;
         ++counts_.kills;
       } else {
-        log->cut(last, how, next->path().string());
-        floor_ = told_at(last);
-        if (!go_on(*log, last, next->path())) return;
         log = std::make_unique<PowerLog>(next->path().string(), disk_);
         told_.clear();
         begin = 0;
@@ -247,12 +249,12 @@ class PowerLives {
     counts_.first_bad = "life " + std::to_string(life_) + ", cut behind " + std::to_string(at) + " events of " +
                         std::to_string(log.events()) + ": " + wrong + "\n" + log.text(at);
   }
-  /// Forgets what is lost with the life that ends, of which `next` has the rest; false: nothing can go on from that.
-  bool go_on(PowerLog& log, std::size_t at, const std::filesystem::path& next) {
+  /// Forgets what is lost with the life that ends, of which `fill` puts the rest into a folder; false: nothing can go on from
+  /// that.
+  template <class F>
+  bool go_on(PowerLog& log, std::size_t at, F&& fill) {
     const Folder twin(memory_disk());
-    for (const auto& entry : std::filesystem::directory_iterator(next))
-      if (entry.path().filename() != "w.muster-new" || !std::filesystem::exists(next / "w.muster"))
-        std::filesystem::copy_file(entry.path(), twin.path() / entry.path().filename());
+    fill(twin);
     std::uint64_t sequence = 0;
     const std::string wrong = wrong_with(twin / "w.muster", floor_, sequence);
     if (!wrong.empty()) found(log, at, "the next life: " + wrong);

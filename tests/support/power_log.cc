@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +26,39 @@ namespace muster::test {
 namespace {
 
 std::atomic<PowerLog*> current = nullptr;
+
+/// What statx says of files that a log knows or made, by the system's device and inode.
+class Identities {
+ public:
+  std::uint64_t of(const struct stat& file) {
+    const std::lock_guard lock(mutex_);
+    const auto [at, fresh] = all_.try_emplace({file.st_dev, file.st_ino}, last_ + 1);
+    last_ += fresh ? 1 : 0;
+    return at->second;
+  }
+  std::uint64_t draw(const struct stat& file) {
+    const std::lock_guard lock(mutex_);
+    return all_[{file.st_dev, file.st_ino}] = ++last_;
+  }
+  void give(const std::string& path, std::uint64_t identity) {
+    struct stat file{};
+    const std::lock_guard lock(mutex_);
+    if (::stat(path.c_str(), &file) == 0) all_[{file.st_dev, file.st_ino}] = identity;
+  }
+  void show(struct statx& file) {
+    const std::lock_guard lock(mutex_);
+    const auto at = all_.find({makedev(file.stx_dev_major, file.stx_dev_minor), file.stx_ino});
+    if (at == all_.end()) return;
+    file.stx_ino = at->second;
+    file.stx_btime = {.tv_sec = static_cast<std::int64_t>(at->second), .tv_nsec = 0, .__reserved = 0};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<dev_t, ino_t>, std::uint64_t> all_;
+  std::uint64_t last_ = 1'000'000'000;
+};
+Identities identities;
 
 void write_at(std::string& to, std::int64_t offset, std::string_view bytes) {
   const std::size_t begin = static_cast<std::size_t>(offset), end = begin + bytes.size();
@@ -110,7 +144,7 @@ PowerLog::PowerLog(std::string folder, Options options) : folder_(std::move(fold
     if (::stat(entry.path().c_str(), &file) != 0) throw std::runtime_error("no file: " + entry.path().string());
     const auto [at, fresh] = by_inode_.try_emplace(file.st_ino, files_.size());
     const std::string name = entry.path().filename().string();
-    if (fresh) files_.push_back({name, read_file(entry.path())});
+    if (fresh) files_.push_back({name, read_file(entry.path()), identities.of(file)});
     names_before_[name] = at->second;
   }
   current = this;
@@ -169,7 +203,7 @@ void PowerLog::opened(int fd, std::string_view path, bool is_new, bool is_cut) {
   if (::fstat(fd, &found) != 0 || !S_ISREG(found.st_mode)) return;
   if (is_new) {
     by_inode_[found.st_ino] = files_.size();
-    files_.push_back({name_of(path), {}});
+    files_.push_back({name_of(path), {}, identities.draw(found)});
     add({.kind = Kind::name, .file = files_.size() - 1, .name = name_of(path)});
   } else if (is_cut) {
     if (std::size_t file = 0; find(fd, file)) add({.kind = Kind::size, .file = file});
@@ -316,6 +350,7 @@ void PowerLog::put(const std::map<std::string, std::size_t>& names, const std::m
     if (name.ends_with("-shm"))
       for (char& c : content) c = static_cast<char>(random());
     write_file(path, content);
+    identities.give(path, files_[file].identity);
     written[file] = path;
   }
 }
@@ -340,6 +375,7 @@ std::string PowerLog::text(std::size_t events, std::size_t lines) {
 }  // namespace muster::test
 
 using muster::test::current;
+using muster::test::identities;
 using muster::test::PowerLog;
 
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): in the place of the system's
@@ -369,6 +405,12 @@ int open64(const char* path, int flags, ...) {
   const mode_t mode = (flags & O_CREAT) ? va_arg(more, mode_t) : 0;
   va_end(more);
   return open_here(path, flags, mode);
+}
+
+int statx(int folder, const char* path, int flags, unsigned mask, struct statx* found) noexcept {
+  const auto done = static_cast<int>(::syscall(SYS_statx, folder, path, flags, mask, found));
+  if (done == 0) identities.show(*found);
+  return done;
 }
 
 static ssize_t write_here(int fd, const void* from, std::size_t bytes, off_t offset, bool moves) {

@@ -2,7 +2,8 @@
 // leaves: what was synced is there, the rest is lost, kept or torn.
 //
 // power_log.cc puts functions of its own in the place of the system's that write, truncate, sync, name and map files. So a
-// test that is linked with it sees files that SQLite does not open, too: the lock, the work mark, lists of users.
+// test that is linked with it sees files that SQLite does not open, too: the lock, the work mark, lists of users. A file has the
+// same inode and birth for statx in all that is made of it, as on a disk whose power comes back.
 #pragma once
 
 #include <cstddef>
@@ -81,7 +82,8 @@ class PowerLog {
  private:
   struct File {
     std::string first_name;
-    std::string before;  // what it held when it was found
+    std::string before;      // what it held when it was found
+    std::uint64_t identity;  // its inode, as programs see it
   };
   void begin();
   std::map<std::string, std::size_t> names_behind(std::size_t events) const;
