@@ -219,7 +219,7 @@ class PowerLives {
       const RecoveryReport& recovery = world.recovery_report();
       const std::string at = ": input " + std::to_string(sequence) + ", told " + std::to_string(told);
       if (const std::string* why = world.stopped()) return "stopped: " + *why;
-      if (!recovery.exact() || !recovery.cut.empty()) return "not recovered as it was: " + recovery.text() + at;
+      if (!recovery.exact()) return "not recovered as it was: " + recovery.text() + at;
       if (sequence < told) return "lost" + at;
       if (verified && verified->durable != sequence) return "verify says " + std::to_string(verified->durable) + at;
       const auto hash = hashes_.find(sequence);
