@@ -251,11 +251,15 @@ def main(build):
             expect("tools/demo stops on SIGTERM with exit code 0", (code := running[-1].stop()) == 0,
                    f"{code}\n{running[-1].text()}")
 
+            expect("a server with --hz has nothing to say of them", "handlers of muster.Update" not in running[-1].text())
             running.append(demo.start_still())
             tower = demo.component("/red/tower-0", "skirmish.Health")["value"]
             expect("a message's effect is there after a restart", tower == 1995, tower)
             position = demo.component("/red/tower-0", "scene.Transform")["position"]
             expect("an edit is there after a restart", position == {"x": 1.5, "y": 0, "z": -7}, position)
+            expect("a server without --hz says that handlers of ticks are not called",
+                   "handlers of muster.Update (" in running[-1].text() and "start it with --hz 60" in running[-1].text(),
+                   running[-1].text())
             before = check_still(demo)
             after_town = {p: what for p, what in flat(before["tree"]).items() if p.startswith("/town")}
             expect("the town has the same entities, ids, names and tree", after_town == town)

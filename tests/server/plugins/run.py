@@ -292,13 +292,9 @@ def a_trace_that_cannot_be_written_stops_nothing(folder):
         folder.stop_counter()
 
 
-TESTS = [a_server_says_what_is_wrong_with_its_plugin,
-         muster_reload_changes_what_a_running_world_does_and_keeps_its_state,
-         a_world_that_ticks_is_reloaded_between_two_ticks, a_reload_that_fails_leaves_the_running_build,
-         a_reload_whose_types_have_other_layouts_opens_the_world_again_and_converts_it,
-         a_server_without_plugins_says_so, a_server_writes_a_trace_of_what_its_handlers_did,
-         muster_trace_records_a_running_world_for_a_while,
-         a_world_that_ticks_can_be_traced_for_long, a_trace_that_cannot_be_written_stops_nothing]
+TESTS = [test for name, test in list(globals().items())
+         if getattr(test, "__module__", "") == __name__ and getattr(test, "__code__", None)
+         and test.__code__.co_varnames[:test.__code__.co_argcount] == ("folder",)]
 
 
 if __name__ == "__main__":
