@@ -239,6 +239,7 @@ struct Served {
       options.skip = again ? 0 : arguments.skip;
       options.watchdog = std::chrono::nanoseconds(static_cast<std::int64_t>(arguments.watchdog_s * 1e9));
       options.on_warning = [path = arguments.world](const std::string& what) { spdlog::warn("{}: {}", path, what); };
+      options.on_failure = [](const std::string& what) { spdlog::error("{}", what); };
       options.on_hang = options.on_warning;
       options.durability = durability_of(arguments.durability);
       options.autosave = std::chrono::nanoseconds(static_cast<std::int64_t>(arguments.autosave_s * 1e9));

@@ -99,6 +99,7 @@ struct Server::Impl {
     desk.emplace(world.registry(), std::move(host), options.limits);
 
     ListenerOptions door = listening(options);
+    door.world_id = world.id();
     door.page = page_of(options, true);
     has_editor = !door.page.empty();
     const std::string world_path = absolute(world.path());

@@ -117,7 +117,7 @@ struct Listener::Impl final : Loop {
   Impl(Desk& the_desk, ListenerOptions the_options)
       : desk(the_desk),
         options(std::move(the_options)),
-        door{desk, Users(options.admissions, options.users_file), options.log,
+        door{desk, Users(options.admissions, options.users_file, options.world_id), options.log,
              Refusals(options.warn ? options.warn : options.log, desk.limits().wrong_token_delay_max)},
         tcp_door(io),
         unix_door(io),

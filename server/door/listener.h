@@ -23,6 +23,7 @@ struct ListenerOptions {
   std::string world_folder = {};  ///< whose models are served over HTTP; empty: none are
   std::string world_file = {};    ///< the name of the world's file in it, which is not
   std::string users_file = {};    ///< server/door/users.h; empty: there are no users
+  std::string world_id = {};      ///< World::id, whose users they are; empty: it is not known
 };
 
 /// Made, stopped and destroyed on the owner's thread. The desk must outlive it.

@@ -98,7 +98,8 @@ std::string draw_token() {
   return token;
 }
 
-Users::Users(const std::vector<Admission>& own, std::string path) : path_(std::move(path)) {
+Users::Users(const std::vector<Admission>& own, std::string path, std::string world)
+    : path_(std::move(path)), world_(std::move(world)) {
   for (const Admission& each : own)
     if (!each.token.empty()) own_.push_back({hash_of(each.token), each.role});
   if (!path_.empty()) read();
@@ -110,7 +111,7 @@ void Users::read() {
     if (::access(path_.c_str(), F_OK) != 0 && errno == ENOENT) return;
     throw ServerError("the users cannot be read from " + path_ + ": " + std::strerror(errno));
   }
-  std::string line;
+  std::string line, of_world;
   next_ = 0;  // until it was read
   for (int number = 1; std::getline(file, line); ++number) {
     const auto refuse = [&](const char* expected) {
@@ -122,6 +123,9 @@ void Users::read() {
     } else if (number == 2) {
       std::string_view rest = line;
       if (word(rest) != "next" || !parse_number(rest, next_) || next_ == 0) refuse("\"next NUMBER\" is expected");
+    } else if (number == 3 && line.starts_with("world ")) {
+      of_world = line.substr(6);
+      if (of_world.size() != 32) refuse("\"world\" and 32 hexadecimal digits are expected");
     } else {
       User user;
       if (!parse_user(line, user)) refuse("\"NUMBER ROLE SECONDS HASH NAME\" is expected");
@@ -132,6 +136,13 @@ void Users::read() {
   if (next_ != users_.size() + 1)
     throw ServerError(path_ + ": it has " + std::to_string(users_.size()) +
                       " users, and its second line says that the next one is " + std::to_string(next_));
+  if (world_.empty()) {
+    world_ = std::move(of_world);
+  } else if (of_world.empty()) {
+    if (auto written = write(); !written) throw ServerError(written.error().text);
+  } else if (of_world != world_) {
+    throw ServerError(path_ + " lists the users of another world. Put it beside that one, or move it away");
+  }
 }
 
 Admitted Users::admit(std::string_view token, Clock::time_point now) const {
@@ -197,6 +208,7 @@ std::expected<std::uint64_t, UserFault> Users::revoke(const std::string& name) {
 
 std::expected<void, UserFault> Users::write() const {
   std::string text = std::string(title) + "\nnext " + std::to_string(next_) + "\n";
+  if (!world_.empty()) text += "world " + world_ + "\n";
   for (const User& user : users_) {
     const bool revoked = user.role == session::Role::none;
     text += std::to_string(user.number) + ' ' +

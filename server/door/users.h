@@ -4,6 +4,7 @@
 //   level1.muster-users, text, readable by its owner only:
 //     muster-users 1
 //     next 4                                      the number of the next user: a list that was cut off is found out
+//     world 0123456789abcdef0123456789abcdef      whose users they are (World::id); lists of earlier versions lack the line
 //     1 edit 0 5f70bf18a0... ann                  number, role, until when (seconds since 1970; 0: for ever), hash, name
 //     2 view 1798761600 a1b2c3... the build
 //     3 revoked 0 - bob                           kept, so that the number and what it did stay somebody's
@@ -62,8 +63,9 @@ class Users {
   static constexpr std::size_t name_bytes_max = 64;
 
   /// Reads the file at `path`; it need not be there. Empty: there are no users, and none can be made. Throws ServerError where it
-  /// cannot be read or understood, naming the line: nobody is let in by half a list.
-  Users(const std::vector<Admission>& own, std::string path);
+  /// cannot be read or understood, naming the line: nobody is let in by half a list. Nor by the list of another world than `world`. A list
+  /// that names none becomes that world's at once. `world` empty: it is not known, and not looked at.
+  Users(const std::vector<Admission>& own, std::string path, std::string world = {});
 
   /// Takes equally long for every token of one length: each hash is compared, and each to its end.
   Admitted admit(std::string_view token, Clock::time_point now) const;
@@ -90,7 +92,7 @@ class Users {
     session::Role role;
   };
   std::vector<Own> own_;
-  std::string path_;
+  std::string path_, world_;
   std::vector<User> users_;  // number n at n - 1
   std::uint64_t next_ = 1;
 };

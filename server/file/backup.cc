@@ -11,7 +11,7 @@
 
 #include "server/world/database.h"
 #include "server/world/file_header.h"
-#include "server/world/file_takeover.h"
+#include "server/world/file_beside.h"
 #include "server/world/rows/format.h"
 
 namespace muster {

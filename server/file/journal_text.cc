@@ -227,7 +227,7 @@ std::expected<JournalShown, WorldError> show_journal(const std::string& path, co
       },
       [&](const JournalGroup& group, const JournalRecord& record) { lister.record(group, record); });
   if (!journal) return std::unexpected(journal.error());
-  return JournalShown{.groups = journal->groups, .sequence = world->file().meta().sequence, .cut = journal->cut};
+  return JournalShown{.groups = journal->groups, .sequence = world->file().meta().sequence};
 }
 
 }  // namespace muster

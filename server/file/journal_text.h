@@ -19,7 +19,6 @@ struct JournalChoice {
 struct JournalShown {
   std::uint64_t groups = 0;    ///< behind the checkpoint
   std::uint64_t sequence = 0;  ///< of the checkpoint, before which the file has no inputs
-  std::string cut;             ///< a torn last group, as JournalReport::cut
 };
 
 /// Gives `print` a line at a time, without its newline. What the journal has is judged as recovery does, and nothing is done again: entities

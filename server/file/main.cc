@@ -110,7 +110,6 @@ int show_journal_of(const std::string& path, const JournalChoice& choice) {
   if (!shown) return complain(shown.error(), choice.json);
   if (!choice.json && shown->groups == 0)
     print_line("no inputs behind the checkpoint, which holds all through sequence " + std::to_string(shown->sequence));
-  if (!shown->cut.empty()) std::fprintf(stderr, "muster: note: %s\n", shown->cut.c_str());
   return exit_done;
 }
 

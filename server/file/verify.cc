@@ -26,7 +26,6 @@ std::expected<VerifyReport, WorldError> verify(const std::string& path) {
         report.ticks += record.kind == JournalRecord::Kind::tick;
       });
   if (!journal) return std::unexpected(journal.error());
-  if (!journal->cut.empty()) report.remarks.push_back(journal->cut);
   report.groups = journal->groups;
   report.durable = file.durable();
   return report;

@@ -95,12 +95,12 @@ std::string Statement::text(int column) const {
   return {reinterpret_cast<const char*>(data), static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
-std::expected<Database, WorldError> Database::open(const std::string& path, bool create, const std::string& vfs,
-                                                   const std::string& shown) {
+std::expected<Database, WorldError> Database::begin(const std::string& name, int flags, const std::string& vfs,
+                                                    const std::string& shown) {
   Database database;
   database.shown_ = shown;
-  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
-  const int result = sqlite3_open_v2(path.c_str(), &database.connection_, flags, vfs.empty() ? nullptr : vfs.c_str());
+  const int result = sqlite3_open_v2(name.c_str(), &database.connection_, flags | SQLITE_OPEN_NOMUTEX,
+                                     vfs.empty() ? nullptr : vfs.c_str());
   if (database.connection_ == nullptr)
     return std::unexpected(WorldError(WorldErrorCode::io, shown, "SQLite cannot be started: out of memory"));
   sqlite3_extended_result_codes(database.connection_, 1);
@@ -111,6 +111,27 @@ std::expected<Database, WorldError> Database::open(const std::string& path, bool
       std::pair{SQLITE_DBCONFIG_DEFENSIVE, 1}, std::pair{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
       std::pair{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, std::pair{SQLITE_DBCONFIG_ENABLE_VIEW, 0}};
   for (const auto& [setting, on] : settings) sqlite3_db_config(database.connection_, setting, on, nullptr);
+  return database;
+}
+
+std::expected<Database, WorldError> Database::open_alone(const std::string& path, const std::string& shown) {
+  std::string name = "file:";
+  for (const char c : path) {
+    static constexpr char digits[] = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '%' || c == '?' || c == '#')
+      name += {'%', digits[byte >> 4], digits[byte & 15]};
+    else
+      name += c;
+  }
+  return begin(name + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, {}, shown);
+}
+
+std::expected<Database, WorldError> Database::open(const std::string& path, bool create, const std::string& vfs,
+                                                   const std::string& shown) {
+  auto begun = begin(path, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), vfs, shown);
+  if (!begun) return begun;
+  Database& database = *begun;
   // No mmap: a file that somebody else cuts off would end this process by a signal instead of an error.
   constexpr const char* pragmas =
       "PRAGMA mmap_size=0; PRAGMA cell_size_check=1; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0; PRAGMA "
@@ -120,23 +141,25 @@ std::expected<Database, WorldError> Database::open(const std::string& path, bool
   sqlite3_wal_hook(
       database.connection_,
       [](void* to, sqlite3*, const char*, int pages) {
-        *static_cast<std::uint64_t*>(to) = static_cast<std::uint64_t>(pages) * world_format::page_bytes;
+        WalCount& count = *static_cast<WalCount*>(to);
+        count.bytes = static_cast<std::uint64_t>(pages) * world_format::page_bytes;
+        ++count.commits;
         return SQLITE_OK;
       },
-      database.wal_bytes_.get());
-  return database;
+      database.wal_.get());
+  return begun;
 }
 
 Database::Database(Database&& other) noexcept
     : connection_(std::exchange(other.connection_, nullptr)),
       blob_(std::exchange(other.blob_, nullptr)),
-      wal_bytes_(std::exchange(other.wal_bytes_, nullptr)),
+      wal_(std::exchange(other.wal_, nullptr)),
       shown_(std::move(other.shown_)) {}
 
 Database& Database::operator=(Database&& other) noexcept {
   std::swap(connection_, other.connection_);
   std::swap(blob_, other.blob_);
-  std::swap(wal_bytes_, other.wal_bytes_);
+  std::swap(wal_, other.wal_);
   std::swap(shown_, other.shown_);
   return *this;
 }
@@ -212,6 +235,12 @@ void Database::roll_back() noexcept {
 }
 
 bool Database::is_read_only() const noexcept { return sqlite3_db_readonly(connection_, "main") != 0; }
+
+bool Database::is_in_wal_mode() const noexcept {
+  sqlite3_file* wal = nullptr;
+  return sqlite3_file_control(connection_, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&wal)) == SQLITE_OK &&
+         wal != nullptr && wal->pMethods != nullptr;
+}
 
 void Database::merge_at_end(bool merge) noexcept {
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, merge ? 0 : 1, nullptr);

@@ -59,6 +59,9 @@ class Database {
   /// An empty database name for `vfs` means SQLite's own file access. `shown` is the path in errors.
   [[nodiscard]] static std::expected<Database, WorldError> open(const std::string& path, bool create,
                                                                 const std::string& vfs, const std::string& shown);
+  /// Opens the file as it is without its -wal, to read. It takes no locks: whoever writes meanwhile makes what is read worthless.
+  [[nodiscard]] static std::expected<Database, WorldError> open_alone(const std::string& path,
+                                                                      const std::string& shown);
   Database(Database&& other) noexcept;
   Database& operator=(Database&& other) noexcept;
   ~Database();
@@ -74,6 +77,8 @@ class Database {
   bool in_transaction() const noexcept;
   void roll_back() noexcept;
   bool is_read_only() const noexcept;
+  /// As the last statement that read something found it.
+  bool is_in_wal_mode() const noexcept;
   /// Whether the end of this connection may merge the -wal into the file and remove it.
   void merge_at_end(bool merge) noexcept;
   /// Moves committed pages from the -wal into the file, as far as readers allow, also while another connection writes. Gives how many bytes of
@@ -83,7 +88,9 @@ class Database {
   /// now; nobody waits for that.
   [[nodiscard]] std::expected<bool, WorldError> merge_whole(const char* doing);
   /// How much of the -wal the last commit of this connection left in use. Less than before: it began anew with that commit.
-  std::uint64_t wal_bytes() const noexcept { return *wal_bytes_; }
+  std::uint64_t wal_bytes() const noexcept { return wal_->bytes; }
+  /// How many commits of this connection wrote to the -wal.
+  std::uint64_t wal_commits() const noexcept { return wal_->commits; }
   /// Has all of the -wal on the disk when it returns: whoever wrote it may have died before that. Changes no byte. After something was read.
   [[nodiscard]] std::expected<void, WorldError> sync_wal(const char* doing);
   /// Writes all that this connection sees to a new database at `path`; on the disk when it returns. After an error something of it
@@ -97,11 +104,16 @@ class Database {
 
  private:
   Database() = default;
+  static std::expected<Database, WorldError> begin(const std::string& name, int flags, const std::string& vfs,
+                                                   const std::string& shown);
   void close() noexcept;
 
   sqlite3* connection_ = nullptr;
   sqlite3_blob* blob_ = nullptr;
-  std::unique_ptr<std::uint64_t> wal_bytes_ = std::make_unique<std::uint64_t>(0);  // SQLite knows where it lies
+  struct WalCount {
+    std::uint64_t bytes = 0, commits = 0;
+  };
+  std::unique_ptr<WalCount> wal_ = std::make_unique<WalCount>();  // SQLite knows where it lies
   std::string shown_;
 };
 

@@ -3,7 +3,8 @@
 
 #include <utility>
 
-#include "server/world/file_takeover.h"
+#include "server/world/file_beside.h"
+#include "server/world/rows/format.h"
 #include "server/world/type_rows.h"
 #include "server/world/world_file.h"
 
@@ -35,6 +36,23 @@ class Limit {
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::uint64_t asked_ = 0, removed_ = 0;
 };
+
+/// Inside the transaction of the checkpoint that takes a file of format 1 over.
+std::expected<void, WorldError> make_format_2(Database& database) {
+  std::string sql;
+  for (const world_format::Table& old : world_format::tables_of_format_1) {
+    bool same = false;
+    for (const world_format::Table& table : world_format::tables) same = same || table.sql == old.sql;
+    if (!same) sql += "DROP TABLE " + std::string(old.name) + ';';
+  }
+  for (const world_format::Table& table : world_format::tables) {
+    bool there = false;
+    for (const world_format::Table& old : world_format::tables_of_format_1) there = there || table.sql == old.sql;
+    if (!there) sql += std::string(table.sql) + ';';
+  }
+  sql += "PRAGMA user_version=" + std::to_string(world_format::version);
+  return database.run(sql.c_str(), "taking the file over to format 2");
+}
 
 }  // namespace
 
@@ -126,7 +144,7 @@ std::expected<void, WorldError> WorldFile::remove_some_past(const std::function<
     if (!first_left) return std::unexpected(std::move(first_left.error()));
     group = *first_left;
   }
-  if (auto committed = database_->run("COMMIT", doing); !committed)
+  if (auto committed = commit(doing); !committed)
     return std::unexpected(std::move(committed.error()));
   left_over_.erase(left_over_.begin(), left_over_.begin() + static_cast<std::ptrdiff_t>(*count));
   if (group != 0) journal_.past_removed(group);
@@ -168,11 +186,17 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
     if (!emptied) return std::unexpected(std::move(emptied.error()));
   }
   const auto all = [] { return false; };
+  const bool had_nothing_to_remove = left_over_.empty();
   if (auto removed = remove_left_over(all); !removed) return std::unexpected(std::move(removed.error()));
   FileMeta meta = next_meta(stamp);
   FileSink sink(*database_, rows_, digest_, meta.checkpoint, ++saves_, Replacing::in_place, shown_);
   save(sink);
   for (const FileSink::Row& row : sink.vanished()) sink.remove(row);
+  if (auto good = sink.good(); !good) return std::unexpected(std::move(good.error()));
+  if (had_nothing_to_remove && !*foreign && is_unchanged(stamp, sink, contained)) {
+    sink.keep();
+    return unchanged();
+  }
   const auto first_left = journal_.remove_past(*database_, contained.group, all);
   if (!first_left) return std::unexpected(first_left.error());
   auto report = make_current(stamp, sink, std::move(meta), contained);
@@ -183,6 +207,16 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
   return report;
 }
 
+bool WorldFile::is_unchanged(const CheckpointStamp& stamp, const FileSink& sink, const JournalEnd& contained) const {
+  return stamp.only_if_changed && meta_.checkpoint > 0 && stamp.sequence == meta_.sequence &&
+         stamp.tick == meta_.tick && contained.group == meta_.group && !journal_.has_past() &&
+         sink.counts().rows_written == 0 && sink.counts().rows_removed == 0;
+}
+
+CheckpointReport WorldFile::unchanged() const {
+  return {.checkpoint = meta_.checkpoint, .sequence = meta_.sequence, .rows = meta_.rows};
+}
+
 std::expected<CheckpointReport, WorldError> WorldFile::make_current(const CheckpointStamp& stamp, FileSink& sink,
                                                                     FileMeta meta, const JournalEnd& contained) {
   database_->stop_comparing();
@@ -191,18 +225,17 @@ std::expected<CheckpointReport, WorldError> WorldFile::make_current(const Checkp
   meta.digest = sink.digest().text();
   meta.group = contained.group;
   meta.chain = contained.checksum;
-  if (auto removed = journal_.remove_cut(*database_); !removed) return std::unexpected(std::move(removed.error()));
   if (auto types = write_types(*database_, stamp.types, stamp.types_fingerprint, meta); !types)
     return std::unexpected(std::move(types.error()));
   if (auto written = write_meta(*database_, meta); !written) return std::unexpected(std::move(written.error()));
-  if (auto committed = database_->run("COMMIT", doing); !committed)
+  if (auto committed = commit(doing); !committed)
     return std::unexpected(std::move(committed.error()));
   sink.keep();
   digest_ = sink.digest();
   meta_ = std::move(meta);
   left_over_ = sink.replaced();
   journal_.kept(contained, meta_.sequence);
-  lock_.set_mark({meta_.world, meta_.checkpoint, journal_.end().group});
+  set_mark(journal_.end().group);
   const SinkCounts& counts = sink.counts();
   return CheckpointReport{.checkpoint = meta_.checkpoint,
                           .sequence = meta_.sequence,
@@ -257,9 +290,9 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_beside(const Checkpoin
   const auto foreign = is_foreign();
   if (!foreign) return std::unexpected(foreign.error());
   if (*foreign) return CheckpointStep{.state = State::stale};
-  const auto commit = [&]() -> std::expected<CheckpointStep, WorldError> {
+  const auto end_step = [&]() -> std::expected<CheckpointStep, WorldError> {
     database_->stop_comparing();
-    if (auto committed = database_->run("COMMIT", doing); !committed)
+    if (auto committed = commit(doing); !committed)
       return std::unexpected(std::move(committed.error()));
     wrote(slice.merges);
     return CheckpointStep{};
@@ -290,7 +323,11 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_beside(const Checkpoin
     for (bool more = true; more && now.removed < now.vanished->size(); more = !limit.reached_by_removing())
       sink.remove((*now.vanished)[now.removed++]);
   if (auto good = sink.good(); !good) return std::unexpected(std::move(good.error()));
-  if (!now.vanished || now.removed < now.vanished->size()) return commit();
+  if (!now.vanished || now.removed < now.vanished->size()) return end_step();
+  if (is_unchanged(*now.stamp, sink, now.contained)) {
+    sink.keep();
+    return CheckpointStep{.state = State::done, .report = unchanged()};
+  }
   auto report = make_current(*now.stamp, sink, next_meta(*now.stamp), now.contained);
   if (!report) return std::unexpected(std::move(report.error()));
   now.sink.reset();

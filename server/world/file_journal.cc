@@ -96,6 +96,11 @@ std::expected<JournalReport, WorldError> FileJournal::read(Database& database, c
   const auto damaged = [&](const std::string& what) {
     return std::unexpected(WorldError(WorldErrorCode::damaged, shown, "damaged: in the journal " + what));
   };
+  const auto without_it = [&] {
+    const std::string from = std::to_string(end_.group + 1);
+    return ". To go on without what was recorded since group " + from + ": DELETE FROM journal WHERE id >= " + from +
+           ", and remove the lock file";
+  };
   auto code_of = database.prepare("SELECT identity FROM codes WHERE id = ?1", reading);
   if (!code_of) return std::unexpected(std::move(code_of.error()));
   auto rows = database.prepare(
@@ -116,17 +121,7 @@ std::expected<JournalReport, WorldError> FileJournal::read(Database& database, c
     if (!group) {
       const JournalGroup bad{.id = newest_, .first = rows->integer(first), .last = rows->integer(last)};
       const std::string what = named(bad) + " is wrong: " + group.error();
-      // What is missing before it was there, and whole: it can be no group that was being written.
-      const bool follows = newest_ == end_.group + 1;
-      step = rows->step();
-      if (step == Step::error) break;
-      if (step == Step::done && follows) {
-        report.cut = what + "; it is the last one, and left out";
-        break;
-      }
-      const std::string from = std::to_string(end_.group + 1);
-      return damaged(what + ". To go on without what was recorded since group " + from +
-                     ": DELETE FROM journal WHERE id >= " + from + ", and remove the lock file");
+      return damaged(what + without_it());
     }
     std::uint64_t key = rows->integer(code);
     code_of->reset();
@@ -135,7 +130,8 @@ std::expected<JournalReport, WorldError> FileJournal::read(Database& database, c
     const bool is_there = found == Step::row && code_of->is_text(0);
     if (is_there) group->code = code_of->text(0);
     if (!is_there || text_checksum(group->code) != key)
-      return damaged("the code of " + named(*group) + ", " + hex(key) + ", is missing in the table 'codes' or another");
+      return damaged("the code of " + named(*group) + ", " + hex(key) + ", is missing in the table 'codes' or another" +
+                     without_it());
     end_ = {.group = group->id, .checksum = rows->integer(checksum), .last = group->last};
     ++report.groups;
     report.inputs += inputs_of(*group);
@@ -168,7 +164,6 @@ std::expected<void, WorldError> FileJournal::append(Database& database, const st
     if (!prepared) return std::unexpected(std::move(prepared.error()));
     *statement = std::move(*prepared);
   }
-  if (auto removed = remove_cut(database); !removed) return removed;
   const std::uint64_t key = text_checksum(group.code);
   appended_checksum_ = group_checksum(end_.checksum, stamp_of(group, key), group.records);
   const bool good = code_.bind(1, key).bind(2, std::string_view(group.code)).run() &&
@@ -190,11 +185,6 @@ std::expected<void, WorldError> FileJournal::append(Database& database, const st
 void FileJournal::keep(const JournalGroup& group) noexcept {
   end_ = {.group = group.id, .checksum = appended_checksum_, .last = group.last};
   newest_ = group.id;
-}
-
-std::expected<void, WorldError> FileJournal::remove_cut(Database& database) {
-  if (newest_ <= end_.group) return {};
-  return database.run(("DELETE FROM journal WHERE id > " + std::to_string(end_.group)).c_str(), writing);
 }
 
 std::expected<std::uint64_t, WorldError> FileJournal::remove_past(Database& database, std::uint64_t contained,

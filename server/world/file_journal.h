@@ -34,8 +34,7 @@ class FileJournal {
   const JournalEnd& end() const noexcept { return end_; }
 
   /// Gives the groups after the checkpoint in order, each judged before it is given. Inside the caller's read transaction. Bytes are
-  /// given aligned to 16. The last group, where it is torn, is left out and reported; a wrong one before it is an error that
-  /// names it. Changes nothing.
+  /// given aligned to 16. A wrong one is an error that names it: a commit of SQLite's is there whole or not at all. Changes nothing.
   [[nodiscard]] std::expected<JournalReport, WorldError> read(Database& database, const FileMeta& meta,
                                                               const std::string& shown, const Take& take);
 
@@ -44,9 +43,7 @@ class FileJournal {
                                                        JournalGroup& group);
   void keep(const JournalGroup& group) noexcept;
 
-  /// Inside the transaction of a checkpoint, whose commit is followed by kept(): removes what was cut off.
-  [[nodiscard]] std::expected<void, WorldError> remove_cut(Database& database);
-  /// A checkpoint with the inputs up to `sequence` contains the groups up to `contained`: those are of the past.
+  /// After the commit of a checkpoint. One with the inputs up to `sequence` contains the groups up to `contained`: those are of the past.
   void kept(const JournalEnd& contained, std::uint64_t sequence) noexcept;
   /// Whether the file has groups of the past.
   bool has_past() const noexcept { return past_first_ <= past_last_; }

@@ -19,7 +19,9 @@ namespace muster {
 namespace {
 
 constexpr const char* layout =
-    "muster-lock 1\nprocess %010" PRId64 "\nworld %32.32s\ncheckpoint %020" PRIu64 "\ngroup %020" PRIu64 "\n";
+    "muster-lock 1\nprocess %010" PRId64 "\nworld %32.32s\ncheckpoint %020" PRIu64 "\ngroup %020" PRIu64
+    "\nfile %020" PRIu64 " %020" PRIu64 " %020" PRIu64 "\nlock %020" PRIu64 " %020" PRIu64 " %020" PRIu64
+    "\nwal %010" PRIu32 " %010" PRIu32 "\n";
 constexpr off_t locked_byte = off_t{1} << 62;  // SQLite's are from 2^30 on
 constexpr const char* no_world = "00000000000000000000000000000000";
 
@@ -29,16 +31,29 @@ struct Content {
 };
 
 std::optional<Content> read_content(int fd) noexcept {
-  char text[256];
+  char text[512];
   const ssize_t length = ::pread(fd, text, sizeof text - 1, 0);
   if (length <= 0) return std::nullopt;
   text[length] = 0;
   Content content;
+  LockMark& mark = content.mark;
+  LockMark rest;
   char world[33] = {};
-  if (std::sscanf(text, "muster-lock 1\nprocess %" SCNd64 "\nworld %32[0-9a-f]\ncheckpoint %" SCNu64 "\ngroup %" SCNu64,
-                  &content.process, world, &content.mark.checkpoint, &content.mark.group) < 3)
-    return std::nullopt;
-  if (std::strcmp(world, no_world) != 0) content.mark.world = world;
+  const int found =
+      std::sscanf(text,
+                  "muster-lock 1\nprocess %" SCNd64 "\nworld %32[0-9a-f]\ncheckpoint %" SCNu64 "\ngroup %" SCNu64
+                  "\nfile %" SCNu64 " %" SCNu64 " %" SCNu64 "\nlock %" SCNu64 " %" SCNu64 " %" SCNu64
+                  "\nwal %" SCNu32 " %" SCNu32,
+                  &content.process, world, &mark.checkpoint, &mark.group, &rest.file.device, &rest.file.inode,
+                  &rest.file.born_ns, &rest.lock.device, &rest.lock.inode, &rest.lock.born_ns, &rest.wal.first,
+                  &rest.wal.second);
+  if (found < 3) return std::nullopt;
+  if (found == 12) {
+    mark.file = rest.file;
+    mark.lock = rest.lock;
+    mark.wal = rest.wal;
+  }
+  if (std::strcmp(world, no_world) != 0) mark.world = world;
   return content;
 }
 
@@ -129,6 +144,8 @@ WorldLock::WorldLock(WorldLock&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       file_(std::exchange(other.file_, -1)),
       lock_path_(std::move(other.lock_path_)),
+      found_process_(other.found_process_),
+      is_marked_(other.is_marked_),
       mark_(std::move(other.mark_)),
       remove_at_end_(other.remove_at_end_) {}
 
@@ -138,24 +155,47 @@ WorldLock::~WorldLock() {
   if (remove_at_end_)
     ::unlink(lock_path_.c_str());
   else
-    write(0);
+    write(is_marked_ ? 0 : found_process_);
   ::close(fd_);
 }
 
-void WorldLock::set_mark(LockMark mark) noexcept {
-  mark_ = std::move(mark);
+void WorldLock::set_mark(const std::string& world, std::uint64_t checkpoint, std::uint64_t group,
+                         WalSalts wal) noexcept {
+  if (!is_marked_ || !mark_.file) {
+    mark_.file = identity_of(file_);
+    mark_.lock = identity_of(fd_);
+  }
+  is_marked_ = true;
+  mark_.world = world;
+  mark_.checkpoint = checkpoint;
+  mark_.group = group;
+  mark_.wal = wal;
   write(::getpid());
 }
 
+void WorldLock::sync() const noexcept {
+  // If that fails, the mark may be older after a power cut, and the -wal is then refused with a way on.
+  (void)::fdatasync(fd_);
+}
+
+void WorldLock::left_no_wal() noexcept {
+  mark_.wal = {};
+}
+
 void WorldLock::read() noexcept {
-  if (auto content = read_content(fd_)) mark_ = std::move(content->mark);
+  if (auto content = read_content(fd_)) {
+    mark_ = std::move(content->mark);
+    found_process_ = content->process;
+  }
 }
 
 void WorldLock::write(std::int64_t process) const noexcept {
-  char text[256];
-  const int length =
-      std::snprintf(text, sizeof text, layout, process, mark_.world.size() == 32 ? mark_.world.c_str() : no_world,
-                    mark_.checkpoint, mark_.group);
+  char text[512];
+  const LockMark& mark = mark_;
+  const int length = std::snprintf(
+      text, sizeof text, layout, process, mark.world.size() == 32 ? mark.world.c_str() : no_world, mark.checkpoint,
+      mark.group, mark.file.device, mark.file.inode, mark.file.born_ns, mark.lock.device, mark.lock.inode,
+      mark.lock.born_ns, mark.wal.first, mark.wal.second);
   // A mark that cannot be written costs its check, nothing else. The length is always the same, so old text never shows.
   if (::pwrite(fd_, text, static_cast<std::size_t>(length), 0) != length) return;
 }

@@ -49,6 +49,8 @@ namespace {
 constexpr int rest_after_copy = 50;
 /// Between two saves that are due because of the journal's size, where the first failed.
 constexpr auto retry_after = std::chrono::seconds(1);
+/// Between two looks at the file, and between two tries to write the state beside it.
+constexpr auto looks_every = std::chrono::seconds(1), rescues_every = std::chrono::seconds(10);
 /// Where somebody may wait for an edit to be durable so much of the -wal is merged at once: whoever comes meanwhile shares the disk with that for
 /// some ms. Not while a save is being written, which is much for the -wal.
 constexpr std::uint64_t short_merge = 1u << 20;
@@ -84,7 +86,41 @@ Saver::~Saver() {
     saving_.reset();
     (void)commit();
   }
+  if (next_look()) {
+    (void)file_.still_there();
+    rescue(Clock::time_point::max());
+  }
   if (recorder_) registry_.remove_sink(*recorder_);
+}
+
+std::optional<Saver::Clock::time_point> Saver::next_look() const noexcept {
+  if (file_.is_new() || !stopped_.empty() || rescued_) return std::nullopt;
+  return next_look_;
+}
+
+void Saver::look_at_file(Clock::time_point now) {
+  if (saving_ || !next_look() || now < next_look_) return;
+  next_look_ = now + looks_every;
+  // While something is written, that looks.
+  if (file_.displaced() || !queue_.is_idle()) return rescue(now);
+  if (merged_.load(std::memory_order_acquire)) end_merge();
+  if (!file_.is_as_left()) queue_.add(0, [this] { (void)file_.still_there(); });
+}
+
+void Saver::rescue(Clock::time_point now) {
+  const std::string* const what = file_.displaced();
+  if (!what || rescued_ || (!displaced_.empty() && now < next_look_)) return;
+  if (recorder_) recorder_->pause();
+  wait_for_saving();
+  queue_.drain();
+  end_merge();
+  const auto rescued = file_.rescue(host_.stamp(), [&](StateSink& sink) { registry_.save(sink); });
+  rescued_ = rescued.has_value();
+  next_look_ = Clock::now() + rescues_every;
+  displaced_ = file_.path() + ": " + *what + ". Edits are refused. The world as it is now ";
+  displaced_ += rescued ? "was saved as " + *rescued + ": end this process, and put the file in its place that is to be there"
+                        : "could not be saved beside it either: " + rescued.error().detail() + ". That is tried again";
+  if (host_.fail) host_.fail(displaced_);
 }
 
 void Saver::opened() {
@@ -182,7 +218,7 @@ bool Saver::has_news() const noexcept {
 }
 
 void Saver::autosave(Clock::time_point now) {
-  if (saving_ || file_.is_new() || !stopped_.empty()) return;
+  if (saving_ || file_.is_new() || !stopped_.empty() || !displaced_.empty()) return;
   if (is_long() && now >= retry_) {
     warn_of_size();
     return save_by_itself(now);
@@ -246,6 +282,8 @@ void Saver::keep_size() {
 }
 
 void Saver::hand_over(Clock::time_point now) {
+  if (file_.displaced()) rescue(now);
+  look_at_file(now);
   autosave(now);
   warn_of_held();
   if (!recorder_) return;
@@ -268,7 +306,10 @@ std::optional<Saver::Clock::time_point> Saver::due() const {
   return save ? std::min(*save, next_) : next_;
 }
 
-WorldError Saver::stopped_error() const { return {WorldErrorCode::stopped, file_.path(), stopped_}; }
+WorldError Saver::stopped_error() const {
+  if (!stopped_.empty()) return {WorldErrorCode::stopped, file_.path(), stopped_};
+  return {WorldErrorCode::displaced, file_.path(), displaced_.substr(file_.path().size() + 2)};
+}
 
 Saver::Report Saver::commit() {
   if (!stopped_.empty()) return std::unexpected(stopped_error());
@@ -276,13 +317,19 @@ Saver::Report Saver::commit() {
   put_all();
   queue_.drain();
   end_merge();
+  if (file_.displaced()) {
+    rescue(Clock::time_point::max());
+    return std::unexpected(stopped_error());
+  }
   // What changes after this save must differ in version from what this save writes.
   const std::uint64_t version = registry_.begin_version();
   size_.save_begun();
   auto report = file_.checkpoint(host_.stamp(), [&](StateSink& sink) { registry_.save(sink); });
   if (!report) {
     notice_failure();
-    return report;
+    if (!file_.displaced()) return report;
+    rescue(Clock::time_point::max());
+    return std::unexpected(stopped_error());
   }
   note_saved(version);
   held_.store(file_.held_bytes(), std::memory_order_relaxed);
@@ -301,7 +348,7 @@ Saver::Report Saver::commit() {
 
 bool Saver::begin(std::function<void(Report)> then) {
   if (saving_) return false;
-  if (!stopped_.empty()) {
+  if (!stopped_.empty() || !displaced_.empty()) {
     then(std::unexpected(stopped_error()));
     return true;
   }

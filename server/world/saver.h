@@ -60,6 +60,7 @@ class Saver {
     DiskLags disk_lags = DiskLags::wait;
     std::size_t waiting_bytes_max = WriteQueue::bytes_max_default;  ///< of what was recorded, before the disk lags
     std::function<void(const std::string&)> warn = {};  ///< told a sentence, on the owner's thread; may be null
+    std::function<void(const std::string&)> fail = {};  ///< the same, of what ends durability for good; may be null
   };
   Saver(WorldFile& file, EntityRegistry& registry, Host host);
   /// What was recorded is written, and a commit that was begun; where that was given up, the state as it is.
@@ -84,6 +85,11 @@ class Saver {
 
   /// What was recorded goes to the disk now, where it is to; a save is begun where one is due.
   void hand_over(Clock::time_point now);
+  /// About once a second, also if nothing is written: whether the file still is where it was opened, and what it was. If it is not, the
+  /// state is written to another one beside it (WorldFile::rescue), and that again and again until it succeeds; error() says both.
+  void look_at_file(Clock::time_point now);
+  /// When look_at_file() is to be called. None: never.
+  std::optional<Clock::time_point> next_look() const noexcept;
   /// When hand_over() has something to do, if nothing comes.
   std::optional<Clock::time_point> due() const;
   void made_tick(std::uint64_t tick) {
@@ -95,7 +101,9 @@ class Saver {
   /// Why inputs are not recorded though they should be, or, where none are to be, why the last save that was begun by itself failed.
   /// Null: they are. Until a commit succeeds.
   const std::string* error() const noexcept {
-    return !stopped_.empty() ? &stopped_ : failed_seen_ ? &error_ : !recorder_ ? autosave_error() : nullptr;
+    return !stopped_.empty()     ? &stopped_
+           : !displaced_.empty() ? &displaced_
+           : failed_seen_ ? &error_ : !recorder_ ? autosave_error() : nullptr;
   }
   /// Why the last save that was begun by itself failed. Null: it did not. Until a commit succeeds.
   const std::string* autosave_error() const noexcept { return autosave_error_.empty() ? nullptr : &autosave_error_; }
@@ -120,6 +128,8 @@ class Saver {
   struct Saving;
   bool has_news() const noexcept;
   WorldError stopped_error() const;
+  /// Writes the state beside a file that is displaced, if it is and that was not done.
+  void rescue(Clock::time_point now);
   void autosave(Clock::time_point now);
   void save_by_itself(Clock::time_point now);
   /// A save is due because of the journal's size.
@@ -178,6 +188,9 @@ class Saver {
   std::size_t saved_schemas_ = 0;  // of the registry, when it was saved last
   std::string autosave_error_;
   std::string stopped_;  // empty: it is not
+  std::string displaced_;          // what became of the file, and where the state is; empty: it is in its place
+  bool rescued_ = false;           // the state is in another file
+  Clock::time_point next_look_ = {};
   bool failed_seen_ = false;
   bool lagged_ = false;  // a save is due because the disk lagged
   std::string error_;    // as the owner saw it

@@ -150,14 +150,16 @@ struct World::Impl {
                .preserved_bytes_max = options.preserved_bytes_max,
                .disk_lags = options.disk_lags,
                .waiting_bytes_max = options.waiting_bytes_max,
-               .warn = options.on_warning}) {}
+               .warn = options.on_warning,
+               .fail = options.on_failure ? options.on_failure : options.on_warning}) {}
 
   CheckpointStamp stamp() const {
     return {.sequence = registry.sequence(),
             .tick = tick,
             .code = options.code,
             .types_fingerprint = registry.types().fingerprint(),
-            .types = registry.types().types()};
+            .types = registry.types().types(),
+            .only_if_changed = true};
   }
   void recover();
   /// Marks what is in work from now on, where the world has a file.
@@ -198,6 +200,16 @@ struct World::Impl {
   Frame poll(std::optional<std::chrono::duration<double, std::nano>> elapsed);
   /// Moves the clock by the frame's time.
   Frame make_tick(std::uint64_t ns, float dt, std::uint64_t late_ns);
+  /// Until then, unless something arrives: true. Meanwhile the file is looked at now and then.
+  bool sleep(std::optional<Clock::time_point> until) {
+    for (;;) {
+      const auto look = saver.next_look();
+      const bool woken = wake->wait(earlier(until, look));
+      const Clock::time_point now = Clock::now();
+      if (woken || !look || (until && now >= *until)) return woken;
+      saver.look_at_file(now);
+    }
+  }
 };
 
 World::World(std::string path, const Install& install, WorldOptions options, std::uint32_t arithmetic) {
@@ -270,6 +282,7 @@ void World::set_code(std::string code) {
   impl_->options.code = std::move(code);
   if (impl_->stands.empty()) impl_->mark.set_code(impl_->marked_code());
 }
+std::string World::id() const { return impl_->file.meta().world; }
 std::uint64_t World::epoch() const noexcept { return impl_->epoch; }
 std::uint64_t World::durable_sequence() const noexcept { return impl_->saver.durable(); }
 std::uint64_t World::saved_sequence() const noexcept { return impl_->saver.saved(); }
@@ -382,7 +395,6 @@ void World::Impl::recover() {
   if (!read) throw WorldError(std::move(read.error()));
   saver.found_journal(read->bytes);
   recovery = journal.report();
-  recovery.cut = std::move(read->cut);
   tick = journal.tick();
   mark.end(registry.sequence(), tick);
   if (died && died->by_the_last) recovery.died = marked(*died);
@@ -465,7 +477,7 @@ Frame World::Impl::next_tick_frame() {
     // Sleeping ends early on every arrival; what arrived is handled at once, not at the tick.
     if (due && now >= *due) break;
     const auto until = earlier(due, saver.due());
-    const bool woken = wake->wait(until);
+    const bool woken = sleep(until);
     if (due && !woken && until == due) break;
     if (due) continue;
     tick_begun_ns = processor_ns();  // what was done while it was paused belongs to no tick
@@ -486,7 +498,7 @@ void World::Impl::run_until_stopped() {
     std::uint64_t due = 0;
     timers_wait = registry.next_due(due);
     const std::uint64_t now = registry.now_ns();
-    wake->wait(earlier(timers_wait ? pacer.when(due > now ? due - now : 0) : std::nullopt, saver.due()));
+    sleep(earlier(timers_wait ? pacer.when(due > now ? due - now : 0) : std::nullopt, saver.due()));
   }
 }
 

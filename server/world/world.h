@@ -53,6 +53,9 @@ struct WorldOptions {
   /// Told, on the owner's thread, what somebody should look at though the world goes on, a sentence; may be null. The registry's
   /// warnings come here too, unless `registry` has an on_warning of its own.
   std::function<void(const std::string&)> on_warning = {};
+  /// Told likewise what ends durability for good, once: somebody moved, deleted, replaced or wrote over the file while the world is open.
+  /// Null: `on_warning` is.
+  std::function<void(const std::string&)> on_failure = {};
   /// Leaves out this input, before which the world is stopped (World::stopped): an error where it is not. Of inputs behind it those of
   /// sessions alone are applied, the state is saved at once, and the world goes on. Where it dies of another one behind it, WORLD-work
   /// knows that this one is left out, until the state was saved. 0: none.
@@ -104,6 +107,8 @@ class World {
   EntityRegistry& registry() noexcept;
   const EntityRegistry& registry() const noexcept;
   const std::string& path() const noexcept;
+  /// 32 hexadecimal digits, the same in all copies of a world's file; empty before the first commit of its life.
+  std::string id() const;
   /// True until the first commit of the world's life.
   bool is_new() const noexcept;
   /// Of the last frame, or of the checkpoint that was read.

@@ -19,6 +19,8 @@ const char* name(WorldErrorCode code) noexcept {
     case WorldErrorCode::setup: return "setup";
     case WorldErrorCode::stopped: return "stopped";
     case WorldErrorCode::too_large: return "too_large";
+    case WorldErrorCode::displaced: return "displaced";
+    case WorldErrorCode::left_behind: return "left_behind";
   }
   return "?";
 }

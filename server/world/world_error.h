@@ -22,6 +22,8 @@ enum class WorldErrorCode : std::uint8_t {
   setup,         ///< the host's options or its install function failed
   stopped,  ///< the world stands before an input at which processes died, and writes nothing; or it does not stand before the one to be left out
   too_large,  ///< one row is beyond what a database row holds
+  displaced,  ///< while it was open, the file or its -wal was moved, deleted, replaced or written over; nothing more is written
+  left_behind,  ///< there is no file, but there are companions of one that was there
 };
 const char* name(WorldErrorCode code) noexcept;
 

@@ -13,7 +13,8 @@
 #include "server/world/file_header.h"
 #include "server/world/file_sink.h"
 #include "server/world/file_source.h"
-#include "server/world/file_takeover.h"
+#include "server/world/file_beside.h"
+#include "server/world/place/left_behind.h"
 #include "server/world/rows/format.h"
 #include "server/world/type_rows.h"
 
@@ -52,7 +53,10 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
   if (exists && !S_ISREG(file.st_mode)) return refuse(WorldErrorCode::not_a_world, "not a world: no regular file");
   if (exists && options.mode == OpenMode::create_new)
     return refuse(WorldErrorCode::exists, "exists already; a new world was asked for");
-  if (!exists && options.mode == OpenMode::open_existing) return refuse(WorldErrorCode::missing, "no such file");
+  if (!exists && options.mode == OpenMode::open_existing) {
+    const std::string left = left_behind(path);
+    return refuse(WorldErrorCode::missing, left.empty() ? "no such file" : left);
+  }
   if (exists && !may_write(path))
     return refuse(WorldErrorCode::denied, "the file may not be written: " + std::string(std::strerror(errno)));
   if (!may_write(directory))
@@ -65,12 +69,16 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
   if (!exists) {
     // Another owner may have made the file after we looked and before we had the lock.
     if (::stat(path.c_str(), &file) == 0) return refuse(WorldErrorCode::in_use, "just created by another process");
-    world.lock_.set_mark({});
+    if (const std::string left = left_behind(path); !left.empty()) return refuse(WorldErrorCode::left_behind, left);
+    world.lock_.set_mark({}, 0, 0, {});
     return world;
   }
   remove_unfinished_name(path, file);
   auto opened = world.lock_.hold(path, given);
+  if (opened) opened = check_header(path, given);
+  if (opened) opened = world.check_wal();
   if (opened) opened = world.open_database();
+  if (!opened) opened = std::unexpected(world.with_wal(opened.error()));
   if (!opened) {
     if (world.lock_.mark().world.empty()) world.lock_.remove_at_end();
     return std::unexpected(std::move(opened.error()));
@@ -79,12 +87,61 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
 }
 
 WorldFile::~WorldFile() {
-  // Nothing was made here that the lock file could belong to.
-  if (lock_.is_held() && !database_ && lock_.mark().world.empty()) lock_.remove_at_end();
+  if (!lock_.is_held()) return;
+  if (database_) {
+    // SQLite merges and removes what is at the path by then, whatever it is.
+    (void)still_there();
+    beside_.reset();
+    journal_ = {};
+    begun_.reset();
+    database_.reset();
+    if (!displaced() && stamp_of(path_ + "-wal").inode == 0) lock_.left_no_wal();
+  }
+  // Nothing was written here that the lock file could belong to.
+  if (lock_.mark().world.empty()) lock_.remove_at_end();
+}
+
+std::expected<void, WorldError> WorldFile::check_wal() {
+  const std::string wal = path_ + "-wal";
+  const int descriptor = ::open(wal.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return {};
+  const auto header = read_wal_header(descriptor);
+  ::close(descriptor);
+  if (!header) return {};  // SQLite does not read it either
+  const LockMark& mark = lock_.mark();
+  const std::string lock = path_ + "-lock";
+  const std::string way_on = ". To open the file without it, move " + wal + " and " + lock + " away";
+  if (lock_.is_original() && mark.file && !mark.file.is(lock_.file()))
+    return std::unexpected(
+        error(WorldErrorCode::damaged, "another file was put in the place of the one that " + wal +
+                                           " belongs to. Put that one back, or move it and its -wal to another name "
+                                           "together" +
+                                           way_on));
+  if (mark.wal && header->salts != mark.wal && !header->salts.follows(mark.wal))
+    return std::unexpected(error(WorldErrorCode::damaged,
+                                 wal + " is not the one that the last process here wrote, as " + lock +
+                                     " says. Put that one back" + way_on));
+  unread_wal_ = true;
+  // It may be damaged without its -wal, and then does not say.
+  if (auto alone = Database::open_alone(path_, shown_))
+    if (auto world = alone->value("SELECT value FROM meta WHERE name = 'world'", "opening the file"))
+      world_alone_ = std::move(*world);
+  if (mark.wal && !world_alone_.empty() && !mark.world.empty() && world_alone_ != mark.world)
+    return std::unexpected(error(WorldErrorCode::damaged, "it is another world than the one that " + wal + " and " +
+                                                              lock + " belong to. Put that one back" + way_on));
+  return {};
+}
+
+WorldError WorldFile::with_wal(const WorldError& of) const {
+  if (!unread_wal_ || of.code() != WorldErrorCode::damaged) return of;
+  const std::string wal = path_ + "-wal";
+  return error(of.code(), of.detail() + ". The file was read together with " + wal +
+                              ", which may belong to another file or another time of this one. Put those back that "
+                              "belong together, or, to open the file without it, move " +
+                              wal + " and " + path_ + "-lock away");
 }
 
 std::expected<void, WorldError> WorldFile::open_database() {
-  if (auto good = check_header(path_, shown_); !good) return good;
   const bool had_wal = file_bytes(path_ + "-wal") > 0;
   auto opened = Database::open(path_, false, options_.vfs, shown_);
   if (!opened) return std::unexpected(std::move(opened.error()));
@@ -120,6 +177,11 @@ std::expected<void, WorldError> WorldFile::open_database() {
   auto meta = read_meta(*database_, format_, shown_);
   if (!meta) return std::unexpected(std::move(meta.error()));
   meta_ = std::move(*meta);
+  if (!world_alone_.empty() && meta_.world != world_alone_)
+    return std::unexpected(error(WorldErrorCode::damaged, path_ + "-wal is of another world than the file"));
+  watch_ = std::make_unique<FileWatch>(path_, lock_.descriptor());
+  if (const std::string wrong = watch_->begin(); !wrong.empty())
+    return std::unexpected(error(WorldErrorCode::in_use, wrong + " while it was opened"));
   if (format_ > 1) {
     if (auto good = journal_.open(*database_, meta_, shown_); !good) return good;
     return check_mark(had_wal);
@@ -178,9 +240,17 @@ std::expected<void, WorldError> WorldFile::create() {
   };
   remove_unfinished();
   FileMeta meta;
-  meta.world = new_world_name();
+  if (options_.continues) {
+    meta.world = options_.continues->world;
+    meta.created = options_.continues->created;
+    meta.checkpoint = options_.continues->checkpoint;
+    meta.group = options_.continues->group;
+    meta.chain = options_.continues->chain;
+  } else {
+    meta.world = new_world_name();
+    meta.created = utc_now();
+  }
   meta.product = "muster " + std::string(world_format::product);
-  meta.created = utc_now();
   meta.digest = StateDigest{}.text();
   const auto fill = [&]() -> std::expected<void, WorldError> {
     constexpr const char* doing = "creating the file";
@@ -227,6 +297,7 @@ std::expected<void, WorldError> WorldFile::create() {
   }
   if (auto opened = open_database(); !opened) {
     database_.reset();
+    watch_.reset();
     take_back();
     return opened;
   }
@@ -249,7 +320,7 @@ std::expected<void, WorldError> WorldFile::load(const Read& read) {
   FileSource source(*database_, format_, meta_, rows_, shown_);
   std::expected<void, StateError> taken;
   if (!is_new()) taken = read(source);
-  if (auto whole = source.finish(); !whole) return whole;
+  if (auto whole = source.finish(); !whole) return std::unexpected(with_wal(whole.error()));
   if (!taken) {
     std::string detail = "the state is refused: " + world_format::place(taken.error().at) + ": " + taken.error().what;
     return std::unexpected(error(WorldErrorCode::incompatible, std::move(detail)));
@@ -260,6 +331,7 @@ std::expected<void, WorldError> WorldFile::load(const Read& read) {
   if (!seen) return std::unexpected(std::move(seen.error()));
   data_version_ = std::move(*seen);
   rows_known_ = format_ > 1;  // those of format 1 are written anew
+  if (!journal_.is_unread()) unread_wal_ = false;
   return {};
 }
 
@@ -268,21 +340,109 @@ std::expected<JournalReport, WorldError> WorldFile::journal(const FileJournal::T
   constexpr const char* doing = "reading the journal";
   if (auto begun = database_->run("BEGIN", doing); !begun) return std::unexpected(std::move(begun.error()));
   const Transaction transaction(*database_);
-  return journal_.read(*database_, meta_, shown_, take);
+  auto report = journal_.read(*database_, meta_, shown_, take);
+  if (!report) return std::unexpected(with_wal(report.error()));
+  if (rows_known_) unread_wal_ = false;
+  return report;
+}
+
+bool WorldFile::is_as_left() const {
+  return !watch_ || (!displaced() && watch_->look(use_.is_merging()).is_as_left());
+}
+
+std::unexpected<WorldError> WorldFile::displace(const std::string& what) {
+  displaced_->text = what + " while this process had the world open. Nothing is written there any more";
+  displaced_->is_so.store(true, std::memory_order_release);
+  for (Database* each : {&*database_, beside_ ? &*beside_ : nullptr})
+    if (each) each->merge_at_end(false);
+  return std::unexpected(error(WorldErrorCode::displaced, displaced_->text));
+}
+
+std::expected<void, WorldError> WorldFile::still_there() {
+  if (const std::string* const text = displaced()) return std::unexpected(error(WorldErrorCode::displaced, *text));
+  if (!watch_) return {};
+  const FileWatch::Seen seen = watch_->look(use_.is_merging());
+  if (seen.is_as_left()) return {};
+  if (!seen.gone.empty()) return displace(seen.gone);
+  const FileStamp file = stamp_of(path_);
+  // What SQLite writes for others goes behind what is there. If they had it begin anew, the file has all that was in it.
+  const bool alone = seen.wal_differs && !watch_->wal_only_grew();
+  if (alone || seen.file_differs) {
+    if (const std::string wrong = wrong_length(path_, lock_.descriptor()); !wrong.empty()) return displace(wrong);
+    if (auto read = read_again(alone); !read) {
+      const WorldErrorCode code = read.error().code();
+      if (code == WorldErrorCode::io || code == WorldErrorCode::disk_full || code == WorldErrorCode::in_use)
+        return read;  // it may be as it was: tried again
+      return displace((alone ? path_ + "-wal" : path_) + " was written over or cut off by another program (" +
+                      read.error().detail() + ")");
+    }
+    watch_->take_file(file);
+  }
+  if (alone) watch_->take_wal();
+  return {};
+}
+
+std::expected<void, WorldError> WorldFile::read_again(bool alone) const {
+  constexpr const char* doing = "reading the file again";
+  auto opened = alone ? Database::open_alone(path_, shown_) : Database::open(path_, false, options_.vfs, shown_);
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  opened->merge_at_end(false);
+  if (auto begun = opened->run("BEGIN", doing); !begun) return begun;
+  const Transaction transaction(*opened);
+  auto verdict = opened->value("PRAGMA quick_check(1)", doing);
+  if (!verdict) return std::unexpected(std::move(verdict.error()));
+  if (*verdict != "ok") return std::unexpected(error(WorldErrorCode::damaged, "damaged: its structure is"));
+  const auto meta = read_meta(*opened, format_, shown_);
+  if (!meta) return std::unexpected(meta.error());
+  if (meta->world != meta_.world || meta->checkpoint != meta_.checkpoint || meta->digest != meta_.digest)
+    return std::unexpected(error(WorldErrorCode::damaged, "it holds another checkpoint"));
+  KeptRows rows;
+  FileSource source(*opened, format_, *meta, rows, shown_);
+  if (auto whole = source.finish(); !whole) return whole;
+  if (format_ == 1) return {};
+  FileJournal journal;
+  if (auto read = journal.read(*opened, *meta, shown_, {}); !read) return std::unexpected(std::move(read.error()));
+  if (!journal_.is_unread() &&
+      (journal.end().group != journal_.end().group || journal.end().checksum != journal_.end().checksum))
+    return std::unexpected(error(WorldErrorCode::damaged, "its journal ends with another group"));
+  return {};
+}
+
+void WorldFile::set_mark(std::uint64_t group) noexcept {
+  const bool was_unknown = !lock_.mark().wal;
+  lock_.set_mark(meta_.world, meta_.checkpoint, group, watch_->salts());
+  // The salts of the first -wal are drawn; those that follow are known by them.
+  if (was_unknown) lock_.sync();
+}
+
+std::expected<void, WorldError> WorldFile::commit(const char* doing) {
+  const std::uint64_t commits = database_->wal_commits();
+  if (auto committed = database_->run("COMMIT", doing); !committed) return committed;
+  const bool wrote = database_->wal_commits() != commits;
+  const std::string wrong = watch_->committed(wrote ? database_->wal_bytes() / world_format::page_bytes : 0);
+  if (!wrong.empty()) return displace(wrong);
+  return {};
 }
 
 std::expected<void, WorldError> WorldFile::begin_writing(const char* doing) {
+  if (auto there = still_there(); !there) return there;
   if (journal_.is_unread())
     return std::unexpected(error(WorldErrorCode::setup, "holds inputs that were recorded after checkpoint " +
                                                             std::to_string(meta_.checkpoint) +
                                                             " and not read since; nothing is written over them"));
-  if (auto mode = database_->run("PRAGMA journal_mode=WAL", doing); !mode) return mode;
+  if (unread_wal_)
+    return std::unexpected(error(WorldErrorCode::setup, path_ + "-wal waits to be merged, and was not read since"));
+  if (!database_->is_in_wal_mode()) {
+    if (auto mode = database_->run("PRAGMA journal_mode=WAL", doing); !mode) return mode;
+    watch_->take_file(stamp_of(lock_.descriptor()));
+  }
   if (foreign_wal_) {
     // Behind its end there may be pages of a transaction that a loss of power took: were the first of them written again as they were, and
     // then the power lost again, that transaction would be whole.
     auto merged = database_->merge_whole(doing);
     if (!merged) return std::unexpected(std::move(merged.error()));
     foreign_wal_ = !*merged;
+    watch_->take_file(stamp_of(lock_.descriptor()));
   }
   return database_->run("BEGIN IMMEDIATE", doing);
 }
@@ -300,21 +460,38 @@ bool WorldFile::merge_is_due(std::uint64_t bytes) const noexcept {
 void WorldFile::merge_in_time() noexcept {
   if (!merge_is_due(options_.merge_bytes)) return;
   use_.merge_begun();
-  use_.merge_ended(database_->merge());
+  lock_.sync();
+  in_file_ = database_->merge();
+  merged_ = stamp_of(lock_.descriptor());
+  end_merge();
+}
+
+void WorldFile::end_merge() noexcept {
+  use_.merge_ended(in_file_);
+  if (merged_ && !displaced()) watch_->take_file(*merged_);
+  merged_.reset();
 }
 
 void WorldFile::merge_beside() noexcept {
   in_file_.reset();
+  merged_.reset();
+  // Were another file there, or another content, it would be written over with what the -wal has.
+  const auto is_ours = [&] {
+    const FileStamp file = stamp_of(path_);
+    return file.is_same_file(watch_->file()) && file.is_unwritten_since(watch_->file());
+  };
+  if (displaced() || !is_ours()) return;
   if (!beside_) {
-    // Somebody may have put another file in this one's place: it would be written over with what the -wal has, and this one would lack it.
-    if (!lock_.is_of(path_)) return;
     auto opened = Database::open(path_, false, options_.vfs, shown_);
     // Until something was read the connection does not know that there is a -wal.
-    if (!opened || !lock_.is_of(path_) || !opened->value("PRAGMA schema_version", "merging the -wal")) return;
+    if (!opened || !is_ours() || !opened->value("PRAGMA schema_version", "merging the -wal")) return;
     opened->merge_at_end(false);
     beside_.emplace(std::move(*opened));
   }
+  // After a loss of power the lock file names this -wal, or the one before it.
+  lock_.sync();
   in_file_ = beside_->merge();
+  merged_ = stamp_of(lock_.descriptor());
 }
 
 std::expected<void, WorldError> WorldFile::append(JournalGroup& group, Merges merges) {
@@ -324,9 +501,9 @@ std::expected<void, WorldError> WorldFile::append(JournalGroup& group, Merges me
   if (auto begun = begin_writing(doing); !begun) return begun;
   const Transaction transaction(*database_);
   if (auto appended = journal_.append(*database_, shown_, group); !appended) return appended;
-  if (auto committed = database_->run("COMMIT", doing); !committed) return committed;
+  if (auto committed = commit(doing); !committed) return committed;
   journal_.keep(group);
-  lock_.set_mark({meta_.world, meta_.checkpoint, group.id});
+  set_mark(group.id);
   wrote(merges);
   return {};
 }

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <expected>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +24,7 @@
 #include "server/world/file_sink.h"
 #include "server/world/journal/wal_use.h"
 #include "server/world/lock.h"
+#include "server/world/place/file_watch.h"
 #include "server/world/rows/format.h"
 #include "server/world/rows/kept_rows.h"
 #include "server/world/rows/state_copy.h"
@@ -33,6 +36,7 @@ struct WorldFileOptions {
   bool check_structure = true;  ///< on opening: every page of the database, at about 3 GB/s, beside the checksums
   std::uint64_t merge_bytes = 16u << 20;  ///< so much waits in the -wal before it is merged into the file
   std::string vfs = {};                   ///< a registered SQLite VFS; tests put a failing disk here
+  const FileMeta* continues = nullptr;    ///< what is created is this world, behind that checkpoint; null: a new one
 };
 
 /// What a checkpoint notes beside the rows.
@@ -42,6 +46,8 @@ struct CheckpointStamp {
   std::string code = {};                              ///< code identity of the host
   std::uint64_t types_fingerprint = 0;                ///< `types` is written where this changed
   std::span<const TypeDescriptor* const> types = {};  ///< for readers with SQL; never read back
+  /// Nothing is written if no row, sequence or tick differs from the last checkpoint's; the report is then that one's.
+  bool only_if_changed = false;
 };
 
 /// Who merges the -wal into the file after something was written, where that is due.
@@ -71,6 +77,10 @@ struct CheckpointStep {
 };
 
 /// Held open and locked by one owner; one thread at a time, which may be another each time. Movable.
+///
+/// Before something is written, and again before it is told to be durable, the path has to name the file that is open, and nobody else may
+/// have written to it or to its -wal but SQLite. If that is not so, the file is displaced for good: nothing is written any more, neither
+/// to what stands at the path nor to its -wal, also at the end, and every call that writes fails with WorldErrorCode::displaced.
 class WorldFile {
  public:
   /// Opens the world at `path`, or prepares to create it at the first checkpoint: until then only the lock file exists,
@@ -91,20 +101,33 @@ class WorldFile {
   const std::string& path() const noexcept { return shown_; }      ///< as given
   const std::string& real_path() const noexcept { return path_; }  ///< absolute, links followed
 
+  using Save = std::function<void(StateSink&)>;
   using Read = std::function<std::expected<void, StateError>(StateSource&)>;
   /// Lets `read` take the rows, and checks all of them, asked for or not. Where it fails, whatever `read` built is to be
   /// thrown away; the file is as before. A new world gives no rows, and `read` is not called.
   [[nodiscard]] std::expected<void, WorldError> load(const Read& read);
 
-  /// Lets `take` have the groups of inputs that were recorded after the checkpoint, in order, each judged before. Where `take` gives
-  /// false it gets no more, and the others are only judged. A last group that is torn is left out and reported; one that is wrong
-  /// before the last, or missing, is an error with its place. The file is as before. To be called after load() and before anything
+  /// Lets `take` have the groups of inputs that were recorded after the checkpoint, in order, each judged before. Once `take` gives
+  /// false it gets no more, and the others are only judged. One that is wrong or missing is an error with its place and a way to go on
+  /// without it. The file is as before. To be called after load() and before anything
   /// is written: append() and checkpoint() are refused while there are groups that were not read.
   [[nodiscard]] std::expected<JournalReport, WorldError> journal(const FileJournal::Take& take);
   /// Adds a group behind those that are there, in one transaction that is on the disk when this returns, and gives it its id. Its inputs
   /// follow the last ones that the file has (`durable()`). After an error the file is as before (after a power cut it may have the
   /// group all the same), and the same group may be tried again. Refused before a world's first checkpoint, and where is_older().
   [[nodiscard]] std::expected<void, WorldError> append(JournalGroup& group, Merges merges = Merges::at_once);
+  /// Reads no content: whether the file and its -wal are as this one left them. If not, still_there() says whether that matters.
+  bool is_as_left() const;
+  /// An error: the file is displaced, or could not be read again to find out.
+  [[nodiscard]] std::expected<void, WorldError> still_there();
+  /// What became of the file, a sentence with the path. Null: it is not displaced. Any thread; valid as long as the file.
+  const std::string* displaced() const noexcept {
+    return displaced_->is_so.load(std::memory_order_acquire) ? &displaced_->text : nullptr;
+  }
+  /// Writes what `save` gives to a new world file beside this one, which is the same world with one more checkpoint and no journal: to
+  /// NAME-rescued.muster, or -rescued-2 and so on. Gives its path. After an error nothing is there.
+  [[nodiscard]] std::expected<std::string, WorldError> rescue(const CheckpointStamp& stamp, const Save& save) const;
+
   /// Whether so many bytes were written to the -wal since it was merged, or as many as the options say, and nobody merges it.
   bool merge_is_due(std::uint64_t bytes) const noexcept;
   /// merge_beside(), which is to follow, merges all that is in the -wal by now.
@@ -112,14 +135,13 @@ class WorldFile {
   /// Merges by a connection of its own. Takes as long as the disk takes for as many bytes. Any thread, beside append() and the steps of a checkpoint.
   void merge_beside() noexcept;
   /// When merge_beside() has returned.
-  void end_merge() noexcept { use_.merge_ended(in_file_); }
+  void end_merge() noexcept;
   const WalUse& wal_use() const noexcept { return use_; }
   std::uint64_t merge_bytes() const noexcept { return options_.merge_bytes; }
   /// Sequence of the last input that the file has, in the state or in the journal as far as that was read. It is on the disk: what an owner
   /// who died left without a sync was synced on opening.
   std::uint64_t durable() const noexcept { return std::max(meta_.sequence, journal_.end().last); }
 
-  using Save = std::function<void(StateSink&)>;
   /// Makes the file hold exactly the rows that `save` gives, in one transaction that is on the disk when this returns, and no group of
   /// inputs any more: what `save` gives contains them.
   /// Writes only rows whose version changed since this WorldFile wrote or compared them last. After an error the file
@@ -159,7 +181,16 @@ class WorldFile {
   std::expected<void, WorldError> create();
   std::expected<void, WorldError> check_tables();
   std::expected<void, WorldError> check_mark(bool had_wal) const;
+  std::expected<void, WorldError> check_wal();
+  /// If it fails while a -wal that is not known yet lies over the file: says so, and what to do.
+  WorldError with_wal(const WorldError& error) const;
   std::expected<void, WorldError> begin_writing(const char* doing);
+  /// The transaction, and that it is where it belongs.
+  std::expected<void, WorldError> commit(const char* doing);
+  void set_mark(std::uint64_t group) noexcept;
+  std::unexpected<WorldError> displace(const std::string& what);
+  /// Reads everything anew, over a connection of its own; `alone`: without the -wal.
+  std::expected<void, WorldError> read_again(bool alone) const;
   /// How many were removed; `enough` is asked after each.
   std::expected<std::size_t, WorldError> remove_left_over(const std::function<bool()>& enough);
   /// Of rows and groups, and commits the caller's transaction.
@@ -167,6 +198,9 @@ class WorldFile {
   /// Whether another program wrote since the rows were known.
   std::expected<bool, WorldError> is_foreign();
   FileMeta next_meta(const CheckpointStamp& stamp) const;
+  /// Whether the checkpoint would say what the last one says.
+  bool is_unchanged(const CheckpointStamp& stamp, const FileSink& sink, const JournalEnd& contained) const;
+  CheckpointReport unchanged() const;
   /// Writes what the state's rows need beside them, and makes all of it current.
   std::expected<CheckpointReport, WorldError> make_current(const CheckpointStamp& stamp, FileSink& sink, FileMeta meta,
                                                            const JournalEnd& contained);
@@ -212,7 +246,16 @@ class WorldFile {
   WalUse use_;
   std::optional<Database> beside_;        // merges; closed before the other, which merges all at its end
   std::optional<std::uint64_t> in_file_;  // as merge_beside() found it
+  std::optional<FileStamp> merged_;       // the file then, if anything may have been merged
   bool foreign_wal_ = false;              // the -wal is of another process
+  bool unread_wal_ = false;               // the same, and not all was read yet that shows whether it belongs to the file
+  std::string world_alone_;               // that the file is of without its -wal, if there is one; empty: it does not say
+  std::unique_ptr<FileWatch> watch_;      // null: there is no file yet
+  struct Displaced {
+    std::atomic<bool> is_so = false;
+    std::string text;  // written before
+  };
+  std::unique_ptr<Displaced> displaced_ = std::make_unique<Displaced>();
 };
 
 }  // namespace muster

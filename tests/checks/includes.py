@@ -17,7 +17,7 @@ from source_tree import cpp_files, includes, read, run_check, self_tested, track
 ROOMS = {
     "registry": ["registry/storage", "registry/handlers", "registry/apply", "registry/observe", "registry/delivery", "registry",
                  "registry/state", "registry/templates"],
-    "server/world": ["server/world/time", "server/world/rows", "server/world/journal", "server/world"],
+    "server/world": ["server/world/time", "server/world/place", "server/world/rows", "server/world/journal", "server/world"],
     "server": ["server/plugins", "server/session", "server/watches", "server/questions", "server/desk", "server/web", "server/door", "server"],
 }
 FILES_MAX = 30  # source files side by side in a folder

@@ -29,7 +29,6 @@ WorldFile read_world(const std::string& path, const WorldFile::Read& load, const
     }
   });
   if (!journal) throw WorldError(journal.error());
-  if (!journal->cut.empty()) throw std::runtime_error("torn: " + journal->cut);
   return std::move(*file);
 }
 

@@ -23,8 +23,6 @@ struct JournalGroup {
 struct JournalReport {
   std::uint64_t groups = 0, inputs = 0;  ///< whole ones, after the checkpoint
   std::uint64_t bytes = 0;               ///< of their records
-  /// Empty, or one sentence: the last group was torn, and counts as never written. It is removed by whatever writes next.
-  std::string cut = {};
 };
 
 }  // namespace muster

@@ -62,7 +62,6 @@ std::string RecoveryReport::text() const {
   if (!died.empty()) say("the process before died while " + died + " was handled");
   for (const std::string& each : skipped) say(each + " was left out");
   if (!not_there.empty()) say(not_there);
-  if (!cut.empty()) say("the end of the journal was cut off: " + cut);
   return text;
 }
 

@@ -1,0 +1,101 @@
+#include "server/world/file_beside.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "server/world/world_file.h"
+
+namespace muster {
+namespace {
+
+std::string folder_of(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
+
+}  // namespace
+
+std::expected<std::string, WorldError> give_free_name(const std::string& unfinished,
+                                                      const std::function<std::string(int number)>& name,
+                                                      const std::string& shown) {
+  // link, not rename: it never replaces a file that is there.
+  std::string given;
+  int reason = EEXIST;
+  for (int number = 1; reason == EEXIST && number <= 1000; ++number) {
+    given = name(number);
+    reason = ::link(unfinished.c_str(), given.c_str()) == 0 ? 0 : errno;
+  }
+  ::unlink(unfinished.c_str());
+  if (reason != 0)
+    return std::unexpected(
+        WorldError(WorldErrorCode::io, shown, "a file cannot be put at " + given + ": " + std::strerror(reason)));
+  if (auto synced = sync_directory(folder_of(given), shown); !synced) {
+    ::unlink(given.c_str());
+    return std::unexpected(std::move(synced.error()));
+  }
+  return given;
+}
+
+std::expected<std::string, WorldError> keep_original(Database& database, const std::string& path,
+                                                     const std::string& vfs, const std::string& shown) {
+  const std::string unfinished = path + "-format1-new";
+  const auto remove_unfinished = [&] {
+    for (const char* part : {"", "-journal", "-wal", "-shm"}) ::unlink((unfinished + part).c_str());
+  };
+  remove_unfinished();
+  if (auto copied = database.copy_to(unfinished, vfs, "keeping the original"); !copied) {
+    remove_unfinished();
+    return std::unexpected(std::move(copied.error()));
+  }
+  auto kept = give_free_name(
+      unfinished,
+      [&](int number) { return path + "-format1" + (number == 1 ? "" : "-" + std::to_string(number)); }, shown);
+  remove_unfinished();
+  return kept;
+}
+
+std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& stamp, const Save& save) const {
+  const std::filesystem::path path(path_);
+  const std::string ending = path.extension().string();
+  const std::string name = (path.parent_path() / path.stem()).string() + "-rescued";
+  const std::string unfinished = name + "-new" + ending;
+  const auto remove_unfinished = [&] {
+    for (const char* part : {"", "-wal", "-shm", "-lock"}) ::unlink((unfinished + part).c_str());
+  };
+  remove_unfinished();
+  FileMeta meta = meta_;
+  meta.group = journal_.end().group;
+  meta.chain = journal_.end().checksum;
+  auto written = [&]() -> std::expected<void, WorldError> {
+    auto file = open(unfinished, {.mode = OpenMode::create_new, .vfs = options_.vfs, .continues = &meta});
+    if (!file) return std::unexpected(std::move(file.error()));
+    if (auto saved = file->checkpoint(stamp, save); !saved) return std::unexpected(std::move(saved.error()));
+    // The end of the connection merges without a word; a file is whole only if that was done.
+    auto merged = file->database_->merge_whole("writing a rescued world");
+    if (!merged) return std::unexpected(std::move(merged.error()));
+    return {};
+  }();
+  if (!written) {
+    remove_unfinished();
+    return std::unexpected(error(written.error().code(), written.error().detail()));
+  }
+  ::unlink((unfinished + "-lock").c_str());
+  auto rescued = give_free_name(
+      unfinished, [&](int number) { return name + (number == 1 ? "" : "-" + std::to_string(number)) + ending; },
+      shown_);
+  remove_unfinished();
+  return rescued;
+}
+
+std::expected<void, WorldError> sync_directory(const std::string& directory, const std::string& shown) {
+  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool good = fd >= 0 && ::fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (good) return {};
+  return std::unexpected(
+      WorldError(WorldErrorCode::io, shown, "its directory cannot be synced: " + std::string(std::strerror(error))));
+}
+
+}  // namespace muster

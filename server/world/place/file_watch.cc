@@ -1,0 +1,114 @@
+#include "server/world/place/file_watch.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace muster {
+namespace {
+
+std::string moved(const std::string& path) { return path + " was moved or deleted"; }
+std::string replaced(const std::string& path) { return "another file was put in the place of " + path; }
+
+}  // namespace
+
+FileWatch::~FileWatch() {
+  if (wal_descriptor_ >= 0) ::close(wal_descriptor_);
+}
+
+std::string FileWatch::begin() {
+  file_ = stamp_of(descriptor_);
+  const FileStamp there = stamp_of(path_);
+  if (there.inode == 0) return moved(path_);
+  // SQLite opened the path by itself: it has to have the same file.
+  if (!there.is_same_file(file_) || !has_open(file_, descriptor_)) return replaced(path_);
+  if (std::string wrong = know_wal(); !wrong.empty()) return wrong;
+  if (wal_descriptor_ >= 0) take_wal();
+  return {};
+}
+
+std::string FileWatch::know_wal() {
+  const std::string path = path_ + "-wal";
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (descriptor < 0) return {};  // a file of another mode has none before it is written to
+  wal_ = stamp_of(descriptor);
+  if (!has_open(wal_, descriptor)) {
+    ::close(descriptor);
+    return replaced(path);
+  }
+  wal_descriptor_ = descriptor;
+  return {};
+}
+
+FileWatch::Seen FileWatch::look(bool merging) const {
+  Seen seen;
+  const FileStamp file = stamp_of(path_);
+  if (file.inode == 0)
+    seen.gone = moved(path_);
+  else if (!file.is_same_file(file_))
+    seen.gone = replaced(path_);
+  seen.file_differs = !merging && !file.is_unwritten_since(file_);
+  if (wal_descriptor_ < 0 || !seen.gone.empty()) return seen;
+  const FileStamp wal = stamp_of(path_ + "-wal");
+  if (wal.inode == 0)
+    seen.gone = moved(path_ + "-wal");
+  else if (!wal.is_same_file(wal_))
+    seen.gone = replaced(path_ + "-wal");
+  seen.wal_differs = !wal.is_unwritten_since(wal_);
+  return seen;
+}
+
+std::string FileWatch::committed(std::uint64_t frames) {
+  if (wal_descriptor_ < 0)
+    if (std::string wrong = know_wal(); !wrong.empty()) return wrong;
+  // Taken before anything is read: what is written after that is seen the next time.
+  const FileStamp wal = stamp_of(path_ + "-wal");
+  if (std::string gone = look(true).gone; !gone.empty()) return gone;
+  if (wal_descriptor_ < 0) return moved(path_ + "-wal");
+  if (frames == 0) return {};  // nothing was written
+  const auto header = read_wal_header(wal_descriptor_);
+  const bool goes_on = header && header->salts == end_.salts && frames >= end_.frames;
+  bool good = header && (goes_on || end_.frames == 0 || header->salts.follows(end_.salts)) && wal.bytes >= 32;
+  if (good && goes_on && end_.frames > 0) {
+    const auto last = read_wal_frame(wal_descriptor_, *header, end_.frames);
+    good = last && last->checksum[0] == end_.checksum[0] && last->checksum[1] == end_.checksum[1];
+  }
+  const auto end = good ? read_wal_frame(wal_descriptor_, *header, frames) : std::nullopt;
+  if (!end || wal.bytes < end->bytes()) return path_ + "-wal was cut off or written over";
+  end_ = *end;
+  wal_ = wal;
+  return {};
+}
+
+bool FileWatch::wal_only_grew() {
+  const FileStamp wal = stamp_of(wal_descriptor_);
+  const auto end = read_wal(wal_descriptor_, &end_);
+  if (!end || end->frames < end_.frames) return false;
+  end_ = *end;
+  wal_ = wal;
+  return true;
+}
+
+void FileWatch::take_wal() {
+  wal_ = stamp_of(wal_descriptor_);
+  end_ = read_wal(wal_descriptor_).value_or(WalEnd{});
+}
+
+std::string wrong_length(const std::string& path, int descriptor) {
+  unsigned char header[100];
+  if (::pread(descriptor, header, sizeof header, 0) != static_cast<ssize_t>(sizeof header) ||
+      std::memcmp(header, "SQLite format 3", 16) != 0)
+    return path + " was cut off or written over";
+  const auto number = [&](std::size_t at) {
+    return std::uint64_t{header[at]} << 24 | std::uint64_t{header[at + 1]} << 16 | std::uint64_t{header[at + 2]} << 8 |
+           header[at + 3];
+  };
+  // The number of pages counts if it was written with the change counter beside it.
+  const std::uint64_t page = std::uint64_t{header[16]} << 8 | header[17];
+  const std::uint64_t bytes = number(24) == number(92) ? number(28) * (page == 1 ? 65536 : page) : 0;
+  if (stamp_of(descriptor).bytes < bytes) return path + " was cut off";
+  return {};
+}
+
+}  // namespace muster

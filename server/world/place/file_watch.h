@@ -1,0 +1,60 @@
+// Whether a world that is open still lies where it was opened, and nobody else wrote to it: what its owner tells to be durable has to be
+// found there by whoever opens it next.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "server/world/place/file_stamp.h"
+#include "server/world/place/wal_content.h"
+
+namespace muster {
+
+/// Knows the file and its -wal as the owner's last write left them. One thread at a time, but for what is said of others. A text that is
+/// returned says what happened to which file; empty: nothing did.
+class FileWatch {
+ public:
+  /// `descriptor` is the world file, which the caller keeps open.
+  FileWatch(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  ~FileWatch();
+  FileWatch(const FileWatch&) = delete;
+  FileWatch& operator=(const FileWatch&) = delete;
+
+  /// To be called once SQLite has read the file at the path, and so has opened its -wal.
+  [[nodiscard]] std::string begin();
+
+  struct Seen {
+    std::string gone;  ///< one of the two is not there any more, or another one is; empty: they are there
+    bool file_differs = false, wal_differs = false;  ///< somebody wrote to it: its content says whether that matters
+    bool is_as_left() const noexcept { return gone.empty() && !file_differs && !wal_differs; }
+  };
+  /// Reads no content. `merging`: the owner is writing to the file itself.
+  Seen look(bool merging) const;
+
+  /// A commit of the owner's left so many frames in the -wal: they are there, behind those that were.
+  [[nodiscard]] std::string committed(std::uint64_t frames);
+  /// The -wal is read whole. True: it has what it had, perhaps with more behind it, and is known as it is now.
+  [[nodiscard]] bool wal_only_grew();
+  /// The -wal is known as it is now: nothing in it is needed.
+  void take_wal();
+  /// The file is known as it was when `stamp` was taken.
+  void take_file(const FileStamp& stamp) noexcept { file_ = stamp; }
+  /// Any thread, while none is in take_file().
+  const FileStamp& file() const noexcept { return file_; }
+  WalSalts salts() const noexcept { return end_.salts; }
+  const std::string& path() const noexcept { return path_; }
+
+ private:
+  std::string know_wal();
+
+  const std::string path_;
+  const int descriptor_;
+  FileStamp file_, wal_;
+  int wal_descriptor_ = -1;  // -1: there is no -wal yet
+  WalEnd end_;
+};
+
+/// Whether a world file is as long as its header says, and has one. Empty: it is; else what is wrong with it.
+std::string wrong_length(const std::string& path, int descriptor);
+
+}  // namespace muster

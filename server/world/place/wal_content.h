@@ -1,0 +1,45 @@
+// A -wal read without SQLite: whether it is the one that is known, and whole. It is only read, and changes nothing.
+//
+//   0          32         56       56 + page
+//   | header   | frame 1: | its page | frame 2 ...
+//
+//   header   | magic 4 | version 4 | page 4 | number 4 | salts 8 | checksum 8 |    big-endian
+//   frame    | page 4 | pages of the database after a commit, else 0 4 | salts 8 | checksum 8 |
+//
+// A frame counts if its salts are those of the header and its checksum, which goes on from the frame before, is right. Each time the
+// -wal begins anew SQLite adds one to the first salt and draws the second.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace muster {
+
+struct WalSalts {
+  std::uint32_t first = 0, second = 0;  ///< both 0: none
+  explicit operator bool() const noexcept { return first != 0 || second != 0; }
+  bool operator==(const WalSalts&) const noexcept = default;
+  /// It began anew once since it had those of `other`.
+  bool follows(const WalSalts& other) const noexcept { return first == other.first + 1; }
+};
+
+/// Where a -wal ends.
+struct WalEnd {
+  WalSalts salts = {};
+  std::uint32_t page_bytes = 0;
+  bool is_big_endian = false;  ///< its checksums are
+  std::uint64_t frames = 0;
+  std::uint32_t checksum[2] = {};  ///< of the last frame; of the header if there is none
+  std::uint64_t bytes() const noexcept { return offset_of(frames + 1); }
+  /// Of a frame, from 1.
+  std::uint64_t offset_of(std::uint64_t frame) const noexcept { return 32 + (frame - 1) * (24 + std::uint64_t{page_bytes}); }
+};
+
+/// The header alone, with no frames. None: SQLite would take it for an empty one.
+std::optional<WalEnd> read_wal_header(int descriptor);
+/// With all frames up to the last commit. Reads them all. `known`, if it is given: its end has to be one of theirs, else none.
+std::optional<WalEnd> read_wal(int descriptor, const WalEnd* known = nullptr);
+/// The frame with this number, in a -wal with this header, read and judged by the one before it; none: it is not right.
+std::optional<WalEnd> read_wal_frame(int descriptor, const WalEnd& header, std::uint64_t frame);
+
+}  // namespace muster

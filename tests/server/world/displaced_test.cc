@@ -1,0 +1,272 @@
+// A world's file, or its -wal, is moved, deleted, replaced, cut off or written over while the world is open.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "server/world/place/left_behind.h"
+#include "tests/server/world/made_up_groups.h"
+#include "tests/server/world/run_sql.h"
+
+using namespace muster;
+using namespace muster::test;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+Rows some_rows() {
+  Rows rows;
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    std::mt19937_64 random(i);
+    rows[{StateSection::columns, i, 1}] = {1, random_bytes(random, 20'000)};
+  }
+  return rows;
+}
+
+/// A world that is open, and what is told to be durable of it.
+struct Open {
+  Open() {
+    {
+      auto made = WorldFile::open(path);
+      REQUIRE(made);
+      REQUIRE(made->checkpoint({.sequence = 100, .tick = 9}, saving(some_rows())));
+    }
+    file.emplace(WorldFile::open(path).value());
+    REQUIRE(load_all(*file));
+    Groups groups;
+    REQUIRE(take_all(*file, groups));
+  }
+  std::expected<void, WorldError> append() {
+    JournalGroup group = made_up_group(told + 1);
+    auto done = file->append(group);
+    if (done) ++told;
+    return done;
+  }
+  /// The sentence of the refusal; nothing is durable any more, whatever is tried.
+  std::string refused() {
+    const auto done = append();
+    REQUIRE_FALSE(done);
+    CHECK(done.error().code() == WorldErrorCode::displaced);
+    REQUIRE(file->displaced());
+    CHECK(done.error().detail() == *file->displaced());
+    const auto again = append();
+    REQUIRE_FALSE(again);
+    CHECK(again.error().detail() == done.error().detail());
+    const auto saved = file->checkpoint({.sequence = 200}, saving(some_rows()));
+    REQUIRE_FALSE(saved);
+    CHECK(saved.error().code() == WorldErrorCode::displaced);
+    return done.error().detail();
+  }
+  /// How many groups a world at `place` gives.
+  static std::uint64_t groups_of(const std::string& place) {
+    const auto read = read_journal(place);
+    if (!read) FAIL(read.error().what());
+    return read->groups;
+  }
+  const Directory directory;
+  const std::string path = directory / "w.muster", wal = path + "-wal", moved = directory / "moved.muster";
+  std::optional<WorldFile> file;
+  std::uint64_t told = 0;
+};
+
+void overwrite(const std::string& path, const std::string& bytes, off_t at) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  REQUIRE(::pwrite(fd, bytes.data(), bytes.size(), at) == static_cast<ssize_t>(bytes.size()));
+  ::close(fd);
+}
+
+}  // namespace
+
+TEST_CASE("after its file was moved nothing is told durable, and with its -wal it has what was") {
+  Open world;
+  for (int i = 0; i < 5; ++i) REQUIRE(world.append());
+  fs::rename(world.path, world.moved);
+  CHECK(world.refused() ==
+        world.path + " was moved or deleted while this process had the world open. Nothing is written there any more");
+  const std::string wal = read_file(world.wal), file = read_file(world.moved);
+  world.file.reset();
+  CHECK(read_file(world.moved) == file);
+  CHECK(read_file(world.wal) == wal);
+  // What lies there refuses a start, and a new world.
+  for (const OpenMode mode : {OpenMode::open_or_create, OpenMode::create_new, OpenMode::open_existing}) {
+    const auto opened = WorldFile::open(world.path, {.mode = mode});
+    REQUIRE_FALSE(opened);
+    CHECK(opened.error().detail() == left_behind(world.path));
+    CHECK_THAT(opened.error().detail(), StartsWith("no such file, but a world that was here left these behind: " + world.wal));
+    CHECK(read_file(world.wal) == wal);
+  }
+  fs::rename(world.wal, world.moved + "-wal");
+  CHECK(Open::groups_of(world.moved) == 5);
+}
+
+TEST_CASE("after another file was put in its place that one and the -wal are left alone, also at the end") {
+  Open world;
+  for (int i = 0; i < 5; ++i) REQUIRE(world.append());
+  make_world(world.directory / "other.muster");
+  fs::rename(world.directory / "other.muster", world.path);
+  const std::string other = read_file(world.path), wal = read_file(world.wal);
+  CHECK_THAT(world.refused(), StartsWith("another file was put in the place of " + world.path + " while "));
+  world.file.reset();
+  CHECK(read_file(world.path) == other);
+  CHECK(read_file(world.wal) == wal);
+  const auto opened = WorldFile::open(world.path);
+  REQUIRE_FALSE(opened);
+  CHECK_THAT(opened.error().detail(), StartsWith("another file was put in the place of the one that " + world.wal + " belongs to."));
+  CHECK(read_file(world.path) == other);
+  CHECK(read_file(world.wal) == wal);
+  // The way on that it names.
+  fs::remove(world.wal);
+  fs::remove(world.path + "-lock");
+  CHECK(read_world(world.path));
+}
+
+TEST_CASE("after its file was cut off or written over nothing is told durable") {
+  Open world;
+  for (int i = 0; i < 5; ++i) REQUIRE(world.append());
+  SECTION("by an older copy") {
+    const std::string older = read_file(world.path);
+    REQUIRE(world.file->checkpoint({.sequence = 300}, saving({})));
+    world.file->begin_merge();
+    world.file->merge_beside();
+    world.file->end_merge();
+    write_file(world.path, older);
+    JournalGroup group = made_up_group(6, 1000);
+    const auto done = world.file->append(group);
+    REQUIRE_FALSE(done);
+  }
+  SECTION("in the middle") {
+    overwrite(world.path, std::string(5000, 'x'), 50'000);
+    CHECK_THAT(world.refused(), StartsWith(world.path + " was written over or cut off by another program ("));
+  }
+  SECTION("cut off") {
+    fs::resize_file(world.path, 30'000);
+    CHECK_THAT(world.refused(), StartsWith(world.path + " was cut off while "));
+  }
+  SECTION("cut off to nothing") {
+    fs::resize_file(world.path, 0);
+    CHECK_THAT(world.refused(), StartsWith(world.path + " was cut off or written over while "));
+  }
+  const std::string file = read_file(world.path), wal = read_file(world.wal);
+  world.file.reset();
+  CHECK(read_file(world.path) == file);
+  CHECK(read_file(world.wal) == wal);
+  CHECK_FALSE(read_journal(world.path));
+  CHECK(read_file(world.path) == file);
+  CHECK(read_file(world.wal) == wal);
+}
+
+TEST_CASE("after its -wal was deleted, replaced, cut off or written over nothing is told durable") {
+  Open world;
+  for (int i = 0; i < 5; ++i) REQUIRE(world.append());
+  const std::string wal = read_file(world.wal);
+  std::string says;
+  SECTION("deleted") {
+    fs::remove(world.wal);
+    says = world.wal + " was moved or deleted while ";
+  }
+  SECTION("replaced by a copy") {
+    write_file(world.wal + "2", wal);
+    fs::rename(world.wal + "2", world.wal);
+    says = "another file was put in the place of " + world.wal + " while ";
+  }
+  SECTION("cut off") {
+    fs::resize_file(world.wal, wal.size() / 2);
+    says = world.wal + " was written over or cut off by another program (";
+  }
+  SECTION("cut off to nothing") {
+    fs::resize_file(world.wal, 0);
+    says = world.wal + " was written over or cut off by another program (";
+  }
+  SECTION("a byte in the middle") {
+    overwrite(world.wal, "?", static_cast<off_t>(wal.size() / 2));
+    says = world.wal + " was written over or cut off by another program (";
+  }
+  CHECK_THAT(world.refused(), StartsWith(says));
+}
+
+TEST_CASE("a -wal that is cut off between two writes of one group is found before the group is told durable") {
+  Open world;
+  for (int i = 0; i < 5; ++i) REQUIRE(world.append());
+  // As if it had come right behind the look before the group: there is a hole then.
+  FileWatch watch(world.path, ::open(world.path.c_str(), O_RDONLY | O_CLOEXEC));
+  REQUIRE(watch.begin().empty());
+  REQUIRE(world.append());
+  const std::string whole = read_file(world.wal);
+  const std::uint64_t frames = (whole.size() - 32) / 4120;
+  for (const std::size_t cut : {0, 31, 4000, 9000}) {
+    std::string holed = whole;
+    std::fill(holed.begin() + static_cast<std::ptrdiff_t>(cut), holed.end() - 4120, '\0');
+    overwrite(world.wal, holed, 0);
+    CHECK(watch.committed(frames) == world.wal + " was cut off or written over");
+    overwrite(world.wal, whole, 0);
+  }
+  CHECK(watch.committed(frames).empty());
+}
+
+TEST_CASE("whatever does not change its content leaves a world durable") {
+  Open world;
+  for (int i = 0; i < 5; ++i) REQUIRE(world.append());
+  const auto holds = [&] {
+    const auto done = world.append();
+    if (!done) FAIL(done.error().what());
+    CHECK_FALSE(world.file->displaced());
+    REQUIRE(world.file->still_there());
+  };
+  for (const std::string& each : {world.path, world.wal}) {
+    ::chmod(each.c_str(), 0600);
+    holds();
+    REQUIRE(::utimensat(AT_FDCWD, each.c_str(), nullptr, 0) == 0);
+    holds();
+  }
+  REQUIRE(::link(world.path.c_str(), (world.directory / "link.muster").c_str()) == 0);
+  CHECK_FALSE(WorldFile::open(world.directory / "link.muster"));
+  holds();
+  fs::remove(world.directory / "link.muster");
+  holds();
+  for (const char* part : {"", "-wal"}) write_file(world.directory / ("backup" + std::string(part)), read_file(world.path + part));
+  holds();
+  CHECK(run_sql(world.path, "SELECT count(*) FROM journal") == std::to_string(world.told) + "\n");
+  holds();
+  run_sql(world.path, "CREATE TABLE IF NOT EXISTS notes(text)");
+  holds();
+  run_sql(world.path, "INSERT INTO notes VALUES('a'); PRAGMA wal_checkpoint(PASSIVE)");
+  holds();
+  run_sql(world.path, "INSERT INTO notes VALUES('b'); PRAGMA wal_checkpoint(RESTART); INSERT INTO notes VALUES('c')");
+  holds();
+  run_sql(world.path, "PRAGMA wal_checkpoint(TRUNCATE)");
+  holds();
+  world.file.reset();
+  CHECK(Open::groups_of(world.path) == world.told);
+}
+
+TEST_CASE("the state of a displaced world is written beside it, as the same world, and opens in its place") {
+  Open world;
+  for (int i = 0; i < 5; ++i) REQUIRE(world.append());
+  fs::rename(world.path, world.moved);
+  (void)world.refused();
+  const std::string id = world.file->meta().world;
+  write_file(world.directory / "w-rescued.muster", "somebody's");
+  Rows rows = some_rows();
+  rows.erase(rows.begin());
+  const auto rescued = world.file->rescue({.sequence = 300, .tick = 12}, saving(rows));
+  if (!rescued) FAIL(rescued.error().what());
+  CHECK(*rescued == world.directory / "w-rescued-2.muster");
+  world.file.reset();
+  CHECK(world.directory.names() == std::vector<std::string>{"moved.muster", "w-rescued-2.muster", "w-rescued.muster",
+                                                            "w.muster-lock", "w.muster-shm", "w.muster-wal"});
+  fs::rename(world.wal, world.moved + "-wal");
+  fs::rename(*rescued, world.path);
+  CHECK(read_world(world.path) == contents(rows));
+  const auto opened = WorldFile::open(world.path);
+  REQUIRE(opened);
+  CHECK(opened->meta().world == id);
+  CHECK(opened->meta().checkpoint == 2);
+  CHECK(opened->meta().sequence == 300);
+}
