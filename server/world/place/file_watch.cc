@@ -41,44 +41,60 @@ std::string FileWatch::know_wal() {
   return {};
 }
 
+std::string FileWatch::gone_now(FileStamp& file, FileStamp& wal) const {
+  file = stamp_of(path_);
+  if (file.inode == 0) return moved(path_);
+  if (!file.is_same_file(file_)) return replaced(path_);
+  if (wal_descriptor_ < 0) return {};
+  wal = stamp_of(path_ + "-wal");
+  if (wal.inode == 0) return moved(path_ + "-wal");
+  return wal.is_same_file(wal_) ? std::string() : replaced(path_ + "-wal");
+}
+
 FileWatch::Seen FileWatch::look(bool merging) const {
-  Seen seen;
-  const FileStamp file = stamp_of(path_);
-  if (file.inode == 0)
-    seen.gone = moved(path_);
-  else if (!file.is_same_file(file_))
-    seen.gone = replaced(path_);
+  FileStamp file, wal;
+  Seen seen{.gone = gone_now(file, wal)};
   seen.file_differs = !merging && !file.is_unwritten_since(file_);
-  if (wal_descriptor_ < 0 || !seen.gone.empty()) return seen;
-  const FileStamp wal = stamp_of(path_ + "-wal");
-  if (wal.inode == 0)
-    seen.gone = moved(path_ + "-wal");
-  else if (!wal.is_same_file(wal_))
-    seen.gone = replaced(path_ + "-wal");
-  seen.wal_differs = !wal.is_unwritten_since(wal_);
+  seen.wal_differs = wal_descriptor_ >= 0 && !wal.is_unwritten_since(wal_);
   return seen;
 }
 
 std::string FileWatch::committed(std::uint64_t frames) {
   if (wal_descriptor_ < 0)
     if (std::string wrong = know_wal(); !wrong.empty()) return wrong;
+  FileStamp file, wal;
   // Taken before anything is read: what is written after that is seen the next time.
-  const FileStamp wal = stamp_of(path_ + "-wal");
-  if (std::string gone = look(true).gone; !gone.empty()) return gone;
+  if (std::string gone = gone_now(file, wal); !gone.empty()) return gone;
   if (wal_descriptor_ < 0) return moved(path_ + "-wal");
   if (frames == 0) return {};  // nothing was written
-  const auto header = read_wal_header(wal_descriptor_);
-  const bool goes_on = header && header->salts == end_.salts && frames >= end_.frames;
-  bool good = header && (goes_on || end_.frames == 0 || header->salts.follows(end_.salts)) && wal.bytes >= 32;
-  if (good && goes_on && end_.frames > 0) {
-    const auto last = read_wal_frame(wal_descriptor_, *header, end_.frames);
-    good = last && last->checksum[0] == end_.checksum[0] && last->checksum[1] == end_.checksum[1];
-  }
-  const auto end = good ? read_wal_frame(wal_descriptor_, *header, frames) : std::nullopt;
+  const auto end = new_end(frames);
   if (!end || wal.bytes < end->bytes()) return path_ + "-wal was cut off or written over";
   end_ = *end;
   wal_ = wal;
   return {};
+}
+
+std::optional<WalEnd> FileWatch::new_end(std::uint64_t frames) const {
+  const auto header = read_wal_header(wal_descriptor_);
+  if (!header) return std::nullopt;
+  if (header->salts != end_.salts || end_.frames == 0 || frames < end_.frames) {
+    const bool began_anew = end_.frames == 0 || header->salts.follows(end_.salts);
+    return began_anew ? behind(*header, frames) : std::nullopt;
+  }
+  // The last one that was there is read again: were the -wal cut off meanwhile, there would be a hole.
+  WalEnd last = end_;
+  --last.frames;
+  last.checksum[0] = end_.before[0];
+  last.checksum[1] = end_.before[1];
+  const auto again = read_wal_frames(wal_descriptor_, last, 1);
+  if (!again || again->checksum[0] != end_.checksum[0] || again->checksum[1] != end_.checksum[1]) return std::nullopt;
+  return behind(*again, frames);
+}
+
+std::optional<WalEnd> FileWatch::behind(const WalEnd& end, std::uint64_t frames) const {
+  constexpr std::uint64_t few = 16;
+  if (frames - end.frames <= few) return read_wal_frames(wal_descriptor_, end, frames - end.frames);
+  return read_wal_frame(wal_descriptor_, end, frames);
 }
 
 bool FileWatch::wal_only_grew() {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "server/world/place/file_stamp.h"
 #include "server/world/place/wal_content.h"
@@ -46,6 +48,10 @@ class FileWatch {
 
  private:
   std::string know_wal();
+  std::string gone_now(FileStamp& file, FileStamp& wal) const;
+  /// Of a -wal that has so many frames; none: what was there is not there any more.
+  std::optional<WalEnd> new_end(std::uint64_t frames) const;
+  std::optional<WalEnd> behind(const WalEnd& end, std::uint64_t frames) const;
 
   const std::string path_;
   const int descriptor_;

@@ -39,6 +39,8 @@ bool read_at(int descriptor, unsigned char* to, std::size_t count, std::uint64_t
 /// Whether the frame follows `end`, which then has it.
 bool take(WalEnd& end, const unsigned char* frame) noexcept {
   if (big_endian(frame) == 0 || WalSalts{big_endian(frame + 8), big_endian(frame + 12)} != end.salts) return false;
+  end.before[0] = end.checksum[0];
+  end.before[1] = end.checksum[1];
   add(end, frame, 8);
   add(end, frame + 24, end.page_bytes);
   ++end.frames;
@@ -85,6 +87,15 @@ std::optional<WalEnd> read_wal(int descriptor, const WalEnd* known) {
   }
 }
 
+std::optional<WalEnd> read_wal_frames(int descriptor, WalEnd end, std::uint64_t count) {
+  const std::size_t frame_bytes = 24 + std::size_t{end.page_bytes};
+  std::vector<unsigned char> frames(count * frame_bytes);
+  if (!read_at(descriptor, frames.data(), frames.size(), end.offset_of(end.frames + 1))) return std::nullopt;
+  for (std::size_t i = 0; i < count; ++i)
+    if (!take(end, frames.data() + i * frame_bytes)) return std::nullopt;
+  return end;
+}
+
 std::optional<WalEnd> read_wal_frame(int descriptor, const WalEnd& header, std::uint64_t frame) {
   WalEnd end = header;
   if (frame > 1) {
@@ -94,10 +105,7 @@ std::optional<WalEnd> read_wal_frame(int descriptor, const WalEnd& header, std::
     end.checksum[0] = big_endian(before + 16);
     end.checksum[1] = big_endian(before + 20);
   }
-  std::vector<unsigned char> bytes(24 + std::size_t{header.page_bytes});
-  if (!read_at(descriptor, bytes.data(), bytes.size(), header.offset_of(frame)) || !take(end, bytes.data()))
-    return std::nullopt;
-  return end;
+  return read_wal_frames(descriptor, end, 1);
 }
 
 }  // namespace muster

@@ -30,6 +30,7 @@ struct WalEnd {
   bool is_big_endian = false;  ///< its checksums are
   std::uint64_t frames = 0;
   std::uint32_t checksum[2] = {};  ///< of the last frame; of the header if there is none
+  std::uint32_t before[2] = {};    ///< of the frame before it, likewise
   std::uint64_t bytes() const noexcept { return offset_of(frames + 1); }
   /// Of a frame, from 1.
   std::uint64_t offset_of(std::uint64_t frame) const noexcept { return 32 + (frame - 1) * (24 + std::uint64_t{page_bytes}); }
@@ -39,7 +40,9 @@ struct WalEnd {
 std::optional<WalEnd> read_wal_header(int descriptor);
 /// With all frames up to the last commit. Reads them all. `known`, if it is given: its end has to be one of theirs, else none.
 std::optional<WalEnd> read_wal(int descriptor, const WalEnd* known = nullptr);
-/// The frame with this number, in a -wal with this header, read and judged by the one before it; none: it is not right.
+/// Behind so many frames more than `end` has, which are read. None: one of them is not right.
+std::optional<WalEnd> read_wal_frames(int descriptor, WalEnd end, std::uint64_t count);
+/// Behind this frame, which is judged by what the one before it says. None: it is not right.
 std::optional<WalEnd> read_wal_frame(int descriptor, const WalEnd& header, std::uint64_t frame);
 
 }  // namespace muster
