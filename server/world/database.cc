@@ -104,6 +104,8 @@ std::expected<Database, WorldError> Database::begin(const std::string& name, int
   if (database.connection_ == nullptr)
     return std::unexpected(WorldError(WorldErrorCode::io, shown, "SQLite cannot be started: out of memory"));
   sqlite3_extended_result_codes(database.connection_, 1);
+  // A file that is refused keeps its -wal: the end of a connection would merge it.
+  database.merge_at_end(false);
   if (result != SQLITE_OK) return std::unexpected(database.error("opening the file"));
   sqlite3_busy_timeout(database.connection_, busy_ms);
   // The file may come from anybody: what it brings along (views, triggers, functions in them) must not run.
@@ -147,6 +149,7 @@ std::expected<Database, WorldError> Database::open(const std::string& path, bool
         return SQLITE_OK;
       },
       database.wal_.get());
+  database.merge_at_end(true);
   return begun;
 }
 

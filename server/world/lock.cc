@@ -161,10 +161,7 @@ WorldLock::~WorldLock() {
 
 void WorldLock::set_mark(const std::string& world, std::uint64_t checkpoint, std::uint64_t group,
                          WalSalts wal) noexcept {
-  if (!is_marked_ || !mark_.file) {
-    mark_.file = identity_of(file_);
-    mark_.lock = identity_of(fd_);
-  }
+  if (!is_marked_ || !mark_.file) note_files();
   is_marked_ = true;
   mark_.world = world;
   mark_.checkpoint = checkpoint;
@@ -178,8 +175,16 @@ void WorldLock::sync() const noexcept {
   (void)::fdatasync(fd_);
 }
 
-void WorldLock::left_no_wal() noexcept {
-  mark_.wal = {};
+void WorldLock::note_wal(WalSalts wal) noexcept {
+  if (mark_.wal == wal) return;
+  note_files();
+  mark_.wal = wal;
+  write(::getpid());
+}
+
+void WorldLock::note_files() noexcept {
+  mark_.file = identity_of(file_);
+  mark_.lock = identity_of(fd_);
 }
 
 void WorldLock::read() noexcept {

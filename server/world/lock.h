@@ -65,13 +65,14 @@ class WorldLock {
   void set_mark(const std::string& world, std::uint64_t checkpoint, std::uint64_t group, WalSalts wal) noexcept;
   /// What was noted is on the disk when it returns. Any thread.
   void sync() const noexcept;
-  /// The owner ends in good order and leaves no -wal, so that none that comes later is taken for its own.
-  void left_no_wal() noexcept;
+  /// The -wal is this one now, or there is none: one that comes later begins behind it, or with salts that SQLite draws.
+  void note_wal(WalSalts wal) noexcept;
   /// Removes the lock file when the lock is given back: nothing is there that it belongs to.
   void remove_at_end() noexcept { remove_at_end_ = true; }
 
  private:
   WorldLock(int fd, std::string lock_path) : fd_(fd), lock_path_(std::move(lock_path)) {}
+  void note_files() noexcept;
   void write(std::int64_t process) const noexcept;
   void read() noexcept;
 

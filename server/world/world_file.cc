@@ -95,7 +95,7 @@ WorldFile::~WorldFile() {
     journal_ = {};
     begun_.reset();
     database_.reset();
-    if (!displaced() && stamp_of(path_ + "-wal").inode == 0) lock_.left_no_wal();
+    if (!displaced() && stamp_of(path_ + "-wal").inode == 0) lock_.note_wal({});
   }
   // Nothing was written here that the lock file could belong to.
   if (lock_.mark().world.empty()) lock_.remove_at_end();
@@ -443,6 +443,10 @@ std::expected<void, WorldError> WorldFile::begin_writing(const char* doing) {
     if (!merged) return std::unexpected(std::move(merged.error()));
     foreign_wal_ = !*merged;
     watch_->take_file(stamp_of(lock_.descriptor()));
+  }
+  if (lock_.mark().wal != watch_->salts()) {
+    lock_.note_wal(watch_->salts());
+    lock_.sync();
   }
   return database_->run("BEGIN IMMEDIATE", doing);
 }

@@ -24,7 +24,7 @@ std::string FileWatch::begin() {
   // SQLite opened the path by itself: it has to have the same file.
   if (!there.is_same_file(file_) || !has_open(file_, descriptor_)) return replaced(path_);
   if (std::string wrong = know_wal(); !wrong.empty()) return wrong;
-  if (wal_descriptor_ >= 0) take_wal();
+  if (wal_descriptor_ >= 0) end_ = read_wal(wal_descriptor_).value_or(WalEnd{});
   return {};
 }
 
@@ -101,14 +101,14 @@ bool FileWatch::wal_only_grew() {
   const FileStamp wal = stamp_of(wal_descriptor_);
   const auto end = read_wal(wal_descriptor_, &end_);
   if (!end || end->frames < end_.frames) return false;
-  end_ = *end;
+  // What stands behind its end may be a commit of the owner's that failed, and is written over then.
   wal_ = wal;
   return true;
 }
 
 void FileWatch::take_wal() {
   wal_ = stamp_of(wal_descriptor_);
-  end_ = read_wal(wal_descriptor_).value_or(WalEnd{});
+  end_ = read_wal_header(wal_descriptor_).value_or(WalEnd{});
 }
 
 std::string wrong_length(const std::string& path, int descriptor) {

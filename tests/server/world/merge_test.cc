@@ -123,8 +123,6 @@ TEST_CASE("what is merged beside goes into the world's own file, or nowhere wher
     REQUIRE(load_all(*file));
     Groups groups;
     REQUIRE(take_all(*file, groups));
-    std::filesystem::rename(path, moved);
-    std::filesystem::copy_file(other, path);
     const auto append = [&](int count) {
       for (; count > 0; --count) {
         JournalGroup next = made_up_group(++id);
@@ -135,16 +133,19 @@ TEST_CASE("what is merged beside goes into the world's own file, or nowhere wher
     file->begin_merge();
     file->merge_beside();
     file->end_merge();
+    CHECK((bytes_of(path) != bytes_of(other)));
     append(40);
-    CHECK((bytes_of(path) == bytes_of(other)));
-    std::filesystem::rename(moved, path);
+    std::filesystem::rename(path, moved);
+    std::filesystem::copy_file(other, path);
     file->begin_merge();
     file->merge_beside();
     file->end_merge();
-    CHECK(file->held_bytes() == 0);
-    append(1);
+    CHECK((bytes_of(path) == bytes_of(other)));
+    REQUIRE_FALSE(file->still_there());
   }
-  auto file = WorldFile::open(path, {.mode = OpenMode::open_existing});
+  CHECK((bytes_of(path) == bytes_of(other)));
+  std::filesystem::rename(path + "-wal", moved + "-wal");
+  auto file = WorldFile::open(moved, {.mode = OpenMode::open_existing});
   REQUIRE(file);
   REQUIRE(load_all(*file));
   Groups again;

@@ -56,7 +56,7 @@ TEST_CASE("a world of format 1 opens with what it had, and opening changes no by
     check_values(world);
   }
   CHECK(read_file(path) == original());
-  CHECK(directory.names() == std::vector<std::string>{"w.muster", "w.muster-lock"});
+  CHECK(directory.names() == std::vector<std::string>{"w.muster"});
 }
 
 TEST_CASE("the first checkpoint of a world of format 1 makes it one of format 2, and the original stays beside it") {
