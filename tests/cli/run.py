@@ -10,6 +10,7 @@ import changing
 import clock
 import command
 import descriptors
+import displaced
 import files
 import looking
 import serving
@@ -22,7 +23,8 @@ import worlds
 from shared import MUSTER, SERVER, Folder
 from programs import run_tests
 
-MODULES = worlds, files, serving, looking, changing, clock, sessions, template, tokens, watching, command, answers, told, descriptors
+MODULES = (worlds, files, displaced, serving, looking, changing, clock, sessions, template, tokens, watching, command, answers,
+           told, descriptors)
 
 
 def main():

@@ -29,7 +29,7 @@ std::string FileWatch::begin() {
 }
 
 std::string FileWatch::know_wal() {
-  const std::string path = path_ + "-wal";
+  const std::string& path = wal_path_;
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor < 0) return {};  // a file of another mode has none before it is written to
   wal_ = stamp_of(descriptor);
@@ -46,9 +46,9 @@ std::string FileWatch::gone_now(FileStamp& file, FileStamp& wal) const {
   if (file.inode == 0) return moved(path_);
   if (!file.is_same_file(file_)) return replaced(path_);
   if (wal_descriptor_ < 0) return {};
-  wal = stamp_of(path_ + "-wal");
-  if (wal.inode == 0) return moved(path_ + "-wal");
-  return wal.is_same_file(wal_) ? std::string() : replaced(path_ + "-wal");
+  wal = stamp_of(wal_path_);
+  if (wal.inode == 0) return moved(wal_path_);
+  return wal.is_same_file(wal_) ? std::string() : replaced(wal_path_);
 }
 
 FileWatch::Seen FileWatch::look(bool merging) const {
@@ -65,7 +65,7 @@ std::string FileWatch::committed(std::uint64_t frames) {
   FileStamp file, wal;
   // Taken before anything is read: what is written after that is seen the next time.
   if (std::string gone = gone_now(file, wal); !gone.empty()) return gone;
-  if (wal_descriptor_ < 0) return moved(path_ + "-wal");
+  if (wal_descriptor_ < 0) return moved(wal_path_);
   if (frames == 0) return {};  // nothing was written
   const auto end = new_end(frames);
   if (!end || wal.bytes < end->bytes()) return path_ + "-wal was cut off or written over";
@@ -74,27 +74,27 @@ std::string FileWatch::committed(std::uint64_t frames) {
   return {};
 }
 
-std::optional<WalEnd> FileWatch::new_end(std::uint64_t frames) const {
-  const auto header = read_wal_header(wal_descriptor_);
-  if (!header) return std::nullopt;
-  if (header->salts != end_.salts || end_.frames == 0 || frames < end_.frames) {
-    const bool began_anew = end_.frames == 0 || header->salts.follows(end_.salts);
-    return began_anew ? behind(*header, frames) : std::nullopt;
+std::optional<WalEnd> FileWatch::new_end(std::uint64_t frames) {
+  if (end_.frames > 0 && frames >= end_.frames) {
+    // The last one that was there is read again: were the -wal cut off meanwhile, there would be a hole.
+    WalEnd last = end_;
+    --last.frames;
+    last.checksum[0] = end_.before[0];
+    last.checksum[1] = end_.before[1];
+    if (const auto end = behind(last, frames)) return end;
   }
-  // The last one that was there is read again: were the -wal cut off meanwhile, there would be a hole.
-  WalEnd last = end_;
-  --last.frames;
-  last.checksum[0] = end_.before[0];
-  last.checksum[1] = end_.before[1];
-  const auto again = read_wal_frames(wal_descriptor_, last, 1);
-  if (!again || again->checksum[0] != end_.checksum[0] || again->checksum[1] != end_.checksum[1]) return std::nullopt;
-  return behind(*again, frames);
+  // It may have begun anew with this commit.
+  const auto header = read_wal_header(wal_descriptor_);
+  if (!header || (end_.frames > 0 && !header->salts.follows(end_.salts))) return std::nullopt;
+  return behind(*header, frames);
 }
 
-std::optional<WalEnd> FileWatch::behind(const WalEnd& end, std::uint64_t frames) const {
+std::optional<WalEnd> FileWatch::behind(const WalEnd& end, std::uint64_t frames) {
   constexpr std::uint64_t few = 16;
-  if (frames - end.frames <= few) return read_wal_frames(wal_descriptor_, end, frames - end.frames);
-  return read_wal_frame(wal_descriptor_, end, frames);
+  if (frames - end.frames <= few) return read_wal_frames(wal_descriptor_, end, frames - end.frames, buffer_);
+  // Of many the first and the last: what is between them was written by one who holds SQLite's lock.
+  const auto first = read_wal_frames(wal_descriptor_, end, 1, buffer_);
+  return first ? read_wal_frame(wal_descriptor_, *first, frames, buffer_) : std::nullopt;
 }
 
 bool FileWatch::wal_only_grew() {

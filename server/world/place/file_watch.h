@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "server/world/place/file_stamp.h"
 #include "server/world/place/wal_content.h"
@@ -43,21 +44,23 @@ class FileWatch {
   void take_file(const FileStamp& stamp) noexcept { file_ = stamp; }
   /// Any thread, while none is in take_file().
   const FileStamp& file() const noexcept { return file_; }
-  WalSalts salts() const noexcept { return end_.salts; }
+  /// None: the -wal has nothing, and SQLite may draw other ones for what comes.
+  WalSalts salts() const noexcept { return end_.frames > 0 ? end_.salts : WalSalts{}; }
   const std::string& path() const noexcept { return path_; }
 
  private:
   std::string know_wal();
   std::string gone_now(FileStamp& file, FileStamp& wal) const;
   /// Of a -wal that has so many frames; none: what was there is not there any more.
-  std::optional<WalEnd> new_end(std::uint64_t frames) const;
-  std::optional<WalEnd> behind(const WalEnd& end, std::uint64_t frames) const;
+  std::optional<WalEnd> new_end(std::uint64_t frames);
+  std::optional<WalEnd> behind(const WalEnd& end, std::uint64_t frames);
 
-  const std::string path_;
+  const std::string path_, wal_path_ = path_ + "-wal";
   const int descriptor_;
   FileStamp file_, wal_;
   int wal_descriptor_ = -1;  // -1: there is no -wal yet
   WalEnd end_;
+  std::vector<unsigned char> buffer_;  // for frames that are read
 };
 
 /// Whether a world file is as long as its header says, and has one. Empty: it is; else what is wrong with it.

@@ -87,16 +87,18 @@ std::optional<WalEnd> read_wal(int descriptor, const WalEnd* known) {
   }
 }
 
-std::optional<WalEnd> read_wal_frames(int descriptor, WalEnd end, std::uint64_t count) {
+std::optional<WalEnd> read_wal_frames(int descriptor, WalEnd end, std::uint64_t count,
+                                      std::vector<unsigned char>& frames) {
   const std::size_t frame_bytes = 24 + std::size_t{end.page_bytes};
-  std::vector<unsigned char> frames(count * frame_bytes);
-  if (!read_at(descriptor, frames.data(), frames.size(), end.offset_of(end.frames + 1))) return std::nullopt;
+  if (frames.size() < count * frame_bytes) frames.resize(count * frame_bytes);
+  if (!read_at(descriptor, frames.data(), count * frame_bytes, end.offset_of(end.frames + 1))) return std::nullopt;
   for (std::size_t i = 0; i < count; ++i)
     if (!take(end, frames.data() + i * frame_bytes)) return std::nullopt;
   return end;
 }
 
-std::optional<WalEnd> read_wal_frame(int descriptor, const WalEnd& header, std::uint64_t frame) {
+std::optional<WalEnd> read_wal_frame(int descriptor, const WalEnd& header, std::uint64_t frame,
+                                     std::vector<unsigned char>& buffer) {
   WalEnd end = header;
   if (frame > 1) {
     unsigned char before[24];
@@ -105,7 +107,7 @@ std::optional<WalEnd> read_wal_frame(int descriptor, const WalEnd& header, std::
     end.checksum[0] = big_endian(before + 16);
     end.checksum[1] = big_endian(before + 20);
   }
-  return read_wal_frames(descriptor, end, 1);
+  return read_wal_frames(descriptor, end, 1, buffer);
 }
 
 }  // namespace muster

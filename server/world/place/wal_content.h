@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace muster {
 
@@ -40,9 +41,11 @@ struct WalEnd {
 std::optional<WalEnd> read_wal_header(int descriptor);
 /// With all frames up to the last commit. Reads them all. `known`, if it is given: its end has to be one of theirs, else none.
 std::optional<WalEnd> read_wal(int descriptor, const WalEnd* known = nullptr);
-/// Behind so many frames more than `end` has, which are read. None: one of them is not right.
-std::optional<WalEnd> read_wal_frames(int descriptor, WalEnd end, std::uint64_t count);
+/// Behind so many frames more than `end` has, which are read into `buffer`. None: one of them is not right.
+std::optional<WalEnd> read_wal_frames(int descriptor, WalEnd end, std::uint64_t count,
+                                      std::vector<unsigned char>& buffer);
 /// Behind this frame, which is judged by what the one before it says. None: it is not right.
-std::optional<WalEnd> read_wal_frame(int descriptor, const WalEnd& header, std::uint64_t frame);
+std::optional<WalEnd> read_wal_frame(int descriptor, const WalEnd& header, std::uint64_t frame,
+                                     std::vector<unsigned char>& buffer);
 
 }  // namespace muster

@@ -130,18 +130,6 @@ TEST_CASE("after another file was put in its place that one and the -wal are lef
 TEST_CASE("after its file was cut off or written over nothing is told durable") {
   Open world;
   for (int i = 0; i < 5; ++i) REQUIRE(world.append());
-  SECTION("by an older copy") {
-    const std::string older = read_file(world.path);
-    REQUIRE(world.file->checkpoint({.sequence = 300}, saving({})));
-    world.file->begin_merge();
-    world.file->merge_beside();
-    world.file->end_merge();
-    Rows rows = some_rows();
-    rows.erase(rows.begin());
-    REQUIRE(world.file->checkpoint({.sequence = 301}, saving(rows)));  // in a -wal that began anew
-    write_file(world.path, older);
-    CHECK_THAT(world.refused(), StartsWith(world.path + " was written over or cut off by another program ("));
-  }
   SECTION("in the middle") {
     overwrite(world.path, std::string(5000, 'x'), 50'000);
     CHECK_THAT(world.refused(), StartsWith(world.path + " was written over or cut off by another program ("));
