@@ -148,7 +148,7 @@ std::expected<void, WorldError> WorldFile::remove_some_past(const std::function<
     return std::unexpected(std::move(committed.error()));
   left_over_.erase(left_over_.begin(), left_over_.begin() + static_cast<std::ptrdiff_t>(*count));
   if (group != 0) journal_.past_removed(group);
-  return {};
+  return settle();
 }
 
 std::expected<bool, WorldError> WorldFile::is_foreign() {
@@ -235,6 +235,7 @@ std::expected<CheckpointReport, WorldError> WorldFile::make_current(const Checkp
   meta_ = std::move(meta);
   left_over_ = sink.replaced();
   journal_.kept(contained, meta_.sequence);
+  if (auto settled = settle(); !settled) return std::unexpected(std::move(settled.error()));
   set_mark(journal_.end().group);
   const SinkCounts& counts = sink.counts();
   return CheckpointReport{.checkpoint = meta_.checkpoint,
@@ -294,6 +295,7 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_beside(const Checkpoin
     database_->stop_comparing();
     if (auto committed = commit(doing); !committed)
       return std::unexpected(std::move(committed.error()));
+    if (auto settled = settle(); !settled) return std::unexpected(std::move(settled.error()));
     wrote(slice.merges);
     return CheckpointStep{};
   };

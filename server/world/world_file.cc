@@ -419,13 +419,20 @@ std::expected<void, WorldError> WorldFile::commit(const char* doing) {
   const std::uint64_t commits = database_->wal_commits();
   if (auto committed = database_->run("COMMIT", doing); !committed) return committed;
   const bool wrote = database_->wal_commits() != commits;
-  const std::string wrong = watch_->committed(wrote ? database_->wal_bytes() / world_format::page_bytes : 0);
+  const std::string wrong =
+      watch_->committed(wrote ? database_->wal_bytes() / world_format::page_bytes : 0, file_differs_);
   if (!wrong.empty()) return displace(wrong);
   return {};
 }
 
+std::expected<void, WorldError> WorldFile::settle() {
+  return std::exchange(file_differs_, false) && !use_.is_merging() ? still_there() : std::expected<void, WorldError>();
+}
+
 std::expected<void, WorldError> WorldFile::begin_writing(const char* doing) {
-  if (auto there = still_there(); !there) return there;
+  // The file itself is looked at behind the commit, which does not write to it.
+  if (displaced() || !watch_->wal_is_as_left())
+    if (auto there = still_there(); !there) return there;
   if (journal_.is_unread())
     return std::unexpected(error(WorldErrorCode::setup, "holds inputs that were recorded after checkpoint " +
                                                             std::to_string(meta_.checkpoint) +
@@ -507,6 +514,7 @@ std::expected<void, WorldError> WorldFile::append(JournalGroup& group, Merges me
   if (auto appended = journal_.append(*database_, shown_, group); !appended) return appended;
   if (auto committed = commit(doing); !committed) return committed;
   journal_.keep(group);
+  if (auto settled = settle(); !settled) return settled;
   set_mark(group.id);
   wrote(merges);
   return {};

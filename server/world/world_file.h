@@ -185,8 +185,10 @@ class WorldFile {
   /// If it fails while a -wal that is not known yet lies over the file: says so, and what to do.
   WorldError with_wal(const WorldError& error) const;
   std::expected<void, WorldError> begin_writing(const char* doing);
-  /// The transaction, and that it is where it belongs.
+  /// The transaction, and that it is where it belongs. To be followed by settle().
   std::expected<void, WorldError> commit(const char* doing);
+  /// Once this WorldFile knows what was committed: if somebody wrote to the file meanwhile, it is read again.
+  std::expected<void, WorldError> settle();
   void set_mark(std::uint64_t group) noexcept;
   std::unexpected<WorldError> displace(const std::string& what);
   /// Reads everything anew, over a connection of its own; `alone`: without the -wal.
@@ -248,6 +250,7 @@ class WorldFile {
   std::optional<std::uint64_t> in_file_;  // as merge_beside() found it
   std::optional<FileStamp> merged_;       // the file then, if anything may have been merged
   bool foreign_wal_ = false;              // the -wal is of another process
+  bool file_differs_ = false;             // from commit() to settle()
   bool unread_wal_ = false;               // the same, and not all was read yet that shows whether it belongs to the file
   std::string world_alone_;               // that the file is of without its -wal, if there is one; empty: it does not say
   std::unique_ptr<FileWatch> watch_;      // null: there is no file yet

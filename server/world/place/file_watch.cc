@@ -59,13 +59,20 @@ FileWatch::Seen FileWatch::look(bool merging) const {
   return seen;
 }
 
-std::string FileWatch::committed(std::uint64_t frames) {
+bool FileWatch::wal_is_as_left() const noexcept {
+  if (wal_descriptor_ < 0) return false;
+  const FileStamp wal = stamp_of(wal_path_);
+  return wal.is_same_file(wal_) && wal.is_unwritten_since(wal_);
+}
+
+std::string FileWatch::committed(std::uint64_t frames, bool& file_differs) {
   if (wal_descriptor_ < 0)
     if (std::string wrong = know_wal(); !wrong.empty()) return wrong;
   FileStamp file, wal;
   // Taken before anything is read: what is written after that is seen the next time.
   if (std::string gone = gone_now(file, wal); !gone.empty()) return gone;
   if (wal_descriptor_ < 0) return moved(wal_path_);
+  file_differs = !file.is_unwritten_since(file_);
   if (frames == 0) return {};  // nothing was written
   const auto end = new_end(frames);
   if (!end || wal.bytes < end->bytes()) return path_ + "-wal was cut off or written over";
