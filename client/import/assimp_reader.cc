@@ -264,9 +264,9 @@ class Reader {
 
   std::uint32_t add_node(const aiNode& node, std::uint32_t parent) {
     const auto renamed = names_.nodes.find(&node);
-    std::string name =
+    const std::string name =
         renamed == names_.nodes.end() ? files_.name({node.mName.data, node.mName.length}) : renamed->second;
-    const std::uint32_t place = add_entity(model_, limits_, parent, std::move(name), false);
+    const std::uint32_t place = add_entity(model_, limits_, parent, name, false);
     const Matrix local = matrix_of(node.mTransformation);
     place_by_matrix(model_, place, parent == ImportedEntity::no_parent ? in_metres(local) : local);
     add_meshes(node, place);
@@ -304,7 +304,8 @@ class Reader {
       }
       ImportedMesh mesh = mesh_of(scene_, index, mesh_name(index), model_.warnings);
       std::uint32_t on = place;
-      if (node.mNumMeshes > 1) on = add_entity(model_, limits_, place, mesh.name.empty() ? "mesh" : mesh.name, true);
+      if (node.mNumMeshes > 1)
+        on = add_entity(model_, limits_, place, mesh.name.empty() ? "mesh" : std::string_view(mesh.name), true);
       model_.entities[on].mesh = std::move(mesh);
     }
   }

@@ -81,7 +81,8 @@ std::optional<std::string> base64_decoded(std::string_view text) {
     else
       return {};
     bits = bits << 6 | value;
-    if ((held += 6) < 8) continue;
+    held += 6;
+    if (held < 8) continue;
     held -= 8;
     bytes += static_cast<char>(bits >> held & 0xff);
   }
@@ -293,7 +294,7 @@ void GltfFile::check_buffer(std::size_t index) {
       const std::size_t comma = uri.find(',');
       if (comma == uri.npos) throw ReadFailure(place + ".uri has no data");
       const std::string_view kind = std::string_view(uri).substr(0, comma);
-      const std::string data = percent_decoded(std::string_view(uri).substr(comma + 1));
+      std::string data = percent_decoded(std::string_view(uri).substr(comma + 1));
       if (!kind.ends_with(";base64")) return data;
       auto decoded = base64_decoded(data);
       if (!decoded) throw ReadFailure(place + ".uri is no base64");
@@ -430,9 +431,10 @@ void GltfFile::apply_sparse(const Json& accessor, const std::string& place, std:
             at_indices);
   const unsigned char* const value =
       bytes({*value_view, whole_or(*replaced, "byteOffset", at_values, 0), element, element, many}, at_values);
+  const std::size_t elements = values.size() / components;
   for (std::size_t i = 0; i < many; ++i) {
     const auto target = component(index + i * index_type.bytes, index_type);
-    if (!(target >= 0 && target < static_cast<double>(values.size() / components)))
+    if (!(target >= 0 && target < static_cast<double>(elements)))
       throw ReadFailure(at_indices + " name an element that is not there");
     for (std::size_t c = 0; c < components; ++c)
       values[static_cast<std::size_t>(target) * components + c] = component(value + i * element + c * type.bytes, type);

@@ -31,8 +31,10 @@ std::optional<std::array<double, N>> numbers_of(const Json& of, const char* name
   if (!list) return {};
   std::array<double, N> numbers{};
   bool good = list->is_array() && list->size() == N;
-  for (std::size_t i = 0; good && i < N; ++i)
-    if ((good = (*list)[i].is_number())) numbers[i] = (*list)[i].get<double>();
+  for (std::size_t i = 0; good && i < N; ++i) {
+    good = (*list)[i].is_number();
+    if (good) numbers[i] = (*list)[i].get<double>();
+  }
   if (!good) throw ReadFailure(place + "." + name + " is no list of " + std::to_string(N) + " numbers");
   return numbers;
 }

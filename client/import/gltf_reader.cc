@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <ranges>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -96,8 +97,8 @@ class GltfReader {
   }
 
  private:
-  std::uint32_t add(std::uint32_t parent, std::string name, bool is_part) {
-    return add_entity(model_, limits_, parent, std::move(name), is_part);
+  std::uint32_t add(std::uint32_t parent, std::string_view name, bool is_part) {
+    return add_entity(model_, limits_, parent, name, is_part);
   }
 
   std::vector<std::size_t> indices(const Json& of, const char* name, const std::string& place) const {
@@ -173,7 +174,7 @@ class GltfReader {
       met[step.node] = true;
       stack.push_back({step.node, true});
       const auto children = children_of(step.node);
-      for (auto child = children.rbegin(); child != children.rend(); ++child) stack.push_back({*child, false});
+      for (const std::size_t child : std::views::reverse(children)) stack.push_back({child, false});
     }
     for (std::size_t i = 0; i < meshes.size(); ++i) number_mesh(i);
     parts_.resize(next_part_);

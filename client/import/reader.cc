@@ -21,7 +21,7 @@ std::string shown(double value) {
 
 }  // namespace
 
-std::uint32_t add_entity(ImportedModel& model, const ModelLimits& limits, std::uint32_t parent, std::string name,
+std::uint32_t add_entity(ImportedModel& model, const ModelLimits& limits, std::uint32_t parent, std::string_view name,
                          bool is_part) {
   const std::uint32_t depth = parent == ImportedEntity::no_parent ? 0 : model.entities[parent].depth + 1;
   if (depth > limits.depth_max)

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/import/decompose.h"
@@ -29,7 +30,7 @@ ImportedModel read_with_assimp(const std::filesystem::path& file, const ModelLim
 
 /// Adds an entity below `parent` (ImportedEntity::no_parent for the root) and returns its place.
 /// Throws ReadFailure beyond the limits.
-std::uint32_t add_entity(ImportedModel& model, const ModelLimits& limits, std::uint32_t parent, std::string name,
+std::uint32_t add_entity(ImportedModel& model, const ModelLimits& limits, std::uint32_t parent, std::string_view name,
                          bool is_part);
 
 /// Gives an entity a transform; a warning says what of the matrix cannot be kept.
