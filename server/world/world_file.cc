@@ -430,9 +430,7 @@ std::expected<void, WorldError> WorldFile::settle() {
 }
 
 std::expected<void, WorldError> WorldFile::begin_writing(const char* doing) {
-  // The file itself is looked at behind the commit, which does not write to it.
-  if (displaced() || !watch_->wal_is_as_left())
-    if (auto there = still_there(); !there) return there;
+  if (auto there = still_there(); !there) return there;
   if (journal_.is_unread())
     return std::unexpected(error(WorldErrorCode::setup, "holds inputs that were recorded after checkpoint " +
                                                             std::to_string(meta_.checkpoint) +

@@ -59,12 +59,6 @@ FileWatch::Seen FileWatch::look(bool merging) const {
   return seen;
 }
 
-bool FileWatch::wal_is_as_left() const noexcept {
-  if (wal_descriptor_ < 0) return false;
-  const FileStamp wal = stamp_of(wal_path_);
-  return wal.is_same_file(wal_) && wal.is_unwritten_since(wal_);
-}
-
 std::string FileWatch::committed(std::uint64_t frames, bool& file_differs) {
   if (wal_descriptor_ < 0)
     if (std::string wrong = know_wal(); !wrong.empty()) return wrong;

@@ -34,8 +34,6 @@ class FileWatch {
   /// Reads no content. `merging`: the owner is writing to the file itself.
   Seen look(bool merging) const;
 
-  /// Of the -wal alone, which is all that a commit writes to.
-  bool wal_is_as_left() const noexcept;
   /// A commit of the owner's left so many frames in the -wal: they are there, behind those that were. `file_differs` is set as by look().
   [[nodiscard]] std::string committed(std::uint64_t frames, bool& file_differs);
   /// The -wal is read whole. True: it has what it had, perhaps with more behind it, and is known as it is now.
