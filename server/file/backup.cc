@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "server/world/database.h"
-#include "server/world/file_header.h"
 #include "server/world/file_beside.h"
+#include "server/world/file_header.h"
 #include "server/world/rows/format.h"
 
 namespace muster {

@@ -241,7 +241,8 @@ bool Database::is_read_only() const noexcept { return sqlite3_db_readonly(connec
 
 bool Database::is_in_wal_mode() const noexcept {
   sqlite3_file* wal = nullptr;
-  return sqlite3_file_control(connection_, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&wal)) == SQLITE_OK &&
+  return sqlite3_file_control(connection_, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&wal)) ==
+             SQLITE_OK &&
          wal != nullptr && wal->pMethods != nullptr;
 }
 

@@ -49,8 +49,8 @@ std::expected<std::string, WorldError> keep_original(Database& database, const s
     return std::unexpected(std::move(copied.error()));
   }
   auto kept = give_free_name(
-      unfinished,
-      [&](int number) { return path + "-format1" + (number == 1 ? "" : "-" + std::to_string(number)); }, shown);
+      unfinished, [&](int number) { return path + "-format1" + (number == 1 ? "" : "-" + std::to_string(number)); },
+      shown);
   remove_unfinished();
   return kept;
 }

@@ -16,8 +16,9 @@ namespace muster {
 
 /// Gives a whole file its name, on the disk when it returns: the first of name(1), name(2) ... that is free, which is given back. No file
 /// is ever replaced. `unfinished` goes. After an error there is no new name.
-[[nodiscard]] std::expected<std::string, WorldError> give_free_name(
-    const std::string& unfinished, const std::function<std::string(int number)>& name, const std::string& shown);
+[[nodiscard]] std::expected<std::string, WorldError> give_free_name(const std::string& unfinished,
+                                                                    const std::function<std::string(int number)>& name,
+                                                                    const std::string& shown);
 
 [[nodiscard]] std::expected<void, WorldError> sync_directory(const std::string& directory, const std::string& shown);
 

@@ -144,8 +144,7 @@ std::expected<void, WorldError> WorldFile::remove_some_past(const std::function<
     if (!first_left) return std::unexpected(std::move(first_left.error()));
     group = *first_left;
   }
-  if (auto committed = commit(doing); !committed)
-    return std::unexpected(std::move(committed.error()));
+  if (auto committed = commit(doing); !committed) return std::unexpected(std::move(committed.error()));
   left_over_.erase(left_over_.begin(), left_over_.begin() + static_cast<std::ptrdiff_t>(*count));
   if (group != 0) journal_.past_removed(group);
   return settle();
@@ -228,8 +227,7 @@ std::expected<CheckpointReport, WorldError> WorldFile::make_current(const Checkp
   if (auto types = write_types(*database_, stamp.types, stamp.types_fingerprint, meta); !types)
     return std::unexpected(std::move(types.error()));
   if (auto written = write_meta(*database_, meta); !written) return std::unexpected(std::move(written.error()));
-  if (auto committed = commit(doing); !committed)
-    return std::unexpected(std::move(committed.error()));
+  if (auto committed = commit(doing); !committed) return std::unexpected(std::move(committed.error()));
   sink.keep();
   digest_ = sink.digest();
   meta_ = std::move(meta);
@@ -293,8 +291,7 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_beside(const Checkpoin
   if (*foreign) return CheckpointStep{.state = State::stale};
   const auto end_step = [&]() -> std::expected<CheckpointStep, WorldError> {
     database_->stop_comparing();
-    if (auto committed = commit(doing); !committed)
-      return std::unexpected(std::move(committed.error()));
+    if (auto committed = commit(doing); !committed) return std::unexpected(std::move(committed.error()));
     if (auto settled = settle(); !settled) return std::unexpected(std::move(settled.error()));
     wrote(slice.merges);
     return CheckpointStep{};

@@ -39,14 +39,12 @@ std::optional<Content> read_content(int fd) noexcept {
   LockMark& mark = content.mark;
   LockMark rest;
   char world[33] = {};
-  const int found =
-      std::sscanf(text,
-                  "muster-lock 1\nprocess %" SCNd64 "\nworld %32[0-9a-f]\ncheckpoint %" SCNu64 "\ngroup %" SCNu64
-                  "\nfile %" SCNu64 " %" SCNu64 " %" SCNu64 "\nlock %" SCNu64 " %" SCNu64 " %" SCNu64
-                  "\nwal %" SCNu32 " %" SCNu32,
-                  &content.process, world, &mark.checkpoint, &mark.group, &rest.file.device, &rest.file.inode,
-                  &rest.file.born_ns, &rest.lock.device, &rest.lock.inode, &rest.lock.born_ns, &rest.wal.first,
-                  &rest.wal.second);
+  const int found = std::sscanf(
+      text,
+      "muster-lock 1\nprocess %" SCNd64 "\nworld %32[0-9a-f]\ncheckpoint %" SCNu64 "\ngroup %" SCNu64 "\nfile %" SCNu64
+      " %" SCNu64 " %" SCNu64 "\nlock %" SCNu64 " %" SCNu64 " %" SCNu64 "\nwal %" SCNu32 " %" SCNu32,
+      &content.process, world, &mark.checkpoint, &mark.group, &rest.file.device, &rest.file.inode, &rest.file.born_ns,
+      &rest.lock.device, &rest.lock.inode, &rest.lock.born_ns, &rest.wal.first, &rest.wal.second);
   if (found < 3) return std::nullopt;
   if (found == 12) {
     mark.file = rest.file;
@@ -197,10 +195,10 @@ void WorldLock::read() noexcept {
 void WorldLock::write(std::int64_t process) const noexcept {
   char text[512];
   const LockMark& mark = mark_;
-  const int length = std::snprintf(
-      text, sizeof text, layout, process, mark.world.size() == 32 ? mark.world.c_str() : no_world, mark.checkpoint,
-      mark.group, mark.file.device, mark.file.inode, mark.file.born_ns, mark.lock.device, mark.lock.inode,
-      mark.lock.born_ns, mark.wal.first, mark.wal.second);
+  const int length =
+      std::snprintf(text, sizeof text, layout, process, mark.world.size() == 32 ? mark.world.c_str() : no_world,
+                    mark.checkpoint, mark.group, mark.file.device, mark.file.inode, mark.file.born_ns, mark.lock.device,
+                    mark.lock.inode, mark.lock.born_ns, mark.wal.first, mark.wal.second);
   // A mark that cannot be written costs its check, nothing else. The length is always the same, so old text never shows.
   if (::pwrite(fd_, text, static_cast<std::size_t>(length), 0) != length) return;
 }

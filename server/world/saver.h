@@ -103,7 +103,9 @@ class Saver {
   const std::string* error() const noexcept {
     return !stopped_.empty()     ? &stopped_
            : !displaced_.empty() ? &displaced_
-           : failed_seen_ ? &error_ : !recorder_ ? autosave_error() : nullptr;
+           : failed_seen_        ? &error_
+           : !recorder_          ? autosave_error()
+                                 : nullptr;
   }
   /// Why the last save that was begun by itself failed. Null: it did not. Until a commit succeeds.
   const std::string* autosave_error() const noexcept { return autosave_error_.empty() ? nullptr : &autosave_error_; }
@@ -187,9 +189,9 @@ class Saver {
   Clock::time_point retry_ = {};   // not before: a save that is due because of the journal's size failed
   std::size_t saved_schemas_ = 0;  // of the registry, when it was saved last
   std::string autosave_error_;
-  std::string stopped_;  // empty: it is not
-  std::string displaced_;          // what became of the file, and where the state is; empty: it is in its place
-  bool rescued_ = false;           // the state is in another file
+  std::string stopped_;    // empty: it is not
+  std::string displaced_;  // what became of the file, and where the state is; empty: it is in its place
+  bool rescued_ = false;   // the state is in another file
   Clock::time_point next_look_ = {};
   bool failed_seen_ = false;
   bool lagged_ = false;  // a save is due because the disk lagged

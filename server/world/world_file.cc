@@ -10,10 +10,10 @@
 #include <filesystem>
 #include <utility>
 
+#include "server/world/file_beside.h"
 #include "server/world/file_header.h"
 #include "server/world/file_sink.h"
 #include "server/world/file_source.h"
-#include "server/world/file_beside.h"
 #include "server/world/place/left_behind.h"
 #include "server/world/rows/format.h"
 #include "server/world/type_rows.h"
@@ -118,9 +118,9 @@ std::expected<void, WorldError> WorldFile::check_wal() {
                                            "together" +
                                            way_on));
   if (mark.wal && header->salts != mark.wal && !header->salts.follows(mark.wal))
-    return std::unexpected(error(WorldErrorCode::damaged,
-                                 wal + " is not the one that the last process here wrote, as " + lock +
-                                     " says. Put that one back" + way_on));
+    return std::unexpected(error(
+        WorldErrorCode::damaged,
+        wal + " is not the one that the last process here wrote, as " + lock + " says. Put that one back" + way_on));
   unread_wal_ = true;
   // It may be damaged without its -wal, and then does not say.
   if (auto alone = Database::open_alone(path_, shown_))
@@ -346,9 +346,7 @@ std::expected<JournalReport, WorldError> WorldFile::journal(const FileJournal::T
   return report;
 }
 
-bool WorldFile::is_as_left() const {
-  return !watch_ || (!displaced() && watch_->look(use_.is_merging()).is_as_left());
-}
+bool WorldFile::is_as_left() const { return !watch_ || (!displaced() && watch_->look(use_.is_merging()).is_as_left()); }
 
 std::unexpected<WorldError> WorldFile::displace(const std::string& what) {
   displaced_->text = what + " while this process had the world open. Nothing is written there any more";

@@ -251,9 +251,9 @@ class WorldFile {
   std::optional<FileStamp> merged_;       // the file then, if anything may have been merged
   bool foreign_wal_ = false;              // the -wal is of another process
   bool file_differs_ = false;             // from commit() to settle()
-  bool unread_wal_ = false;               // the same, and not all was read yet that shows whether it belongs to the file
-  std::string world_alone_;               // that the file is of without its -wal, if there is one; empty: it does not say
-  std::unique_ptr<FileWatch> watch_;      // null: there is no file yet
+  bool unread_wal_ = false;           // the same, and not all was read yet that shows whether it belongs to the file
+  std::string world_alone_;           // that the file is of without its -wal, if there is one; empty: it does not say
+  std::unique_ptr<FileWatch> watch_;  // null: there is no file yet
   struct Displaced {
     std::atomic<bool> is_so = false;
     std::string text;  // written before

@@ -36,7 +36,7 @@ struct RecoveryReport {
       {};  ///< inputs that were left out because the host said so: the number of each, and what it was
   std::string not_there = {};  ///< a sentence, where the input that was to be left out is not in the journal
   std::string stopped = {};    ///< likewise, of one before which recovery stopped: nothing from it on was done
-  std::uint64_t failed = 0;              ///< edits that could not be applied
+  std::uint64_t failed = 0;    ///< edits that could not be applied
   std::vector<std::string> listed = {};  ///< the first of them, with their places
 
   /// The state is that of the world at its last recorded input.

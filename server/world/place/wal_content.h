@@ -34,7 +34,9 @@ struct WalEnd {
   std::uint32_t before[2] = {};    ///< of the frame before it, likewise
   std::uint64_t bytes() const noexcept { return offset_of(frames + 1); }
   /// Of a frame, from 1.
-  std::uint64_t offset_of(std::uint64_t frame) const noexcept { return 32 + (frame - 1) * (24 + std::uint64_t{page_bytes}); }
+  std::uint64_t offset_of(std::uint64_t frame) const noexcept {
+    return 32 + (frame - 1) * (24 + std::uint64_t{page_bytes});
+  }
 };
 
 /// The header alone, with no frames. None: SQLite would take it for an empty one.

@@ -37,13 +37,12 @@ struct Told {
 
 [[noreturn]] void live(const std::string& path, Told& told) {
   try {
-    World world(
-        path,
-        [](EntityRegistry& registry) -> Handlers {
-          registry.add_type<game::Health>();
-          return {};
-        },
-        {.hz = 2000, .durability = Durability::commit});
+    World world(path,
+                [](EntityRegistry& registry) -> Handlers {
+                  registry.add_type<game::Health>();
+                  return {};
+                },
+                {.hz = 2000, .durability = Durability::commit});
     EntityRegistry& registry = world.registry();
     if (world.is_new()) {
       for (int i = 0; i < 2000; ++i) registry.create("e" + std::to_string(i), game::Health{});
@@ -87,7 +86,15 @@ std::uint64_t last_of(const std::string& path, std::string& why) {
 }
 
 enum class Way {
-  moved, replaced, deleted, cut_off, written_over, wal_deleted, wal_moved, wal_replaced, wal_cut_off,
+  moved,
+  replaced,
+  deleted,
+  cut_off,
+  written_over,
+  wal_deleted,
+  wal_moved,
+  wal_replaced,
+  wal_cut_off,
   last = wal_cut_off
 };
 /// Those after which all that was durable still lies there.
@@ -147,13 +154,12 @@ struct Life {
 
 std::string made_base(const Folder& folder) {
   const std::string path = folder / "base.muster";
-  World world(
-      path,
-      [](EntityRegistry& registry) -> Handlers {
-        registry.add_type<game::Health>();
-        return {};
-      },
-      {});
+  World world(path,
+              [](EntityRegistry& registry) -> Handlers {
+                registry.add_type<game::Health>();
+                return {};
+              },
+              {});
   for (int i = 0; i < 2000; ++i) world.registry().create("e" + std::to_string(i), game::Health{});
   world.commit();
   return path;
@@ -161,7 +167,9 @@ std::string made_base(const Folder& folder) {
 
 }  // namespace
 
-TEST_CASE("whatever is done to a world's file or its -wal, nothing that begins after it is told durable, and what was is there") {
+TEST_CASE(
+    "whatever is done to a world's file or its -wal, nothing that begins after it is told durable, and what was is "
+    "there") {
   const bool soaks = number_in("MUSTER_SOAK_MINUTES", 0) > 0;
   const std::uint64_t first = soaks ? new_seed() : 1, rounds = soaks ? 1000 : 30;
   const Folder folder;
@@ -221,7 +229,8 @@ TEST_CASE("what does not change a world's content leaves its edits durable") {
   for (int i = 0; i < 5; ++i) {
     run_sql(life.path, "SELECT count(*) FROM state");
     goes_on();
-    run_sql(life.path, "PRAGMA busy_timeout=5000; CREATE TABLE IF NOT EXISTS notes(text); INSERT INTO notes VALUES('a')");
+    run_sql(life.path,
+            "PRAGMA busy_timeout=5000; CREATE TABLE IF NOT EXISTS notes(text); INSERT INTO notes VALUES('a')");
     goes_on();
   }
   life.kill();

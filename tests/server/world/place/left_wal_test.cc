@@ -87,7 +87,9 @@ struct Two {
 
 }  // namespace
 
-TEST_CASE("a new world is not made where one that is gone left its -wal, its marks or its users, and a lock is no hindrance") {
+TEST_CASE(
+    "a new world is not made where one that is gone left its -wal, its marks or its users, and a lock is no "
+    "hindrance") {
   const Two two;
   make_killed(two.path, 3);
   fs::remove(two.path);
@@ -143,7 +145,8 @@ TEST_CASE("a -wal of another world, or of another time, under the name of a worl
   make_killed(two.other, 5, 2);
   SECTION("of another world") {
     copy(two.other, two.path, {"-wal"});
-    CHECK_THAT(two.refused(), StartsWith(two.wal + " is not the one that the last process here wrote, as " + two.path + "-lock says."));
+    CHECK_THAT(two.refused(), StartsWith(two.wal + " is not the one that the last process here wrote, as " + two.path +
+                                         "-lock says."));
   }
   SECTION("of an earlier time") {
     const std::string left = read_file(two.wal);

@@ -99,7 +99,8 @@ TEST_CASE("after its file was moved nothing is told durable, and with its -wal i
     const auto opened = WorldFile::open(world.path, {.mode = mode});
     REQUIRE_FALSE(opened);
     CHECK(opened.error().detail() == left_behind(world.path));
-    CHECK_THAT(opened.error().detail(), StartsWith("no such file, but a world that was here left these behind: " + world.wal));
+    CHECK_THAT(opened.error().detail(),
+               StartsWith("no such file, but a world that was here left these behind: " + world.wal));
     CHECK(read_file(world.wal) == wal);
   }
   fs::rename(world.wal, world.moved + "-wal");
@@ -118,7 +119,8 @@ TEST_CASE("after another file was put in its place that one and the -wal are lef
   CHECK(read_file(world.wal) == wal);
   const auto opened = WorldFile::open(world.path);
   REQUIRE_FALSE(opened);
-  CHECK_THAT(opened.error().detail(), StartsWith("another file was put in the place of the one that " + world.wal + " belongs to."));
+  CHECK_THAT(opened.error().detail(),
+             StartsWith("another file was put in the place of the one that " + world.wal + " belongs to."));
   CHECK(read_file(world.path) == other);
   CHECK(read_file(world.wal) == wal);
   // The way on that it names.
@@ -220,7 +222,8 @@ TEST_CASE("whatever does not change its content leaves a world durable") {
   holds();
   fs::remove(world.directory / "link.muster");
   holds();
-  for (const char* part : {"", "-wal"}) write_file(world.directory / ("backup" + std::string(part)), read_file(world.path + part));
+  for (const char* part : {"", "-wal"})
+    write_file(world.directory / ("backup" + std::string(part)), read_file(world.path + part));
   holds();
   CHECK(run_sql(world.path, "SELECT count(*) FROM journal") == std::to_string(world.told) + "\n");
   holds();
