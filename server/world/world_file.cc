@@ -439,6 +439,13 @@ std::expected<void, WorldError> WorldFile::begin_writing(const char* doing) {
     if (auto mode = database_->run("PRAGMA journal_mode=WAL", doing); !mode) return mode;
     watch_->take_file(stamp_of(lock_.descriptor()));
   }
+  // After a loss of power the lock file must name this -wal or the one before it. What an earlier
+  // process noted may not be on the disk yet.
+  if (!lock_is_synced_ || lock_.mark().wal != watch_->salts()) {
+    lock_.note_wal(watch_->salts());
+    lock_.sync();
+    lock_is_synced_ = true;
+  }
   if (foreign_wal_) {
     // Behind its end there may be pages of a transaction that a loss of power took: were the first of them written again as they were, and
     // then the power lost again, that transaction would be whole.
@@ -446,10 +453,6 @@ std::expected<void, WorldError> WorldFile::begin_writing(const char* doing) {
     if (!merged) return std::unexpected(std::move(merged.error()));
     foreign_wal_ = !*merged;
     watch_->take_file(stamp_of(lock_.descriptor()));
-  }
-  if (lock_.mark().wal != watch_->salts()) {
-    lock_.note_wal(watch_->salts());
-    lock_.sync();
   }
   return database_->run("BEGIN IMMEDIATE", doing);
 }

@@ -250,6 +250,7 @@ class WorldFile {
   std::optional<std::uint64_t> in_file_;  // as merge_beside() found it
   std::optional<FileStamp> merged_;       // the file then, if anything may have been merged
   bool foreign_wal_ = false;              // the -wal is of another process
+  bool lock_is_synced_ = false;           // since this process took it
   bool file_differs_ = false;             // from commit() to settle()
   bool unread_wal_ = false;           // the same, and not all was read yet that shows whether it belongs to the file
   std::string world_alone_;           // that the file is of without its -wal, if there is one; empty: it does not say
