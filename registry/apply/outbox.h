@@ -29,8 +29,8 @@ using TimerId = std::uint64_t;
 /// another. A call never fails; what becomes of a message is decided and counted at delivery.
 class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongSubscriptions {
  public:
-  using WrongPosts::post, WrongPosts::post_subtree;
   using WrongChanges::set, WrongChanges::remove, WrongSubscriptions::subscribe;
+  using WrongPosts::post, WrongPosts::post_subtree;
   /// Sends a message to an entity.
   template <MessageType M>
   void post(Entity target, const M& message) {
