@@ -11,7 +11,7 @@ using namespace busy;
 
 namespace {
 
-constexpr RegistryOptions always{.pass_serial_below_ns = 0};
+const RegistryOptions always{.pass_serial_below_ns = 0};
 
 /// Waits until `count` threads have come here: true; false where that takes too long.
 struct Rendezvous {
