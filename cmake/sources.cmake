@@ -7,6 +7,7 @@ set(muster_schema_sources
   schema/reduce.cc
 )
 set(muster_schemac_sources
+  schema/schemac/explain.cc
   schema/schemac/flatc.cc
   schema/schemac/header.cc
   schema/schemac/high_defaults.cc
@@ -45,6 +46,7 @@ set(muster_registry_sources
   registry/apply/template_spawn.cc
   registry/apply/text_mentions.cc
   registry/apply/tree_rows.cc
+  registry/arithmetic.cc
   registry/delivery/branches.cc
   registry/delivery/delivery.cc
   registry/delivery/inbox.cc
@@ -54,6 +56,7 @@ set(muster_registry_sources
   registry/delivery/schedule_text.cc
   registry/delivery/template_delivery.cc
   registry/delivery/thread_pool.cc
+  registry/delivery/unknown_names.cc
   registry/delivery/world_delivery.cc
   registry/entity_registry.cc
   registry/handlers/dynamic_handler.cc
@@ -105,19 +108,20 @@ set(muster_client_sources
   client/cpp/byte_stream.cc
   client/cpp/client.cc
   client/cpp/durable.cc
+  client/cpp/layouts.cc
   client/cpp/questions.cc
   client/cpp/references.cc
   client/cpp/watches.cc
 )
 set(muster_world_sources
   server/world/database.cc
+  server/world/file_beside.cc
   server/world/file_checkpoint.cc
   server/world/file_header.cc
   server/world/file_journal.cc
   server/world/file_meta.cc
   server/world/file_sink.cc
   server/world/file_source.cc
-  server/world/file_takeover.cc
   server/world/journal/code_identity.cc
   server/world/journal/journal_recorder.cc
   server/world/journal/record_reader.cc
@@ -125,12 +129,17 @@ set(muster_world_sources
   server/world/journal/work_mark.cc
   server/world/journal/write_queue.cc
   server/world/lock.cc
+  server/world/place/file_stamp.cc
+  server/world/place/file_watch.cc
+  server/world/place/left_behind.cc
+  server/world/place/wal_content.cc
   server/world/rows/checksum.cc
   server/world/rows/format.cc
   server/world/rows/preserved_columns.cc
   server/world/rows/spare_blocks.cc
   server/world/rows/state_copy.cc
   server/world/saver.cc
+  server/world/time/host_calls.cc
   server/world/time/pacer.cc
   server/world/time/wake.cc
   server/world/time/watchdog.cc
@@ -210,6 +219,7 @@ set(muster_server_sources
 set(muster_public_headers
   client/cpp/address_file.h
   client/cpp/client.h
+  client/cpp/layouts.h
   client/cpp/result.h
   include/muster/client.h
   include/muster/messages.h
@@ -241,6 +251,8 @@ set(muster_public_headers
   registry/apply/template.h
   registry/apply/timers.h
   registry/apply/tree_rows.h
+  registry/apply/wrong_calls.h
+  registry/arithmetic.h
   registry/delivery/executor.h
   registry/delivery/inbox.h
   registry/delivery/input_sink.h
@@ -290,6 +302,7 @@ set(muster_public_headers
   registry/subscribing.h
   registry/templates/template_file.h
   registry/templates/template_tree.h
+  registry/wrong_handlers.h
   schema/builtin.h
   schema/descriptor.h
   schema/hash.h

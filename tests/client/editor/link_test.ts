@@ -1,5 +1,6 @@
 // The connection, the clock, messages and the file: what is true of them is what the page says.
 import assert from 'node:assert/strict';
+import { renameSync } from 'node:fs';
 
 import { nil } from 'muster-client';
 
@@ -49,6 +50,27 @@ test('a server that is killed: edits are blocked and it says so; one that comes 
     async () => (await component(again, await again.entity('orc'), health)).value === 71,
   );
   await until('the band is gone', async () => (await page.locator('.band').count()) === 0);
+});
+
+test('a world whose file was moved away: the page says that edits are refused, why, and where the world was saved', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  await other.create(nil, 'orc', [health, { value: 50 }]);
+  await other.save();
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  const band = page.getByText('Nothing is saved any more, so edits are refused.');
+  await editor.select('orc');
+  assert.equal(await band.count(), 0);
+  renameSync(world.path, `${world.path}-elsewhere`);
+  await band.waitFor();
+  await page.getByText(/was moved or deleted.*rescued/).waitFor();
+  await editor.picture('moved');
+  const box = editor.box(health, 'value');
+  await box.click();
+  await box.fill('71');
+  await box.press('Enter');
+  await until('the refused value is gone', async () => (await box.inputValue()) === '50');
 });
 
 test('a wrong token is told in the words of the server, and not tried again', async (t) => {

@@ -12,6 +12,7 @@ export interface Saved {
 export class Clock {
   private readonly newest = signal<session.ClockState | null>(null);
   private readonly file = signal<Saved | null>(null);
+  private readonly disk_error = signal('');
   readonly is_saving = signal(false);
   private client: Client | null = null;
 
@@ -23,18 +24,27 @@ export class Clock {
   get saved(): ReadonlySignal<Saved | null> {
     return this.file;
   }
+  /** Why nothing of the world reaches the disk any more, a sentence of the server. Empty: it does. */
+  get not_saved(): ReadonlySignal<string> {
+    return this.disk_error;
+  }
   readonly paused = computed(() => this.newest.value?.paused === 1);
 
-  /** From now on the server tells when somebody changes the clock, or saves. */
+  /** From now on the server tells when somebody changes the clock, when it saves, and when it cannot. */
   follow(client: Client): void {
     this.client = client;
     this.newest.value = null;
     const take = (state: session.ClockState): void => this.take(client, state);
     // A server that does not tell leaves the state null.
     client.follow_clock(take).then(take, () => {});
+    const hear = ({ error }: session.Durable): void => {
+      if (client === this.client) this.disk_error.value = error;
+    };
+    client.durable(hear).then(hear, () => {});
   }
   lost(): void {
     this.client = null;
+    this.disk_error.value = '';
   }
   pause(): Promise<void> {
     return this.change({ paused: true });

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-import { LinkBand, NoticeList, Overlays } from './bands.js';
+import { DiskBand, LinkBand, NoticeList, Overlays } from './bands.js';
 import { Console } from './console.js';
 import { usePage } from './context.js';
 import { Inspector } from './inspector.js';
@@ -25,6 +25,7 @@ export function App(): JSX.Element {
     <div ref={root} class={`page ${is_editable ? '' : 'is-fixed-page'}`}>
       <TopBar />
       <LinkBand />
+      <DiskBand />
       <main class="middle">
         <TreePanel />
         <Splitter which="tree" label="Width of the tree" />

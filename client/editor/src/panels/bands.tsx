@@ -108,6 +108,19 @@ export function LinkBand(): JSX.Element | null {
     </div>
   );
 }
+/** Across the top while the world's file cannot take what happens. */
+export function DiskBand(): JSX.Element | null {
+  const { model } = usePage();
+  const why = model.clock.not_saved.value;
+  if (why === '') return null;
+  return (
+    <div class="band is-error" role="alert">
+      <p class="band-text">
+        <b>Nothing is saved any more, so edits are refused.</b> {sentence(why)}
+      </p>
+    </div>
+  );
+}
 /** Takes the key that the page lacks. */
 function TokenBox(): JSX.Element {
   const { model } = usePage();
