@@ -19,17 +19,17 @@ def without(closed, *command):
     return ["bash", "-c", f'exec "$@" {redirected}', "bash", *map(str, command)]
 
 
-def run(folder, closed, *command):
-    return subprocess.run(without(closed, *command), cwd=folder.path, env=folder.environment, capture_output=True, timeout=60,
+def run(place, closed, *command):
+    return subprocess.run(without(closed, *command), cwd=place.path, env=place.environment, capture_output=True, timeout=60,
                           check=False)
 
 
-def is_clean(folder, world, *secrets):
+def is_clean(place, world, *secrets):
     """The world is good, its lock is one, and no file has what was printed."""
-    holds(folder.run("verify", world), "good")
-    lock = (folder.path / f"{world}-lock").read_bytes()
+    holds(place.run("verify", world), "good")
+    lock = (place.path / f"{world}-lock").read_bytes()
     assert LOCK.match(lock), lock
-    for path in folder.path.glob("*.muster*"):
+    for path in place.path.glob("*.muster*"):
         words = PRINTED if path.name.endswith("-server.json") else (*PRINTED, *secrets)
         content = path.read_bytes()
         for word in words:

@@ -202,8 +202,8 @@ TEST_CASE("A forgotten include and a folder that -I does not name are said", "[e
                              "\"schema/muster.fbs\";` at the file's beginning\n"));
   test::write_file(folder / "wrong.fbs", "include \"parts/wheel.fbs\"; struct A { x:float; }");
   CHECK_THAT(test::run_schemac(folder, "wrong.fbs --check").errors,
-             Catch::EndsWith("wrong.fbs:1:9: there is no parts/wheel.fbs in ., " SOURCE_ROOT
-                             "; name the folder that holds it with -I\n"));
+             Catch::Contains("wrong.fbs:1:9: there is no parts/wheel.fbs in ., " SOURCE_ROOT) &&
+                 Catch::EndsWith("; name the folder that holds it with -I\n"));
   // In an included file.
   test::write_file(folder / "inner.fbs", "namespace g;\nstruct A { x:f32; }");
   test::write_file(folder / "wrong.fbs", "include \"inner.fbs\";");

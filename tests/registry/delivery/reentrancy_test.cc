@@ -135,7 +135,7 @@ TEST_CASE("get of a component that is not there stops the program") {
                const Entity orc = registry.create("orc", game::Health{});
                (void)registry.get<game::Armor>(orc);
              }),
-             Contains("lacks the component"));
+             Contains("entity #1:1 (/orc) has no game.Armor"));
 }
 
 TEST_CASE(
