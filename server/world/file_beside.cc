@@ -1,12 +1,14 @@
 #include "server/world/file_beside.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
+#include "server/world/place/left_behind.h"
 #include "server/world/world_file.h"
 
 namespace muster {
@@ -59,11 +61,14 @@ std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& 
   const std::filesystem::path path(path_);
   const std::string ending = path.extension().string();
   const std::string name = (path.parent_path() / path.stem()).string() + "-rescued";
-  const std::string unfinished = name + "-new" + ending;
+  // What lies there belongs to somebody: a name is taken at which there is nothing.
+  std::string unfinished;
+  int number = 0;
+  do unfinished = name + "-new-" + std::to_string(::getpid()) + "-" + std::to_string(++number) + ending;
+  while (!is_free_name(unfinished) && number < 1000);
   const auto remove_unfinished = [&] {
     for (const char* part : {"", "-wal", "-shm", "-lock"}) ::unlink((unfinished + part).c_str());
   };
-  remove_unfinished();
   FileMeta meta = meta_;
   meta.group = journal_.end().group;
   meta.chain = journal_.end().checksum;
@@ -74,6 +79,9 @@ std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& 
     // The end of the connection merges without a word; a file is whole only if that was done.
     auto merged = file->database_->merge_whole("writing a rescued world");
     if (!merged) return std::unexpected(std::move(merged.error()));
+    if (!*merged) return std::unexpected(error(WorldErrorCode::io, unfinished + " is being read by another program"));
+    struct stat own{};
+    if (::fstat(lock_.descriptor(), &own) == 0) (void)::chmod(unfinished.c_str(), own.st_mode & 0777);
     return {};
   }();
   if (!written) {
@@ -81,9 +89,15 @@ std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& 
     return std::unexpected(error(written.error().code(), written.error().detail()));
   }
   ::unlink((unfinished + "-lock").c_str());
-  auto rescued = give_free_name(
-      unfinished, [&](int number) { return name + (number == 1 ? "" : "-" + std::to_string(number)) + ending; },
-      shown_);
+  // Companions of another file at that name would be laid over this one.
+  int taken = 0;
+  const auto free_name = [&](int given) {
+    std::string free;
+    do free = name + (given + taken == 1 ? "" : "-" + std::to_string(given + taken)) + ending;
+    while (!is_free_name(free) && ++taken < 1000);
+    return free;
+  };
+  auto rescued = give_free_name(unfinished, free_name, shown_);
   remove_unfinished();
   return rescued;
 }

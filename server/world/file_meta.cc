@@ -1,9 +1,11 @@
 #include "server/world/file_meta.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -116,6 +118,25 @@ std::string utc_now() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
+}
+
+FileAlone read_alone(const std::string& path, const std::string& shown) {
+  constexpr const char* doing = "reading the file without its -wal";
+  auto file = Database::open_alone(path, shown);
+  if (!file) return {};
+  const auto number = [&](const char* sql) {
+    const auto text = file->value(sql, doing);
+    std::uint64_t value = 0;
+    if (!text) return std::optional<std::uint64_t>();
+    if (!text->empty()) (void)std::from_chars(text->data(), text->data() + text->size(), value);
+    return std::optional(value);
+  };
+  const auto world = file->value("SELECT value FROM meta WHERE name = 'world'", doing);
+  const auto checkpoint = number("SELECT value FROM meta WHERE name = 'checkpoint'");
+  const auto contained = number("SELECT value FROM meta WHERE name = 'group'");
+  const auto newest = number("SELECT max(id) FROM journal");
+  if (!world || !checkpoint || !contained || !newest) return {};
+  return {.world = *world, .checkpoint = *checkpoint, .group = std::max(*contained, *newest)};
 }
 
 }  // namespace muster

@@ -31,6 +31,15 @@ struct FileMeta {
 [[nodiscard]] std::expected<FileMeta, WorldError> read_meta(Database& database, std::uint32_t format,
                                                             const std::string& shown);
 
+/// What a world file says without its -wal, which may have more.
+struct FileAlone {
+  std::string world;  ///< empty: it cannot be read so
+  std::uint64_t checkpoint = 0;
+  std::uint64_t group = 0;  ///< the last one of the journal, or that the state contains
+};
+/// Takes no lock, and reads two tables. Call it while nobody merges into the file.
+FileAlone read_alone(const std::string& path, const std::string& shown);
+
 /// Replaces the table's contents by those of format 2, inside the caller's transaction.
 [[nodiscard]] std::expected<void, WorldError> write_meta(Database& database, const FileMeta& meta);
 

@@ -66,6 +66,8 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
   auto lock = WorldLock::take(path, given);
   if (!lock) return std::unexpected(std::move(lock.error()));
   WorldFile world(given, path, std::move(options), std::move(*lock));
+  if (const auto absolute = std::filesystem::absolute(given, failure); !failure && absolute.lexically_normal() != path)
+    world.given_ = absolute.string();
   if (!exists) {
     // Another owner may have made the file after we looked and before we had the lock.
     if (::stat(path.c_str(), &file) == 0) return refuse(WorldErrorCode::in_use, "just created by another process");
@@ -77,8 +79,10 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
   auto opened = world.lock_.hold(path, given);
   if (opened) opened = check_header(path, given);
   if (opened) opened = world.check_wal();
-  if (opened) opened = world.open_database();
-  if (!opened) opened = std::unexpected(world.with_wal(opened.error()));
+  if (opened) {
+    opened = world.open_database();
+    if (!opened) opened = std::unexpected(world.with_wal(opened.error()));
+  }
   if (!opened) {
     if (world.lock_.mark().world.empty()) world.lock_.remove_at_end();
     return std::unexpected(std::move(opened.error()));
@@ -103,7 +107,12 @@ WorldFile::~WorldFile() {
 
 std::expected<void, WorldError> WorldFile::check_wal() {
   const std::string wal = path_ + "-wal";
-  const int descriptor = ::open(wal.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat file{};
+  if (::lstat(wal.c_str(), &file) == 0 && !S_ISREG(file.st_mode))
+    return std::unexpected(error(WorldErrorCode::damaged, wal +
+                                                              " is no regular file. Move it away, or put back the one "
+                                                              "that belongs to the file"));
+  const int descriptor = ::open(wal.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) return {};
   const auto header = read_wal_header(descriptor);
   ::close(descriptor);
@@ -120,13 +129,14 @@ std::expected<void, WorldError> WorldFile::check_wal() {
   if (mark.wal && header->salts != mark.wal && !header->salts.follows(mark.wal))
     return std::unexpected(error(
         WorldErrorCode::damaged,
-        wal + " is not the one that the last process here wrote, as " + lock + " says. Put that one back" + way_on));
+        wal + " is not the one that the last process here wrote, as " + lock + " says. If " + lock +
+            " is an older copy, move it alone away: the file and its -wal are then read together, and refused if they "
+            "do not fit. Else put the right -wal back" +
+            way_on));
   unread_wal_ = true;
   // It may be damaged without its -wal, and then does not say.
-  if (auto alone = Database::open_alone(path_, shown_))
-    if (auto world = alone->value("SELECT value FROM meta WHERE name = 'world'", "opening the file"))
-      world_alone_ = std::move(*world);
-  if (mark.wal && !world_alone_.empty() && !mark.world.empty() && world_alone_ != mark.world)
+  alone_ = read_alone(path_, shown_);
+  if (mark.wal && !alone_.world.empty() && !mark.world.empty() && alone_.world != mark.world)
     return std::unexpected(error(WorldErrorCode::damaged, "it is another world than the one that " + wal + " and " +
                                                               lock + " belong to. Put that one back" + way_on));
   return {};
@@ -177,13 +187,20 @@ std::expected<void, WorldError> WorldFile::open_database() {
   auto meta = read_meta(*database_, format_, shown_);
   if (!meta) return std::unexpected(std::move(meta.error()));
   meta_ = std::move(*meta);
-  if (!world_alone_.empty() && meta_.world != world_alone_)
+  if (!alone_.world.empty() && meta_.world != alone_.world)
     return std::unexpected(error(WorldErrorCode::damaged, path_ + "-wal is of another world than the file"));
-  watch_ = std::make_unique<FileWatch>(path_, lock_.descriptor());
+  watch_ = std::make_unique<FileWatch>(path_, given_, lock_.descriptor());
   if (const std::string wrong = watch_->begin(); !wrong.empty())
     return std::unexpected(error(WorldErrorCode::in_use, wrong + " while it was opened"));
   if (format_ > 1) {
     if (auto good = journal_.open(*database_, meta_, shown_); !good) return good;
+    // What a -wal has comes after what is in its file.
+    if (alone_.checkpoint > meta_.checkpoint || alone_.group > journal_.newest())
+      return std::unexpected(error(WorldErrorCode::damaged, "the file is newer than " + path_ +
+                                                                "-wal, which is of an earlier time. To open the file "
+                                                                "without it, move " +
+                                                                path_ + "-wal and " + path_ + "-lock away"));
+    if (!had_wal) alone_ = {.world = meta_.world, .checkpoint = meta_.checkpoint, .group = journal_.newest()};
     return check_mark(had_wal);
   }
   if (auto good = check_mark(had_wal); !good) return good;
@@ -362,14 +379,17 @@ std::expected<void, WorldError> WorldFile::still_there() {
   const FileWatch::Seen seen = watch_->look(use_.is_merging());
   if (seen.is_as_left()) return {};
   if (!seen.gone.empty()) return displace(seen.gone);
+  if (!seen.hidden.empty()) return std::unexpected(error(WorldErrorCode::denied, seen.hidden));
   const FileStamp file = stamp_of(path_);
   // What SQLite writes for others goes behind what is there. If they had it begin anew, the file has all that was in it.
   const bool alone = seen.wal_differs && !watch_->wal_only_grew();
   if (alone || seen.file_differs) {
     if (const std::string wrong = wrong_length(path_, lock_.descriptor()); !wrong.empty()) return displace(wrong);
+    if (const std::string wrong = alone_differs(); !wrong.empty()) return displace(wrong);
     if (auto read = read_again(alone); !read) {
       const WorldErrorCode code = read.error().code();
-      if (code == WorldErrorCode::io || code == WorldErrorCode::disk_full || code == WorldErrorCode::in_use)
+      if (code == WorldErrorCode::io || code == WorldErrorCode::disk_full || code == WorldErrorCode::in_use ||
+          code == WorldErrorCode::denied)
         return read;  // it may be as it was: tried again
       return displace((alone ? path_ + "-wal" : path_) + " was written over or cut off by another program (" +
                       read.error().detail() + ")");
@@ -377,6 +397,19 @@ std::expected<void, WorldError> WorldFile::still_there() {
     watch_->take_file(file);
   }
   if (alone) watch_->take_wal();
+  return {};
+}
+
+std::string WorldFile::alone_differs() const {
+  // Pages that the -wal has too hide what the file has in their place, until the -wal is gone.
+  const FileAlone now = read_alone(path_, shown_);
+  if (alone_.world.empty() || now.world.empty()) return {};
+  if (now.world != meta_.world) return path_ + " was written over with another world";
+  // Another program may have merged a part of the -wal.
+  if (now.checkpoint < alone_.checkpoint || now.group < alone_.group)
+    return path_ + " was written over with an older copy of it";
+  if (now.checkpoint > meta_.checkpoint || now.group > journal_.newest())
+    return path_ + " was written over with another copy of it";
   return {};
 }
 
@@ -453,6 +486,7 @@ std::expected<void, WorldError> WorldFile::begin_writing(const char* doing) {
     if (!merged) return std::unexpected(std::move(merged.error()));
     foreign_wal_ = !*merged;
     watch_->take_file(stamp_of(lock_.descriptor()));
+    alone_ = read_alone(path_, shown_);
   }
   return database_->run("BEGIN IMMEDIATE", doing);
 }
@@ -472,13 +506,16 @@ void WorldFile::merge_in_time() noexcept {
   use_.merge_begun();
   lock_.sync();
   in_file_ = database_->merge();
-  merged_ = stamp_of(lock_.descriptor());
+  note_merge();
   end_merge();
 }
 
 void WorldFile::end_merge() noexcept {
   use_.merge_ended(in_file_);
-  if (merged_ && !displaced()) watch_->take_file(*merged_);
+  if (merged_ && !displaced()) {
+    watch_->take_file(*merged_);
+    alone_ = std::move(*merged_alone_);
+  }
   merged_.reset();
 }
 
@@ -501,7 +538,12 @@ void WorldFile::merge_beside() noexcept {
   // After a loss of power the lock file names this -wal, or the one before it.
   lock_.sync();
   in_file_ = beside_->merge();
+  note_merge();
+}
+
+void WorldFile::note_merge() {
   merged_ = stamp_of(lock_.descriptor());
+  merged_alone_ = read_alone(path_, shown_);
 }
 
 std::expected<void, WorldError> WorldFile::append(JournalGroup& group, Merges merges) {

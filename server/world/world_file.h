@@ -176,7 +176,11 @@ class WorldFile {
 
  private:
   WorldFile(std::string shown, std::string path, WorldFileOptions options, WorldLock lock)
-      : shown_(std::move(shown)), path_(std::move(path)), options_(std::move(options)), lock_(std::move(lock)) {}
+      : shown_(std::move(shown)),
+        path_(std::move(path)),
+        given_(path_),
+        options_(std::move(options)),
+        lock_(std::move(lock)) {}
   std::expected<void, WorldError> open_database();
   std::expected<void, WorldError> create();
   std::expected<void, WorldError> check_tables();
@@ -193,6 +197,8 @@ class WorldFile {
   std::unexpected<WorldError> displace(const std::string& what);
   /// Reads everything anew, over a connection of its own; `alone`: without the -wal.
   std::expected<void, WorldError> read_again(bool alone) const;
+  /// What is wrong with the file without its -wal, beside what it was; empty: nothing that can be told.
+  std::string alone_differs() const;
   /// How many were removed; `enough` is asked after each.
   std::expected<std::size_t, WorldError> remove_left_over(const std::function<bool()>& enough);
   /// Of rows and groups, and commits the caller's transaction.
@@ -208,6 +214,7 @@ class WorldFile {
                                                            const JournalEnd& contained);
   std::expected<CheckpointStep, WorldError> step_beside(const CheckpointSlice& slice);
   void give_up_checkpoint();
+  void note_merge();
   /// What was written is counted.
   void wrote(Merges merges) noexcept;
   void merge_in_time() noexcept;
@@ -232,6 +239,7 @@ class WorldFile {
   };
 
   std::string shown_, path_;
+  std::string given_;  // as given, and absolute
   WorldFileOptions options_;
   WorldLock lock_;  // given back after the database is closed
   std::optional<Database> database_;
@@ -252,9 +260,10 @@ class WorldFile {
   bool foreign_wal_ = false;              // the -wal is of another process
   bool lock_is_synced_ = false;           // since this process took it
   bool file_differs_ = false;             // from commit() to settle()
-  bool unread_wal_ = false;           // the same, and not all was read yet that shows whether it belongs to the file
-  std::string world_alone_;           // that the file is of without its -wal, if there is one; empty: it does not say
-  std::unique_ptr<FileWatch> watch_;  // null: there is no file yet
+  bool unread_wal_ = false;  // the same, and not all was read yet that shows whether it belongs to the file
+  FileAlone alone_;          // the file without its -wal, as it was opened or merged into last
+  std::optional<FileAlone> merged_alone_;  // likewise, until end_merge()
+  std::unique_ptr<FileWatch> watch_;       // null: there is no file yet
   struct Displaced {
     std::atomic<bool> is_so = false;
     std::string text;  // written before

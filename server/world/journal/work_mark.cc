@@ -26,7 +26,10 @@ WorkMark::WorkMark()
 WorkMark::~WorkMark() {
   if (!mapped_) return;
   page_->in_work = {};
-  if (!suspect_ && left_out().empty()) ::unlink(path_.c_str());
+  struct stat own{}, there{};
+  const bool is_ours = ::fstat(fd_, &own) == 0 && ::lstat(path_.c_str(), &there) == 0 && own.st_ino == there.st_ino &&
+                       own.st_dev == there.st_dev;
+  if (!suspect_ && left_out().empty() && is_ours) ::unlink(path_.c_str());
   ::munmap(page_, page_bytes);
   ::close(fd_);
 }

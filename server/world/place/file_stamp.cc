@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 
 namespace muster {
@@ -34,7 +35,14 @@ FileIdentity identity_of(int descriptor) noexcept { return identity(descriptor, 
 
 FileStamp stamp_of(const std::string& path) noexcept {
   struct stat file{};
-  return ::stat(path.c_str(), &file) == 0 ? stamp(file) : FileStamp{};
+  if (::lstat(path.c_str(), &file) == 0) return stamp(file);
+  return {.error = errno == ENOENT || errno == ENOTDIR ? 0 : errno};
+}
+
+FileStamp stamp_behind(const std::string& path) noexcept {
+  struct stat file{};
+  if (::stat(path.c_str(), &file) == 0) return stamp(file);
+  return {.error = errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : errno};
 }
 
 FileStamp stamp_of(int descriptor) noexcept {

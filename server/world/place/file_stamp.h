@@ -21,7 +21,8 @@ FileIdentity identity_of(const std::string& path) noexcept;
 FileIdentity identity_of(int descriptor) noexcept;
 
 struct FileStamp {
-  std::uint64_t device = 0, inode = 0;  ///< inode 0: no file
+  std::uint64_t device = 0, inode = 0;  ///< inode 0: no file, or none that may be looked at
+  int error = 0;                        ///< errno if the system did not let us look; 0 if there is no file
   std::uint64_t bytes = 0;
   std::int64_t written_ns = 0;
   bool is_same_file(const FileStamp& other) const noexcept { return inode == other.inode && device == other.device; }
@@ -30,7 +31,10 @@ struct FileStamp {
     return bytes == other.bytes && written_ns == other.written_ns;
   }
 };
+/// Does not follow a link in the last place: that is another file.
 FileStamp stamp_of(const std::string& path) noexcept;
+/// Follows links.
+FileStamp stamp_behind(const std::string& path) noexcept;
 FileStamp stamp_of(int descriptor) noexcept;
 
 /// Whether this process has the file open, but for `except`. True if the system does not tell.

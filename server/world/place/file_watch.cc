@@ -38,22 +38,35 @@ std::string FileWatch::know_wal() {
     return replaced(path);
   }
   wal_descriptor_ = descriptor;
+  shm_ = stamp_of(shm_path_);
   return {};
 }
 
-std::string FileWatch::gone_now(FileStamp& file, FileStamp& wal) const {
+std::string FileWatch::gone_now(FileStamp& file, FileStamp& wal, std::string& hidden) const {
+  const auto look = [&](const std::string& path, const FileStamp& there, const FileStamp& known) -> std::string {
+    if (there.error != 0) {
+      hidden = path + " cannot be looked at: " + std::strerror(there.error);
+      return {};
+    }
+    if (there.inode == 0) return moved(path);
+    return there.is_same_file(known) ? std::string() : replaced(path);
+  };
   file = stamp_of(path_);
-  if (file.inode == 0) return moved(path_);
-  if (!file.is_same_file(file_)) return replaced(path_);
+  if (std::string gone = look(path_, file, file_); !gone.empty()) return gone;
+  if (given_ != path_) {
+    const FileStamp there = stamp_behind(given_);
+    if (there.error == 0 && !there.is_same_file(file_)) return given_ + " does not lead to " + path_ + " any more";
+  }
   if (wal_descriptor_ < 0) return {};
   wal = stamp_of(wal_path_);
-  if (wal.inode == 0) return moved(wal_path_);
-  return wal.is_same_file(wal_) ? std::string() : replaced(wal_path_);
+  if (std::string gone = look(wal_path_, wal, wal_); !gone.empty()) return gone;
+  return shm_.inode == 0 ? std::string() : look(shm_path_, stamp_of(shm_path_), shm_);
 }
 
 FileWatch::Seen FileWatch::look(bool merging) const {
   FileStamp file, wal;
-  Seen seen{.gone = gone_now(file, wal)};
+  Seen seen;
+  seen.gone = gone_now(file, wal, seen.hidden);
   seen.file_differs = !merging && !file.is_unwritten_since(file_);
   seen.wal_differs = wal_descriptor_ >= 0 && !wal.is_unwritten_since(wal_);
   return seen;
@@ -64,7 +77,10 @@ std::string FileWatch::committed(std::uint64_t frames, bool& file_differs) {
     if (std::string wrong = know_wal(); !wrong.empty()) return wrong;
   FileStamp file, wal;
   // Taken before anything is read: what is written after that is seen the next time.
-  if (std::string gone = gone_now(file, wal); !gone.empty()) return gone;
+  std::string hidden;
+  if (std::string gone = gone_now(file, wal, hidden); !gone.empty()) return gone;
+  // What cannot be looked at for a moment was looked at before the commit began.
+  if (!hidden.empty()) return {};
   if (wal_descriptor_ < 0) return moved(wal_path_);
   file_differs = !file.is_unwritten_since(file_);
   if (frames == 0) return {};  // nothing was written

@@ -17,8 +17,10 @@ namespace muster {
 /// returned says what happened to which file; empty: nothing did.
 class FileWatch {
  public:
-  /// `descriptor` is the world file, which the caller keeps open.
-  FileWatch(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  /// `descriptor` is the world file, which the caller keeps open. `given` is how its user names it:
+  /// an absolute path that leads to `path`, perhaps over links.
+  FileWatch(std::string path, std::string given, int descriptor)
+      : path_(std::move(path)), given_(std::move(given)), descriptor_(descriptor) {}
   ~FileWatch();
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
@@ -27,9 +29,10 @@ class FileWatch {
   [[nodiscard]] std::string begin();
 
   struct Seen {
-    std::string gone;  ///< one of the two is not there any more, or another one is; empty: they are there
+    std::string gone;    ///< one of them is not there any more, or another one is; empty: they are there
+    std::string hidden;  ///< the system does not let us look, and says why; empty: it does
     bool file_differs = false, wal_differs = false;  ///< somebody wrote to it: its content says whether that matters
-    bool is_as_left() const noexcept { return gone.empty() && !file_differs && !wal_differs; }
+    bool is_as_left() const noexcept { return gone.empty() && hidden.empty() && !file_differs && !wal_differs; }
   };
   /// Reads no content. `merging`: the owner is writing to the file itself.
   Seen look(bool merging) const;
@@ -50,14 +53,15 @@ class FileWatch {
 
  private:
   std::string know_wal();
-  std::string gone_now(FileStamp& file, FileStamp& wal) const;
+  std::string gone_now(FileStamp& file, FileStamp& wal, std::string& hidden) const;
   /// Of a -wal that has so many frames; none: what was there is not there any more.
   std::optional<WalEnd> new_end(std::uint64_t frames);
   std::optional<WalEnd> behind(const WalEnd& end, std::uint64_t frames);
 
-  const std::string path_, wal_path_ = path_ + "-wal";
+  const std::string path_, given_, wal_path_ = path_ + "-wal", shm_path_ = path_ + "-shm";
   const int descriptor_;
   FileStamp file_, wal_;
+  FileStamp shm_;            // without it other programs and this one do not see each other's writes
   int wal_descriptor_ = -1;  // -1: there is no -wal yet
   WalEnd end_;
   std::vector<unsigned char> buffer_;  // for frames that are read
