@@ -12,6 +12,7 @@
 #include "server/world/database.h"
 #include "server/world/file_beside.h"
 #include "server/world/file_header.h"
+#include "server/world/place/left_behind.h"
 #include "server/world/rows/format.h"
 
 namespace muster {
@@ -70,6 +71,10 @@ std::expected<BackupReport, WorldError> back_up(const std::string& from, const s
   };
   if (!is_there(from)) return refuse(WorldErrorCode::missing, from, "no such file");
   if (is_there(to)) return refuse(WorldErrorCode::exists, to, "exists already; a copy never replaces a file");
+  if (const std::string left = left_companions(to); !left.empty())
+    return refuse(WorldErrorCode::left_behind, to,
+                  "a world that was here left these behind, and they would be laid over the copy: " + left +
+                      ". Move them away, or give the copy another name");
   std::error_code failure;
   const std::filesystem::path folder = std::filesystem::absolute(to, failure).parent_path();
   if (failure || !std::filesystem::is_directory(folder, failure))

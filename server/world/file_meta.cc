@@ -120,10 +120,12 @@ std::string utc_now() {
   return text;
 }
 
-FileAlone read_alone(const std::string& path, const std::string& shown) {
+FileAlone read_alone(const std::string& path, const std::string& shown, bool whole) {
   constexpr const char* doing = "reading the file without its -wal";
   auto file = Database::open_alone(path, shown);
   if (!file) return {};
+  if (whole)
+    if (const auto verdict = file->value("PRAGMA quick_check(1)", doing); !verdict || *verdict != "ok") return {};
   const auto number = [&](const char* sql) {
     const auto text = file->value(sql, doing);
     std::uint64_t value = 0;

@@ -37,8 +37,9 @@ struct FileAlone {
   std::uint64_t checkpoint = 0;
   std::uint64_t group = 0;  ///< the last one of the journal, or that the state contains
 };
-/// Takes no lock, and reads two tables. Call it while nobody merges into the file.
-FileAlone read_alone(const std::string& path, const std::string& shown);
+/// Takes no lock. Call it while no process merges into the file. A file into which a part of its -wal
+/// was merged may say anything: with `whole` all of it is read, and only one that fits together counts.
+FileAlone read_alone(const std::string& path, const std::string& shown, bool whole);
 
 /// Replaces the table's contents by those of format 2, inside the caller's transaction.
 [[nodiscard]] std::expected<void, WorldError> write_meta(Database& database, const FileMeta& meta);

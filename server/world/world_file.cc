@@ -135,7 +135,7 @@ std::expected<void, WorldError> WorldFile::check_wal() {
             way_on));
   unread_wal_ = true;
   // It may be damaged without its -wal, and then does not say.
-  alone_ = read_alone(path_, shown_);
+  alone_ = read_alone(path_, shown_, true);
   if (mark.wal && !alone_.world.empty() && !mark.world.empty() && alone_.world != mark.world)
     return std::unexpected(error(WorldErrorCode::damaged, "it is another world than the one that " + wal + " and " +
                                                               lock + " belong to. Put that one back" + way_on));
@@ -402,7 +402,7 @@ std::expected<void, WorldError> WorldFile::still_there() {
 
 std::string WorldFile::alone_differs() const {
   // Pages that the -wal has too hide what the file has in their place, until the -wal is gone.
-  const FileAlone now = read_alone(path_, shown_);
+  const FileAlone now = read_alone(path_, shown_, true);
   if (alone_.world.empty() || now.world.empty()) return {};
   if (now.world != meta_.world) return path_ + " was written over with another world";
   // Another program may have merged a part of the -wal.
@@ -486,7 +486,7 @@ std::expected<void, WorldError> WorldFile::begin_writing(const char* doing) {
     if (!merged) return std::unexpected(std::move(merged.error()));
     foreign_wal_ = !*merged;
     watch_->take_file(stamp_of(lock_.descriptor()));
-    alone_ = read_alone(path_, shown_);
+    alone_ = read_alone(path_, shown_, false);
   }
   return database_->run("BEGIN IMMEDIATE", doing);
 }
@@ -543,7 +543,7 @@ void WorldFile::merge_beside() noexcept {
 
 void WorldFile::note_merge() {
   merged_ = stamp_of(lock_.descriptor());
-  merged_alone_ = read_alone(path_, shown_);
+  merged_alone_ = read_alone(path_, shown_, false);
 }
 
 std::expected<void, WorldError> WorldFile::append(JournalGroup& group, Merges merges) {

@@ -186,7 +186,7 @@ TEST_CASE("a -wal that is cut off between two writes of one group is found befor
   Open world;
   for (int i = 0; i < 5; ++i) REQUIRE(world.append());
   // As if it had come right behind the look before the group: there is a hole then.
-  FileWatch watch(world.path, ::open(world.path.c_str(), O_RDONLY | O_CLOEXEC));
+  FileWatch watch(world.path, world.path, ::open(world.path.c_str(), O_RDONLY | O_CLOEXEC));
   REQUIRE(watch.begin().empty());
   REQUIRE(world.append());
   const std::string whole = read_file(world.wal);
@@ -237,6 +237,92 @@ TEST_CASE("whatever does not change its content leaves a world durable") {
   holds();
   world.file.reset();
   CHECK(Open::groups_of(world.path) == world.told);
+}
+
+TEST_CASE("a link in its place, and a -shm that is gone, displace a world") {
+  Open world;
+  for (int i = 0; i < 5; ++i) REQUIRE(world.append());
+  SECTION("a link to the file, which has no -wal beside it") {
+    fs::rename(world.path, world.moved);
+    fs::create_symlink(world.moved, world.path);
+    CHECK_THAT(world.refused(), StartsWith("another file was put in the place of " + world.path + " while "));
+    world.file.reset();
+    fs::rename(world.wal, world.moved + "-wal");
+    CHECK(Open::groups_of(world.moved) == 5);
+  }
+  SECTION("no -shm: other programs and this one do not see each other's writes any more") {
+    fs::remove(world.path + "-shm");
+    CHECK_THAT(world.refused(), StartsWith(world.path + "-shm was moved or deleted while "));
+    world.file.reset();
+    CHECK(Open::groups_of(world.path) == 5);
+  }
+}
+
+TEST_CASE("a world that was given by a link is displaced when the link leads elsewhere") {
+  const Directory directory;
+  const std::string real = directory / "real.muster", link = directory / "link.muster";
+  make_world(real);
+  make_world(directory / "other.muster");
+  fs::create_symlink(real, link);
+  auto file = WorldFile::open(link);
+  REQUIRE(file);
+  CHECK(file->still_there());
+  fs::remove(link);
+  fs::create_symlink(directory / "other.muster", link);
+  const auto there = file->still_there();
+  REQUIRE_FALSE(there);
+  CHECK_THAT(there.error().detail(), StartsWith(link + " does not lead to " + real + " any more"));
+}
+
+TEST_CASE("a copy that was written over the file is found though the -wal has the pages in which they differ") {
+  Open world;
+  const std::string older = world.directory / "older.muster";
+  REQUIRE(world.file->checkpoint({.sequence = 100, .tick = 9}, saving(some_rows())));
+  world.file.reset();
+  const bool same_world = GENERATE(true, false);
+  if (same_world)
+    fs::copy(world.path, older);
+  else
+    make_world(older);
+  // A further save, which is merged at the end.
+  {
+    auto file = WorldFile::open(world.path).value();
+    REQUIRE(load_all(file));
+    Groups groups;
+    REQUIRE(take_all(file, groups));
+    REQUIRE(file.checkpoint({.sequence = 101, .tick = 10}, saving(some_rows())));
+  }
+  auto file = WorldFile::open(world.path).value();
+  REQUIRE(load_all(file));
+  Groups groups;
+  REQUIRE(take_all(file, groups));
+  // All that changes at a save is in the -wal now.
+  REQUIRE(file.checkpoint({.sequence = 102, .tick = 11}, saving(some_rows())));
+  fs::resize_file(world.path, fs::file_size(older));
+  overwrite(world.path, read_file(older), 0);
+  const auto there = file.still_there();
+  REQUIRE_FALSE(there);
+  CHECK(there.error().code() == WorldErrorCode::displaced);
+  CHECK_THAT(there.error().detail(), StartsWith(world.path + " was "));
+}
+
+TEST_CASE("a rescue leaves alone what lies at its names") {
+  Open world;
+  REQUIRE(world.append());
+  const std::string stem = world.directory / "w-rescued";
+  for (const char* name : {"-new.muster", "-new.muster-wal", ".muster-wal", "-2.muster-users"})
+    write_file(stem + name, "somebody's");
+  REQUIRE(::chmod(world.path.c_str(), 0600) == 0);
+  fs::remove(world.path);
+  REQUIRE_FALSE(world.file->still_there());
+  const auto rescued = world.file->rescue({.sequence = 200}, saving(some_rows()));
+  REQUIRE(rescued);
+  CHECK(*rescued == stem + "-3.muster");
+  for (const char* name : {"-new.muster", "-new.muster-wal", ".muster-wal", "-2.muster-users"})
+    CHECK(read_file(stem + name) == "somebody's");
+  struct stat made{};
+  REQUIRE(::stat(rescued->c_str(), &made) == 0);
+  CHECK((made.st_mode & 0777) == 0600);
 }
 
 TEST_CASE("the state of a displaced world is written beside it, as the same world, and opens in its place") {
