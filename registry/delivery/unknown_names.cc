@@ -29,9 +29,9 @@ bool look_alike(std::string_view a, std::string_view b) {
   return old.back() <= changes_max;
 }
 
-std::string quoted(std::string_view name) { return '"' + std::string(name) + '"'; }
+std::string in_quotes(std::string_view name) { return '"' + std::string(name) + '"'; }
 std::string title(const Handler& handler) {
-  return handler.name.empty() ? std::string("a handler without a name") : "handler " + quoted(handler.name);
+  return handler.name.empty() ? std::string("a handler without a name") : "handler " + in_quotes(handler.name);
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ void UnknownNames::look_at_order(const HandlerTable& handlers, const Handler& ha
   const auto look = [&](const std::vector<std::string>& names, const char* option) {
     for (const std::string& name : names) {
       if (route.order.has(name)) continue;
-      std::string sentence = title(handler) + " of " + route.type->name + " names " + quoted(name) + " in `" + option +
+      std::string sentence = title(handler) + " of " + route.type->name + " names " + in_quotes(name) + " in `" + option +
                              "`, but that message has no such handler";
       if (!was_said_.insert(sentence).second) continue;
       std::string near;
@@ -65,11 +65,11 @@ void UnknownNames::look_at_order(const HandlerTable& handlers, const Handler& ha
         if (other != &handler && near.empty() && look_alike(name, other->name)) near = other->name;
       }
       if (!near.empty()) {
-        sentence += "; did you mean " + quoted(near) + "?";
+        sentence += "; did you mean " + in_quotes(near) + "?";
       } else {
         const auto elsewhere = std::ranges::find(handlers.handlers(), name, &Handler::name);
         if (!name.empty() && elsewhere != handlers.handlers().end())
-          sentence += "; " + quoted(name) + " handles " + handlers.route((*elsewhere)->message)->type->name;
+          sentence += "; " + in_quotes(name) + " handles " + handlers.route((*elsewhere)->message)->type->name;
       }
       said.push_back(std::move(sentence));
     }
@@ -91,9 +91,9 @@ void UnknownNames::look_at_reads(const HandlerTable& handlers, const Handler& ha
         if (near.empty() && look_alike(name, written)) near = written;
     }
     if (known || near.empty()) continue;
-    std::string sentence = title(handler) + " reads " + quoted(name) + ", which no handler writes";
+    std::string sentence = title(handler) + " reads " + in_quotes(name) + ", which no handler writes";
     if (!was_said_.insert(sentence).second) continue;
-    said.push_back(sentence + "; did you mean " + quoted(near) + "?");
+    said.push_back(sentence + "; did you mean " + in_quotes(near) + "?");
   }
 }
 
