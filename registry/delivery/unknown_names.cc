@@ -57,8 +57,8 @@ void UnknownNames::look_at_order(const HandlerTable& handlers, const Handler& ha
   const auto look = [&](const std::vector<std::string>& names, const char* option) {
     for (const std::string& name : names) {
       if (route.order.has(name)) continue;
-      std::string sentence = title(handler) + " of " + route.type->name + " names " + in_quotes(name) + " in `" + option +
-                             "`, but that message has no such handler";
+      std::string sentence = title(handler) + " of " + route.type->name + " names " + in_quotes(name) + " in `" +
+                             option + "`, but that message has no such handler";
       if (!was_said_.insert(sentence).second) continue;
       std::string near;
       for (const Handler* other : route.order) {
