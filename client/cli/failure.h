@@ -22,6 +22,7 @@ struct Failure {
   Exit exit;
   std::string text;   ///< one or more lines, without a newline at the end
   bool late = false;  ///< no answer came in time
+  int signal = 0;     ///< that the program dies of once the text is written
 };
 
 [[noreturn]] inline void fail(Exit exit, std::string text) { throw Failure{exit, std::move(text)}; }

@@ -1,6 +1,7 @@
 // The `muster` command: reads the command line and runs one command. The only file that includes CLI11.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -362,7 +363,12 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     if (failure.late)
       if (const std::string why = why_late(common.where); !why.empty()) failure.text += ": " + why;
-    return complain(failure, common.json);
+    const int code = complain(failure, common.json);
+    if (failure.signal != 0) {
+      std::signal(failure.signal, SIG_DFL);
+      std::raise(failure.signal);
+    }
+    return code;
   } catch (const std::exception& error) {
     return complain({Exit::refused, error.what()}, common.json);
   }

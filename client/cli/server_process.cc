@@ -1,24 +1,25 @@
 #include "client/cli/server_process.h"
 
 #include <fcntl.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "client/cli/failure.h"
+#include "client/cli/interrupt.h"
 #include "client/cli/programs.h"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration)
 
 namespace muster::cli {
 namespace {
@@ -26,30 +27,69 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
+/// Starts the program with nothing on its stdin and stdout, and `log` as its stderr. Returns its
+/// process, or minus the error.
+pid_t start(const std::vector<std::string>& command, const std::string& log) {
+  std::vector<char*> argv;
+  for (const std::string& each : command) argv.push_back(const_cast<char*>(each.c_str()));
+  argv.push_back(nullptr);
+  int ends[2];  // closed by a successful exec, otherwise the error comes through it
+  if (::pipe2(ends, O_CLOEXEC) != 0) return -errno;
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto take = [](const char* path, int flags, int as) {
+      const int opened = ::open(path, flags | O_CLOEXEC, 0600);
+      return opened >= 0 && ::dup2(opened, as) == as;
+    };
+    if (::prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && ::getppid() == parent && ::setpgid(0, 0) == 0 &&
+        take("/dev/null", O_RDONLY, 0) && take("/dev/null", O_WRONLY, 1) &&
+        take(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 2))
+      ::execvp(argv[0], argv.data());
+    const int error = errno;
+    (void)!::write(ends[1], &error, sizeof error);
+    ::_exit(127);
+  }
+  int error = child < 0 ? errno : 0;
+  ::close(ends[1]);
+  if (child > 0) {
+    while (::read(ends[0], &error, sizeof error) < 0 && errno == EINTR) {
+    }
+    if (error != 0) ::waitpid(child, nullptr, 0);
+  }
+  ::close(ends[0]);
+  return error != 0 ? -error : child;
+}
+
 }  // namespace
 
+std::vector<std::string> server_arguments(const ServerChoice& choice) {
+  std::vector<std::string> made;
+  for (const std::string& schema : choice.schemas) {
+    if (!fs::exists(schema)) fail(Exit::bad_file, "there is no schema file " + schema);
+    made.insert(made.end(), {"--schema", schema});
+  }
+  for (const std::string& folder : choice.include_folders) made.insert(made.end(), {"-I", folder});
+  for (const std::string& plugin : choice.plugins) {
+    if (!fs::exists(plugin)) fail(Exit::bad_file, "there is no plugin " + plugin);
+    made.insert(made.end(), {"--plugin", plugin});
+  }
+  return made;
+}
+
 ServerProcess::ServerProcess(const Where& where, const std::string& world, const std::vector<std::string>& arguments) {
-  std::string folder = (fs::temp_directory_path() / "muster-XXXXXX").string();
+  const char* const wanted = std::getenv("TMPDIR");
+  std::string folder = (fs::path(wanted && *wanted ? wanted : "/tmp") / "muster-XXXXXX").string();
   if (!::mkdtemp(folder.data()))
-    fail(Exit::unreachable, "cannot make a folder like " + folder + ": " + std::strerror(errno));
+    fail(Exit::unreachable, "cannot make a folder " + folder + " for the server's socket: " + std::strerror(errno) +
+                                (wanted && *wanted ? "; TMPDIR says where" : ""));
   folder_ = folder;
   const std::string server = program("muster-server", "../../server/muster-server");
   std::vector<std::string> all = {server, world, "--listen", "", "--unix", folder + "/socket", "--quiet"};
   all.insert(all.end(), arguments.begin(), arguments.end());
-  std::vector<char*> argv;
-  for (std::string& each : all) argv.push_back(each.data());
-  argv.push_back(nullptr);
-
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  const std::string log = folder + "/log";
-  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&files, 2, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  const int error = ::posix_spawnp(&pid_, server.c_str(), &files, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&files);
-  if (error != 0) {
-    pid_ = -1;
+  pid_ = start(all, folder + "/log");
+  if (pid_ < 0) {
+    const int error = -std::exchange(pid_, -1);
     fs::remove_all(folder_);
     fail(Exit::unreachable, "cannot start muster-server, which is neither beside this program nor on the PATH: " +
                                 std::string(std::strerror(error)));
@@ -60,6 +100,12 @@ ServerProcess::ServerProcess(const Where& where, const std::string& world, const
       const std::string why = said();
       fs::remove_all(folder_);
       fail(Exit::bad_file, why.empty() ? "muster-server ended at once" : why);
+    }
+    if (interrupt_signal() != 0) {
+      ::kill(pid_, SIGTERM);
+      ::waitpid(pid_, nullptr, 0);
+      fs::remove_all(folder_);
+      fail_of_interrupt("interrupted");
     }
     if (std::chrono::steady_clock::now() > until) {
       ::kill(pid_, SIGKILL);

@@ -4,11 +4,17 @@
 #include <string>
 #include <vector>
 
+#include "client/cli/commands.h"
 #include "client/cli/where.h"
 
 namespace muster::cli {
 
-/// The child process. Ended, without waiting for a save, where a failure comes first.
+/// What the server is told of the schemas and plugins of `choice`. Fails with Exit::bad_file if one
+/// of these files is not there.
+std::vector<std::string> server_arguments(const ServerChoice& choice);
+
+/// The child process. Its destructor ends it, and the end of this program does, whatever the reason.
+/// Signals from the terminal do not reach it: Ctrl-C ends the command, which then ends its server.
 class ServerProcess {
  public:
   /// Starts muster-server on the world, found beside this program or on the PATH, listening on a Unix socket in a private

@@ -12,6 +12,7 @@ import command
 import descriptors
 import displaced
 import files
+import importing
 import looking
 import serving
 import sessions
@@ -23,7 +24,7 @@ import worlds
 from shared import MUSTER, SERVER, Folder
 from programs import run_tests
 
-MODULES = (worlds, files, displaced, serving, looking, changing, clock, sessions, template, tokens, watching, command, answers,
+MODULES = (worlds, importing, files, displaced, serving, looking, changing, clock, sessions, template, tokens, watching, command, answers,
            told, descriptors)
 
 

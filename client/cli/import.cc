@@ -1,0 +1,284 @@
+// `muster import`: a model file into a world that need not be there, or served, yet.
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <unordered_set>
+#include <utility>
+
+#include "client/cli/commands.h"
+#include "client/cli/failure.h"
+#include "client/cli/interrupt.h"
+#include "client/cli/print.h"
+#include "client/cli/remote_world.h"
+#include "client/cli/server_process.h"
+#include "client/cli/unfinished_world.h"
+#ifdef MUSTER_HAVE_IMPORT
+#include "client/import/model.h"
+#include "client/import/model_messages.h"
+#endif
+
+namespace muster::cli {
+
+#ifdef MUSTER_HAVE_IMPORT
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The types an import needs; a world that lacks them is taught.
+void teach_types(RemoteWorld& world) {
+  if (missing_import_types(world.types()).empty()) return;
+  session::AddSchema schema;
+  const auto bfbs = TypeTraits<scene::Transform>::schema;
+  schema.bytes.assign(bfbs.begin(), bfbs.end());
+  BatchBuilder builder;
+  session::append(builder, schema);
+  const std::uint64_t request = must(world.client().send(builder.bytes()));
+  must(world.client().wait(request));
+  if (const std::string missing = missing_import_types(world.types()); !missing.empty()) fail(Exit::refused, missing);
+}
+
+struct Counts {
+  std::size_t meshes = 0, lights = 0, cameras = 0, parts = 0;
+};
+Counts count(const ImportedModel& model) {
+  Counts counts;
+  for (const ImportedEntity& entity : model.entities) {
+    counts.meshes += entity.mesh ? 1 : 0;
+    counts.lights += entity.light ? 1 : 0;
+    counts.cameras += entity.camera ? 1 : 0;
+    counts.parts += entity.is_part ? 1 : 0;
+  }
+  return counts;
+}
+
+std::string plural(std::size_t count, const char* one, const char* many) {
+  return std::to_string(count) + ' ' + (count == 1 ? one : many);
+}
+
+/// Destroys entities, children before their parents, in pieces below what the server lets one edit
+/// cost. Returns how many were alive; `failed` says what stopped it.
+std::size_t destroy_in_pieces(Client& client, const std::vector<Entity>& all, std::optional<ClientError>& failed) {
+  std::span<const Entity> entities(all);
+  std::size_t destroyed = 0;
+  for (std::size_t at_once = 20'000; !entities.empty();) {
+    at_once = std::min(at_once, entities.size());
+    BatchBuilder piece;
+    piece.append_shared(entities.first(at_once), Destroy{});
+    const auto ack = client.push_batch(piece.bytes());
+    if (!ack && ack.error().kind == ClientError::Kind::refused && at_once > 1) {
+      at_once /= 2;
+      continue;
+    }
+    if (!ack) {
+      failed = ack.error();
+      break;
+    }
+    destroyed += ack->handled;
+    entities = entities.subspan(at_once);
+  }
+  return destroyed;
+}
+
+/// Sends the messages of an import and knows how much of it came in.
+class Sending {
+ public:
+  explicit Sending(Client& client) : client_(client) {}
+
+  /// Posts one batch, unless an earlier one failed or a signal came.
+  void post(BatchView batch) {
+    // No entity is made before all texts were taken, and none below the root before it was.
+    const bool is_create = batch.type() == TypeTraits<Create>::id;
+    if (is_create && created_batches_++ < 2) settle();
+    if (!failed_ && interrupted()) failed_ = Failure{Exit::refused, "interrupted", false, interrupt_signal()};
+    if (failed_) return;
+    const auto request = client_.post_batch(batch.bytes());
+    if (!request) {
+      fail_by(request.error());
+      return;
+    }
+    requests_.push_back({*request, is_create});
+    if (requests_.size() >= 64) settle();
+  }
+  void settle() {
+    for (const auto& [request, is_create] : std::exchange(requests_, {})) {
+      const auto ack = client_.wait_ack(request);
+      if (!ack)
+        fail_by(ack.error());
+      else if (is_create)
+        made_ += ack->handled;
+    }
+  }
+  const std::optional<Failure>& failed() const { return failed_; }
+  std::size_t made() const { return made_; }
+
+ private:
+  struct Posted {
+    std::uint64_t request;
+    bool is_create;
+  };
+  void fail_by(const ClientError& error) {
+    if (!failed_) failed_ = Failure{exit_of(error), error.text, error.kind == ClientError::Kind::late};
+  }
+
+  Client& client_;
+  std::vector<Posted> requests_;
+  std::optional<Failure> failed_;
+  std::size_t created_batches_ = 0, made_ = 0;
+};
+
+/// Sends the model. If that fails, what had come in is taken back, unless the whole world is to be
+/// thrown away; the Failure says whether something is left.
+void send(RemoteWorld& world, const ImportedModel& model, const ModelPlacement& placement,
+          const std::vector<Entity>& ids, bool is_thrown_away) {
+  Client& client = world.client();
+  BatchBuilder batches(std::min<std::size_t>(client.welcome().frame_bytes_max / 2, 1u << 20));
+  append_model(batches, model, placement, ids);
+  Sending sending(client);
+  batches.for_each([&](BatchView batch) { sending.post(batch); });
+  sending.settle();
+  if (!sending.failed()) return;
+  Failure failure = *sending.failed();
+  std::optional<ClientError> kept;
+  std::size_t destroyed = 0;
+  if (!is_thrown_away) destroyed = destroy_in_pieces(client, {ids.rbegin(), ids.rend()}, kept);
+  if (!kept) {
+    failure.text = "nothing was imported: " + failure.text;
+    throw failure;
+  }
+  const std::string root = id_text(ids.front());
+  const std::size_t made = std::max(sending.made(), destroyed);
+  if (kept->kind == ClientError::Kind::refused && made == 0) {
+    failure.text = "nothing was imported: " + failure.text;
+  } else if (kept->kind == ClientError::Kind::refused) {
+    failure.text = "the import ended early: " + failure.text + "\n" + std::to_string(made - destroyed) + " of its " +
+                   plural(ids.size(), "entity", "entities") + " are in the world, at and below " + root +
+                   ", and could not be destroyed: " + kept->text + "\nmuster destroy " + root +
+                   " removes them; if they are too many for one edit, destroy those below it first";
+  } else {
+    failure.text = "the import ended early: " + failure.text + "\na part of it may be in the world, at and below " +
+                   root + "; if so, muster destroy " + root + " removes it";
+  }
+  throw failure;
+}
+
+/// Fails if the model would be deeper in the world than a server lets it be.
+void check_depth(RemoteWorld& world, const ImportedModel& model, const NamedEntity& parent) {
+  if (!parent.entity) return;
+  const std::size_t levels =
+      std::ranges::max_element(model.entities, {}, &ImportedEntity::depth)->depth + std::size_t{1};
+  const std::size_t above = must(world.client().show(parent.entity)).about.depth;
+  if (above + levels > ModelLimits().depth_max)
+    fail(Exit::refused, "nothing was imported: the model has " + plural(levels, "level", "levels") + " and " +
+                            parent.text() + " is " + plural(above, "level", "levels") +
+                            " below its root; a world takes " + std::to_string(ModelLimits().depth_max));
+}
+
+/// Imports the model into a world that is served.
+NamedEntity bring_in(RemoteWorld& world, const ImportedModel& model, const Import& asked, const fs::path& folder,
+                     bool is_thrown_away) {
+  teach_types(world);
+  ModelPlacement placement;
+  if (!asked.under.empty()) {
+    const NamedEntity parent = world.find_or_root(asked.under);
+    check_depth(world, model, parent);
+    placement.parent = parent.entity;
+  }
+  std::error_code error;
+  const fs::path relative = fs::relative(asked.file, folder, error);
+  placement.asset = (error || relative.empty() ? fs::path(asked.file) : relative).generic_string();
+  std::unordered_set<std::string> taken;
+  world.each_child(placement.parent, [&](const Child& child) { taken.insert(child.name); });
+  const std::string wanted = asked.name.empty() ? fs::path(asked.file).stem().string() : asked.name;
+  placement.root_name = free_name(wanted, [&](std::string_view name) { return taken.contains(std::string(name)); });
+  if (!asked.name.empty() && placement.root_name != asked.name)
+    fail(Exit::refused, "the name \"" + printable(asked.name) + "\" is taken; leave --name out, or \"" +
+                            printable(placement.root_name) + "\" is free");
+  const std::vector<Entity> ids = world.grant(model.entities.size());
+  send(world, model, placement, ids, is_thrown_away);
+  NamedEntity root{ids.front(), {}};
+  if (const auto shown = world.client().show(root.entity)) root.path = shown->about.path;
+  if (const auto saved = world.client().save(); !saved)
+    fail(exit_of(saved.error()),
+         is_thrown_away ? "nothing was imported: " + saved.error().text
+                        : "imported as " + root.text() + ", but the world could not be saved: " + saved.error().text);
+  return root;
+}
+
+/// Imports the model into a world that is not there yet: it comes into being when all is in it.
+NamedEntity import_into_new(const Common& common, const ImportedModel& model, const Import& asked,
+                            const ServerChoice& choice) {
+  UnfinishedWorld unfinished(asked.world);
+  NamedEntity root;
+  try {
+    ServerProcess server(common.where, unfinished.path(), server_arguments(choice));
+    {
+      RemoteWorld world(connect_to_world(common.where, unfinished.path()));
+      root = bring_in(world, model, asked, fs::absolute(asked.world).parent_path(), true);
+    }
+    server.stop();
+    if (interrupted()) fail_of_interrupt("nothing was imported: interrupted");
+    unfinished.finish();
+  } catch (Failure& failure) {
+    failure.text = unfinished.renamed(std::move(failure.text));
+    throw;
+  }
+  return root;
+}
+
+NamedEntity import_into(const Common& common, const ImportedModel& model, const Import& asked,
+                        const ServerChoice& choice) {
+  const bool elsewhere = !common.where.connect.empty();
+  const bool is_running = elsewhere || is_served(asked.world);
+  if (is_running && (!choice.schemas.empty() || !choice.plugins.empty()))
+    fail(Exit::usage, "the world is served already: --schema and --plugin are for a server that is started");
+  if (!is_running && UnfinishedWorld::fits(asked.world)) return import_into_new(common, model, asked, choice);
+  std::optional<ServerProcess> server;
+  if (!is_running) server.emplace(common.where, asked.world, server_arguments(choice));
+  NamedEntity root;
+  {
+    RemoteWorld world(elsewhere ? connect(common.where) : connect_to_world(common.where, asked.world));
+    const fs::path folder = elsewhere ? fs::current_path() : fs::absolute(asked.world).parent_path();
+    root = bring_in(world, model, asked, folder, false);
+  }
+  if (server) server->stop();
+  return root;
+}
+
+}  // namespace
+
+void import(const Common& common, const Import& asked, const ServerChoice& choice) {
+  const auto model = read_model(asked.file);
+  if (!model) fail(Exit::bad_file, model.error().text());
+  const bool elsewhere = !common.where.connect.empty();
+  if (asked.world.empty() && !elsewhere) fail(Exit::usage, "import needs the world: muster import FILE WORLD");
+  if (!asked.world.empty() && elsewhere) fail(Exit::usage, "import takes a world file or --connect, not both");
+
+  end_on_interrupt();
+  const NamedEntity root = import_into(common, *model, asked, choice);
+  const Counts counts = count(*model);
+  if (common.json) {
+    JsonWriter out;
+    out.open_object().member("id", id_text(root.entity)).member("path", root.path);
+    out.member("entities", model->entities.size()).member("nodes", model->entities.size() - counts.parts);
+    out.member("meshes", counts.meshes).member("lights", counts.lights).member("cameras", counts.cameras);
+    out.key("warnings").open_array();
+    for (const std::string& warning : model->warnings) out.value(warning);
+    return print_line(out.close_array().close_object().text());
+  }
+  for (const std::string& warning : model->warnings) std::fprintf(stderr, "muster: %s\n", printable(warning).c_str());
+  print_line("imported " + asked.file + " as " + root.text() + ": " +
+             plural(model->entities.size(), "entity", "entities") + ", " + plural(counts.meshes, "mesh", "meshes") +
+             ", " + plural(counts.lights, "light", "lights") + ", " + plural(counts.cameras, "camera", "cameras"));
+}
+
+#else
+
+void import(const Common&, const Import&, const ServerChoice&) {
+  fail(Exit::usage, "this muster was built without Assimp or nlohmann-json, so it cannot import");
+}
+
+#endif
+
+}  // namespace muster::cli
