@@ -182,6 +182,7 @@ ImportedMesh mesh_of(const aiScene& scene, unsigned index, std::string name, std
 /// Names of nodes and meshes, if those of the scene are something else.
 struct Names {
   std::unordered_map<const aiNode*, std::string> nodes;
+  std::unordered_set<const aiNode*> by_id;  // those whose name is their id
   std::vector<std::string> meshes;
 };
 
@@ -267,6 +268,7 @@ class Reader {
     const std::string name =
         renamed == names_.nodes.end() ? files_.name({node.mName.data, node.mName.length}) : renamed->second;
     const std::uint32_t place = add_entity(model_, limits_, parent, name, false);
+    model_.entities[place].is_named = !names_.by_id.contains(&node);
     const Matrix local = matrix_of(node.mTransformation);
     place_by_matrix(model_, place, parent == ImportedEntity::no_parent ? in_metres(local) : local);
     add_meshes(node, place);
@@ -411,7 +413,7 @@ Names collada_names(const aiScene& by_id, const std::filesystem::path& file) {
     if (!said.starts_with(made_up))
       names.nodes[id] = said;
     else
-      names.nodes[id] = otherwise.starts_with(made_up) ? "" : otherwise;
+      names.nodes[id] = otherwise.starts_with(made_up) ? "" : otherwise, names.by_id.insert(id);
     for (unsigned i = 0; i < std::min(id->mNumChildren, name->mNumChildren); ++i)
       stack.emplace_back(id->mChildren[i], name->mChildren[i]);
   }

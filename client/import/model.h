@@ -30,7 +30,8 @@ struct ImportedEntity {
   std::uint32_t parent = no_parent;  ///< place in ImportedModel::entities, always before this one
   std::uint32_t depth = 0;           ///< of the root: 0
   bool is_part = false;
-  std::string name;  ///< valid UTF-8; not unique, may be empty
+  bool is_named = true;  ///< in the file; false: `name` is made up, or an id, and yields to names
+  std::string name;      ///< valid UTF-8; not unique, may be empty
   scene::Transform transform;
   std::optional<ImportedMesh> mesh;
   std::optional<scene::Light> light;

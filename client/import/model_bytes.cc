@@ -101,6 +101,7 @@ void take_entity(Taker& from, ImportedModel& model) {
     return from.fail();
   if (!model.entities.empty()) entity.depth = model.entities[entity.parent].depth + 1;
   entity.is_part = from.take_flag();
+  entity.is_named = from.take_flag();
   entity.name = from.take_text();
   entity.transform = from.take<scene::Transform>();
   if (!sound(entity.transform)) from.fail();
@@ -126,6 +127,7 @@ std::vector<std::byte> model_bytes(const ImportedModel& model) {
   for (const ImportedEntity& entity : model.entities) {
     out.put(entity.parent);
     out.put(static_cast<std::uint8_t>(entity.is_part));
+    out.put(static_cast<std::uint8_t>(entity.is_named));
     out.put_text(entity.name);
     out.put(entity.transform);
     out.put(static_cast<std::uint8_t>(entity.mesh.has_value()));

@@ -34,6 +34,7 @@ std::uint32_t add_entity(ImportedModel& model, const ModelLimits& limits, std::u
   entity.parent = parent;
   entity.depth = depth;
   entity.is_part = is_part;
+  entity.is_named = !is_part;
   entity.name = valid_utf8(name);
   model.entities.push_back(std::move(entity));
   return static_cast<std::uint32_t>(model.entities.size() - 1);

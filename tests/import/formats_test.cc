@@ -90,6 +90,8 @@ TEST_CASE("a Collada file has its names, its ids if there is no name, and its un
   CHECK(model.warnings.empty());
   CHECK(names(model) == std::vector<std::string>{"lamp", "lamp", "old fence", "eye", "only_an_id", ""});
   CHECK(model.entities[place_of(model, "old fence")].mesh->name == "plank");
+  CHECK(model.entities[place_of(model, "old fence")].is_named);
+  CHECK_FALSE(model.entities[place_of(model, "only_an_id")].is_named);
   check_point(world(model, place_of(model, "old fence"), {0, 0, 0}), {0, 7.62, 0});
   check_point(world(model, place_of(model, "lamp", 1), {0, 0, 0}), {0, 0, -5.08});
   // The second lamp shines, though the first has its name; distances are metres too.

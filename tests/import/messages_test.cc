@@ -185,6 +185,52 @@ TEST_CASE("equal names as long as a world takes are cut before their suffix") {
   CHECK(names.size() == 14);  // with that of the nil entity
 }
 
+TEST_CASE("long names that are cut to one text get their suffixes in one pass over them") {
+  // 200,000 names of 255 bytes, each twice. A pass over the suffixes for each name takes minutes.
+  ImportedModel model;
+  model.entities.resize(1);
+  for (unsigned i = 0; i < 400'000; ++i) {
+    const std::string number = std::to_string(1'0000'000 + i / 2);
+    ImportedEntity& child = model.entities.emplace_back();
+    child.parent = 0;
+    child.depth = 1;
+    child.name = std::string(255 - number.size(), 'a') + number;
+  }
+  BatchBuilder builder;
+  append_model(builder, model, {.parent = {}, .root_name = "root", .asset = ""}, ids(model.entities.size()));
+  std::set<std::string> names;
+  for_each_batch(builder.bytes(), [&](BatchView batch) {
+    if (batch.type() != TypeTraits<InternText>::id) return;
+    const std::byte* at = batch.body();
+    for (std::uint32_t i = 0; i < batch.count(); ++i) {
+      const TableItem item = table_item(batch, at);
+      names.emplace(InternTextView::from(item.table).text());
+      at = item.next;
+    }
+  });
+  CHECK(names.size() == 400'001);
+  CHECK(std::ranges::all_of(names, [](const std::string& name) { return name.size() <= 255; }));
+}
+
+TEST_CASE("a name in the file is kept, and one that is made up gets the suffix") {
+  ImportedModel model;
+  model.entities.resize(1);
+  for (const bool is_named : {false, true}) {
+    ImportedEntity& child = model.entities.emplace_back();
+    child.parent = 0;
+    child.depth = 1;
+    child.is_named = is_named;
+    child.name = "wall-0";
+  }
+  BatchBuilder builder;
+  const auto id = ids(3);
+  append_model(builder, model, {.parent = {}, .root_name = "root", .asset = ""}, id);
+  NaiveWorld world;
+  for_each_batch(builder.bytes(), [&](BatchView batch) { world.take(batch); });
+  CHECK(world.rows.at(id[1]).name == "wall-0~2");
+  CHECK(world.rows.at(id[2]).name == "wall-0");
+}
+
 TEST_CASE("children of mixed components stay in the file's order, in few batches") {
   ImportedModel model;
   model.entities.resize(9001);
