@@ -276,7 +276,7 @@ void import(const Common& common, const Import& asked, const ServerChoice& choic
 #else
 
 void import(const Common&, const Import&, const ServerChoice&) {
-  fail(Exit::usage, "this muster was built without Assimp or nlohmann-json, so it cannot import");
+  fail(Exit::usage, "this muster was built without Assimp, pugixml or nlohmann-json, so it cannot import");
 }
 
 #endif

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <memory>
 
+#include "client/import/collada_text.h"
+#include "client/import/fbx_text.h"
 #include "client/import/file_kind.h"
 
 namespace muster {
@@ -61,10 +63,20 @@ bool AssimpFiles::Exists(const char* path) const {
 
 Assimp::IOStream* AssimpFiles::Open(const char* path, const char* mode) {
   if (!Exists(path)) return nullptr;
-  if (!kind_of(path).name.ends_with(".obj")) return DefaultIOSystem::Open(path, mode);
+  const FileKind kind = kind_of(path);
+  const bool is_obj = kind.name.ends_with(".obj");
+  const bool is_collada = kind.name.ends_with(".dae") || kind.head.find("<COLLADA") != kind.head.npos;
+  const bool is_fbx = kind.name.ends_with(".fbx");
+  if (!is_obj && !is_collada && !is_fbx) return DefaultIOSystem::Open(path, mode);
   std::ifstream in(path, std::ios::binary);
   std::string text(std::filesystem::file_size(path), '\0');
   if (!in.read(text.data(), static_cast<std::streamsize>(text.size()))) return nullptr;
+  if (is_fbx) warnings_ = unread_in_fbx(text);
+  if (is_fbx) return DefaultIOSystem::Open(path, mode);
+  if (is_collada) {
+    warnings_.clear();
+    return new TextStream(readable_collada(text, warnings_));
+  }
   objects_.clear();
   return new TextStream(numbered_objects(text, objects_));
 }

@@ -9,6 +9,7 @@
 #include <array>
 #include <assimp/Importer.hpp>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include <utility>
 
 #include "client/import/assimp_files.h"
+#include "client/import/collada_text.h"
 #include "client/import/file_kind.h"
 #include "client/import/reader.h"
 #include "messages/utf8.h"
@@ -80,7 +82,14 @@ scene::Camera camera_of(const aiCamera& from, bool gltf, double metres, Numbers&
   scene::Camera camera;
   camera.near = numbers.within("near", from.mClipPlaneNear * metres, 1e9, 0.1);
   camera.far = numbers.within("far", from.mClipPlaneFar * metres, 1e9, 1000);
-  camera.aspect = numbers.within("aspect", from.mAspect, 1000);
+  // A negative aspect is that of an orthographic camera in Collada, whose height comes as its angle.
+  const bool is_flat = from.mAspect < 0;
+  const auto said_aspect = std::abs(static_cast<double>(from.mAspect));
+  if (!is_flat || said_aspect > -2 * flat_aspect) camera.aspect = numbers.within("aspect", said_aspect, 1000);
+  if (is_flat) {
+    camera.height = numbers.within("height", from.mHorizontalFOV * degrees * metres, 1e9);
+    return camera;
+  }
   const double aspect = camera.aspect > 0 ? camera.aspect : 1;
   const double angle = from.mHorizontalFOV;
   // glTF's vertical angle comes multiplied by the aspect; others are horizontal angles.
@@ -208,6 +217,7 @@ class Reader {
       std::uint32_t parent;
     };
     std::vector<Pending> stack{{scene_.mRootNode, ImportedEntity::no_parent}};
+    std::ranges::copy(files_.warnings(), std::back_inserter(model_.warnings));
     count_names();
     while (!stack.empty()) {
       const Pending next = stack.back();
@@ -288,6 +298,7 @@ class Reader {
     result[3][3] = 1;
     return result;
   }
+  bool is_3ds() const { return format_of(scene_).find("3DS") != std::string::npos; }
   bool is_fbx() const { return format_of(scene_).find("FBX") != std::string::npos; }
 
   std::string mesh_name(unsigned index) const {
@@ -317,6 +328,8 @@ class Reader {
     scene::Light light = light_of(from, gltf_, numbers);
     if (float range = 0; node.mMetaData && node.mMetaData->Get("PBR_LightRange", range))
       light.range = numbers.within("range", range * measures_.metres, 1e9);
+    if (light.kind == scene::LightKind::spot && format_of(scene_).find("Blender") != std::string::npos)
+      numbers.tell("is a spot light, and the angles of its cone are not read from .blend files; set them yourself.");
     const bool directed = light.kind != scene::LightKind::point && light.kind != scene::LightKind::ambient;
     const aiVector3D backward = directed ? from.mDirection * -1.f : aiVector3D(0, 0, 1);
     const aiVector3D position = light.kind == scene::LightKind::directional ? aiVector3D() : from.mPosition;
@@ -326,10 +339,16 @@ class Reader {
 
   void add_camera(const aiCamera& from, const aiNode& node, std::uint32_t place) {
     aiVector3D position = from.mPosition;
-    // Assimp's glTF reader says a camera node's own position a second time here.
-    const aiMatrix4x4& local = node.mTransformation;
-    if (gltf_ && position == aiVector3D(local.a4, local.b4, local.c4)) position = {};
     Numbers numbers("camera \"" + model_.entities[place].name + "\"", model_.warnings);
+    // Assimp's reader of glTF 1.0 says a camera node's own position a second time here, and that of
+    // 3DS says where the camera is beside the node's parent.
+    const aiMatrix4x4& local = node.mTransformation;
+    const aiVector3D moved(local.a4, local.b4, local.c4);
+    if (gltf_ && position == moved) position = {};
+    if (is_3ds()) {
+      position -= moved;
+      numbers.tell("is of a .3ds file, which tells where it looks in a way that is not read; turn it yourself.");
+    }
     const scene::Camera camera = camera_of(from, gltf_, measures_.metres, numbers);
     const bool taken = model_.entities[place].camera.has_value();
     model_.entities[entity_for(place, "camera", taken, frame_of(position, from.mLookAt * -1.f, from.mUp))].camera =
