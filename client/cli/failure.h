@@ -16,6 +16,7 @@ enum class Exit : int {
   usage = 2,        ///< the command line makes no sense
   unreachable = 3,  ///< no server, or it does not let us in
   bad_file = 4,     ///< a model or a world file cannot be read, a trace not written
+  unwritten = 5,    ///< it was done, and its output could not be written
 };
 
 struct Failure {

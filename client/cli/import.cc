@@ -206,6 +206,16 @@ NamedEntity bring_in(RemoteWorld& world, const ImportedModel& model, const Impor
   return root;
 }
 
+/// Has the server save and end; `what` begins the error if it cannot.
+void stop(ServerProcess& server, const std::string& what) {
+  try {
+    server.stop();
+  } catch (Failure& failure) {
+    failure.text = what + failure.text;
+    throw;
+  }
+}
+
 /// Imports the model into a world that is not there yet: it comes into being when all is in it.
 NamedEntity import_into_new(const Common& common, const ImportedModel& model, const Import& asked,
                             const ServerChoice& choice) {
@@ -217,7 +227,7 @@ NamedEntity import_into_new(const Common& common, const ImportedModel& model, co
       RemoteWorld world(connect_to_world(common.where, unfinished.path()));
       root = bring_in(world, model, asked, fs::absolute(asked.world).parent_path(), true);
     }
-    server.stop();
+    stop(server, "nothing was imported: ");
     if (interrupted()) fail_of_interrupt("nothing was imported: interrupted");
     unfinished.finish();
   } catch (Failure& failure) {
@@ -242,7 +252,7 @@ NamedEntity import_into(const Common& common, const ImportedModel& model, const 
     const fs::path folder = elsewhere ? fs::current_path() : fs::absolute(asked.world).parent_path();
     root = bring_in(world, model, asked, folder, false);
   }
-  if (server) server->stop();
+  if (server) stop(*server, "imported as " + root.text() + ", but ");
   return root;
 }
 
@@ -268,7 +278,7 @@ void import(const Common& common, const Import& asked, const ServerChoice& choic
     return print_line(out.close_array().close_object().text());
   }
   for (const std::string& warning : model->warnings) std::fprintf(stderr, "muster: %s\n", printable(warning).c_str());
-  print_line("imported " + asked.file + " as " + root.text() + ": " +
+  print_line("imported " + printable(asked.file) + " as " + root.text() + ": " +
              plural(model->entities.size(), "entity", "entities") + ", " + plural(counts.meshes, "mesh", "meshes") +
              ", " + plural(counts.lights, "light", "lights") + ", " + plural(counts.cameras, "camera", "cameras"));
 }

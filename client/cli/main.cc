@@ -30,6 +30,18 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   return text;
 }
 
+/// Texts name files and quote what they hold: no line of them steers a terminal.
+std::string printable_lines(std::string_view text) {
+  std::string result;
+  for (;;) {
+    const std::size_t end = text.find('\n');
+    result += muster::printable(text.substr(0, end));
+    if (end == text.npos) return result;
+    result += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
 /// Text on stderr; with --json {"error": ..., "exit": ...}.
 int complain(const Failure& failure, bool json) {
   const int code = static_cast<int>(failure.exit);
@@ -38,7 +50,7 @@ int complain(const Failure& failure, bool json) {
     out.open_object().member("error", failure.text).member("exit", code).close_object();
     std::fprintf(stderr, "%s\n", out.text().c_str());
   } else {
-    std::fprintf(stderr, "muster: %s\n", failure.text.c_str());
+    std::fprintf(stderr, "muster: %s\n", printable_lines(failure.text).c_str());
   }
   return code;
 }
@@ -63,7 +75,8 @@ int main(int argc, char** argv) {
   app.add_flag("--json", common.json, "Print JSON");
   app.footer(
       "ENTITY is a path (/town/tower), a name (tower), the end of a path (town/tower), or an id (12:1).\n"
-      "Exit codes: 0 done, 1 refused or not found, 2 usage, 3 no server, 4 bad file.");
+      "Exit codes: 0 done, 1 refused or not found, 2 usage, 3 no server, 4 bad file, 5 done but not\n"
+      "printed.");
 
   const auto command = [&](const char* name, const char* help, auto&& fill, std::function<void()> then) {
     CLI::App* sub = app.add_subcommand(name, help);
@@ -373,6 +386,6 @@ int main(int argc, char** argv) {
     return complain({Exit::refused, error.what()}, common.json);
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
-    return complain({Exit::refused, "the output could not be written"}, common.json);
+    return complain({Exit::unwritten, "done, but the output could not be written"}, common.json);
   return 0;
 }

@@ -31,13 +31,61 @@ std::uint32_t word(std::string_view bytes, std::size_t at) {
 }
 
 /// A parser's error without its number, kept short: the text that it quotes may be anything.
-std::string json_fault(std::string_view what) {
+std::string json_fault(std::string_view what, const std::string& place = {}) {
   if (const auto at = what.find("] "); at != what.npos) what.remove_prefix(at + 2);
   constexpr std::string_view begins = "parse error at ";
   if (what.starts_with(begins)) what.remove_prefix(begins.size());
   constexpr std::size_t most = 200;
   std::string text = valid_utf8(what.substr(0, most));
-  return "it is no valid JSON: " + text + (what.size() > most ? "..." : "");
+  return "it is no valid JSON: " + place + text + (what.size() > most ? "..." : "");
+}
+
+/// Says where parsing stopped; the exception of a number that is too large does not.
+class FaultPlace : public nlohmann::json_sax<Json> {
+ public:
+  std::size_t at = 0;  ///< bytes read
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array(std::size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
+    at = position;
+    return false;
+  }
+};
+
+/// "line 3, column 14: " of the number that cannot be read.
+std::string number_place(const std::string& json) {
+  FaultPlace place;
+  Json::sax_parse(json, &place);
+  const std::string_view read = std::string_view(json).substr(0, place.at);
+  const std::size_t line_begin = read.rfind('\n') + 1;  // 0 if there is no other line
+  return "line " + std::to_string(1 + std::ranges::count(read, '\n')) + ", column " +
+         std::to_string(read.size() - line_begin) + ": ";
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return result;
+}
+
+/// Whether a data URI's head, "data:application/octet-stream;base64", says that what follows is
+/// base64.
+bool says_base64(std::string_view head) {
+  std::string last = lower(head.substr(std::min(head.rfind(';'), head.size())));
+  std::erase_if(last, [](char c) { return c == ' ' || c == '\t'; });
+  return last == ";base64";
 }
 
 std::string percent_decoded(std::string_view uri) {
@@ -59,14 +107,16 @@ std::string percent_decoded(std::string_view uri) {
   return text;
 }
 
-/// Both alphabets, with or without "=" at the end; nothing if there is another letter.
+/// Both alphabets, with or without "=" at the end and white space anywhere; nothing if there is another letter.
 std::optional<std::string> base64_decoded(std::string_view text) {
-  while (text.ends_with('=')) text.remove_suffix(1);
+  constexpr std::string_view space = " \t\r\n\f";
+  text = text.substr(0, text.find_last_not_of("= \t\r\n\f") + 1);
   std::string bytes;
   bytes.reserve(text.size() / 4 * 3 + 3);
   std::uint32_t bits = 0;
   unsigned held = 0;
   for (const char c : text) {
+    if (space.find(c) != space.npos) continue;
     std::uint32_t value;
     if (c >= 'A' && c <= 'Z')
       value = static_cast<std::uint32_t>(c - 'A');
@@ -210,6 +260,8 @@ GltfFile::GltfFile(fs::path file) : file_(std::move(file)), parts_(parts_of(file
   }
   try {
     json_ = Json::parse(parts_.json);
+  } catch (const Json::out_of_range& exception) {
+    throw ReadFailure(json_fault(exception.what(), number_place(parts_.json)));
   } catch (const Json::exception& exception) {
     throw ReadFailure(json_fault(exception.what()));
   }
@@ -289,13 +341,13 @@ void GltfFile::check_buffer(std::size_t index) {
   const std::uint64_t said = whole(*bytes, place + ".byteLength");
   const std::string uri = text_of(buffer, "uri");
   std::uint64_t there = 0;
-  if (uri.starts_with("data:")) {
+  if (lower(uri.substr(0, 5)) == "data:") {
     buffers_[index] = [&] {
       const std::size_t comma = uri.find(',');
       if (comma == uri.npos) throw ReadFailure(place + ".uri has no data");
       const std::string_view kind = std::string_view(uri).substr(0, comma);
       std::string data = percent_decoded(std::string_view(uri).substr(comma + 1));
-      if (!kind.ends_with(";base64")) return data;
+      if (!says_base64(kind)) return data;
       auto decoded = base64_decoded(data);
       if (!decoded) throw ReadFailure(place + ".uri is no base64");
       return std::move(*decoded);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <ranges>
 #include <string_view>
@@ -42,28 +43,44 @@ scene::Vec3 vec3(const std::array<double, 3>& v) {
   return {.x = static_cast<float>(v[0]), .y = static_cast<float>(v[1]), .z = static_cast<float>(v[2])};
 }
 
-bool fits_float(double value) { return std::abs(value) <= 3.4e38; }
+bool fits_float(double value) { return std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max()); }
+
+/// The largest float as other programs print it in nine digits is a little more than it.
+double near_float(double value) {
+  constexpr double most = static_cast<double>(std::numeric_limits<float>::max());
+  return std::abs(value) < most * (1 + 1e-8) ? std::clamp(value, -most, most) : value;
+}
 
 struct Trs {
   std::array<double, 3> translation{}, scale{1, 1, 1};
   std::array<double, 4> rotation{0, 0, 0, 1};
 };
 
-/// The transform as it is; nothing if a number of it is not finite as a float or the rotation has
-/// no direction.
-std::optional<scene::Transform> transform_of(const Trs& trs) {
-  if (!std::ranges::all_of(trs.translation, fits_float) || !std::ranges::all_of(trs.scale, fits_float)) return {};
+/// The transform as it is. What a float cannot hold, or a rotation without a direction, is left out,
+/// and named in `lost`.
+scene::Transform transform_of(Trs trs, std::vector<std::string>& lost) {
+  for (auto* const numbers : {&trs.translation, &trs.scale})
+    std::ranges::transform(*numbers, numbers->begin(), near_float);
+  scene::Transform transform;
+  if (std::ranges::all_of(trs.translation, fits_float))
+    transform.position = vec3(trs.translation);
+  else
+    lost.emplace_back("translation");
+  if (std::ranges::all_of(trs.scale, fits_float))
+    transform.scale = vec3(trs.scale);
+  else
+    lost.emplace_back("scale");
   const auto& q = trs.rotation;
   const double length = std::hypot(std::hypot(q[0], q[1]), std::hypot(q[2], q[3]));
-  if (!(length > 0) || !std::isfinite(length)) return {};
+  if (!(length > 0) || !std::isfinite(length)) {
+    lost.emplace_back("rotation");
+    return transform;
+  }
   // q and -q are one rotation: equal rotations are equal bytes. + 0.0 turns a negative zero into
   // zero.
   const double f = (q[3] < 0 ? -1 : 1) / length;
   const auto part = [&](std::size_t i) { return static_cast<float>(q[i] * f + 0.0); };
-  scene::Transform transform;
-  transform.position = vec3(trs.translation);
   transform.rotation = {.x = part(0), .y = part(1), .z = part(2), .w = part(3)};
-  transform.scale = vec3(trs.scale);
   return transform;
 }
 
@@ -219,11 +236,10 @@ class GltfReader {
     trs.translation = numbers_of<3>(node, "translation", from).value_or(trs.translation);
     trs.rotation = numbers_of<4>(node, "rotation", from).value_or(trs.rotation);
     trs.scale = numbers_of<3>(node, "scale", from).value_or(trs.scale);
-    if (const auto transform = transform_of(trs))
-      model_.entities[place].transform = *transform;
-    else
-      model_.warnings.push_back(node_text(model_, place) +
-                                " has a transform that is not finite; it stands where its parent does.");
+    std::vector<std::string> lost;
+    model_.entities[place].transform = transform_of(trs, lost);
+    for (const std::string& part : lost)
+      model_.warnings.push_back(node_text(model_, place) + " has a " + part + " that no float holds; it is left out.");
   }
 
   void add_mesh(std::size_t mesh, std::uint32_t place) {
@@ -329,11 +345,11 @@ class GltfReader {
       if (turned) std::copy_n(r.begin() + static_cast<std::ptrdiff_t>(4 * i), 4, trs.rotation.begin());
       if (scaled) std::copy_n(s.begin() + static_cast<std::ptrdiff_t>(3 * i), 3, trs.scale.begin());
       const std::uint32_t instance = add(place, "instance", true);
-      if (const auto transform = transform_of(trs))
-        model_.entities[instance].transform = *transform;
-      else
-        model_.warnings.push_back("instance " + std::to_string(i) + " of " + node_text(model_, place) +
-                                  " has a transform that is not finite; it stands where its parent does.");
+      std::vector<std::string> lost;
+      model_.entities[instance].transform = transform_of(trs, lost);
+      for (const std::string& part : lost)
+        model_.warnings.push_back("instance " + std::to_string(i) + " of " + node_text(model_, place) + " has a " +
+                                  part + " that no float holds; it is left out.");
       add_mesh(mesh, instance);
     }
     return true;

@@ -36,8 +36,13 @@ std::uint32_t add_entity(ImportedModel& model, const ModelLimits& limits, std::u
   entity.is_part = is_part;
   entity.is_named = !is_part;
   entity.name = valid_utf8(name);
+  const bool is_changed = entity.name != name;
   model.entities.push_back(std::move(entity));
-  return static_cast<std::uint32_t>(model.entities.size() - 1);
+  const auto place = static_cast<std::uint32_t>(model.entities.size() - 1);
+  if (is_changed && !is_part)
+    model.warnings.push_back(node_text(model, place) +
+                             " has control characters or broken UTF-8 in its name; they were replaced.");
+  return place;
 }
 
 void place_by_matrix(ImportedModel& model, std::uint32_t place, const Matrix& matrix) {

@@ -28,7 +28,8 @@ std::optional<ImportedModel> read_gltf(const std::filesystem::path& file, const 
 /// Throws ReadFailure.
 ImportedModel read_with_assimp(const std::filesystem::path& file, const ModelLimits& limits);
 
-/// Adds an entity below `parent` (ImportedEntity::no_parent for the root) and returns its place.
+/// Adds an entity below `parent` (ImportedEntity::no_parent for the root) and returns its place. A
+/// warning says if its name cannot be kept.
 /// Throws ReadFailure beyond the limits.
 std::uint32_t add_entity(ImportedModel& model, const ModelLimits& limits, std::uint32_t parent, std::string_view name,
                          bool is_part);

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from shared import BAD_FILE, MUSTER, REFUSED, TOWN, UNREACHABLE, equal, holds
+from shared import BAD_FILE, MUSTER, REFUSED, TOWN, UNREACHABLE, UNWRITTEN, equal, holds
 
 
 def write_model(folder, name, nodes, roots=(0,)):
@@ -23,16 +23,16 @@ def chain(count, begin=0):
     return [{"name": f"level{i}", "children": [begin + i + 1]} for i in range(count - 1)] + [{"name": "last"}]
 
 
-def files(folder):
-    return sorted(path.name for path in folder.path.iterdir() if "muster" in path.name)
+def files(where):
+    return sorted(path.name for path in where.path.iterdir() if "muster" in path.name)
 
 
-def processes_in(folder):
+def processes_in(where):
     """The processes that run in the folder."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if os.readlink(f"/proc/{pid}/cwd") == str(folder.path.resolve()):
+            if os.readlink(f"/proc/{pid}/cwd") == str(where.path.resolve()):
                 found.append(pid)
         except OSError:
             pass  # it has ended
@@ -141,3 +141,29 @@ def errors_name_the_new_world_as_it_was_asked_for(folder):
     holds(folder.error(UNREACHABLE, "import", TOWN, "c.muster", TMPDIR="/nonexistent"),
           "cannot make a folder /nonexistent/muster-", "No such file or directory; TMPDIR says where")
     equal(files(folder), before)
+
+
+def a_finished_import_is_no_refusal_if_its_output_cannot_be_written(folder):
+    ran = subprocess.run(["bash", "-c", 'exec "$@" > /dev/full', "bash", str(MUSTER), "import", str(TOWN), "new.muster"],
+                         cwd=folder.path, env=folder.environment, capture_output=True, text=True, timeout=60, check=False)
+    equal((ran.returncode, ran.stderr), (UNWRITTEN, "muster: done, but the output could not be written\n"))
+    holds(folder.run("verify", "new.muster"), "good", "112 entities")
+
+
+def names_of_files_do_not_steer_a_terminal(folder):
+    write_model(folder, "a\x1b[31mred.gltf", [{"name": "a\x1bb"}])
+    said = folder.run("import", "a\x1b[31mred.gltf", "new.muster")
+    assert "\x1b" not in said and "\\x1b[31mred" in said, said
+    said = folder.error(BAD_FILE, "import", "b\x1b[31mred.gltf", "new.muster")
+    assert "\x1b" not in said and "\\x1b[31mred" in said, said
+
+
+def the_lock_file_of_a_new_world_comes_with_it(folder):
+    folder.run("import", TOWN, "new.muster")
+    lock = (folder.path / "new.muster-lock").read_bytes()
+    (folder.path / "new.muster").unlink()
+    # One that is left of another world does not keep the new one from being made and served.
+    folder.run("import", TOWN, "new.muster")
+    assert lock
+    folder.stop(folder.serve("new.muster"))
+    equal(folder.run("verify", "new.muster").split("\n")[0].split(": ")[1], "good")

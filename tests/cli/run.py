@@ -31,7 +31,7 @@ MODULES = (worlds, importing, files, displaced, serving, looking, changing, cloc
 def main():
     tests = [test for module in MODULES for test in vars(module).values()
              if getattr(test, "__module__", None) == module.__name__ and not hasattr(test, "__wrapped__")
-             and test.__code__.co_varnames[:1] == ("folder",)]
+             and test.__code__.co_varnames[:test.__code__.co_argcount] == ("folder",)]
     return run_tests([test for test in tests if not sys.argv[6:] or test.__name__ in sys.argv[6:]],
                      lambda path: Folder(path, MUSTER, SERVER))
 

@@ -8,7 +8,7 @@ from programs import Folder, equal  # noqa: E402, F401
 
 MUSTER, SERVER, GAME, ROOT, SESSION = (pathlib.Path(argument).resolve() for argument in sys.argv[1:6])
 TOWN = ROOT / "examples/levels/town/town_model.gltf"
-DONE, REFUSED, USAGE, UNREACHABLE, BAD_FILE = range(5)
+DONE, REFUSED, USAGE, UNREACHABLE, BAD_FILE, UNWRITTEN = range(6)
 
 
 @contextlib.contextmanager

@@ -61,6 +61,9 @@ TEST_CASE("JSON with a mistake in it is told with line and column") {
             "no valid JSON: line 2, column 29"));
   CHECK(has(why("{\"asset\": {\"version\": \"2.0\"}, }"), "no valid JSON: line 1, column 31"));
   CHECK(has(why("{\"asset\": {\"version\": \"2.0\"}} {}"), "no valid JSON: line 1"));
+  CHECK(has(why("{\"asset\": {\"version\": \"2.0\"},\n \"nodes\": [{\"translation\": [1e999, 0, 0]}]}"),
+            "no valid JSON: line 2, column 33: number overflow parsing '1e999'"));
+  CHECK(has(why("1e999"), "no valid JSON: line 1, column 5: number overflow"));
   CHECK(has(why("[]"), "its JSON is no object"));
   CHECK(has(why(std::string("\xff\xfe{\0}\0", 6)), "UTF-16"));
   const std::string deep(2'000'000, '[');

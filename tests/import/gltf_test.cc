@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <vector>
 
@@ -205,6 +206,62 @@ TEST_CASE("a file of glTF names its buffers by URI: percent signs are decoded, u
   for (const char* uri : {"old%20mill%231.bin", "old mill#1.bin", "m%C3%BChle.bin", "m%c3%bchle.bin",
                           "m\xc3\xbchle.bin", "100%25.bin", "./more%20parts/a%20b.bin"})
     CHECK(height(uri) == 5);
+}
+
+TEST_CASE("data in a URI is base64 if its head says so in any spelling") {
+  const test::Folder folder;
+  const std::string data = "AAAAAAAAAAAAAAAAAABAQAAAAAAAAAAAAAAAAAAAoEAAAIC/";  // (0 0 0) (3 0 0) (0 5 -1)
+  for (const std::string& head : {"data:application/octet-stream;base64,", "data:;base64,", "DATA:;BASE64,",
+                                  "data:application/octet-stream; base64,", "Data:a/b;charset=utf-8;Base64 ,"})
+    for (const std::string& body :
+         {data, data.substr(0, 20) + " " + data.substr(20), data.substr(0, 9) + "%0A" + data.substr(9)}) {
+      INFO(head << body);
+      const auto read = read_model(folder.write("a.gltf", R"({"asset": {"version": "2.0"}, "scenes": [{"nodes": [0]}],
+          "nodes": [{"mesh": 0}], "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}], "accessors": [{"bufferView": 0,
+          "componentType": 5126, "count": 3, "type": "VEC3"}], "bufferViews": [{"buffer": 0, "byteLength": 36}],
+          "buffers": [{"byteLength": 36, "uri": ")" + head + body +
+                                                              "\"}]}"));
+      if (!read) FAIL(read.error().text());
+      const auto& bounds = read->entities[0].mesh->bounds;
+      REQUIRE(bounds);
+      CHECK(bounds->size.x == 3);
+      CHECK(bounds->size.y == 5);
+      CHECK(bounds->size.z == 1);
+    }
+}
+
+TEST_CASE("what of a node's transform no float holds is left out and named, the rest is kept") {
+  const test::Folder folder;
+  const auto read =
+      read_model(folder.write("a.gltf", R"({"asset": {"version": "2.0"}, "scenes": [{"nodes": [0]}], "nodes": [
+      {"name": "far", "translation": [1e300, 0, 0], "scale": [2, 2, 2], "rotation": [0, 1, 0, 0], "children": [1, 2, 3]},
+      {"name": "edge", "translation": [3.4028235e38, -3.40282347e38, 1]},
+      {"name": "wide", "translation": [1, 2, 3], "scale": [1, 1e39, 1]},
+      {"name": "still", "translation": [1, 2, 3], "rotation": [0, 0, 0, 0]}]})"));
+  if (!read) FAIL(read.error().text());
+  const auto& entities = read->entities;
+  CHECK(read->warnings ==
+        std::vector<std::string>{"node \"far\" (0) has a translation that no float holds; it is left out.",
+                                 "node \"wide\" (2) has a scale that no float holds; it is left out.",
+                                 "node \"still\" (3) has a rotation that no float holds; it is left out."});
+  CHECK(entities[0].transform.scale.x == 2);
+  CHECK(entities[0].transform.rotation.y == 1);
+  CHECK(entities[1].transform.position.x == std::numeric_limits<float>::max());
+  CHECK(entities[1].transform.position.y == -std::numeric_limits<float>::max());
+  CHECK(entities[2].transform.position.z == 3);
+  CHECK(entities[3].transform.position.z == 3);
+}
+
+TEST_CASE("names with control characters are told to be changed") {
+  const test::Folder folder;
+  const auto read =
+      read_model(folder.write("a.gltf", R"({"asset": {"version": "2.0"}, "scenes": [{"nodes": [0]}], "nodes": [
+      {"name": "a", "children": [1]}, {"name": "tab\tbed"}]})"));
+  if (!read) FAIL(read.error().text());
+  CHECK(read->entities[1].name == "tab bed");
+  CHECK(read->warnings ==
+        std::vector<std::string>{
+            "node \"tab bed\" (1) has control characters or broken UTF-8 in its name; they were replaced."});
 }
 
 TEST_CASE("the places of meshes are those at which viewers count them") {
