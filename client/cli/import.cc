@@ -206,6 +206,14 @@ NamedEntity bring_in(RemoteWorld& world, const ImportedModel& model, const Impor
   return root;
 }
 
+/// What a server is told that is started for an import: names are as many as a model may have nodes.
+std::vector<std::string> import_arguments(const ServerChoice& choice) {
+  std::vector<std::string> arguments = server_arguments(choice);
+  for (const std::string limit : {"texts_max=1000000", "texts_bytes_max=268435456"})
+    arguments.insert(arguments.end(), {"--limit", limit});
+  return arguments;
+}
+
 /// Has the server save and end; `what` begins the error if it cannot.
 void stop(ServerProcess& server, const std::string& what) {
   try {
@@ -222,7 +230,7 @@ NamedEntity import_into_new(const Common& common, const ImportedModel& model, co
   UnfinishedWorld unfinished(asked.world);
   NamedEntity root;
   try {
-    ServerProcess server(common.where, unfinished.path(), server_arguments(choice));
+    ServerProcess server(common.where, unfinished.path(), import_arguments(choice));
     {
       RemoteWorld world(connect_to_world(common.where, unfinished.path()));
       root = bring_in(world, model, asked, fs::absolute(asked.world).parent_path(), true);
@@ -245,7 +253,7 @@ NamedEntity import_into(const Common& common, const ImportedModel& model, const 
     fail(Exit::usage, "the world is served already: --schema and --plugin are for a server that is started");
   if (!is_running && UnfinishedWorld::fits(asked.world)) return import_into_new(common, model, asked, choice);
   std::optional<ServerProcess> server;
-  if (!is_running) server.emplace(common.where, asked.world, server_arguments(choice));
+  if (!is_running) server.emplace(common.where, asked.world, import_arguments(choice));
   NamedEntity root;
   {
     RemoteWorld world(elsewhere ? connect(common.where) : connect_to_world(common.where, asked.world));

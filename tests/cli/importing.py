@@ -14,9 +14,9 @@ def write_model(folder, name, nodes, roots=(0,)):
     (folder.path / name).write_text(json.dumps(model))
 
 
-def wide(count):
+def wide(count, called="leaf"):
     """A root with so many named children."""
-    return [{"name": "root", "children": list(range(1, count + 1))}, *({"name": f"leaf{i}"} for i in range(count))]
+    return [{"name": "root", "children": list(range(1, count + 1))}, *({"name": f"{called}{i}"} for i in range(count))]
 
 
 def chain(count, begin=0):
@@ -131,6 +131,17 @@ def a_model_too_deep_for_its_place_is_refused_before_anything_is_sent(folder):
     holds(said, "nothing was imported: the model has 600 levels and ", " is 599 levels below its root; a world takes 1024")
     now = folder.json("info")
     equal((now["entities"], now["sequence"]), (info["entities"], info["sequence"]))
+
+
+def a_model_of_more_names_than_a_session_may_make_known_comes_into_a_world_that_nobody_serves(folder):
+    write_model(folder, "names.gltf", wide(100_001))
+    equal(folder.json("import", "names.gltf", "new.muster")["entities"], 100_002)
+    server = folder.serve("new.muster")
+    info = folder.json("info")
+    write_model(folder, "names.gltf", wide(100_001, "other"))
+    holds(folder.error(REFUSED, "import", "names.gltf", "new.muster"), "nothing was imported: ", "100000 are allowed")
+    equal(folder.json("info")["entities"], info["entities"])
+    folder.stop(server)
 
 
 def errors_name_the_new_world_as_it_was_asked_for(folder):
