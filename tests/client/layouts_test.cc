@@ -222,6 +222,21 @@ TEST_CASE("events and columns of values with another layout are not handed out e
   }
 }
 
+TEST_CASE("what waits for its time is not handed out either if it holds another layout", "[client]") {
+  const World world;
+  for (const auto& [waits, fault] :
+       {std::pair{world.message("td.Hit"), hit_fault}, {world.set("td.Creep"), creep_fault}}) {
+    BatchBuilder timed;
+    timed.append_timed(1000, 1, BatchView(std::span(waits)));
+    Connected it(Script{.frames = {world.message("td.Heal"), {timed.bytes().begin(), timed.bytes().end()}, last()}});
+    const auto watch = it.client.follow({.world = true, .inputs = true});
+    REQUIRE(watch);
+    const auto [came, error] = fetched(it.client, *watch);
+    CHECK(came == std::vector<TypeId>{TypeTraits<td::Heal>::id});
+    CHECK(error == fault);
+  }
+}
+
 TEST_CASE("a watch that asks for a type with another layout is refused before it is opened", "[client]") {
   Connected it;
   refused(it.client.watch({.values = true, .components = {TypeTraits<td::Same>::id, TypeTraits<td::Creep>::id}}),

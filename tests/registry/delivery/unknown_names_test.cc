@@ -51,6 +51,16 @@ TEST_CASE("A name that comes before the first flush, in whatever order, is not s
   CHECK(w.said.empty());
 }
 
+TEST_CASE("Two letters that change places are one change of the two that a name may have", "[unknown]") {
+  Warned w;
+  w.subscribe("gather", hit);
+  w.subscribe("aim", hit, {.before = {"agthre"}, .after = {"agthres"}});
+  w.registry.flush();
+  REQUIRE(w.said.size() == 2);
+  CHECK(w.said[0].ends_with("has no such handler; did you mean \"gather\"?"));
+  CHECK(w.said[1].ends_with("has no such handler"));
+}
+
 TEST_CASE("Of a name that handles another message it is said which", "[unknown]") {
   Warned w;
   w.subscribe("cure", cure);

@@ -65,6 +65,9 @@ TEST_CASE("a library that is no plugin of this server is refused", "[plugins]") 
   CHECK(refusal(folder.put("d", "other_headers")) ==
         "was built with other muster headers (digest 0123456789abcdef) than this server (" + here() +
             "): build it again");
+  CHECK(refusal(folder.put("f", "other_layout"))
+            .starts_with(
+                "was built with the muster headers of this server, but its compiler lays their classes out otherwise"));
   CHECK(refusal(folder.put("e", "missing_symbol")) == "cannot be loaded: undefined symbol: game::nobody_has_this(int)");
 }
 

@@ -281,6 +281,22 @@ TEST_CASE("a commit writes only what changed") {
   CHECK(world.commit().bytes_written < 100'000);
 }
 
+TEST_CASE("a commit behind which nothing changed writes nothing, and reports the checkpoint that is there") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  World world(path, install);
+  (void)world.registry().create("orc", game::Health{.value = 5});
+  const CheckpointReport first = world.commit();
+  const std::string file = read_file(path), wal = read_file(path + "-wal");
+  const CheckpointReport again = world.commit();
+  CHECK(again.checkpoint == first.checkpoint);
+  CHECK(again.sequence == first.sequence);
+  CHECK(again.rows == first.rows);
+  CHECK(again.bytes_written == 0);
+  CHECK(read_file(path) == file);
+  CHECK(read_file(path + "-wal") == wal);
+}
+
 TEST_CASE("a world opened by a program without its types keeps them, and saves them back") {
   const Directory directory;
   const std::string path = directory / "w.muster";

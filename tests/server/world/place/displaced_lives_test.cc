@@ -141,7 +141,7 @@ struct Life {
         write_file(wal + "2", read_file(wal));
         fs::rename(wal + "2", wal);
         break;
-      case Way::wal_cut_off: fs::resize_file(wal, random() % fs::file_size(wal)); break;
+      case Way::wal_cut_off: fs::resize_file(wal, random() % (fs::file_size(wal) + 1)); break;
     }
   }
   std::mt19937_64 random;

@@ -202,6 +202,39 @@ TEST_CASE("a -wal that is cut off between two writes of one group is found befor
   CHECK(watch.committed(frames, differs).empty());
 }
 
+TEST_CASE(
+    "what becomes of a file or its -wal between the look before a group and its commit is found behind the commit") {
+  Open world;
+  REQUIRE(world.append());
+  FileWatch watch(world.path, ::open(world.path.c_str(), O_RDONLY | O_CLOEXEC));
+  REQUIRE(watch.begin().empty());
+  REQUIRE(world.append());
+  const std::uint64_t frames = (fs::file_size(world.wal) - 32) / 4120;
+  bool differs = false;
+  SECTION("moved") {
+    for (const std::string& each : {world.path, world.wal}) {
+      fs::rename(each, world.moved);
+      CHECK(watch.committed(frames, differs) == each + " was moved or deleted");
+      fs::rename(world.moved, each);
+    }
+  }
+  SECTION("replaced by a copy") {
+    for (const std::string& each : {world.path, world.wal}) {
+      fs::rename(each, world.moved);
+      fs::copy_file(world.moved, each);
+      CHECK(watch.committed(frames, differs) == "another file was put in the place of " + each);
+      fs::rename(world.moved, each);
+    }
+  }
+  SECTION("the file is written over") {
+    CHECK(watch.committed(frames, differs).empty());
+    CHECK_FALSE(differs);
+    overwrite(world.path, "?", 50'000);
+    CHECK(watch.committed(frames, differs).empty());
+    CHECK(differs);
+  }
+}
+
 TEST_CASE("whatever does not change its content leaves a world durable") {
   Open world;
   for (int i = 0; i < 5; ++i) REQUIRE(world.append());
