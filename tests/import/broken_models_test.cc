@@ -105,6 +105,10 @@ TEST_CASE("a glTF file that contradicts itself is refused with the place") {
             "bufferViews[0] reaches beyond its buffer"));
   CHECK(has(why(mesh + R"("accessors": [{"componentType": 5126, "type": "VEC3", "count": 9007199254740991}])"),
             "without a bufferView"));
+  CHECK(
+      has(why(mesh + view + R"("accessors": [{"componentType": 5126, "type": "VEC3", "count": 0, "sparse": {"count": 1,
+      "indices": {"bufferView": 0, "componentType": 5121}, "values": {"bufferView": 0}}}])"),
+          "accessors[0].sparse.indices name an element that is not there"));
   CHECK(has(refusal(folder.write("b.gltf", R"({"nodes": []})")), "asset.version"));
   CHECK(has(refusal(folder.write("c.gltf", R"({"asset": {"version": "3.0"}, "nodes": [{}]})")), "glTF 3.0"));
 }

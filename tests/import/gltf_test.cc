@@ -206,6 +206,10 @@ TEST_CASE("a file of glTF names its buffers by URI: percent signs are decoded, u
   for (const char* uri : {"old%20mill%231.bin", "old mill#1.bin", "m%C3%BChle.bin", "m%c3%bchle.bin",
                           "m\xc3\xbchle.bin", "100%25.bin", "./more%20parts/a%20b.bin"})
     CHECK(height(uri) == 5);
+  // Both alphabets of base64.
+  for (const char* data :
+       {"XI/SwAAAyEAAAJhAuB6NwArXo73D9Wi/UrguQGZmpkCF6+nA", "XI_SwAAAyEAAAJhAuB6NwArXo73D9Wi_UrguQGZmpkCF6-nA"})
+    CHECK(height(std::string("data:;base64,") + data) == Approx(6.33));
 }
 
 TEST_CASE("data in a URI is base64 if its head says so in any spelling") {

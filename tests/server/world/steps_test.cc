@@ -289,7 +289,7 @@ TEST_CASE(
     bool failed = false, done = false;
     {
       auto file = WorldFile::open(path, {.merge_bytes = 9000, .vfs = disk.name()});
-      REQUIRE(file->checkpoint({.sequence = 100}, saving(rows)));
+      if (const auto first = file->checkpoint({.sequence = 100}, saving(rows)); !first) FAIL(first.error().what());
       for (const auto& [key, row] : some_rows(random, 6, 2)) rows[key] = row;
       rows.erase(rows.begin());
       const CheckpointStamp stamp{.sequence = 100};

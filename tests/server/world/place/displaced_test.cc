@@ -107,6 +107,28 @@ TEST_CASE("after its file was moved nothing is told durable, and with its -wal i
   CHECK(Open::groups_of(world.moved) == 5);
 }
 
+TEST_CASE("a file that is moved before its world is closed has what was durable, though nobody looked in between") {
+  Open world;
+  for (int i = 0; i < 3; ++i) REQUIRE(world.append());
+  const std::string wal = read_file(world.wal);
+  fs::rename(world.path, world.moved);
+  world.file.reset();
+  REQUIRE(fs::exists(world.wal));
+  CHECK(read_file(world.wal) == wal);
+  fs::rename(world.wal, world.moved + "-wal");
+  CHECK(Open::groups_of(world.moved) == 3);
+}
+
+TEST_CASE("what stands at the place of the -wal when a world is closed is left there if it is not the world's") {
+  Open world;
+  for (int i = 0; i < 3; ++i) REQUIRE(world.append());
+  fs::rename(world.wal, world.moved + "-wal");
+  write_file(world.wal, "somebody's");
+  world.file.reset();
+  REQUIRE(fs::exists(world.wal));
+  CHECK(read_file(world.wal) == "somebody's");
+}
+
 TEST_CASE("after another file was put in its place that one and the -wal are left alone, also at the end") {
   Open world;
   for (int i = 0; i < 5; ++i) REQUIRE(world.append());

@@ -162,6 +162,21 @@ TEST_CASE("a -wal of another world, or of another time, under the name of a worl
   }
 }
 
+TEST_CASE("a -wal that makes a world another one is refused where no lock file says whose it is") {
+  const Two two;
+  make_world(two.path);
+  make_world(two.other);
+  killed_after([&] {
+    auto file = WorldFile::open(two.other);
+    if (!file || !load_all(*file)) ::_exit(1);
+    if (!file->checkpoint({.sequence = 500}, saving(some_rows(4)))) ::_exit(2);
+    die();
+  });
+  fs::remove(two.path + "-lock");
+  copy(two.other, two.path, {"-wal"});
+  CHECK_THAT(two.refused(), StartsWith(two.wal + " is of another world than the file"));
+}
+
 TEST_CASE("an older copy in the place of a world that was killed is refused, or has all that was durable") {
   const Two two;
   make_killed(two.path, 3);
