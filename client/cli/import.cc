@@ -57,10 +57,12 @@ std::string plural(std::size_t count, const char* one, const char* many) {
   return std::to_string(count) + ' ' + (count == 1 ? one : many);
 }
 
-/// Destroys entities, children before their parents, in pieces below what the server lets one edit
-/// cost. Returns how many were alive; `failed` says what stopped it.
+/// Destroys entities from the last to the first, in pieces below what the server lets one edit cost.
+/// Parents come before their children in `all`. Returns how many were alive; `failed` says what
+/// stopped it.
 std::size_t destroy_in_pieces(Client& client, const std::vector<Entity>& all, std::optional<ClientError>& failed) {
-  std::span<const Entity> entities(all);
+  const std::vector<Entity> leaves_first(all.rbegin(), all.rend());
+  std::span<const Entity> entities(leaves_first);
   std::size_t destroyed = 0;
   for (std::size_t at_once = 20'000; !entities.empty();) {
     at_once = std::min(at_once, entities.size());
@@ -139,28 +141,24 @@ void send(RemoteWorld& world, const ImportedModel& model, const ModelPlacement& 
   batches.for_each([&](BatchView batch) { sending.post(batch); });
   sending.settle();
   if (!sending.failed()) return;
-  Failure failure = *sending.failed();
+  const Failure& failure = *sending.failed();
+  const auto fail_with = [&](const std::string& text) {
+    throw Failure{failure.exit, text, failure.late, failure.signal};
+  };
   std::optional<ClientError> kept;
   std::size_t destroyed = 0;
-  if (!is_thrown_away) destroyed = destroy_in_pieces(client, {ids.rbegin(), ids.rend()}, kept);
-  if (!kept) {
-    failure.text = "nothing was imported: " + failure.text;
-    throw failure;
-  }
-  const std::string root = id_text(ids.front());
+  if (!is_thrown_away) destroyed = destroy_in_pieces(client, ids, kept);
   const std::size_t made = std::max(sending.made(), destroyed);
-  if (kept->kind == ClientError::Kind::refused && made == 0) {
-    failure.text = "nothing was imported: " + failure.text;
-  } else if (kept->kind == ClientError::Kind::refused) {
-    failure.text = "the import ended early: " + failure.text + "\n" + std::to_string(made - destroyed) + " of its " +
-                   plural(ids.size(), "entity", "entities") + " are in the world, at and below " + root +
-                   ", and could not be destroyed: " + kept->text + "\nmuster destroy " + root +
-                   " removes them; if they are too many for one edit, destroy those below it first";
-  } else {
-    failure.text = "the import ended early: " + failure.text + "\na part of it may be in the world, at and below " +
-                   root + "; if so, muster destroy " + root + " removes it";
-  }
-  throw failure;
+  const bool is_known = !kept || kept->kind == ClientError::Kind::refused;
+  if (!kept || (is_known && made == 0)) fail_with("nothing was imported: " + failure.text);
+  const std::string root = id_text(ids.front()), early = "the import ended early: " + failure.text;
+  if (!is_known)
+    fail_with(early + "\na part of it may be in the world, at and below " + root + "; if so, muster destroy " + root +
+              " removes it");
+  fail_with(early + "\n" + std::to_string(made - destroyed) + " of its " + plural(ids.size(), "entity", "entities") +
+            " are in the world, at and below " + root + ", and could not be destroyed: " + kept->text +
+            "\nmuster destroy " + root +
+            " removes them; if they are too many for one edit, destroy those below it first");
 }
 
 /// Fails if the model would be deeper in the world than a server lets it be.
