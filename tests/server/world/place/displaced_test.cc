@@ -228,7 +228,7 @@ TEST_CASE(
     "what becomes of a file or its -wal between the look before a group and its commit is found behind the commit") {
   Open world;
   REQUIRE(world.append());
-  FileWatch watch(world.path, ::open(world.path.c_str(), O_RDONLY | O_CLOEXEC));
+  FileWatch watch(world.path, world.path, ::open(world.path.c_str(), O_RDONLY | O_CLOEXEC));
   REQUIRE(watch.begin().empty());
   REQUIRE(world.append());
   const std::uint64_t frames = (fs::file_size(world.wal) - 32) / 4120;
