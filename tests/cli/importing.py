@@ -60,13 +60,18 @@ def an_import_that_cannot_be_written_leaves_no_new_world(folder):
     equal(files(folder), before)
 
 
+def heard():
+    """A test that was started by nohup would have its programs ignore SIGHUP."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def an_import_that_a_signal_ends_leaves_no_new_world_and_no_server(folder):
     write_model(folder, "wide.gltf", wide(60000))
     before = files(folder)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         for pause in (0, 0.05, 0.2):
             process = folder.start(MUSTER, "import", "wide.gltf", "new.muster", stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE)
+                                   stderr=subprocess.PIPE, preexec_fn=heard)
             until(lambda: files(folder) != before, "the import makes no file")
             time.sleep(pause)
             process.send_signal(number)
@@ -97,7 +102,7 @@ def an_import_that_a_signal_ends_leaves_nothing_in_a_served_world(folder):
     write_model(folder, "wide.gltf", wide(90000))
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         process = folder.start(MUSTER, "import", "wide.gltf", "served.muster", stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE)
+                               stderr=subprocess.PIPE, preexec_fn=heard)
         until(lambda: folder.json("info")["entities"] > 0, "nothing comes in")
         process.send_signal(number)
         said = process.communicate(timeout=60)[1]
