@@ -98,20 +98,13 @@ std::optional<WalEnd> FileWatch::new_end(std::uint64_t frames) {
     --last.frames;
     last.checksum[0] = end_.before[0];
     last.checksum[1] = end_.before[1];
-    if (const auto end = behind(last, frames)) return end;
+    if (read_wal_frames(wal_descriptor_, last, 1, buffer_))
+      if (const auto end = read_wal_end(wal_descriptor_, end_, frames)) return end;
   }
   // It may have begun anew with this commit.
   const auto header = read_wal_header(wal_descriptor_);
   if (!header || (end_.frames > 0 && !header->salts.follows(end_.salts))) return std::nullopt;
-  return behind(*header, frames);
-}
-
-std::optional<WalEnd> FileWatch::behind(const WalEnd& end, std::uint64_t frames) {
-  constexpr std::uint64_t few = 16;
-  if (frames - end.frames <= few) return read_wal_frames(wal_descriptor_, end, frames - end.frames, buffer_);
-  // Of many the first and the last: what is between them was written by one who holds SQLite's lock.
-  const auto first = read_wal_frames(wal_descriptor_, end, 1, buffer_);
-  return first ? read_wal_frame(wal_descriptor_, *first, frames, buffer_) : std::nullopt;
+  return read_wal_end(wal_descriptor_, *header, frames);
 }
 
 bool FileWatch::wal_only_grew() {

@@ -56,7 +56,6 @@ class FileWatch {
   std::string gone_now(FileStamp& file, FileStamp& wal, std::string& hidden) const;
   /// Of a -wal that has so many frames; none: what was there is not there any more.
   std::optional<WalEnd> new_end(std::uint64_t frames);
-  std::optional<WalEnd> behind(const WalEnd& end, std::uint64_t frames);
 
   const std::string path_, given_, wal_path_ = path_ + "-wal", shm_path_ = path_ + "-shm";
   const int descriptor_;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <vector>
@@ -97,17 +98,23 @@ std::optional<WalEnd> read_wal_frames(int descriptor, WalEnd end, std::uint64_t 
   return end;
 }
 
-std::optional<WalEnd> read_wal_frame(int descriptor, const WalEnd& header, std::uint64_t frame,
-                                     std::vector<unsigned char>& buffer) {
+std::optional<WalEnd> read_wal_end(int descriptor, const WalEnd& header, std::uint64_t frame) {
+  unsigned char headers[2][24];
   WalEnd end = header;
-  if (frame > 1) {
-    unsigned char before[24];
-    if (!read_at(descriptor, before, sizeof before, header.offset_of(frame - 1))) return std::nullopt;
-    end.frames = frame - 1;
-    end.checksum[0] = big_endian(before + 16);
-    end.checksum[1] = big_endian(before + 20);
-  }
-  return read_wal_frames(descriptor, end, 1, buffer);
+  end.frames = frame;
+  const auto read = [&](std::uint64_t number, unsigned char* into, std::uint32_t checksum[2]) {
+    if (!read_at(descriptor, into, 24, header.offset_of(number))) return false;
+    checksum[0] = big_endian(into + 16);
+    checksum[1] = big_endian(into + 20);
+    return big_endian(into + 8) == header.salts.first && big_endian(into + 12) == header.salts.second;
+  };
+  if (frame == header.frames) return header;
+  if (frame == header.frames + 1)
+    std::copy_n(header.checksum, 2, end.before);
+  else if (!read(frame - 1, headers[0], end.before))
+    return std::nullopt;
+  if (!read(frame, headers[1], end.checksum)) return std::nullopt;
+  return end;
 }
 
 }  // namespace muster

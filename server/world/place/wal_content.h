@@ -46,8 +46,8 @@ std::optional<WalEnd> read_wal(int descriptor, const WalEnd* known = nullptr);
 /// Behind so many frames more than `end` has, which are read into `buffer`. None: one of them is not right.
 std::optional<WalEnd> read_wal_frames(int descriptor, WalEnd end, std::uint64_t count,
                                       std::vector<unsigned char>& buffer);
-/// Behind this frame, which is judged by what the one before it says. None: it is not right.
-std::optional<WalEnd> read_wal_frame(int descriptor, const WalEnd& header, std::uint64_t frame,
-                                     std::vector<unsigned char>& buffer);
+/// Where the -wal ends with this frame, which its owner has just written behind `header`: only the
+/// headers of it and of the one before it are read. None: they have other salts.
+std::optional<WalEnd> read_wal_end(int descriptor, const WalEnd& header, std::uint64_t frame);
 
 }  // namespace muster
