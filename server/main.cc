@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <expected>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -331,8 +332,13 @@ int serve(const Arguments& arguments) {
   listening.token = tokens->all;
   listening.more_tokens = tokens->more;
   listening.page_folder = arguments.page;
-  listening.address_file = arguments.world + "-server.json";
-  listening.users_file = arguments.world + "-users";
+  // Companions lie beside the file itself, also if it is named by a link.
+  std::error_code failure;
+  const auto given = std::filesystem::absolute(arguments.world, failure).lexically_normal();
+  const auto file = failure ? given : std::filesystem::weakly_canonical(given, failure);
+  const std::string beside = failure || file == given ? arguments.world : file.string();
+  listening.address_file = beside + "-server.json";
+  listening.users_file = beside + "-users";
   listening.program = "muster-server " MUSTER_VERSION;
   listening.log = [](const std::string& line) { spdlog::info("session: {}", line); };
   listening.warn = [](const std::string& line) { spdlog::warn("{}", line); };

@@ -34,7 +34,14 @@ std::string NamedEntity::text() const {
 }
 
 NamedEntity RemoteWorld::find(std::string_view text) {
-  while (text.size() > 1 && text.ends_with('/')) text.remove_suffix(1);
+  // A slash that is escaped belongs to the name.
+  const auto ends_with_separator = [](std::string_view path) {
+    if (path.size() <= 1 || !path.ends_with('/')) return false;
+    const std::size_t last = path.find_last_not_of('\\', path.size() - 2);
+    const std::size_t escapes = path.size() - 2 - (last == std::string_view::npos ? std::size_t(-1) : last);
+    return escapes % 2 == 0;
+  };
+  while (ends_with_separator(text)) text.remove_suffix(1);
   if (text.empty()) fail(Exit::usage, "an entity is named by a path, a name or an id, not by nothing");
   if (text == "/") fail(Exit::usage, "/ is the whole world, no entity of it");
   if (Entity id; parse_id(text.starts_with('#') ? text.substr(1) : text, id)) {

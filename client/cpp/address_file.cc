@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 namespace muster {
 namespace {
@@ -77,7 +78,13 @@ class FlatObject {
 
 }  // namespace
 
-std::string address_file_of(const std::string& world_path) { return world_path + "-server.json"; }
+std::string address_file_of(const std::string& world_path) {
+  // Companions lie beside the file itself, also if it is named by a link.
+  std::error_code failure;
+  const auto given = std::filesystem::absolute(world_path, failure).lexically_normal();
+  const auto file = failure ? given : std::filesystem::weakly_canonical(given, failure);
+  return (failure || file == given ? world_path : file.string()) + "-server.json";
+}
 
 Result<ServerAddress> read_address_file(const std::string& world_path) {
   const std::string path = address_file_of(world_path);

@@ -1,5 +1,6 @@
 // The client in Node: connects by address, or by the world's file.
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
 
 import { Client } from './client.js';
 import type { ClientOptions } from './client.js';
@@ -31,9 +32,19 @@ export interface ServerAddress {
   pid: number;
 }
 
+/** Companions lie beside the file itself, also if it is named by a link. */
+function real_path(world_path: string): string {
+  try {
+    const real = realpathSync(world_path);
+    return real === resolve(world_path) ? world_path : real;
+  } catch {
+    return world_path; // it may be gone, or never have been there
+  }
+}
+
 /** Where a world is served: address and token for connect. Fails lost where nobody serves it, mistaken where its file cannot be used. */
 export function read_address_file(world_path: string): { address: string; token: string; server: ServerAddress } {
-  const path = world_path + '-server.json';
+  const path = real_path(world_path) + '-server.json';
   let server: ServerAddress;
   try {
     if ((statSync(path).mode & 0o077) !== 0)

@@ -38,6 +38,11 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
   const auto refuse = [&](WorldErrorCode code, std::string detail) {
     return std::unexpected(WorldError(code, given, std::move(detail)));
   };
+  constexpr std::size_t name_bytes_max = 220, system_bytes_max = 255;
+  const std::size_t name_bytes = std::filesystem::path(given).filename().string().size();
+  const std::string long_name = "its name has " + std::to_string(name_bytes) + " bytes; a new world's may have " +
+                                std::to_string(name_bytes_max) + ", because other files lie beside it";
+  if (name_bytes > system_bytes_max) return refuse(WorldErrorCode::missing, long_name);
   std::error_code failure;
   // Absolute first: of a relative path that is not there yet, weakly_canonical keeps no directory.
   std::filesystem::path resolved = std::filesystem::absolute(given, failure);
@@ -45,10 +50,16 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
   if (given.empty() || failure) return refuse(WorldErrorCode::missing, "no path of a file: " + failure.message());
   const std::string path = resolved.string();
   const std::string directory = resolved.parent_path().string();
+  // SQLite takes 512 bytes, and the file is made under a name that is longer by 12.
+  constexpr std::size_t path_bytes_max = 500;
+  if (path.size() > path_bytes_max)
+    return refuse(WorldErrorCode::missing, "its path has " + std::to_string(path.size()) +
+                                               " bytes, links followed; a world's may have " +
+                                               std::to_string(path_bytes_max));
 
   struct stat file{};
   const bool exists = ::stat(path.c_str(), &file) == 0;
-  if (!exists && errno != ENOENT)
+  if (!exists && errno != ENOENT && errno != ENAMETOOLONG)
     return refuse(WorldErrorCode::denied, "cannot be reached: " + std::string(std::strerror(errno)));
   if (exists && !S_ISREG(file.st_mode)) return refuse(WorldErrorCode::not_a_world, "not a world: no regular file");
   if (exists && options.mode == OpenMode::create_new)
@@ -59,6 +70,7 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
   }
   if (exists && !may_write(path))
     return refuse(WorldErrorCode::denied, "the file may not be written: " + std::string(std::strerror(errno)));
+  if (!exists && name_bytes > name_bytes_max) return refuse(WorldErrorCode::missing, long_name);
   if (!may_write(directory))
     return refuse(errno == ENOENT ? WorldErrorCode::missing : WorldErrorCode::denied,
                   "its directory " + directory + " may not be written: " + std::strerror(errno));

@@ -1,7 +1,9 @@
 """Worlds made, imported into, saved and opened again."""
 import os
+import pathlib
 
-from shared import BAD_FILE, GAME, REFUSED, ROOT, TOWN, UNREACHABLE, USAGE, equal, game, holds
+from importing import until
+from shared import BAD_FILE, GAME, REFUSED, ROOT, SERVER, TOWN, UNREACHABLE, USAGE, equal, game, holds
 
 
 def new_makes_a_world_and_never_replaces_one(folder):
@@ -143,3 +145,32 @@ def save_writes_what_was_edited(folder):
         folder.started[0].wait()
         folder.serve("game.muster")
         equal([child["name"] for child in folder.json("ls")], ["town", "kept"])
+
+
+def a_world_that_is_served_by_a_link_is_found_by_either_name(folder):
+    (folder.path / "real").mkdir()
+    (folder.path / "links").mkdir()
+    folder.run("new", "real/w.muster")
+    (folder.path / "links/w.muster").symlink_to("../real/w.muster")
+    folder.start(SERVER, "links/w.muster", "--listen", "127.0.0.1:0", "--quiet")
+    until(lambda: (folder.path / "real/w.muster-server.json").exists(), "no address beside the file itself")
+    for name in ("links/w.muster", "real/w.muster"):
+        folder.run("--world", name, "spawn", name.replace("/", "-"), "--durable")
+    equal([path.name for path in (folder.path / "links").iterdir()], ["w.muster"])
+
+
+def a_path_that_is_too_long_is_told_with_how_long_it_may_be(folder):
+    deep = pathlib.Path(*["d" * 100] * 6)
+    (folder.path / deep).mkdir(parents=True)
+    holds(folder.run("new", deep / "w.muster", exit=4), "a world's may have 500")
+    for length in (233, 242, 256):
+        holds(folder.run("new", "n" * (length - 7) + ".muster", exit=4), f"its name has {length} bytes; a new world's may have 220")
+
+
+def a_name_that_ends_with_a_slash_leads_back(folder):
+    folder.run("new", "w.muster")
+    folder.serve("w.muster")
+    for path in ("/crates\\/", "/a\\\\"):
+        equal(folder.run("--world", "w.muster", "spawn", path[1:]).split()[0], path)
+        equal(folder.run("--world", "w.muster", "show", path).split()[0], path)
+        equal(folder.run("--world", "w.muster", "show", path + "/").split()[0], path)
