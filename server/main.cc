@@ -151,7 +151,6 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// What the world's file held that no field can hold: code of a plugin wrote it.
 /// Says that handlers of muster.Update are not called if nothing ticks.
 void warn_of_idle(const World& world, double hz) {
   if (hz > 0) return;
@@ -167,6 +166,7 @@ void warn_of_idle(const World& world, double hz) {
   spdlog::warn("{}: {} handlers of muster.Update ({}{}) are not called: the world does not tick; start it with --hz 60",
                world.path(), count, names, count > 3 ? ", ..." : "");
 }
+/// Says which values of the file no field can hold, and were put right: code of a plugin wrote them.
 void warn_of_mended(const World& world) {
   const LoadReport& report = world.load_report();
   for (const MendedState& mended : report.listed) spdlog::warn("{}: put right: {}", world.path(), mended.text());
