@@ -80,6 +80,20 @@ void for_each_letter(std::string_view text, F&& f) {
 
 }  // namespace
 
+bool is_utf16(std::string_view bytes) noexcept {
+  if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff")) return true;
+  return bytes.size() > 1 && (bytes[0] == '\0') != (bytes[1] == '\0');
+}
+
+std::string encoding_fault(std::string_view bytes) {
+  if (is_utf16(bytes)) return "it is UTF-16, not UTF-8";
+  if (const std::size_t zero = bytes.find('\0'); zero != bytes.npos)
+    return "it has a zero byte at byte " + std::to_string(zero);
+  if (const std::size_t good = utf8_prefix(bytes); good != bytes.size())
+    return "it is no UTF-8 at byte " + std::to_string(good);
+  return {};
+}
+
 bool has_invisible(std::string_view text) noexcept {
   bool found = false;
   for_each_letter(text, [&](std::string_view letter) { return !(found = is_invisible(letter)); });

@@ -8,6 +8,7 @@
 #include "client/cli/print.h"
 #include "client/cli/remote_world.h"
 #include "messages/json_writer.h"
+#include "messages/utf8.h"
 #include "schema/hash.h"
 
 namespace muster::cli {
@@ -71,6 +72,7 @@ void define(const Common& common, const std::vector<std::string>& files) {
     std::ifstream file(path, std::ios::binary);
     const std::string text(std::istreambuf_iterator<char>(file), {});
     if (!file) fail(Exit::bad_file, path + " cannot be read");
+    if (const std::string fault = encoding_fault(text); !fault.empty()) fail(Exit::bad_file, path + ": " + fault);
     const session::Templates defined = must(world.client().read_templates(text, path));
     all.names.insert(all.names.end(), defined.names.begin(), defined.names.end());
     all.nodes.insert(all.nodes.end(), defined.nodes.begin(), defined.nodes.end());

@@ -38,6 +38,7 @@ class Reader {
   }
 
   std::expected<Json, JsonError> run() {
+    if (is_utf16(rest_)) return std::unexpected(JsonError{1, "it is UTF-16, not UTF-8"});
     Json json;
     if (blank() && value(json, 0) && blank() && !rest_.empty()) fail("there is something behind the end");
     if (failed_) return std::unexpected(error_);

@@ -9,9 +9,9 @@
 namespace muster {
 
 struct HttpRequest {
-  std::string method, target;                                 ///< "GET", "/assets/x.js?y"
-  std::vector<std::string> hosts;                             ///< of every Host there is
-  std::vector<std::string> origins;                           ///< of every Origin
+  std::string method, target;        ///< "GET", "/assets/x.js?y"
+  std::vector<std::string> hosts;    ///< of every Host there is; the one of a whole address in place of it
+  std::vector<std::string> origins;  ///< of every Origin
   std::string authorization, accept_encoding, if_none_match;  ///< empty where there is none
   std::string web_key, web_version;                           ///< Sec-WebSocket-Key, Sec-WebSocket-Version
   bool upgrades = false;                                      ///< it asks for a WebSocket

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -19,6 +20,20 @@ using error_code = boost::system::error_code;
 using Parser = http::request_parser<http::empty_body>;
 
 std::string text_of(const auto& view) { return std::string(view.data(), view.size()); }
+
+/// Takes apart a request line that holds the whole address, "http://HOST/PATH": its host then counts in place of the
+/// Host field (RFC 9112, 3.2.2). A request without exactly one Host stays as it is, since it is refused anyway.
+void split_address(HttpRequest& request) {
+  constexpr std::string_view scheme = "http://";
+  const bool is_whole = request.target.size() >= scheme.size() &&
+                        boost::beast::iequals(std::string_view(request.target).substr(0, scheme.size()), scheme);
+  if (!is_whole || request.hosts.size() != 1) return;
+  const std::string rest = request.target.substr(scheme.size());
+  const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
+  request.hosts.front() = rest.substr(0, end);
+  request.target = rest.substr(end);
+  if (!request.target.starts_with('/')) request.target.insert(0, "/");
+}
 
 HttpRequest request_of(const Parser& parser) {
   const auto& head = parser.get();
@@ -43,6 +58,7 @@ HttpRequest request_of(const Parser& parser) {
   const auto length = parser.content_length();
   request.has_body = parser.chunked() || (length && *length > 0);
   request.keeps_alive = parser.keep_alive();
+  split_address(request);
   return request;
 }
 

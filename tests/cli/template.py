@@ -47,6 +47,14 @@ def templates_are_defined_spawned_and_merged(folder):
         squad.write_text('{ templates: [ { name: "game.bad", components: { "game.Health": { valu: 1 } } } ] }')
         holds(folder.error(REFUSED, "define", squad), f"{squad}:1: game.bad", "valu")
         holds(folder.error(BAD_FILE, "define", "no.json"), "no.json cannot be read")
+        for name, data, why in [
+            ("wide.json", "{ templates: [] }".encode("utf-16"), "it is UTF-16, not UTF-8"),
+            ("wide_unmarked.json", "{ templates: [] }".encode("utf-16-be"), "it is UTF-16, not UTF-8"),
+            ("zero.json", b"{ tem\0plates: [] }", "it has a zero byte at byte 5"),
+            ("latin.json", "{ // Küche".encode("latin-1"), "it is no UTF-8 at byte 6"),
+        ]:
+            (folder.path / name).write_bytes(data)
+            holds(folder.error(BAD_FILE, "define", folder.path / name), f"{name}: {why}")
         equal(len(folder.json("templates")), 2)
 
 

@@ -169,6 +169,9 @@ TEST_CASE("template files are JSON as flatc takes it, and are refused where they
   CHECK(error("\"\\q\"") == "1: unknown escape '\\q'");
   CHECK(error("\"\\ud800\"") == "1: half of a surrogate pair");
   CHECK(error("\"\xff\"") == "1: a text that is no UTF-8");
+  CHECK(error(std::string_view("\xff\xfe{\0}\0", 6)) == "1: it is UTF-16, not UTF-8");
+  CHECK(error(std::string_view("\xfe\xff\0{\0}", 6)) == "1: it is UTF-16, not UTF-8");
+  CHECK(error(std::string_view("{\0}\0", 4)) == "1: it is UTF-16, not UTF-8");
   CHECK(error(std::string(100, '[')) == "1: nested deeper than 64");
   CHECK(parse_json("\"\\u00e4\\ud83d\\ude00\\n\"")->text == "\xc3\xa4\xf0\x9f\x98\x80\n");
   // Whatever is cut off or changed is read or refused.

@@ -112,6 +112,22 @@ TEST_CASE("pages of another origin and under another name are refused, WebSocket
   CHECK(client.get("/session", lines).status == 101);
 }
 
+TEST_CASE("a request line with the whole address is answered, and its host is judged in place of Host", "[web]") {
+  Served served;
+  HttpClient client(served.address());
+  const auto status = [&](const std::string& target, const std::string& host, const std::string& more = {}) {
+    client.send("GET http://" + target + " HTTP/1.1\r\nHost: " + host + "\r\n" + more + "\r\n");
+    return client.receive()->status;
+  };
+  CHECK(status(served.address() + "/health", served.address()) == 200);
+  CHECK(status(served.address() + "/health", "proxy.example") == 200);
+  CHECK(status("rebound.example/health", served.address()) == 421);
+  CHECK(status(served.address() + "/health", served.address(), "Origin: http://evil.example\r\n") == 403);
+  std::string upgrade;
+  for (const std::string& line : WebClient::upgrade_lines()) upgrade += line + "\r\n";
+  CHECK(status(served.address() + "/session", served.address(), upgrade) == 101);
+}
+
 TEST_CASE("what is not answered is refused with a status and a sentence, and a body ends the connection", "[web]") {
   Served served;
   const auto refused = [&](const std::string& text) {

@@ -57,6 +57,32 @@ TEST_CASE("requests that come together are taken one after the other", "[http]")
   CHECK(said(two, 7, 7) == said(two, two.size()));
 }
 
+TEST_CASE("a request line may hold the whole address, which then names the host", "[http]") {
+  const auto taken = [](const std::string& target, const std::string& hosts = "Host: other:1\r\n") {
+    const std::string stream = "GET " + target + " HTTP/1.1\r\n" + hosts + "\r\n";
+    HttpReader reader(8192);
+    std::memcpy(reader.room().data(), stream.data(), stream.size());
+    reader.received(stream.size());
+    const HttpRequest request = reader.next().value().value();
+    std::string text = request.target;
+    for (const std::string& host : request.hosts) text += " " + host;
+    return text;
+  };
+  CHECK(taken("http://localhost:7717/health?x=1") == "/health?x=1 localhost:7717");
+  CHECK(taken("HTTP://[::1]:7717/a/b") == "/a/b [::1]:7717");
+  CHECK(taken("http://localhost:7717") == "/ localhost:7717");
+  CHECK(taken("http://localhost:7717?x=http://y/z") == "/?x=http://y/z localhost:7717");
+  CHECK(taken("http:///health") == "/health ");
+  CHECK(taken("http://evil.example/health") == "/health evil.example");
+  CHECK(taken("http://me@localhost:7717/health") == "/health me@localhost:7717");
+  // Other schemes, other forms, and a request without exactly one Host stay as they came.
+  CHECK(taken("https://localhost:7717/health") == "https://localhost:7717/health other:1");
+  CHECK(taken("/http://localhost:7717/") == "/http://localhost:7717/ other:1");
+  CHECK(taken("*") == "* other:1");
+  CHECK(taken("http://localhost:7717/health", "") == "http://localhost:7717/health");
+  CHECK(taken("http://localhost:7717/health", "Host: a\r\nHost: b\r\n") == "http://localhost:7717/health a b");
+}
+
 TEST_CASE("what is no request has its reason, and a head that is too long its own", "[http]") {
   const auto begins = [](const std::string& text, const std::string& with) {
     return text.substr(0, with.size()) == with;
