@@ -14,7 +14,7 @@ namespace muster {
 /// A batch that passed, and where it goes.
 struct Judged {
   BatchView batch;
-  bool for_world = false;                ///< to the inbox; otherwise a session message
+  bool for_world = false;                ///< an edit of the world; otherwise a session message
   const TypeDescriptor* type = nullptr;  ///< of the message (timed: of the one inside)
 };
 
