@@ -1,4 +1,6 @@
-// The entities of a local copy, and what becomes of them: what a watch tells, applied; two copies, compared.
+// Applies what a watch tells to the entities of a local copy, and compares two copies. A copy is a
+// whole state at any time: after a second `follow` a new one is built aside and then
+// compared with the old one.
 import { BatchKind } from './batch.js';
 import type { Batch } from './batch.js';
 import { BadBytes, view_of } from './bytes.js';

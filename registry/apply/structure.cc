@@ -1,3 +1,15 @@
+// Rules that other code relies on:
+//
+// - Create and Rename say what happens if a sibling has the name: `refuse` (edits) or `suffix`
+//   (handlers, imports, spawns).
+// - Destroying a subtree goes in reverse pre-order: children before parents, later siblings first.
+// - An archetype is made when a row needs it, so archetype numbers are state. A Set or a merge
+//   moves a row once.
+// - A template spawns as one message to the ids of all its nodes. Extra components of its root
+//   travel as the batch's row set; other nodes are changed by messages of their own. Its initial
+//   messages, and Activated, Loaded and Deactivated, are part of the structure message and reach
+//   entities before anything that is queued.
+// - Padding is zero in every value, so equal values are equal bytes and hashes can be compared.
 #include "registry/apply/structure.h"
 
 #include <algorithm>

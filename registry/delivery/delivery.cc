@@ -1,3 +1,17 @@
+// Rules that other code relies on:
+//
+// - A run of messages to one entity each goes through a handler in one loop if no result shows it:
+//   with one handler, or with several whose reads and writes cannot conflict, of which at most one
+//   posts and none ends a delivery. If one of them changes messages, they work on a copy of the
+//   run. Otherwise delivery is message by message.
+// - With several targets (a span, a subtree, a pass) handlers run one after another, each for all
+//   targets in order.
+// - A handler of a structure message runs after the message was applied; a handler of Destroy runs
+//   before, for each doomed entity. Added, Removed and Changed follow it, by ascending type id. A
+//   change by a handler's own write is a message of its own, ComponentChanged, behind what that
+//   handler posted for the row, and is made only if a handler is subscribed to it.
+// - A message that the registry refuses is counted as refused only, and its handlers are not
+//   called.
 #include "registry/delivery/delivery.h"
 
 #include <algorithm>

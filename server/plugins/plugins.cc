@@ -1,3 +1,18 @@
+// - A reload is no message and leaves no trace in the state: the sequence stands still, and the
+//   hash stays the same if the managers of the new build save the same bytes.
+// - The new build is tried in an empty registry first, which knows the world's types. The old
+//   instance ends before the new one is made, so names and resources are free.
+// - Other layouts cannot be exchanged in a registry that runs, because sessions, watches and
+//   handlers of others hold its types; the same goes for enums with other numbers. Then the world
+//   is opened again with the new build.
+// - Handlers belong to a part of the program, the plugin's place: unnamed handlers run by part,
+//   then by order of subscription. So a plugin that comes back has its old place.
+// - Values of runtime components are destroyed by the library that made them and made anew by its
+//   successor, because their layout is the library's own.
+// - The running library is a copy of the file, so the next build may be written over it. It is
+//   unloaded after its last use.
+// - Two digests find a plugin that was compiled with other headers than the server: one of the
+//   headers' text without comments (tools/header_digest.py), one of the sizes of their classes.
 #include "server/plugins/plugins.h"
 
 #include <algorithm>

@@ -1,3 +1,18 @@
+// Rules of what watches tell:
+//
+// - A watch that begins or changes is told the world at one sequence, from a copy of pointers
+//   (SeenState), however slowly its client reads; later changes come after it. Above 256 MiB of
+//   such copies states are given up, and the rest is told as the world is then.
+// - A later change is told as of the last look, so a value that changed twice is told once.
+// - The longest waiting watch goes first. A watch goes through its marked rows in rounds, component
+//   by component.
+// - A changed watch takes the same step as a new one, which is changed from nothing: they cannot
+//   tell different things. Its change comes in the watch's own order, because rows from before may
+//   still be on their way.
+// - Whom a change concerns is looked up on the smaller side: among all changes, or among the
+//   watch's members.
+// - A child's row names the sibling before it, so a new order is told by the rows with a new
+//   predecessor, and a watch keeps no lists.
 #include "server/watches/watch_turns.h"
 
 #include <algorithm>

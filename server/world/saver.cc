@@ -1,3 +1,8 @@
+// - If the disk fails, recording stops and nothing is called durable. A save that succeeds is a new
+//   beginning. Until then a server refuses edits; ticks go on.
+// - An automatic save waits at least fifty times as long as the last one took to copy, so saves
+//   cost the world at most 2 % of its time.
+// - A world that stands before an input takes no edits, because they would be lost with it.
 #include "server/world/saver.h"
 
 #include <algorithm>

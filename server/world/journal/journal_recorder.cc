@@ -1,3 +1,13 @@
+// - A record has what a sink is given: envelope and bytes. Two things decide the future and are no
+//   inputs, so they are recorded beside them: the number of a tick, and schemas that the registry
+//   learned.
+// - Messages that no journal keeps are inputs too, since they have sequence numbers. A record says
+//   how many there were, and replay does everything but deliver them. That is exact, because their
+//   handlers may not change anything that is saved (registry/handlers/unkept.h). `latest` acts
+//   before a message becomes an input (server/session/requests.h), because a handler may already
+//   have added up an entry that is dropped later.
+// - The envelope has session and user. Grants and requests belong to a session; a history, and
+//   undoing, to a user, since a page and a command line may share a token.
 #include "server/world/journal/journal_recorder.h"
 
 #include <algorithm>

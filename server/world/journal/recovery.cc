@@ -1,3 +1,13 @@
+// - Posts that waited when a checkpoint was made are saved as posted, and told as inputs behind it.
+//   So the first posts of a replay take the places of those.
+// - A group during which handlers came or went has no code identity: it cannot be done again
+//   exactly.
+// - If code or types differ, edits of sessions are applied alone, with the grants and texts that
+//   they need; every other input becomes an empty one, so no number is given twice and ids of
+//   sessions stay theirs. Ticks that are left out did not happen: their numbers come again. The
+//   same goes for inputs behind one that was skipped, because handlers would see another state, and
+//   for a checkpoint whose values had to be put right.
+// - A recovery that was not exact is saved before anything is recorded.
 #include "server/world/journal/recovery.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Marks are plain stores to a mapped page, which survive the death of the process. A table in the
+// file would cost a transaction per input. Two deaths at one place stop the world before it; a
+// place is a tick if one was being made, because sessions send other inputs after each start. A
+// hang that ends with the process counts as two deaths: to kill a process for another reason during
+// a long input, say --skip at the next start or remove the mark.
 #include "server/world/journal/work_mark.h"
 
 #include <fcntl.h>

@@ -1,3 +1,7 @@
+// The pace decides when a tick is made, never what it does: `dt` and the step of the registry's
+// clock stay 1/hz, so the same inputs by tick give the same hash at any pace. The pace is no input,
+// has no sequence and is not saved: a world that is opened runs at speed 1, since a level that
+// stands still for a forgotten reason puzzles its user.
 #include "server/world/time/pacer.h"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
-// Edits as data: what one step does to the world, and how it is sent.
+// Edits as data: what one step does to the world, and how it is sent. Each operation
+// has an opposite. Undo sends the opposite with the values that it expects, or without them if a
+// handler writes the component. No edit is kept for later while there is no connection.
 import { id_text, muster } from 'muster-client';
 import type { BatchPlan, Client, Entity, Row, StructValue } from 'muster-client';
 
