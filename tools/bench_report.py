@@ -15,6 +15,7 @@ import json
 import re
 import statistics
 import sys
+import textwrap
 
 import bench_plot
 
@@ -126,13 +127,13 @@ def summary(rows):
     judged = [met for _, met in map(goal_of, rows) if met is not None]
     line = f"{sum(judged)} of {len(judged)} goals met."
     if (differs := evenness(rows)) is not None:
-        line += f" The pass costs per entity, as a ratio to its limit, within {differs * 100:.0f} % of each other at all sizes (goal: 15 %)."
+        line += f" The ratio of a pass differs by {differs * 100:.0f} % between sizes (goal: 15 %)."
     return line
 
 
 def write_doc(path, rows, machine):
     lines = [BEGIN, "",
-             f"Measured on {machine['date']}, {machine['cores']} cores. {summary(rows)}", "",
+             *textwrap.wrap(f"Measured on {machine['date']}, {machine['cores']} cores. {summary(rows)}", 100), "",
              "| " + " | ".join(HEAD) + " |", "|---|---|--:|--:|--:|--:|---|"]
     lines += ["| " + " | ".join(cells(row)) + " |" for row in rows if not row["work"].startswith(("queue_", "append_"))]
     lines += ["", END]
