@@ -1,4 +1,4 @@
-// What the four systems of docs/lineage.md promise of talking to a running world.
+// Promises of the four systems of tests/lineage/README.md about talking to a running world.
 #include <catch2/catch.hpp>
 
 #include "registry/templates/template_tree.h"
