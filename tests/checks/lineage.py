@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Fails if tests/lineage/README.md and the tests disagree: each promise needs a test, each test named
-"system 12: ..." needs a promise 12, and tests and files in the second column must exist.
+"""Fails if tests/lineage/README.md and the tests disagree: each promise needs a test, each test
+named "system 12: ..." needs a promise 12, and tests and files in the second column must exist.
 
 `lineage.py ROOT` checks a tree; `lineage.py --self-test` checks the check.
 """
