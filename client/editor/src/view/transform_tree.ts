@@ -1,5 +1,7 @@
-// Where everything is: local transforms and the matrices of the world, in flat arrays by slot. An entity has a slot for as long as it
-// is known; what moved is computed when it is asked for, each part of the tree once.
+// Places of all entities: local transforms and world matrices, in flat arrays by slot. An entity keeps
+// its slot as long as it is known. A matrix is computed when it is asked for, from the newest Transform,
+// each part of the tree once. In a world in which all entities move, few states arrive whole, so parts of
+// a state are shown as they come.
 import type { Quat, Vec3 } from './world.js';
 
 const none = -1;
