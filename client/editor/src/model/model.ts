@@ -1,8 +1,8 @@
 // The page's model of the world and what it can do to it. Panels and viewport read this and nothing
 // else. It has three watches: the whole world (entities, names, parents, and the components that
 // are drawn), the children of open nodes in their order, and all components of the selection;
-// messages.ts has one of its own. The world may learn types while the page is open, by an
-import for instance; then the first watch is changed.
+// messages.ts has one of its own. The world may learn types while the page is open, when a
+// model is imported for instance; then the first watch is changed.
 import { computed, effect, signal } from '@preact/signals';
 import type { ReadonlySignal, Signal } from '@preact/signals';
 import { id_text, is_nil, nil, Replica, rights } from 'muster-client';
