@@ -40,9 +40,9 @@ struct WorldOptions {
   /// for it, and where it fails, nothing more is recorded: see recording_error(). 0: no bound. At four fifths of it `on_warning` is also
   /// told of held_bytes().
   std::uint64_t journal_bytes_max = 256u << 20;
-  /// Of columns that change while a commit that was begun has not written them yet: they are copied, and no others are. At the bound that
-  /// commit is given up, said to `on_warning`, and begun again; after the second in a row the world waits for one.
-  /// The memory of copies is kept for those of the next commit, an eighth of so many bytes at most, and no more than commits need.
+  /// Limit on copies of columns that change before a save that was begun has written them. At the limit that
+  /// save is given up, reported to `on_warning` and begun again; after the third in a row the world waits for
+  /// the next. At most an eighth of it stays allocated for the copies of the next save.
   std::uint64_t preserved_bytes_max = 256u << 20;
   DiskLags disk_lags = DiskLags::wait;
   /// Of what was recorded, so much waits in memory for the disk; with more the disk lags.
