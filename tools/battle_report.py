@@ -34,7 +34,7 @@ def ms(value):
 
 
 def times(plain):
-    """Of a tick, for one worker and for two: wall time, and the processor time of each worker."""
+    """Times of a tick for one worker and for two: wall time, and each worker's processor time."""
     one, two = plain[1]["parts"], plain[2]["parts"]
     rows = []
     for when, part in (("lines apart", 0), ("lines in contact", 4)):

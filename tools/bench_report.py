@@ -30,7 +30,7 @@ def size_of(variant):
 
 
 def limits_of(counts):
-    """{work: what its variants are compared with} of {(work, variant): count}: the limit, or the smallest of several sizes."""
+    """{work: count of its limit, or of its smallest size} from {(work, variant): count}."""
     limits = {work: count for (work, variant), count in counts.items() if variant == "limit"}
     sizes = {}
     for (work, variant), count in counts.items():
@@ -40,7 +40,7 @@ def limits_of(counts):
 
 
 def rows_of(names):
-    """One dictionary per variant, in the order registered: work, variant, ns, spread, goals; ratio where there is a limit."""
+    """One dictionary per variant: work, variant, ns, spread, goals, ratio to its limit."""
     runs = {}
     machine = {}
     for name in names:
@@ -87,7 +87,7 @@ def rows_of(names):
 
 
 def goal_of(row):
-    """As text, and whether it is met (None where there is none)."""
+    """As text, and whether it is met (None without a goal)."""
     if "goal" in row and "ratio" in row:
         return f"{row['goal']:.3g} x", row["ratio"] <= row["goal"]
     if "promised" in row:
@@ -115,7 +115,7 @@ def text_table(table):
 
 
 def evenness(rows):
-    """How much the cost per entity of a pass, as a ratio to the limit, differs between the sizes."""
+    """How much the ratio of a pass to its limit differs between sizes."""
     ratios = [row["ratio"] for row in rows if re.fullmatch(r"pass_\d+[km]", row["work"]) and row["variant"] == "muster"
               and "ratio" in row]
     if len(ratios) < 2:

@@ -7,8 +7,8 @@
 //                    batch.ts ─ values.ts, tables.ts             batches; structs and FlatBuffers as objects
 //                    type_table.ts ─ schema_loader.ts            descriptors, from binary schemas
 //
-// A batch's bounds are judged when it comes, so reads stay inside it, and values are read when they are
-// asked for. Padding is not looked at, because the server judged it.
+// A batch's bounds are judged when it comes, so reads stay inside it, and values are read when they
+// are asked for. Padding is not looked at, because the server judged it.
 export { Batch, BatchKind, encode_batch, SubtreeParts, timed_batch } from './batch.js';
 export type { BatchPlan, Row, RowSetEntry } from './batch.js';
 export { BadBytes, hash32, hash64 } from './bytes.js';

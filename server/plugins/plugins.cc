@@ -26,7 +26,8 @@
 
 namespace muster {
 
-/// Of one registry, in the order of the libraries; the last one ends first. Ended by its Handlers.
+/// The instances of one registry, in the order of the libraries; the last one ends first. Ended by
+/// its Handlers.
 struct Plugins::Instances {
   const EntityRegistry* registry = nullptr;
   std::vector<Installed> all;
@@ -47,7 +48,7 @@ struct Plugins::Exchange {
 
 namespace {
 
-/// A new build has other layouts than the world, and nothing else is wrong with it as far as it was tried.
+/// A new build has other layouts than the world, and no other fault was found.
 class OtherLayout final : public PluginError {
  public:
   using PluginError::PluginError;
@@ -223,7 +224,7 @@ void Plugins::rehearse(const EntityRegistry& registry, const std::vector<Exchang
   for (const auto& schema : registry.types().schemas())
     if (known) known = saved.add(schema);
   const bool differs = (known && !saved.settle()) || saved.differs();
-  // Compiled types came with the plugins; the world's own come after them, so that every difference is found.
+  // Compiled types come with the plugins, the world's own after them, so every difference is found.
   for (const auto& schema : registry.types().schemas())
     if (const auto added = empty.types().add_schema(schema); !added)
       throw OtherLayout(exchanges.front().after->path() +

@@ -211,14 +211,14 @@ void JournalRecorder::end_group() {
 
 void JournalRecorder::close_group() {
   if (open_.records.empty()) return;
-  if (open_.last < open_.first) {  // schemas, and the input behind them was withdrawn: they are written down again
+  if (open_.last < open_.first) {  // schemas alone, their input was withdrawn: recorded again later
     open_ = {};
     schemas_ = schemas_before_;
     types_known_ = types_before_;
     return;
   }
   look_at_code();
-  // Which of its inputs were handled by whom nobody can tell any more, so no code is its code.
+  // It is unknown which handlers handled which of its inputs, so the group has no code.
   if (open_.code != code_) open_.code += ", then " + code_;
   open_.last_tick = tick_;
   usual_bytes_ = std::clamp(open_.records.size() + open_.records.size() / 4, std::size_t{4096}, 2 * group_bytes_);
