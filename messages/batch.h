@@ -1,6 +1,6 @@
-// Every batch kind there is, drawn once. The same bytes are in the arena, at the input sink, on a socket and in
-// saved state, and are reserved for a journal. All numbers are little-endian; a batch starts on a 16-byte boundary and is a multiple of 16 long;
-// every byte that is not named below is zero.
+// Draws every kind of batch once. The same bytes are in the arena, at the input sink, on a socket, in the journal
+// and in saved state. All numbers are little-endian. A batch starts on a 16-byte boundary and is a multiple of 16
+// long. Every byte that is not named below is zero.
 //
 //   header   0        4        8    9    10           11              12
 //            | bytes  | type   |kind|flags|header_units|payload_offset| count |

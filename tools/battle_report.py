@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import sys
+import textwrap
 
 import battle_plot
 
@@ -33,7 +34,7 @@ def ms(value):
 
 
 def times(plain):
-    """Of a tick, for one worker and for two: wall time, and the processor time of each worker."""
+    """Times of a tick for one worker and for two: wall time, and each worker's processor time."""
     one, two = plain[1]["parts"], plain[2]["parts"]
     rows = []
     for when, part in (("lines apart", 0), ("lines in contact", 4)):
@@ -83,14 +84,16 @@ def main():
     last, two = plain[1]["parts"][-1], plain[2]
     passes = two["spread"] + two["alone"]
     lines = [BEGIN, "",
-             f"Measured on {datetime.date.today()}, {os.cpu_count()} cores: {plain[1]['units']:,} units, {plain[1]['entities']:,} entities, {ticks} ticks of 1/60 s. The lines "
-             f"meet in the last fifth, at {last['messages']:.0f} messages per tick and {last['lost']} units lost. "
-             f"Of {passes} passes {two['spread']} were spread over two workers, in {two['tasks']} tasks.", "",
+             *textwrap.wrap(
+                 f"Measured on {datetime.date.today()}, {os.cpu_count()} cores: {plain[1]['units']:,} units, "
+                 f"{plain[1]['entities']:,} entities, {ticks} ticks of 1/60 s. The lines meet in the last fifth of "
+                 f"the ticks, with {last['messages']:.0f} messages per tick and {last['lost']} units lost. Of {passes} "
+                 f"passes {two['spread']} were spread over two workers, in {two['tasks']} tasks.", 100), "",
              *times(plain), "",
-             "Which handlers it goes to, by the figures and the trace of a battle that is observed ([observability.md](observability.md)), per "
-             "tick:", "",
+             "Time per tick and handler, from the figures and the trace of an observed battle",
+             "([observability.md](observability.md)):", "",
              *split(figures, battles, ticks), "",
-             "Ticks of the last fifth, from the same traces; what a worker does not do for a handler is light:", "",
+             "Ticks of the last fifth, from the same traces. Light: time of a worker outside of handlers.", "",
              f"![What the workers do in a tick]({picture.name})", "", END]
     text = page.read_text(encoding="utf-8")
     begin, end = text.index(BEGIN), text.index(END) + len(END)

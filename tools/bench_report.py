@@ -15,6 +15,7 @@ import json
 import re
 import statistics
 import sys
+import textwrap
 
 import bench_plot
 
@@ -29,7 +30,7 @@ def size_of(variant):
 
 
 def limits_of(counts):
-    """{work: what its variants are compared with} of {(work, variant): count}: the limit, or the smallest of several sizes."""
+    """{work: count of its limit, or of its smallest size} from {(work, variant): count}."""
     limits = {work: count for (work, variant), count in counts.items() if variant == "limit"}
     sizes = {}
     for (work, variant), count in counts.items():
@@ -39,7 +40,7 @@ def limits_of(counts):
 
 
 def rows_of(names):
-    """One dictionary per variant, in the order registered: work, variant, ns, spread, goals; ratio where there is a limit."""
+    """One dictionary per variant: work, variant, ns, spread, goals, ratio to its limit."""
     runs = {}
     machine = {}
     for name in names:
@@ -86,7 +87,7 @@ def rows_of(names):
 
 
 def goal_of(row):
-    """As text, and whether it is met (None where there is none)."""
+    """As text, and whether it is met (None without a goal)."""
     if "goal" in row and "ratio" in row:
         return f"{row['goal']:.3g} x", row["ratio"] <= row["goal"]
     if "promised" in row:
@@ -114,7 +115,7 @@ def text_table(table):
 
 
 def evenness(rows):
-    """How much the cost per entity of a pass, as a ratio to the limit, differs between the sizes."""
+    """How much the ratio of a pass to its limit differs between sizes."""
     ratios = [row["ratio"] for row in rows if re.fullmatch(r"pass_\d+[km]", row["work"]) and row["variant"] == "muster"
               and "ratio" in row]
     if len(ratios) < 2:
@@ -126,13 +127,13 @@ def summary(rows):
     judged = [met for _, met in map(goal_of, rows) if met is not None]
     line = f"{sum(judged)} of {len(judged)} goals met."
     if (differs := evenness(rows)) is not None:
-        line += f" The pass costs per entity, as a ratio to its limit, within {differs * 100:.0f} % of each other at all sizes (goal: 15 %)."
+        line += f" The ratio of a pass differs by {differs * 100:.0f} % between sizes (goal: 15 %)."
     return line
 
 
 def write_doc(path, rows, machine):
     lines = [BEGIN, "",
-             f"Measured on {machine['date']}, {machine['cores']} cores. {summary(rows)}", "",
+             *textwrap.wrap(f"Measured on {machine['date']}, {machine['cores']} cores. {summary(rows)}", 100), "",
              "| " + " | ".join(HEAD) + " |", "|---|---|--:|--:|--:|--:|---|"]
     lines += ["| " + " | ".join(cells(row)) + " |" for row in rows if not row["work"].startswith(("queue_", "append_"))]
     lines += ["", END]

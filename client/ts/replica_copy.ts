@@ -1,4 +1,6 @@
-// The entities of a local copy, and what becomes of them: what a watch tells, applied; two copies, compared.
+// Applies what a watch tells to the entities of a local copy, and compares two copies. A copy is a
+// whole state at any time: after a second `follow` a new one is built aside and then
+// compared with the old one.
 import { BatchKind } from './batch.js';
 import type { Batch } from './batch.js';
 import { BadBytes, view_of } from './bytes.js';
@@ -11,20 +13,23 @@ import type { Entity, TypeDescriptor } from './types.js';
 import { default_bytes, read_entity, read_struct } from './values.js';
 import type { StructValue } from './values.js';
 
-/** One entity as it is known here. The object is the same one for as long as the entity is in the copy. */
+/** One entity as it is known here: the same object as long as the entity is in the copy. */
 export interface ReplicaEntity {
   readonly entity: Entity;
   /** Empty: it has none. */
   name: string;
-  /** Nil: a root. May lie outside the copy where that is of a part of the world. */
+  /** Nil: a root. May lie outside a copy of a part of the world. */
   parent: Entity;
-  /** By full name: components['game.Health']. A component that changes gets another object. Packed ones are not among them. */
+  /**
+   * By full name: components['game.Health']. A component that changes gets another object. Packed
+   * ones are not among them.
+   */
   components: Record<string, StructValue>;
 }
 
-/** What became of a copy with one consistent state of the world, or with a part of it. */
+/** The changes of a copy that one consistent state of the world brought, or a part of it. */
 export interface ReplicaChanges {
-  /** False: a part of a state, told because `parts` were asked for. The sequence and clock are those of the last whole state. */
+  /** False: part of a state, as `parts` allows; sequence and clock are the last whole state's. */
   is_whole: boolean;
   sequence: bigint;
   clock_ns: bigint;
@@ -34,14 +39,14 @@ export interface ReplicaChanges {
   left: ReplicaEntity[];
   moved: { entity: ReplicaEntity; from: Entity }[];
   renamed: { entity: ReplicaEntity; from: string }[];
-  /** `before` is undefined where the component was added. Not told of entities that were created. */
+  /** `before` is undefined if the component was added. Created entities are left out. */
   values: { entity: ReplicaEntity; component: string; before: StructValue | undefined }[];
   removed: { entity: ReplicaEntity; component: string; before: StructValue }[];
-  /** Of components that are packed, those of which something changed. They tell of entities that were created, too. */
+  /** Packed components with a change; created entities are among them. */
   packed: PackedChanges[];
 }
 
-/** What texts and types a batch mentions. */
+/** Texts and types that a batch mentions. */
 export interface Words {
   text(hash: bigint): string;
   type(id: number): TypeDescriptor | undefined;
@@ -58,7 +63,7 @@ export class ReplicaCopy {
   /** By index of the parent; null until somebody asks. */
   private children_of: Map<number, Set<ReplicaEntity>> | null = null;
   private changes = no_changes();
-  /** Changes were never taken: everyone was created, which is noted of nobody. */
+  /** Changes were never taken: all entities count as created, without a note for each. */
   private is_new = true;
   /** Created since changes were taken: what else becomes of them is not told. */
   private fresh = new Set<ReplicaEntity>();
@@ -78,12 +83,12 @@ export class ReplicaCopy {
     return [...(this.by_parent().get(of.index) ?? [])].filter((child) => same_entity(child.parent, of));
   }
 
-  /** In constant time: all children hang under the parent's index, and an index is one entity's at a time. */
+  /** Takes constant time: children are listed by the parent's index. */
   child_count(of: Entity): number {
     return is_nil(of) || this.get(of) ? (this.by_parent().get(of.index)?.size ?? 0) : this.children(of).length;
   }
 
-  /** What was changed since the last call. */
+  /** Returns the changes since the last call. */
   take_changes(sequence: bigint, clock_ns: bigint, is_whole = true): ReplicaChanges {
     const packed = [...this.columns.values()].map((column) => column.take_changes()).filter((each) => each !== null);
     const changes = { ...this.changes, is_whole, sequence, clock_ns, packed };
@@ -209,7 +214,7 @@ export class ReplicaCopy {
   private have(entity: Entity, parent = nil): ReplicaEntity {
     const known = this.records.get(entity.index);
     if (known && known.entity.generation === entity.generation) return known;
-    if (known) this.take_out(known, false); // the index is another entity's by now
+    if (known) this.take_out(known, false); // another entity has the index now
     const record: ReplicaEntity = { entity, name: '', parent, components: no_components };
     this.records.set(entity.index, record);
     this.hang(record);
@@ -259,7 +264,7 @@ export class ReplicaCopy {
     if (!this.is_fresh(record)) this.changes.removed.push({ entity: record, component, before });
   }
 
-  /** What else becomes of it is not told. */
+  /** Whether further changes of it are left out. */
   private is_fresh(record: ReplicaEntity): boolean {
     return this.is_new || this.fresh.has(record);
   }

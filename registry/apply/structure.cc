@@ -1,3 +1,15 @@
+// Rules that other code relies on:
+//
+// - Create and Rename say what happens if a sibling has the name: `refuse` (edits) or `suffix`
+//   (handlers, imports, spawns).
+// - Destroying a subtree goes in reverse pre-order: children before parents, later siblings first.
+// - An archetype is made when a row needs it, so archetype numbers are state. A Set or a merge
+//   moves a row once.
+// - A template spawns as one message to the ids of all its nodes. Extra components of its root
+//   travel as the batch's row set; other nodes are changed by messages of their own. Its initial
+//   messages, and Activated, Loaded and Deactivated, are part of the structure message and reach
+//   entities before anything that is queued.
+// - Padding is zero in every value, so equal values are equal bytes and hashes can be compared.
 #include "registry/apply/structure.h"
 
 #include <algorithm>
@@ -150,7 +162,7 @@ bool Structure::create_many(std::span<const Entity> ids, const std::byte* payloa
                             std::vector<Entity>& refused) {
   const auto message = read<Create>(payload);
   if (message.parent || message.before || message.name) return false;
-  // Archetypes are state: where nobody comes to be, none does. Nearly always the first id is fresh.
+  // Archetypes are state, so none is made if no entity is. Nearly always the first id is fresh.
   if (std::ranges::none_of(ids, [&](Entity e) {
         return storage_.in_state(e, IdState::reserved) || storage_.in_state(e, IdState::granted);
       }))
@@ -188,7 +200,8 @@ Refusal Structure::create(Entity e, const Create& message, const std::byte* payl
     return refused({RefusalCode::name_taken, e, TypeTraits<Create>::id, hash32("name")});
   const RowPlan& plan = this->plan(rows, static_cast<bool>(name), nullptr, create_plan_);
   if (plan.refusal.code != RefusalCode::none) return refused(plan.refusal);
-  if (clash) name = names_.free_name(message.parent, name, texts_);  // keeps a text: not before all is judged
+  // Keeps a text, so it comes after all checks.
+  if (clash) name = names_.free_name(message.parent, name, texts_);
 
   const Row row = storage_.create(e, *plan.to, parent ? parent.chunk->depth + 1 : 0, message.parent);
   write(row, plan, payload, true);
@@ -287,12 +300,12 @@ Refusal Structure::set_field(Entity e, const SetField& message, const std::uint8
   const Row row = storage_.find(e);
   const Archetype& archetype = *row.chunk->archetype;
   const std::uint16_t column = archetype.column(message.component);
-  // Of a runtime component as of a tag: whether this process has values for it cannot be seen.
+  // A runtime component is treated as a tag: whether this process has values for it cannot be seen.
   if (column >= archetype.pod_slots || !row.has(message.component))
     return refuse(RefusalCode::missing_component, e, message.component);
   const FieldPlace* place = types_.table().place(*type->descriptor, message.field);
   if (!place) return refuse(RefusalCode::unknown_field, e, message.component, message.field);
-  const std::uint32_t bytes = place->size;  // of a whole array, where that was named
+  const std::uint32_t bytes = place->size;  // the whole array's if the field names one
   if (bytes != message.bytes || bytes > message.value.size())
     return refuse(RefusalCode::wrong_size, e, message.component, message.field);
   std::byte* value = row.at(column, type->size);
@@ -327,7 +340,7 @@ Refusal Structure::reparent(Entity e, const Reparent& message) {
   const std::uint32_t old_depth = hierarchy_.depth(e);
   const std::uint32_t depth = message.parent ? hierarchy_.depth(message.parent) + 1 : 0;
   if (old_parent && old_parent == message.parent)
-    hierarchy_.unlink(e, old_parent);  // it comes back: how its parent's names are found stays as it is
+    hierarchy_.unlink(e, old_parent);  // it comes back, so its parent's index of names stays
   else if (old_parent)
     unlink(e, old_parent);
   if (depth != old_depth) {

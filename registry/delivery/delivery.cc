@@ -1,3 +1,17 @@
+// Rules that other code relies on:
+//
+// - A run of messages to one entity each goes through a handler in one loop if no result shows it:
+//   with one handler, or with several whose reads and writes cannot conflict, of which at most one
+//   posts and none ends a delivery. If one of them changes messages, they work on a copy of the
+//   run. Otherwise delivery is message by message.
+// - With several targets (a span, a subtree, a pass) handlers run one after another, each for all
+//   targets in order.
+// - A handler of a structure message runs after the message was applied; a handler of Destroy runs
+//   before, for each doomed entity. Added, Removed and Changed follow it, by ascending type id. A
+//   change by a handler's own write is a message of its own, ComponentChanged, behind what that
+//   handler posted for the row, and is made only if a handler is subscribed to it.
+// - A message that the registry refuses is counted as refused only, and its handlers are not
+//   called.
 #include "registry/delivery/delivery.h"
 
 #include <algorithm>
@@ -112,7 +126,7 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
 }
 
 void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receipt) {
-  // What a run pushes must name each message apart.
+  // With causes, posts of a run must name each message apart.
   const bool one_by_one = !route.whole_runs || cascade_.causes();
   if (route.active.empty() && !one_by_one) {
     const std::uint32_t alive = detail::count_alive(context_.storage, run);
@@ -129,7 +143,8 @@ void Delivery::long_run(MessageRoute& route, const ItemRun& run, Receipt& receip
     return;
   }
   if (!route.writes_message) return whole_run(route, run, receipt);
-  // Handlers change a copy, of so many messages at a time as stay in the core's own cache, and are worth learning where columns are.
+  // Handlers change a copy of part of the run: small enough for the core's own cache, large enough
+  // to learn places of columns for.
   constexpr std::uint32_t copied_bytes_max = 256 * 1024;
   const std::uint32_t step = std::max(1u, copied_bytes_max / run.bytes);
   for (std::uint32_t begin = 0; begin < run.count; begin += step) {
@@ -148,7 +163,8 @@ void Delivery::whole_run(MessageRoute& route, const ItemRun& run, Receipt& recei
     receipt.unhandled += run.count - counts.handled - counts.dead;
     return;
   }
-  // Who is alive and has somebody does not change while a run is delivered: structure changes are queued.
+  // Structure changes are queued, so during a run all entities stay alive and keep their
+  // components.
   if (!detail::jumps(context_.storage, run)) {
     const std::byte* const end = run.first + std::size_t{run.count} * run.bytes;
     for (const std::byte* item = run.first; item != end; item += run.bytes)
@@ -156,7 +172,8 @@ void Delivery::whole_run(MessageRoute& route, const ItemRun& run, Receipt& recei
     for (const Handler* handler : route.active) call(*handler, run);
     return;
   }
-  // Nor where their rows are: that is looked for once, for so many messages at a time as stay in the core's own cache.
+  // Rows do not move either: their places are found once for all handlers, for a part of the run at
+  // a time that stays in the core's own cache.
   constexpr std::uint32_t placed_max = 16 * 1024;
   if (places_.size() < std::min(run.count, placed_max)) places_.resize(std::min(run.count, placed_max));
   for (std::uint32_t begin = 0; begin < run.count; begin += placed_max) {
@@ -417,7 +434,7 @@ void Delivery::ask_for_destroyed(const BatchView& batch, std::uint32_t i) const 
   const Entity last = batch.target(i + destroyed_ahead);
   if (last.index < storage.ids().indices()) __builtin_prefetch(storage.ids().slots() + last.index);
   hierarchy.prefetch(last);
-  // What was asked for some messages ago says where the rest is.
+  // The entry that was asked for some messages ago says where the rest lies.
   const Entity next = batch.target(i + destroyed_ahead / 2);
   const Row row = storage.find(next);
   if (!row) return;

@@ -1,3 +1,14 @@
+// Only passes are spread over workers: messages to one entity, a span or a line of entities are
+// not. Time is the only difference from one worker: state, ids, order, hashes, receipts and waiting
+// batches are the same.
+//
+// - A handler that reads from ancestors what it writes has a barrier per depth. If depths have few
+//   rows each, its tasks are whole branches, unless it posts or is followed by Changed: the order
+//   of posts goes across branches.
+// - A span parameter is always a whole chunk; other handlers are cut at any row.
+// - The time that a row of each handler takes is measured. A pass that should take less than
+//   pass_serial_below_ns, or would gain nothing, runs on the pushing thread; so does, for a while,
+//   a pass that several workers made slower.
 #include "registry/delivery/parallel_pass.h"
 
 #include <algorithm>
@@ -13,7 +24,7 @@ namespace muster {
 
 namespace {
 
-constexpr double task_ns = 20'000;      // what a task should take at least: taking it costs a hundredth
+constexpr double task_ns = 20'000;      // a task should take at least this: taking one costs 1 %
 constexpr double barrier_ns = 4'000;    // waiting for each other
 constexpr double stage_ns = 8'000;      // waking workers
 constexpr double assumed_row_ns = 100;  // where every pass is to be spread
@@ -146,7 +157,7 @@ void ParallelPass::cut_depths(const Handler& handler, std::uint32_t number, std:
           std::uint32_t take = chunk->count - row;
           if (!handler.whole_rows && per_task - taken < take) {
             take = static_cast<std::uint32_t>(per_task - taken);
-            if (take > 64) take &= ~std::uint32_t{15};  // workers keep out of each other's cache lines
+            if (take > 64) take &= ~std::uint32_t{15};  // workers share no cache lines
           }
           pieces_.push_back({chunk, columns, row, row + take});
           row += take;
@@ -160,7 +171,7 @@ void ParallelPass::cut_depths(const Handler& handler, std::uint32_t number, std:
 }
 
 bool ParallelPass::branches_pay(const Handler& handler, const std::vector<std::uint64_t>& rows_at) {
-  // What it pushes has to be in row order, which goes across branches.
+  // Its posts have to be in row order, which goes across branches.
   if (handler.pushes || !handler.followed.empty()) return false;
   const bool always = serial_below_ns_ == 0;
   const double row_ns = always ? assumed_row_ns : handler.row_ns;
@@ -212,7 +223,7 @@ void ParallelPass::cut(const PassSchedule::Node& node, std::uint32_t number) {
       phases_.push_back({first, static_cast<std::uint32_t>(tasks_.size())});
       counters_.branches += branches_.jobs();
     } else {
-      // A depth after the other; several together where they are too few to be shared out.
+      // One depth after the other; several together if their rows are too few to be shared out.
       for (std::uint32_t depth = 0; depth < depths;) {
         const std::uint32_t begin = depth;
         const std::uint32_t tasks = tasks_for(ns(rows_at_[depth]), rows_at_[depth]);
@@ -236,7 +247,7 @@ void ParallelPass::begin_stages(const PassSchedule& schedule) {
     const PassSchedule::Node& node = schedule.nodes[i];
     nodes_[i].behind = static_cast<std::uint32_t>(node.earlier.size());
     counters_.steps += 1 + node.earlier.size();
-    // Who pushes does not overtake one who pushes: its turn would never come.
+    // A handler that posts does not overtake another one that does: its turn would never come.
     if (node.handler->pushes) {
       if (!pushers_.empty()) ++nodes_[i].behind;
       pushers_.push_back(i);
@@ -273,7 +284,8 @@ bool ParallelPass::next_stage(const PassSchedule& schedule, bool& called) {
     const PassSchedule::Node& node = schedule.nodes[i];
     const Handler& handler = *node.handler;
     counters_.steps += 1 + node.earlier.size();
-    // What it waits for has joined, but perhaps this very stage, which has not run yet.
+    // The handlers that it waits for have joined a stage, but perhaps this one, which has not run
+    // yet.
     if (handler.options.on_begin &&
         std::ranges::any_of(node.earlier, [&](std::uint32_t earlier) { return nodes_[earlier].in_stage; })) {
       begun_.push_back(i);
@@ -468,7 +480,7 @@ void ParallelPass::run_stage(const PassSchedule& schedule) {
     nodes_[i].waits = static_cast<std::uint32_t>(
         std::ranges::count_if(earlier, [&](std::uint32_t other) { return nodes_[other].in_stage; }));
   }
-  std::erase_if(stage_, [&](std::uint32_t i) { return nodes_[i].waits > 0; });  // the others are opened by those
+  std::erase_if(stage_, [&](std::uint32_t i) { return nodes_[i].waits > 0; });  // these open the others
   for (const std::uint32_t i : stage_) open_next(i);
   if (tasks == 0) return;
   const auto workers = std::min(static_cast<std::uint32_t>(workers_.size()), tasks);
@@ -506,7 +518,8 @@ void ParallelPass::learn_from_tasks(PassSchedule& schedule) const {
       turned += tasks_[t].turned;
     }
     learn(const_cast<Handler&>(*node.handler), rows_of(*node.handler), ns);
-    // Where most of its tasks wait for all before, it is cheaper as one; after some time that is tried again.
+    // If most of its tasks wait for all before, one task is cheaper; it is split again after some
+    // time.
     if (serial_below_ns_ > 0 && end - first > 1 && turned * 4 > end - first) node.in_turn = 64;
   }
 }
@@ -562,7 +575,8 @@ bool ParallelPass::deliver(MessageRoute& route, void* message, bool& called) {
   if (observer_) [[unlikely]]
     tell_observer();
   if (serial_below_ns_ > 0) {
-    // Where the processors are busy with others, workers may be worse than none: then rest from them, for longer each time.
+    // If other programs use the processors, workers may cost time: then rest from them, longer each
+    // time.
     schedule.gain += (ns_since(begin) / std::max(total_ns, 1.0) - schedule.gain) / 4;
     if (schedule.gain > 1.1) {
       schedule.rest = std::min(std::max(schedule.rest * 2, 8u), 512u);

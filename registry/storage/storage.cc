@@ -1,4 +1,16 @@
 // Ids and rows. Component types and archetypes: storage_archetypes.cc; reading saved state back: storage_restore.cc.
+//
+// - Indices come back through a FIFO, and only while it holds more than 1024; an index with no
+//   generation left is retired. An id is final when it is handed out.
+// - Sessions and threads use ids that a Grant gave them, so they need no round trip and a replay
+//   agrees. Unused ones come back by ReturnGrant. Runs of 64 and more wait for the next grants,
+//   which take the shortest that is long enough (returned_ids.h); shorter runs join the FIFO.
+// - Archetype numbers are given in the order in which rows need them, and never again. If, at the
+//   end of a call, more than 1024 and more than twice as many archetypes as are in use have no
+//   rows, all of those are dropped.
+// - An `enableable` component has a second column of 4 bytes a row: 1 if present, else 0 and the
+//   value is zero. It is moved, saved and hashed like any other column; bits would have needed code
+//   of their own for each.
 #include "registry/storage/storage.h"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
-// Where sessions and the registry meet. Sessions hand in questions from their threads and go on; the owner's thread takes
-// them in step with the inbox, answers them between inputs, and passes on receipts and changes. Nobody waits for a socket.
+// Where sessions and the registry meet. The listener's thread puts edits and questions into the queue of their
+// session and goes on. The world's thread takes them between inputs, pushes the edits, answers the questions,
+// and queues receipts and changes for each session. It never waits for a socket.
 //
-//   session thread                            owner's thread
+//   listener's thread                         world's thread
 //   desk.take_in(batch)   ... Requests ...    before_flush: edits are costed and pushed -> Ack       server/desk/intake.h
 //                                             after_flush: questions are worked on in slices         server/questions/question_queue.h
 //
@@ -176,7 +177,7 @@ class Desk final : public FlushVisitor, private InputSink {
   std::atomic<bool> woken_ = false, figures_wanted_ = false;
 
   const std::shared_ptr<RequestBytes> requests_;  // of all sessions
-  mutable std::mutex mutex_;                      // of the following eight
+  mutable std::mutex mutex_;                      // of what follows, up to ended_
   std::vector<std::function<void(const Figures&)>> figures_asked_;
   std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_;  // by author
   std::uint32_t authors_ = 0;

@@ -1,5 +1,6 @@
-// What is said on one stream, without I/O: frames come in, effects go to the desk, the inbox and the outgoing queue. A
-// stream begins with a Hello; an accepted one makes it a session. Foreign bytes reach nobody before judge() passed them.
+// Speaks the protocol on one stream, without I/O: takes frames, gives what was sent to the desk, and queues
+// answers. A stream begins with a Hello; an accepted one makes it a session. Foreign bytes go no further
+// until judge() has passed them.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ constexpr auto linger_max = std::chrono::milliseconds(1000);  // for a client to
 
 /// Listener's thread only. What is pending on the stream keeps it alive.
 ///
-///     read_on    stream -> FrameDecoder -> SessionProtocol -> inbox, desk       waits where the world is behind
+///     read_on    stream -> FrameDecoder -> SessionProtocol -> desk       waits while the world is behind
 ///     write_on   Outgoing -> stream                                             is called again when something is queued
 class SessionStream final : public Connection, public std::enable_shared_from_this<SessionStream> {
  public:

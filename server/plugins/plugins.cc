@@ -1,3 +1,18 @@
+// - A reload is no message and leaves no trace in the state: the sequence stands still, and the
+//   hash stays the same if the managers of the new build save the same bytes.
+// - The new build is tried in an empty registry first, which knows the world's types. The old
+//   instance ends before the new one is made, so names and resources are free.
+// - Other layouts cannot be exchanged in a registry that runs, because sessions, watches and
+//   handlers of others hold its types; the same goes for enums with other numbers. Then the world
+//   is opened again with the new build.
+// - Handlers belong to a part of the program, the plugin's place: unnamed handlers run by part,
+//   then by order of subscription. So a plugin that comes back has its old place.
+// - Values of runtime components are destroyed by the library that made them and made anew by its
+//   successor, because their layout is the library's own.
+// - The running library is a copy of the file, so the next build may be written over it. It is
+//   unloaded after its last use.
+// - Two digests find a plugin that was compiled with other headers than the server: one of the
+//   headers' text without comments (tools/header_digest.py), one of the sizes of their classes.
 #include "server/plugins/plugins.h"
 
 #include <algorithm>
@@ -11,7 +26,8 @@
 
 namespace muster {
 
-/// Of one registry, in the order of the libraries; the last one ends first. Ended by its Handlers.
+/// The instances of one registry, in the order of the libraries; the last one ends first. Ended by
+/// its Handlers.
 struct Plugins::Instances {
   const EntityRegistry* registry = nullptr;
   std::vector<Installed> all;
@@ -32,7 +48,7 @@ struct Plugins::Exchange {
 
 namespace {
 
-/// A new build has other layouts than the world, and nothing else is wrong with it as far as it was tried.
+/// A new build has other layouts than the world, and no other fault was found.
 class OtherLayout final : public PluginError {
  public:
   using PluginError::PluginError;
@@ -208,7 +224,7 @@ void Plugins::rehearse(const EntityRegistry& registry, const std::vector<Exchang
   for (const auto& schema : registry.types().schemas())
     if (known) known = saved.add(schema);
   const bool differs = (known && !saved.settle()) || saved.differs();
-  // Compiled types came with the plugins; the world's own come after them, so that every difference is found.
+  // Compiled types come with the plugins, the world's own after them, so every difference is found.
   for (const auto& schema : registry.types().schemas())
     if (const auto added = empty.types().add_schema(schema); !added)
       throw OtherLayout(exchanges.front().after->path() +

@@ -1,3 +1,11 @@
+// - SetClock leaves alone what it does not name, so one user's speed and another's pause do not
+//   undo each other.
+// - It is answered at once and not after the last step, because later questions of its session
+//   would wait behind it.
+// - A step is a frame like any other. Edits and a slice of questions come before each, so a long
+//   run of steps holds up no session. The number of waiting steps is bounded, in case somebody
+//   mistypes it.
+// - Followers are sent the newest state only, once their queue has room.
 #include "server/questions/clock_questions.h"
 
 #include "registry/entity_registry.h"

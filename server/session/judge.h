@@ -1,5 +1,6 @@
-// The one place where bytes from outside are judged: the batch against the schema, the message against the direction
-// and the sender's rights. What passes is as good as a message made here. No I/O, no registry; any thread.
+// Judges bytes from outside, and nothing else does: the batch against the schema, the message
+// against the direction and the sender's rights. A batch that passes is as good as one made here.
+// No I/O, no registry; any thread.
 #pragma once
 
 #include <expected>
@@ -11,26 +12,28 @@
 
 namespace muster {
 
-/// A batch that passed, and where it goes.
+/// A batch that passed, and its receiver.
 struct Judged {
   BatchView batch;
-  bool for_world = false;                ///< to the inbox; otherwise a session message
+  bool for_world = false;                ///< an edit of the world; otherwise a session message
   const TypeDescriptor* type = nullptr;  ///< of the message (timed: of the one inside)
 };
 
-/// `types` holds the world's types and those of the session. The fault is complete but for what only the caller knows: it
-/// closes the session where the bytes are wrong, and does not where a right is missing or a value may not be sent.
+/// `types` holds the world's types and those of the session. The fault closes the session if the
+/// bytes are wrong, and leaves it open if a right is missing or a value may not be sent; the caller
+/// adds what only it knows.
 [[nodiscard]] std::expected<Judged, session::Fault> judge(std::span<const std::byte> batch, const TypeTable& types,
                                                           session::Role role, const VerifierLimits& limits);
 
-/// Judges what one session sends, batch after batch, as judge() does. Of a message of the game that comes again and again what follows from
-/// its header and the sender's role is kept. Not thread-safe.
+/// Judges the batches of one session, as judge() does. Keeps what follows from header and role of a
+/// game's message that comes again and again. Not thread-safe.
 class SessionJudge {
  public:
   /// `types`, `role` and `limits` are those of the last call, unless forget() was called since.
   [[nodiscard]] std::expected<Judged, session::Fault> judge(std::span<const std::byte> batch, const TypeTable& types,
                                                             session::Role role, const VerifierLimits& limits);
-  /// The type of a batch like the last one, if it is a message of the game and seen to be good at a glance. Null: judge() must say.
+  /// Returns the type of a batch like the last one if it is a message of the game and quickly seen
+  /// to be good. Null: call judge().
   const TypeDescriptor* again(std::span<const std::byte> batch) const noexcept {
     return type_ && verifier_.again(batch) ? type_ : nullptr;
   }
@@ -39,11 +42,12 @@ class SessionJudge {
 
  private:
   BatchVerifier verifier_;
-  const TypeDescriptor* type_ = nullptr;  // of the last batch; null: what was found of it does not hold for its like
+  const TypeDescriptor* type_ = nullptr;  // of the last batch; null: it says nothing about the next
 };
 
-/// Why a session may not define a template that it wrote in other words than a DefineTemplate, which judge() looks into; none
-/// where it may: each component and initial message in it needs its own right.
+/// Returns why a session may not define a template that came in another form than a DefineTemplate,
+/// or nothing if it may: each component and initial message in it needs its own right. judge()
+/// looks into a DefineTemplate itself.
 [[nodiscard]] std::optional<session::Fault> template_right_fault(const DefineTemplate& definition,
                                                                  const TypeTable& types, session::Role role);
 

@@ -1,3 +1,18 @@
+// Rules of what watches tell:
+//
+// - A watch that begins or changes is told the world at one sequence, from a copy of pointers
+//   (SeenState), however slowly its client reads; later changes come after it. Above 256 MiB of
+//   such copies states are given up, and the rest is told as the world is then.
+// - A later change is told as of the last look, so a value that changed twice is told once.
+// - The longest waiting watch goes first. A watch goes through its marked rows in rounds, component
+//   by component.
+// - A changed watch takes the same step as a new one, which is changed from nothing: they cannot
+//   tell different things. Its change comes in the watch's own order, because rows from before may
+//   still be on their way.
+// - Whom a change concerns is looked up on the smaller side: among all changes, or among the
+//   watch's members.
+// - A child's row names the sibling before it, so a new order is told by the rows with a new
+//   predecessor, and a watch keeps no lists.
 #include "server/watches/watch_turns.h"
 
 #include <algorithm>
@@ -10,8 +25,8 @@ namespace muster {
 namespace {
 
 constexpr std::size_t dead_max = 1u << 18;            // remembered for watches that wait for room
-constexpr std::uint64_t opening_ns = 1'000'000;       // of telling the state of a watch when it is opened or changed
-constexpr std::size_t states_bytes_max = 256u << 20;  // of what states that are still told keep from changing
+constexpr std::uint64_t opening_ns = 1'000'000;       // for the state of a watch that is opened or changed
+constexpr std::size_t states_bytes_max = 256u << 20;  // of blocks that states still being sent hold
 
 }  // namespace
 
@@ -129,7 +144,7 @@ WatchTurns::Turn WatchTurns::turn(std::uint64_t now_ns, std::uint64_t ns_max) {
   std::uint64_t turns = 0;
   while (Watch* const next = order_.next()) {
     Watch& watch = *next;
-    // What changes while there is no room is found later.
+    // Changes are looked for when there is room.
     if (!watch.to().outgoing->has_room() && recent_.dead() < dead_max) continue;
     if (turns > 0 && !time_is_left()) {
       turn.more = true;
@@ -142,7 +157,7 @@ WatchTurns::Turn WatchTurns::turn(std::uint64_t now_ns, std::uint64_t ns_max) {
     if (concerned && !watch.send(now_ns, time_is_left)) turn.more = true;
     order_.took(processor_ns() - turn_ns);
     if (!concerned) continue;
-    // What there was no time or no room for does not wait for the watch's rate: no state was told yet.
+    // A state that is not told whole yet goes on at once, whatever the watch's rate.
     if (!watch.pending()) watch.due_ns = now_ns + watch.interval_ns();
     if (watch.pending()) {
       if (due_ns(watch) > now_ns) wait_for(watch);  // for its budget

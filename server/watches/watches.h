@@ -143,7 +143,7 @@ class Watches {
   const bool has_thread_;
   const std::function<void()> wake_;
   std::thread thread_;  // begins with the first watch
-  std::mutex mutex_;    // of the following six
+  std::mutex mutex_;    // of news_, room_, stops_, world_waits_until_ and slices_
   std::condition_variable came_;
   std::vector<WatchNews> news_;
   bool room_ = false, stops_ = false;

@@ -1,3 +1,8 @@
+// - If the disk fails, recording stops and nothing is called durable. A save that succeeds is a new
+//   beginning. Until then a server refuses edits; ticks go on.
+// - An automatic save waits at least fifty times as long as the last one took to copy, so saves
+//   cost the world at most 2 % of its time.
+// - A world that stands before an input takes no edits, because they would be lost with it.
 #include "server/world/saver.h"
 
 #include <algorithm>
@@ -32,7 +37,7 @@ struct Saver::Saving {
   }
   EntityRegistry& registry;
   StateCopy copied;
-  std::vector<const TypeDescriptor*> types;  // of the stamp: the registry may learn more meanwhile, and keeps those
+  std::vector<const TypeDescriptor*> types;  // types of the stamp; the registry keeps them
   CheckpointStamp stamp;
   std::uint64_t version;  // all that is in it has this version or an earlier one
   std::function<void(Report)> then;
@@ -45,17 +50,18 @@ struct Saver::Saving {
 
 namespace {
 
-/// A save that stops the world so long is not begun by itself again before so many times that have passed.
+/// An automatic save waits this many times as long as the last one stopped the world.
 constexpr int rest_after_copy = 50;
-/// Between two saves that are due because of the journal's size, where the first failed.
+/// Time until a failed save that the journal's size made due is tried again.
 constexpr auto retry_after = std::chrono::seconds(1);
-/// Between two looks at the file, and between two tries to write the state beside it.
+/// Time between two looks at the file, and between two tries to write the state beside it.
 constexpr auto looks_every = std::chrono::seconds(1), rescues_every = std::chrono::seconds(10);
-/// Where somebody may wait for an edit to be durable so much of the -wal is merged at once: whoever comes meanwhile shares the disk with that for
-/// some ms. Not while a save is being written, which is much for the -wal.
+/// Bytes of the -wal that are merged at once with Durability::commit, because edits that come
+/// meanwhile share the disk with the merge for some ms. While a save is written, more are merged at
+/// once.
 constexpr std::uint64_t short_merge = 1u << 20;
-/// In times of what is merged at once. Where the -wal has become so long a save's steps wait until it is merged, and so begins anew; and where
-/// groups alone make it longer still, they do too.
+/// Lengths of the -wal, in units of the bytes that are merged at once. At the first a save's steps
+/// wait until all is merged, so that the -wal begins anew; at the second groups wait too.
 constexpr std::uint64_t steps_wait_at = 4, all_wait_at = 8;
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
@@ -74,7 +80,8 @@ Saver::Saver(WorldFile& file, EntityRegistry& registry, Host host)
       host_(std::move(host)),
       save_every_(host_.autosave),
       size_(host_.journal_bytes_max),
-      // Not by the work itself: the queue would be found busy, and nobody would come again.
+      // The work itself must not wake the world, which would find the queue busy and not come
+      // again.
       queue_(host_.waiting_bytes_max, host_.wake) {}
 
 Saver::~Saver() {
@@ -82,7 +89,7 @@ Saver::~Saver() {
   queue_.drain();
   end_merge();
   if (saving_ && saving_->written && !*saving_->written && std::uncaught_exceptions() == 0) {
-    // It was given up, and nobody begins it again.
+    // It was given up, and there is no later frame that begins it again.
     saving_.reset();
     (void)commit();
   }
@@ -174,7 +181,7 @@ void Saver::stop_recording(std::string why) {
   failed_seen_ = true;
   error_ = file_.path() + ": " + std::move(why);
   recorder_->pause();
-  // What is written after that would stand behind a gap, but for a whole save.
+  // Later groups would stand behind a gap; only a whole save may follow.
   queue_.add(0, [this, text = error_] {
     {
       const std::lock_guard lock(mutex_);
@@ -249,7 +256,7 @@ void Saver::warn_of_size() {
   host_.warn(size_warning() + ": the world is saved now");
 }
 
-/// What another program reads cannot be bounded: it is only said.
+/// Only warns, because a reader in another program cannot be bounded.
 void Saver::warn_of_held() {
   const bool much = size_.is_much(held_bytes());
   if (!much) warned_of_held_ = false;
@@ -266,7 +273,8 @@ std::string Saver::size_warning() const {
   return size_.is_much(held_bytes()) ? held_text() : std::string();
 }
 
-/// The journal is bounded: at its bound the world waits for the save that is under way, and records nothing more where that failed.
+/// Bounds the journal: at the bound the world waits for the save that is under way, and recording
+/// stops if that save fails.
 void Saver::keep_size() {
   if (!recorder_ || !size_.is_full()) return;
   if (saving_ && host_.disk_lags == DiskLags::go_on) {
@@ -324,7 +332,7 @@ Saver::Report Saver::commit() {
     rescue(Clock::time_point::max());
     return std::unexpected(stopped_error());
   }
-  // What changes after this save must differ in version from what this save writes.
+  // Later changes must differ in version from the values that this save writes.
   const std::uint64_t version = registry_.begin_version();
   size_.save_begun();
   auto report = file_.checkpoint(host_.stamp(), [&](StateSink& sink) { registry_.save(sink); });
@@ -379,7 +387,8 @@ bool Saver::begin(std::function<void(Report)> then) {
 
 CheckpointSlice Saver::slice() const {
   if (host_.durability != Durability::commit) return {.merges = Merges::by_caller};
-  // Who waits for an edit to be durable waits for the step that is being done: those are short, and end where somebody does.
+  // An edit that is to become durable waits for the present step, so steps are short and end when a
+  // group waits.
   return {.bytes = step_size_.bytes(Clock::now()),
           .time = std::chrono::milliseconds(5),
           .hurries = [this] { return queue_.waits_for_step(); },
@@ -409,7 +418,7 @@ void Saver::merge() {
     return use.length() >= times * file_.merge_bytes() && (use.is_merging() || use.unmerged() > 0);
   };
   if (merged_.load(std::memory_order_acquire)) end_merge();
-  if (is_long(all_wait_at) && host_.wake) host_.wake();  // who waits for what was just written need not wait for this
+  if (is_long(all_wait_at) && host_.wake) host_.wake();  // tells what is durable before this takes long
   while (is_long(all_wait_at)) {
     if (!file_.wal_use().is_merging()) begin_merge();
     end_merge();
@@ -442,14 +451,15 @@ bool Saver::do_step(Saving& of) {
     return false;
   };
   if (of.is_current) {
-    // What is not removed, or could not be, goes with the next one.
+    // Rows that are not removed now go with the next checkpoint.
     const auto more = file_.remove_past(slice());
     return more && *more ? true : over(std::move(of.written));
   }
   if (!of.begun) {
     of.begun = true;
     if (failed_) {
-      // What is recorded follows this checkpoint, and the journal does not reach it: nothing comes between.
+      // The journal does not reach this checkpoint, and records follow it: nothing may come
+      // between.
       auto written = file_.checkpoint(of.stamp, of.copied);
       if (written && *written) failed_ = false;
       return over(std::move(written));
@@ -479,7 +489,7 @@ void Saver::note_saved(std::uint64_t version) {
 }
 
 void Saver::wait_for_saving() {
-  // One that was given up meanwhile is begun again; then nothing changes any more, so that the next is not.
+  // A save that was given up is begun again; nothing changes meanwhile, so that one succeeds.
   while (saving_) {
     queue_.drain();
     end_saving();
@@ -507,12 +517,12 @@ void Saver::end_saving() {
   if (*over->written) note_saved(over->version);
   notice_failure();
   if (!*over->written && given_up) return begin_again(*over);
-  // Another program wrote to the file: all of it is written, of the state as it is by now.
+  // Another program wrote to the file: the present state is written whole.
   over->then(*over->written ? Report(**over->written) : commit());
 }
 
 void Saver::begin_again(Saving& over) {
-  constexpr int waits_after = 2;  // so many in vain: a world that changes all the time is saved all the same
+  constexpr int waits_after = 2;  // saves in vain, so that a world that changes all the time is saved too
   const bool waits = ++given_up_ > waits_after;
   if (host_.warn)
     host_.warn("a save was given up: more than " + kibibytes(host_.preserved_bytes_max) +

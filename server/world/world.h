@@ -40,9 +40,9 @@ struct WorldOptions {
   /// for it, and where it fails, nothing more is recorded: see recording_error(). 0: no bound. At four fifths of it `on_warning` is also
   /// told of held_bytes().
   std::uint64_t journal_bytes_max = 256u << 20;
-  /// Of columns that change while a commit that was begun has not written them yet: they are copied, and no others are. At the bound that
-  /// commit is given up, said to `on_warning`, and begun again; after the second in a row the world waits for one.
-  /// The memory of copies is kept for those of the next commit, an eighth of so many bytes at most, and no more than commits need.
+  /// Limit on copies of columns that change before a save that was begun has written them. At the limit that
+  /// save is given up, reported to `on_warning` and begun again; after the third in a row the world waits for
+  /// the next. At most an eighth of it stays allocated for the copies of the next save.
   std::uint64_t preserved_bytes_max = 256u << 20;
   DiskLags disk_lags = DiskLags::wait;
   /// Of what was recorded, so much waits in memory for the disk; with more the disk lags.
@@ -77,9 +77,9 @@ struct Frame {
   explicit operator bool() const noexcept { return tick != 0; }
 };
 
-/// Belongs to one thread, its owner's; only stop, wake, hang, durable_sequence and inbox lanes are for others. Ending a world
-/// saves nothing: what was not committed is gone, unless its inputs were recorded (WorldOptions::durability): then the journal has them,
-/// and the next one to open the world goes on where this one was.
+/// Used by one thread; members marked "any thread" and the lanes of its registry's inbox may be used by others.
+/// Destroying a World does not save it: what was not committed is lost unless the journal has it
+/// (WorldOptions::durability). Then the next World on the same file goes on where this one was.
 class World {
  public:
   /// Makes the handlers of one registry: called for the world's own, later also for looks into its past.
@@ -183,7 +183,8 @@ class World {
   const std::string* recording_error() const noexcept;
   /// Why the last commit that came by itself failed, until one succeeds. Null: it did not. Likewise.
   const std::string* autosave_error() const noexcept;
-  /// How often the world waited for the disk, because 64 MiB of records did. Owner's thread.
+  /// How often the world waited for the disk because WorldOptions::waiting_bytes_max of records were waiting
+  /// to be written. Owner's thread.
   std::uint64_t disk_waits() const noexcept;
 
   /// Takes the inbox at once, and again on every arrival, see FlushVisitor, until the next tick is due; then moves the

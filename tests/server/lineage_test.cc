@@ -1,4 +1,4 @@
-// What the four systems of docs/lineage.md promise of talking to a running world.
+// Promises of the four systems of tests/lineage/README.md about talking to a running world.
 #include <catch2/catch.hpp>
 
 #include "registry/templates/template_tree.h"
@@ -107,7 +107,7 @@ TEST_CASE("usagi 18: an event reaches everybody who watches for it, its sender t
 TEST_CASE("bitsquid 27: a tool talks to the running engine in messages that describe themselves, by names alone") {
   LiveWorld world;
   Client tool = world.client(), second = world.client();
-  // What a message or a component is, it learned from the engine.
+  // It learned messages and components from the engine.
   const TypeDescriptor* damage = tool.types().resolve("Damage");
   REQUIRE(damage != nullptr);
   CHECK(damage->fields[0].name == "amount");

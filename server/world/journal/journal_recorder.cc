@@ -1,3 +1,13 @@
+// - A record has what a sink is given: envelope and bytes. Two things decide the future and are no
+//   inputs, so they are recorded beside them: the number of a tick, and schemas that the registry
+//   learned.
+// - Messages that no journal keeps are inputs too, since they have sequence numbers. A record says
+//   how many there were, and replay does everything but deliver them. That is exact, because their
+//   handlers may not change anything that is saved (registry/handlers/unkept.h). `latest` acts
+//   before a message becomes an input (server/session/requests.h), because a handler may already
+//   have added up an entry that is dropped later.
+// - The envelope has session and user. Grants and requests belong to a session; a history, and
+//   undoing, to a user, since a page and a command line may share a token.
 #include "server/world/journal/journal_recorder.h"
 
 #include <algorithm>
@@ -201,14 +211,14 @@ void JournalRecorder::end_group() {
 
 void JournalRecorder::close_group() {
   if (open_.records.empty()) return;
-  if (open_.last < open_.first) {  // schemas, and the input behind them was withdrawn: they are written down again
+  if (open_.last < open_.first) {  // schemas alone, their input was withdrawn: recorded again later
     open_ = {};
     schemas_ = schemas_before_;
     types_known_ = types_before_;
     return;
   }
   look_at_code();
-  // Which of its inputs were handled by whom nobody can tell any more, so no code is its code.
+  // It is unknown which handlers handled which of its inputs, so the group has no code.
   if (open_.code != code_) open_.code += ", then " + code_;
   open_.last_tick = tick_;
   usual_bytes_ = std::clamp(open_.records.size() + open_.records.size() / 4, std::size_t{4096}, 2 * group_bytes_);

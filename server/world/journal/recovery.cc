@@ -1,3 +1,13 @@
+// - Posts that waited when a checkpoint was made are saved as posted, and told as inputs behind it.
+//   So the first posts of a replay take the places of those.
+// - A group during which handlers came or went has no code identity: it cannot be done again
+//   exactly.
+// - If code or types differ, edits of sessions are applied alone, with the grants and texts that
+//   they need; every other input becomes an empty one, so no number is given twice and ids of
+//   sessions stay theirs. Ticks that are left out did not happen: their numbers come again. This
+//   also holds for inputs behind one that was skipped, because handlers would see another state,
+//   and for a checkpoint whose values had to be put right.
+// - A recovery that was not exact is saved before anything is recorded.
 #include "server/world/journal/recovery.h"
 
 #include <algorithm>
@@ -25,7 +35,8 @@ TypeId type_of(const JournalRecord& record) noexcept {
   return record.batch.empty() ? 0 : BatchView(record.batch).type();
 }
 
-/// What sessions' edits need of the server's own inputs, beside grants: ids that came back may be in one of those.
+/// Whether edits of sessions need this input of the server's, as they need grants: it may hold ids
+/// that came back.
 bool serves_edits(TypeId type) noexcept {
   return type == TypeTraits<InternText>::id || type == TypeTraits<DefineTemplate>::id ||
          type == TypeTraits<ReturnGrant>::id;
@@ -215,7 +226,8 @@ bool Recovery::grant_again(const JournalRecord& record) {
   const Storage& storage = registry_.storage();
   const Envelope envelope{.sequence = record.envelope.sequence, .kind = InputKind::push};
   if (grant.first != storage.next_grant(grant.count)) {
-    // What handlers drew before it is not drawn: those ids are granted with it, and go back with what is left of it.
+    // Ids that handlers drew before it are not drawn now: they are granted with it, and go back
+    // with the unused rest of it.
     const std::uint64_t next = storage.ids().indices(), end = std::uint64_t{grant.first} + grant.count;
     if (grant.first < next || end > ~std::uint32_t{0}) return false;
     grant.first = static_cast<std::uint32_t>(next);

@@ -1,3 +1,7 @@
+// The pace decides when a tick is made, never what it does: `dt` and the step of the registry's
+// clock stay 1/hz, so the same inputs by tick give the same hash at any pace. The pace is no input,
+// has no sequence and is not saved: a world that is opened runs at speed 1, since a level that
+// stands still for a forgotten reason puzzles its user.
 #include "server/world/time/pacer.h"
 
 #include <algorithm>
@@ -72,7 +76,7 @@ std::uint64_t Pacer::begin_tick(Clock::time_point now) {
 std::uint64_t Pacer::frame_ns(std::chrono::duration<double, std::nano> elapsed) {
   if ((pace_.paused && pace_.steps == 0) || !(elapsed.count() > 0)) return 0;
   rest_ns_ += std::min(elapsed.count(), year_ns) * pace_.speed;
-  // What rounding took from a whole number must not make a frame a ns shorter.
+  // A rounding error below a whole number must not make a frame a ns shorter.
   const double whole = std::floor(rest_ns_ + 1e-5);
   rest_ns_ -= whole;
   if (whole > 0 && pace_.paused) --pace_.steps;

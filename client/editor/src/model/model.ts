@@ -1,4 +1,8 @@
-// What the page knows of the world, and what it can do to it. Panels and viewport read this and nothing else.
+// The page's model of the world and what it can do to it. Panels and viewport read this and nothing
+// else. It has three watches: the whole world (entities, names, parents, and the components that
+// are drawn), the children of open nodes in their order, and all components of the selection;
+// messages.ts has one of its own. The world may learn types while the page is open, when a
+// model is imported for instance; then the first watch is changed.
 import { computed, effect, signal } from '@preact/signals';
 import type { ReadonlySignal, Signal } from '@preact/signals';
 import { id_text, is_nil, nil, Replica, rights } from 'muster-client';
@@ -32,11 +36,11 @@ import { SiblingOrder } from './sibling_order.js';
 const drawn_components = ['Transform', 'Shape', 'Color', 'MeshReference', 'Light', 'Camera'].map(
   (each) => 'scene.' + each,
 );
-/** Of these, what nearly everyone has. */
+/** Those of them that nearly every entity has. */
 const packed_components = new Set(['scene.Transform', 'scene.Shape', 'scene.Color']);
 const world_rate = 20;
 const inspected_rate = 20;
-/** Of a larger selection the inspector shows so many. */
+/** Entities of a selection that the inspector shows at most. */
 export const inspected_max = 2000;
 
 export class Model {
@@ -52,7 +56,7 @@ export class Model {
   readonly angles = new TypedAngles();
   readonly keeper: LinkKeeper;
   readonly order: SiblingOrder;
-  /** The whole world: entities, names, parents, and the values of what is drawn. The same object in every session. */
+  /** The whole world: entities, names, parents, drawn components. One object for all sessions. */
   readonly world: Replica;
   /** All components of what is selected. */
   readonly inspected: Replica;
@@ -66,7 +70,7 @@ export class Model {
   readonly is_there = signal(false);
   /** Those of the selection that are gone, and when: shown until something else is selected. */
   readonly gone = signal<readonly { entity: Entity; name: string; at: Date }[]>([]);
-  /** All types of the world; grows where it learns some. */
+  /** All types of the world, also those that it learns later. */
   readonly types = signal<ReadonlyMap<string, TypeDescriptor>>(new Map());
   private readonly listeners = new Set<(changes: ReplicaChanges) => void>();
 
@@ -121,7 +125,7 @@ export class Model {
     this.order.open(nil);
     this.keeper.start();
   }
-  /** Calls with what became another, in whole states of the world or in parts of one; the first one has created everything. */
+  /** Calls with changes, of whole states or parts of one; the first has created everything. */
   on_change(listener: (changes: ReplicaChanges) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
@@ -142,22 +146,22 @@ export class Model {
   label(entity: Entity): string {
     return shown_name(this.world.get(entity)?.name ?? '') || '#' + id_text(entity);
   }
-  /** What a `text` field holds; empty where it is not known here. */
+  /** The text of a `text` field; empty if it is not known here. */
   text(hash: bigint): string {
     return this.newest_client?.text(hash) ?? '';
   }
-  /** What the bytes of a part of a component mean. */
+  /** The value that the bytes of a part of a component mean. */
   read_field(type: TypeDescriptor, path: string, bytes: Uint8Array): unknown {
     return this.newest_client?.fault_value({ type: type.id, field: path, value: bytes } as session.Fault);
   }
   type_named(id: number): TypeDescriptor | undefined {
     return this.newest_client?.types.find(id);
   }
-  /** The file of the world that is served, or was when the connection was lost; empty while nothing is known. */
+  /** The file of the world that is, or was last, served; empty while it is unknown. */
   world_path(): string {
     return (this.client.value ?? this.newest_client)?.welcome.world ?? '';
   }
-  /** Which world ids mean something in, as far as it can be told: where it is served, and its file. */
+  /** The world that ids belong to, as far as it is known: its server's address and its file. */
   world_here(): string {
     return `${location.host} ${this.world_path()}`;
   }
@@ -193,7 +197,7 @@ export class Model {
       this.order.open(at.parent);
   }
 
-  /** Of the last session: texts and types are still known when it is over. */
+  /** The client of the last session, whose texts and types are known after its end. */
   private newest_client: Client | null = null;
   private async opened(client: Client): Promise<void> {
     this.newest_client = client;
@@ -223,7 +227,7 @@ export class Model {
     const packed = components.filter((name) => packed_components.has(name));
     return { components, packed, parts: true, values: components.length > 0, rate_max: world_rate };
   }
-  /** Of how many of the drawn components the copy of the world has the values; -1 while its first state is on its way. */
+  /** The number of drawn components that the copy has values of; -1 before its first state. */
   private followed = -1;
   /** The world may have been taught what is drawn. */
   private learned(client: Client): void {

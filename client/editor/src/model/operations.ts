@@ -1,4 +1,6 @@
-// Edits as data: what one step does to the world, and how it is sent.
+// Edits as data: what one step does to the world, and how it is sent. Each operation has an
+// opposite. Undo sends the opposite with the values that it expects, or without them if a handler
+// writes the component. No edit is kept for later while there is no connection.
 import { id_text, muster } from 'muster-client';
 import type { BatchPlan, Client, Entity, Row, StructValue } from 'muster-client';
 
@@ -32,7 +34,7 @@ export type Operation =
   | { kind: 'spawn'; entity: Entity; template: string; parent: Entity; name: string }
   | { kind: 'destroy'; entities: Entity[] };
 
-/** Whom ids of steps mean now: what was destroyed by undo and created again by redo is another entity. */
+/** The entities that ids of steps mean now: redo creates another one than undo destroyed. */
 export class Aliases {
   private readonly now = new Map<string, Entity>();
 
@@ -89,7 +91,8 @@ export function written_by(client: Client, operation: Operation, aliases: Aliase
 }
 
 /**
- * Sends it; resolves when the world has applied all of it, with the sequence of the last batch (0 where none was sent).
+ * Sends it. Resolves when the world has applied all of it, with the sequence of the last batch (0
+ * if there was none).
  * Fails with the ClientError of the first batch that was refused.
  */
 export async function apply(client: Client, operation: Operation, aliases: Aliases): Promise<bigint> {

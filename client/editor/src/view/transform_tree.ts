@@ -1,5 +1,7 @@
-// Where everything is: local transforms and the matrices of the world, in flat arrays by slot. An entity has a slot for as long as it
-// is known; what moved is computed when it is asked for, each part of the tree once.
+// Places of all entities: local transforms and world matrices, in flat arrays by slot. An entity
+// keeps its slot as long as it is known. A matrix is computed when it is asked for, from the newest
+// Transform, each part of the tree once. In a world in which all entities move, few states arrive
+// whole, so parts of a state are shown as they come.
 import type { Quat, Vec3 } from './world.js';
 
 const none = -1;
@@ -35,10 +37,10 @@ export class TransformTree {
   /** Slots are below this. */
   end = 0;
 
-  /** `read` puts the ten numbers of a slot that was told to have moved at this place, position, rotation, scale. */
+  /** `read` puts the ten numbers of a moved slot (position, rotation, scale) at this place. */
   constructor(private readonly read: (slot: number, to: Float32Array, at: number) => void = () => {}) {}
 
-  /** Makes room for so many more at once. */
+  /** Makes room for `more` slots at once. */
   reserve(more: number): void {
     const wanted = this.end + more;
     if (wanted > this.capacity) this.grow(2 ** Math.ceil(Math.log2(wanted)));
@@ -94,7 +96,7 @@ export class TransformTree {
     this.unread[slot] = 0;
     this.touch(slot);
   }
-  /** It has another Transform, position, rotation and scale, that is read when its matrix is computed: however often it moves until then, once. */
+  /** It has another Transform, which is read once, when its matrix is computed. */
   moved(slot: number): void {
     this.placed[slot] = this.unread[slot] = 1;
     this.touch(slot);
@@ -128,9 +130,10 @@ export class TransformTree {
   }
 
   /**
-   * Computes what moved, what moved first before the rest; `moved` is called for each slot whose matrix may be another. Where `is_over`,
-   * which is asked now and then, says so, the rest waits for the next call. Those without children of whom `may_wait` says so come when the others
-   * are done, and first in one of four calls.
+   * Computes matrices in the order in which slots moved. Calls `moved` for each slot whose matrix
+   * may have changed. Asks `is_over` now and then; if it says so, the rest waits for the next call.
+   * Slots without children for which `may_wait` says so come after the others, and first in one of
+   * four calls.
    */
   update(moved: (slot: number) => void, is_over?: () => boolean, may_wait?: (slot: number) => boolean): void {
     if ((!is_over || (++this.turns & 3) === 0) && !this.work(this.later, moved, is_over)) return;
@@ -154,7 +157,7 @@ export class TransformTree {
     let looked = 0;
     while (!line.is_done) {
       const slot = line.slots[line.done++];
-      if (!this.waiting[slot]) continue; // its index was given back, or a tree above it was done already
+      if (!this.waiting[slot]) continue; // its index was given back, or a tree above was done
       if (may_wait && this.first[slot] === none && may_wait(slot)) this.later.slots.push(slot);
       else this.settle(slot, moved);
       if (is_over && (++looked & 127) === 0 && is_over()) {
@@ -169,7 +172,7 @@ export class TransformTree {
     return true;
   }
 
-  /** Computes one slot, where it waits, and what has to be before and with it. */
+  /** Computes one slot if it waits, with all that has to come before it and with it. */
   settle(slot: number, moved: (slot: number) => void): void {
     let top = this.waiting[slot] ? slot : none;
     for (let above = this.parent[slot]; above !== none; above = this.parent[above])
