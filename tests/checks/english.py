@@ -44,8 +44,8 @@ def prose_lines(text):
     fenced = False
     for number, line in enumerate(text.split("\n"), 1):
         fenced ^= line.lstrip().startswith("```")
-        bare = re.sub(r"\]\([^)]*\)|<!--.*?-->|[*]{2}", "", line).strip()
-        yield number, "" if fenced or re.match(r"[|#<]|```", bare) else bare
+        drawn = fenced or re.match(r" {4}| *(?:[|#<]|```)", line)
+        yield number, "" if drawn else re.sub(r"\]\([^)]*\)|[*]{2}", "", line).strip()
 
 
 def comment_lines(text, pattern):
