@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Counts constructions that make comments and documents hard to read, and lines that are too long.
 
-english_budgets.txt has the most hits and long lines that a file may have. A file that is not listed may have one
-hit per 100 sentences (or part of 100) and no long line. `english.py [ROOT]` checks; `--lower` lowers the budgets to
-what the files have (after a merge, so that branches do not conflict); `--totals` prints figures; `--show FILE...`
-prints the hits and long lines of these files; `--self-test` shows that planted sentences are found."""
+english_budgets.txt has the most hits and long lines that a file may have. A file that is not listed
+may have one hit per 100 sentences (or part of 100) and no long line. `english.py [ROOT]` checks.
+`--lower` lowers budgets to what files have; run it after a merge, so that branches do not conflict.
+`--totals` prints figures, and `--show FILE...` the hits and long lines of files. `--self-test`
+shows that planted sentences are found."""
 import math
 import pathlib
 import re
@@ -33,7 +34,7 @@ HASHES = re.compile(r'(?P<c>(?<!\S)#(?!!)[^\n]*|^[ \t]*"""(?:.*?)""")|"""(?:.*?)
 
 
 def language(name):
-    """The pattern that finds comments in the file, "prose" for Markdown, or None if it is not read."""
+    """The pattern that finds comments, "prose" for Markdown, or None if the file is not read."""
     kinds = {r"\.md$": "prose", r"\.(?:h|cc|fbs|tsx?|css)$": SLASHES,
              r"\.(?:py|sh|cmake)$|meson\.build$|meson_options\.txt$|CMakeLists\.txt$|^tools/\w+$": HASHES}
     return next((kind for ends, kind in kinds.items() if re.search(ends, name)), None)
@@ -49,7 +50,7 @@ def prose_lines(text):
 
 
 def comment_lines(text, pattern):
-    """(line number, its comment) of a source file; drawings are empty, and so is code between two comments."""
+    """(line number, its comment) of a source file; it is empty for drawings and code."""
     end = 0
     for match in pattern.finditer(text):
         between, end = text[end:match.start()], match.end()
@@ -98,7 +99,7 @@ def check(found, listed):
 
 
 def lowered(found, listed):
-    out = "# hits, long lines, file; written by english.py --lower\n"  # without an old list: what there is
+    out = "# hits, long lines, file; written by english.py --lower\n"
     for name, (sentences, hits, long) in sorted(found.items()):
         most = budget_of(name, listed, found, sentences) if listed else (len(hits), len(long))
         least = min(most[0], len(hits)), min(most[1], len(long))
