@@ -7,20 +7,24 @@
 
 namespace muster {
 
-/// Bytes of the character that `text`, which is not empty, begins with; 0 where it begins with none. Overlong forms,
-/// surrogates and numbers beyond U+10FFFF are none.
+/// Returns the length in bytes of the first character of `text`, which must not be empty, or 0 if
+/// it does not begin with a character. Overlong forms, surrogates and numbers beyond U+10FFFF are
+/// not characters.
 [[nodiscard]] std::size_t utf8_length(std::string_view text) noexcept;
 
-/// How many bytes from the beginning are whole characters: text.size() where all of it is UTF-8.
+/// Returns the number of bytes at the beginning that are whole characters: text.size() if all of it
+/// is UTF-8.
 [[nodiscard]] std::size_t utf8_prefix(std::string_view text) noexcept;
 
-/// Whether the text, which is UTF-8, has what is no letter and does something to those beside it where it is shown: control characters (also
-/// those above U+007F), line and paragraph separators, marks that turn the direction of writing.
+/// Returns true if the text, which must be UTF-8, has invisible characters that affect how it is
+/// shown: control characters (also above U+007F), line and paragraph separators, marks for the
+/// direction of writing.
 [[nodiscard]] bool has_invisible(std::string_view text) noexcept;
-/// The text without those.
+/// Returns the text without invisible characters.
 [[nodiscard]] std::string without_invisible(std::string_view text);
 
-/// The text with every byte that is no part of a character replaced by U+FFFD, and control characters by spaces.
+/// Returns the text with U+FFFD for each byte that is not part of a character, and a space for each
+/// control character.
 [[nodiscard]] std::string valid_utf8(std::string_view bytes);
 
 }  // namespace muster
