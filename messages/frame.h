@@ -11,7 +11,7 @@
 //   bytes     of the whole frame with this header, a multiple of 16; so every batch stays aligned to 16 in a buffer that is
 //   request   a question's id as its sender chose it; an answer carries the id of its question, what a watch brings
 //             carries the id of the Watch. 0: nobody waits for an answer
-//   envelope  only from server to client: which input of the world this is, or as of which input a value is
+//   envelope  from server to client only: the input of the world that this is, or of a value
 #pragma once
 
 #include <cstddef>

@@ -33,7 +33,7 @@ struct ValueRule {
   std::uint8_t size = 1;  ///< bytes of one enum value
   bool is_signed = false;
   std::uint32_t offset = 0;
-  std::uint32_t count = 1;                      ///< padding: bytes; bool and enum: elements, side by side
+  std::uint32_t count = 1;                      ///< bytes of padding, or consecutive bools or enums
   std::int64_t min = 0, max = 0;                ///< of the enum's values
   std::uint64_t mask = 0;                       ///< the known bits of flags
   bool gaps = false;                            ///< some numbers between min and max are not values
@@ -47,7 +47,7 @@ struct ValueLimit {
   bool reserved = false;  ///< must be zero; otherwise finite and in the field's range
   std::uint32_t offset = 0;
   std::uint32_t count = 1;
-  const FieldDescriptor* field = nullptr;  ///< the numbers' field; for floats without a range, the first one's
+  const FieldDescriptor* field = nullptr;  ///< of all; for floats without a range, of the first
 };
 
 /// Not thread-safe while a schema is added; otherwise any thread may read it. Descriptors never

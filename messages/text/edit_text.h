@@ -9,9 +9,9 @@
 
 namespace muster {
 
-/// Returns "game.Health.value = 42" for a SetField, with " where it is 40" added for a SetFieldIf,
-/// or "component=game.Health" for a Remove. Returns nothing for other messages, and for unknown
-/// fields and components.
+/// Returns "game.Health.value = 42" for a SetField, "game.Health.value = 42 where it is 40" for a
+/// SetFieldIf, or "component=game.Health" for a Remove. Returns nothing for other messages, and for
+/// unknown fields and components.
 std::optional<std::string> edit_text(const TypeTable& types, TypeId message, const std::byte* value,
                                      ValueReferences& references);
 
