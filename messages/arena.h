@@ -1,14 +1,16 @@
-// The byte memory that queued batches live in: a FIFO of batches over segments that never move and never grow.
+// Memory for queued batches: a FIFO of batches in segments that never move or grow.
 //
 //   segment   | next, end, bytes | batch | batch | batch ...      | unused |
 //   queue     head segment -> segment -> ... -> tail segment
 //             ^ read_ (front batch)             ^ write_ (next item)
 //
-// Batches are popped in the order they were appended. A segment whose batches are all popped goes to a free list and is
-// used again, so a warm arena allocates nothing. A batch larger than a segment gets a segment of its own.
+// Batches are popped in the order in which they were appended. A segment goes to a free list when
+// all its batches are popped, so a warm arena allocates nothing. A batch larger than a segment gets
+// a segment of its own.
 //
-// Where a batch ends is decided by what is in it: a run of messages goes on in one batch up to batch_bytes_default. Where the
-// segment ends before, the open batch moves to another; so nobody can tell from the batches which memory was used before.
+// The content alone decides where a batch ends: consecutive messages share a batch up to
+// batch_bytes_default. If the segment is full before that, the open batch moves to another segment.
+// So the batches do not depend on the memory that was used before.
 #pragma once
 
 #include <cstddef>
@@ -20,39 +22,41 @@
 
 namespace muster {
 
-/// Not thread-safe. Pointers into a batch stay valid until it is popped, whatever is appended meanwhile: a batch that
-/// is being read is never extended, nor moved. Popped memory is poisoned under AddressSanitizer until it is used again.
+/// Not thread-safe. Pointers into a batch are valid until it is popped, even if batches are
+/// appended meanwhile: a batch that is being read is neither extended nor moved. Under
+/// AddressSanitizer, popped memory is poisoned until it is used again.
 class Arena final : public BatchWriter {
   struct Segment;
 
  public:
   static constexpr std::size_t segment_bytes_default = 256u << 10;
-  /// As far as a batch is extended, header included, whatever the segments: as much as fits one of the usual size. Part of the
-  /// state, because every batch that is posted is an input with a number.
+  /// Limit on the bytes of a batch that is extended, with its header; independent of the size of
+  /// segments. Part of the state, because every posted batch is an input with a number.
   static constexpr std::size_t batch_bytes_default = segment_bytes_default - 80;
 
-  /// `segment_bytes`: of one allocation, a multiple of 64, at least 1024. Allocates nothing yet.
+  /// `segment_bytes` is the size of one allocation: a multiple of 64, at least 1024. Allocates
+  /// nothing yet.
   explicit Arena(std::size_t segment_bytes = segment_bytes_default) noexcept;
   ~Arena();
 
   bool empty() const noexcept { return batches_ == 0; }
-  /// Queued batches, the open one included.
+  /// Number of queued batches, including the open one.
   std::size_t batches() const noexcept { return batches_; }
-  /// Whether the last batch can still be extended.
+  /// True if the last batch can still be extended.
   bool last_is_open() const noexcept { return open_ != nullptr; }
-  /// Their bytes, headers included. Takes a step per segment.
+  /// Bytes of all queued batches, with headers. Takes one step per segment.
   std::size_t bytes() const noexcept;
-  /// Of one usual allocation.
+  /// Size of one usual allocation in bytes.
   std::size_t segment_bytes() const noexcept { return segment_bytes_; }
-  /// Memory held, used or not.
+  /// Bytes of memory held, used or not.
   std::size_t capacity() const noexcept { return capacity_; }
 
-  /// The oldest batch; the arena must not be empty. Seals it if it is still open.
+  /// Returns the oldest batch, sealing it if it is open. The arena must not be empty.
   BatchView front() noexcept {
     if (open_ == read_) close();
     return BatchView(read_);
   }
-  /// Releases the oldest batch; the arena must not be empty.
+  /// Releases the oldest batch. The arena must not be empty.
   void pop_front() noexcept {
     require(batches_ != 0, "pop_front on an empty arena");
     if (open_ == read_) close();
@@ -63,11 +67,13 @@ class Arena final : public BatchWriter {
     --batches_;
     if (read_ == write_ || read_ == head_end_) leave_segment();
   }
-  /// Writes the targets of the oldest batch, of kind each or shared, which has as many.
+  /// Overwrites the targets of the oldest batch, whose kind is each or shared. The number of
+  /// targets must be equal.
   void set_targets(std::span<const Entity> targets) noexcept;
-  /// Calls f(BatchView, next) for the oldest batches, at most `count` and as many as there are, and pops each for which it
-  /// returns true; at the first for which it does not, that is all. Returns how many were popped. `next` is the batch behind
-  /// it, null where that lies elsewhere or there is none. f must not use the arena. No batch may be open.
+  /// Calls f(BatchView, next) for at most `count` of the oldest batches, and pops each one for
+  /// which f returns true; stops at the first for which it does not. Returns the number of popped
+  /// batches. `next` points to the batch directly after this one in memory, or is null. f must not
+  /// use the arena. No batch may be open.
   template <class F>
   std::size_t take(std::size_t count, F&& f) {
     const std::size_t before = batches_;
@@ -90,10 +96,11 @@ class Arena final : public BatchWriter {
   }
   /// Pops everything.
   void clear() noexcept;
-  /// Gives unused segments back to the system, as far as more than `kept` bytes of memory are held.
+  /// Returns unused segments to the system while more than `kept` bytes of memory are held.
   void trim(std::size_t kept = 0) noexcept;
 
-  /// Calls f(BatchView) for every queued batch, oldest first. Nothing is sealed by it: an open batch is shown as it is now.
+  /// Calls f(BatchView) for every queued batch, oldest first. Seals nothing: f sees an open batch
+  /// as it is now.
   template <class F>
   void for_each(F&& f) const {
     if (open_ != nullptr) finish_header();
@@ -109,14 +116,15 @@ class Arena final : public BatchWriter {
     }
   }
 
-  /// Behind a batch.
+  /// The position after a batch.
   class Place {
     friend class Arena;
     Segment* segment = nullptr;
     std::byte* at = nullptr;
   };
-  /// Calls f(BatchView) for the oldest batches, as many as there are up to `count`, until it returns false. Seals the
-  /// open batch if it comes to it. Returns the place behind the last one that f was called for. f must not use the arena.
+  /// Calls f(BatchView) for at most `count` of the oldest batches, until f returns false. Seals the
+  /// open batch if it reaches it. Returns the place after the last batch that f was called for. f
+  /// must not use the arena.
   template <class F>
   Place visit(std::size_t count, F&& f) {
     if (count >= batches_) seal();
@@ -139,43 +147,44 @@ class Arena final : public BatchWriter {
     behind.at = at;
     return behind;
   }
-  /// Pops the oldest `count` batches, which end at `end`: as visit() said, after which nothing was popped. None is open.
+  /// Pops the oldest `count` batches, which end at `end`, a result of visit(). Nothing may have
+  /// been popped since visit(), and no batch may be open.
   void drop(std::size_t count, Place end) noexcept;
 
-  /// Exchanges everything, memory and settings, with another arena.
+  /// Exchanges memory and settings with another arena.
   void swap(Arena& other) noexcept;
 
  private:
   struct alignas(64) Segment {
     Segment* next = nullptr;
-    std::byte* end = nullptr;  // of what was written, once it is no longer the tail
-    std::size_t bytes = 0;     // behind this header, without the slack
+    std::byte* end = nullptr;  // end of its batches, when it is no longer the tail
+    std::size_t bytes = 0;     // after this header, without the slack
     std::byte* begin() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
     const std::byte* begin() const noexcept { return reinterpret_cast<const std::byte*>(this + 1); }
   };
 
-  // Padding is written without asking for room, up to this far behind what may be used.
+  // Padding may be written without a check for room, up to this many bytes past the usable end.
   static constexpr std::size_t segment_slack = 16;
   std::size_t usual_bytes() const noexcept { return segment_bytes_ - sizeof(Segment) - segment_slack; }
-  /// Of the batches in it; of the tail, without the padding of the open batch.
+  /// End of the segment's batches; in the tail, without the padding of the open batch.
   const std::byte* written_end(const Segment& segment) const noexcept {
     return &segment == tail_ ? write_ : segment.end;
   }
 
   void make_room(std::size_t bytes) override;
   bool grow_open(std::size_t bytes) override;
-  /// All of the head segment is popped.
+  /// Leaves the head segment, whose batches are all popped.
   void leave_segment() noexcept;
   Segment* acquire(std::size_t bytes);
   void release(Segment* segment) noexcept;
   void free(Segment* segment) noexcept;
 
   std::byte* read_ = nullptr;      // the front batch
-  std::byte* head_end_ = nullptr;  // of the head segment's batches; null while it is the tail: then write_ is
+  std::byte* head_end_ = nullptr;  // end of the head's batches; null if it is the tail
   Segment* head_ = nullptr;
   Segment* tail_ = nullptr;
   Segment* spare_ = nullptr;        // segments of the usual size
-  Segment* spare_large_ = nullptr;  // larger ones, the last few released
+  Segment* spare_large_ = nullptr;  // the last few larger segments released
   std::size_t spare_large_bytes_ = 0;
   std::size_t segment_bytes_;
   std::size_t capacity_ = 0;

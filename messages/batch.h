@@ -1,6 +1,6 @@
-// Draws every kind of batch once. The same bytes are in the arena, at the input sink, on a socket, in the journal
-// and in saved state. All numbers are little-endian. A batch starts on a 16-byte boundary and is a multiple of 16
-// long. Every byte that is not named below is zero.
+// The bytes of every kind of batch. They are identical in the arena, at the input sink, on a
+// socket, in the journal and in saved state. All numbers are little-endian. A batch starts on a
+// 16-byte boundary, and its length is a multiple of 16. Bytes that are not named below are zero.
 //
 //   header   0        4        8    9    10           11              12
 //            | bytes  | type   |kind|flags|header_units|payload_offset| count |
@@ -8,7 +8,7 @@
 //            | payload_bytes | item_bytes | argument       | (row set, if flag rows) ... up to header_units * 16
 //
 //   each     items of item_bytes:  | target 8 | [cause 8] | payload | pad |       payload at payload_offset in the item
-//   world    items of item_bytes:  | [cause 8] | payload | pad |                  delivered to everyone who matches: a pass
+//   world    items of item_bytes:  | [cause 8] | payload | pad |                  to every matching entity: a pass
 //   subtree  as `each`; argument is the mask of SubtreeParts
 //   shared   | [cause 8, zero 8] | payload, padded to 16 | count targets of 8 |   one payload for a span; item_bytes is 8
 //   table    count items of their own length, each padded to 16:
@@ -21,10 +21,10 @@
 //            component named here, each at its offset, aligned. Create and Set travel like this. Type ids are unique.
 //            A tag (a component without data bytes of its own) still has its struct's bytes.
 //
-//   payload_offset: each, subtree: 8, or 16 where the payload is aligned to 16; with causes 16.
-//                   world: 0, with causes 8 (16 where aligned to 16). shared: 0, with causes 16. table: 16, with causes 32.
+//   payload_offset: each, subtree: 8, or 16 if the payload is aligned to 16; with causes 16.
+//                   world: 0, with causes 8 (16 if aligned to 16). shared: 0, with causes 16. table: 16, with causes 32.
 //                   timed: 16.
-//   item_bytes: payload_offset + payload_bytes rounded up to the larger of 8 and the payload's alignment.
+//   item_bytes: payload_offset + payload_bytes, rounded up to the larger of 8 and the alignment.
 #pragma once
 
 #include <cstddef>
@@ -42,19 +42,20 @@ enum class BatchKind : std::uint8_t { each = 1, shared = 2, table = 3, world = 4
 /// Bits of BatchHeader::flags.
 enum BatchFlags : std::uint8_t { batch_causes = 1, batch_rows = 2 };
 
-/// Bits of a subtree batch's argument: whom it reaches, ancestors root-first, then the entity, then descendants pre-order.
+/// Bits of a subtree batch's argument, which select its targets: ancestors root-first, then the
+/// entity, then descendants in pre-order.
 enum SubtreeParts : std::uint64_t { subtree_ancestors = 1, subtree_self = 2, subtree_descendants = 4 };
 
 struct BatchHeader {
   std::uint32_t bytes = 0;  ///< header and body, a multiple of 16
-  TypeId type = 0;          ///< of the message
+  TypeId type = 0;          ///< the message's type
   BatchKind kind = BatchKind::each;
   std::uint8_t flags = 0;
   std::uint8_t header_units = 2;  ///< bytes of this header and its row set / 16
   std::uint8_t payload_offset = 0;
   std::uint32_t count = 0;          ///< messages (shared: targets; timed: 1)
   std::uint32_t payload_bytes = 0;  ///< one payload; 0 for tables and timed
-  std::uint32_t item_bytes = 0;     ///< distance between items; 0 for tables and timed, 8 for shared
+  std::uint32_t item_bytes = 0;     ///< item to item; 0 for tables and timed, 8 for shared
   std::uint64_t argument = 0;
 };
 static_assert(sizeof(BatchHeader) == 32);
@@ -62,7 +63,7 @@ static_assert(sizeof(BatchHeader) == 32);
 /// An entry of a row set.
 struct RowSetEntry {
   TypeId type = 0;
-  std::uint32_t offset = 0;  ///< of the component's value in the payload
+  std::uint32_t offset = 0;  ///< place of the component's value in the payload
 };
 
 constexpr std::uint32_t batch_alignment = 16;
@@ -88,8 +89,8 @@ constexpr std::uint32_t item_bytes_for(std::uint32_t payload_offset, std::uint32
   return round_up(payload_offset + payload_bytes, align > 8 ? align : 8);
 }
 
-/// Reads a batch that is whole and well-formed (made here, or judged by the Verifier). Owns nothing; valid as long as
-/// the bytes are. Const, cheap to copy, any thread.
+/// Reads a whole, well-formed batch, made by a BatchWriter or accepted by verify_batch(). Owns
+/// nothing; valid as long as the bytes are. Cheap to copy; any thread may use it.
 class BatchView {
  public:
   BatchView() = default;
@@ -105,31 +106,32 @@ class BatchView {
   bool has_rows() const noexcept { return (header().flags & batch_rows) != 0; }
   const std::byte* body() const noexcept { return base_ + std::size_t{header().header_units} * 16; }
 
-  /// The components of a batch with rows; empty without.
+  /// The components of a batch with rows; empty for other batches.
   std::span<const RowSetEntry> row_set() const noexcept {
     if (!has_rows()) return {};
     std::uint32_t count;
     std::memcpy(&count, base_ + sizeof(BatchHeader), sizeof count);
     return {reinterpret_cast<const RowSetEntry*>(base_ + sizeof(BatchHeader) + 8), count};
   }
-  /// each, subtree, world.
+  /// Returns item i, for kinds each, subtree and world.
   const std::byte* item(std::uint32_t i) const noexcept { return body() + std::size_t{i} * header().item_bytes; }
-  /// each, subtree: target of item i. shared: target i.
+  /// Returns the target of item i for kinds each and subtree, or target i for kind shared.
   Entity target(std::uint32_t i) const noexcept {
     const std::byte* at = kind() == BatchKind::shared ? shared_targets() + std::size_t{i} * 8 : item(i);
     Entity entity;
     std::memcpy(&entity, at, sizeof entity);
     return entity;
   }
-  /// each, subtree, world: payload of item i; shared: the one payload.
+  /// Returns the payload of item i for kinds each, subtree and world, or the only payload for kind
+  /// shared.
   const std::byte* payload(std::uint32_t i) const noexcept {
     return (kind() == BatchKind::shared ? body() : item(i)) + header().payload_offset;
   }
-  /// shared: the first of count() targets, 8 bytes each.
+  /// Returns the first of count() targets of kind shared, 8 bytes each.
   const std::byte* shared_targets() const noexcept {
     return body() + header().payload_offset + round_up(header().payload_bytes, 16);
   }
-  /// timed: the timer's id and the batch inside.
+  /// Returns the timer's id of kind timed; inner() returns the batch inside.
   std::uint64_t timer() const noexcept {
     std::uint64_t id;
     std::memcpy(&id, body(), sizeof id);
@@ -141,8 +143,8 @@ class BatchView {
   const std::byte* base_ = nullptr;
 };
 
-/// Calls f(BatchView) for each of the batches that lie one behind the other in `bytes`, whose beginning is aligned to 16. Bytes that
-/// end inside a batch stop the program.
+/// Calls f(BatchView) for each of the consecutive batches in `bytes`, which must be aligned to 16.
+/// Stops the program if `bytes` end inside a batch.
 template <class F>
 void for_each_batch(std::span<const std::byte> bytes, F&& f) {
   while (!bytes.empty()) {
@@ -158,9 +160,9 @@ void for_each_batch(std::span<const std::byte> bytes, F&& f) {
 struct TableItem {
   Entity target;
   std::span<const std::byte> table;
-  const std::byte* next = nullptr;  ///< where the following item begins
+  const std::byte* next = nullptr;  ///< the next item
 };
-/// Reads the table item at `at`: body() of a table batch for the first, `next` of the one before for the others.
+/// Reads the table item at `at`: body() of the batch for the first item, then TableItem::next.
 inline TableItem table_item(const BatchView& batch, const std::byte* at) noexcept {
   TableItem item;
   std::uint32_t length;

@@ -1,4 +1,4 @@
-// Batches outside an arena: what a client sends, what a test compares, what a push hands over as one piece.
+// Builds batches outside an arena: for clients, tests, and pushes of one piece.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,23 @@
 
 namespace muster {
 
-/// One growing, 16-aligned buffer of batches, one behind the other. Not thread-safe. What was read from it is valid
-/// until the next append.
+/// A growing, 16-aligned buffer of consecutive batches. Not thread-safe. Views of its batches are
+/// valid until the next append.
 class BatchBuilder final : public BatchWriter {
  public:
-  /// A batch is closed and a new one begun before it exceeds `batch_bytes`, so that it fits the limits of a receiver; a
-  /// single message that is larger still gets a batch of its own.
+  /// `batch_bytes` limits the bytes of each batch, to fit the limits of a receiver. A single
+  /// message that is larger gets a batch of its own.
   explicit BatchBuilder(std::size_t batch_bytes = 1u << 20) noexcept : BatchWriter(batch_bytes & ~std::size_t{15}) {}
   ~BatchBuilder();
 
-  /// All batches. Seals the open one.
+  /// Returns all batches, sealing the open one.
   std::span<const std::byte> bytes() noexcept {
     seal();
     return {memory_, static_cast<std::size_t>(write_ - memory_)};
   }
   std::size_t batches() const noexcept { return batches_; }
   bool empty() const noexcept { return batches_ == 0; }
-  /// The first batch; there must be one. Seals the open one.
+  /// Returns the first batch, sealing the open one. There must be a batch.
   BatchView front() noexcept {
     seal();
     return BatchView(memory_);
@@ -35,7 +35,7 @@ class BatchBuilder final : public BatchWriter {
   void for_each(F&& f) {
     for_each_batch(bytes(), f);
   }
-  /// Forgets all batches and keeps the memory.
+  /// Removes all batches and keeps the memory.
   void clear() noexcept;
 
  private:

@@ -1,4 +1,5 @@
-// Which message made another: what the causes in a batch (messages/batch.h) mean, and a batch without them.
+// The meaning of causes in a batch (messages/batch.h), which tell the message that led to another,
+// and batches without causes.
 //
 //   cause    | sequence of an input: 40 bits | place: 24 bits |   place: among the messages delivered since that input, from 0;
 //                                                                the greatest stands for all beyond. 0: none, or unknown
@@ -12,7 +13,8 @@ namespace muster {
 constexpr unsigned cause_place_bits = 24;
 constexpr std::uint64_t cause_place_max = (std::uint64_t{1} << cause_place_bits) - 1;
 
-/// Of message i of a batch with causes, of any kind but table and timed (shared: of the one).
+/// Returns the cause of message i of a batch with causes, for any kind except table and timed. A
+/// shared batch has one cause.
 inline std::uint64_t cause_of(const BatchView& batch, std::uint32_t i) noexcept {
   const std::byte* const at = batch.kind() == BatchKind::shared  ? batch.body()
                               : batch.kind() == BatchKind::world ? batch.item(i)
@@ -21,15 +23,15 @@ inline std::uint64_t cause_of(const BatchView& batch, std::uint32_t i) noexcept 
   std::memcpy(&cause, at, sizeof cause);
   return cause;
 }
-/// Of the table item at `at`, likewise.
+/// Returns the cause of the table item at `at`, in a batch with causes.
 inline std::uint64_t table_cause(const std::byte* at) noexcept {
   std::uint64_t cause;
   std::memcpy(&cause, at + 16, sizeof cause);
   return cause;
 }
 
-/// The messages from the `first` on, as they would be had causes not been recorded, whether they were or not: for saved state and
-/// hashes. The batch's types must be known.
+/// Appends the messages from `first` on without causes, for saved state and hashes. `batch` may
+/// have causes or not. Its types must be known.
 void append_without_causes(BatchWriter& to, const BatchView& batch, const TypeTable& types, std::uint32_t first = 0);
 
 }  // namespace muster

@@ -1,7 +1,8 @@
-// How batches travel on a byte stream. No I/O here: bytes come in, frames go out, and the other way round. Client and server
-// use the same classes; docs/protocol.md draws the same for others.
+// Frames, which carry batches on a byte stream. This file does no I/O: it turns bytes into frames
+// and frames into bytes. Client and server use these classes; docs/protocol.md describes frames for
+// others.
 //
-//   frame     0        4        8                16                                48
+//   frame     0        4        8                16                               48
 //             | bytes  | flags  | request        | envelope, if flag envelope      | one batch (messages/batch.h)
 //
 //   envelope  0                8                16               24
@@ -10,7 +11,7 @@
 //   bytes     of the whole frame with this header, a multiple of 16; so every batch stays aligned to 16 in a buffer that is
 //   request   a question's id as its sender chose it; an answer carries the id of its question, what a watch brings
 //             carries the id of the Watch. 0: nobody waits for an answer
-//   envelope  only from server to client: which input of the world this is, or as of which input a value is
+//   envelope  from server to client only: the input of the world that this is, or of a value
 #pragma once
 
 #include <cstddef>
@@ -27,12 +28,13 @@
 
 namespace muster {
 
-/// Bits of FrameHeader::flags, which servers set. Others are refused, and all of them in frames to a server.
+/// Bits of FrameHeader::flags, set by servers only. A decoder refuses unknown bits, and a server
+/// refuses all bits.
 enum FrameFlags : std::uint32_t {
-  frame_envelope = 1,  ///< an envelope stands between header and batch
-  frame_more = 2,      ///< the answer, or the state at this sequence, goes on in a later frame of this request
-  frame_event = 4,     ///< of a watch: an input as it came, not a part of the state
-  frame_pushed = 8,    ///< beside event: no input, but what handlers pushed or a timer delivered
+  frame_envelope = 1,  ///< an envelope lies between header and batch
+  frame_more = 2,      ///< the answer, or the state at this sequence, continues in a later frame
+  frame_event = 4,     ///< from a watch: an input as it came, not a part of the state
+  frame_pushed = 8,    ///< with event: a message of a handler or a timer, not an input
 };
 constexpr std::uint32_t frame_flags_known = frame_envelope | frame_more | frame_event | frame_pushed;
 
@@ -45,8 +47,8 @@ static_assert(sizeof(FrameHeader) == 16);
 
 struct FrameEnvelope {
   std::uint64_t sequence = 0;
-  std::uint64_t author = 0;          ///< 0: the world itself
-  std::uint64_t author_request = 0;  ///< the id under which the author sent it
+  std::uint64_t author = 0;          ///< the session that sent it; 0: the world itself
+  std::uint64_t author_request = 0;  ///< the author's id for it
   std::uint64_t clock_ns = 0;
 };
 static_assert(sizeof(FrameEnvelope) == 32);
@@ -54,7 +56,7 @@ static_assert(sizeof(FrameEnvelope) == 32);
 constexpr std::uint32_t frame_overhead_max = sizeof(FrameHeader) + sizeof(FrameEnvelope);
 constexpr std::uint32_t frame_bytes_min = sizeof(FrameHeader) + sizeof(BatchHeader);
 
-/// A whole frame. `batch` has not been judged: see verify_batch. It points into the decoder.
+/// A whole frame. `batch` points into the decoder and is not verified yet (verify_batch).
 struct WireFrame {
   FrameHeader header;
   FrameEnvelope envelope;  ///< zero without the flag
@@ -64,35 +66,38 @@ struct WireFrame {
 struct FrameFault {
   enum class Code : std::uint8_t { misaligned, too_short, oversized, unknown_flag, unexpected_envelope, ended_inside };
   Code code = Code::misaligned;
-  std::uint64_t stream_offset = 0;  ///< of the frame, from the first byte received
-  std::string text;                 ///< a sentence: what was found and what is allowed
+  std::uint64_t stream_offset = 0;  ///< position of the frame in the stream, in bytes
+  std::string text;                 ///< a sentence with the value found and the allowed ones
 };
 const char* name(FrameFault::Code code) noexcept;
 
-/// Cuts a byte stream into frames. Holds at most one incomplete frame and what was received behind it; memory grows with the bytes
-/// that really came, not with what a header claims. One thread at a time.
+/// Cuts a byte stream into frames. Holds at most one incomplete frame and the bytes received after
+/// it. Memory grows with the bytes received, not with the length that a header claims. One thread
+/// at a time.
 ///
 ///     while (reading) { auto room = decoder.room(); n = read(room); decoder.received(n);
 ///                       while (auto frame = decoder.next()) { if (!*frame) break; use(**frame); } }
 class FrameDecoder {
  public:
-  /// `envelopes`: whether frames may carry one, and other flags (true at the client's end).
+  /// `envelopes` allows envelopes and flags in frames; true in clients.
   explicit FrameDecoder(std::uint32_t frame_bytes_max, bool envelopes = false);
   ~FrameDecoder();
   FrameDecoder(FrameDecoder&&) noexcept;
   FrameDecoder& operator=(FrameDecoder&&) noexcept;
 
-  /// Takes effect with the next frame whose header has not been read.
+  /// Sets the limit on a frame's bytes, beginning with the next frame whose header has not been
+  /// read.
   void set_frame_bytes_max(std::uint32_t bytes) noexcept { frame_bytes_max_ = bytes; }
 
-  /// Where to put received bytes; never empty. Frames handed out before are invalid afterwards.
+  /// Returns memory for received bytes, never empty. Invalidates frames returned before.
   std::span<std::byte> room();
-  /// The first `bytes` of room() are filled.
+  /// Call after filling the first `bytes` of room().
   void received(std::size_t bytes) noexcept;
-  /// The next whole frame; nothing where more bytes are needed. After a fault every call gives that fault again. The frame
-  /// stays valid until room() is called.
+  /// Returns the next whole frame, or nothing if it needs more bytes. After a fault every call
+  /// returns that fault. The frame is valid until room() is called.
   [[nodiscard]] std::expected<std::optional<WireFrame>, FrameFault> next();
-  /// The same where it is whole and has no flags, as most to a server. False: next() must say; `frame` is as it was.
+  /// Reads the next frame if it is whole and has no flags, as most frames to a server. Otherwise
+  /// returns false and does nothing; call next() then.
   bool next_plain(WireFrame& frame) noexcept {
     FrameHeader header;
     if (end_ - begin_ < sizeof header + sizeof(BatchHeader)) return false;
@@ -106,7 +111,7 @@ class FrameDecoder {
     stream_begin_ += header.bytes;
     return true;
   }
-  /// To be asked when the stream ended: a fault where it ended inside a frame.
+  /// Call when the stream has ended. Returns a fault if it ended inside a frame.
   [[nodiscard]] std::expected<void, FrameFault> finish() const;
 
   std::size_t memory_bytes() const noexcept { return capacity_; }
@@ -121,8 +126,8 @@ class FrameDecoder {
 
   Buffer buffer_;
   std::size_t capacity_ = 0;
-  std::size_t begin_ = 0;  // of the first frame not handed out; a multiple of 16
-  std::size_t end_ = 0;    // of what was received
+  std::size_t begin_ = 0;  // of the first frame not returned yet; a multiple of 16
+  std::size_t end_ = 0;    // of the received bytes
   std::size_t last_received_ = 0;
   std::uint64_t stream_begin_ = 0;  // stream offset of begin_
   std::uint32_t frame_bytes_max_;
@@ -130,10 +135,12 @@ class FrameDecoder {
   std::optional<FrameFault> fault_;
 };
 
-/// Appends one frame to `out`, whose size must be a multiple of 16 and stays one. The batch must be whole.
+/// Appends one frame to `out`, whose size must be a multiple of 16 before and is one after. The
+/// batch must be whole.
 void append_frame(std::vector<std::byte>& out, std::span<const std::byte> batch, std::uint64_t request,
                   std::uint32_t flags = 0, const FrameEnvelope* envelope = nullptr);
-/// Appends what comes before the batch in a frame; the receiver is to find the batch's bytes right behind it.
+/// Appends the part of a frame before the batch; the caller sends the batch's bytes directly after
+/// it.
 void append_frame_head(std::vector<std::byte>& out, std::size_t batch_bytes, std::uint64_t request,
                        std::uint32_t flags = 0, const FrameEnvelope* envelope = nullptr);
 

@@ -1,4 +1,5 @@
-// Writes JSON, one value at a time. Knows where commas go; that keys and values alternate is up to the caller.
+// Writes JSON, one value at a time, and places the commas. The caller must alternate keys and
+// values.
 #pragma once
 
 #include <charconv>
@@ -12,7 +13,8 @@
 
 namespace muster {
 
-/// Appends a text as a JSON string, with its quotes. Bytes that are no UTF-8 become U+FFFD, so that the result always is.
+/// Appends a text as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD, so the
+/// result is always UTF-8.
 inline void append_json_string(std::string& out, std::string_view text) {
   constexpr char digits[] = "0123456789abcdef";
   out += '"';
@@ -42,7 +44,7 @@ inline void append_json_string(std::string& out, std::string_view text) {
   return out;
 }
 
-/// What it writes is valid JSON and UTF-8, whatever the texts are.
+/// Builds a text that is valid JSON and UTF-8 for all inputs.
 class JsonWriter {
  public:
   const std::string& text() const noexcept { return out_; }
@@ -69,7 +71,8 @@ class JsonWriter {
   JsonWriter& value(T number) {
     return raw(std::to_string(number));
   }
-  /// The shortest form that reads back the same; what JSON cannot say is a string: "nan", "inf", "-inf".
+  /// Writes the shortest form that reads back as the same number. Numbers outside JSON become
+  /// strings: "nan", "inf", "-inf".
   template <std::floating_point T>
   JsonWriter& value(T number) {
     char buffer[40];

@@ -17,8 +17,8 @@ T read_number(const std::byte* at) noexcept {
   return value;
 }
 
-/// Calls f with the number of `kind` at `at`, in its own C++ type; where `kind` is no number, calls otherwise(). Both return the
-/// same type.
+/// Calls f with the number at `at` in the C++ type of `kind`, or calls otherwise() if `kind` is not
+/// a number. Both must return the same type.
 template <class Otherwise, class F>
 auto with_number(FieldKind kind, const std::byte* at, Otherwise&& otherwise, F&& f) {
   switch (kind) {

@@ -1,4 +1,5 @@
-// Marks memory that must not be touched until it is handed out again. Does nothing without AddressSanitizer.
+// Marks memory that must not be accessed until it is in use again. Does nothing without
+// AddressSanitizer.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// How the program stops at a mistake of its own: near the cause, in release builds too. Every layer above uses these two.
+// Stops the program at a programming mistake, near the cause, in release builds too. All layers
+// above use it.
 #pragma once
 
 #include <cstdio>
@@ -13,7 +14,8 @@ namespace muster {
   std::abort();
 }
 
-/// For conditions that hold unless the program is wrong. Foreign input is never judged with it.
+/// Stops the program if `condition` is false. Use it only for programming mistakes, never to check
+/// input from outside.
 inline void require(bool condition, std::string_view what) noexcept {
   if (!condition) [[unlikely]]
     fatal(what);

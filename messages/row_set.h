@@ -1,10 +1,10 @@
-// Row sets: which components travel behind a Create or Set message, and where in its payload. One rule makes the layout,
-// for sets known to the compiler and for sets put together at run time:
+// Row sets: the components that follow a Create or Set message, and their places in its payload.
+// One rule gives the layout, for sets known at compile time and for sets made at run time:
 //
 //   payload  | message struct | pad | component | pad | component ...
 //
-// The components follow in ascending order of type id, each at the next offset that its alignment allows. So equal sets
-// have equal bytes, and the Verifier can refuse every other layout.
+// Components have ascending type ids, each at the next offset that its alignment allows. So equal
+// sets have equal bytes, and the verifier can refuse every other layout.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace muster {
 
-/// What a payload is: of which message type, how long, how aligned. Of a batch with rows: with all its components.
+/// Message type, size and alignment of a payload, including the components of a batch with rows.
 struct PayloadShape {
   TypeId type = 0;
   std::uint32_t bytes = 0;
@@ -32,22 +32,24 @@ struct PayloadShape {
   }
 };
 
-/// A batch header holds at most this many components: header_units is one byte.
+/// Limit on the components of a batch: header_units is one byte.
 constexpr std::uint32_t row_set_components_max = (255 * 16 - sizeof(BatchHeader) - 8) / 8;
 
-/// A row set made at run time. Owns its entries; cheap to keep and use again.
+/// A row set made at run time. Owns its entries; store it and use it again.
 class RowSet {
  public:
   RowSet() = default;
-  /// `components` in any order; a type named twice, or more than row_set_components_max, stops the program.
+  /// `components` may have any order. A type named twice, or more than row_set_components_max
+  /// types, stops the program.
   RowSet(PayloadShape message, std::span<const PayloadShape> components);
   RowSet(const TypeDescriptor& message, std::span<const TypeDescriptor* const> components);
 
-  /// Of the whole payload.
+  /// Message type, size and alignment of the whole payload.
   PayloadShape shape() const noexcept { return shape_; }
   /// Ascending by type id.
   std::span<const RowSetEntry> entries() const noexcept { return entries_; }
-  /// Where the value of a component goes in the payload; `shape().bytes` if the set lacks it.
+  /// Returns the place of a component's value in the payload, or `shape().bytes` if the set lacks
+  /// it.
   std::uint32_t offset(TypeId component) const noexcept;
 
  private:
@@ -83,11 +85,11 @@ constexpr RowSetLayout<Count> row_set_layout(std::uint32_t message_bytes,
 }
 }  // namespace detail
 
-/// A component whose value is a process's own (registry/storage/runtime_type.h).
+/// A component whose values never leave the process (registry/storage/runtime_type.h).
 template <class C>
 concept ValueStays = requires { TypeTraits<C>::runtime; };
 
-/// The same, for types known to the compiler: everything is a constant.
+/// A row set of types known at compile time; everything is a constant.
 template <MessageType M, ComponentType... Cs>
 struct StaticRowSet {
   static constexpr std::size_t count = sizeof...(Cs);
@@ -97,19 +99,19 @@ struct StaticRowSet {
       sizeof(M), std::array<PayloadShape, count>{PayloadShape{TypeTraits<Cs>::id, sizeof(Cs), alignof(Cs)}...});
   static_assert(layout.unique, "a component is named twice");
 
-  /// Of the whole payload.
+  /// Message type, size and alignment of the whole payload.
   static constexpr PayloadShape shape{TypeTraits<M>::id, layout.bytes,
                                       std::max({std::uint32_t{alignof(M)}, std::uint32_t{alignof(Cs)}...})};
   /// Ascending by type id.
   static constexpr std::span<const RowSetEntry> entries() noexcept { return layout.entries; }
 
-  /// Writes message and components to `payload`, padding zero.
+  /// Writes message, components and zero padding to `payload`.
   static void put(std::byte* payload, const M& message, const Cs&... components) noexcept {
     std::memset(payload, 0, layout.bytes);  // constant size: the compiler drops what is overwritten
     std::memcpy(payload, &message, sizeof(M));
     put_components(payload, components...);
   }
-  /// Where put() was before: other values in their places.
+  /// Overwrites the components' values in a payload that put() wrote.
   static void put_components([[maybe_unused]] std::byte* payload, const Cs&... components) noexcept {
     [[maybe_unused]] std::size_t i = 0;
     (std::memcpy(payload + layout.offsets[i++], &components, sizeof(Cs)), ...);

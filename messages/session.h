@@ -1,5 +1,5 @@
-// The messages that client and server say to each other about a world (schema/session.fbs), and how to put their tables
-// into batches and out again.
+// Messages between client and server (schema/session.fbs), and functions that write their tables
+// into batches and read them.
 #pragma once
 
 #include "messages/batch_writer.h"
@@ -7,7 +7,7 @@
 
 namespace muster::session {
 
-/// Versions of the protocol that this build speaks: docs/protocol.md.
+/// Versions of the protocol that this build speaks (docs/protocol.md).
 constexpr std::uint32_t protocol_newest = 1;
 constexpr std::uint32_t protocol_oldest = 1;
 
@@ -22,7 +22,7 @@ void append(BatchWriter& out, const T& message) {
   out.append_world(message);
 }
 
-/// The first message of a batch of this type that verify_batch passed.
+/// Returns the first message of a batch of this type that verify_batch accepted.
 template <TableMessageType T>
 [[nodiscard]] T read(BatchView batch) {
   return TypeTraits<T>::View::from(table_item(batch, batch.body()).table).decode();

@@ -1,5 +1,5 @@
-// One POD message to one entity as a whole batch of fixed size. Each route keeps one (MessageRoute::sealed); a push writes its target
-// and message into it.
+// A whole batch of fixed size with one POD message to one entity. Each route has one
+// (MessageRoute::sealed), and a push writes its target and message into it.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace muster {
 
-/// The bytes are those that a BatchBuilder makes of the same message (tested).
+/// Has the same bytes as a BatchBuilder's batch of the same message (tested).
 template <MessageType M>
 class SingleBatch {
  public:
@@ -22,7 +22,7 @@ class SingleBatch {
     std::memset(bytes_ + sizeof header, 0, bytes_max - sizeof header);
     set(target, message);
   }
-  /// Puts another message in its place.
+  /// Replaces target and message.
   void set(Entity target, const M& message) noexcept {
     std::memcpy(bytes_ + sizeof header, &target, sizeof target);
     std::memcpy(bytes_ + sizeof header + offset, &message, sizeof message);
@@ -50,7 +50,7 @@ class SingleBatch {
   alignas(16) std::byte bytes_[bytes_max];
 };
 
-/// One Create or Set with its components, likewise.
+/// A whole batch with one Create or Set and its components.
 template <MessageType M, ComponentType... Cs>
 class SingleRows {
  public:
@@ -60,7 +60,7 @@ class SingleRows {
     std::memcpy(bytes_ + head_bytes, &target, sizeof target);
     Rows::put(bytes_ + head_bytes + offset, message, components...);
   }
-  /// Other components for another target; the message stays.
+  /// Replaces target and components; the message stays.
   [[gnu::always_inline]] void set(Entity target, const Cs&... components) noexcept {
     std::memcpy(bytes_ + head_bytes, &target, sizeof target);
     Rows::put_components(bytes_ + head_bytes + offset, components...);

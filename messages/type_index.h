@@ -1,5 +1,5 @@
-// All types by id: a power of two of slots, looked through from the one that an id is spread to. Of up to a few hundred types
-// no two meet, so that a look-up is one probe; of more, few do.
+// A hash table of types by id, with a power of two of slots and linear probing. Up to a few hundred
+// types have no collisions, so a look-up is one probe; more types have few collisions.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,17 @@ class TypeIndex {
       if (found == nullptr || found->id == id) return found;
     }
   }
-  /// `types` are all there are, with distinct ids, of which the last `fresh` are not in it yet.
+  /// Adds the last `fresh` of `types`, which are all types, with distinct ids.
   void add(std::span<const TypeDescriptor* const> types, std::size_t fresh);
 
   std::size_t slots() const noexcept { return slots_.size(); }
-  /// Slots looked at to put types into it: what growth is tested by.
+  /// Number of slots probed by add(), for tests of growth.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:
   std::size_t slot(TypeId id) const noexcept { return (id * multiplier_) >> shift_; }
-  /// Of all types; `run_max` is how many slots an id may need at most. False, and empty: they do not fit so.
+  /// Fills a table of `size` slots with all types. Returns false, with an empty table, if an id
+  /// would need more than `run_max` probes.
   bool fill(std::span<const TypeDescriptor* const> types, std::size_t size, std::uint32_t attempt, std::size_t run_max);
   bool put(const TypeDescriptor& type, std::size_t run_max);
 

@@ -1,5 +1,6 @@
-// Every type a registry, a session or a tool knows, by id and by name. Filled from binary schemas only, so that types
-// compiled in and types met at run time are the same thing to storage, wire, file and editor.
+// The types that a registry, a session or a tool knows, by id and by name. Filled only from binary
+// schemas, so storage, wire, file and editor treat compiled types and types learned at run time
+// alike.
 #pragma once
 
 #include <cstdint>
@@ -15,41 +16,42 @@
 
 namespace muster {
 
-/// A place inside a type that a dotted path names: "position.x", "slots[2].count", or a whole nested struct.
+/// A place inside a type, named by a dotted path: "position.x", "slots[2].count", or a whole nested
+/// struct.
 struct FieldPlace {
-  const FieldDescriptor* field = nullptr;  ///< of the innermost struct
+  const FieldDescriptor* field = nullptr;  ///< a field of the innermost struct
   std::uint32_t offset = 0;                ///< from the start of the outermost struct
-  std::uint32_t size = 0;                  ///< bytes: of one element, or of the whole array where no element was named
+  std::uint32_t size = 0;                  ///< bytes of one element, or of a whole array
   std::uint32_t count = 1;
   std::string path;  ///< the dotted path itself
 };
 
-/// One thing that the bytes of a struct value must obey: padding that is zero, a bool that is 0 or 1, an enum's value.
+/// A rule for the bytes of a struct value: zero padding, a bool that is 0 or 1, or an enum's value.
 struct ValueRule {
   enum class Kind : std::uint8_t { zero, boolean, enumerated, flags };
   Kind kind = Kind::zero;
   std::uint8_t size = 1;  ///< bytes of one enum value
   bool is_signed = false;
   std::uint32_t offset = 0;
-  std::uint32_t count = 1;                      ///< padding: bytes; bool and enum: elements, side by side
+  std::uint32_t count = 1;                      ///< bytes of padding, or consecutive bools or enums
   std::int64_t min = 0, max = 0;                ///< of the enum's values
-  std::uint64_t mask = 0;                       ///< of flags: the known bits
-  bool gaps = false;                            ///< not every value between min and max is one
+  std::uint64_t mask = 0;                       ///< the known bits of flags
+  bool gaps = false;                            ///< some numbers between min and max are not values
   const EnumDescriptor* enumeration = nullptr;  ///< null for padding and bool
-  std::string path;                             ///< "position.x"; of padding: of the field before it
+  std::string path;                             ///< "position.x"; for padding, the field before it
 };
 
-/// Numbers of a struct value, side by side and of one kind, that somebody outside may send within bounds only.
+/// A rule for values from outside: bounds of consecutive numbers of one kind in a struct value.
 struct ValueLimit {
   FieldKind kind = FieldKind::float32;
-  bool reserved =
-      false;  ///< they are zero; otherwise floats are finite, and all within the field's range if it has one
+  bool reserved = false;  ///< must be zero; otherwise finite and in the field's range
   std::uint32_t offset = 0;
   std::uint32_t count = 1;
-  const FieldDescriptor* field = nullptr;  ///< of all of them; of floats without a range, of the first
+  const FieldDescriptor* field = nullptr;  ///< of all; for floats without a range, of the first
 };
 
-/// Not thread-safe while a schema is added; otherwise const and free to share. Descriptors never move or go away.
+/// Not thread-safe while a schema is added; otherwise any thread may read it. Descriptors never
+/// move and live as long as the table.
 class TypeTable {
  public:
   TypeTable();
@@ -57,11 +59,11 @@ class TypeTable {
   TypeTable(const TypeTable&) = delete;
   TypeTable& operator=(const TypeTable&) = delete;
 
-  /// Adds all types of a binary schema. Types known already with the same fingerprint are passed over (the first
-  /// descriptor stays). Fails, adding nothing, where the bytes are no valid schema, where a known type has another
-  /// layout, or where two names share a type id; the error names the type and the field.
+  /// Adds all types of a binary schema, except known types with the same fingerprint, whose first
+  /// descriptor stays. Fails and adds nothing if the schema is invalid, a known type has another
+  /// layout, or two names share a type id. The error names type and field.
   [[nodiscard]] std::expected<void, SchemaError> add_schema(std::span<const std::byte> bfbs);
-  /// Adds the schema that T was generated from, unless its type is known already with T's layout.
+  /// Adds the schema of T, unless T is known with the same layout.
   template <GeneratedType T>
   [[nodiscard]] std::expected<void, SchemaError> add() {
     if (const TypeDescriptor* known = find(TypeTraits<T>::id);
@@ -70,28 +72,34 @@ class TypeTable {
     return add_schema(std::as_bytes(TypeTraits<T>::schema));
   }
 
-  /// Null where unknown. One probe of a table without collisions.
+  /// Returns null if the id is unknown. Usually one probe.
   const TypeDescriptor* find(TypeId id) const noexcept;
-  /// By full name ("game.Health"); null where unknown.
+  /// Finds a type by full name ("game.Health"); null if unknown.
   const TypeDescriptor* find(std::string_view full_name) const noexcept;
-  /// By full name, or by the last part of it where only one type ends so; otherwise null, and `candidates`, if given,
-  /// receives those that fit.
+  /// Finds a type by full name, or by its last part if only one type ends so. Otherwise returns
+  /// null, and adds the matching types to `candidates`, if given.
   const TypeDescriptor* resolve(std::string_view name, std::vector<const TypeDescriptor*>* candidates = nullptr) const;
-  /// The place a path names inside a struct type; the error names the part that does not fit and what would.
+  /// Finds the place of a path inside a struct type. The error names the wrong part of the path and
+  /// the possible ones.
   [[nodiscard]] std::expected<FieldPlace, std::string> place(const TypeDescriptor& type, std::string_view path) const;
-  /// The place whose path hashes to `field` (leaves, array elements, whole arrays and nested structs); null if none.
+  /// Finds the place whose path has the hash `field`: a leaf, an array element, a whole array or a
+  /// nested struct. Null if there is none.
   const FieldPlace* place(const TypeDescriptor& type, FieldId field) const noexcept;
 
-  /// What a value of this struct must obey beyond its size, nested structs included; empty for many types, and for tables.
+  /// Returns the rules for a struct's bytes, including nested structs. Empty for many types, and
+  /// for tables.
   std::span<const ValueRule> rules(const TypeDescriptor& type) const noexcept;
-  /// What a value of this struct from outside must obey besides, by offset; empty likewise.
+  /// Returns the limits for a struct's values from outside, ordered by offset. Empty for many
+  /// types, and for tables.
   std::span<const ValueLimit> limits(const TypeDescriptor& type) const noexcept;
 
-  /// All types in the order they were added.
+  /// Returns all types in the order in which they were added.
   std::span<const TypeDescriptor* const> types() const noexcept;
-  /// The binary schemas that brought at least one new type, in order: what a stranger needs to know all types.
+  /// Returns the binary schemas that added at least one type, in order. They describe all types to
+  /// a client.
   std::span<const std::vector<std::byte>> schemas() const noexcept;
-  /// hash64 over (name, fingerprint) of all types, sorted by name: equal means both sides know the same layouts.
+  /// Returns hash64 over (name, fingerprint) of all types, sorted by name. Equal hashes mean equal
+  /// layouts.
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -99,7 +107,8 @@ class TypeTable {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The first thing in which two layouts of one type differ; `where` is where the other one is: "in the added schema".
+/// Describes the first difference between two layouts of one type. `where` tells the place of the
+/// other one: "in the added schema".
 [[nodiscard]] SchemaError layout_difference(const TypeDescriptor& known, const TypeDescriptor& other,
                                             const std::string& where);
 

@@ -1,5 +1,5 @@
-// Values as people write and read them, through descriptors alone: what a client, a console or an inspector shows of types
-// it was never compiled with.
+// Converts values to text and back, using only descriptors, so that a client, a console or an
+// inspector handles types it was never compiled with.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@
 
 namespace muster {
 
-/// Why a text means nothing here, as a sentence that says what would fit.
+/// The reason why a text cannot be read, as a sentence that names valid forms.
 struct ValueError {
   enum class Kind : std::uint8_t {
-    malformed,          ///< no value of that type, or of the wrong form
+    malformed,          ///< not a value of that type
     unknown_name,       ///< no such type or field
-    unknown_reference,  ///< no such entity, or several; or a text that could not be made known
+    unknown_reference,  ///< no such entity, or several; or a text that could not be interned
   };
   Kind kind = Kind::malformed;
   std::string text;
@@ -30,30 +30,33 @@ struct ValueError {
 template <class T>
 using ValueResult = std::expected<T, ValueError>;
 
-/// What values refer to and do not hold themselves.
+/// Resolves the entities and texts that values refer to.
 class ValueReferences {
  public:
   virtual ~ValueReferences() = default;
-  /// The entity that a path, a name or an id means.
+  /// Finds the entity of a path, a name or an id.
   virtual ValueResult<Entity> find_entity(std::string_view text) = 0;
-  /// Makes the world know a text.
+  /// Adds a text to the world.
   virtual ValueResult<Text> intern(std::string_view text) = 0;
-  /// The bytes of a text; "#" and its number where nobody told them.
+  /// Returns the content of a text, or "#" and its number if the content is unknown.
   virtual std::string text(Text text) = 0;
 };
 
-/// "12:1", index and generation; "nil".
+/// Returns index and generation as "12:1", or "nil".
 std::string id_text(Entity entity);
-/// True, and the id, where the text has the form of one.
+/// Reads an id; returns false if the text does not have the form of one.
 bool parse_id(std::string_view text, Entity& entity);
-/// The text with control characters as \x1b, so that a foreign name cannot steer a terminal.
+/// Returns the text with control characters written as \x1b, so that a name cannot control a
+/// terminal.
 std::string printable(std::string_view text);
 
-// ---- names ---------------------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
-/// By full name or its last part. The error suggests the nearest name, or lists those that fit an ambiguous one.
+/// Finds a component by full name or its last part. The error suggests the nearest name, or lists
+/// the matches of an ambiguous one.
 ValueResult<const TypeDescriptor*> find_component(const TypeTable& types, std::string_view name);
-/// A message of the world, likewise; tables are found, messages of sessions are not.
+/// Finds a message of the world, struct or table, by full name or its last part. Does not find
+/// messages of sessions.
 ValueResult<const TypeDescriptor*> find_message(const TypeTable& types, std::string_view name);
 
 struct FieldName {
@@ -61,13 +64,13 @@ struct FieldName {
   std::string path;  ///< inside the component: "position.x"
   FieldPlace place;
 };
-/// "Health.value", "game.Health.value", "Transform.position.x".
+/// Finds a field: "Health.value", "game.Health.value", "Transform.position.x".
 ValueResult<FieldName> find_field(const TypeTable& types, std::string_view name);
 
-/// The one of `known` that is nearest to `name` as people mistype; empty where none is near.
+/// Returns the name in `known` that is most similar to `name`, or an empty text if none is similar.
 std::string nearest_name(std::string_view name, std::span<const std::string_view> known);
 
-// ---- out -----------------------------------------------------------------------------------------------------------
+// ---- out ----------------------------------------------------------------------------------------
 
 /// A place in a value that holds one number, flag, enum, entity or text.
 struct Leaf {
@@ -75,54 +78,55 @@ struct Leaf {
   const FieldDescriptor* field = nullptr;
   std::uint32_t offset = 0;
 };
-/// All of them, in order of offset.
+/// Returns all leaves of a type in order of offset.
 std::vector<Leaf> leaves(const TypeTable& types, const TypeDescriptor& type);
-/// Of a part of it.
+/// Returns the leaves of a part of a type.
 std::vector<Leaf> leaves(const TypeTable& types, const FieldPlace& place, const std::string& path);
 
-/// One leaf: 1.5, true, point, 12:1, "a text".
+/// Returns the text of one leaf: 1.5, true, point, 12:1, "a text".
 std::string leaf_text(const Leaf& leaf, const std::byte* value, ValueReferences& references);
 
-/// A value as one line per field; small structs and arrays share a line, as parse_place reads them.
+/// One line of a value: a field, or a small struct or array in the form that parse_place reads.
 struct FieldLine {
   std::string path, value;
   std::string unit;  ///< for people, may be empty
 };
 std::vector<FieldLine> field_lines(const TypeTable& types, const TypeDescriptor& type, const std::byte* value,
                                    ValueReferences& references);
-/// The same on one line: "amount=5 from=12:1".
+/// Returns a value on one line: "amount=5 from=12:1".
 std::string value_line(const TypeTable& types, const TypeDescriptor& type, const std::byte* value,
                        ValueReferences& references);
 
-/// An object with a member per field.
+/// Writes a value as an object with a member per field.
 void write_json(JsonWriter& out, const TypeTable& types, const TypeDescriptor& type, const std::byte* value,
                 ValueReferences& references);
-/// Of a table that was verified. Fields it does not hold are left out.
+/// Writes a verified table as an object, without absent fields.
 void write_json(JsonWriter& out, const TypeTable& types, const TypeDescriptor& type, TableReader table,
                 ValueReferences& references);
 
-// ---- in ------------------------------------------------------------------------------------------------------------
+// ---- in -----------------------------------------------------------------------------------------
 
-/// Reads `text` into the place, which lies in a whole value of `type`: one part per leaf, separated by commas; a text
-/// may be in double quotes. On an error the value is half written.
+/// Reads `text` into a place of a value of `type`: one part per leaf, separated by commas; a text
+/// may be in double quotes. After an error the value may be partly written.
 ValueResult<void> parse_place(const TypeTable& types, const TypeDescriptor& type, const FieldPlace& place,
                               const std::string& path, std::string_view text, std::span<std::byte> value,
                               ValueReferences& references);
 
-/// A field and what it is given.
+/// Pairs of a field and its new value.
 using FieldTexts = std::vector<std::pair<std::string, std::string>>;
-/// "amount=5": the parts left and right of the first "=".
+/// Splits "amount=5" at the first "=".
 ValueResult<std::pair<std::string, std::string>> parse_assignment(std::string_view text);
 
-/// A value with its defaults, or with what `from` holds where that is not empty, then changed by the assignments.
+/// Makes a value from `from`, or from defaults if that is empty, and applies the assignments.
 ValueResult<std::vector<std::byte>> parse_struct(const TypeTable& types, const TypeDescriptor& type,
                                                  const FieldTexts& assignments, ValueReferences& references,
                                                  std::span<const std::byte> from = {});
-/// A table: strings, numbers, structs, and vectors of numbers or strings.
+/// Makes a table with strings, numbers, structs, and vectors of numbers or strings.
 ValueResult<std::vector<std::byte>> parse_table(const TypeTable& types, const TypeDescriptor& type,
                                                 const FieldTexts& assignments, ValueReferences& references);
 
-/// "a number from 0 to 100 (hp)", "one of red, blue", "x, y, z": what a field takes.
+/// Describes the values that a field takes: "a number from 0 to 100 (hp)", "one of red, blue", "x,
+/// y, z".
 std::string expected_text(const TypeTable& types, const FieldDescriptor& field);
 
 }  // namespace muster

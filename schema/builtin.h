@@ -1,5 +1,5 @@
-// The two value types that schemas know by name: an entity's id and an interned text. Their layouts are those of
-// muster.Entity and of a `text` field in muster.fbs; schemac refers to these instead of writing its own.
+// The two built-in value types of schemas: an entity's id and an interned text. They have the
+// layouts of muster.Entity and of a `text` field in muster.fbs. Headers by schemac refer to them.
 #pragma once
 
 #include <bit>
@@ -12,8 +12,8 @@
 
 namespace muster {
 
-/// The id of an entity: 32 bits of index, 32 bits of generation. The nil id is all zero; generations of issued ids
-/// begin at 1. An id is a weak reference: it names one entity for ever and is never given to a second one.
+/// The id of an entity: 32 bits of index, 32 bits of generation. The nil id is all zero; issued ids
+/// have generations from 1. An id is a weak reference, and never names a second entity.
 ///
 ///     bytes  0        4        8
 ///            | index  | generation |     little-endian
@@ -21,12 +21,12 @@ struct alignas(8) Entity {
   std::uint32_t index = 0;
   std::uint32_t generation = 0;
 
-  /// True for every id but the nil one; says nothing about whether the entity lives.
+  /// True for every id except nil, also if the entity is dead.
   constexpr explicit operator bool() const noexcept { return (index | generation) != 0; }
   friend constexpr bool operator==(Entity, Entity) noexcept = default;
-  /// By index, then generation: an order for sorted containers, not an order of creation.
+  /// Compares index, then generation. For sorted containers; it is not the order of creation.
   friend constexpr auto operator<=>(Entity, Entity) noexcept = default;
-  /// The id as one number, generation in the upper half.
+  /// Returns the id as one number, with the generation in the upper half.
   constexpr std::uint64_t bits() const noexcept { return (std::uint64_t{generation} << 32) | index; }
   static constexpr Entity from_bits(std::uint64_t bits) noexcept {
     return {static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32)};
@@ -34,7 +34,8 @@ struct alignas(8) Entity {
 };
 static_assert(sizeof(Entity) == 8 && alignof(Entity) == 8);
 
-/// A reference to an interned text: hash64 of its bytes; 0 stands for "no text". The bytes are in a world's text table.
+/// A reference to an interned text: hash64 of its bytes, or 0 for no text. The bytes are in the
+/// world's text table.
 struct Text {
   std::uint64_t hash = 0;
   constexpr explicit operator bool() const noexcept { return hash != 0; }

@@ -1,4 +1,5 @@
-// Default values of structs: the text of a `default` attribute becomes bytes. Internal to schema/.
+// Default values of structs: turns the text of a `default` attribute into bytes. Internal to
+// schema/.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +15,20 @@ namespace muster::schema_detail {
 /// Finds the descriptor of a nested struct, which is complete (its own defaults included).
 using FindType = std::function<const TypeDescriptor&(TypeId)>;
 
-/// Fills the bytes of one field (size * count of them, zero on entry): with its default, where it has one, else with
-/// those of the structs in it. Checks enums and ranges, also of values that were not written. The error is a sentence.
+/// Fills the size * count bytes of one field, which must be zero, with its default, or with the
+/// defaults of the structs in it. Checks enums and ranges, also for implicit zeros. The error is a
+/// sentence.
 [[nodiscard]] std::expected<void, std::string> fill_default(const FieldDescriptor& field, const FindType& find,
                                                             std::span<std::byte> bytes);
 
-/// The default of a table's scalar as text, empty for zero: an enum value's name, or a number. Checks it against enum
-/// and range.
+/// Returns the default of a table's scalar as text: an enum value's name, or a number; empty for
+/// zero. Checks it against enum and range.
 [[nodiscard]] std::expected<std::string, std::string> table_default(const FieldDescriptor& field, std::int64_t integer,
                                                                     double real);
 
-/// "0..100": a range as errors name it.
+/// Returns a range as errors name it: "0..100".
 std::string range_text(const FieldDescriptor& field);
-/// A number in its shortest form that reads back the same.
+/// Returns the shortest text that reads back as the same number.
 std::string number_text(double value);
 std::string number_text(float value);
 

@@ -1,5 +1,6 @@
-// What is known of a type at run time. Descriptors are made in one place, schema/load.h, from a binary schema (.bfbs):
-// for types compiled in and for types a process has never seen alike. schemac writes constexpr TypeTraits from them.
+// Descriptions of types at run time. schema/load.h makes all descriptors from binary schemas
+// (.bfbs), both for compiled types and for types learned at run time. schemac writes constexpr
+// TypeTraits from them.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +15,13 @@
 
 namespace muster {
 
-using TypeId = std::uint32_t;   ///< hash32 of a type's full name, the same in every process and file
-using FieldId = std::uint32_t;  ///< hash32 of a field's dotted path inside its type ("position.x", "slots[2].count")
+using TypeId = std::uint32_t;   ///< hash32 of a type's full name
+using FieldId = std::uint32_t;  ///< hash32 of a path in its type ("slots[2].count")
 
 enum class TypeRole : std::uint8_t { plain, component, message, table_message };
 
-/// `entity` is a muster.Entity, `text` a ulong marked (text). The last three occur in tables only.
+/// `entity` is a muster.Entity, `text` a ulong marked (text). Only tables have fields of the last
+/// three kinds.
 enum class FieldKind : std::uint8_t {
   boolean,
   int8,
@@ -40,9 +42,10 @@ enum class FieldKind : std::uint8_t {
   table,
 };
 
-/// Who may send a message from outside (attribute `remote`); each includes the ones before it. `none`: nobody remote.
+/// The right that a client needs to send a message (attribute `remote`). Each right includes those
+/// before it. With `none` no client may send it.
 enum class RemoteRight : std::uint8_t { none, view, edit, control, admin };
-/// How a journal keeps a message type (attribute `journal`): docs/schema.md.
+/// Which messages of a type a journal keeps (attribute `journal`): docs/schema.md.
 enum class JournalPolicy : std::uint8_t { always, latest, never };
 
 struct EnumValue {
@@ -57,29 +60,29 @@ struct EnumDescriptor {
   bool bit_flags = false;  ///< values are masks (1 << n), any combination is valid
   std::vector<EnumValue> values;
   std::string doc;
-  std::string file;  ///< where it is declared, "//game.fbs": relative to the folder of the file that flatc was given
+  std::string file;  ///< declaring file: "//game.fbs", relative to flatc's input
 };
 
-/// One field. Of structs: at `offset`, `count` elements of `size` bytes. Of tables: `slot` is the vtable slot
-/// (4 + 2 * id) and `offset` is 0; a vector's elements are described by `element`.
+/// One field. In structs, it has `count` elements of `size` bytes at `offset`. In tables, `slot` is
+/// the vtable slot (4 + 2 * id) and `offset` is 0; `element` describes a vector's elements.
 struct FieldDescriptor {
   std::string name;
   FieldKind kind = FieldKind::int32;
-  FieldKind element = FieldKind::int32;  ///< of vectors (tables only)
+  FieldKind element = FieldKind::int32;  ///< kind of a vector's elements (tables only)
   std::uint32_t offset = 0;
   std::uint32_t size = 0;   ///< bytes of one element; 0 for string, vector, table
   std::uint32_t count = 1;  ///< elements of a fixed-length array, else 1
   bool is_array = false;
   std::uint16_t slot = 0;
-  TypeId type = 0;                              ///< kind or element structure/table: its type id
-  const EnumDescriptor* enumeration = nullptr;  ///< integers declared as an enum; owned by the Schema
-  std::string default_text;                     ///< as written in the schema ("100", "1, 0, 0", "Red"), empty: zero
-  std::string unit;                             ///< "m", "deg", ...; empty: none
+  TypeId type = 0;                              ///< for kind or element structure or table
+  const EnumDescriptor* enumeration = nullptr;  ///< enum of integers, or null; owned by the Schema
+  std::string default_text;                     ///< as in the schema ("1, 0, 0"); empty for zero
+  std::string unit;                             ///< "m", "deg", ... or empty
   bool has_range = false;
   double range_min = 0, range_max = 0;
   bool color = false, asset = false;
   bool required = false;  ///< tables: absence is refused
-  bool optional = false;  ///< tables: a scalar without default (`= null`); absence says something
+  bool optional = false;  ///< tables: a scalar without default (`= null`)
   std::string was;        ///< an older name, for reading old data
   std::string doc;
 };
@@ -87,28 +90,29 @@ struct FieldDescriptor {
 struct TypeDescriptor {
   TypeId id = 0;
   std::string name;               ///< full name with namespace, "game.Health"
-  std::uint64_t fingerprint = 0;  ///< hash64 of the canonical layout text; equal fingerprints mean equal bytes
+  std::uint64_t fingerprint = 0;  ///< hash64 of the layout; equal ones mean equal bytes
   TypeRole role = TypeRole::plain;
   bool is_table = false;
-  bool tag = false;         ///< a component without data: its one value is default_bytes, storage keeps no column
-  bool enableable = false;  ///< a component that comes and goes without its row moving; part of the fingerprint
-  std::uint32_t size = 0;   ///< bytes, padding included; 0 for tables
-  std::uint32_t align = 1;  ///< 1..16; 16 for tables
+  bool tag = false;                           ///< a component without data and column
+  bool enableable = false;                    ///< a component added and removed without moving rows
+  std::uint32_t size = 0;                     ///< bytes, padding included; 0 for tables
+  std::uint32_t align = 1;                    ///< 1..16; 16 for tables
   std::vector<FieldDescriptor> fields;        ///< by offset (structs) or slot (tables)
-  std::vector<std::byte> default_bytes;       ///< one value with its defaults, padding zero; empty for tables
-  std::vector<std::uint32_t> entity_offsets;  ///< of every muster.Entity inside, nested ones and array elements too
-  std::vector<std::uint32_t> text_offsets;    ///< of every text inside, likewise
+  std::vector<std::byte> default_bytes;       ///< a value with its defaults; empty for tables
+  std::vector<std::uint32_t> entity_offsets;  ///< of each muster.Entity inside, also nested
+  std::vector<std::uint32_t> text_offsets;    ///< of each text inside, also nested
   RemoteRight remote = RemoteRight::edit;
   JournalPolicy journal = JournalPolicy::always;
   std::string was, doc;
-  std::string file;  ///< where it is declared, as in EnumDescriptor
+  std::string file;  ///< declaring file, as in EnumDescriptor
 };
 
-/// Under which it is kept and saved who has an enableable component. No type may have this id.
+/// Returns the id of the column that records which rows have an enableable component. No type may
+/// have this id.
 inline TypeId presence_id(const TypeDescriptor& component) { return hash32(component.name + ":enabled"); }
 
-/// A field as the compiler knows it: schemac writes an array of these into each type's traits. Of tables: `offset` is the
-/// vtable slot.
+/// A field as a constant. schemac writes an array of these into each type's traits. In tables,
+/// `offset` is the vtable slot.
 struct FieldEntry {
   std::string_view name;
   FieldKind kind;
@@ -124,18 +128,19 @@ struct FieldEntry {
 ///   static constexpr std::uint32_t size;               bytes; 0 for tables
 ///   static constexpr std::span<const FieldEntry> fields;
 ///   static constexpr std::span<const std::uint8_t> schema;   the .bfbs it came from, shared by all types of a header
-/// Of tables also `using Native` and `using View`: the two classes of one message; both have these traits.
+/// Tables also have `using Native` and `using View`, the two classes of a message; both have these
+/// traits.
 template <class T>
 struct TypeTraits;
 
 template <class T>
 concept GeneratedType = requires { TypeTraits<T>::id; };
-/// Components whose rows say whether they are there.
+/// Components that are added and removed without moving rows.
 template <class T>
 concept EnableableType = requires { requires TypeTraits<T>::enableable; };
 template <class T>
 concept ComponentType = GeneratedType<T> && TypeTraits<T>::role == TypeRole::component;
-/// POD messages; messages that are tables satisfy TableMessageType.
+/// Messages that are structs. Messages that are tables satisfy TableMessageType.
 template <class T>
 concept MessageType = GeneratedType<T> && TypeTraits<T>::role == TypeRole::message;
 template <class T>

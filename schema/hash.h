@@ -1,5 +1,5 @@
-// The two hashes that reach disk and wire. Both are FNV-1a (Fowler, Noll, Vo), so that a client in any language can
-// compute them from the name or text alone in five lines.
+// The two hashes that appear on disk and on the wire. Both are FNV-1a (Fowler, Noll, Vo), which a
+// client in any language computes in five lines.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,16 @@
 
 namespace muster {
 
-/// 32-bit FNV-1a: type ids (of full names such as "game.Health") and field ids (of paths such as "position.x").
+/// 32-bit FNV-1a, for type ids (of full names such as "game.Health") and field ids (of paths such
+/// as "position.x").
 constexpr std::uint32_t hash32(std::string_view text) noexcept {
   std::uint32_t hash = 0x811c9dc5u;
   for (const char c : text) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x01000193u;
   return hash;
 }
 
-/// 64-bit FNV-1a: contents of interned text, and layout fingerprints. `seed` continues an earlier hash.
+/// 64-bit FNV-1a, for contents of interned texts and fingerprints of layouts. `seed` continues an
+/// earlier hash.
 constexpr std::uint64_t hash64(std::string_view text, std::uint64_t seed = 0xcbf29ce484222325ull) noexcept {
   std::uint64_t hash = seed;
   for (const char c : text) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x00000100000001b3ull;

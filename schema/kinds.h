@@ -1,4 +1,4 @@
-// Sizes and words of the small enums in schema/descriptor.h.
+// Sizes and names of the small enums in schema/descriptor.h.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace muster {
 
-/// Bytes of one number, flag, entity or text. Of what a table only points to (string, vector, table): of the pointer.
-/// Not of a struct, whose TypeDescriptor says its size.
+/// Returns the bytes of one number, flag, entity or text, or of the offset of a string, vector or
+/// table. For structs, see TypeDescriptor::size.
 constexpr std::uint32_t scalar_bytes(FieldKind kind) noexcept {
   switch (kind) {
     case FieldKind::boolean:
@@ -30,20 +30,21 @@ constexpr std::uint32_t scalar_bytes(FieldKind kind) noexcept {
   }
 }
 
-/// An integer of this kind in digits. Of a uint64 `value` holds the bits, so a negative one is above 2^63 - 1.
+/// Returns an integer in digits. For a uint64, `value` has its bits, so a negative one means a
+/// number above 2^63 - 1.
 inline std::string integer_text(FieldKind kind, std::int64_t value) {
   return kind == FieldKind::uint64 ? std::to_string(static_cast<std::uint64_t>(value)) : std::to_string(value);
 }
 
-/// As schemas write them in the attribute `remote`, in ascending order.
+/// Names of rights in the attribute `remote`, in ascending order.
 constexpr std::array<std::string_view, 5> right_names = {"none", "view", "edit", "control", "admin"};
 
-/// "edit"; "unknown" of a number that is no right.
+/// Returns the name of a right, or "unknown" for other numbers.
 constexpr std::string_view right_name(RemoteRight right) noexcept {
   const auto at = static_cast<std::size_t>(right);
   return at < right_names.size() ? right_names[at] : "unknown";
 }
-/// The right of that name; nothing where there is none.
+/// Finds a right by name.
 constexpr std::optional<RemoteRight> right_named(std::string_view name) noexcept {
   const auto at = std::ranges::find(right_names, name);
   if (at == right_names.end()) return std::nullopt;

@@ -1,4 +1,4 @@
-// Says which language Muster needs, before a compiler finds out by itself.
+// Stops the compiler with a clear error if the language is older than Muster needs.
 #pragma once
 
 #if __cplusplus < 202100L

@@ -1,4 +1,5 @@
-// What follows from a type's fields: whether they fit, where references are, the fingerprint. Internal to schema/.
+// Computes from a type's fields whether they fit, the places of references, and the fingerprint.
+// Internal to schema/.
 #pragma once
 
 #include <functional>
@@ -14,22 +15,24 @@ struct LayoutFault {
   std::string field, what;
 };
 
-/// Checks that the fields of a struct, sorted by offset, are aligned, lie inside it and do not overlap. Null if so.
+/// Checks that the fields of a struct, sorted by offset, are aligned, lie inside it and do not
+/// overlap. Returns null if they do.
 std::optional<LayoutFault> check_layout(const TypeDescriptor& type,
                                         const std::function<std::uint32_t(TypeId)>& align_of);
 
-/// Fills entity_offsets and text_offsets, nested structs and array elements included, in ascending order.
+/// Fills entity_offsets and text_offsets in ascending order, including nested structs and array
+/// elements.
 void list_references(TypeDescriptor& type, const FindType& find);
 
-/// hash64 of the canonical layout text. One line per field, by offset or slot:
+/// Returns hash64 of the canonical layout text, which has one line per field, by offset or slot:
 ///
 ///     struct 16 4            size, alignment              table
 ///     struct 16 4 enableable   of a component that is
 ///     0 float32 1 x          offset, kind, count, name    4 string text       slot, kind, name
 ///     4 structure 2 slots 8c736521a6e1d3f0                6 vector structure path 8c736521a6e1d3f0
 ///
-/// A nested struct is named by its fingerprint, a nested table by its name. Not part of it: the type's own name, enums'
-/// values, and everything that changes no byte.
+/// A nested struct is named by its fingerprint, a nested table by its name. The text does not
+/// contain the type's own name, enums' values, or anything else that changes no byte.
 std::uint64_t layout_fingerprint(const TypeDescriptor& type, const FindType& find);
 
 const char* kind_name(FieldKind kind) noexcept;

@@ -1,4 +1,4 @@
-// Parts of a binary schema: for state whose other types have changed since.
+// Extracts a part of a binary schema, for state whose other types have changed.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace muster {
 
-/// A binary schema that declares those types of `bfbs` which are named, and what they hold: structs, tables and enums. The bytes must have
-/// been accepted by load_schema.
+/// Returns a binary schema with the types of `bfbs` in `names`, and the structs, tables and enums
+/// inside them. load_schema must have accepted `bfbs`.
 [[nodiscard]] std::vector<std::byte> reduce_schema(std::span<const std::byte> bfbs, const std::set<std::string>& names);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// What generated classes of FlatBuffers tables are made of: reading a table in place, and encoding one. Only headers
-// with tables include this. It does without FlatBuffers' own headers, which cost half a second in every file.
+// Reading FlatBuffers tables in place, and encoding them, for generated classes. Only headers with
+// tables include this. It avoids FlatBuffers' own headers, which cost half a second in every file.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +19,20 @@
 
 namespace muster {
 
-/// One table in a buffer that was verified: nothing is checked here. A default-constructed one reads as a table without
-/// fields. Owns nothing; valid as long as the buffer is, which must be aligned to 16.
+/// One table in a verified buffer, which must be aligned to 16. Checks nothing. A
+/// default-constructed one reads as a table without fields. Owns nothing; valid as long as the
+/// buffer is.
 class TableReader {
  public:
   TableReader() = default;
   explicit TableReader(const std::byte* table) noexcept : table_(table) {}
-  /// The root of a buffer; of an empty one, a table without fields.
+  /// Returns the root of a buffer; for an empty buffer, a table without fields.
   static TableReader root(std::span<const std::byte> buffer) noexcept {
     return buffer.empty() ? TableReader() : TableReader(follow(buffer.data()));
   }
 
   explicit operator bool() const noexcept { return table_ != nullptr; }
-  /// Where the field's value is, or null if it is absent.
+  /// Returns the field's value, or null if it is absent.
   const std::byte* field(std::uint32_t slot) const noexcept {
     if (table_ == nullptr) return nullptr;
     const std::byte* vtable = table_ - read<std::int32_t>(table_);
@@ -53,7 +54,7 @@ class TableReader {
     if (field(slot) == nullptr) return std::nullopt;
     return scalar<T>(slot, T{});
   }
-  /// In place; null if absent.
+  /// Returns a struct in place, or null if it is absent.
   template <class T>
   const T* structure(std::uint32_t slot) const noexcept {
     return reinterpret_cast<const T*>(field(slot));
@@ -70,7 +71,7 @@ class TableReader {
     if (at == nullptr) return {};
     return {reinterpret_cast<const T*>(at + 4), read<std::uint32_t>(at)};
   }
-  /// What an offset field points to; null if absent.
+  /// Returns the target of an offset field, or null if it is absent.
   const std::byte* target(std::uint32_t slot) const noexcept {
     const std::byte* at = field(slot);
     return at == nullptr ? nullptr : follow(at);
@@ -140,19 +141,20 @@ class OffsetVector {
   const std::byte* vector_ = nullptr;
 };
 
-/// Writes tables front to back: a table's fields, its vtable unless an equal one is there already, then what the fields
-/// point to. FlatBuffers reads either order; its own builder works from the back. All alignment is from the start of the
-/// bytes, which must lie aligned to 16 when they are read. One table is open at a time.
+/// Writes tables front to back: a table's fields, its vtable unless an equal one exists, then the
+/// targets of its fields. FlatBuffers reads either order; its own builder works from the back.
+/// Alignment counts from the start of the bytes, which must be aligned to 16 for reading. One table
+/// is open at a time.
 class TableEncoder {
  public:
-  /// Where an offset waits for what it points to.
+  /// The place of an offset whose target is not written yet.
   using Place = std::size_t;
   static constexpr Place absent = static_cast<Place>(-1);
-  /// How deep tables may lie in one another, the outermost counted. Readers take no more, so what is deeper stops the program here:
-  /// recorded, it could not be read again.
+  /// Limit on the nesting of tables, the outermost included. Readers accept no more, so a deeper
+  /// table stops the program here; once recorded, it could not be read.
   static constexpr std::uint32_t depth_max = 1024;
 
-  /// Writes into `out`, whatever it held before; keeps its capacity.
+  /// Overwrites `out` and keeps its capacity.
   explicit TableEncoder(std::vector<std::byte>& out) : out_(out) {
     out_.clear();
     put(std::uint32_t{0});  // the root's offset: Place 0
@@ -160,12 +162,12 @@ class TableEncoder {
   TableEncoder(const TableEncoder&) = delete;
   TableEncoder& operator=(const TableEncoder&) = delete;
 
-  /// Begins the table that `place` points to. `slots` is how many fields its type has.
+  /// Begins the table that `place` points to. `slots` is the number of fields of its type.
   void open(Place place, std::size_t slots) {
     begin(place, 4);
     enter(place, 1);
     table_ = out_.size();
-    put(std::int32_t{0});  // the way to its vtable
+    put(std::int32_t{0});  // offset of its vtable
     vtable_.assign(slots + 2, 0);
   }
   template <class T>
@@ -174,13 +176,13 @@ class TableEncoder {
     vtable_[slot / 2] = static_cast<std::uint16_t>(out_.size() - table_);
     put(value);
   }
-  /// A scalar or struct whose type is known at run time only.
+  /// Writes a scalar or struct of a type known at run time.
   void field_bytes(std::uint32_t slot, std::span<const std::byte> value, std::size_t alignment) {
     align(alignment);
     vtable_[slot / 2] = static_cast<std::uint16_t>(out_.size() - table_);
     append(value.data(), value.size());
   }
-  /// A string, vector or table that follows after close(), if there is one.
+  /// Writes the offset of a string, vector or table that follows after close(), if `present`.
   Place offset(std::uint32_t slot, bool present) {
     if (!present) return absent;
     field(slot, std::uint32_t{0});
@@ -206,7 +208,7 @@ class TableEncoder {
   void vector(Place place, const std::vector<T>& values) {
     vector_bytes(place, std::as_bytes(std::span(values)), values.size(), alignof(T));
   }
-  /// The same where their type is known at run time only: `count` elements, one behind the other.
+  /// Writes a vector of `count` elements of a type known at run time.
   void vector_bytes(Place place, std::span<const std::byte> values, std::size_t count, std::size_t alignment) {
     if (place == absent) return;
     while ((out_.size() + 4) % (alignment > 4 ? alignment : 4) != 0) out_.push_back(std::byte{0});
@@ -214,7 +216,8 @@ class TableEncoder {
     put(static_cast<std::uint32_t>(count));
     append(values.data(), values.size());
   }
-  /// A vector of offsets: gives the place of the first, the others follow at distances of 4.
+  /// Writes a vector of offsets. Returns the place of the first; the others follow at distances of
+  /// 4.
   Place offsets(Place place, std::size_t count) {
     begin(place, 4);
     enter(place, 0);
@@ -261,7 +264,8 @@ class TableEncoder {
     align(alignment);
     set(place, static_cast<std::uint32_t>(out_.size() - place));
   }
-  /// What begins here hangs at `place`, which is in the last that began before it: tables are written before what they point to.
+  /// Enters an element at `place`, which lies in the table or vector that began last: tables are
+  /// written before their targets.
   void enter(Place place, std::uint32_t deeper) {
     while (!around_.empty() && around_.back().begin > place) around_.pop_back();
     const std::uint32_t depth = (around_.empty() ? 0 : around_.back().depth) + deeper;
@@ -271,7 +275,8 @@ class TableEncoder {
     }
     around_.push_back({out_.size(), depth});
   }
-  /// Elements of a vector of tables mostly have equal vtables: the last few are looked through.
+  /// Looks for an equal vtable among the last few, because elements of a vector usually have equal
+  /// vtables.
   std::size_t place_vtable() {
     const std::size_t bytes = vtable_.size() * 2;
     for (std::size_t i = 0; i < vtables_.size() && i < 8; ++i) {
@@ -287,7 +292,7 @@ class TableEncoder {
   std::vector<std::byte>& out_;
   std::vector<std::uint16_t> vtable_;
   std::vector<std::size_t> vtables_;
-  /// A table or a vector of offsets, and how deep it lies.
+  /// A table or a vector of offsets, and its depth.
   struct Around {
     std::size_t begin;
     std::uint32_t depth;
@@ -300,8 +305,9 @@ class TableEncoder {
 template <class T>
 concept NativeTable = requires { typename TypeTraits<T>::Native; } && std::is_same_v<typename TypeTraits<T>::Native, T>;
 
-/// Encodes into `out`, whatever it held before. A vector's memory is aligned to 16, as the verifier and the views want
-/// it. Strings and vectors that are empty are left out, unless required.
+/// Encodes a table into `out`, replacing its contents. A std::vector's memory is aligned to 16, as
+/// the verifier and the views require. Empty strings and vectors are omitted unless they are
+/// required.
 template <NativeTable T>
 void encode(const T& message, std::vector<std::byte>& out) {
   TableEncoder encoder(out);

@@ -1,5 +1,5 @@
-// The remote door of a world: sessions over TCP, WebSockets and Unix sockets, and the editor's page. docs/protocol.md is what it
-// speaks.
+// Serves a world to clients: sessions over TCP, WebSockets and Unix sockets, and the editor's page.
+// docs/protocol.md describes the protocol.
 #pragma once
 
 #include <cstdint>
@@ -18,71 +18,79 @@ class Plugins;
 class World;
 
 struct ServerOptions {
-  /// "127.0.0.1:7717"; port 0: any free one, see Server::address. Loopback addresses only. Empty: no TCP.
+  /// Address to listen on: "127.0.0.1:7717". Port 0 takes a free one, see Server::address. Loopback
+  /// addresses only. Empty means no TCP.
   std::string listen = "127.0.0.1:7717";
-  /// A socket file, made readable for its owner only; empty: none. A stale one is replaced, a live one is an error.
+  /// Path of a Unix socket, readable by its owner only; empty means none. Replaces a stale one; a
+  /// live one is an error.
   std::string unix_path = {};
-  /// The token with every right. Empty: one is drawn at random.
+  /// The token with all rights. Empty means a random one.
   std::string token = {};
-  /// Tokens that allow less: {token, right}, the right being "view", "edit" or "control".
+  /// Tokens with fewer rights: {token, right}, with right "view", "edit" or "control".
   std::vector<std::pair<std::string, std::string>> more_tokens = {};
-  /// The list of users with tokens of their own, which sessions with the right to admin add to and take from; server/door/users.h
-  /// draws it. It need not be there. Empty: there are none.
+  /// File with the list of users and their tokens, which sessions with the right `admin` change;
+  /// server/door/users.h draws it. The file need not exist. Empty means no users.
   std::string users_file = {};
-  /// Where address and token are written for clients on this machine, readable by the owner only, and removed on a clean
-  /// stop. Empty: nowhere.
+  /// File for address and token, for clients on this machine. Readable by its owner only, and
+  /// removed on a clean stop. Empty means none.
   std::string address_file = {};
-  /// The folder with the editor's page, read when the server is made. Empty: the one that was installed, or built with this
-  /// program, where there is one; "none": none. Served on `listen` only.
+  /// Folder of the editor's page, read when the server is made. Empty means the installed page, or
+  /// the one built with this program, if any; "none" means no page. Served on `listen` only.
   std::string page_folder = {};
-  /// What Info calls this program.
+  /// Name of this program in Info.
   std::string program = "muster-server";
-  /// One line about a session that came, went or was refused; on the server's thread. Empty: nobody is told.
+  /// Called on the server's thread with one line about a session that came, went or was refused.
+  /// May be empty.
   std::function<void(const std::string&)> log = {};
-  /// One line, at most once a second, about connections that were refused before they were sessions: wrong tokens above
-  /// all, on the server's thread; and where the disk begins to fail, or works again, on the world's. Empty: `log` is told.
+  /// Called with one line, at most once a second, about connections that were refused before they
+  /// became sessions, mostly for wrong tokens, on the server's thread. Also called on the world
+  /// thread when the disk begins to fail, or works again. If empty, `log` is called.
   std::function<void(const std::string&)> warn = {};
   ServerLimits limits = {};
-  /// Those installed in the world: they are told of in Info, and sessions with the right to admin may load them again. Null:
-  /// none. `log` is then also called on the world's thread. Must outlive the server.
+  /// Plugins installed in the world, or null. Info lists them, and sessions with the right `admin`
+  /// may load them again. With plugins, `log` is also called on the world thread. Must outlive the
+  /// server.
   Plugins* plugins = nullptr;
-  /// A plugin was to be loaded again whose types have other layouts than the world, and a copy of the state could be converted to them:
-  /// called on the world's thread, after the world was saved and before the session is answered. The host is to end the frames
-  /// (World::stop); then to end the server, save the world and open it again, with the plugins' files loaded anew. Empty: such a build is
-  /// refused.
+  /// Called when a plugin is loaded again whose types have other layouts than the world, if a copy
+  /// of the state could be converted. Called on the world thread, after the world was saved and
+  /// before the session gets its answer. The host must end the frames (World::stop), destroy the
+  /// server, save the world, and open it again with the plugins' files loaded anew. If empty, the
+  /// server refuses such a build.
   std::function<void()> open_again = {};
 };
 
-/// Serves from construction to destruction, on a thread of its own, and tells watches on another. Constructed, used and destroyed on the world's
-/// thread; the world must outlive it. Handlers never run on its thread, and it never makes the world's wait.
+/// Serves from construction to destruction on a thread of its own, and sends to watches on another.
+/// Construct, use and destroy it on the world thread; the world must outlive it. Handlers never run
+/// on its threads, and the world thread never waits for them.
 class Server {
  public:
-  /// Throws ServerError where an address, a socket path or a right is none, or cannot be listened on, or the page or the list of users
-  /// cannot be read.
+  /// Throws ServerError if an address, socket path or right is invalid, if it cannot listen, or if
+  /// the page or the list of users cannot be read.
   explicit Server(World& world, ServerOptions options = {});
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Throws what the constructor would throw now for these options, and leaves nothing: for a host that wants to know
-  /// before it makes a world.
+  /// Throws if the constructor would throw now for these options. Has no other effect. Lets a host
+  /// check the options before it makes a world.
   static void check(const ServerOptions& options);
 
-  /// "127.0.0.1:7717", with the real port; empty without TCP.
+  /// Returns the address with the real port: "127.0.0.1:7717". Empty without TCP.
   const std::string& address() const noexcept;
-  /// Of the Unix socket; empty without one.
+  /// Returns the path of the Unix socket; empty without one.
   const std::string& unix_path() const noexcept;
   const std::string& token() const noexcept;
-  /// "http://127.0.0.1:7717/#token=...": where a browser finds the editor, with the token that lets it in, which is behind the #
-  /// so that no browser sends it along; what no URL can hold of it is escaped. Whoever has it has every right. Empty without TCP.
+  /// Returns the editor's address with the token with all rights:
+  /// "http://127.0.0.1:7717/#token=...". The token follows the #, so that browsers do not send it
+  /// in requests; special characters are escaped. Empty without TCP.
   const char* editor_url() const noexcept;
-  /// Whether that address has a page: false without TCP, and where there is no folder with one.
+  /// True if editor_url() has a page: false without TCP or without a folder of the page.
   bool has_editor() const noexcept;
-  /// Open now.
+  /// Number of open sessions.
   std::uint32_t sessions() const noexcept;
 
-  /// Tells all sessions that the server stops, sends what is queued for at most a second, and closes them. The destructor
-  /// does the same.
+  /// Tells all sessions that the server stops, sends queued frames for at most a second, and closes
+  /// them. The destructor calls it.
   void stop();
 
  private:

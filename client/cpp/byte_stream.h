@@ -1,4 +1,5 @@
-// One connection to a server: bytes out, bytes in, with deadlines. The only part of the client that knows sockets.
+// One connection to a server, which sends and receives bytes with deadlines. The only part of the
+// client that uses sockets.
 #pragma once
 
 #include <chrono>
@@ -16,18 +17,21 @@ using Deadline = std::chrono::steady_clock::time_point;
 /// Not thread-safe.
 class ByteStream {
  public:
-  /// `address`: "127.0.0.1:7717", "[::1]:7717", "localhost:7717", or "unix:/path/of/socket".
+  /// Connects to `address`: "127.0.0.1:7717", "[::1]:7717", "localhost:7717", or
+  /// "unix:/path/of/socket".
   [[nodiscard]] static Result<ByteStream> connect(const std::string& address, Deadline deadline);
   ByteStream(ByteStream&& other) noexcept;
   ByteStream& operator=(ByteStream&& other) noexcept;
   ~ByteStream();
 
   enum class Ready { readable, writable, neither };
-  /// Waits until bytes came, or `want_write` and some can go. `neither`: the deadline passed.
+  /// Waits until bytes can be received or, with `want_write`, sent. Returns `neither` after the
+  /// deadline.
   [[nodiscard]] Ready wait(Deadline deadline, bool want_write);
-  /// How many bytes went or came now, without waiting; 0: none just now.
+  /// Sends without waiting, and returns the number of bytes sent, which may be 0.
   [[nodiscard]] Result<std::size_t> send_some(std::span<const std::byte> bytes);
-  /// The stream's end is an error of kind lost.
+  /// Receives without waiting, and returns the number of bytes received, which may be 0. The end of
+  /// the stream is an error of kind `lost`.
   [[nodiscard]] Result<std::size_t> receive_some(std::span<std::byte> room);
   int descriptor() const noexcept { return descriptor_; }
 

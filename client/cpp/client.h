@@ -1,5 +1,5 @@
-// A client of a running world: the same typed messages, over a socket. It knows the game's types from its own headers, or
-// from the schema that the server sends, and links no world code.
+// A client of a running world, which sends typed messages over a socket. It knows the game's types
+// from headers, or from the schema that the server sends. It links no world code.
 //
 //   auto client = Client::connect({.address = "127.0.0.1:7717", .token = token});
 //   if (!client) return complain(client.error().text);
@@ -30,11 +30,12 @@
 
 namespace muster {
 
-/// How far a client came: for the one after it, which learns by it whether the server was started anew.
+/// The position of a client. The next client uses it to find out whether the server was started
+/// anew.
 struct SoFar {
-  std::uint64_t epoch = 0;     ///< which start of the server it was
-  std::uint64_t session = 0;   ///< as Welcome named it
-  std::uint64_t sequence = 0;  ///< the newest that was told
+  std::uint64_t epoch = 0;     ///< the start of the server
+  std::uint64_t session = 0;   ///< from Welcome
+  std::uint64_t sequence = 0;  ///< the newest received
 };
 
 struct ClientOptions {
@@ -42,25 +43,27 @@ struct ClientOptions {
   std::string address = "127.0.0.1:7717";
   std::string token = {};
   std::string name = {};        ///< shown to other users
-  std::string kind = "client";  ///< what this program is
-  SoFar before = {};            ///< Client::so_far() of the client before this one, where there was one
-  /// For an answer to come, and for a batch to be sent.
+  std::string kind = "client";  ///< the kind of program
+  SoFar before = {};            ///< so_far() of the previous client, if any
+  /// Limit on waiting for an answer, and for sending a batch.
   std::chrono::nanoseconds time_max = std::chrono::seconds(10);
-  /// Frames of watches that were not fetched by next; above it the watch fails.
+  /// Limit on the bytes of frames that wait for next(). A watch that exceeds it fails.
   std::size_t watch_bytes_max = 256u << 20;
 };
 
-/// One frame that came, with memory of its own. The batch was verified.
+/// A received frame, which owns its memory. The batch was verified.
 struct Received {
   FrameHeader header;
   FrameEnvelope envelope;
-  std::vector<std::byte> bytes;  ///< of the batch, 16-aligned
-  std::uint64_t epoch = 0;       ///< that its sequences are of: which start of the server
+  std::vector<std::byte> bytes;  ///< the batch, 16-aligned
+  std::uint64_t epoch = 0;       ///< the start of the server, for its sequences
 
   BatchView batch() const noexcept { return BatchView(std::span<const std::byte>(bytes)); }
-  /// The answer is whole; a watch's state is the world's as it was at envelope.sequence.
+  /// True for the last frame of an answer. A watch's state is then the world's at
+  /// envelope.sequence.
   bool is_last() const noexcept { return (header.flags & (frame_more | frame_event)) == 0; }
-  /// Of a watch: an input as it came, or what handlers pushed (or a Gap in them), not a part of the state.
+  /// True for an event of a watch: an input, a message of a handler, or a Gap in these. False for a
+  /// part of the state.
   bool is_event() const noexcept { return (header.flags & frame_event) != 0; }
   bool is_pushed() const noexcept { return (header.flags & frame_pushed) != 0; }
   template <GeneratedType M>
@@ -69,7 +72,7 @@ struct Received {
   }
 };
 
-/// An Ack, and the epoch that its sequences are of: those of two epochs are not comparable.
+/// An Ack, and the epoch of its sequences. Sequences of two epochs cannot be compared.
 struct Acknowledged : session::Ack {
   std::uint64_t epoch = 0;
 };
@@ -78,16 +81,17 @@ struct Acknowledged : session::Ack {
 struct ShownEntity {
   session::Shown about;
   struct Component {
-    const TypeDescriptor* type = nullptr;  ///< as the world has it
+    const TypeDescriptor* type = nullptr;  ///< the world's type
     std::vector<std::byte> value;          ///< in the world's layout
-    std::string fault = {};                ///< why this program's class cannot have the value; empty if it can
+    std::string fault = {};                ///< why this program cannot use the value, or empty
   };
   std::vector<Component> components;
   template <ComponentType C>
   bool has() const noexcept {
     return find(TypeTraits<C>::id) != nullptr;
   }
-  /// Fails with `mistaken` if the entity has none, or if the world has C with another layout than this program.
+  /// Returns the value of C. Fails with `mistaken` if the entity has none, or if C has another
+  /// layout in the world than in this program.
   template <ComponentType C>
   Result<C> get() const {
     const Component* const held = find(TypeTraits<C>::id);
@@ -108,17 +112,17 @@ struct ShownEntity {
   }
 };
 
-/// Not thread-safe; one thread at a time. A type that has another layout in the world than in the headers
-/// of this program, or enums with other numbers, is neither sent nor handed out: such a call fails with
-/// `mistaken` and a sentence that names the type and the first field that differs. What is done by name
-/// is right in any case. Every call fails with kind `lost` once the connection is gone, and with the
-/// server's words where it refused. Frames of watches that come meanwhile are kept until next() asks for them. While a
-/// call waits, heartbeats keep the session alive; a program that makes none for longer than welcome().silence_ns_max calls
-/// next(0, 0s) now and then.
+/// Not thread-safe. If a type has another layout or other enum numbers in the world than in this
+/// program's headers, calls with that type fail with `mistaken` and a sentence that names the type
+/// and the first differing field. Calls by name use the world's layout. A call fails with the
+/// server's sentence if the server refuses it, and with `lost` after the connection has ended.
+/// Frames of watches that arrive during other calls wait for next(). During a call, heartbeats keep
+/// the session alive. A program that makes no call for longer than welcome().silence_ns_max must
+/// call next(0, 0s) now and then.
 class Client {
  public:
-  /// Connects, says hello, and learns the world's types. These are compared with `compiled`, the types of
-  /// all games whose headers are in the program. A program that reads all bytes by types() gives none.
+  /// Connects, begins a session, and learns the world's types. Compares them with `compiled`, the
+  /// types of all headers in the program. A program that reads all bytes with types() passes {}.
   [[nodiscard]] static Result<Client> connect(ClientOptions options,
                                               CompiledSchemas compiled = detail::compiled_schemas());
   Client(Client&&) noexcept;
@@ -126,22 +130,24 @@ class Client {
   ~Client();
 
   const session::Welcome& welcome() const noexcept;
-  /// Which start of the server this is: every sequence that this client is told is of it. Another server has another.
+  /// The start of the server, for all sequences that this client receives. Each start of a server
+  /// has another epoch.
   std::uint64_t epoch() const noexcept { return welcome().server; }
-  /// For ClientOptions::before of the next client.
+  /// Returns the position for ClientOptions::before of the next client.
   SoFar so_far() const noexcept;
-  /// The server was started anew since ClientOptions::before. Sequences and ids that were told then mean nothing here; what was not durable
-  /// is lost; a copy of the world begins anew. False where nothing was before.
+  /// True if the server was started anew since ClientOptions::before. Then earlier sequences and
+  /// ids mean nothing, changes that were not durable are lost, and a copy of the world must begin
+  /// anew. False without `before`.
   bool is_started_anew() const noexcept;
-  /// All types of the world and of the session. Grows where the world learns types.
+  /// Types of the world and of the session. Grows when the world learns types.
   const TypeTable& types() const noexcept;
-  /// The bytes of a text that came with a value; empty where unknown.
+  /// Returns the content of a text that came with a value, or an empty text if it is unknown.
   std::string_view text(Text text) const noexcept;
 
-  /// The bytes of a text, asked of the server where it is unknown here.
+  /// Returns the content of a text, and asks the server if it is unknown here.
   Result<std::string> fetch_text(Text text);
-  /// The one entity that an id ("12:1", "#12:1"), a path ("/town/tower") or a name ("tower") means. Several are an error
-  /// that lists them.
+  /// Finds the entity with an id ("12:1", "#12:1"), a path ("/town/tower") or a name ("tower"). If
+  /// there are several, the error lists them.
   Result<Entity> entity(std::string_view text);
 
   // --- world messages. An Ack counts targets handled, unhandled and dead.
@@ -160,7 +166,7 @@ class Client {
     builder.append_shared(targets, message);
     return push_batch(builder.bytes());
   }
-  /// To the world: a pass.
+  /// Sends a message to all matching entities: a pass.
   template <MessageType M>
   Result<Acknowledged> push(const M& message) {
     if (auto fits = check<M>(); !fits) return std::unexpected(fits.error());
@@ -168,21 +174,23 @@ class Client {
     builder.append_world(message);
     return push_batch(builder.bytes());
   }
-  /// By name, from texts as people write them: push("Damage", orc, {{"amount", "5"}}). A nil target is the world.
+  /// Sends a message by name, with values as texts: push("Damage", orc, {{"amount", "5"}}). A nil
+  /// target is the world.
   Result<Acknowledged> push(std::string_view message, Entity target, const FieldTexts& fields);
-  /// One whole batch of any kind. As the others here it fails with `mistaken`, and sends nothing, where nobody may send such messages from
-  /// outside (a schema's remote: "none").
+  /// Sends one whole batch of any kind. Like all pushes, it fails with `mistaken` and sends nothing
+  /// if clients may not send the message (remote: "none" in the schema).
   Result<Acknowledged> push_batch(std::span<const std::byte> batch);
-  /// Sends without waiting. What became of it is fetched by wait_ack, in any order; each must be. Not acknowledged: the
-  /// server tells nothing of it, and the id returned is 0.
+  /// Sends a batch without waiting, and returns its id. Fetch each result with wait_ack, in any
+  /// order. If `acknowledged` is false, the server sends no result, and the id is 0.
   Result<std::uint64_t> post_batch(std::span<const std::byte> batch, bool acknowledged = true);
   Result<Acknowledged> wait_ack(std::uint64_t request);
 
   // --- edits
 
-  /// Tells the world a text, for `text` fields; once per session.
+  /// Adds a text to the world, for `text` fields. Sends each text once per session.
   Result<Text> intern(std::string_view text);
-  /// A new entity as the last child of `parent` (nil: a root), with a name unless empty. Its id is known at once: from a grant.
+  /// Creates an entity as the last child of `parent` (nil: a root). An empty `name` means no name.
+  /// The id comes from a grant of this session.
   template <ComponentType... Cs>
   Result<Entity> create(Entity parent, std::string_view name, const Cs&... components) {
     if (auto fits = check<Cs...>(); !fits) return std::unexpected(fits.error());
@@ -193,7 +201,7 @@ class Client {
     return created(prepared->first, builder.bytes());
   }
   Result<Entity> create(Entity parent, std::string_view name);
-  /// The next of the ids granted to this session; asks for more where they are used up.
+  /// Returns the next id granted to this session, and asks for more if none is left.
   Result<Entity> next_id();
   Result<Acknowledged> destroy(Entity e) { return push(e, Destroy{}); }
   template <ComponentType... Cs>
@@ -203,9 +211,11 @@ class Client {
     builder.append_rows(e, Set{}, components...);
     return push_batch(builder.bytes());
   }
-  /// Adds or overwrites one component by name; fields not named have their defaults, or the values they have now.
+  /// Adds or overwrites one component by name. Other fields get their defaults, or keep their
+  /// current values.
   Result<Acknowledged> set(Entity e, std::string_view component, const FieldTexts& fields);
-  /// One field by name: set_field(orc, "Health.value", "50"). The component's name may be full or its last part.
+  /// Writes one field by name: set_field(orc, "Health.value", "50"). The component's name may be
+  /// full or only its last part.
   Result<Acknowledged> set_field(Entity e, std::string_view path, std::string_view value);
   Result<Acknowledged> remove(Entity e, std::string_view component);
   Result<Acknowledged> reparent(Entity e, Entity parent, Entity before = {});
@@ -218,76 +228,87 @@ class Client {
   Result<session::Found> find(const session::Find& what);
   Result<ShownEntity> show(Entity e);
   Result<session::Templates> templates();
-  /// As it was defined: its nodes are in the order in which a Spawn names their ids.
+  /// Returns a template's definition. Its nodes have the order of the ids in a Spawn.
   Result<DefineTemplate> template_called(std::string_view name);
-  /// Has the world define the templates of a file's text; nothing where something is wrong with it.
+  /// Defines the templates in `text`, the content of `file`. Defines nothing if there is an error
+  /// in it.
   Result<session::Templates> read_templates(std::string_view text, std::string_view file);
-  /// Timed messages that wait, one page, in the order in which they are due: those behind the last of `after`, a page before this one.
+  /// Returns one page of waiting timed messages, in the order in which they are due. `after` is the
+  /// previous page.
   Result<session::PendingTimers> timers(const session::PendingTimers& after = {}, std::uint32_t limit = 0);
-  /// Who acts on which message, and which components that reads and writes: one page, those behind the last of `after`.
+  /// Returns one page of handlers, with their messages and the components they read and write.
+  /// `after` is the previous page.
   Result<session::HandlerList> handlers(const session::HandlerList& after = {}, std::uint32_t limit = 0);
   Result<session::Info> info(bool with_hash = false);
-  /// What the server's work costs, and how long this session's edits waited.
+  /// Returns the costs of the server's work, and how long this session's edits waited.
   Result<session::Load> load();
-  /// Who is connected, one page, by author: those behind the last of `after`, a page before this one.
+  /// Returns one page of connected sessions, ordered by author. `after` is the previous page.
   Result<session::Sessions> sessions(const session::Sessions& after = {}, std::uint32_t limit = 0);
-  /// Whose session the server ended, and why, the newest first: of the last 1024, at most `limit`; 0: all.
+  /// Returns the sessions that the server ended and why, newest first. The server remembers 1024;
+  /// limit 0 returns all of them.
   Result<session::Ended> ended(std::uint32_t limit = 0);
-  /// What the world is busy with, since it began to count: it does from the first of these until nobody has asked for 10 s. Of messages and
-  /// handlers those that took most time, at most `limit` each; 0: 1000.
+  /// Returns the messages and handlers that took most time, at most `limit` each (0: 1000). The
+  /// world counts from the first of these calls until 10 s have passed without one.
   Result<session::Activity> activity(std::uint32_t limit = 0);
-  /// How the world's clock runs.
+  /// Returns the state of the world's clock.
   Result<session::ClockState> clock();
-  /// Pauses it, has it run, step, or run at another speed; speed 0 and paused 2 leave that as it is. The answer comes at once: its
-  /// `steps` are still to be made.
+  /// Pauses, runs or steps the clock, or changes its speed. `speed` 0 and `paused` 2 change
+  /// nothing. Returns at once; the `steps` of the answer are still to be made.
   Result<session::ClockState> set_clock(const session::SetClock& what);
-  /// How much of the world is on the disk.
+  /// Returns how much of the world is on the disk.
   Result<session::Durable> durable();
-  /// Returns when every input up to `sequence`, an Ack's, survives a crash and a loss of power; with how much does then. Refused where the
-  /// disk fails, or where the server writes nothing by itself (then save() does).
+  /// Waits until every input up to `sequence`, from an Ack, survives a crash and a loss of power,
+  /// and returns how much does then. Refused if the disk fails, or if the server only writes on
+  /// save().
   Result<session::Durable> wait_durable(std::uint64_t sequence);
-  /// The same; `mistaken` where the Ack is of another start of the server, which nobody can tell anything of any more.
+  /// Waits for an Ack's input. Fails with `mistaken` if the Ack is from another start of the
+  /// server.
   Result<session::Durable> wait_durable(const Acknowledged& ack);
-  /// The sequence through which the state is in the file.
+  /// Saves the world, and returns the sequence up to which the state is in the file.
   Result<std::uint64_t> save();
-  /// Has the server load a plugin again, by name or file; empty: all. Refused: the running build goes on.
+  /// Makes the server load a plugin again, by name or file; empty means all. If it is refused, the
+  /// running build goes on.
   Result<session::Reloaded> reload(std::string_view plugin = {});
-  /// Has the server record what the world does, until end_trace or the end of this session. Refused where it is recorded
-  /// already.
+  /// Makes the server record the world's work until end_trace() or the end of this session. Refused
+  /// if a recording is running.
   Result<void> begin_trace();
-  /// What was recorded: all of its text, in Chrome's trace-event format.
+  /// Ends the recording and returns its text in Chrome's trace-event format.
   Result<session::TraceText> end_trace();
 
   // --- watches
 
-  /// Opens a watch; returns its id. Its frames come by next: Watching first. Where it fails no watch is left: one that the server opens
-  /// after this failed with `late` is ended when a later call hears of it.
+  /// Opens a watch and returns its id. next() returns its frames, beginning with Watching. If it
+  /// fails, there is no watch: if the server opens it after a failure with `late`, a later call
+  /// ends it.
   Result<std::uint64_t> watch(const session::Watch& what);
-  /// Opens one that can be changed, and may tell the children of entities in their order; likewise.
+  /// Opens a watch that can be changed later, and that can bring the ordered children of entities.
+  /// Otherwise like watch().
   Result<std::uint64_t> follow(session::Follow what);
-  /// The watch that follow opened becomes this; returns when all that is different has come, for next().
+  /// Changes a watch opened by follow(). Returns when all differences have arrived for next().
   Result<session::Followed> follow(std::uint64_t watch, session::Follow what);
-  /// The same, a little more or less.
+  /// Adds to a watch opened by follow(), or takes away from it.
   Result<session::Followed> follow_more(const session::FollowMore& what);
   Result<void> unwatch(std::uint64_t watch);
-  /// Bounds what watches may bring ahead of this client: at most about `bytes` that are on their way or wait for next() (the frame that
-  /// reaches that is sent whole; answers count, and need no credit). It holds from now on, until the next call: who asked once goes on
-  /// asking as it works, each time about half of it was fetched, or no watch brings more. Less than was given before changes nothing.
-  /// Without any call watches bring as much as the stream takes. Sent, not answered; fails as post_batch does, and then nothing changed.
+  /// Limits the frames of watches to about `bytes` that are on their way or wait for next(). The
+  /// frame that reaches the limit is sent whole; answers count too, but need no credit. After the
+  /// first call, call it again each time about half was fetched; otherwise watches stop. A smaller
+  /// credit than before changes nothing. Without any call, watches send as fast as the stream
+  /// takes. Sent without an answer; fails like post_batch(), and then changes nothing.
   Result<void> give_credit(std::uint64_t bytes);
-  /// Bytes that came over the stream so far, frames and all: what the protocol's Credit counts.
+  /// Bytes received over the stream so far, with frames, as the protocol's Credit counts them.
   std::uint64_t received_bytes() const noexcept;
-  /// The next frame of one watch, or of any (0); nothing if none came within `time`. A watch that brings a
-  /// type with another layout than in this program fails from there on, each time.
+  /// Returns the next frame of one watch, or of any (0), or nothing if none came within `time`. A
+  /// watch that brings a type with another layout than in this program fails from then on.
   Result<std::optional<Received>> next(std::uint64_t watch, std::chrono::nanoseconds time);
 
-  // --- for others: any question, any answer
+  // --- any question
 
-  /// Sends one batch and returns the id under which its answer will come.
+  /// Sends one batch and returns the request's id for wait().
   Result<std::uint64_t> send(std::span<const std::byte> batch);
-  /// All frames of the answer. A Fault is returned as the error; so is a type with another layout.
+  /// Returns all frames of the answer. Returns an error for a Fault, and for a type with another
+  /// layout.
   Result<std::vector<Received>> wait(std::uint64_t request);
-  /// The first frame of the answer.
+  /// Returns the first frame of the answer.
   template <class M>
   Result<Received> ask(const M& question) {
     auto frames = ask_all(question);
@@ -306,7 +327,7 @@ class Client {
  private:
   struct Impl;
   explicit Client(std::unique_ptr<Impl> impl);
-  /// A type compiled into this program must have the world's layout.
+  /// Fails if a type of this program has another layout than in the world.
   Result<void> check_layout(TypeId type, std::uint64_t fingerprint, std::string_view name,
                             std::span<const std::byte> schema) const;
   template <GeneratedType... Ts>
@@ -318,7 +339,7 @@ class Client {
            ...);
     return fits;
   }
-  /// By name: the bytes are in the world's layout, whatever that is in this program.
+  /// Sends bytes in the world's layout, which may differ from this program's.
   Result<Acknowledged> push_named(std::span<const std::byte> batch);
   /// Fails if one of the types that a watch asks for has another layout.
   Result<void> check_types(std::span<const TypeId> types) const;

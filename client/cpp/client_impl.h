@@ -1,4 +1,4 @@
-// The inside of a Client: one connection, and what came over it that nobody has fetched yet.
+// The state of a Client: one connection, and received frames that were not fetched yet.
 #pragma once
 
 #include <deque>
@@ -22,36 +22,37 @@ struct Client::Impl {
   };
   struct Watch {
     std::deque<Received> frames;
-    std::size_t bytes = 0;              // of the batches of these
+    std::size_t bytes = 0;              // of the batches of `frames`
     std::uint64_t stream_bytes = 0;     // of their frames
-    std::optional<ClientError> failed;  // nothing more is kept; told when `frames` are fetched
+    std::optional<ClientError> failed;  // further frames are dropped; returned after `frames`
   };
 
   Impl(ByteStream connected, ClientOptions chosen, CompiledSchemas compiled);
 
   Deadline deadline() const;
-  /// Sends and receives until `done`, the deadline, or the end of the connection.
+  /// Sends and receives until `done` returns true, the deadline passes, or the connection ends.
   Result<void> pump(Deadline until, const std::function<bool()>& done);
-  /// A Heartbeat where the server would soon take this session for dead.
+  /// Sends a Heartbeat if the server would otherwise soon end this session as dead.
   Result<void> beat();
   Deadline next_beat() const;
   Result<void> put(std::span<const std::byte> batch, std::uint64_t request);
-  /// The same, of bytes that were made by name.
+  /// Does the same with bytes that were made by name.
   Result<void> put_named(std::span<const std::byte> batch, std::uint64_t request);
   Result<void> send_now();
   void receive_rest();
   Result<void> take_frames();
   Result<void> take_frame(const WireFrame& frame);
   Result<void> fail(ClientError why);
-  /// What watches bring, and what is said of them, has no credit.
+  /// True if frames of watches, and answers about watches, wait for credit.
   bool is_out_of_credit() const noexcept { return credit_through != 0 && received_bytes >= credit_through; }
-  /// The same, of a call that such an answer is late for: says so where that is why.
+  /// Returns `why` for a call whose answer is late, or an error that names the missing credit if
+  /// that is the cause.
   ClientError late_watch(ClientError why) const;
 
   ClientOptions options;
   ByteStream stream;
   FrameDecoder decoder;
-  std::uint32_t frame_bytes_max = 4096;  // that the server takes
+  std::uint32_t frame_bytes_max = 4096;  // the server's limit
   std::uint32_t batch_bytes_max = 1u << 20;
   std::vector<std::byte> out;
   std::size_t out_sent = 0;
@@ -61,25 +62,25 @@ struct Client::Impl {
   TypeTable types;
   Layouts layouts;
   session::Welcome welcome;
-  std::uint64_t received_bytes = 0;  // of the stream
-  std::uint64_t credit_through = 0;  // of them, that watches may bring; 0: nobody gave any
-  std::uint64_t last_sequence = 0;   // the newest that was told
+  std::uint64_t received_bytes = 0;  // of the stream, in bytes
+  std::uint64_t credit_through = 0;  // limit on them for watches; 0: no credit was given
+  std::uint64_t last_sequence = 0;   // the newest received
   std::uint64_t last_request = 0;
   std::unordered_map<std::uint64_t, Answer> answers;
   std::map<std::uint64_t, Watch> watches;
-  std::unordered_set<std::uint64_t> given_up;  // watches that nobody waits for any more: ended as soon as they open
+  std::unordered_set<std::uint64_t> given_up;  // watches to be ended as soon as they open
   std::unordered_map<std::uint64_t, std::string> texts;
-  std::unordered_set<std::uint64_t> told;   // texts the world has from us
-  session::Granted grant;                   // what is left of it
-  std::optional<session::Durable> durable;  // the newest that came; from FollowDurable on
+  std::unordered_set<std::uint64_t> told;   // texts that the world has from this client
+  session::Granted grant;                   // ids of it that are left
+  std::optional<session::Durable> durable;  // the newest received, from FollowDurable on
 };
 
-/// What the server said, as the error of a call.
+/// Returns the server's fault as the error of a call.
 inline ClientError error_of(const session::Fault& fault) {
   return {fault.closes ? ClientError::Kind::lost : ClientError::Kind::refused, fault.text, fault};
 }
 
-/// What a frame that answers holds; or why there is none.
+/// Returns the content of an answering frame, or the error.
 template <class Answer>
 Result<Answer> read_answer(Result<Received> received) {
   if (!received) return std::unexpected(received.error());

@@ -1,4 +1,5 @@
-// What texts that people write refer to, looked up through a client: entities by path or name, interned texts.
+// Resolves references in written values through a client: entities by path or name, and interned
+// texts.
 #pragma once
 
 #include "client/cpp/client.h"
@@ -6,7 +7,8 @@
 
 namespace muster {
 
-/// The client must outlive it. An error of the connection is told as an unknown reference, with the client's sentence.
+/// The client must outlive it. An error of the connection becomes an unknown reference with the
+/// client's sentence.
 class ClientReferences final : public ValueReferences {
  public:
   explicit ClientReferences(Client& client) : client_(client) {}

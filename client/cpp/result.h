@@ -1,4 +1,4 @@
-// What a client call gives: a value, or why not.
+// The result of a client call: a value or an error.
 #pragma once
 
 #include <expected>
@@ -8,13 +8,14 @@
 
 namespace muster {
 
-/// Why a call failed. Where the server said so, `fault` holds all it said and `text` is its sentence.
+/// The reason why a call failed. If it is from the server, `fault` holds the server's whole answer
+/// and `text` its sentence.
 struct ClientError {
   enum class Kind {
-    refused,   ///< the server or the world refused; the session goes on unless fault.closes
-    lost,      ///< the connection could not be made or is gone
-    late,      ///< no answer within the time allowed; it may still come, and the message may have been applied
-    mistaken,  ///< the call itself makes no sense: an unknown type or field name
+    refused,   ///< by the server or the world; the session goes on unless fault.closes
+    lost,      ///< the connection could not be made or has ended
+    late,      ///< no answer in time; it may still come, and the message may have been applied
+    mistaken,  ///< an error in the call: an unknown type or field name
   };
   Kind kind = Kind::lost;
   std::string text;

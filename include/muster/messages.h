@@ -1,4 +1,4 @@
-// Types, batches and the judgement of foreign bytes: what a tool that speaks the protocol without a world needs.
+// Types, batches and the verifier, for tools that speak the protocol without a world.
 #pragma once
 
 #include "schema/language.h"

@@ -1,4 +1,4 @@
-// World, registry and the remote door in one: for programs that serve their world.
+// Registry, world and server, for programs that serve their world.
 #pragma once
 
 #include <muster/world.h>

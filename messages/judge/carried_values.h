@@ -1,5 +1,6 @@
-// Values that messages of muster.fbs carry as plain bytes. Whether they fit the world is the registry's to say; what is judged here is
-// only whether somebody outside may send such numbers and texts. What does not fit its type is passed over.
+// Checks values that messages of muster.fbs carry as plain bytes: only whether a client may send
+// such numbers and texts. The registry checks whether they fit the world. Values that do not fit
+// their type are skipped here.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +17,14 @@ constexpr bool carries_field(TypeId message) noexcept {
 }
 constexpr bool carries_template(TypeId message) noexcept { return message == TypeTraits<DefineTemplate>::id; }
 
-/// `payload` begins with a SetField; `offset`: its place in the batch. A fault's type and field are those of the component.
+/// Checks a `payload` that begins with a SetField. `offset` is its place in the batch. A fault
+/// names type and field of the component.
 [[nodiscard]] std::expected<void, BatchFault> check_carried_field(std::span<const std::byte> payload,
                                                                   std::size_t offset, const TypeTable& types);
 
-/// `table` is a DefineTemplate that check_table() passed. A fault's type and field are those of the value, its text names the node, its
-/// offset is `offset`. Values that are shared so often that they come to a multiple of the table's length are a bad_table.
+/// Checks a `table` that is a DefineTemplate accepted by check_table(). A fault names type and
+/// field of the value, its text names the node, and its offset is `offset`. Returns bad_table if
+/// shared values amount to a multiple of the table's length.
 [[nodiscard]] std::expected<void, BatchFault> check_carried_template(std::span<const std::byte> table,
                                                                      std::size_t offset, const TypeTable& types,
                                                                      const VerifierLimits& limits);

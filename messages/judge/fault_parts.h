@@ -1,4 +1,4 @@
-// What the parts of the judge say faults with, and look for bytes with that should be zero.
+// Helpers of the verifier: make faults, and find bytes that are not zero.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ inline std::unexpected<BatchFault> fault(Fault what, std::size_t offset, TypeId 
 inline std::string number(std::uint64_t value) { return std::to_string(value); }
 
 inline bool all_zero(const std::byte* at, std::size_t bytes) noexcept {
-  if (bytes == 8) {  // what a batch is filled up with, mostly
+  if (bytes == 8) {  // the usual padding
     std::uint64_t all;
     std::memcpy(&all, at, sizeof all);
     return all == 0;
@@ -30,7 +30,7 @@ inline bool all_zero(const std::byte* at, std::size_t bytes) noexcept {
   return any == std::byte{};
 }
 
-/// There must be one.
+/// Returns the offset of the first byte that is not zero; there must be one.
 inline std::size_t first_nonzero(const std::byte* at) noexcept {
   std::size_t i = 0;
   while (at[i] == std::byte{}) ++i;

@@ -1,4 +1,4 @@
-// Judges one FlatBuffer table against its descriptor, on bytes that may be anything.
+// Checks one FlatBuffer table against its descriptor. The bytes may be anything.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,25 @@
 
 namespace muster {
 
-/// Where bytes that are judged may be changed, and what is told of it; all null: nowhere.
+/// Access to the checked bytes for corrections, and the list of corrections. All null if nothing
+/// may be changed.
 struct Mending {
   const std::byte* judged = nullptr;
-  std::byte* same = nullptr;  ///< as `judged`, for writing
+  std::byte* same = nullptr;  ///< the bytes of `judged`, writable
   Mended* mended = nullptr;
-  /// The byte at `offset` of a part of them.
+  /// Returns the writable byte at `offset` in `part`.
   std::byte* at(std::span<const std::byte> part, std::size_t offset) const noexcept {
     return same + (part.data() - judged) + offset;
   }
 };
 
-/// The first thing wrong with `table`, with its offset from the table's first byte; nothing if it is good. `table` must be
-/// aligned to 16. Checks what FlatBuffers' own verifier checks (offsets, alignment, vtables, lengths, terminators, required
-/// fields, depth) and besides: bools, enums, padding of structs, and that sharing of parts does not make the
-/// work exceed a small multiple of the length. Slots that the descriptor does not know are passed over: a newer schema.
-/// With `mending`, values that their fields cannot have are mended, as mend_batch() says.
+/// Returns the first fault of `table`, with its offset from the table's first byte, or nothing if
+/// the table is valid. `table` must be aligned to 16. Checks everything that FlatBuffers' own
+/// verifier checks (offsets, alignment, vtables, lengths, terminators, required fields, depth), and
+/// also bools, enums and padding of structs. Refuses a table with parts shared so often that the
+/// work exceeds a small multiple of its length. Skips slots that the descriptor does not know,
+/// which a newer schema may have. With `mending`, corrects impossible values of fields, as
+/// mend_batch() does.
 [[nodiscard]] std::optional<BatchFault> check_table(std::span<const std::byte> table, const TypeDescriptor& type,
                                                     const TypeTable& types, const VerifierLimits& limits,
                                                     const Mending& mending = {});

@@ -1,5 +1,5 @@
-// What the bytes of one struct value must obey to be a value at all: bools, enums, padding. What outsiders may say besides is
-// value_limits.h.
+// Rules that make bytes a valid struct value: bools, enums, padding. value_limits.h has the limits
+// for values from outside.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,16 @@
 
 namespace muster {
 
-/// The first rule that `value` breaks, in the order of its bytes; null: none. `rules` are those of its type.
+/// Returns the first rule that `value` breaks, in order of its bytes, or null. `rules` are the
+/// rules of its type.
 [[nodiscard]] const ValueRule* first_broken(std::span<const ValueRule> rules, const std::byte* value) noexcept;
 
-/// Says how `value`, at `offset` in the batch, breaks the rule.
+/// Returns a fault that describes how `value`, at `offset` in the batch, breaks the rule.
 [[nodiscard]] std::unexpected<BatchFault> broken(const ValueRule& rule, const std::byte* value, std::size_t offset,
                                                  const TypeDescriptor& type);
 
-/// Makes `value`, at `offset` in the batch, obey the rule.
+/// Corrects `value`, at `offset` in the batch, so that it obeys the rule, and records that in
+/// `mended`.
 void mend(const ValueRule& rule, std::byte* value, std::size_t offset, const TypeDescriptor& type, Mended& mended);
 
 }  // namespace muster

@@ -1,5 +1,6 @@
-// The one place where foreign batches are judged: well-formed, of known types, with values that these allow. Who may send one is
-// server/session/judge.h's question, whether it can be applied registry/apply/structure.h's.
+// Verifies batches from outside: well-formed, of known types, with values that these types allow.
+// server/session/judge.h checks rights, and registry/apply/structure.h whether a batch can be
+// applied.
 #pragma once
 
 #include <cstddef>
@@ -35,23 +36,23 @@ enum class Fault : std::uint8_t {
   bad_row_set,
   bad_argument,
   nested_timer,
-  // Of values that an outsider may not send (VerifierLimits::values); the batch is well-formed.
+  // Values that a client may not send (VerifierLimits::values), in a well-formed batch:
   out_of_range,  ///< a number outside its field's `range`
-  not_finite,    ///< a float that is infinite or no number
-  bad_text,      ///< bytes that are no UTF-8, or a zero byte
-  not_zero,      ///< a field `reserved`, or what follows a SetField's value
+  not_finite,    ///< a float that is infinite or not a number
+  bad_text,      ///< bytes that are not UTF-8, or a zero byte
+  not_zero,      ///< a field `reserved`, or bytes after a SetField's value
 };
 
-/// What is wrong with a batch: the first thing found. `type` and `field` name where, if it got that far.
+/// The first fault of a batch. `type` and `field` are empty if the check did not get that far.
 struct BatchFault {
   Fault fault = Fault::truncated;
-  std::uint32_t offset = 0;  ///< of the offending byte in the batch
+  std::uint32_t offset = 0;  ///< place of the wrong byte in the batch
   TypeId type = 0;
   std::string field;  ///< "value" or "position.x"
-  std::string text;   ///< a whole sentence for people: what was found and what was expected
+  std::string text;   ///< a sentence with the found and the expected value
 };
 const char* name(Fault fault) noexcept;
-/// Whether it is one of those that only VerifierLimits::values finds.
+/// Returns true for faults that only VerifierLimits::values finds.
 bool is_about_a_value(Fault fault) noexcept;
 
 struct VerifierLimits {
@@ -59,27 +60,31 @@ struct VerifierLimits {
   std::uint32_t count_max = 1u << 20;
   std::uint32_t table_depth_max = 32;
   std::uint32_t table_tables_max = 1u << 16;
-  /// Also what numbers and texts are: floats are finite, numbers within their field's `range`, texts UTF-8 without a zero byte,
-  /// fields `reserved` of Muster's own types zero; likewise the values that SetField, SetFieldIf and DefineTemplate carry. Servers ask for
-  /// this of clients. A client does not: handlers in C++ may make other values, and a client that looks at a world must see them.
+  /// Also checks numbers and texts, including those inside SetField, SetFieldIf and DefineTemplate.
+  /// Floats must be finite, numbers within their field's `range`, texts UTF-8 without a zero byte,
+  /// and fields `reserved` of Muster's own types zero. Servers set it for clients. Clients do not,
+  /// because handlers in C++ may make other values, and a client must be able to show them.
   bool values = false;
 };
-/// Of what this program, or one like it, wrote into its own files: as much as it may make.
+/// Limits for batches that this program, or one like it, wrote into its own files: everything that
+/// it can make.
 inline constexpr VerifierLimits own_limits{.batch_bytes_max = muster::batch_bytes_max,
                                            .count_max = ~0u,
                                            .table_depth_max = TableEncoder::depth_max,
                                            .table_tables_max = ~0u};
 
-/// Judges one batch that occupies exactly `bytes`, which must be aligned to 16: header, counts and sizes against each other and
-/// against the types; bools, enums (bit_flags: only known bits) and padding of every payload; row sets; tables by FlatBuffers' own verifier
-/// against the schema; one level of `timed`. Padding that is not zero is refused, so that equal messages are equal bytes.
-/// With `limits.values` what is said there, too. Whether an entity lives or a sender may send is not asked here. Const, thread-safe while no schema is added to `types`.
+/// Verifies one batch that occupies exactly `bytes`, which must be aligned to 16. Checks header,
+/// counts and sizes against each other and against the types; bools, enums (bit_flags: only known
+/// bits) and padding of every payload; row sets; tables against the schema; and one level of
+/// `timed`. Padding must be zero, so that equal messages have equal bytes. Also checks values if
+/// `limits.values` is set. Does not check whether entities are alive or the sender has the right to
+/// send. Thread-safe while no schema is added to `types`.
 [[nodiscard]] std::expected<BatchView, BatchFault> verify_batch(std::span<const std::byte> bytes,
                                                                 const TypeTable& types,
                                                                 const VerifierLimits& limits = {});
 
-/// Judges one batch after another as verify_batch() does. Where one begins with the header of the one before, only its messages are
-/// looked at: what follows from a header is known. Not thread-safe.
+/// Verifies a sequence of batches as verify_batch() does. If a batch has the same header as the one
+/// before, only its messages are checked. Not thread-safe.
 class BatchVerifier {
  public:
   BatchVerifier();
@@ -87,13 +92,16 @@ class BatchVerifier {
   BatchVerifier(const BatchVerifier&) = delete;
   BatchVerifier& operator=(const BatchVerifier&) = delete;
 
-  /// `types`, which knows no more types than then, and `limits` are those of the last call, unless forget() was called since.
+  /// `types` and `limits` must be those of the last call, and `types` must not have grown, unless
+  /// forget() was called since.
   [[nodiscard]] std::expected<BatchView, BatchFault> verify(std::span<const std::byte> bytes, const TypeTable& types,
                                                             const VerifierLimits& limits);
-  /// Whether this one begins as the last that verify() was given and found good, and is good too, as far as that is seen at a glance. False:
-  /// verify() must say. With the same types and limits.
+  /// Returns true if a quick check shows that the batch has the same header as the last one that
+  /// verify() accepted, and is valid too. Otherwise call verify(). Types and limits must be the
+  /// same.
   bool again(std::span<const std::byte> bytes) const noexcept;
-  /// Whether the last batch began as the one before it, which was good and has neither a row set nor tables.
+  /// True if the last batch had the same header as the one before it, which was valid and had
+  /// neither a row set nor tables.
   bool repeats() const noexcept { return repeats_; }
   void forget() noexcept;
 
@@ -103,20 +111,20 @@ class BatchVerifier {
   bool repeats_ = false;
 };
 
-/// Checks one struct value (bools, enums, padding); null if good.
+/// Checks bools, enums and padding of one struct value.
 [[nodiscard]] std::expected<void, BatchFault> verify_value(std::span<const std::byte> value, const TypeDescriptor& type,
                                                            const TypeTable& types);
 
-// --- for bytes that this program's own code made, which nobody judged ---
+// --- for bytes of this program's own code, which were never verified ---
 
-/// A value that its field cannot have, and what stands in its place now.
+/// A value that its field cannot have, and the value that replaced it.
 struct MendedValue {
-  std::uint32_t offset = 0;  ///< of the field in the value or the batch, in bytes
+  std::uint32_t offset = 0;  ///< of the field, in bytes from the start of value or batch
   std::string type;          ///< full name of the struct or table
-  std::string field;         ///< "team", "slots[2]"; of padding: of the field before it
-  std::string found, put;    ///< in figures
+  std::string field;         ///< "team", "slots[2]"; for padding, the field before it
+  std::string found, put;    ///< as numbers
 };
-/// Receives what was mended: all of it is counted, the first `listed_max` are told one by one.
+/// Receives corrections. Counts all of them, and lists the first `listed_max`.
 struct Mended {
   std::size_t listed_max = 64;
   std::uint64_t count = 0;
@@ -127,13 +135,14 @@ struct Mended {
   }
 };
 
-/// Makes one struct value obey its rules: a bool that is not 0 becomes 1, an enum's unknown value the field's default (of bit_flags
-/// only the unknown bits go), padding 0. A good value stays as it is. `value` has the type's size; `mended` is told its fields' places
-/// from `offset` on.
+/// Corrects one struct value: a bool other than 0 becomes 1, an enum's unknown value the field's
+/// default, and padding 0; bit_flags lose unknown bits. A valid value does not change. `value` must
+/// have the type's size. Offsets in `mended` begin at `offset`.
 void mend_value(std::span<std::byte> value, const TypeDescriptor& type, const TypeTable& types, Mended& mended,
                 std::size_t offset = 0);
-/// verify_batch() for such bytes: what mend_value() mends is mended in payloads, row sets and tables, and no fault; in a table an
-/// enum without a known default gets its first value. On a fault elsewhere some values may be mended already.
+/// Does the same as verify_batch(), but corrects payloads, row sets and tables as mend_value()
+/// does, in place of a fault. In a table, an enum without a known default gets its first value.
+/// After another fault some values may already be corrected.
 [[nodiscard]] std::expected<BatchView, BatchFault> mend_batch(std::span<std::byte> bytes, const TypeTable& types,
                                                               const VerifierLimits& limits, Mended& mended);
 

@@ -1,4 +1,4 @@
-// What edits do, as people read it: the built-in messages that name fields and components by their numbers.
+// Text for edits: built-in messages that name fields and components by number.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,9 @@
 
 namespace muster {
 
-/// "game.Health.value = 42", with " where it is 40" of a SetFieldIf; "component=game.Health" of a Remove. No value where the message
-/// is another one, or names what the types do not have.
+/// Returns "game.Health.value = 42" for a SetField, "game.Health.value = 42 where it is 40" for a
+/// SetFieldIf, or "component=game.Health" for a Remove. Returns nothing for other messages, and for
+/// unknown fields and components.
 std::optional<std::string> edit_text(const TypeTable& types, TypeId message, const std::byte* value,
                                      ValueReferences& references);
 

@@ -1,11 +1,12 @@
-// What keeps a server from being set up.
+// The error of a server that cannot start.
 #pragma once
 
 #include <stdexcept>
 
 namespace muster {
 
-/// Why a server could not be set up: a port in use, an address that is not loopback.
+/// The reason why a server could not start, such as a port in use or an address that is not
+/// loopback.
 class ServerError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -1,15 +1,17 @@
-// What a plugin is to muster-server: a shared library with one C entry point, asked once per registry. Nothing in it may
-// be a mutable static: several registries can live side by side, and so can two builds of one plugin while it is exchanged.
+// The interface of a plugin for muster-server: a shared library with one C entry point. The server
+// makes one instance per registry. A plugin must not have mutable statics, because several
+// registries may exist side by side, and two builds of one plugin during a reload.
 //
 //   #include <muster/plugin.h>
-//   muster::Handlers install(muster::EntityRegistry& registry) { return {registry.subscribe(...), ...}; }
+//   muster::Handlers install(muster::EntityRegistry& registry) { return {...}; }
 //   extern "C" const MusterPlugin* muster_plugin() {
-//     static constexpr MusterPlugin plugin = muster::plugin_of<install>("skirmish", "skirmish 1.0");
+//     static constexpr MusterPlugin plugin = muster::plugin_of<install>("game", "game 1.0");
 //     return &plugin;
 //   }
 //
-// It is linked with -Wl,-Bsymbolic (pkg-config --libs muster-plugin says so): what it has itself it uses itself, even where
-// the program, or an older build of it, has something of that name. GCC needs -fno-gnu-unique for that, too.
+// Link it with -Wl,-Bsymbolic (pkg-config --libs muster-plugin), so that it uses its own
+// definitions even if the program, or an older build of it, has symbols of the same names. GCC also
+// needs -fno-gnu-unique for that.
 #pragma once
 
 #include <cstddef>
@@ -25,11 +27,13 @@
 #include "registry/entity_registry.h"
 #include "server/plugins/plugin_digest.h"
 
-/// Grows with every change of what a plugin and a server call each other with. A plugin of another number is refused.
+/// Version of the interface between plugin and server. The server refuses a plugin with another
+/// version.
 constexpr std::uint32_t muster_plugin_abi = 3;
 
-/// Of the registry's classes whose insides compiled handlers see: what the compiler, its options and the standard library made of them.
-/// A plugin that has another one is refused, as is one whose muster_plugin_headers, the digest of the headers' text, is another.
+/// Hash of the layouts of registry classes that compiled handlers access, which depend on the
+/// compiler, its options and the standard library. The server refuses a plugin with another value,
+/// or with another muster_plugin_headers, the digest of the headers' text.
 constexpr std::uint32_t muster_plugin_layout = [] {
   std::uint32_t hash = 2166136261u;
   for (const std::size_t size : {sizeof(muster::EntityRegistry),
@@ -61,29 +65,32 @@ constexpr std::uint32_t muster_plugin_layout = [] {
 
 extern "C" {
 struct MusterPlugin {
-  std::uint32_t abi_version;  ///< first for ever, so that it can be read whatever follows
-  std::uint32_t layout;       ///< muster_plugin_layout, as its compiler sees it
+  std::uint32_t abi_version;  ///< always the first member, so that any server can read it
+  std::uint32_t layout;       ///< muster_plugin_layout of its compiler
   std::uint64_t headers;      ///< muster_plugin_headers of the headers it was compiled with
-  const char* name;           ///< two plugins of one server have different names; so do not two builds of one plugin
-  const char* build;          ///< which code this is: kept with every save, so that a replay knows
-  /// Subscribes the plugin's handlers to a registry and returns the instance; null, and a sentence in `error` (room for
-  /// error_bytes, ended by a zero), where that failed. Throws nothing. The registry outlives the instance.
+  const char* name;           ///< unique among a server's plugins; equal for all builds of one
+  const char* build;          ///< identifies the code; stored with every save, for replays
+  /// Subscribes the plugin's handlers to a registry and returns the instance. On failure returns
+  /// null and writes a zero-terminated sentence of at most error_bytes to `error`. Throws nothing.
+  /// The registry outlives the instance.
   void* (*create)(muster::EntityRegistry* registry, char* error, std::size_t error_bytes);
-  /// Ends the handlers and frees the instance. What runtime components it brought are destroyed before or after.
+  /// Ends the handlers and frees the instance. Values of its runtime components may be destroyed
+  /// before or after.
   void (*destroy)(void* instance);
-  /// Fills a world that is new, once in its life; may be null. Where it fails it returns false and writes a
-  /// sentence into `error`, as create does.
+  /// Fills a new world, once; may be null. On failure returns false and writes a sentence to
+  /// `error`, as create does.
   bool (*begin)(void* instance, muster::EntityRegistry* registry, char* error, std::size_t error_bytes);
 
-  /// When the plugin is loaded again: of what hand_over writes.
+  /// Version of the bytes that hand_over writes when the plugin is loaded again.
   std::uint32_t state_version;
   std::uint32_t reserved;
-  /// The old instance tells the new one what it knows beside the registry and its managers: `write` may be called any
-  /// number of times. Null: nothing. The instance goes on living if the new one cannot be used.
+  /// Writes the old instance's state, apart from the registry and its managers, for the new one,
+  /// with any number of calls of `write`. Null means no state. The instance stays alive if the new
+  /// one cannot be used.
   bool (*hand_over)(const void* instance, void* to, void (*write)(void* to, const void* bytes, std::size_t count),
                     char* error, std::size_t error_bytes);
-  /// The new instance takes it, directly after create; not called where the old one handed nothing over. Null: such bytes are
-  /// dropped, and the instance begins anew. Refusing (false) leaves the old one running. It is tried beforehand on an
+  /// Gives the old instance's state to the new one, directly after create; not called without such
+  /// state. Null drops the state. If it returns false, the old build stays. It is first tried on an
   /// instance in an empty registry.
   bool (*take_over)(void* instance, std::uint32_t version, const void* bytes, std::size_t count, char* error,
                     std::size_t error_bytes);
@@ -101,7 +108,7 @@ inline void put_error(const char* what, char* error, std::size_t error_bytes) no
   error[i] = '\0';
 }
 
-/// What every plugin says, its functions not yet filled in.
+/// Returns the common part of every plugin, without its functions.
 constexpr MusterPlugin plugin_named(const char* name, const char* build) noexcept {
   MusterPlugin plugin{};
   plugin.abi_version = muster_plugin_abi;
@@ -112,7 +119,7 @@ constexpr MusterPlugin plugin_named(const char* name, const char* build) noexcep
   return plugin;
 }
 
-/// What f returns; where it throws, false and the reason.
+/// Returns the result of f, or false and the reason if it throws.
 template <class F>
 bool without_throwing(char* error, std::size_t error_bytes, F&& f) noexcept {
   try {
@@ -125,7 +132,7 @@ bool without_throwing(char* error, std::size_t error_bytes, F&& f) noexcept {
   return false;
 }
 
-/// Throws if the file that asks was compiled so that floats have other bits than in the server.
+/// Throws if the calling file was compiled so that floats have other bits than in the server.
 inline void refuse_arithmetic(std::uint32_t found) {
   if (found != 0) throw std::runtime_error("it " + arithmetic_fault(found));
 }
@@ -184,7 +191,7 @@ struct PluginClass {
 
 }  // namespace detail
 
-/// A plugin that is an install function, as a World takes it.
+/// Makes a plugin of an install function, such as a World takes.
 template <Handlers (*Install)(EntityRegistry&)>
 constexpr MusterPlugin plugin_of(const char* name, const char* build) noexcept {
   MusterPlugin plugin = detail::plugin_named(name, build);
@@ -192,14 +199,15 @@ constexpr MusterPlugin plugin_of(const char* name, const char* build) noexcept {
   plugin.destroy = &detail::destroy_plugin;
   return plugin;
 }
-/// A plugin of an install function and of one that fills a new world.
+/// Makes a plugin of an install function and a function that fills a new world.
 template <Handlers (*Install)(EntityRegistry&), void (*Begin)(EntityRegistry&)>
 constexpr MusterPlugin plugin_of(const char* name, const char* build) noexcept {
   MusterPlugin plugin = plugin_of<Install>(name, build);
   plugin.begin = &detail::begin_plugin<Begin>;
   return plugin;
 }
-/// A plugin that is a class: constructed with an EntityRegistry&, it keeps its Handlers as a member. It may have
+/// Makes a plugin of a class that is constructed with an EntityRegistry& and has its Handlers as a
+/// member. It may have
 ///   void begin(EntityRegistry&)                                                      fills a new world
 ///   static constexpr std::uint32_t state_version
 ///   void hand_over(std::vector<std::byte>& out) const                                for the next build of itself

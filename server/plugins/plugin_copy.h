@@ -1,5 +1,5 @@
-// A plugin's file as it was when it was loaded: a copy of our own, so that the next build may be written over the file
-// while its code runs.
+// A private copy of a plugin's file, made when it is loaded, so that the next build may overwrite
+// the file while the code runs.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,13 @@
 
 namespace muster {
 
-/// The copy is there as long as this object, so that debuggers find it: beside the file, as .NAME.muster-PID-N (the plugin may
-/// look for other libraries from there), or in the folder for temporary files where that cannot be written.
+/// The copy exists as long as this object, so that debuggers find it. It lies beside the file as
+/// .NAME.muster-PID-N, because the plugin may look for other libraries there, or in the folder for
+/// temporary files if that one cannot be written.
 class PluginCopy {
  public:
-  /// Reads and looks at the file: an ELF shared library of which no part is missing. The error says what is wrong, without
-  /// the path. Copies that ended processes left beside the file are removed.
+  /// Reads the file, which must be a complete ELF shared library. The error names the fault,
+  /// without the path. Removes copies that ended processes left beside the file.
   [[nodiscard]] static std::expected<PluginCopy, std::string> make(const std::string& path);
   PluginCopy() = default;
   PluginCopy(PluginCopy&& other) noexcept
@@ -27,12 +28,12 @@ class PluginCopy {
   }
   ~PluginCopy();
 
-  /// Absolute, or with a slash in it.
+  /// Path of the copy; it is absolute or contains a slash.
   const std::string& path() const noexcept { return path_; }
-  /// Of the file's bytes.
+  /// Hash of the file's bytes.
   std::uint64_t digest() const noexcept { return digest_; }
-  /// It has symbols of which the process has one, that of the library that came first: GCC makes them of templates' and
-  /// inline variables.
+  /// True if the file has unique symbols, for which the process uses the definition of the library
+  /// loaded first. GCC makes them for variables of templates and inline variables.
   bool has_unique_symbols() const noexcept { return unique_; }
 
  private:

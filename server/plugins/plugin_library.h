@@ -15,18 +15,19 @@
 
 namespace muster {
 
-/// Why a plugin cannot be used; begins with its path.
+/// The reason why a plugin cannot be used. Begins with its path.
 class PluginError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The code of one build. Must outlive every instance, every registry that still has its handlers, and every value of its
-/// runtime components. Loading the same path again, after another build was written there, gives a library of its own.
+/// The code of one build. Must outlive every instance, every registry with its handlers, and every
+/// value of its runtime components. Loading the same path again, after another build was written
+/// there, makes a separate library.
 class PluginLibrary {
  public:
-  /// Throws PluginError: no such file, no library, cut off, a symbol that nobody has, no entry point, another ABI version,
-  /// other headers or another layout of their classes.
+  /// Throws PluginError if the file is missing, truncated or not a library, a symbol is undefined,
+  /// the entry point is missing, or ABI version, headers or layouts differ.
   explicit PluginLibrary(std::string path);
   ~PluginLibrary();
   PluginLibrary(const PluginLibrary&) = delete;
@@ -35,13 +36,13 @@ class PluginLibrary {
   const std::string& path() const noexcept { return path_; }
   const char* name() const noexcept { return plugin_->name; }
   const char* build() const noexcept { return plugin_->build; }
-  /// Name, build, and a hash of the file: which code this is.
+  /// Returns name, build and a hash of the file, which identify the code.
   std::string identity() const;
-  /// Of the file's bytes.
+  /// Returns the hash of the file's bytes.
   std::uint64_t digest() const noexcept { return copy_.digest(); }
-  /// Another build, loaded beside this one, would use parts of it: see PluginCopy.
+  /// True if another build, loaded beside this one, would use parts of it (see PluginCopy).
   bool has_unique_symbols() const noexcept { return copy_.has_unique_symbols(); }
-  /// Whether the address is within this library's code or data.
+  /// True if the address lies in this library's code or data.
   bool owns(const void* address) const noexcept;
 
   struct Destroy {
@@ -49,19 +50,19 @@ class PluginLibrary {
     void operator()(void* instance) const noexcept { destroy(instance); }
   };
   using Instance = std::unique_ptr<void, Destroy>;
-  /// Throws PluginError with the plugin's sentence.
+  /// Makes an instance. Throws PluginError with the plugin's sentence.
   [[nodiscard]] Instance create(EntityRegistry& registry) const;
-  /// Fills a new world; nothing where the plugin does not. Throws PluginError.
+  /// Fills a new world, if the plugin does that. Throws PluginError.
   void begin(const Instance& instance, EntityRegistry& registry) const;
 
-  /// What an instance of one build tells one of the next.
+  /// State that an instance passes to one of the next build.
   struct State {
     std::uint32_t version = 0;
     std::vector<std::byte> bytes;
   };
-  /// Nothing where the plugin hands nothing over. Throws PluginError.
+  /// Returns the state of an instance, or nothing if the plugin has none. Throws PluginError.
   std::optional<State> hand_over(const Instance& instance) const;
-  /// Throws PluginError where the plugin refuses it.
+  /// Gives the state to an instance. Throws PluginError if the plugin refuses it.
   void take_over(const Instance& instance, const State& state) const;
 
  private:

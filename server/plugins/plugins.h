@@ -1,6 +1,7 @@
-// The plugins of a server: loaded once, an instance per registry, exchanged while the world runs.
+// The plugins of a server: loads each once, makes an instance per registry, and replaces builds
+// while the world runs.
 //
-//   Plugins plugins;                                        // goes after the world
+//   Plugins plugins;                                        // must outlive the world
 //   plugins.load("libgame.so");
 //   World world("level1.muster", [&](EntityRegistry& r) { return plugins.install(r); });
 //   ... another build of libgame.so is written ...
@@ -19,7 +20,7 @@
 
 namespace muster {
 
-/// Belongs to the thread of its registries, and outlives them.
+/// Used on the thread of its registries; must outlive them.
 class Plugins {
  public:
   Plugins();
@@ -27,34 +28,38 @@ class Plugins {
   Plugins(const Plugins&) = delete;
   Plugins& operator=(const Plugins&) = delete;
 
-  /// Throws PluginError (see PluginLibrary), also where one of that name is loaded.
+  /// Loads a plugin. Throws PluginError (see PluginLibrary), also if one of that name is loaded.
   void load(const std::string& path);
-  /// Makes an instance of each, in the order they were loaded; all end with what is returned. For World's install. Throws
-  /// PluginError.
+  /// Makes an instance of each plugin, in the order in which they were loaded. The instances live
+  /// as long as the result. For World's `install`. Throws PluginError.
   [[nodiscard]] Handlers install(EntityRegistry& registry);
-  /// Has each instance of this registry fill a new world. Throws PluginError.
+  /// Makes each instance of this registry fill a new world. Throws PluginError.
   void begin(EntityRegistry& registry);
-  /// "muster-server 0.1.0, skirmish 2 93ab...": the program and builds that run the handlers, for WorldOptions::code.
+  /// Returns the program and the builds that run the handlers, for WorldOptions::code:
+  /// "muster-server 0.1.0, skirmish 2 93ab...".
   std::string code(std::string host) const;
-  /// Name and build of each.
+  /// Returns name and build of each plugin.
   std::vector<std::pair<std::string, std::string>> list() const;
 
-  /// Loads the library of the plugin called `which` (by name or path; empty: of all) again and puts it in the place of the
-  /// running build in this registry; later registries get it too. Not inside a handler, nor while posts of others wait to be
-  /// made: between two inputs. No message is sent: apart from what the plugin keeps itself, the registry's state is the same
-  /// afterwards. Handlers are registered anew and stand where they stood, those that are passed over still are; managers
-  /// give their state to their successors of the same name; values of the plugin's runtime components are made anew (and
-  /// given to its restore hook); the instance's own state goes through hand_over and take_over.
+  /// Loads the library of the plugin `which` (name or path; empty means all) again, and replaces
+  /// the running build in this registry and in later ones. Call it between two inputs, not inside a
+  /// handler, and with no posted messages waiting. Sends no message, and leaves the registry's
+  /// state unchanged. Handlers are subscribed again in the same order, and stay off if they were
+  /// switched off. Managers pass their state to their successors of the same name. Values of the
+  /// plugin's runtime components are made anew and given to its restore hook. The instance's own
+  /// state goes through hand_over and take_over.
   ///
-  /// A type of the new build that has another layout than in this world cannot be exchanged in a registry that runs. Where `opened_again`
-  /// is given, a copy of the state is then converted to it (docs/schema.md), as opening the world with that build would. If that
-  /// goes well nothing was exchanged, and `opened_again` is told what would be converted, a sentence each: it is for the host to save
-  /// the world, end it, and open it again with Plugins that loaded the files anew. That takes memory for the state twice.
+  /// A registry that runs cannot take a type with another layout. In that case, if `opened_again`
+  /// is given, a copy of the state is converted (docs/schema.md), as if the world were opened with
+  /// the new build. If that succeeds, nothing is replaced, and `opened_again` receives one sentence
+  /// per conversion. The host must then save the world, destroy it, and open it again with Plugins
+  /// that loaded the files anew. This takes memory for two copies of the state.
   ///
-  /// An error leaves the old build running. Before anything is touched the new one is installed in an empty registry, beside
-  /// the other plugins and the world's types: a library that cannot be loaded, throws, contradicts others, has other
-  /// layouts or refuses the state is found there. What refuses only in the real registry (a manager's saved state) makes
-  /// instance and runtime values of the old build anew, from its own state.
+  /// After an error the old build goes on. The new one is first installed in an empty registry with
+  /// the other plugins and the world's types. This finds a library that cannot be loaded, throws,
+  /// contradicts others, has other layouts, or refuses the state. If something fails only in the
+  /// real registry, such as a manager's load, instance and runtime values of the old build are made
+  /// anew from its own state.
   [[nodiscard]] std::expected<std::vector<ReloadedPlugin>, std::string> reload(
       EntityRegistry& registry, std::string_view which = {}, std::vector<std::string>* opened_again = nullptr);
 
@@ -76,7 +81,7 @@ class Plugins {
 
   std::vector<Library> libraries_;
   std::vector<std::weak_ptr<Instances>> instances_;
-  std::vector<Library> retired_;  // that some other registry may still use
+  std::vector<Library> retired_;  // may still be in use by another registry
 };
 
 }  // namespace muster

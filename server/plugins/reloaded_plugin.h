@@ -1,4 +1,4 @@
-// What became of a plugin that was loaded again.
+// The result of loading a plugin again.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@ namespace muster {
 
 struct ReloadedPlugin {
   std::string name, build, build_before;
-  bool changed = true;  ///< false: the file is the one that was running
+  bool changed = true;  ///< false if the file was already running
 };
 
 }  // namespace muster

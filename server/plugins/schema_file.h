@@ -1,4 +1,4 @@
-// A schema given on the command line: .bfbs as it is, .fbs through flatc.
+// Reads a schema given on the command line: a .bfbs directly, a .fbs through flatc.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace muster {
 
-/// The binary schema. `include_folders` are for .fbs files that include others; the file's own folder and the one
-/// where Muster's schemas are installed are looked into anyway. The error is a sentence that begins with the path, and
-/// says how to make a .bfbs where flatc is missing.
+/// Returns the binary schema. Included .fbs files are looked for in the file's own folder, in
+/// `include_folders`, and in the folder of Muster's installed schemas. The error is a sentence that
+/// begins with the path; if flatc is missing, it tells how to make a .bfbs.
 [[nodiscard]] std::expected<std::vector<std::byte>, std::string> read_schema_file(
     const std::string& path, const std::vector<std::string>& include_folders);
 

@@ -1,11 +1,12 @@
-// What waits to be sent to one session: bounded, filled by any thread, emptied by the session's writer. No I/O here.
+// Frames that wait to be sent to one session. Bounded; any thread adds frames, and the session's
+// writer takes them. Does no I/O.
 //
-// There are two lanes, and each keeps its order; what waits in the first goes before what waits in the second:
+// There are two lanes, each in order. The first goes before the second:
 //   answers   acknowledgements, faults, answers to questions, texts
-//   watches   what watches bring, and what is said of a watch itself (Watching, Following, Followed, Unwatched)
-// Bytes are bounded by what they are:
-//   control   answers, and what is said of watches. Never dropped; a client that lets them pile up loses its session.
-//   data      what watches bring. A watch asks for room first; where there is none it keeps its data, or forgets it.
+//   watches   frames of watches, and about a watch itself (Watching, Following, Followed, Unwatched)
+// The limit on bytes depends on their kind:
+//   control   answers, and frames about watches. Never dropped; too many of them end the session.
+//   data      frames of watches. A watch asks for room first, and without room delays or drops its data.
 #pragma once
 
 #include <atomic>
@@ -23,18 +24,18 @@
 
 namespace muster {
 
-/// What a writer has on its way. One thread at a time.
+/// The frames that a writer is sending. One thread at a time.
 class OutgoingPiece {
  public:
-  /// To be sent one behind the other. Valid until clear(), or another take().
+  /// Parts to send in order. Valid until clear() or the next take().
   std::span<const std::span<const std::byte>> parts() const noexcept { return parts_; }
   std::size_t bytes() const noexcept { return bytes_; }
-  /// Forgets all, and memory that only much needs.
+  /// Removes all parts, and frees unusually large memory.
   void clear();
 
  private:
   friend class Outgoing;
-  /// One part of a piece: of own bytes so many, or what others send as well.
+  /// One part of a piece: a number of own bytes, or shared bytes.
   struct Part {
     std::size_t own = 0;
     std::span<const std::byte> shared = {};
@@ -52,7 +53,7 @@ class OutgoingPiece {
 
 struct OutgoingLimits {
   std::size_t control_bytes_max = 8u << 20;
-  /// A batch is sent whole: the queue may exceed this by one.
+  /// A batch is queued whole, so the queue may exceed this by one batch.
   std::size_t data_bytes_max = 256u << 10;
 };
 
@@ -61,79 +62,88 @@ class Outgoing {
  public:
   explicit Outgoing(OutgoingLimits limits = {}) : limits_(limits) {}
 
-  /// `ready`: called when there is something to take where there was nothing, or the queue was closed; `room`: called when data, or a
-  /// text that goes with it, for which there was no room may fit again; `answer_room`: the same of answers. On the caller's thread, no
-  /// lock held. Set before use; never changed.
+  /// Set the callbacks before use and never change them. `ready` is called when an empty queue gets
+  /// a frame, or the queue is closed; `room` when data or its texts, which had no room, may fit;
+  /// `answer_room` when an answer may fit. They run on the calling thread, without a lock.
   void on_ready(std::function<void()> ready) { ready_ = std::move(ready); }
   void on_room(std::function<void()> room) { room_ = std::move(room); }
   void on_answer_room(std::function<void()> room) { answer_room_ = std::move(room); }
 
-  /// Queues an answer. Where the limit is exceeded the session is closed as a slow reader. Nothing is queued
-  /// after close.
+  /// Queues an answer. Closes the session as a slow reader above the limit. Queues nothing after
+  /// close().
   void control(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags = 0,
                const FrameEnvelope* envelope = nullptr);
-  /// Queues what is said of a watch, behind what the watches have told; for the rest as control().
+  /// Queues a frame about a watch, after queued frames of watches. Otherwise like control().
   void watch_control(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags = 0);
-  /// Queues a Fault. One that closes is the last frame: what watches brought is dropped for it, unless the server stops.
+  /// Queues a Fault. If it closes the session, it is the last frame, and frames of watches are
+  /// dropped unless the server stops.
   void fault(const session::Fault& fault, std::uint64_t request);
 
-  /// Whether data may be queued now. False: on_room will be called when it may.
+  /// Returns true if data may be queued now. Otherwise on_room will be called when it may.
   bool has_room();
-  /// Whether an answer of so many bytes may be queued now: it fits into half of what may wait (the other half is for what
-  /// nobody asks room for), or nothing else waits. False: on_answer_room will be called when it may.
+  /// Returns true if an answer of `bytes` may be queued now: it fits into half of the limit, or
+  /// nothing else waits. The other half is for answers that are queued without asking. Otherwise
+  /// on_answer_room will be called when it may.
   bool has_answer_room(std::size_t bytes);
-  /// The same of texts that go with data. False: on_room will be called when it may.
+  /// Returns true if a text that goes with data may be queued now. Otherwise on_room will be called
+  /// when it may.
   bool has_text_room(std::size_t bytes);
-  /// `keeps`: has the batch's bytes, which nobody changes any more; they are sent from where they lie. Null: they are copied.
+  /// Queues data. `keeps` owns the batch's bytes, which must not change and are sent without a
+  /// copy; if it is null, they are copied.
   void data(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags, const FrameEnvelope* envelope,
             std::shared_ptr<const void> keeps = nullptr);
 
-  /// The client has room for data until so many bytes of the stream were taken, all frames counted. Before the first call for any.
+  /// Allows data until `through` bytes of the stream were taken, counting all frames. Before the
+  /// first call, all data is allowed.
   void credit(std::uint64_t through);
 
-  /// No frame is taken any more; what is queued may still be sent.
+  /// Closes the queue. Queued frames may still be sent.
   void close();
   bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
-  /// The Fault that closed it, where one did.
+  /// Returns the Fault that closed the queue, if any.
   std::optional<session::Fault> closed_by() const;
 
   struct Waiting {
     std::size_t control = 0, data = 0;  ///< bytes, of frames
     std::size_t bytes() const noexcept { return control + data; }
   };
-  /// What waits, with the writer too. A client that reads its answers slowly gets no new request accepted.
+  /// Returns the waiting bytes, including the writer's. The server accepts no new requests of a
+  /// client that reads answers slowly.
   Waiting waiting() const;
-  /// Of these control, without a lock: as it was a moment ago.
+  /// Returns the waiting control bytes without a lock; the value may be slightly old.
   std::size_t control_waiting() const noexcept { return control_waiting_.load(std::memory_order_relaxed); }
-  /// Of these answers, and what of watches the client's credit does not hold back.
+  /// Returns the waiting bytes of answers, and of watches that have credit.
   std::size_t answers_waiting() const;
-  /// Bytes of frames that the writer took, from the first on.
+  /// Returns the bytes of all frames that the writer has taken.
   std::uint64_t taken() const;
-  /// Bytes of what is said of watches and waits for the client's credit.
+  /// Returns the bytes of frames about watches that wait for credit.
   std::size_t held_for_credit() const;
-  /// How it stands with what watches bring.
+  /// The state of the lane of watches.
   struct Line {
     session::WaitsFor waits_for = session::WaitsFor::nothing;
-    std::uint64_t stuck_ns = 0;   ///< for how long the writer has sent nothing of what it has; 0 where it has nothing
-    std::uint64_t oldest_ns = 0;  ///< the age of the oldest data that waits, with the writer too; 0: none does
+    std::uint64_t stuck_ns = 0;   ///< time since the writer sent anything; 0 if it has nothing
+    std::uint64_t oldest_ns = 0;  ///< age of the oldest waiting data; 0 if there is none
   };
   Line line(std::uint64_t now_ns) const;
 
-  /// Of what the watches lane has the writer gets so much at once, or one frame: an answer waits for that at most.
+  /// Bytes of the watches lane, or one frame, that the writer takes at once. An answer waits at
+  /// most for that.
   static constexpr std::size_t piece_bytes = 32u << 10;
-  /// For the writer: all answers, and a piece of the watches lane, in place of what `piece` had. False: there is nothing to take.
+  /// For the writer: replaces `piece` by all answers and a piece of the watches lane. Returns false
+  /// if there is nothing to take.
   [[nodiscard]] bool take(OutgoingPiece& piece);
-  /// For the writer: what was taken has been sent.
+  /// For the writer: call when the taken frames have been sent.
   void sent();
-  /// For the writer: some of it was.
+  /// For the writer: call when some bytes have been sent.
   void went_on();
 
  private:
-  /// The lane of watches: frames, one behind the other. Of a frame whose batch is shared, only the head lies in `bytes`.
+  /// The lane of watches: frames in order. If a frame's batch is shared, only the frame's head is
+  /// in `bytes`.
   struct Lane {
     struct Frame {
-      std::uint32_t own, counted;  // bytes of it that lie here; as what it counts
-      std::uint64_t queued_ns;     // when; 0: it is no data
+      std::uint32_t own, counted;  // its bytes in `bytes`; its bytes for the limit
+      std::uint64_t queued_ns;     // 0 if it is not data
       std::span<const std::byte> shared;
       std::shared_ptr<const void> keeps;
       bool is_data() const noexcept { return queued_ns != 0; }
@@ -141,8 +151,8 @@ class Outgoing {
     };
     std::vector<std::byte> bytes;
     std::vector<Frame> frames;
-    std::size_t bytes_begin = 0, frames_begin = 0;  // what lies before was taken
-    std::size_t waiting = 0;                        // bytes of the frames that were not
+    std::size_t bytes_begin = 0, frames_begin = 0;  // earlier ones were taken
+    std::size_t waiting = 0;                        // bytes of the other frames
     bool empty() const noexcept { return frames_begin == frames.size(); }
   };
   enum class What : std::uint8_t { answer, of_watch, data };
@@ -171,14 +181,14 @@ class Outgoing {
   Lane watches_;
   Waiting queued_, taken_;  // taken: with the writer
   std::uint64_t taken_ns_ = 0,
-                went_on_ns_ = 0;       // when that was; 0: the writer has nothing. When it last sent any of it
-  std::uint64_t taken_oldest_ns_ = 0;  // when the oldest data of that was queued; 0: it is none
+                went_on_ns_ = 0;       // time of take(), or 0; time of the last sent bytes
+  std::uint64_t taken_oldest_ns_ = 0;  // when its oldest data was queued, or 0
   std::size_t taken_bytes_ = 0;
-  std::uint64_t pace_bytes_ = 0, pace_ns_ = 0;  // of the last pieces: how fast they went
+  std::uint64_t pace_bytes_ = 0, pace_ns_ = 0;  // speed of the last pieces
   std::uint64_t taken_all_ = 0, credit_ = ~std::uint64_t{0};
   bool credit_given_ = false;
   std::atomic<bool> closed_ = false;              // written under the lock
-  std::atomic<std::size_t> control_waiting_ = 0;  // the same; of queued_ and taken_
+  std::atomic<std::size_t> control_waiting_ = 0;  // written under the lock; of queued_ and taken_
   std::optional<session::Fault> closed_by_;
   bool room_wanted_ = false, text_room_wanted_ = false;  // for data, and texts with it
   bool answer_room_wanted_ = false;

@@ -1,23 +1,25 @@
-// What a world that runs keeps of its inputs, and what a crash takes.
+// How a running world records its inputs, and what a crash takes.
 #pragma once
 
 #include <cstdint>
 
 namespace muster {
 
-/// After a power cut or kill -9 the world comes back as of World::durable_sequence(). What lies behind it is lost: at most
+/// After a power cut or kill -9 the world comes back with the state at World::durable_sequence().
+/// Later inputs are lost: at most
 enum class Durability : std::uint8_t {
-  commit,   ///< what came since the last group, which is written as soon as the disk has taken the one before: some ms
-  batched,  ///< a tenth of a second, and what the disk then takes
-  checkpoint,  ///< everything since the last commit of the state: there is no journal
+  commit,      ///< some ms: a group is written when the one before is on the disk
+  batched,     ///< a tenth of a second, plus the time to write to the disk
+  checkpoint,  ///< everything since the last commit: there is no journal
 };
 
-/// What a world does whose disk is slower than what it is to write: where so much waits for it that more would need memory without end, or
-/// where the journal is as long as it may be and a save is still being written.
+/// Behaviour of a world whose disk is too slow: if the waiting records reach their limit, or if the
+/// journal reaches its limit while a save is still being written.
 enum class DiskLags : std::uint8_t {
-  wait,  ///< it waits for the disk, and with it the simulation
-  /// It goes on, and nothing more is recorded: World::recording_error says so, edits are refused, and a crash takes what comes. A save is begun as
-  /// soon as the disk is done with what waited; where that succeeds, what comes after it is recorded again.
+  wait,  ///< the world, and so the simulation, waits for the disk
+  /// The world goes on without recording: World::recording_error says so, edits are refused, and a
+  /// crash takes all later inputs. A save begins when the disk has written the waiting records. If
+  /// it succeeds, later inputs are recorded again.
   go_on,
 };
 

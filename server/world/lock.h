@@ -1,5 +1,5 @@
-// One owner per world: a lock on a file beside it, which the system takes back when the owner ends, however it ends. The file also
-// says which files belong together, and what was durable.
+// Ensures one owner per world with a lock on a file beside it, which the system releases when the
+// owner ends. The file also records which files belong together and what was durable.
 //
 //   level1.muster-lock, text, kept after use:
 //     muster-lock 1
@@ -11,11 +11,13 @@
 //     lock DEVICE INODE BORN                       this file: both differ from what is said here in a copy of the folder
 //     wal 0123456789 0123456789                    salts of the -wal (place/wal_content.h); 0 and 0: the owner left none
 //
-// Lock files of earlier versions lack the last three lines. `world` to `group` find out a file that is older than what was told to
-// be durable: a -wal that was lost or cut off. The others find out a -wal that belongs to another file.
+// Lock files of earlier versions lack the last three lines. `world` to `group` reveal a file that
+// is older than what was reported durable, because its -wal was lost or truncated. The other lines
+// reveal a -wal of another file.
 //
-// A file can be reached by several paths (a mount, a new name), each with a lock file of its own. So the world file itself
-// is locked too, at a byte far beyond those that SQLite locks; and a file of several names (hard links) is refused.
+// A file may have several paths (a mount, a new name), each with its own lock file. So the world
+// file is locked too, at a byte far beyond those that SQLite locks, and a file with several hard
+// links is refused.
 #pragma once
 
 #include <cstdint>
@@ -28,25 +30,27 @@
 
 namespace muster {
 
-/// What the lock file says besides its holder.
+/// The contents of the lock file, except its holder.
 struct LockMark {
-  std::string world;  ///< 32 hexadecimal digits; empty if none was written
+  std::string world;  ///< 32 hexadecimal digits, or empty
   std::uint64_t checkpoint = 0;
   std::uint64_t group = 0;
-  FileIdentity file = {}, lock = {};  ///< none: not noted
+  FileIdentity file = {}, lock = {};  ///< empty if not recorded
   WalSalts wal = {};
 };
 
-/// Held from a successful take to its destruction. Movable; any thread, one at a time.
+/// The lock, held from a successful take() to destruction. Movable; one thread at a time, any
+/// thread.
 class WorldLock {
  public:
-  /// Takes the lock of the world at `path` without waiting. in_use names the process that holds it; `shown` is the path
-  /// in the error. A child made by fork shares the lock until it execs or ends.
+  /// Takes the lock of the world at `path` without waiting. The error in_use names the process that
+  /// holds it, and `shown` is the path in errors. A forked child shares the lock until it execs or
+  /// ends.
   [[nodiscard]] static std::expected<WorldLock, WorldError> take(const std::string& path, const std::string& shown);
 
-  /// Locks the world file itself, which exists; again with another one in its place. in_use where it is held under
-  /// another path or has several names. To be called before SQLite opens the file: a process that closes any descriptor of
-  /// a file loses SQLite's locks on it.
+  /// Locks the existing world file; call it again if another file takes its place. Fails with
+  /// in_use if it is locked under another path or has several names. Call it before SQLite opens
+  /// the file, because a process that closes any descriptor of a file loses SQLite's locks on it.
   [[nodiscard]] std::expected<void, WorldError> hold(const std::string& path, const std::string& shown);
 
   WorldLock(WorldLock&& other) noexcept;
@@ -54,20 +58,22 @@ class WorldLock {
   ~WorldLock();
 
   bool is_held() const noexcept { return fd_ >= 0; }
-  /// Whether `path` names the file that hold() locked. Any thread, while none is in hold().
+  /// Returns true if `path` names the file that hold() locked. Any thread, but not during hold().
   bool is_of(const std::string& path) const noexcept;
   const LockMark& mark() const noexcept { return mark_; }
-  /// Whether the lock file is the one that its mark was made for, not a copy of it.
+  /// Returns true if the lock file is the original, not a copy of it.
   bool is_original() const noexcept { return mark_.lock && mark_.lock.is(identity_of(fd_)); }
   FileIdentity file() const noexcept { return identity_of(file_); }
-  int descriptor() const noexcept { return file_; }  ///< of the world file, -1 while it is still to be created
-  /// Notes what is durable, and which -wal has it. Not synced: after a power cut the mark may be older, never newer, than the file.
+  int descriptor() const noexcept { return file_; }  ///< of the world file, or -1 before it exists
+  /// Records what is durable, and the -wal that has it, without a sync. After a power cut the mark
+  /// may be older than the file, but never newer.
   void set_mark(const std::string& world, std::uint64_t checkpoint, std::uint64_t group, WalSalts wal) noexcept;
-  /// What was noted is on the disk when it returns. Any thread.
+  /// Syncs the recorded marks to the disk. Any thread.
   void sync() const noexcept;
-  /// The -wal is this one now, or there is none: one that comes later begins behind it, or with salts that SQLite draws.
+  /// Records the current -wal, or that there is none. A later one continues it, or has new salts
+  /// from SQLite.
   void note_wal(WalSalts wal) noexcept;
-  /// Removes the lock file when the lock is given back: nothing is there that it belongs to.
+  /// Removes the lock file when the lock is released, because there is no world file.
   void remove_at_end() noexcept { remove_at_end_ = true; }
 
  private:
@@ -77,9 +83,9 @@ class WorldLock {
   void read() noexcept;
 
   int fd_ = -1;
-  int file_ = -1;  // the world file; -1 while it is still to be created
+  int file_ = -1;  // the world file, or -1 before it exists
   std::string lock_path_;
-  std::int64_t found_process_ = 0;  // what the file said when it was taken; it says so again unless a mark was set
+  std::int64_t found_process_ = 0;  // from the lock file; restored unless a mark was set
   bool is_marked_ = false;
   LockMark mark_;
   bool remove_at_end_ = false;

@@ -1,4 +1,4 @@
-// Everything that a world that runs writes: commits, commits that were begun, and the journal between them.
+// Writes a running world to its file: saves, at once or in steps, and the journal between them.
 //
 //   registry ─ JournalRecorder      records of inputs, in memory              owner's thread
 //                 hand_over()       groups, at the end of a flush
@@ -6,9 +6,9 @@
 //                  merge()          what it wrote, from the -wal to the file  a third thread
 //                 durable()         sequence of the last input on the disk
 //
-// A checkpoint that was begun stands in the queue where its rows were listed: groups before it are in it, and go with it. It is written in
-// steps, and groups that come meanwhile are written between them. Columns are read where they lie, by the queue's thread: see
-// server/world/rows/preserved_columns.h.
+// A checkpoint takes its place in the queue when its rows are listed: it contains the groups before
+// it. It is written in steps, and later groups are written between the steps. The queue's thread
+// reads columns in place: see server/world/rows/preserved_columns.h.
 #pragma once
 
 #include <atomic>
@@ -36,61 +36,69 @@ namespace muster {
 
 class WorkMark;
 
-/// Owner's thread, but for what is said of others. The file is its own while work waits.
+/// Used on the world thread, except for members marked otherwise. Nothing else may use the file
+/// while work waits.
 class Saver {
  public:
   using Clock = std::chrono::steady_clock;
   using Report = std::expected<CheckpointReport, WorldError>;
   struct Host {
-    std::function<CheckpointStamp()> stamp;  ///< of the state as it is
-    std::function<void()> wake;              ///< any thread: a flush is to come soon
+    std::function<CheckpointStamp()> stamp;  ///< of the current state
+    std::function<void()> wake;              ///< any thread: requests a flush soon
     Durability durability = Durability::checkpoint;
     std::uint64_t epoch = 0;
-    WorkMark* mark = nullptr;                                             ///< told which input is in work; may be null
-    std::chrono::nanoseconds batch_for = std::chrono::milliseconds(100);  ///< with Durability::batched
-    std::chrono::nanoseconds autosave{
-        0};  ///< how long after a save the next one is begun, where there is something new; 0: never
-    /// Of the journal behind the last save. At four fifths a save is begun, whatever `autosave` says, and said; at all of them the
-    /// world waits for it. Where it fails, nothing more is recorded, as where the journal cannot be written. 0: no bound.
-    /// Also said is where another program that reads keeps four fifths of so many bytes in the file's -wal.
+    /// Records the input in work, or null.
+    WorkMark* mark = nullptr;
+    /// With Durability::batched.
+    std::chrono::nanoseconds batch_for = std::chrono::milliseconds(100);
+    std::chrono::nanoseconds autosave{0};  ///< time to the next automatic save; 0: never
+    /// Limit on the journal's bytes since the last save; 0 means none. At 80 % a save begins,
+    /// whatever `autosave` is, and `warn` is called. At 100 % the world waits for that save; if it
+    /// fails, recording stops. `warn` is also called if another program that reads holds 80 % of
+    /// this size in the -wal.
     std::uint64_t journal_bytes_max = 0;
-    /// Of columns that change while a save that was begun has not written them yet: those are copied. At the bound that save is given up,
-    /// said, and begun again; the third time the world waits for it.
+    /// Limit on copies of columns that change before a running save has written them. At the limit
+    /// that save is given up, reported, and begun again; the third time the world waits for it.
     std::uint64_t preserved_bytes_max = 256u << 20;
     DiskLags disk_lags = DiskLags::wait;
-    std::size_t waiting_bytes_max = WriteQueue::bytes_max_default;  ///< of what was recorded, before the disk lags
-    std::function<void(const std::string&)> warn = {};  ///< told a sentence, on the owner's thread; may be null
-    std::function<void(const std::string&)> fail = {};  ///< the same, of what ends durability for good; may be null
+    /// Of records, above which the disk lags.
+    std::size_t waiting_bytes_max = WriteQueue::bytes_max_default;
+    std::function<void(const std::string&)> warn = {};  ///< called on the world thread; may be null
+    /// Called at the end of durability; may be null.
+    std::function<void(const std::string&)> fail = {};
   };
   Saver(WorldFile& file, EntityRegistry& registry, Host host);
-  /// What was recorded is written, and a commit that was begun; where that was given up, the state as it is.
+  /// Writes recorded inputs, and finishes a running save, or saves the current state if that was
+  /// given up.
   ~Saver();
   Saver(const Saver&) = delete;
   Saver& operator=(const Saver&) = delete;
 
-  /// The world was opened: its file holds the inputs up to the registry's sequence. Inputs are recorded from now on, where the file can take
-  /// them; else from its next commit on.
+  /// Call when the world was opened and its file has all inputs up to the registry's sequence.
+  /// Begins to record inputs, or does so after the next save if the file cannot take them yet.
   void opened();
-  /// The file has so many bytes of records behind its state, which were read. Before opened().
+  /// Tells the bytes of records after the file's state. Call before opened().
   void found_journal(std::uint64_t bytes) { size_.add(bytes); }
-  /// Instead of opened(): the registry does not have what the file has. Nothing is written any more, and error() says why.
+  /// Call in place of opened() if the registry does not have the file's state. Nothing is written
+  /// from then on, and error() returns `why`.
   void opened_stopped(std::string why);
 
   Report commit();
-  /// False: one is under way.
+  /// Begins a save. Returns false if one is under way.
   bool begin(std::function<void(Report)> then);
-  /// Tells of a commit that was begun, where it is over.
+  /// Reports a save that has ended.
   void look();
   bool is_saving() const noexcept { return saving_ != nullptr; }
 
-  /// What was recorded goes to the disk now, where it is to; a save is begun where one is due.
+  /// Queues recorded inputs for the disk if they are due, and begins a save if one is due.
   void hand_over(Clock::time_point now);
-  /// About once a second, also if nothing is written: whether the file still is where it was opened, and what it was. If it is not, the
-  /// state is written to another one beside it (WorldFile::rescue), and that again and again until it succeeds; error() says both.
+  /// Call about once a second. Checks that the file is still at its path and unchanged by others.
+  /// If not, writes the state to another file beside it (WorldFile::rescue), and tries again until
+  /// that succeeds; error() reports both.
   void look_at_file(Clock::time_point now);
-  /// When look_at_file() is to be called. None: never.
+  /// Returns when to call look_at_file(), or nothing for never.
   std::optional<Clock::time_point> next_look() const noexcept;
-  /// When hand_over() has something to do, if nothing comes.
+  /// Returns when hand_over() has work to do, if no input comes before.
   std::optional<Clock::time_point> due() const;
   void made_tick(std::uint64_t tick) {
     if (recorder_) recorder_->made_tick(tick);
@@ -98,8 +106,8 @@ class Saver {
   void set_code(std::string code) {
     if (recorder_) recorder_->set_code(std::move(code));
   }
-  /// Why inputs are not recorded though they should be, or, where none are to be, why the last save that was begun by itself failed.
-  /// Null: they are. Until a commit succeeds.
+  /// Returns the reason why inputs are not recorded although they should be, until a save succeeds,
+  /// or null. Without a journal, returns autosave_error().
   const std::string* error() const noexcept {
     return !stopped_.empty()     ? &stopped_
            : !displaced_.empty() ? &displaced_
@@ -107,55 +115,56 @@ class Saver {
            : !recorder_          ? autosave_error()
                                  : nullptr;
   }
-  /// Why the last save that was begun by itself failed. Null: it did not. Until a commit succeeds.
+  /// Returns the error of the last automatic save, until a save succeeds, or null.
   const std::string* autosave_error() const noexcept { return autosave_error_.empty() ? nullptr : &autosave_error_; }
-  /// Of the journal behind the last save, what is on its way to the disk included.
+  /// Returns the journal's bytes since the last save, including those not yet on the disk.
   std::uint64_t journal_bytes() const noexcept { return size_.bytes(); }
-  /// As WorldFile::held_bytes. Any thread.
+  /// Returns WorldFile::held_bytes(). Any thread.
   std::uint64_t held_bytes() const noexcept { return held_.load(std::memory_order_relaxed); }
-  /// What `warn` is told of the journal's size, or of held_bytes(), where there is something to say just now; else empty.
+  /// Returns the current warning about the journal's size or held_bytes(), or an empty text.
   std::string size_warning() const;
-  /// Of columns that are kept for the save that is under way.
+  /// Returns the bytes of columns copied for the running save.
   std::uint64_t preserved_bytes() const noexcept;
-  /// Of memory that waits for the copies of the next save and for the next large groups.
+  /// Returns the bytes of memory reserved for copies of the next save and for large groups.
   std::uint64_t spare_bytes() const noexcept;
-  /// How often the world waited for the disk.
+  /// Returns how often the world waited for the disk.
   std::uint64_t waits() const noexcept { return queue_.waits(); }
   /// Any thread.
   std::uint64_t durable() const noexcept { return durable_.load(std::memory_order_acquire); }
-  /// Of the last input that is in the state in the file. Any thread.
+  /// Returns the sequence of the last input in the file's state. Any thread.
   std::uint64_t saved() const noexcept { return saved_.load(std::memory_order_acquire); }
 
  private:
   struct Saving;
   bool has_news() const noexcept;
   WorldError stopped_error() const;
-  /// Writes the state beside a file that is displaced, if it is and that was not done.
+  /// Writes the state beside a displaced file, unless that was done.
   void rescue(Clock::time_point now);
   void autosave(Clock::time_point now);
   void save_by_itself(Clock::time_point now);
-  /// A save is due because of the journal's size.
+  /// Returns true if a save is due because of the journal's size.
   bool is_long() const noexcept { return recorder_ && size_.wants_save(); }
   void warn_of_size();
   void warn_of_held();
   std::string held_text() const;
   void note_saved(std::uint64_t version);
   void keep_size();
-  /// A piece of a commit that was begun, on the queue's thread.
+  /// Writes a part of a running save, on the queue's thread.
   Steps step(Saving& of);
-  /// The same; false: it was the last.
+  /// Writes one step of it. Returns false if it was the last.
   bool do_step(Saving& of);
   CheckpointSlice slice() const;
-  /// That the -wal is merged into the file begins, where that is due, or ends. The queue's thread.
+  /// Begins to merge the -wal into the file if that is due, or ends it. The queue's thread.
   void merge();
   void begin_merge();
-  /// Returns when nothing is merged. The queue's thread, or the owner's when the queue is drained.
+  /// Waits until no merge runs. The queue's thread, or the world thread when the queue is drained.
   void end_merge();
   void begin_recording();
   void put_all();
-  /// The same where nobody is to wait: DiskLags::go_on says what becomes of what there is no room for.
+  /// Queues records without waiting for the disk. If there is no room for them, acts as
+  /// DiskLags::go_on describes.
   void put_in_time();
-  /// What is recorded is dropped from here on, behind what the queue has: the disk lags.
+  /// Stops recording after the inputs in the queue, because the disk lags.
   void stop_recording(std::string why);
   void write(JournalGroup& group);
   void notice_failure();
@@ -176,36 +185,35 @@ class Saver {
   EntityRegistry& registry_;
   const Host host_;
   std::optional<JournalRecorder> recorder_;
-  Clock::time_point next_ = {};  // before then nothing is handed over, with Durability::batched
+  Clock::time_point next_ = {};  // the next group is not queued before, with Durability::batched
   std::unique_ptr<Saving> saving_;
-  std::optional<StateCopy> used_;  // of the last one, for its memory
-  std::uint64_t saved_version_ =
-      0;              // what the registry's begin_version gave before the last save; 0: there is none yet
-  int given_up_ = 0;  // saves, one after the other
-  std::optional<Clock::time_point> next_save_;  // by itself; none: nothing is new
-  std::chrono::nanoseconds save_every_;         // longer than the host asked for where a save stops the world for long
+  std::optional<StateCopy> used_;               // the last one, for its memory
+  std::uint64_t saved_version_ = 0;             // from begin_version before the last save, or 0
+  int given_up_ = 0;                            // consecutive saves
+  std::optional<Clock::time_point> next_save_;  // the next automatic save; none if nothing is new
+  std::chrono::nanoseconds save_every_;         // longer than `autosave` if saves are slow
   JournalSize size_;
   bool warned_of_size_ = false, warned_of_held_ = false;
-  Clock::time_point retry_ = {};   // not before: a save that is due because of the journal's size failed
-  std::size_t saved_schemas_ = 0;  // of the registry, when it was saved last
+  Clock::time_point retry_ = {};   // earliest time of the next try, after a failure
+  std::size_t saved_schemas_ = 0;  // number of the registry's schemas at the last save
   std::string autosave_error_;
-  std::string stopped_;    // empty: it is not
-  std::string displaced_;  // what became of the file, and where the state is; empty: it is in its place
+  std::string stopped_;    // the reason, or empty
+  std::string displaced_;  // the change of the file and the place of the state, or empty
   bool rescued_ = false;   // the state is in another file
   Clock::time_point next_look_ = {};
   bool failed_seen_ = false;
   bool lagged_ = false;  // a save is due because the disk lagged
-  std::string error_;    // as the owner saw it
+  std::string error_;    // as the world thread saw it
   std::atomic<std::uint64_t> durable_ = 0, saved_ = 0, held_ = 0;
   std::atomic<bool> failed_ = false;
-  SpareRecords spare_;                // given by the queue's thread, taken by recorder_
-  StepSize step_size_;                // the queue's thread
-  bool in_steps_ = false;             // the same: a save's steps were begun, and are not over
-  std::mutex mutex_;                  // of the following
-  std::string failure_;               // of the queue's thread
-  std::atomic<bool> merged_ = false;  // what the file's begin_merge() began
-  WriteQueue merges_;                 // given work by the queue's thread
-  WriteQueue queue_;                  // ends first
+  SpareRecords spare_;     // filled by the queue's thread, used by recorder_
+  StepSize step_size_;     // the queue's thread
+  bool in_steps_ = false;  // the queue's thread: a save's steps are under way
+  std::mutex mutex_;       // of failure_
+  std::string failure_;
+  std::atomic<bool> merged_ = false;  // set when the merge of begin_merge() has ended
+  WriteQueue merges_;                 // filled by the queue's thread
+  WriteQueue queue_;                  // destroyed first
 };
 
 }  // namespace muster

@@ -83,9 +83,10 @@ struct Saved {
 
 TEST_CASE("a world opens after muster.fbs gained messages and fields") {
   // As it was before: no DropTexts, no clash in Create, no texts in templates.
-  const Edits before{{"table DropTexts (message, remote: \"none\") {\n  /// Their hashes.\n  texts:[ulong];\n}\n", ""},
-                     {"  /// Empty: no name.\n  name:ulong (text);\n  clash:NameClash;\n}", "  name:ulong (text);\n}"},
-                     {"  /// The contents of `text` fields in the values.\n  texts:[string];\n", ""}};
+  const Edits before{
+      {"table DropTexts (message, remote: \"none\") {\n  /// The texts' hashes.\n  texts:[ulong];\n}\n", ""},
+      {"  /// Empty for no name.\n  name:ulong (text);\n  clash:NameClash;\n}", "  name:ulong (text);\n}"},
+      {"  /// The contents of `text` fields in the values.\n  texts:[string];\n", ""}};
   const Saved saved;
   naive::StateRows rows = saved_with(before, saved.rows);
   TypeTable then;
@@ -107,11 +108,11 @@ TEST_CASE("a world opens after muster.fbs gained messages and fields") {
 
 TEST_CASE(
     "a world that was saved after muster.fbs gained messages and fields opens here, and keeps what nobody here knows") {
-  const Edits later{{"/// Hangs the target under another parent,",
+  const Edits later{{"/// Moves the target to another parent,",
                      "/// Not known here.\nstruct Paint (message, remote: \"edit\") { color:uint; more:ulong; }\n"
                      "/// Neither.\nstruct Painted (component) { color:uint; }\n"
-                     "/// Hangs the target under another parent,"},
-                    {"  /// Empty: no name.\n  name:ulong (text);\n  clash:NameClash;\n}",
+                     "/// Moves the target to another parent,"},
+                    {"  /// Empty for no name.\n  name:ulong (text);\n  clash:NameClash;\n}",
                      "  name:ulong (text);\n  color:uint;\n  clash:NameClash;\n}"}};
   const Saved saved;
   naive::StateRows rows = saved_with(later, saved.rows);
@@ -151,7 +152,8 @@ TEST_CASE(
 
 TEST_CASE("a message of muster.fbs that waits and cannot be read here refuses the world by type and field") {
   const Edits later{
-      {"/// The timed message is not delivered.\nstruct CancelTimer (message, remote: \"control\") {\n  timer:ulong;",
+      {"/// Cancels a timed message, so that it is not delivered.\nstruct CancelTimer (message, remote: \"control\") "
+       "{\n  timer:ulong;",
        "struct CancelTimer (message, remote: \"control\") {\n  timer:double;"}};
   const Saved saved;
   naive::StateRows rows = saved_with(later, saved.rows);
