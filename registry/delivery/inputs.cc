@@ -2,7 +2,7 @@
 //
 // - Ids of an input are drawn after what waits has been delivered, so a replay of the same inputs
 //   draws the same ids.
-// - Every posted batch is an input. Its contents decide where it ends, never memory. A flush with
+// - Every posted batch is an input. It ends at a place that its contents decide, never memory. A flush with
 //   nothing to do is no input: it reaches no sink and has no number.
 // - The bounds of a cascade decide state, so they are saved with it, and a loaded registry goes on
 //   under the saved ones. RegistryOptions::insist_on_bounds refuses a state with other bounds. The
@@ -521,7 +521,7 @@ bool Inputs::deliver_caused() {
     const std::uint32_t before = cursor_.message;
     const std::uint64_t begin_ns = begin_batch(), first = delivery_.next_number();
     const std::size_t offset = cursor_.offset;
-    // As many as the bytes that are left may hold at least; where one ends depends on the messages only.
+    // The number that the remaining bytes can hold at least. The messages alone decide the end.
     const std::uint64_t fit = batch.header().payload_bytes ? 1 + (bytes_left - 1) / batch.header().payload_bytes : 1;
     const bool done = delivery_.deliver(batch, cursor_, std::min(left, fit), receipt);
     const std::uint64_t delivered = counts_once(batch) ? 1 : (done ? batch.count() : cursor_.message) - before;

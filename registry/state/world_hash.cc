@@ -1,5 +1,5 @@
-// The hash covers rows in row order, the order of children, ids and the free queue, texts, clock, timers
-// and what waits. It leaves out versions, counters and where chunks end.
+// The hash covers rows in row order, the order of children, ids and the free queue, texts, clock,
+// timers and what waits. It leaves out versions, counters and where chunks end.
 #include <array>
 #include <cstring>
 

@@ -6,8 +6,8 @@
 //   agrees. Unused ones come back by ReturnGrant. Runs of 64 and more wait for the next grants,
 //   which take the shortest that is long enough (returned_ids.h); shorter runs join the FIFO.
 // - Archetype numbers are given in the order in which rows need them, and never again. If, at the
-//   end of a call, more than 1024 and more than twice as many archetypes as are in use have no
-//   rows, all of those are dropped.
+//   end of a call, archetypes without rows are more than 1024 and more than twice the others, all
+//   of them are dropped.
 // - An `enableable` component has a second column of 4 bytes a row: 1 if present, else 0 and the
 //   value is zero. It is moved, saved and hashed like any other column; bits would have needed code
 //   of their own for each.
@@ -128,7 +128,7 @@ bool Storage::take_given(std::span<const Entity> ids) noexcept {
   for (const Entity& e : ids) {
     const std::uint64_t bits = e.bits();
     const auto index = static_cast<std::uint32_t>(bits);
-    // Who was taken is in no state, so it cannot be taken twice.
+    // A taken id is in no state, so it cannot be taken twice.
     if (index < indices && std::bit_cast<std::uint64_t>(directory[index]) == ((bits & generation_mask) | given.bits()))
         [[likely]] {
       put_entry(directory, bits, taken);

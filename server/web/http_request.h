@@ -1,4 +1,4 @@
-// A request as it came, as far as anybody here asks for it. Nothing in it has been judged.
+// The parts of an HTTP request that the site uses, before any judgement.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 namespace muster {
 
 struct HttpRequest {
-  std::string method, target;        ///< "GET", "/assets/x.js?y"
-  std::vector<std::string> hosts;    ///< of every Host there is; the one of a whole address in place of it
-  std::vector<std::string> origins;  ///< of every Origin
+  std::string method, target;                                 ///< "GET", "/assets/x.js?y"
+  std::vector<std::string> hosts;                             ///< of each Host; see http_wire.cc
+  std::vector<std::string> origins;                           ///< of every Origin
   std::string authorization, accept_encoding, if_none_match;  ///< empty where there is none
   std::string web_key, web_version;                           ///< Sec-WebSocket-Key, Sec-WebSocket-Version
   bool upgrades = false;                                      ///< it asks for a WebSocket
@@ -19,8 +19,8 @@ struct HttpRequest {
   bool keeps_alive = false;                                   ///< a further one may follow
 };
 
-/// Whether a connection whose first bytes are these (at least four) speaks HTTP: they begin like a method, as those of no frame that
-/// may come first do, whose third and fourth bytes are 0.
+/// Returns true if a connection that begins with these bytes, at least four, speaks HTTP: they begin
+/// like a method. The third and fourth byte of a frame that may come first are 0.
 inline bool begins_http(std::span<const std::byte> first) noexcept {
   for (std::size_t i = 0; i < 4; ++i) {
     const char letter = static_cast<char>(first[i]);

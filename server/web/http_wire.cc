@@ -21,8 +21,8 @@ using Parser = http::request_parser<http::empty_body>;
 
 std::string text_of(const auto& view) { return std::string(view.data(), view.size()); }
 
-/// Takes apart a request line that holds the whole address, "http://HOST/PATH": its host then counts in place of the
-/// Host field (RFC 9112, 3.2.2). A request without exactly one Host stays as it is, since it is refused anyway.
+/// Splits a request line that holds the whole address, "http://HOST/PATH". Its host replaces the
+/// Host field (RFC 9112, 3.2.2). A request without exactly one Host stays as it is: it is refused.
 void split_address(HttpRequest& request) {
   constexpr std::string_view scheme = "http://";
   const bool is_whole = request.target.size() >= scheme.size() &&
