@@ -250,7 +250,8 @@ TEST_CASE("the first binary chunk of a .glb is its first buffer, whatever chunks
       "componentType": 5126, "count": 3, "type": "VEC3"}], "bufferViews": [{"buffer": 0, "byteLength": 36}],
       "buffers": [{"byteLength": 36}]})");
   const std::string first = chunk("BIN", triangle(5)), own = chunk("OWN1", "what");
-  for (const std::string& second : {chunk("BIN", triangle(8)), chunk("BIN", triangle(8) + triangle(9)), chunk("BIN", "")})
+  for (const std::string& second :
+       {chunk("BIN", triangle(8)), chunk("BIN", triangle(8) + triangle(9)), chunk("BIN", "")})
     for (const std::string& chunks : {first + second, own + first + second, first + own + second + own}) {
       const auto size = static_cast<std::uint32_t>(12 + json.size() + chunks.size());
       const auto read = read_model(folder.write("a.glb", "glTF" + number(2) + number(size) + json + chunks));

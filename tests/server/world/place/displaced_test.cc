@@ -119,7 +119,8 @@ TEST_CASE("a file that is moved before its world is closed has what was durable,
   CHECK(Open::groups_of(world.moved) == 3);
 }
 
-TEST_CASE("another world that is written over the file before its world is closed is left as it is, and so is the -wal") {
+TEST_CASE(
+    "another world that is written over the file before its world is closed is left as it is, and so is the -wal") {
   Open world;
   for (int i = 0; i < 3; ++i) REQUIRE(world.append());
   make_world(world.moved);
