@@ -20,6 +20,7 @@
 #include "client/import/assimp_files.h"
 #include "client/import/collada_text.h"
 #include "client/import/file_kind.h"
+#include "client/import/gltf_placement.h"
 #include "client/import/reader.h"
 #include "messages/utf8.h"
 
@@ -188,11 +189,12 @@ ImportedMesh mesh_of(const aiScene& scene, unsigned index, std::string name, std
   return mesh;
 }
 
-/// Names of nodes and meshes, if those of the scene are something else.
+/// Names of nodes and meshes, and places of nodes, if those of the scene are something else.
 struct Names {
   std::unordered_map<const aiNode*, std::string> nodes;
   std::unordered_set<const aiNode*> by_id;  // those whose name is their id
   std::vector<std::string> meshes;
+  std::unordered_map<const aiNode*, GltfPlacement> places;
 };
 
 /// Turns one scene into a model. A class only because every step needs the scene and the model.
@@ -280,7 +282,10 @@ class Reader {
     const std::uint32_t place = add_entity(model_, limits_, parent, name, false);
     model_.entities[place].is_named = !names_.by_id.contains(&node);
     const Matrix local = matrix_of(node.mTransformation);
-    place_by_matrix(model_, place, parent == ImportedEntity::no_parent ? in_metres(local) : local);
+    if (const auto said = names_.places.find(&node); said != names_.places.end())
+      place_node(model_, place, said->second);
+    else
+      place_by_matrix(model_, place, parent == ImportedEntity::no_parent ? in_metres(local) : local);
     add_meshes(node, place);
     for (const aiLight* const light : take("light", lights_, node)) add_light(*light, node, place);
     for (const aiCamera* const camera : take("camera", cameras_, node)) add_camera(*camera, node, place);
@@ -340,19 +345,17 @@ class Reader {
   void add_camera(const aiCamera& from, const aiNode& node, std::uint32_t place) {
     aiVector3D position = from.mPosition;
     Numbers numbers("camera \"" + model_.entities[place].name + "\"", model_.warnings);
-    // Assimp's reader of glTF 1.0 says a camera node's own position a second time here, and that of
-    // 3DS says where the camera is beside the node's parent.
-    const aiMatrix4x4& local = node.mTransformation;
-    const aiVector3D moved(local.a4, local.b4, local.c4);
-    if (gltf_ && position == moved) position = {};
+    // Assimp's reader of 3DS says where the camera is beside the node's parent.
     if (is_3ds()) {
-      position -= moved;
+      const aiMatrix4x4& local = node.mTransformation;
+      position -= aiVector3D(local.a4, local.b4, local.c4);
       numbers.tell("is of a .3ds file, which tells where it looks in a way that is not read; turn it yourself.");
     }
     const scene::Camera camera = camera_of(from, gltf_, measures_.metres, numbers);
     const bool taken = model_.entities[place].camera.has_value();
-    model_.entities[entity_for(place, "camera", taken, frame_of(position, from.mLookAt * -1.f, from.mUp))].camera =
-        camera;
+    // glTF's cameras look along their node's -Z, which the reader of glTF 1.0 does not say.
+    const Matrix frame = gltf_ ? Matrix(compose({})) : frame_of(position, from.mLookAt * -1.f, from.mUp);
+    model_.entities[entity_for(place, "camera", taken, frame)].camera = camera;
   }
 
   /// The node's own entity, or a part of it if that is taken or the frame differs from the node's.
@@ -440,12 +443,39 @@ Names collada_names(const aiScene& by_id, const std::filesystem::path& file) {
   return names;
 }
 
+/// Assimp tells the ids of glTF 1.0's nodes as their names, and scales a node behind its turn.
+Names gltf_1_names(const aiScene& scene, const std::filesystem::path& file) {
+  Names names;
+  const auto nodes = nodes_of_gltf_1(file);
+  bool is_made_up = false;  // the root, of which the id may be one in the file too
+  std::vector<const aiNode*> stack{scene.mRootNode};
+  while (!stack.empty()) {
+    const aiNode* const node = stack.back();
+    stack.pop_back();
+    stack.insert(stack.end(), node->mChildren, node->mChildren + node->mNumChildren);
+    const auto said = nodes.find(node->mName.C_Str());
+    if (said == nodes.end()) continue;
+    if (said->second.name.empty())
+      names.by_id.insert(node);
+    else
+      names.nodes[node] = said->second.name;
+    names.places[node] = said->second.placement;
+    is_made_up = is_made_up || (node != scene.mRootNode && node->mName == scene.mRootNode->mName);
+  }
+  if (!is_made_up) return names;
+  names.nodes.erase(scene.mRootNode);
+  names.by_id.erase(scene.mRootNode);
+  names.places.erase(scene.mRootNode);
+  return names;
+}
+
 }  // namespace
 
 ImportedModel read_with_assimp(const std::filesystem::path& file, const ModelLimits& limits) {
   const auto [scene, files] = scene_of(file, false);
   Names names;
   if (format_of(scene).find("Collada") != std::string::npos) names = collada_names(scene, file);
+  if (format_of(scene).find("glTF") != std::string::npos) names = gltf_1_names(scene, file);
   ImportedModel model = Reader(scene, names, files, limits).read();
   if (brings_nothing(model)) throw ReadFailure("it holds nothing: no node but its root, no mesh, light or camera");
   return model;

@@ -238,6 +238,7 @@ GltfParts parts_of(const fs::path& file) {
   parts.is_binary = true;
   if (bytes.size() < 20) throw ReadFailure("the file is cut off: a .glb has 20 bytes before its JSON");
   parts.version = word(bytes, 4);
+  if (parts.version == 1) parts.json = bytes.substr(20, word(bytes, 12));
   if (parts.version != 2) return parts;
   constexpr std::uint32_t json_chunk = 0x4e4f534a, data_chunk = 0x004e4942;
   if (word(bytes, 16) != json_chunk) throw ReadFailure("its first chunk is no JSON");
@@ -254,10 +255,8 @@ GltfParts parts_of(const fs::path& file) {
 }
 
 GltfFile::GltfFile(fs::path file) : file_(std::move(file)), parts_(parts_of(file_)) {
-  if (parts_.is_binary && parts_.version != 2) {
-    if (parts_.version == 1) return;
+  if (parts_.is_binary && parts_.version != 1 && parts_.version != 2)
     throw ReadFailure("it is a .glb of version " + std::to_string(parts_.version) + "; 2 is read");
-  }
   try {
     json_ = Json::parse(parts_.json);
   } catch (const Json::out_of_range& exception) {

@@ -56,7 +56,7 @@ class GltfFile {
   /// Parses the JSON and checks that each buffer is there and long enough. Throws ReadFailure.
   explicit GltfFile(std::filesystem::path file);
 
-  /// Nothing but this may be asked of a file of glTF 1.0.
+  /// Nothing but this and json() may be asked of a file of glTF 1.0.
   bool is_gltf_1() const;
 
   const Json& json() const { return json_; }

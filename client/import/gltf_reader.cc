@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "client/import/gltf_file.h"
+#include "client/import/gltf_placement.h"
 #include "client/import/reader.h"
 #include "messages/utf8.h"
 
@@ -37,51 +38,6 @@ const Json* extension(const Json& of, const char* name) {
 
 std::string plural(std::size_t count, const char* one, const char* many) {
   return std::to_string(count) + ' ' + (count == 1 ? one : many);
-}
-
-scene::Vec3 vec3(const std::array<double, 3>& v) {
-  return {.x = static_cast<float>(v[0]), .y = static_cast<float>(v[1]), .z = static_cast<float>(v[2])};
-}
-
-bool fits_float(double value) { return std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max()); }
-
-/// The largest float as other programs print it in nine digits is a little more than it.
-double near_float(double value) {
-  constexpr double most = static_cast<double>(std::numeric_limits<float>::max());
-  return std::abs(value) < most * (1 + 1e-8) ? std::clamp(value, -most, most) : value;
-}
-
-struct Trs {
-  std::array<double, 3> translation{}, scale{1, 1, 1};
-  std::array<double, 4> rotation{0, 0, 0, 1};
-};
-
-/// The transform as it is. What a float cannot hold, or a rotation without a direction, is left out,
-/// and named in `lost`.
-scene::Transform transform_of(Trs trs, std::vector<std::string>& lost) {
-  for (auto* const numbers : {&trs.translation, &trs.scale})
-    std::ranges::transform(*numbers, numbers->begin(), near_float);
-  scene::Transform transform;
-  if (std::ranges::all_of(trs.translation, fits_float))
-    transform.position = vec3(trs.translation);
-  else
-    lost.emplace_back("translation");
-  if (std::ranges::all_of(trs.scale, fits_float))
-    transform.scale = vec3(trs.scale);
-  else
-    lost.emplace_back("scale");
-  const auto& q = trs.rotation;
-  const double length = std::hypot(std::hypot(q[0], q[1]), std::hypot(q[2], q[3]));
-  if (!(length > 0) || !std::isfinite(length)) {
-    lost.emplace_back("rotation");
-    return transform;
-  }
-  // q and -q are one rotation: equal rotations are equal bytes. + 0.0 turns a negative zero into
-  // zero.
-  const double f = (q[3] < 0 ? -1 : 1) / length;
-  const auto part = [&](std::size_t i) { return static_cast<float>(q[i] * f + 0.0); };
-  transform.rotation = {.x = part(0), .y = part(1), .z = part(2), .w = part(3)};
-  return transform;
 }
 
 class GltfReader {
@@ -216,7 +172,7 @@ class GltfReader {
                         "\") is met twice: it has two parents, or the tree is recursive");
     visited_[index] = true;
     const std::uint32_t place = add(parent, text_of(node, "name"), false);
-    place_node(node, from, place);
+    place_node(model_, place, placement_of(node, from));
     if (const auto mesh = file_.index_of(node, "mesh", "meshes", from)) {
       const Json* const instancing = extension(node, "EXT_mesh_gpu_instancing");
       if (!instancing || !add_instances(*instancing, from, *mesh, place)) add_mesh(*mesh, place);
@@ -224,22 +180,6 @@ class GltfReader {
     if (const Json* const light = extension(node, "KHR_lights_punctual")) add_light(*light, from, place);
     if (const auto camera = file_.index_of(node, "camera", "cameras", from)) add_camera(*camera, place);
     return place;
-  }
-
-  void place_node(const Json& node, const std::string& from, std::uint32_t place) {
-    if (const auto m = numbers_of<16>(node, "matrix", from)) {
-      Matrix matrix{};
-      for (std::size_t i = 0; i < 16; ++i) matrix[i % 4][i / 4] = (*m)[i];
-      return place_by_matrix(model_, place, matrix);
-    }
-    Trs trs;
-    trs.translation = numbers_of<3>(node, "translation", from).value_or(trs.translation);
-    trs.rotation = numbers_of<4>(node, "rotation", from).value_or(trs.rotation);
-    trs.scale = numbers_of<3>(node, "scale", from).value_or(trs.scale);
-    std::vector<std::string> lost;
-    model_.entities[place].transform = transform_of(trs, lost);
-    for (const std::string& part : lost)
-      model_.warnings.push_back(node_text(model_, place) + " has a " + part + " that no float holds; it is left out.");
   }
 
   void add_mesh(std::size_t mesh, std::uint32_t place) {

@@ -124,3 +124,47 @@ TEST_CASE("a Collada file without a mesh gets none") {
   const ImportedModel model = read(test::assimp_models / "Collada/lights.dae");
   CHECK(std::ranges::none_of(model.entities, [](const ImportedEntity& entity) { return entity.mesh.has_value(); }));
 }
+
+TEST_CASE("a file of glTF 1.0 has the names of its nodes, their ids if there is no name, and their places") {
+  const test::Folder folder;
+  // A quarter turn about +Z of what is twice as wide as high: a scale goes before a rotation.
+  std::string json = R"({"asset": {"version": "1.0"}, "scene": "s", "scenes": {"s": {"nodes": ["n1", "n4"]}},
+      "nodes": {"n1": {"name": "gate", "translation": [10, 0, 0], "rotation": [0, 0, 0.70710678, 0.70710678],
+                       "scale": [2, 1, 1], "children": ["n2", "n3", "ROOT"]},
+                "n2": {"name": "gate", "matrix": [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 3, 4, 5, 1]},
+                "n3": {"camera": "c"}, "ROOT": {"name": "post", "translation": [0, 0, 7]}, "n4": {"name": "gate"}},
+      "cameras": {"c": {"type": "perspective", "perspective": {"yfov": 0.5, "znear": 0.1, "zfar": 100}}},
+      "meshes": {}, "accessors": {}, "buffers": {}, "bufferViews": {}})";
+  const auto check = [](const ImportedModel& model) {
+    CHECK(names(model) == std::vector<std::string>{"gate", "gate", "n3", "post", "gate"});
+    CHECK_FALSE(model.entities[place_of(model, "n3")].is_named);
+    CHECK(model.entities[place_of(model, "post")].is_named);
+    CHECK(model.entities[place_of(model, "n3")].camera);
+    check_point(world(model, 0, {1, 2, 3}), {1, 2, 3});
+    check_point(world(model, place_of(model, "gate"), {1, 0, 0}), {10, 2, 0});
+    check_point(world(model, place_of(model, "gate"), {0, 1, 0}), {9, 0, 0});
+    check_point(world(model, place_of(model, "gate", 1), {0, 0, 0}), {6, 6, 5});
+    check_point(world(model, place_of(model, "post"), {0, 0, 0}), {10, 0, 7});
+  };
+  check(read(folder.write("text.gltf", json)));
+  const auto number = [](std::size_t value) {
+    const auto word = static_cast<std::uint32_t>(value);
+    return std::string(reinterpret_cast<const char*>(&word), 4);
+  };
+  json.resize((json.size() + 3) / 4 * 4, ' ');
+  check(read(folder.write("binary.glb",
+                          "glTF" + number(1) + number(20 + json.size()) + number(json.size()) + number(0) + json)));
+}
+
+TEST_CASE("the truck of glTF 1.0 that Assimp ships has the names of its nodes, and its wheels where they are") {
+  const ImportedModel model = read(test::assimp_models / "glTF/CesiumMilkTruck/CesiumMilkTruck.gltf");
+  std::vector<std::string> nodes;
+  for (const ImportedEntity& entity : model.entities)
+    if (!entity.is_part && entity.parent != ImportedEntity::no_parent) nodes.push_back(entity.name);
+  CHECK(nodes == std::vector<std::string>{"Render", "Cesium_Milk_Truck", "Wheels", "Wheels__2_", "Texture_Group",
+                                          "Cesium_Milk_Truck__2___Image___Texture_",
+                                          "Cesium_Milk_Truck__2___Image___2___Texture_"});
+  check_point(world(model, place_of(model, "Wheels"), {0, 0, 0}), {1.43267, 0.427722, 0});
+  check_point(world(model, place_of(model, "Wheels"), {1, 0, 0}), {2.4170105, 0.2514458, 0});
+  check_point(world(model, place_of(model, "Wheels__2_"), {0, 0, 0}), {-1.35233, 0.427722, 0});
+}

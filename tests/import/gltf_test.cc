@@ -234,6 +234,40 @@ TEST_CASE("data in a URI is base64 if its head says so in any spelling") {
     }
 }
 
+TEST_CASE("the first binary chunk of a .glb is its first buffer, whatever chunks stand around it") {
+  const test::Folder folder;
+  const auto number = [](std::uint32_t value) { return std::string(reinterpret_cast<const char*>(&value), 4); };
+  const auto chunk = [&](const char* kind, std::string bytes) {
+    bytes.resize((bytes.size() + 3) / 4 * 4, kind[0] == 'J' ? ' ' : '\0');
+    return number(static_cast<std::uint32_t>(bytes.size())) + std::string(kind, 4) + bytes;
+  };
+  const auto triangle = [](float height) {
+    const float corners[9] = {0, 0, 0, 3, 0, 0, 0, height, -1};
+    return std::string(reinterpret_cast<const char*>(corners), sizeof corners);
+  };
+  const std::string json = chunk("JSON", R"({"asset": {"version": "2.0"}, "scenes": [{"nodes": [0]}],
+      "nodes": [{"mesh": 0}], "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}], "accessors": [{"bufferView": 0,
+      "componentType": 5126, "count": 3, "type": "VEC3"}], "bufferViews": [{"buffer": 0, "byteLength": 36}],
+      "buffers": [{"byteLength": 36}]})");
+  const std::string first = chunk("BIN", triangle(5)), own = chunk("OWN1", "what");
+  for (const std::string& second :
+       {chunk("BIN", triangle(8)), chunk("BIN", triangle(8) + triangle(9)), chunk("BIN", "")})
+    for (const std::string& chunks : {first + second, own + first + second, first + own + second + own}) {
+      const auto size = static_cast<std::uint32_t>(12 + json.size() + chunks.size());
+      const auto read = read_model(folder.write("a.glb", "glTF" + number(2) + number(size) + json + chunks));
+      if (!read) FAIL(read.error().text());
+      REQUIRE(read->entities[0].mesh);
+      CHECK(read->entities[0].mesh->bounds->size.y == 5);
+      CHECK(read->warnings.empty());
+    }
+  // The first one is meant even if it is too short and the second one is not.
+  const std::string chunks = chunk("BIN", "") + first;
+  const auto size = static_cast<std::uint32_t>(12 + json.size() + chunks.size());
+  const auto read = read_model(folder.write("a.glb", "glTF" + number(2) + number(size) + json + chunks));
+  REQUIRE_FALSE(read);
+  CHECK(read.error().what.find("buffers[0]") != std::string::npos);
+}
+
 TEST_CASE("what of a node's transform no float holds is left out and named, the rest is kept") {
   const test::Folder folder;
   const auto read =

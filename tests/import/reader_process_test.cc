@@ -1,15 +1,20 @@
 // A reader that goes wrong ends its own process, and the caller is told how.
 #include "client/import/reader_process.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
+#include <string>
 #include <thread>
+
+#include "tests/support/folder.h"
 
 using namespace muster;
 
@@ -101,17 +106,35 @@ TEST_CASE("a reader may call itself a hundred thousand times") {
 }
 
 TEST_CASE("what a reader prints or reads does not reach the caller's streams") {
+  const test::Folder folder;
+  const std::string input = folder.write("input", "something to read").string(), output = folder.write("output", "");
+  const std::array files{::open(input.c_str(), O_RDONLY | O_CLOEXEC), ::open(output.c_str(), O_WRONLY | O_CLOEXEC),
+                         ::open(output.c_str(), O_WRONLY | O_CLOEXEC)};
+  std::array<int, 3> kept{};
+  std::fflush(nullptr);
+  for (int stream = 0; stream < 3; ++stream) {
+    kept[static_cast<std::size_t>(stream)] = ::fcntl(stream, F_DUPFD_CLOEXEC, 3);
+    ::dup2(files[static_cast<std::size_t>(stream)], stream);
+  }
   const auto model = read_apart(
       [] {
         std::puts("printed by a reader");
-        std::fflush(stdout);
+        std::fputs("an error of a reader", stderr);
+        std::fflush(nullptr);
+        char letter = 0;
         ImportedModel made = one_entity();
-        made.entities[0].name = std::to_string(std::getchar());
+        made.entities[0].name = std::to_string(::read(0, &letter, 1));
         return made;
       },
       limits);
+  for (int stream = 0; stream < 3; ++stream) {
+    ::dup2(kept[static_cast<std::size_t>(stream)], stream);
+    ::close(kept[static_cast<std::size_t>(stream)]);
+    ::close(files[static_cast<std::size_t>(stream)]);
+  }
   REQUIRE(model);
-  CHECK(model->entities[0].name == "-1");
+  CHECK(std::stoi(model->entities[0].name) <= 0);  // the end of what there is, or EBADF
+  CHECK(test::read_file(output).empty());
 }
 
 TEST_CASE("readers work in several threads at once") {

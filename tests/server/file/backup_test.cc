@@ -53,6 +53,27 @@ TEST_CASE("a copy of a world that nobody has open takes what is in its -wal, and
   CHECK(verify(folder / "copy.muster")->durable == report->sequence);
 }
 
+TEST_CASE("a copy is not made where a world that is gone left something that would be laid over it") {
+  const Folder folder;
+  const std::string path = folder / "w.muster", copy = folder / "copy.muster";
+  {
+    const FileWorld made(path);
+  }
+  for (const char* left : {"-wal", "-work", "-users"}) {
+    folder.write("copy.muster" + std::string(left), "somebody's");
+    const auto names = folder.names();
+    const auto report = back_up(path, copy);
+    REQUIRE_FALSE(report);
+    CHECK(report.error().code() == WorldErrorCode::left_behind);
+    CHECK(report.error().detail() == "a world that was here left these behind, and they would be laid over the copy: " +
+                                         copy + left + ". Move them away, or give the copy another name");
+    CHECK(folder.names() == names);
+    CHECK(read_file(copy + left) == "somebody's");
+    std::filesystem::remove(copy + left);
+  }
+  CHECK(back_up(path, copy));
+}
+
 TEST_CASE("a copy never replaces a file, and a refused one leaves nothing") {
   const Folder folder;
   const std::string path = folder / "w.muster";

@@ -119,6 +119,24 @@ TEST_CASE("a file that is moved before its world is closed has what was durable,
   CHECK(Open::groups_of(world.moved) == 3);
 }
 
+TEST_CASE(
+    "another world that is written over the file before its world is closed is left as it is, and so is the -wal") {
+  Open world;
+  for (int i = 0; i < 3; ++i) REQUIRE(world.append());
+  {
+    // As large: SQLite merges nothing into a file that is much too small.
+    auto made = WorldFile::open(world.moved);
+    REQUIRE(made->checkpoint({.sequence = 100, .tick = 9}, saving(some_rows())));
+  }
+  const std::string other = read_file(world.moved), wal = read_file(world.wal);
+  overwrite(world.path, other, 0);
+  fs::resize_file(world.path, other.size());
+  world.file.reset();
+  CHECK(read_file(world.path) == other);
+  REQUIRE(fs::exists(world.wal));
+  CHECK(read_file(world.wal) == wal);
+}
+
 TEST_CASE("what stands at the place of the -wal when a world is closed is left there if it is not the world's") {
   Open world;
   for (int i = 0; i < 3; ++i) REQUIRE(world.append());

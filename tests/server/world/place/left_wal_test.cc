@@ -254,6 +254,30 @@ TEST_CASE("a world that was killed opens where it is, in a copy of its folder, a
   }
 }
 
+TEST_CASE("a file that was given the inode of the one that a -wal belongs to is told from it by its birth") {
+  const Two two;
+  make_killed(two.path, 7);
+  // Which inode a new file gets is for the file system to say; so the lock names one of another birth.
+  const auto born_earlier = [&](const char* line) {
+    std::string lock = read_file(two.path + "-lock");
+    const std::size_t at = lock.find(line) + std::string_view(line).size() + 2 * 21;
+    const unsigned long long born = std::stoull(lock.substr(at, 20));
+    char text[21];
+    std::snprintf(text, sizeof text, "%020llu", born - 1);
+    write_file(two.path + "-lock", lock.replace(at, 20, text, 20));
+    return born != 0;
+  };
+  if (!born_earlier("\nfile ")) return;  // this file system keeps no births
+  SECTION("of the file") {
+    CHECK_THAT(two.refused(),
+               StartsWith("another file was put in the place of the one that " + two.wal + " belongs to"));
+  }
+  SECTION("of the lock file too: the folder is a copy") {
+    born_earlier("\nlock ");
+    CHECK(read_journal(two.path)->groups == 7);
+  }
+}
+
 TEST_CASE("what another program left in a -wal of its own is read") {
   const Two two;
   make_journal(two.path, 3);
