@@ -4,20 +4,22 @@
 #include <cstring>
 
 #include "messages/batch.h"
+#include "system/mutex.h"
 
 namespace muster {
 
 bool InboxLane::put(std::span<const std::byte> batches, std::uint64_t request) {
   if (batches.empty()) return true;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const std::size_t at = bytes_.size();
     if (batches.size() > bytes_max_ - at) return false;
     bytes_.resize(at + batches.size());  // batches are multiples of 16 bytes, so the next one is aligned too
     std::memcpy(bytes_.data() + at, batches.data(), batches.size());
-    for_each_batch(std::span<const std::byte>(bytes_).subspan(at), [&](const BatchView& batch) {
-      entries_.push_back(
-          {request, static_cast<std::size_t>(batch.bytes().data() - bytes_.data()), batch.bytes().size()});
+    // The lock is held, which the compiler does not know of a function within.
+    for_each_batch(std::span<const std::byte>(bytes_).subspan(at), [&](const BatchView& batch) MUSTER_NOT_CHECKED {
+      const auto offset = static_cast<std::size_t>(batch.bytes().data() - bytes_.data());
+      entries_.push_back({request, offset, batch.bytes().size()});
     });
   }
   inbox_->arrived();
@@ -30,25 +32,25 @@ std::shared_ptr<InboxLane> Inbox::open_lane(std::uint64_t author, std::size_t by
   lane->author_ = author;
   lane->user_ = user;
   lane->bytes_max_ = bytes_max;
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   lanes_.push_back(lane);
   return lane;
 }
 
 void Inbox::on_arrival(std::function<void()> wake) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   wake_ = std::move(wake);
 }
 
 bool Inbox::empty() const noexcept {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return !pending_ && taken_.empty();
 }
 
 void Inbox::arrived() {
   std::function<void()> wake;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (pending_) return;
     pending_ = true;
     wake = wake_;
@@ -57,11 +59,11 @@ void Inbox::arrived() {
 }
 
 void Inbox::take_all() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!pending_) return;
   pending_ = false;
   for (const auto& lane : lanes_) {
-    const std::scoped_lock lane_lock(lane->mutex_);
+    const MutexLock lane_lock(lane->mutex_);
     if (lane->entries_.empty()) continue;
     taken_.push_back({lane->author_, lane->user_, std::move(lane->entries_), std::move(lane->bytes_)});
     lane->entries_.clear();
@@ -69,7 +71,7 @@ void Inbox::take_all() {
   }
   std::erase_if(lanes_, [](const auto& lane) {
     if (lane.use_count() != 1) return false;
-    const std::scoped_lock lane_lock(lane->mutex_);
+    const MutexLock lane_lock(lane->mutex_);
     return lane->entries_.empty();  // its writer may have put something and gone since
   });
 }

@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
+
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -34,9 +35,9 @@ class InboxLane {
   Inbox* inbox_ = nullptr;
   std::uint64_t author_ = 0, user_ = 0;
   std::size_t bytes_max_ = 0;
-  std::mutex mutex_;
-  std::vector<Entry> entries_;
-  std::vector<std::byte> bytes_;  // operator new gives 16-byte alignment
+  Mutex mutex_;
+  std::vector<Entry> entries_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<std::byte> bytes_ MUSTER_GUARDED_BY(mutex_);  // operator new gives 16-byte alignment
 };
 
 /// Owned by the registry. open_lane and on_arrival: any thread.
@@ -63,10 +64,10 @@ class Inbox {
   void take_all();
   void arrived();
 
-  mutable std::mutex mutex_;
-  std::vector<std::shared_ptr<InboxLane>> lanes_;
-  std::function<void()> wake_;
-  bool pending_ = false;
+  mutable Mutex mutex_;
+  std::vector<std::shared_ptr<InboxLane>> lanes_ MUSTER_GUARDED_BY(mutex_);
+  std::function<void()> wake_ MUSTER_GUARDED_BY(mutex_);
+  bool pending_ MUSTER_GUARDED_BY(mutex_) = false;
   // The registry's thread only: taken from the lanes and not delivered yet, and where in it.
   std::vector<Taken> taken_;
   std::size_t lane_ = 0, entry_ = 0;

@@ -19,6 +19,7 @@
 #include "registry/handlers/thrown.h"
 #include "registry/handlers/types_known.h"
 #include "registry/observe/clock.h"
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -370,10 +371,10 @@ void ParallelPass::finish(std::uint32_t task) {
 }
 
 void ParallelPass::wait_turn(std::uint32_t task) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   ++counters_.turns;
   ++waiting_turn_;
-  turned_.wait(lock, [&] { return done_before_ == task; });
+  while (done_before_ != task) turned_.wait(lock);
   --waiting_turn_;
 }
 
@@ -443,7 +444,7 @@ void ParallelPass::show_whom(WorkerCall& call, const Handler& handler, const Tas
 
 void ParallelPass::work(std::uint32_t number) {
   Worker& worker = *workers_[number];
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (untaken_ > 0) {
     const std::uint32_t task = pick();
     if (task == ~0u) {
@@ -453,7 +454,7 @@ void ParallelPass::work(std::uint32_t number) {
       lock.unlock();
       look_awhile([&] { return news_ != seen; });
       lock.lock();
-      opened_.wait(lock, [&] { return untaken_ == 0 || !open_.empty(); });
+      while (untaken_ > 0 && open_.empty()) opened_.wait(lock);
       --waiting_;
       continue;
     }
@@ -470,6 +471,7 @@ void ParallelPass::work(std::uint32_t number) {
 void ParallelPass::run_stage(const PassSchedule& schedule) {
   const auto tasks = static_cast<std::uint32_t>(tasks_.size()) - stage_first_;
   counters_.tasks += tasks;
+  MutexLock lock(mutex_);
   done_.assign(tasks, 0);
   done_before_ = stage_first_;
   untaken_ = tasks;
@@ -482,6 +484,7 @@ void ParallelPass::run_stage(const PassSchedule& schedule) {
   }
   std::erase_if(stage_, [&](std::uint32_t i) { return nodes_[i].waits > 0; });  // these open the others
   for (const std::uint32_t i : stage_) open_next(i);
+  lock.unlock();
   if (tasks == 0) return;
   const auto workers = std::min(static_cast<std::uint32_t>(workers_.size()), tasks);
   if (workers == 1) return work(0);

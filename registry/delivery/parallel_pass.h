@@ -13,10 +13,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "messages/arena.h"
@@ -28,6 +26,7 @@
 #include "registry/handlers/handler_table.h"
 #include "registry/handlers/turn.h"
 #include "registry/observe/observer.h"
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -115,10 +114,10 @@ class ParallelPass {
   void run(Task& task, std::uint32_t number, Worker& worker);
   void rows(const Handler& handler, Worker& worker, Chunk& chunk, std::uint32_t begin, std::uint32_t end,
             const std::uint16_t* columns);
-  std::uint32_t pick() noexcept;
-  void open(const Phase& phase);
-  void open_next(std::uint32_t node);
-  void finish(std::uint32_t task);
+  std::uint32_t pick() noexcept MUSTER_REQUIRES(mutex_);
+  void open(const Phase& phase) MUSTER_REQUIRES(mutex_);
+  void open_next(std::uint32_t node) MUSTER_REQUIRES(mutex_);
+  void finish(std::uint32_t task) MUSTER_REQUIRES(mutex_);
   void wait_turn(std::uint32_t task);
   void merge();
   void learn_from_tasks(PassSchedule& schedule) const;
@@ -147,13 +146,16 @@ class ParallelPass {
   std::vector<std::uint32_t> stage_;    // nodes of the stage, ascending
   std::vector<std::uint32_t> ended_;    // nodes whose phases are over
 
-  // Of the stage under way, under the lock.
-  std::mutex mutex_;
-  std::condition_variable opened_, turned_;
-  std::vector<Phase> open_;  // a heap, the least first: tasks nobody has taken; [first, end) shrinks from the front
-  std::vector<std::uint8_t> done_;                   // by task, from stage_first_ on
-  std::uint32_t stage_first_ = 0, done_before_ = 0;  // all tasks before it are done
-  std::uint32_t untaken_ = 0, waiting_ = 0, waiting_turn_ = 0;
+  std::uint32_t stage_first_ = 0;  // the first task of the stage; written between stages
+  // Of the stage under way.
+  Mutex mutex_;
+  Condition opened_, turned_;
+  std::vector<Phase> open_ MUSTER_GUARDED_BY(
+      mutex_);  // a heap, the least first: tasks nobody has taken; [first, end) shrinks from the front
+  std::vector<std::uint8_t> done_ MUSTER_GUARDED_BY(mutex_);  // by task, from stage_first_ on
+  std::uint32_t done_before_ MUSTER_GUARDED_BY(mutex_) = 0;   // all tasks before it are done
+  std::uint32_t untaken_ MUSTER_GUARDED_BY(mutex_) = 0, waiting_ MUSTER_GUARDED_BY(mutex_) = 0,
+                         waiting_turn_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::atomic<std::uint32_t> news_ = 0;  // counts what those who wait are told; read without the lock too
 };
 

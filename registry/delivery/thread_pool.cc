@@ -2,40 +2,41 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "registry/delivery/look_awhile.h"
+#include "system/mutex.h"
 
 namespace muster {
 
 struct ThreadPool::Impl {
-  std::mutex running;  // held during a run
-  std::mutex mutex;    // of what follows
-  std::condition_variable begin, end;
-  void (*job)(void*, std::uint32_t) = nullptr;
-  void* context = nullptr;
-  std::uint32_t count = 0;
+  Mutex running;  // held during a run
+  Mutex mutex;
+  Condition begin, end;
+  void (*job)(void*, std::uint32_t) MUSTER_GUARDED_BY(mutex) = nullptr;
+  void* context MUSTER_GUARDED_BY(mutex) = nullptr;
+  std::uint32_t count MUSTER_GUARDED_BY(mutex) = 0;
   // Read without the mutex by those who look before they sleep.
   std::atomic<std::uint32_t> left = 0;       // not yet begun: the last ones of them
   std::atomic<std::uint32_t> under_way = 0;  // begun by one of the threads
   std::atomic<bool> stop = false;
   std::vector<std::thread> threads;
 
-  /// The next job; somebody holds the mutex.
-  std::uint32_t take() noexcept { return count - left--; }
+  /// Takes the next job.
+  std::uint32_t take() noexcept MUSTER_REQUIRES(mutex) { return count - left--; }
   void loop() {
     while (true) {
       look_awhile([&] { return stop || left > 0; });
-      std::unique_lock lock(mutex);
-      begin.wait(lock, [&] { return stop || left > 0; });
+      MutexLock lock(mutex);
+      while (!stop && left == 0) begin.wait(lock);
       if (stop) return;
       const std::uint32_t i = take();
       ++under_way;
+      const auto work = job;
+      void* const of = context;
       lock.unlock();
-      job(context, i);
+      work(of, i);
       lock.lock();
       if (--under_way == 0) end.notify_one();
     }
@@ -49,7 +50,7 @@ ThreadPool::ThreadPool(std::uint32_t workers) : impl_(std::make_unique<Impl>()) 
 
 ThreadPool::~ThreadPool() {
   {
-    const std::lock_guard lock(impl_->mutex);
+    const MutexLock lock(impl_->mutex);
     impl_->stop = true;
   }
   impl_->begin.notify_all();
@@ -61,9 +62,9 @@ std::uint32_t ThreadPool::workers() const noexcept { return static_cast<std::uin
 void ThreadPool::run(std::uint32_t count, void (*job)(void*, std::uint32_t), void* context) {
   if (count == 0) return;
   if (count == 1) return job(context, 0);
-  const std::lock_guard one_run(impl_->running);
+  const MutexLock one_run(impl_->running);
   {
-    const std::lock_guard lock(impl_->mutex);
+    const MutexLock lock(impl_->mutex);
     impl_->job = job;
     impl_->context = context;
     impl_->count = count;
@@ -74,7 +75,7 @@ void ThreadPool::run(std::uint32_t count, void (*job)(void*, std::uint32_t), voi
   else
     impl_->begin.notify_all();
   job(context, 0);
-  std::unique_lock lock(impl_->mutex);
+  MutexLock lock(impl_->mutex);
   while (impl_->left > 0) {
     const std::uint32_t i = impl_->take();
     lock.unlock();
@@ -84,7 +85,7 @@ void ThreadPool::run(std::uint32_t count, void (*job)(void*, std::uint32_t), voi
   lock.unlock();
   look_awhile([&] { return impl_->under_way == 0; });
   lock.lock();
-  impl_->end.wait(lock, [&] { return impl_->under_way == 0; });
+  while (impl_->under_way > 0) impl_->end.wait(lock);
 }
 
 }  // namespace muster

@@ -5,6 +5,7 @@
 
 #include "messages/require.h"
 #include "registry/handlers/builtin_messages.h"
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -14,7 +15,7 @@ HandlerTable::~HandlerTable() {
 
 MessageRoute& HandlerTable::add_message(const TypeDescriptor& type) {
   if (MessageRoute* known = route(type.id)) return *known;
-  const std::lock_guard shown(shown_);
+  const MutexLock shown(shown_);
   by_type_.put(type.id, static_cast<std::uint32_t>(routes_.size()));
   routes_.push_back(std::make_unique<MessageRoute>());
   routes_.back()->type = &type;
@@ -55,7 +56,7 @@ Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std
   Handler& added = *handler;
   by_ordinal_[added.ordinal] = std::move(handler);
   {
-    const std::lock_guard shown(shown_);
+    const MutexLock shown(shown_);
     handlers_.push_back(&added);
   }
   if (is_unkept(*route->type)) unkept_.add(added);
@@ -70,7 +71,7 @@ void HandlerTable::remove(std::uint64_t ordinal) {
   if (known == by_ordinal_.end()) return;
   const std::unique_ptr<Handler> gone = std::move(known->second);
   {
-    const std::lock_guard shown(shown_);
+    const MutexLock shown(shown_);
     handlers_.erase(std::ranges::find(handlers_, gone.get()));
   }
   by_ordinal_.erase(known);
@@ -81,7 +82,7 @@ void HandlerTable::remove(std::uint64_t ordinal) {
 }
 
 std::optional<HandlerTable::Called> HandlerTable::called(const Handler* handler) const {
-  const std::lock_guard shown(shown_);
+  const MutexLock shown(shown_);
   if (std::ranges::find(handlers_, handler) == handlers_.end()) return {};
   const MessageRoute& route = *this->route(handler->message);
   return Called{handler->name, route.type->name};

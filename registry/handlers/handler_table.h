@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +18,7 @@
 #include "registry/handlers/unkept.h"
 #include "registry/storage/flat_map.h"
 #include "registry/storage/text_table.h"
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -172,7 +172,7 @@ class HandlerTable {
   Told told_;
   bool calls_observed_ = false;
   std::size_t followed_changes_ = 0;  // routes of changes with active handlers
-  mutable std::mutex shown_;          // held while handlers_, routes_ or by_type_ change: others look at them
+  mutable Mutex shown_;               // held while handlers_, routes_ or by_type_ change: others look at them
   std::vector<Handler*> handlers_;    // bare pointers, because those behind one that goes move up
   std::unordered_map<std::uint64_t, std::unique_ptr<Handler>> by_ordinal_;  // who owns handlers_
   std::vector<std::unique_ptr<Handler>> kept_;

@@ -1,14 +1,14 @@
 #include "registry/handlers/types_known.h"
 
 #include <cstring>
-#include <mutex>
 
 #include "registry/storage/runtime_schema.h"
+#include "system/mutex.h"
 
 namespace muster {
 
 struct TypesKnown::Gate {
-  std::mutex mutex;
+  Mutex mutex;
 };
 
 TypesKnown::TypesKnown(Storage& storage) : storage_(storage), gate_(std::make_unique<Gate>()) {}
@@ -16,12 +16,12 @@ TypesKnown::~TypesKnown() = default;
 
 void TypesKnown::need_in_turn(TypeId type, void (*make)(TypesKnown&)) {
   {
-    const std::lock_guard lock(gate_->mutex);
+    const MutexLock lock(gate_->mutex);
     const StoredType* component = storage_.component(type);
     if (handlers_.route(type) || (component && component->size != 0)) return make(*this);  // nothing new
   }
   take_turn();
-  const std::lock_guard lock(gate_->mutex);
+  const MutexLock lock(gate_->mutex);
   make(*this);
 }
 

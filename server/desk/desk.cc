@@ -5,6 +5,7 @@
 
 #include "registry/apply/timers.h"
 #include "registry/observe/clock.h"
+#include "system/mutex.h"
 
 namespace muster {
 namespace {
@@ -62,7 +63,7 @@ std::shared_ptr<Session> Desk::join(session::Role role, std::string name, std::s
   session->kind = std::move(kind);
   session->outgoing = std::move(outgoing);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (sessions_.size() - ending_ >= limits_.sessions_max) return nullptr;
     // The upper half differs from desk to desk, so that a journal's authors stay apart.
     session->author = (instance_ & ~std::uint64_t{0xffffffff}) | ++authors_;
@@ -75,13 +76,13 @@ std::shared_ptr<Session> Desk::join(session::Role role, std::string name, std::s
 }
 
 std::uint32_t Desk::sessions() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return static_cast<std::uint32_t>(sessions_.size());
 }
 
 std::optional<session::Fault> Desk::why_ended(std::uint64_t session_id) const {
   if (session_id == 0) return std::nullopt;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [author, session] : sessions_)
     if (session->session_id == session_id) return session->outgoing->closed_by();
   for (const EndedSession& each : ended_)
@@ -95,7 +96,7 @@ void Desk::wake() {
 
 void Desk::leave(std::shared_ptr<Session> session) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     left_.push_back(std::move(session));
     ++ending_;
   }
@@ -111,13 +112,14 @@ bool Desk::take_next(Session& session, std::uint64_t request, BatchView batch, b
 }
 
 std::shared_ptr<const TypeTable> Desk::types() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return types_;
 }
 
 void Desk::learn_types() {
   const auto schemas = registry_.types().schemas();
-  if (types_ && schemas.size() == schemas_known_) return;
+  const bool first = types() == nullptr;
+  if (!first && schemas.size() == schemas_known_) return;
   // Sessions read a table of their own: the registry's may grow while they judge.
   auto made = std::make_shared<TypeTable>();
   const auto add = [](const std::expected<void, SchemaError>& added) {
@@ -127,9 +129,8 @@ void Desk::learn_types() {
   for (const auto& schema : schemas) add(made->add_schema(schema));
   std::vector<std::shared_ptr<Session>> present;
   const std::size_t known = schemas_known_;
-  const bool first = types_ == nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     types_ = made;
     types_made_.fetch_add(1, std::memory_order_release);
     for (const auto& [author, session] : sessions_) present.push_back(session);
@@ -173,7 +174,7 @@ void Desk::before_flush() {
   woken_.exchange(false);  // what was handed over before somebody woke it is seen after this
   std::vector<std::shared_ptr<Session>> came;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     came.swap(came_);
     leaving_.insert(leaving_.end(), std::make_move_iterator(left_.begin()), std::make_move_iterator(left_.end()));
     left_.clear();
@@ -278,7 +279,7 @@ void Desk::end_session(const std::shared_ptr<Session>& session) {
   clock_.leave(*session);
   durable_.leave(*session);
   return_unused(*session);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (auto why = session->outgoing->closed_by()) {
     ended_.push_back({.session_id = session->session_id,
                       .author = session->author,

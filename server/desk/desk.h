@@ -17,7 +17,6 @@
 #include <expected>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +39,7 @@
 #include "server/session/session_trace.h"
 #include "server/watches/watches.h"
 #include "server/world/flush_visitor.h"
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -177,20 +177,22 @@ class Desk final : public FlushVisitor, private InputSink {
   std::atomic<bool> woken_ = false, figures_wanted_ = false;
 
   const std::shared_ptr<RequestBytes> requests_;  // of all sessions
-  mutable std::mutex mutex_;                      // of what follows, up to ended_
-  std::vector<std::function<void(const Figures&)>> figures_asked_;
-  std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_;  // by author
-  std::uint32_t authors_ = 0;
-  std::size_t ending_ = 0;                             // of sessions_: they left, and something of what they sent waits
-  std::vector<std::shared_ptr<Session>> came_, left_;  // since the last flush
-  std::shared_ptr<const TypeTable> types_;
+  mutable Mutex mutex_;
+  std::vector<std::function<void(const Figures&)>> figures_asked_ MUSTER_GUARDED_BY(mutex_);
+  // By author.
+  std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_ MUSTER_GUARDED_BY(mutex_);
+  std::uint32_t authors_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::size_t ending_ MUSTER_GUARDED_BY(mutex_) = 0;  // sessions that left and whose requests wait
+  std::vector<std::shared_ptr<Session>> came_ MUSTER_GUARDED_BY(mutex_), left_
+      MUSTER_GUARDED_BY(mutex_);  // since the last flush
+  std::shared_ptr<const TypeTable> types_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> types_made_ = 0;
   struct EndedSession {
     std::uint64_t session_id = 0, author = 0, user = 0, at_ns = 0;
     std::string name, kind;
     session::Fault why;
   };
-  std::deque<EndedSession> ended_;  // by a Fault; the newest last
+  std::deque<EndedSession> ended_ MUSTER_GUARDED_BY(mutex_);  // by a Fault; the newest last
 
   // Owner's thread.
   std::vector<std::shared_ptr<Session>> leaving_;  // some of what they sent may not be taken yet

@@ -2,6 +2,7 @@
 #include "registry/apply/timers.h"
 #include "server/desk/desk.h"
 #include "server/session/figures.h"
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -33,7 +34,7 @@ void Desk::load(Session& to, std::uint64_t request) const {
 
 void Desk::ask_figures(std::function<void(const Figures&)> then) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     figures_asked_.push_back(std::move(then));
     figures_wanted_ = true;
   }
@@ -43,7 +44,7 @@ void Desk::ask_figures(std::function<void(const Figures&)> then) {
 void Desk::tell_figures() {
   std::vector<std::function<void(const Figures&)>> asked;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     asked.swap(figures_asked_);
     figures_wanted_ = false;
   }

@@ -4,6 +4,7 @@
 #include "server/desk/desk.h"
 #include "server/questions/questions.h"
 #include "server/questions/template_questions.h"
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -142,7 +143,7 @@ std::unique_ptr<Inquiry> Desk::end_trace(const Asked& asked) {
 
 std::vector<std::shared_ptr<Session>> Desk::present() const {
   std::vector<std::shared_ptr<Session>> present;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [author, session] : sessions_) present.push_back(session);
   return present;
 }

@@ -4,6 +4,7 @@
 #include "registry/observe/clock.h"
 #include "server/desk/desk.h"
 #include "server/questions/answers.h"
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -52,7 +53,7 @@ void Desk::list_ended(Session& to, std::uint64_t request, std::uint32_t limit) c
   told.sequence = registry_.sequence();
   const std::uint64_t now_ns = steady_ns();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (auto each = ended_.rbegin(); each != ended_.rend() && (limit == 0 || told.authors.size() < limit); ++each) {
       told.authors.push_back(each->author);
       told.users.push_back(each->user);

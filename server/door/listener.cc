@@ -9,7 +9,6 @@
 #include <boost/asio.hpp>
 #include <boost/asio/experimental/as_tuple.hpp>
 #include <deque>
-#include <mutex>
 #include <set>
 #include <system_error>
 #include <thread>
@@ -21,6 +20,7 @@
 #include "server/door/session_stream.h"
 #include "server/door/socket_stream.h"
 #include "server/door/web_stream.h"
+#include "system/mutex.h"
 
 namespace muster {
 namespace {
@@ -70,7 +70,7 @@ class PostedCalls {
 
   void add(std::move_only_function<void()> call) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       calls_.push_back(std::move(call));
       if (calls_.size() > 1) return;  // it is awake, or will be
     }
@@ -89,7 +89,7 @@ class PostedCalls {
     wake_.async_read_some(asio::buffer(&count_, sizeof count_), [this](error_code error, std::size_t) {
       if (error) return;
       {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         calls_.swap(called_);
       }
       for (auto& call : called_) call();
@@ -98,8 +98,8 @@ class PostedCalls {
     });
   }
 
-  std::mutex mutex_;
-  std::vector<std::move_only_function<void()>> calls_;
+  Mutex mutex_;
+  std::vector<std::move_only_function<void()>> calls_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::move_only_function<void()>> called_;  // the listener's thread's
   std::uint64_t count_ = 0;
   asio::posix::stream_descriptor wake_;

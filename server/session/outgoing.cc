@@ -6,6 +6,7 @@
 
 #include "messages/batch_builder.h"
 #include "registry/observe/clock.h"
+#include "system/mutex.h"
 
 namespace muster {
 namespace {
@@ -80,7 +81,7 @@ void Outgoing::append(std::span<const std::byte> batch, std::uint64_t request, s
                       const FrameEnvelope* envelope, What what, std::shared_ptr<const void> keeps) {
   bool is_ready = false, overflow = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_) return;
     const std::size_t waiting = queued_.control + taken_.control;
     overflow =
@@ -118,7 +119,7 @@ void Outgoing::fault(const session::Fault& fault, std::uint64_t request) {
   session::append(builder, fault);
   if (!fault.closes) return append(builder.bytes(), request, 0, nullptr, What::answer);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_) return;
     if (fault.code != session::FaultCode::stopping) drop_watches();
     put(builder.bytes(), request, 0, nullptr, What::of_watch);
@@ -147,7 +148,7 @@ bool Outgoing::may_queue_data() const {
 }
 
 bool Outgoing::has_room() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (closed_) return false;
   if (may_queue_data()) return true;
   room_wanted_ = true;
@@ -161,14 +162,14 @@ bool Outgoing::fits(std::size_t bytes) const {
 }
 
 bool Outgoing::has_answer_room(std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (fits(bytes)) return true;
   answer_room_wanted_ = true;
   return false;
 }
 
 bool Outgoing::has_text_room(std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (fits(bytes)) return true;
   text_room_wanted_ = true;
   return false;
@@ -177,7 +178,7 @@ bool Outgoing::has_text_room(std::size_t bytes) {
 void Outgoing::credit(std::uint64_t through) {
   bool is_ready = false, room = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const bool could_take = can_take();
     credit_ = std::exchange(credit_given_, true) ? std::max(credit_, through) : through;
     is_ready = !could_take && can_take();
@@ -189,7 +190,7 @@ void Outgoing::credit(std::uint64_t through) {
 }
 
 std::size_t Outgoing::held_for_credit() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (can_take() || watches_.empty()) return 0;
   std::size_t held = 0;
   for (std::size_t i = watches_.frames_begin; i < watches_.frames.size(); ++i)
@@ -199,7 +200,7 @@ std::size_t Outgoing::held_for_credit() const {
 
 void Outgoing::close() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_) return;
     closed_ = true;
   }
@@ -207,23 +208,23 @@ void Outgoing::close() {
 }
 
 std::optional<session::Fault> Outgoing::closed_by() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return closed_by_;
 }
 
 Outgoing::Waiting Outgoing::waiting() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {.control = queued_.control + taken_.control, .data = queued_.data + taken_.data};
 }
 
 std::size_t Outgoing::answers_waiting() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool held = !watches_.empty() && !has_credit();
   return held ? answers_counted_ + taken_.control : queued_.control + taken_.control;
 }
 
 std::uint64_t Outgoing::taken() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return taken_all_;
 }
 
@@ -268,7 +269,7 @@ void Outgoing::take_piece(OutgoingPiece& piece) {
 
 bool Outgoing::take(OutgoingPiece& piece) {
   piece.clear();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   taken_ = {};
   taken_oldest_ns_ = 0;
   take_answers(piece);
@@ -282,7 +283,7 @@ bool Outgoing::take(OutgoingPiece& piece) {
 }
 
 void Outgoing::went_on() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   went_on_ns_ = steady_ns();
 }
 
@@ -290,7 +291,7 @@ Outgoing::Line Outgoing::line(std::uint64_t now_ns) const {
   const auto since = [now_ns](std::uint64_t then_ns) {
     return then_ns == 0 || then_ns > now_ns ? 0 : now_ns - then_ns;
   };
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Line told;
   std::uint64_t oldest_ns = taken_oldest_ns_;
   for (std::size_t i = watches_.frames_begin; i < watches_.frames.size() && oldest_ns == 0; ++i)
@@ -309,7 +310,7 @@ Outgoing::Line Outgoing::line(std::uint64_t now_ns) const {
 void Outgoing::sent() {
   bool room = false, answer_room = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     taken_ = {};
     note_waiting();
     // How long a few bytes took says more of the writer's thread than of the line.

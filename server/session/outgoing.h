@@ -14,13 +14,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "messages/frame.h"
 #include "messages/session.h"
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -175,7 +175,7 @@ class Outgoing {
 
   const OutgoingLimits limits_;
   std::function<void()> ready_, room_, answer_room_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<std::byte> answers_;
   std::size_t answers_counted_ = 0;
   Lane watches_;

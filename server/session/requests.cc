@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "messages/batch.h"
+#include "system/mutex.h"
 
 namespace muster {
 namespace {
@@ -64,7 +65,7 @@ bool Requests::hand_over() {
   const std::size_t bytes = filling_.counted;
   if (all_) all_->bytes.fetch_add(bytes, std::memory_order_relaxed);
   bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (came_.empty() || !came_.back().takes(filling_)) came_.push_back(std::move(filling_));
   filling_ = {};
   if (kept_.size == 0) kept_ = std::exchange(spare_, {});
@@ -120,7 +121,7 @@ bool Requests::overtakes(std::span<const std::byte> batch, std::uint64_t request
     filling_.counted += static_cast<std::size_t>(more);
     return true;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (came_.empty() || !overtake(came_.back(), batch, request, came_ns, room(), more)) return false;
   bytes_.fetch_add(static_cast<std::size_t>(more), std::memory_order_relaxed);
   if (all_) all_->bytes.fetch_add(static_cast<std::size_t>(more), std::memory_order_relaxed);
@@ -148,7 +149,7 @@ std::size_t Requests::memory_bytes() const noexcept {
 }
 
 Request* Requests::take_over() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (spare_.size == 0) spare_ = std::exchange(emptied_, {});
   if (came_.empty()) return nullptr;
   std::swap(taken_, came_);

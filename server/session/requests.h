@@ -6,10 +6,11 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -119,11 +120,11 @@ class Requests {
   std::size_t pile_bytes_ = 0;          // the same: how much memory the last pile had
   bool was_full_ = false;               // the same
   Pile kept_;                           // the same: memory for the next pile
-  std::mutex mutex_;                    // over came_ and spare_
-  std::deque<Pile> came_;
-  Pile spare_;              // on its way back to kept_
-  std::deque<Pile> taken_;  // the owner's
-  Pile emptied_;            // the same: goes to spare_
+  Mutex mutex_;
+  std::deque<Pile> came_ MUSTER_GUARDED_BY(mutex_);
+  Pile spare_ MUSTER_GUARDED_BY(mutex_);  // on its way back to kept_
+  std::deque<Pile> taken_;                // the owner's
+  Pile emptied_;                          // the same: goes to spare_
 };
 
 }  // namespace muster

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "server/session/outgoing.h"
 #include "server/session/requests.h"
 #include "server/world/time/work_time.h"
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -24,24 +24,24 @@ class EntityRegistry;
 class TextsTold {
  public:
   bool has(std::uint64_t hash) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return told_.contains(hash);
   }
   /// Has `send` queue the text, unless it was told before (then only where `again`). Who finds it told meanwhile waits until it is
   /// queued, so that what mentions it comes behind it.
   template <class F>
   void tell(std::uint64_t hash, bool again, F&& send) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (told_.insert(hash).second || again) send();
   }
   bool empty() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return told_.empty();
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::unordered_set<std::uint64_t> told_;
+  mutable Mutex mutex_;
+  std::unordered_set<std::uint64_t> told_ MUSTER_GUARDED_BY(mutex_);
 };
 
 /// Made by Desk::join. The identity never changes; each other member says from which thread it may be touched.

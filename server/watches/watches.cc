@@ -8,6 +8,7 @@
 #include "registry/observe/clock.h"
 #include "schema/muster.h"
 #include "server/world/time/work_time.h"
+#include "system/mutex.h"
 
 namespace muster {
 namespace {
@@ -45,7 +46,7 @@ Watches::Watches(EntityRegistry& registry, Threaded threaded)
 
 Watches::~Watches() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stops_ = true;
   }
   came_.notify_one();
@@ -237,12 +238,12 @@ std::unordered_map<const Session*, Watches::OfSession> Watches::by_session() con
 }
 
 void Watches::note(const Slice& slice) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (slices_.size() < slices_max) slices_.push_back(slice);
 }
 
 std::vector<Watches::Slice> Watches::take_slices() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(slices_, {});
 }
 
@@ -301,7 +302,7 @@ void Watches::put(WatchNews news) {
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   bool was_empty = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     was_empty = news_.empty();
     if (std::holds_alternative<std::shared_ptr<Look>>(news)) world_waits_until_ = 0;
     news_.push_back(std::move(news));
@@ -323,7 +324,7 @@ std::uint64_t Watches::after_flush(std::uint64_t now_ns, std::uint64_t ns_max) {
   if (!is_free || due_ns > now_ns) {
     hand_over_events();
     if (has_thread_) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       world_waits_until_ = is_free ? due_ns : never;
     }
     return is_free && due_ns != never ? due_ns - now_ns : 0;
@@ -340,7 +341,7 @@ std::uint64_t Watches::after_flush(std::uint64_t now_ns, std::uint64_t ns_max) {
 bool Watches::room_came() {
   if (!has_thread_) return false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     room_ = true;
   }
   came_.notify_one();
@@ -351,15 +352,17 @@ void Watches::run() {
   const ProcessorClock clock = ProcessorClock::of_this_thread();
   WatchTurns::Turn turn;
   std::uint64_t turned_ns = steady_ns();
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    const auto ready = [&] { return stops_ || room_ || !news_.empty(); };
     if (turn.more) {
     } else if (turn.due_in_ns > 0) {
       const std::uint64_t due_ns = turned_ns + turn.due_in_ns, now_ns = steady_ns();
-      if (due_ns > now_ns) came_.wait_for(lock, std::chrono::nanoseconds(due_ns - now_ns), ready);
+      const auto due =
+          std::chrono::steady_clock::now() + std::chrono::nanoseconds(due_ns > now_ns ? due_ns - now_ns : 0);
+      while (!stops_ && !room_ && news_.empty() && came_.wait_until(lock, due)) {
+      }
     } else {
-      came_.wait(lock, ready);
+      while (!stops_ && !room_ && news_.empty()) came_.wait(lock);
     }
     if (stops_) return;
     std::vector<WatchNews> news = std::exchange(news_, {});

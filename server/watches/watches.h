@@ -7,12 +7,10 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <expected>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <unordered_map>
@@ -20,6 +18,7 @@
 
 #include "server/watches/looks.h"
 #include "server/watches/watch_turns.h"
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -143,13 +142,13 @@ class Watches {
   const bool has_thread_;
   const std::function<void()> wake_;
   std::thread thread_;  // begins with the first watch
-  std::mutex mutex_;    // of news_, room_, stops_, world_waits_until_ and slices_
-  std::condition_variable came_;
-  std::vector<WatchNews> news_;
-  bool room_ = false, stops_ = false;
+  Mutex mutex_;
+  Condition came_;
+  std::vector<WatchNews> news_ MUSTER_GUARDED_BY(mutex_);
+  bool room_ MUSTER_GUARDED_BY(mutex_) = false, stops_ MUSTER_GUARDED_BY(mutex_) = false;
   /// The world passed over a look: it comes again at this time, or when it is woken. 0: it did not.
-  std::uint64_t world_waits_until_ = 0;
-  std::vector<Slice> slices_;
+  std::uint64_t world_waits_until_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::vector<Slice> slices_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<bool> recording_ = false;
   std::atomic<std::uint64_t> thread_ns_ = 0;
   std::uint64_t orders_given_ = 0;

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "system/mutex.h"
+
 namespace muster {
 
 /// A commit that another thread writes.
@@ -184,7 +186,7 @@ void Saver::stop_recording(std::string why) {
   // Later groups would stand behind a gap; only a whole save may follow.
   queue_.add(0, [this, text = error_] {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       failure_ = text;
     }
     failed_.store(true, std::memory_order_release);
@@ -200,7 +202,7 @@ void Saver::write(JournalGroup& group) {
     merge();
   } else {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       failure_ = done.error().what();
     }
     failed_.store(true, std::memory_order_release);
@@ -213,7 +215,7 @@ void Saver::notice_failure() {
   if (saving_ && !saving_->between.load(std::memory_order_acquire)) return;
   recorder_->pause();
   failed_seen_ = true;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   error_ = failure_;
 }
 
@@ -285,7 +287,7 @@ void Saver::keep_size() {
   wait_for_saving();
   if (!size_.is_full() || autosave_error_.empty() || failed_.load(std::memory_order_acquire)) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     failure_ = file_.path() + ": " + text_of(size_) +
                ", as many as are allowed, and the world could not be saved: " + autosave_error_;
   }

@@ -17,7 +17,6 @@
 #include <expected>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -31,6 +30,7 @@
 #include "server/world/journal/write_queue.h"
 #include "server/world/world_error.h"
 #include "server/world/world_file.h"
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -209,8 +209,8 @@ class Saver {
   SpareRecords spare_;     // filled by the queue's thread, used by recorder_
   StepSize step_size_;     // the queue's thread
   bool in_steps_ = false;  // the queue's thread: a save's steps are under way
-  std::mutex mutex_;       // of failure_
-  std::string failure_;
+  Mutex mutex_;
+  std::string failure_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<bool> merged_ = false;  // set when the merge of begin_merge() has ended
   WriteQueue merges_;                 // filled by the queue's thread
   WriteQueue queue_;                  // destroyed first

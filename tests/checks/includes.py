@@ -30,7 +30,7 @@ LAYERS = {
     "schema": [],
     "schema/schemac": ["schema", "system"],  # a program, which runs flatc
     "messages": ["schema"],
-    "registry": ["schema", "messages"],
+    "registry": ["schema", "messages", "system"],
     "server/world": ["schema", "messages", "registry", "system"],
     "server": ["schema", "messages", "registry", "server/world", "system"],
     "server/file": ["schema", "messages", "registry", "server/world", "system"],  # a program for world files that are not served

@@ -4,9 +4,10 @@
 
 #include <array>
 #include <cstddef>
-#include <mutex>
 #include <utility>
 #include <vector>
+
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -19,7 +20,7 @@ class SpareRecords {
   /// Empty, with room for `size` bytes where there is such a buffer, else without.
   std::vector<std::byte> take(std::size_t size) {
     if (size < least) return {};
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (std::vector<std::byte>& spare : spare_)
       if (spare.capacity() >= size) {
         unused_ = 0;
@@ -29,7 +30,7 @@ class SpareRecords {
   }
   /// Of a group that was written. What nobody takes while 256 groups come goes back to the system.
   void give(std::vector<std::byte> records) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (++unused_ > forgotten_after) spare_ = {};
     if (records.capacity() < least || records.capacity() > most) return;
     // The smallest goes first.
@@ -40,15 +41,15 @@ class SpareRecords {
   }
   /// Of both together.
   std::size_t bytes() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return spare_[0].capacity() + spare_[1].capacity();
   }
 
  private:
   static constexpr int forgotten_after = 256;
-  mutable std::mutex mutex_;
-  std::array<std::vector<std::byte>, 2> spare_;
-  int unused_ = 0;  // groups, since a buffer was taken
+  mutable Mutex mutex_;
+  std::array<std::vector<std::byte>, 2> spare_ MUSTER_GUARDED_BY(mutex_);
+  int unused_ MUSTER_GUARDED_BY(mutex_) = 0;  // groups, since a buffer was taken
 };
 
 }  // namespace muster

@@ -3,11 +3,13 @@
 #include <system_error>
 #include <utility>
 
+#include "system/mutex.h"
+
 namespace muster {
 
 WriteQueue::~WriteQueue() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ends_ = true;
   }
   came_.notify_one();
@@ -26,10 +28,10 @@ bool WriteQueue::has_thread() {
 
 void WriteQueue::add(std::size_t bytes, std::move_only_function<void()> work) {
   if (!has_thread()) return work();
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (!fits(bytes)) {
     ++waits_;
-    went_.wait(lock, [&] { return fits(bytes); });
+    while (!fits(bytes)) went_.wait(lock);
   }
   bytes_ += bytes;
   waiting_.push_back({.bytes = bytes, .f = std::move(work), .step = nullptr});
@@ -44,20 +46,20 @@ void WriteQueue::add_steps(std::move_only_function<Steps()> step) {
     return;
   }
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     waiting_.push_back({.bytes = 0, .f = nullptr, .step = std::move(step)});
   }
   came_.notify_one();
 }
 
 bool WriteQueue::has_room(std::size_t bytes) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return fits(bytes);
 }
 
 void WriteQueue::go_on() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     goes_on_ = true;
     step_waits_ = false;
   }
@@ -65,26 +67,28 @@ void WriteQueue::go_on() {
 }
 
 void WriteQueue::drain() {
-  std::unique_lock lock(mutex_);
-  went_.wait(lock, [&] { return waiting_.empty() && !working_ && !step_; });
+  MutexLock lock(mutex_);
+  while (!waiting_.empty() || working_ || step_) went_.wait(lock);
 }
 
 bool WriteQueue::is_idle() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return waiting_.empty() && !working_;
 }
 
+// The compiler does not follow a lock that is released through a reference.
+MUSTER_NOT_CHECKED void WriteQueue::tell_over(MutexLock& lock) {
+  went_.notify_all();
+  if (!over_) return;
+  lock.unlock();
+  over_();
+  lock.lock();
+}
+
 void WriteQueue::run() {
-  std::unique_lock lock(mutex_);
-  const auto over = [&] {
-    went_.notify_all();
-    if (!over_) return;
-    lock.unlock();
-    over_();
-    lock.lock();
-  };
+  MutexLock lock(mutex_);
   for (;;) {
-    came_.wait(lock, [&] { return !waiting_.empty() || (step_ ? !step_waits_ : ends_); });
+    while (waiting_.empty() && (step_ ? step_waits_ : !ends_)) came_.wait(lock);
     if (!waiting_.empty()) {
       Work work = std::move(waiting_.front());
       waiting_.pop_front();
@@ -99,7 +103,7 @@ void WriteQueue::run() {
         lock.lock();
         working_ = false;
         bytes_ -= work.bytes;
-        over();
+        tell_over(lock);
       }
     } else if (!step_) {
       return;
@@ -112,7 +116,7 @@ void WriteQueue::run() {
       step_waits_ = said == Steps::wait && !goes_on_;
       if (said == Steps::over) {
         step_ = nullptr;
-        over();
+        tell_over(lock);
       }
     }
   }

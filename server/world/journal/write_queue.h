@@ -2,14 +2,14 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <utility>
+
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -61,19 +61,23 @@ class WriteQueue {
   /// False: there is no thread, and none can be had.
   bool has_thread();
   void run();
-  bool fits(std::size_t bytes) const noexcept { return bytes_ == 0 || bytes_ + bytes <= bytes_max_; }
+  /// Calls over_ without the lock.
+  void tell_over(MutexLock& lock) MUSTER_REQUIRES(mutex_);
+  bool fits(std::size_t bytes) const noexcept MUSTER_REQUIRES(mutex_) {
+    return bytes_ == 0 || bytes_ + bytes <= bytes_max_;
+  }
 
   const std::size_t bytes_max_;
   std::atomic<std::size_t> waiting_count_ = 0;  // waiting_'s size, for those who do not lock
   const std::function<void()> over_;
   std::uint64_t waits_ = 0;
-  mutable std::mutex mutex_;  // of all that follows
-  std::condition_variable came_, went_;
-  std::deque<Work> waiting_;
-  std::size_t bytes_ = 0;                  // of what waits and what is being done
-  std::move_only_function<Steps()> step_;  // whose turn came
-  bool step_waits_ = false, goes_on_ = false;
-  bool working_ = false, ends_ = false;
+  mutable Mutex mutex_;
+  Condition came_, went_;
+  std::deque<Work> waiting_ MUSTER_GUARDED_BY(mutex_);
+  std::size_t bytes_ MUSTER_GUARDED_BY(mutex_) = 0;  // of what waits and what is being done
+  std::move_only_function<Steps()> step_;            // in turn; only the thread sets it, locked
+  bool step_waits_ MUSTER_GUARDED_BY(mutex_) = false, goes_on_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool working_ MUSTER_GUARDED_BY(mutex_) = false, ends_ MUSTER_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -4,6 +4,8 @@
 #include <bit>
 #include <new>
 
+#include "system/mutex.h"
+
 namespace muster {
 
 SpareBlocks::~SpareBlocks() {
@@ -32,7 +34,7 @@ SpareBlocks::Block SpareBlocks::take(std::size_t size) noexcept {
   if (size > largest) return Block(new (std::nothrow) std::byte[size]);
   const std::size_t place = place_of(size);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (Block block = pop(place)) return block;
   }
   return Block(new (std::nothrow) std::byte[size_of(place)]);
@@ -41,7 +43,7 @@ SpareBlocks::Block SpareBlocks::take(std::size_t size) noexcept {
 void SpareBlocks::give(Block block, std::size_t size) noexcept {
   if (!block || size > largest) return;
   const std::size_t place = place_of(size);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (bytes_ + size_of(place) > bytes_max_) return;
   Blocks& blocks = blocks_[place];
   blocks.first = new (block.release()) Spare{blocks.first};
@@ -50,7 +52,7 @@ void SpareBlocks::give(Block block, std::size_t size) noexcept {
 }
 
 void SpareBlocks::settle() noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (std::size_t place = 0; place < blocks_.size(); ++place) {
     for (std::size_t left = (blocks_[place].least + 7) / 8; left > 0; --left) pop(place);
     blocks_[place].least = blocks_[place].count;
@@ -58,7 +60,7 @@ void SpareBlocks::settle() noexcept {
 }
 
 std::uint64_t SpareBlocks::bytes() const noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return bytes_;
 }
 

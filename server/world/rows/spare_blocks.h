@@ -10,7 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
+
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -47,12 +48,12 @@ class SpareBlocks {
   static constexpr std::size_t size_of(std::size_t place) noexcept {
     return place % 2 == 0 ? smallest << place / 2 : (smallest + smallest / 2) << place / 2;
   }
-  Block pop(std::size_t place) noexcept;
+  Block pop(std::size_t place) noexcept MUSTER_REQUIRES(mutex_);
 
   const std::uint64_t bytes_max_;
-  mutable std::mutex mutex_;
-  std::array<Blocks, 31> blocks_;
-  std::uint64_t bytes_ = 0;
+  mutable Mutex mutex_;
+  std::array<Blocks, 31> blocks_ MUSTER_GUARDED_BY(mutex_);
+  std::uint64_t bytes_ MUSTER_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace muster

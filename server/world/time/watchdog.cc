@@ -5,6 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include "system/mutex.h"
+
 namespace muster {
 namespace {
 
@@ -43,7 +45,7 @@ Watchdog::Watchdog(std::chrono::nanoseconds limit, Host host)
 
 Watchdog::~Watchdog() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ends_ = true;
   }
   ends_now_.notify_one();
@@ -51,15 +53,18 @@ Watchdog::~Watchdog() {
 }
 
 std::string Watchdog::text() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return text_;
 }
 
 void Watchdog::run() {
   for (Clock::time_point last = Clock::now();;) {
     {
-      std::unique_lock lock(mutex_);
-      if (ends_now_.wait_for(lock, pause_, [&] { return ends_; })) return;
+      MutexLock lock(mutex_);
+      const auto due = Clock::now() + pause_;
+      while (!ends_ && ends_now_.wait_until(lock, due)) {
+      }
+      if (ends_) return;
     }
     const Clock::time_point now = Clock::now();
     look(std::min<std::chrono::nanoseconds>(now - std::exchange(last, now), 2 * pause_));
@@ -67,7 +72,7 @@ void Watchdog::run() {
 }
 
 void Watchdog::say(std::string text) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   text_ = std::move(text);
 }
 

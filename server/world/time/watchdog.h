@@ -3,15 +3,14 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "registry/handlers/at_work.h"
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -46,10 +45,10 @@ class Watchdog {
   std::uint64_t sequence_ = 0;           // of the input that is in work
   std::chrono::nanoseconds in_work_{0};  // for so long
   bool busy_ = false, hangs_ = false;
-  mutable std::mutex mutex_;  // of the following
-  std::condition_variable ends_now_;
-  std::string text_;
-  bool ends_ = false;
+  mutable Mutex mutex_;
+  Condition ends_now_;
+  std::string text_ MUSTER_GUARDED_BY(mutex_);
+  bool ends_ MUSTER_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

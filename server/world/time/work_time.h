@@ -8,7 +8,8 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <mutex>
+
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -46,7 +47,7 @@ class FrequentProcessorClock {
   /// In ns.
   std::uint64_t now_ns() noexcept {
     if (::pthread_equal(::pthread_self(), owner_)) return now_ns(owners_);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return now_ns(others_);
   }
 
@@ -71,8 +72,8 @@ class FrequentProcessorClock {
   const ProcessorClock kernel_;
   const pthread_t owner_;
   Reading owners_;
-  std::mutex mutex_;  // over others_
-  Reading others_;
+  Mutex mutex_;
+  Reading others_ MUSTER_GUARDED_BY(mutex_);
 };
 
 /// How often something took how long, counted by classes of time, each at most a 32nd as wide as what it counts: seven kilobytes,
