@@ -20,8 +20,8 @@ struct Trs {
   std::array<double, 4> rotation{0, 0, 0, 1};
 };
 
-/// The transform as it is. What a float cannot hold, or a rotation without a direction, is left out,
-/// and named in `lost`.
+/// Returns the transform in floats. Leaves out values that a float cannot hold and rotations without
+/// a direction, and names them in `lost`.
 scene::Transform transform_of(Trs trs, std::vector<std::string>& lost);
 
 struct GltfPlacement {
@@ -29,11 +29,11 @@ struct GltfPlacement {
   Trs trs;
 };
 
-/// Reads the members of a node. Throws ReadFailure if one is no list of as many numbers as it has to
-/// have; `from` is the node's place in the file.
+/// Reads the members of a node. Throws ReadFailure if one is not a list of the right number of
+/// numbers; `from` is the node's place in the file.
 GltfPlacement placement_of(const Json& node, const std::string& from);
 
-/// Gives an entity that transform; a warning says what of it cannot be kept.
+/// Gives an entity that transform, with a warning that names the parts that cannot be kept.
 void place_node(ImportedModel& model, std::uint32_t place, const GltfPlacement& placement);
 
 /// What a node of a glTF 1.0 file says of itself.
