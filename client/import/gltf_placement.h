@@ -20,8 +20,8 @@ struct Trs {
   std::array<double, 4> rotation{0, 0, 0, 1};
 };
 
-/// Returns the transform in floats. Leaves out values that a float cannot hold and rotations without
-/// a direction, and names them in `lost`.
+/// Returns the transform in floats. Leaves out values that a float cannot hold and rotations
+/// without a direction, and names them in `lost`.
 scene::Transform transform_of(Trs trs, std::vector<std::string>& lost);
 
 struct GltfPlacement {

@@ -6,6 +6,19 @@
 //                  merge()          what it wrote, from the -wal to the file  a third thread
 //                 durable()         sequence of the last input on the disk
 //
+// What is recorded, and why not:
+//
+//               opened()            disk fails, or lags with go_on
+//      closed ───────────> recording ──────────────────────────> failed     error(); records are dropped,
+//        │                   │   ^                                 │        the journal has no gap
+//        │ opened_stopped()  │   └──── a save succeeds ────────────┘
+//        v                   │ the file was moved or overwritten
+//      stopped               └──────────────────────────────────> displaced
+//      until the end                                              until the end; state in a file beside it
+//
+// A save of its own: begun -> steps -> ended, or given up when copies of changed columns exceed
+// preserved_bytes_max, and begun again; the third time in a row the world waits for it.
+//
 // A checkpoint takes its place in the queue when its rows are listed: it contains the groups before
 // it. It is written in steps, and later groups are written between the steps. The queue's thread
 // reads columns in place: see server/world/rows/preserved_columns.h.

@@ -1,4 +1,21 @@
 // Brings a registry that was read from a checkpoint to the end of its journal.
+//
+// Opening a world, in order. Steps 1 to 9 can refuse the file, which then stays as it was.
+//
+//    1  world_file.cc         path, links, rights; a new world ends here with an empty registry
+//    2  lock.cc               takes WORLD-lock, reads what was reported durable
+//    3  place/left_behind.cc  refuses a -wal, -shm or -work of another file
+//    4  file_header.cc        is it a world, and of a format that is known
+//    5  world_file.cc         check_wal(): does the -wal belong to this file (salts, birth, world)
+//    6  world_file.cc         open_database(): tables, quick_check, sync of a foreign -wal, meta
+//    7  file_journal.cc       the chain of groups ends where the lock says at least: check_mark()
+//    8  world.cc              install: compiled types and handlers are known
+//    9  file_source.cc        load: rows into a registry, converted if layouts changed
+//   10  work_mark.cc          was an input in work when processes died: a suspect
+//   11  recovery.cc           take(): each group again, exactly or the edits alone
+//   12  world.cc              stop before the suspect, if there is one: World::stopped()
+//   13  saver.cc              a save at once, if the replay was not exact
+//   14  saver.cc              opened(): inputs are recorded from here on
 #pragma once
 
 #include <cstddef>
@@ -18,74 +35,75 @@ class EntityRegistry;
 class SavedTypes;
 class WorkMark;
 
-/// What became of the journal when a world was opened.
+/// The result of replaying a journal.
 struct RecoveryReport {
   static constexpr std::size_t listed_max = 64;
-  std::uint64_t groups = 0;      ///< that were there
-  std::uint64_t inputs = 0;      ///< of them, that were done again as they were
-  std::uint64_t ticks = 0;       ///< likewise
-  std::uint64_t edits_only = 0;  ///< groups of which the edits alone were applied
-  std::uint64_t edits = 0;       ///< that were applied in these
-  /// Inputs in these that were not: passes, clocks, what the host pushed, edits that do not fit any more. Not those whose messages no
-  /// journal keeps, since they left nothing.
+  std::uint64_t groups = 0;      ///< number of groups in the journal
+  std::uint64_t inputs = 0;      ///< inputs that were replayed exactly
+  std::uint64_t ticks = 0;       ///< ticks that were replayed exactly
+  std::uint64_t edits_only = 0;  ///< groups from which only edits were applied
+  std::uint64_t edits = 0;       ///< edits that were applied from those groups
+  /// Inputs in those groups that were not applied: passes, clocks, the host's own pushes, edits that
+  /// do not fit. Messages that no journal keeps are not counted.
   std::uint64_t left_out = 0;
   std::uint64_t ticks_lost = 0;
-  std::string why = {};   ///< the edits alone: a sentence
-  std::string died = {};  ///< what the process before died of: an input, and what it was, as far as that is known
-  std::vector<std::string> skipped =
-      {};  ///< inputs that were left out because the host said so: the number of each, and what it was
-  std::string not_there = {};  ///< a sentence, where the input that was to be left out is not in the journal
-  std::string stopped = {};    ///< likewise, of one before which recovery stopped: nothing from it on was done
-  std::uint64_t failed = 0;    ///< edits that could not be applied
-  std::vector<std::string> listed = {};  ///< the first of them, with their places
+  std::string why = {};                   ///< the reason why only edits were applied, a sentence
+  std::string died = {};                  ///< the input at which the last process died, if known
+  std::vector<std::string> skipped = {};  ///< inputs left out at the host's request, number and content
+  std::string not_there = {};             ///< a sentence if the input to leave out is not in the journal
+  std::string stopped = {};               ///< a sentence about the input before which recovery stopped
+  std::uint64_t failed = 0;               ///< edits that could not be applied
+  std::vector<std::string> listed = {};   ///< the first of them, with their places
 
-  /// The state is that of the world at its last recorded input.
+  /// Returns true if the state is that of the world at its last recorded input.
   bool exact() const noexcept { return edits_only == 0 && skipped.empty(); }
-  /// Sentences for people; empty where there was no journal.
+  /// Returns sentences for people; empty without a journal.
   std::string text() const;
 };
 
-/// Groups come in order, one by one. While code and types are those that wrote them, each input is done again exactly
-/// (EntityRegistry::replay). From the first group of other code on only what sessions sent is applied (and grants of ids, texts: what
-/// that needs), each under its old number; every input left out is an empty one, so that no number is given twice. Owner's thread;
-/// nothing else uses the registry meanwhile. Edits whose types have other layouts now are converted like saved state
-/// (registry/state/batch_change.h).
+/// Takes groups in order. While code and types are those that wrote a group, each input is replayed
+/// exactly (EntityRegistry::replay). From the first group of other code on, only the inputs of
+/// sessions are applied, with the grants of ids and the texts that they need, each under its old
+/// number; every other input becomes an empty one, so that no number is given twice. Edits whose
+/// types have changed layouts are converted like saved state (registry/state/batch_change.h). World
+/// thread; nothing else may use the registry meanwhile.
 class Recovery {
  public:
   struct Start {
     std::string code = {};  ///< of the host, as for JournalRecorder
     std::uint64_t tick = 0;
-    std::string not_exact = {};  ///< why the state is not the one that was recorded: then the edits alone are applied
-    /// The binary schemas of the checkpoint, in their order: where the edits alone are applied, those of types that are others now are
-    /// converted as the checkpoint was. None: they are not.
+    std::string not_exact = {};  ///< why the state is not the recorded one; then only edits are applied
+    /// Binary schemas of the checkpoint, in order. If only edits are applied, those of changed types
+    /// are converted by them; without schemas they are not converted.
     std::vector<std::vector<std::byte>> schemas = {};
-    std::uint64_t stop_before = 0;         ///< sequence of an input from which on nothing is done; 0: none
-    std::vector<std::uint64_t> skip = {};  ///< of those that are left out; behind the first the edits alone are applied
-    WorkMark* mark = nullptr;              ///< told which input is in work; may be null
+    std::uint64_t stop_before = 0;         ///< sequence of the input to stop before; 0: none
+    std::vector<std::uint64_t> skip = {};  ///< inputs to leave out; after the first, edits only
+    WorkMark* mark = nullptr;              ///< records the input in work; may be null
   };
   Recovery(EntityRegistry& registry, Start start);
 
-  /// An error is a sentence with the place, and the registry is to be thrown away: exact, and a record that cannot be read or applied.
-  /// Once it has stopped, groups are taken and nothing is done.
+  /// Replays a group. Returns a sentence with the place if a record of an exact group cannot be read
+  /// or applied; the registry is then unusable. Does nothing after it has stopped.
   [[nodiscard]] std::expected<void, std::string> take(const JournalGroup& group);
   bool has_stopped() const noexcept { return !report_.stopped.empty(); }
   const RecoveryReport& report() const noexcept { return report_; }
-  /// Whether the checkpoint was saved with other layouts than are known now: what is recorded behind it would be taken for those.
+  /// Returns true if the checkpoint was saved with layouts other than the known ones. Records after
+  /// it would then be read with the wrong layouts.
   bool types_differ();
-  /// As of the last tick that was done again.
+  /// Returns the number of the last replayed tick.
   std::uint64_t tick() const noexcept { return tick_; }
 
  private:
   void apply_edit(const JournalGroup& group, const JournalRecord& record);
-  /// Whether the ids are granted now, if perhaps others with them.
+  /// Returns true if the ids are granted now, perhaps with others.
   bool grant_again(const JournalRecord& record);
-  /// An input of this number that does nothing.
+  /// Makes an input of this number that does nothing.
   void pass_over(std::uint64_t sequence, InputKind kind);
-  /// A schema that the world learned behind the checkpoint.
+  /// Adds a schema that the world learned after the checkpoint.
   std::expected<void, std::string> learn(std::span<const std::byte> schema, bool exact);
-  /// Those of the checkpoint and what came behind it; null where they are not known.
+  /// Returns the types of the checkpoint and of later schemas, or null if they are not known.
   SavedTypes* then();
-  /// The same, where the group was written with them.
+  /// Returns them if the group was written with them.
   SavedTypes* then(const JournalGroup& group);
   void note_failure(const JournalGroup& group, std::uint64_t sequence, const std::string& what);
 
@@ -95,9 +113,10 @@ class Recovery {
   const std::vector<std::uint64_t> skip_;
   WorkMark* const mark_;
   std::uint64_t tick_;
-  std::vector<std::vector<std::byte>> schemas_;  // of the checkpoint, and those that came behind it
-  std::shared_ptr<SavedTypes> then_;             // made of them when it is needed
-  // Only posts came yet: they may be those that the checkpoint holds as posted, and one that is told takes the first one's place.
+  std::vector<std::vector<std::byte>> schemas_;  // of the checkpoint and later ones
+  std::shared_ptr<SavedTypes> then_;             // made from them when needed
+  // True while only posts were replayed. The checkpoint may hold them as posted; each replayed one
+  // takes the place of the first of those.
   bool posts_first_ = true;
   RecoveryReport report_;
 };

@@ -1,4 +1,5 @@
-// A -wal that a process left which was killed: it is used if it belongs to the file, and refused, byte for byte as it was, if not.
+// A -wal that a killed process left is used if it belongs to the file; otherwise it is refused and
+// stays byte for byte as it was.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
