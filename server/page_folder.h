@@ -1,11 +1,12 @@
-// Where the editor's page is, when nobody says.
+// The default folder of the editor's page.
 #pragma once
 
 #include <string>
 
 namespace muster {
 
-/// Of a program that runs where it was built: what was built with it. Of others: what was installed. Empty where there is none.
+/// Returns the page built with the program if it runs in its build folder, otherwise the installed
+/// page. Empty if there is none.
 std::string default_page_folder();
 
 }  // namespace muster

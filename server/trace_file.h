@@ -1,4 +1,4 @@
-// A file that tells what a registry did: a Trace, recorded from begin() to end() and then written.
+// Records a Trace of a registry from begin() to end(), and writes it to a file.
 #pragma once
 
 #include <expected>
@@ -10,16 +10,17 @@ namespace muster {
 
 class EntityRegistry;
 
-/// On the registry's thread; outlives the registry, or ends before it.
+/// Used on the registry's thread. Call end() before the registry is destroyed, or destroy this
+/// after it.
 class TraceFile {
  public:
   explicit TraceFile(std::string path) : path_(std::move(path)) {}
 
-  /// Has the registry observed and recorded from now on. The file is there, empty, at once: a path that cannot be written
-  /// is found now. The reason where it is so; nothing is recorded then.
+  /// Begins to record. Makes the empty file at once, to find out whether it can be written. On
+  /// failure returns the reason and records nothing.
   [[nodiscard]] std::expected<void, std::string> begin(EntityRegistry& registry);
-  /// Observes no longer and writes the file. The reason where that fails: then no half of it is left. Nothing where nothing
-  /// is recorded.
+  /// Ends the recording and writes the file. On failure returns the reason and leaves no incomplete
+  /// file. Does nothing without a recording.
   [[nodiscard]] std::expected<void, std::string> end();
 
   bool recording() const noexcept { return registry_ != nullptr; }
@@ -29,7 +30,7 @@ class TraceFile {
  private:
   std::string path_;
   Trace trace_;
-  EntityRegistry* registry_ = nullptr;  // null: nothing is recorded
+  EntityRegistry* registry_ = nullptr;  // null without a recording
 };
 
 }  // namespace muster

@@ -1,4 +1,5 @@
-// SQLite as this folder uses it: a connection, a statement, and errors as world errors. sqlite3.h stays in the .cc files.
+// Wraps SQLite for this folder: connections, statements, and errors as world errors. Only .cc files
+// include sqlite3.h.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,8 @@ namespace muster {
 
 enum class Step : std::uint8_t { row, done, error };
 
-/// A prepared statement. Must end before its Database. Columns are valid until the next step or reset.
+/// A prepared statement. Must be destroyed before its Database. Columns are valid until the next
+/// step or reset.
 class Statement {
  public:
   Statement() = default;
@@ -29,13 +31,13 @@ class Statement {
   ~Statement();
 
   explicit operator bool() const noexcept { return statement_ != nullptr; }
-  /// Values are bound from 1; `bytes` and `text` must live until reset.
+  /// Binds values, from index 1. `bytes` and `text` must live until reset.
   Statement& bind(int index, std::uint64_t value) noexcept;
   Statement& bind(int index, std::span<const std::byte> bytes) noexcept;
   Statement& bind(int index, std::string_view text) noexcept;
   Statement& bind_null(int index) noexcept;
   Step step() noexcept;
-  /// One step that gives no row, then reset.
+  /// Makes one step, which must give no row, and resets.
   bool run() noexcept;
   void reset() noexcept;
 
@@ -56,10 +58,12 @@ class Statement {
 /// One connection, used by one thread at a time.
 class Database {
  public:
-  /// An empty database name for `vfs` means SQLite's own file access. `shown` is the path in errors.
+  /// Opens a database. An empty `vfs` means SQLite's own file access. `shown` is the path in
+  /// errors.
   [[nodiscard]] static std::expected<Database, WorldError> open(const std::string& path, bool create,
                                                                 const std::string& vfs, const std::string& shown);
-  /// Opens the file as it is without its -wal, to read. It takes no locks: whoever writes meanwhile makes what is read worthless.
+  /// Opens the file without its -wal, for reading. Takes no locks, so a concurrent write makes the
+  /// result worthless.
   [[nodiscard]] static std::expected<Database, WorldError> open_alone(const std::string& path,
                                                                       const std::string& shown);
   Database(Database&& other) noexcept;
@@ -68,38 +72,43 @@ class Database {
 
   [[nodiscard]] std::expected<void, WorldError> run(const char* sql, const char* doing);
   [[nodiscard]] std::expected<Statement, WorldError> prepare(const char* sql, const char* doing);
-  /// The first column of the first row, as text; empty if there is none.
+  /// Returns the first column of the first row as text; empty if there is no row.
   [[nodiscard]] std::expected<std::string, WorldError> value(const char* sql, const char* doing);
 
-  /// The last error of this connection as a sentence: "the disk is full while writing a checkpoint".
+  /// Returns the last error of this connection as a sentence: "the disk is full while writing a
+  /// checkpoint".
   WorldError error(const char* doing) const;
   std::int64_t last_row() const noexcept;
   bool in_transaction() const noexcept;
   void roll_back() noexcept;
   bool is_read_only() const noexcept;
-  /// As the last statement that read something found it.
+  /// Returns the journal mode found by the last statement that read something.
   bool is_in_wal_mode() const noexcept;
-  /// Whether the end of this connection may merge the -wal into the file and remove it.
+  /// Sets whether the end of this connection merges the -wal into the file and removes it.
   void merge_at_end(bool merge) noexcept;
-  /// Moves committed pages from the -wal into the file, as far as readers allow, also while another connection writes. Gives how many bytes of
-  /// pages at the front of the -wal are in the file; none: it failed, which costs nothing but space. A -wal that began anew meanwhile has none.
+  /// Moves committed pages from the -wal into the file, as far as readers allow, also while another
+  /// connection writes. Returns the bytes of pages at the front of the -wal that are in the file,
+  /// or nothing after a failure, which only costs space. A -wal that began anew has 0.
   std::optional<std::uint64_t> merge() noexcept;
-  /// Moves all of them, so that the -wal begins anew, under other numbers, with what is written next. False: somebody reads the file just
-  /// now; nobody waits for that.
+  /// Moves all pages, so that the next write begins the -wal anew. Returns false without waiting if
+  /// the file is being read.
   [[nodiscard]] std::expected<bool, WorldError> merge_whole(const char* doing);
-  /// How much of the -wal the last commit of this connection left in use. Less than before: it began anew with that commit.
+  /// Returns the bytes of the -wal in use after the last commit of this connection. Less than
+  /// before means that it began anew.
   std::uint64_t wal_bytes() const noexcept { return wal_->bytes; }
-  /// How many commits of this connection wrote to the -wal.
+  /// Returns the number of commits of this connection that wrote to the -wal.
   std::uint64_t wal_commits() const noexcept { return wal_->commits; }
-  /// Has all of the -wal on the disk when it returns: whoever wrote it may have died before that. Changes no byte. After something was read.
+  /// Syncs the whole -wal to the disk, because an earlier writer may have died before its sync.
+  /// Changes no byte. Call after something was read.
   [[nodiscard]] std::expected<void, WorldError> sync_wal(const char* doing);
-  /// Writes all that this connection sees to a new database at `path`; on the disk when it returns. After an error something of it
-  /// may be there. Not within a transaction.
+  /// Copies the database to a new one at `path`, on the disk on return. After an error a part of it
+  /// may exist. Not within a transaction.
   [[nodiscard]] std::expected<void, WorldError> copy_to(const std::string& path, const std::string& vfs,
                                                         const char* doing);
-  /// True where the bytes of row `id` of `state` are exactly `bytes`. Keeps a reader open until stop_comparing.
+  /// Returns true if row `id` of `state` has exactly these `bytes`. Keeps a reader open until
+  /// stop_comparing().
   bool holds(std::int64_t id, std::span<const std::byte> bytes) noexcept;
-  /// To be called before a commit: an open reader would keep the -wal from being reused.
+  /// Call before a commit, because an open reader prevents reuse of the -wal.
   void stop_comparing() noexcept;
 
  private:
@@ -113,11 +122,11 @@ class Database {
   struct WalCount {
     std::uint64_t bytes = 0, commits = 0;
   };
-  std::unique_ptr<WalCount> wal_ = std::make_unique<WalCount>();  // SQLite knows where it lies
+  std::unique_ptr<WalCount> wal_ = std::make_unique<WalCount>();  // SQLite has its address
   std::string shown_;
 };
 
-/// Ends the transaction that was begun before it, unless that was done.
+/// Rolls back the caller's transaction, unless it has ended.
 class Transaction {
  public:
   explicit Transaction(Database& database) : database_(database) {}

@@ -1,4 +1,4 @@
-// Writes a registry's rows into the `state` table: those that changed, and the removal of those that vanished.
+// Writes changed rows of a registry into the `state` table, and removes vanished ones.
 #pragma once
 
 #include <optional>
@@ -14,17 +14,19 @@ struct SinkCounts {
   std::uint64_t rows_written = 0, rows_removed = 0, bytes_written = 0;
 };
 
-/// Where a row goes that another one replaces.
+/// The treatment of a replaced row.
 enum class Replacing : std::uint8_t {
-  in_place,  ///< the old one is written over; all within one transaction
-  beside,    ///< the old one stays and counts until the checkpoint is current; what vanishes gets a row without bytes
+  in_place,  ///< overwritten; all within one transaction
+  beside,    ///< stays valid until the checkpoint is current; vanished rows get a row without bytes
 };
 
-/// Lives inside one write transaction of `database`, with `beside` in as many as its user likes. `rows` and `digest` are left as
-/// they were until keep() is called after the commit, so that a checkpoint that fails is forgotten by dropping the sink.
+/// Used inside one write transaction of `database`, or with `beside` in several. `rows` and
+/// `digest` do not change until keep() is called after the commit. After a failed checkpoint,
+/// discard the sink.
 class FileSink : public StateSink {
  public:
-  /// `checkpoint` is the number of the one being written; `save` a number that no earlier sink over `rows` had.
+  /// `checkpoint` is the number of the one being written; `save` a number that no earlier sink over
+  /// `rows` had.
   FileSink(Database& database, KeptRows& rows, const StateDigest& digest, std::uint64_t checkpoint, std::uint64_t save,
            Replacing replacing, std::string shown);
 
@@ -32,26 +34,26 @@ class FileSink : public StateSink {
   void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) override;
 
   using Row = std::pair<StateKey, KeptRow>;
-  /// What was neither given nor asked for. To be called once, when all rows were.
+  /// Returns the rows that were neither given nor asked for. Call once, after all rows.
   std::vector<Row> vanished() const;
   void remove(const Row& row);
-  /// The first error so far; all that is given after it is passed over.
+  /// Returns the first error. Rows after an error are ignored.
   [[nodiscard]] std::expected<void, WorldError> good() const;
-  /// The state as it is after the commit.
+  /// Returns the digest of the state after the commit.
   const StateDigest& digest() const noexcept { return digest_; }
   const SinkCounts& counts() const noexcept { return counts_; }
-  /// After the commit: `rows` learns what was written.
+  /// Call after the commit. Updates `rows`.
   void keep();
-  /// Rows that mean nothing once the checkpoint is current, by id; those without bytes come last, since they may go only when what they
-  /// remove has gone. Empty where all was written in place.
+  /// Returns the ids of rows that are not needed when the checkpoint is current. Rows without bytes
+  /// come last, because the rows they remove must go first. Empty if all was written in place.
   std::vector<std::int64_t> replaced() const;
-  /// Rows that were inserted, by id.
+  /// Returns the ids of inserted rows.
   std::vector<std::int64_t> inserted() const;
 
  private:
-  /// The save has this row. False, with an error: it had it before.
+  /// Marks that the save has this row. Returns false and sets an error if it had it before.
   bool see(const StateKey& key, KeptRow& kept);
-  /// Without bytes: there is none from now on.
+  /// Inserts a row; without bytes it removes the place.
   void insert(const StateKey& key, std::uint64_t checksum, std::optional<std::span<const std::byte>> bytes);
   void write(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes, const KeptRow* old);
   void fail(const StateKey& key);
@@ -66,9 +68,9 @@ class FileSink : public StateSink {
   Statement insert_, update_, remove_;
   std::vector<Row> written_;
   std::vector<StateKey> removed_;
-  std::vector<std::int64_t> replaced_, removals_;             // by id; removals have no bytes
-  std::vector<std::pair<KeptRow*, std::uint64_t>> compared_;  // equal to what the file has, and at which version
-  std::size_t whole_seen_ = 0, columns_seen_ = 0;             // rows known before that this save has
+  std::vector<std::int64_t> replaced_, removals_;             // ids; removals have no bytes
+  std::vector<std::pair<KeptRow*, std::uint64_t>> compared_;  // equal to the file's
+  std::size_t whole_seen_ = 0, columns_seen_ = 0;             // known rows in this save
   SinkCounts counts_;
   std::optional<WorldError> error_;
 };

@@ -1,4 +1,5 @@
-// Reads the `state` table as a StateSource: every row is checked before it is given, and all of them are added up.
+// Reads the `state` table as a StateSource. Checks each row before giving it, and computes the
+// digest of all.
 #pragma once
 
 #include <map>
@@ -11,8 +12,9 @@
 
 namespace muster {
 
-/// Gives each place its newest row that is no newer than the checkpoint in `meta`. Lives inside one read transaction of `database`. Bytes are given aligned to 16. After the first error it gives nothing
-/// more; the reader learns of it from finish(), whose verdict comes before the reader's own.
+/// Gives the newest row of each place that is not newer than the checkpoint in `meta`, with bytes
+/// aligned to 16. Used inside one read transaction of `database`. After the first error it gives
+/// nothing more; finish() returns the error, which precedes the reader's own.
 class FileSource : public StateSource {
  public:
   FileSource(Database& database, std::uint32_t format, const FileMeta& meta, KeptRows& rows, std::string shown)
@@ -21,12 +23,12 @@ class FileSource : public StateSource {
   void rows(StateSection section,
             const std::function<void(const StateKey&, std::span<const std::byte>)>& take) override;
 
-  /// Reads what nobody asked for, and compares the whole with what the checkpoint noted in `meta`.
+  /// Reads the remaining rows, and compares the whole with the checkpoint's data in `meta`.
   [[nodiscard]] std::expected<void, WorldError> finish();
-  /// Of all rows, as finish() does.
+  /// Returns the digest of all rows, after finish().
   const StateDigest& digest() const noexcept { return whole_; }
-  /// Rows that mean nothing any more, by id: those of a checkpoint that never became current, and what was replaced. Those without
-  /// bytes come last, since they may go only when what they remove has gone.
+  /// Returns the ids of unneeded rows: of a checkpoint that never became current, and replaced
+  /// rows. Rows without bytes come last, because the rows they remove must go first.
   std::vector<std::int64_t> left_over() const;
 
  private:
@@ -38,7 +40,7 @@ class FileSource : public StateSource {
   Database& database_;
   std::uint32_t format_;
   const FileMeta& meta_;
-  KeptRows& rows_;  // stays empty for a file of format 1, which is written anew
+  KeptRows& rows_;  // empty for a file of format 1, which is rewritten
   std::string shown_;
   std::map<StateSection, StateDigest> digests_;  // of the sections read so far
   StateDigest whole_;

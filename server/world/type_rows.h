@@ -1,4 +1,4 @@
-// The `types` table: what the rows of `state` are made of, for people with an SQL tool.
+// Writes the `types` table, which describes the rows of `state` for people with an SQL tool.
 #pragma once
 
 #include <span>
@@ -9,7 +9,8 @@
 
 namespace muster {
 
-/// Replaces the table where `fingerprint` is not the one in `meta`, and notes it there. Inside the caller's transaction.
+/// Replaces the table if `fingerprint` differs from the one in `meta`, and records it there. Inside
+/// the caller's transaction.
 [[nodiscard]] std::expected<void, WorldError> write_types(Database& database,
                                                           std::span<const TypeDescriptor* const> types,
                                                           std::uint64_t fingerprint, FileMeta& meta);

@@ -1,5 +1,5 @@
-// Why a world could not be opened, saved or read. One type: thrown by World's constructor and by World::commit, a value
-// everywhere else.
+// The error of opening, saving or reading a world. World's constructor and World::commit throw it;
+// other functions return it.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +9,25 @@
 namespace muster {
 
 enum class WorldErrorCode : std::uint8_t {
-  missing,      ///< no such file, and the caller wanted one
-  exists,       ///< there is a file, and the caller wanted none
-  in_use,       ///< another process (or another World of this one) has it open, or another program is writing to it
-  not_a_world,  ///< something else is at that path
-  newer,        ///< written by a later version of the file format
-  damaged,      ///< cut off, overwritten, or a part of it lost
-  denied,       ///< the file or its directory may not be read or written
+  missing,      ///< the file does not exist, but the caller requires it
+  exists,       ///< the file exists, but the caller requires a new one
+  in_use,       ///< open in another process or World, or being written
+  not_a_world,  ///< the path has another kind of file
+  newer,        ///< has a later file format
+  damaged,      ///< truncated, overwritten, or partly lost
+  denied,       ///< no permission for the file or its directory
   disk_full,
   io,            ///< the disk reports an error
-  incompatible,  ///< the file is whole, but the registry refuses its state: another layout of a type, for example
+  incompatible,  ///< the registry refuses the file's state, for example a layout
   setup,         ///< the host's options or its install function failed
-  stopped,  ///< the world stands before an input at which processes died, and writes nothing; or it does not stand before the one to be left out
-  too_large,  ///< one row is beyond what a database row holds
-  displaced,  ///< while it was open, the file or its -wal was moved, deleted, replaced or written over; nothing more is written
-  left_behind,  ///< there is no file, but there are companions of one that was there
+  stopped,       ///< stopped before an input, or not stopped before the input to leave out
+  too_large,     ///< a row exceeds the limit of the database
+  displaced,     ///< the open file or its -wal was moved, deleted, replaced or overwritten
+  left_behind,   ///< the file is missing, but its companions exist
 };
 const char* name(WorldErrorCode code) noexcept;
 
-/// what() is one sentence that begins with the path as it was given: "level1.muster: in use by process 4711".
+/// what() is a sentence that begins with the given path: "level1.muster: in use by process 4711".
 class WorldError : public std::runtime_error {
  public:
   WorldError(WorldErrorCode code, std::string path, std::string detail);

@@ -1,4 +1,4 @@
-// Which code decides what an input does: a journal is replayed exactly by the same code alone.
+// Identifies the code that handles inputs. Only the same code replays a journal exactly.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@ namespace muster {
 
 class EntityRegistry;
 
-/// What the host says of itself (WorldOptions::code), the build of the running program (its linker's build id, where it has one),
-/// compiler, architecture, and a digest of the handlers by message in the order in which they run, one that is off included. Two
-/// programs of the same text do the same with the same inputs, unless the host says too little of what else decides: files that it
-/// reads, libraries that it loads. Owner's thread.
+/// Returns a text with `host` (WorldOptions::code), the program's build id (if its linker made
+/// one), compiler, architecture, and a digest of all handlers in their order, also those that are
+/// off. Programs with equal texts handle equal inputs equally, if `host` covers everything else
+/// that matters: files that the program reads, libraries that it loads. World thread.
 std::string code_identity(std::string_view host, const EntityRegistry& registry);
 
 }  // namespace muster

@@ -1,5 +1,6 @@
-// The records of a journal group, one behind the other. All numbers are little-endian; a record begins on a 16-byte boundary of the
-// group and is a multiple of 16 long; every byte that is not named below is zero.
+// The consecutive records of a journal group. All numbers are little-endian. A record begins on a
+// 16-byte boundary of the group, and its length is a multiple of 16. Bytes that are not named below
+// are zero.
 //
 //   input    0       4      5        6      8         12      16         24     32        40        48           56
 //            | bytes | kind | format | zero | resumed | drawn | sequence | user | session | request | next_timer | zero |  batch ...

@@ -1,4 +1,4 @@
-// A group of the journal: inputs that come to the disk together. No SQLite, no files.
+// A group of the journal: inputs that are written to the disk together. No SQLite, no files.
 #pragma once
 
 #include <cstddef>
@@ -9,19 +9,21 @@
 namespace muster {
 
 struct JournalGroup {
-  std::uint64_t id = 0;  ///< 1, 2, 3 ... over the world's life; given when it is written
-  /// Sequences of its inputs, without a gap to the group before. A group without an input has last = first - 1.
+  std::uint64_t id = 0;  ///< 1, 2, 3 ... over the world's life; set when it is written
+  /// Sequences of its inputs, without a gap to the group before. A group without an input has last
+  /// = first - 1.
   std::uint64_t first = 0, last = 0;
   std::uint64_t first_tick = 0, last_tick = 0;
-  std::uint64_t epoch = 0;              ///< drawn at random at each start
-  std::uint64_t types = 0;              ///< fingerprint of the registry's types when the group began
-  std::string code = {};                ///< code identity of what ran; the same for the whole group
-  std::vector<std::byte> records = {};  ///< what was recorded, one record after another
+  std::uint64_t epoch = 0;  ///< drawn at random at each start
+  /// Fingerprint of the registry's types when the group began.
+  std::uint64_t types = 0;
+  std::string code = {};                ///< code identity for the whole group
+  std::vector<std::byte> records = {};  ///< the records in order
 };
 
-/// What reading the journal found.
+/// The result of reading the journal.
 struct JournalReport {
-  std::uint64_t groups = 0, inputs = 0;  ///< whole ones, after the checkpoint
+  std::uint64_t groups = 0, inputs = 0;  ///< after the checkpoint
   std::uint64_t bytes = 0;               ///< of their records
 };
 

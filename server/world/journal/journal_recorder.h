@@ -1,5 +1,5 @@
-// Writes down every input of a registry as records of journal groups, in memory: whoever owns it takes the groups away. Of inputs whose
-// messages no journal keeps (journal: "never") only that they were.
+// Records every input of a registry in journal groups in memory, which the owner takes. For
+// messages with journal: "never", it records only that there was an input.
 #pragma once
 
 #include <cstddef>
@@ -22,41 +22,42 @@ struct UnkeptRecord;
 class SpareRecords;
 class WorkMark;
 
-/// Used on the registry's thread alone. The owner adds it to the registry's sinks, as the last one where it can, and removes it
-/// before either goes. Once groups of a size were taken, an input costs no allocation but where a group is begun.
+/// Used on the world thread. The owner adds it to the registry's sinks, as the last one if
+/// possible, and removes it before either is destroyed. After groups of a size were taken, only the
+/// first input of a group allocates.
 class JournalRecorder final : public InputSink {
  public:
   struct Start {
-    std::string code = {};          ///< of the host: see code_identity
-    std::uint64_t epoch = 0;        ///< of this start, in every group
-    std::uint64_t tick = 0;         ///< the world's last one
-    WorkMark* mark = nullptr;       ///< told which input is in work; may be null
-    SpareRecords* spare = nullptr;  ///< whose memory large groups take; may be null
-    std::size_t group_bytes =
-        1u << 20;  ///< where a group has as many another one is begun; a single input may be larger
+    std::string code = {};               ///< the host's, see code_identity
+    std::uint64_t epoch = 0;             ///< the epoch of every group
+    std::uint64_t tick = 0;              ///< the world's last tick
+    WorkMark* mark = nullptr;            ///< records the input in work, or null
+    SpareRecords* spare = nullptr;       ///< memory for large groups, or null
+    std::size_t group_bytes = 1u << 20;  ///< limit on a group; a single input may exceed it
   };
-  /// Records what happens from the registry's present sequence on.
+  /// Records inputs after the registry's current sequence.
   JournalRecorder(const EntityRegistry& registry, Start start);
 
   void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;
   void on_withdrawn(const Envelope& envelope) noexcept override;
   bool wants_receipts(InputKind) const noexcept override { return false; }
 
-  /// The world made this tick: belongs to the Advance input before it, and is in its group.
+  /// Records a tick that the world made. It belongs to the Advance input before it, and is in its
+  /// group.
   void made_tick(std::uint64_t tick);
-  /// Another build of the host's code, or of a plugin, runs the handlers from now on. Ends the open group.
+  /// Sets the code after another build of the host or a plugin was loaded. Ends the open group.
   void set_code(std::string code);
-  /// Nothing that comes belongs to the open group: as where the state is copied for a checkpoint. Without records there is none. To be
-  /// called between inputs, as take().
+  /// Ends the open group, for instance when the state is copied for a checkpoint. Does nothing for
+  /// an empty group. Call between inputs, like take().
   void end_group();
-  /// Ends the open group, and gives away all that were not taken yet, in order.
+  /// Ends the open group, and returns all groups in order.
   [[nodiscard]] std::vector<JournalGroup> take();
-  /// Bytes of records that were not taken yet.
+  /// Returns the bytes of records that were not taken yet.
   std::size_t waiting_bytes() const noexcept { return closed_bytes_ + open_.records.size(); }
 
-  /// What was not taken is dropped, and nothing is written down until resume(): the registry goes on alone.
+  /// Drops all records, and records nothing until resume().
   void pause() noexcept;
-  /// Records again, from the present sequence on: for a state that is saved.
+  /// Records again, after the current sequence, whose state must be saved.
   void resume(std::uint64_t tick);
   bool paused() const noexcept { return paused_; }
 
@@ -66,14 +67,15 @@ class JournalRecorder final : public InputSink {
   void look_at_code();
   void learn_schemas();
   void find_unkept();
-  /// Whether the journal keeps the batch: not where its schema says so and handlers only read. What waits for a time is state.
+  /// Returns true if the journal keeps the batch: not for journal: "never" with handlers that only
+  /// read. Timed batches are state and are kept.
   bool keeps(std::span<const std::byte> batch) const noexcept;
   void append_unkept(const Envelope& envelope);
-  /// The last record of the open group, where it is one of inputs that are not kept; else null.
+  /// Returns the open group's last record if it is for inputs that are not kept; otherwise null.
   journal_format::UnkeptRecord* last_unkept() noexcept;
-  /// Writes down what was counted, where inputs were that are not kept.
+  /// Records counters, if there were inputs that are not kept.
   void note_counters();
-  /// Memory for so many bytes of records of the open group.
+  /// Reserves memory for `bytes` of records in the open group.
   void reserve(std::size_t bytes);
   template <class Record>
   void append(const Record& record, std::span<const std::byte> body, std::size_t zeros = 0);
@@ -87,14 +89,14 @@ class JournalRecorder final : public InputSink {
   SpareRecords* const spare_;
   std::uint64_t tick_;
   std::uint64_t last_;                        // sequence of the last input
-  std::uint64_t handler_steps_ = 0;           // of the table of handlers, when code_ was found
-  std::uint64_t types_known_, types_before_;  // fingerprint of the types, now and when the open group was begun
-  std::size_t schemas_, schemas_before_;  // of the registry that were written down, or were there at first; likewise
-  std::vector<TypeId> unkept_;            // messages that no journal keeps, ascending
-  bool uncounted_ = false;                // such came since the counters were last written down
+  std::uint64_t handler_steps_ = 0;           // version of the table of handlers for code_
+  std::uint64_t types_known_, types_before_;  // fingerprints, now and at the group's start
+  std::size_t schemas_, schemas_before_;      // recorded schemas, now and then
+  std::vector<TypeId> unkept_;                // messages that the journal does not keep, ascending
+  bool uncounted_ = false;                    // such messages came since the last counters
   bool paused_ = false;
-  JournalGroup open_;            // without records: none is
-  std::size_t last_record_ = 0;  // where it begins in the open group; its end, where there is none
+  JournalGroup open_;            // no group is open if it has no records
+  std::size_t last_record_ = 0;  // its beginning in the open group, or the end if there is none
   std::vector<JournalGroup> closed_;
   std::size_t closed_bytes_ = 0, usual_bytes_ = 4096;
 };

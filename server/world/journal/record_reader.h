@@ -1,4 +1,4 @@
-// Reads the records of a journal group, and judges each before anybody acts on it.
+// Reads and verifies the records of a journal group.
 #pragma once
 
 #include <cstddef>
@@ -16,40 +16,45 @@ namespace muster {
 class SavedTypes;
 class TypeTable;
 
-/// One record. Spans are into the group's bytes, but for a batch that was converted.
+/// One record. Spans point into the group's bytes, except for a converted batch.
 struct JournalRecord {
   enum class Kind : std::uint8_t { input, tick, schema, counters };
   Kind kind = Kind::input;
-  std::size_t offset = 0;                 ///< in the group
-  Envelope envelope = {};                 ///< of an input; of others its sequence alone, that of the input before
-  std::span<const std::byte> batch = {};  ///< of an input; empty of a flush, and where it was not kept
-  bool kept = true;                       ///< false: an input whose messages no journal keeps
-  std::uint64_t tick = 0;                 ///< of a tick
+  std::size_t offset = 0;  ///< in the group
+  /// Envelope of an input. Other records only have the sequence of the input before.
+  Envelope envelope = {};
+  /// Batch of an input; empty for a flush, and if it was not kept.
+  std::span<const std::byte> batch = {};
+  bool kept = true;        ///< false for inputs whose messages no journal keeps
+  std::uint64_t tick = 0;  ///< of a tick
   std::span<const std::byte> schema = {};
   RegistryCounters counters = {};
 };
 
 struct JournalFault {
-  std::size_t offset = 0;  ///< of the byte in the group
+  std::size_t offset = 0;  ///< place of the byte in the group
   std::string text;        ///< a sentence that names the byte
-  /// The record's bounds are good, and what it carries is not, judged by the types that are known: the next one can be read.
+  /// True if the record is framed correctly but its payload does not fit the known types. Reading
+  /// can go on.
   bool can_go_on = false;
-  InputKind kind = InputKind::push;  ///< of the input, where one can go on
+  InputKind kind = InputKind::push;  ///< kind of the input, if can_go_on
 };
 
-/// Whatever the bytes are, reading ends, and what it gives is well-formed: a replay of it harms nothing.
+/// Reads records from any bytes. Reading always ends, and each record is well-formed and safe to
+/// replay.
 class RecordReader {
  public:
-  /// `records` begins on a 16-byte boundary and outlives the reader. `first`: the sequence of the first input in it.
+  /// `records` must begin on a 16-byte boundary and outlive the reader. `first` is the sequence of
+  /// its first input.
   RecordReader(std::span<const std::byte> records, std::uint64_t first) : records_(records), next_(first) {}
 
-  /// The next record; none at the end. `types` are those that the batch is judged by: whoever reads a schema adds it before the next call.
-  /// Values that no field can have are taken: handlers of the one who recorded wrote them.
-  /// `then`, if given, has the types that the group was written with: a batch of other layouts is converted first, and is valid until the
-  /// next call.
+  /// Returns the next record, or nothing at the end. Verifies batches with `types`; add a schema
+  /// that was read before the next call. Accepts impossible values of fields, which handlers may
+  /// have written. If `then` is given, it has the group's types, and a batch with other layouts is
+  /// converted; it is valid until the next call.
   [[nodiscard]] std::expected<std::optional<JournalRecord>, JournalFault> next(const TypeTable& types,
                                                                                SavedTypes* then = nullptr);
-  /// Of the next input.
+  /// Returns the sequence of the next input.
   std::uint64_t next_sequence() const noexcept { return next_; }
 
  private:
@@ -65,9 +70,9 @@ class RecordReader {
 
   std::span<const std::byte> records_;
   std::uint64_t next_;
-  JournalRecord unkept_;            // of a run of inputs that were not kept, the one that comes next
+  JournalRecord unkept_;            // the next input of a run that was not kept
   std::uint64_t unkept_left_ = 0;   // in that run
-  std::size_t at_ = 0, begin_ = 0;  // of the record behind the one that is read, and of that
+  std::size_t at_ = 0, begin_ = 0;  // end and beginning of the current record
   std::vector<std::byte> mended_, converted_;
 };
 

@@ -70,7 +70,7 @@ struct RecoveryReport {
 class Recovery {
  public:
   struct Start {
-    std::string code = {};  ///< of the host, as for JournalRecorder
+    std::string code = {};  ///< the host's, as for JournalRecorder
     std::uint64_t tick = 0;
     std::string not_exact = {};  ///< why the state is not the recorded one; then only edits are applied
     /// Binary schemas of the checkpoint, in order. If only edits are applied, those of changed types

@@ -1,5 +1,5 @@
-// Memory of large groups that were written, for the next ones: what the world's thread would get from the system instead has to be made
-// there first, page by page. Small groups need none.
+// Reuses the memory of large groups, because the system makes fresh memory page by page. Small
+// groups do not need it.
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@ namespace muster {
 /// Any thread.
 class SpareRecords {
  public:
-  /// A buffer that is smaller is no use, and one that is larger goes back to the system.
+  /// Smaller buffers are not kept, and larger ones go back to the system.
   static constexpr std::size_t least = 256u << 10, most = 16u << 20;
 
-  /// Empty, with room for `size` bytes where there is such a buffer, else without.
+  /// Returns an empty buffer, with room for `size` bytes if one is available.
   std::vector<std::byte> take(std::size_t size) {
     if (size < least) return {};
     const MutexLock lock(mutex_);
@@ -28,18 +28,19 @@ class SpareRecords {
       }
     return {};
   }
-  /// Of a group that was written. What nobody takes while 256 groups come goes back to the system.
+  /// Takes the buffer of a written group. Buffers that are not used for 256 groups go back to the
+  /// system.
   void give(std::vector<std::byte> records) {
     const MutexLock lock(mutex_);
     if (++unused_ > forgotten_after) spare_ = {};
     if (records.capacity() < least || records.capacity() > most) return;
-    // The smallest goes first.
+    // Replace the smallest.
     std::vector<std::byte>& place = spare_[0].capacity() <= spare_[1].capacity() ? spare_[0] : spare_[1];
     if (place.capacity() >= records.capacity()) return;
     records.clear();
     place = std::move(records);
   }
-  /// Of both together.
+  /// Returns the bytes of both buffers.
   std::size_t bytes() const {
     const MutexLock lock(mutex_);
     return spare_[0].capacity() + spare_[1].capacity();

@@ -1,10 +1,11 @@
-// How much of the -wal is in use, how much of that was merged into the file, and what readers keep there.
+// Tracks how much of the -wal is in use, how much of that was merged into the file, and how much
+// readers hold.
 //
 //   0              merged             until              used
 //   |----------------|------------------|------------------|      the -wal, in bytes of pages
 //   those in the file | being merged now | written since
 //
-// It begins anew, at 0, with a commit before which all of it was merged, where nobody reads it just then.
+// After everything was merged, the next commit begins the -wal anew at 0, unless it is being read.
 #pragma once
 
 #include <algorithm>
@@ -13,38 +14,40 @@
 
 namespace muster {
 
-/// Of the thread that writes.
+/// Used on the writing thread.
 class WalUse {
  public:
-  /// A commit left so much in use. Less than before: it began anew.
+  /// Call after a commit with the bytes in use. Less than before means that the -wal began anew.
   void wrote(std::uint64_t used) noexcept {
     if (used < used_) {
       merged_ = kept_ = held_ = 0;
       began_anew_ = true;
     } else if (used > used_ && used_ > 0 && merged_ == used_) {
-      kept_ = used_;  // it could have: somebody reads it
+      kept_ = used_;  // it could have begun anew, but is being read
     }
     used_ = used;
   }
-  /// A merge of all that is in use begins. One at a time.
+  /// Call before a merge of everything in use. One at a time.
   void merge_begun() noexcept {
     until_ = used_;
     merging_ = true;
     began_anew_ = false;
   }
-  /// It ended, and by now so much of the -wal is in the file; no value: it failed, and nobody knows.
+  /// Call after a merge with the bytes of the -wal that are in the file; no value if it failed.
   void merge_ended(std::optional<std::uint64_t> in_file) noexcept {
     merging_ = false;
-    if (began_anew_) return;  // so all of it was
-    merged_ = until_;         // what could not be merged is tried again with what comes
+    if (began_anew_) return;  // so all of it was merged
+    merged_ = until_;         // the next merge tries the rest again
     if (in_file) held_ = until_ - std::min(until_, *in_file);
     if (!in_file || held_ > 0) kept_ = until_;
   }
   bool is_merging() const noexcept { return merging_; }
   std::uint64_t unmerged() const noexcept { return used_ - merged_; }
-  /// Of what is in use, that which would go were all of it merged: not what readers or a failing disk keep there.
+  /// Returns the bytes in use that a merge could remove: not those that readers or a failing disk
+  /// hold.
   std::uint64_t length() const noexcept { return used_ - kept_; }
-  /// What was to be merged the last time and could not, because somebody reads what the file was before.
+  /// Returns the bytes that the last merge could not move because another program reads an older
+  /// state.
   std::uint64_t held() const noexcept { return held_; }
 
  private:

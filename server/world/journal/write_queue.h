@@ -1,4 +1,5 @@
-// One thread that does what it is given, in order: whatever a world writes goes through it, so the world need not wait for a disk.
+// A thread that does work in order. All writes of a world go through it, so that the world does not
+// wait for the disk.
 #pragma once
 
 #include <atomic>
@@ -13,52 +14,56 @@
 
 namespace muster {
 
-/// What a step says when it returns.
+/// The result of a step.
 enum class Steps : std::uint8_t {
-  more,  ///< call me again
-  wait,  ///< the same, but not before other work came or go_on() was called
+  more,  ///< call it again
+  wait,  ///< call it again after other work or go_on()
   over,
 };
 
-/// Belongs to one thread, which alone calls it, but for what is said of others. Where the system has no thread left, work is done at
-/// once, by the caller.
+/// Used by one thread, except for members marked otherwise. If the system has no thread left, the
+/// caller does the work at once.
 class WriteQueue {
  public:
   static constexpr std::size_t bytes_max_default = 64u << 20;
-  /// Work of more than `bytes_max` bytes does not wait here: then add() waits. `over` is called by the thread after each piece of work, and
-  /// after the last of its steps, when it is not being done any more: whoever waits for is_idle() waits for that. Must not throw.
+  /// `bytes_max` limits the bytes of waiting work; above it add() waits. The thread calls `over`
+  /// after each piece of work, and after the last step, when it is done; is_idle() may then be
+  /// true. `over` must not throw.
   explicit WriteQueue(std::size_t bytes_max = bytes_max_default, std::function<void()> over = {})
       : bytes_max_(bytes_max), over_(std::move(over)) {}
-  /// Does all that waits.
+  /// Does all waiting work.
   ~WriteQueue();
   WriteQueue(const WriteQueue&) = delete;
   WriteQueue& operator=(const WriteQueue&) = delete;
 
-  /// `work` must not throw. It holds about so many bytes. Returns when there is room for them, or nothing else waits.
+  /// Adds work that holds about `bytes`. Returns when there is room for them, or no other work
+  /// waits. `work` must not throw.
   void add(std::size_t bytes, std::move_only_function<void()> work);
-  /// Whether add() would not wait.
+  /// Returns true if add() would not wait.
   bool has_room(std::size_t bytes) const;
-  /// Called again and again from its place on, until it is over: between two calls one piece of the work behind it is done. Must not
-  /// throw. One at a time: the next is given when the one before is over.
+  /// Adds work in steps. From its place in the queue on, `step` is called until it ends, with one
+  /// piece of later work between two calls. `step` must not throw. Add the next only after the last
+  /// has ended.
   void add_steps(std::move_only_function<Steps()> step);
-  /// What a step waits for came. Any thread.
+  /// Continues a step that returned `wait`. Any thread.
   void go_on();
-  /// Returns when all is done, steps too. Meanwhile, and until the next add(), nobody else uses what the work uses.
+  /// Waits until all work and steps are done. From then until the next add(), the caller may use
+  /// the objects of the work.
   void drain();
-  /// Whether nothing waits, and nothing is being done, but for steps.
+  /// Returns true if no work waits or is being done, except for steps.
   bool is_idle() const;
-  /// Whether a piece of work waits for the step that is being done. Any thread, of steps above all.
+  /// Returns true if work waits for the current step. Any thread, mostly called by steps.
   bool waits_for_step() const noexcept { return waiting_count_.load(std::memory_order_relaxed) != 0; }
-  /// How often add() had to wait.
+  /// Returns how often add() had to wait.
   std::uint64_t waits() const noexcept { return waits_; }
 
  private:
   struct Work {
     std::size_t bytes;
     std::move_only_function<void()> f;
-    std::move_only_function<Steps()> step;  // instead of f
+    std::move_only_function<Steps()> step;  // in place of f
   };
-  /// False: there is no thread, and none can be had.
+  /// Starts the thread if necessary. Returns false if that is impossible.
   bool has_thread();
   void run();
   /// Calls over_ without the lock.
@@ -68,7 +73,7 @@ class WriteQueue {
   }
 
   const std::size_t bytes_max_;
-  std::atomic<std::size_t> waiting_count_ = 0;  // waiting_'s size, for those who do not lock
+  std::atomic<std::size_t> waiting_count_ = 0;  // size of waiting_, readable without the lock
   const std::function<void()> over_;
   std::uint64_t waits_ = 0;
   mutable Mutex mutex_;

@@ -1,5 +1,5 @@
-// What every byte of a world file is checked against: a checksum per row, which covers the row's place too, and a digest
-// over all rows, so that a lost, doubled or older row is found although it is whole in itself.
+// Checks every byte of a world file: a checksum per row, which covers the row's place too, and a
+// digest over all rows, which reveals a lost, doubled or older row.
 //
 //   row record   0         4        8     16           24        32
 //                | section | column | key | checkpoint | removed |          little-endian; removed: 1 of a row without bytes, else 0
@@ -20,12 +20,12 @@
 
 namespace muster {
 
-/// A row's place and age: everything about it but its bytes. Hashed as it lies in memory.
+/// A row's place and age: everything about it except its bytes. Hashed in its memory layout.
 struct RowStamp {
   std::uint32_t section, column;
   std::uint64_t key, third, fourth;
 
-  /// `checkpoint` is the one that wrote the row; `removed`: the row says that from then on there is none.
+  /// `checkpoint` is the one that wrote the row. `removed` marks a row that removes an older one.
   static RowStamp of(const StateKey& at, std::uint64_t checkpoint, bool removed = false) noexcept {
     return {static_cast<std::uint32_t>(at.section), at.column, at.key, checkpoint, removed ? 1u : 0u};
   }
@@ -37,15 +37,16 @@ static_assert(sizeof(RowStamp) == 32);
 
 std::uint64_t row_checksum(const RowStamp& stamp, std::span<const std::byte> bytes) noexcept;
 
-/// XXH3-64 of a text, for the tables `meta` and `codes`.
+/// Returns XXH3-64 of a text, for the tables `meta` and `codes`.
 std::uint64_t text_checksum(std::string_view text) noexcept;
 
-/// What a group of the journal is checked against: XXH3-64 of
+/// Checksum of a group of the journal: XXH3-64 of
 ///
 ///   0    8       16     24           32          40      48     56      64
 ///   | id | first | last | first_tick | last_tick | epoch | code | types | records |
 ///
-/// seeded with `before`, the checksum of the group before: none can be left out, doubled or exchanged unnoticed.
+/// seeded with `before`, the checksum of the group before, so that a missing, doubled or exchanged
+/// group is detected.
 struct GroupStamp {
   std::uint64_t id, first, last, first_tick, last_tick, epoch, code, types;
 };

@@ -1,5 +1,5 @@
-// The tables of a world file, format 2, and those of format 1, which is read. docs/file-format.md draws them for people; this is
-// what is executed.
+// The tables of a world file in format 2, and those of format 1, which can be read.
+// docs/file-format.md describes them.
 #pragma once
 
 #include <array>
@@ -12,9 +12,9 @@
 
 namespace muster::world_format {
 
-/// PRAGMA application_id of every world, "Mstr": file(1) and this library tell by it what the database is.
+/// PRAGMA application_id of every world, "Mstr", by which file(1) and this library recognise it.
 constexpr std::uint32_t application_id = 0x4d737472;
-/// PRAGMA user_version: grows with every change that an older reader cannot read.
+/// PRAGMA user_version. Grows with every change that an older reader cannot read.
 constexpr std::uint32_t version = 2;
 constexpr std::string_view product = "0.1.0";
 
@@ -22,37 +22,39 @@ constexpr int page_bytes = 4096;
 
 struct Table {
   std::string_view name;
-  std::string_view sql;  ///< sqlite_schema holds exactly this
+  std::string_view sql;  ///< the exact text in sqlite_schema
 };
 
-/// A file that lacks one of these, or has another one by the name, is damaged. Tables, indices and views that people
-/// add are left alone.
+/// The tables. A file without one of these, or with another one of its name, is damaged. Other
+/// tables, indices and views are ignored.
 inline constexpr std::array tables = {
-    // Who wrote the file and which moment it holds; all values are text.
+    // The file's author and moment. All values are text.
     Table{"meta", "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"},
-    // The registry's rows, see registry/state/state.h. A rowid table: 64 KiB values in a WITHOUT ROWID table are rewritten six
-    // times slower (2.3 GB/s against 0.34) and inserted a quarter slower. `key` holds an unsigned number as the signed
-    // one with the same bits. A row counts from its checkpoint on until a later one has the same place; without bytes it says that
-    // there is none. Newest first, so that a reader takes the first it may and passes over the others.
+    // The registry's rows, see registry/state/state.h. A rowid table: 64 KiB values in a WITHOUT
+    // ROWID table are rewritten six times slower (2.3 GB/s against 0.34) and inserted a quarter
+    // slower. `key` holds an unsigned number as the signed one with the same bits. A row is valid
+    // from its checkpoint until a later row has the same place; a row without bytes removes the
+    // place. Newest first, so that a reader takes the first valid row and skips the others.
     Table{"state",
           "CREATE TABLE state(id INTEGER PRIMARY KEY, section INTEGER NOT NULL, key INTEGER NOT NULL, "
           "column_ INTEGER NOT NULL, checkpoint INTEGER NOT NULL, checksum INTEGER NOT NULL, "
           "bytes BLOB, UNIQUE(section, key, column_, checkpoint DESC))"},
-    // Inputs after the checkpoint, in groups that came to the disk together: server/world/file_journal.h.
+    // Inputs after the checkpoint, in groups that are written together:
+    // server/world/file_journal.h.
     Table{"journal",
           "CREATE TABLE journal(id INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL, "
           "first_tick INTEGER NOT NULL, last_tick INTEGER NOT NULL, epoch INTEGER NOT NULL, code INTEGER NOT NULL, "
           "types INTEGER NOT NULL, checksum INTEGER NOT NULL, records BLOB NOT NULL)"},
-    // What ran when inputs were recorded. The id is the identity's checksum.
+    // Code identities for recorded inputs. The id is the identity's checksum.
     Table{"codes", "CREATE TABLE codes(id INTEGER PRIMARY KEY, identity TEXT NOT NULL)"},
-    // For readers with SQL only: the names of sections and the types that the rows of `state` are made of. Never read back.
+    // Names of sections and types of the rows of `state`, for readers with SQL. Never read back.
     Table{"section_names", "CREATE TABLE section_names(section INTEGER PRIMARY KEY, name TEXT NOT NULL)"},
     Table{"types",
           "CREATE TABLE types(id INTEGER PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, bytes INTEGER NOT NULL, "
           "fingerprint TEXT NOT NULL, fields TEXT NOT NULL)"},
 };
 
-/// Those of format 1. Its journal was never written.
+/// The tables of format 1, whose journal was never written.
 inline constexpr std::array tables_of_format_1 = {
     tables[0],
     Table{"state",
@@ -85,10 +87,10 @@ inline constexpr std::array sections = {
     SectionName{StateSection::disabled, "disabled"},   SectionName{StateSection::manager_parts, "manager_parts"},
 };
 
-/// Whether this version knows the section.
+/// Returns true if this version knows the section.
 bool knows(StateSection section) noexcept;
 
-/// "columns 12, column 0x811c9dc5": a row's place as people read it.
+/// Returns a row's place for people: "columns 12, column 0x811c9dc5".
 std::string place(const StateKey& key);
 
 }  // namespace muster::world_format

@@ -1,4 +1,5 @@
-// What is known of the rows in a world file without reading them: enough to write only what changed.
+// Data about the rows in a world file, so that a save writes only changed rows, without reading
+// them.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +17,12 @@ struct KeptRow {
   std::uint64_t checkpoint = 0;
   std::uint64_t checksum = 0;
   std::uint64_t length = 0;
-  /// The version at which this process last gave the row; versions of an earlier process mean nothing to this one, so
-  /// a row that was read from the file has none until it was compared or written.
+  /// The version of the row when this process last saved it. Versions of an earlier process mean
+  /// nothing, so a row read from the file has none until it is compared or written.
   std::uint64_t given_version = 0;
   bool given = false;
-  std::uint64_t seen = 0;  ///< number of the save that had the row last
-  std::uint64_t seen_columns =
-      0;  ///< of a chunk: number of the save that had it last with all its columns as they were
+  std::uint64_t seen = 0;          ///< number of the last save with the row
+  std::uint64_t seen_columns = 0;  ///< the last save with the chunk's columns unchanged
 };
 
 struct StateKeyHash {
@@ -33,8 +33,8 @@ struct StateKeyHash {
   }
 };
 
-/// Columns lie with their chunk, so that a chunk that did not change is one look-up and its columns none. Pointers to rows
-/// stay valid while rows are looked up, no longer.
+/// Stores columns with their chunk, so that an unchanged chunk needs one look-up and its columns
+/// none. Pointers to rows are valid until a row is added or removed.
 class KeptRows {
  public:
   struct Column {
@@ -43,7 +43,7 @@ class KeptRows {
   };
   using Whole = std::unordered_map<StateKey, KeptRow, StateKeyHash>;
 
-  /// Null where there is none.
+  /// Returns null if there is no such row.
   KeptRow* find(const StateKey& key) {
     if (key.section != StateSection::columns) {
       const auto at = whole_.find(key);
@@ -81,16 +81,16 @@ class KeptRows {
     column_count_ = 0;
   }
 
-  /// All rows but columns.
+  /// Returns all rows except columns.
   const Whole& whole() const noexcept { return whole_; }
-  /// How many there are of the chunk with this number, and of all.
+  /// Returns the number of columns of a chunk; column_count() without arguments counts all.
   std::size_t column_count(std::uint64_t chunk) const {
     const auto at = columns_.find(chunk);
     return at == columns_.end() ? 0 : at->second.size();
   }
   std::size_t column_count() const noexcept { return column_count_; }
   const std::unordered_map<std::uint64_t, std::vector<Column>>& columns() const noexcept { return columns_; }
-  /// f(key, row) for each row.
+  /// Calls f(key, row) for each row.
   template <class F>
   void each(F f) const {
     for (const auto& [key, row] : whole_) f(key, row);

@@ -1,6 +1,6 @@
-// Memory for copies that was used before. Fresh memory is made by the system page by page, when it is first written: where 8 MiB are copied
-// in one tick that takes the thread that copies longer than copying does. Blocks are up to half larger than what they are for, so that few
-// sizes of them serve all.
+// Reuses memory of copies. The system makes fresh memory page by page at the first write, which
+// takes longer than a copy of 8 MiB in one tick. Blocks are up to half larger than needed, so that
+// few sizes serve all.
 //
 //   the world's thread     take ... take                | settle
 //   the writer's thread              give, give ...     |
@@ -19,19 +19,20 @@ namespace muster {
 class SpareBlocks {
  public:
   using Block = std::unique_ptr<std::byte[]>;
-  /// So many bytes may be spare.
+  /// `bytes_max` limits the reserved bytes.
   explicit SpareBlocks(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
   ~SpareBlocks();
   SpareBlocks(const SpareBlocks&) = delete;
   SpareBlocks& operator=(const SpareBlocks&) = delete;
 
-  /// Room for `size` bytes, which may have been written before. Null: there is no memory.
+  /// Returns room for `size` bytes with any content, or null if there is no memory.
   Block take(std::size_t size) noexcept;
-  /// Of take() for the same size. It goes back to the system where there is no room for it.
+  /// Gives back a block of take() with the same size. Above the limit it goes back to the system.
   void give(Block block, std::size_t size) noexcept;
-  /// A round of work is over: of what it never needed an eighth goes back to the system. So what a storm needed goes within some tens of rounds.
+  /// Call after each round of work. An eighth of the memory that the round did not need goes back
+  /// to the system, so that the memory of a peak is gone after some tens of rounds.
   void settle() noexcept;
-  /// That are spare.
+  /// Returns the reserved bytes.
   std::uint64_t bytes() const noexcept;
 
  private:
@@ -40,10 +41,10 @@ class SpareBlocks {
   };
   struct Blocks {
     Spare* first = nullptr;
-    std::size_t count = 0, least = 0;  // least: since settle()
+    std::size_t count = 0, least = 0;  // least: the minimum since settle()
   };
   static constexpr std::size_t smallest = 32, largest = 1u << 20;
-  /// Of blocks for `size`: 32, 48, 64, 96, 128 ... bytes.
+  /// Returns the class of blocks for `size`: 32, 48, 64, 96, 128 ... bytes.
   static std::size_t place_of(std::size_t size) noexcept;
   static constexpr std::size_t size_of(std::size_t place) noexcept {
     return place % 2 == 0 ? smallest << place / 2 : (smallest + smallest / 2) << place / 2;

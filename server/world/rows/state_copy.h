@@ -1,4 +1,4 @@
-// The rows of a save, kept in memory, so that another thread can write them while the registry goes on.
+// Copies the rows of a save, so that another thread can write them while the registry goes on.
 #pragma once
 
 #include <cstddef>
@@ -13,35 +13,37 @@
 
 namespace muster {
 
-/// Filled by one thread, given by another afterwards. Memory: the rows that changed since the last save, and 24 bytes for each of the
-/// others.
+/// One thread fills it; then another calls give(). Memory: the rows that changed since the last
+/// save, and 24 bytes for each other row.
 class StateCopy final : public StateSink {
  public:
-  /// Copies no row that `known` has at the version that is asked for; null: all. Used while it is filled only.
+  /// Does not copy rows that `known` has in the same version; null copies all. `known` is used only
+  /// during filling.
   explicit StateCopy(const KeptRows* known) : known_(known) {}
-  /// The same, but columns stay where they lie, and are given once: until then preserver() must be told before they change. `saved` is what
-  /// EntityRegistry::begin_version gave before a save that `known` has all of: rows of storage that are no newer are not looked up.
-  /// 0: there is none.
+  /// Leaves columns in place and gives them once; until then, call preserver() before they change.
+  /// `saved` is the result of EntityRegistry::begin_version before a save that `known` has
+  /// completely, or 0. Older rows of storage are not looked up.
   StateCopy(const KeptRows* known, std::uint64_t saved, std::uint64_t preserved_bytes_max)
       : known_(known), saved_(saved), columns_(std::make_unique<PreservedColumns>(preserved_bytes_max)) {}
-  /// The same, in the memory of `used`, which was cleared: where about as many rows come as did then, the system is asked for little.
+  /// Does the same with the memory of `used`, which must be cleared.
   StateCopy(const KeptRows* known, std::uint64_t saved, StateCopy&& used);
-  /// Of a copy whose columns lie where they are, when nobody tells its preserver() of anything any more: it has no rows, and its memory but
-  /// for that of their bytes.
+  /// Removes all rows of a copy with columns in place, and keeps memory except that of their bytes.
+  /// preserver() must not be in use.
   void clear();
 
-  /// About so many rows will come.
+  /// Reserves memory for about `rows` rows.
   void expect(std::size_t rows) { rows_.reserve(rows); }
   bool has(const StateKey& key, std::uint64_t version) override;
   void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) override;
 
-  /// Null: all was copied. Stays where it is when this is moved.
+  /// Returns the preserver, or null if all was copied. It does not move with this object.
   PreservedColumns* preserver() const noexcept { return columns_.get(); }
 
-  /// Gives all of it, in the order in which it came. False: `to` has not got a row any more that `known` had, or a column's bytes were given
-  /// before or given up; what it was given then is not the whole state.
+  /// Gives all rows to `to` in the original order. Returns false if the result is incomplete: `to`
+  /// lacks a row of `known`, or a column's bytes were given before or given up.
   [[nodiscard]] bool give(StateSink& to) const;
-  /// The same from row `at` on, until `enough`, which is asked after each row, or the end; `at` is then where to go on.
+  /// Gives rows from `at` on until `enough` returns true, which is called after each row, or the
+  /// end. Sets `at` to the next row.
   template <class Enough>
   [[nodiscard]] bool give(StateSink& to, std::size_t& at, Enough enough) const {
     while (at < rows_.size()) {
@@ -51,20 +53,20 @@ class StateCopy final : public StateSink {
     }
     return true;
   }
-  /// Rows that it gives, those that are only asked for counted.
+  /// Returns the number of rows, including those that were not copied.
   std::size_t size() const noexcept { return rows_.size(); }
 
  private:
   enum class From : std::uint8_t { here, known, columns };
   struct Row {
     std::uint64_t key, version;
-    std::uint32_t number;  // of here_ or of columns_; where the row is known, the key's column
+    std::uint32_t number;  // in here_ or columns_; for a known row, the key's column
     StateSection section;
     From from;
   };
   struct Here {
     std::span<const std::byte> bytes;
-    std::uint32_t column;  // of its key
+    std::uint32_t column;  // the key's column
   };
   void add(const StateKey& key, std::uint64_t version, std::uint32_t number, From from) {
     rows_.push_back({key.key, version, number, key.section, from});

@@ -1,5 +1,5 @@
-// Looks at a registry from a thread of its own, and says so where one input is in work for long: a handler that does not return holds up
-// everybody, and nobody else could tell which it is.
+// Observes a registry from a separate thread, and reports an input that takes too long. A handler
+// that does not return blocks the world, and only this thread can tell which one it is.
 #pragma once
 
 #include <chrono>
@@ -14,36 +14,38 @@
 
 namespace muster {
 
-/// From construction to destruction.
+/// Runs from construction to destruction.
 class Watchdog {
  public:
-  /// All called on the watchdog's thread.
+  /// All are called on the watchdog's thread.
   struct Host {
-    std::function<std::optional<AtWork>()> at_work;              ///< EntityRegistry::at_work
-    std::function<void(bool on)> hangs;                          ///< what is in work hangs; it does no longer
-    std::function<void(const std::string& sentence)> told = {};  ///< when that begins, and when it is over; may be null
+    std::function<std::optional<AtWork>()> at_work;  ///< EntityRegistry::at_work
+    /// The input hangs (true), or continues (false).
+    std::function<void(bool on)> hangs;
+    /// At its beginning and end; may be null.
+    std::function<void(const std::string& sentence)> told = {};
   };
-  /// `limit`: for so long an input may be in work. Time in which the whole process stood still, as under a debugger, does not count. Where
-  /// the system has no thread left, nobody watches.
+  /// `limit` is the time that an input may take. Time in which the whole process stands still, as
+  /// under a debugger, does not count. Does nothing if the system has no thread left.
   Watchdog(std::chrono::nanoseconds limit, Host host);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// What hangs, a sentence; empty: nothing does. Any thread.
+  /// Returns a sentence about the input that hangs, or an empty text. Any thread.
   std::string text() const;
 
  private:
   void run();
-  /// `passed`: time since the last look.
+  /// Checks the registry. `passed` is the time since the last look.
   void look(std::chrono::nanoseconds passed);
   void say(std::string text);
 
   const std::chrono::nanoseconds limit_, pause_;
   const Host host_;
   // The watchdog's thread alone.
-  std::uint64_t sequence_ = 0;           // of the input that is in work
-  std::chrono::nanoseconds in_work_{0};  // for so long
+  std::uint64_t sequence_ = 0;           // of the input in work
+  std::chrono::nanoseconds in_work_{0};  // its time so far
   bool busy_ = false, hangs_ = false;
   mutable Mutex mutex_;
   Condition ends_now_;

@@ -1,4 +1,4 @@
-// What work takes, in processor time: that does not depend on what else the machine does, as the time of day does.
+// Measures work in processor time, which does not depend on other programs as the time of day does.
 #pragma once
 
 #include <pthread.h>
@@ -13,16 +13,16 @@
 
 namespace muster {
 
-/// The processor time that one thread has used. Copied freely; read on any thread.
+/// Reads the processor time of one thread. Cheap to copy; any thread may read it.
 class ProcessorClock {
  public:
-  /// Of the thread that calls it.
+  /// Returns the clock of the calling thread.
   static ProcessorClock of_this_thread() noexcept {
     clockid_t clock = CLOCK_THREAD_CPUTIME_ID;
     ::pthread_getcpuclockid(::pthread_self(), &clock);
     return ProcessorClock(clock);
   }
-  /// In ns; 0 where the thread has ended.
+  /// Returns the time in ns, or 0 if the thread has ended.
   std::uint64_t now_ns() const noexcept {
     timespec now{};
     if (::clock_gettime(clock_, &now) != 0) return 0;
@@ -34,17 +34,18 @@ class ProcessorClock {
   clockid_t clock_;
 };
 
-/// The processor time that one thread has used, for who asks often: a call of the kernel takes as long as a small edit. The kernel is
-/// asked every span_ns at most, and the time of day says the rest: what is told is ahead by less than that where another thread had
-/// the processor, and never goes back. Read on any thread; the one it is of keeps a reading of its own, and takes no lock.
+/// Reads the processor time of one thread often, although a call of the kernel takes as long as a
+/// small edit. Asks the kernel at most every span_ns, and adds the time of day since then. The
+/// result never decreases, and is ahead by less than span_ns if another thread had the processor.
+/// Any thread may read it; the measured thread has its own reading and takes no lock.
 class FrequentProcessorClock {
  public:
   static constexpr std::uint64_t span_ns = 32'000;
 
-  /// Of the thread that makes it.
+  /// Measures the constructing thread.
   FrequentProcessorClock() noexcept : kernel_(ProcessorClock::of_this_thread()), owner_(::pthread_self()) {}
 
-  /// In ns.
+  /// Returns the time in ns.
   std::uint64_t now_ns() noexcept {
     if (::pthread_equal(::pthread_self(), owner_)) return now_ns(owners_);
     const MutexLock lock(mutex_);
@@ -76,9 +77,8 @@ class FrequentProcessorClock {
   Reading others_ MUSTER_GUARDED_BY(mutex_);
 };
 
-/// How often something took how long, counted by classes of time, each at most a 32nd as wide as what it counts: seven kilobytes,
-/// however much is counted.
-/// Not thread-safe.
+/// A histogram of times. The width of a class is at most a 32nd of its times. Takes seven kilobytes
+/// for any number of times. Not thread-safe.
 class TimeCounts {
  public:
   static constexpr std::uint32_t classes = 832;
@@ -92,20 +92,21 @@ class TimeCounts {
   std::uint64_t longest_ns() const noexcept { return longest_ns_; }
   std::uint64_t count(std::uint32_t number) const noexcept { return counts_[number]; }
 
-  /// What is shorter than 1024 ns is in class 0, what takes longer than a minute in the last one.
+  /// Returns the class of a time. Times below 1024 ns are in class 0, times above a minute in the
+  /// last one.
   static constexpr std::uint32_t class_of(std::uint64_t ns) noexcept {
     if (ns < 1024) return 0;
     const auto octave = static_cast<std::uint32_t>(std::bit_width(ns)) - 11;
     const auto part = static_cast<std::uint32_t>(ns >> (octave + 5)) & (parts - 1);
     return std::min(octave * parts + part + 1, classes - 1);
   }
-  /// All times of the class are shorter than this. ns.
+  /// Returns the upper end of a class in ns.
   static constexpr std::uint64_t end_of(std::uint32_t number) noexcept {
     return number + 1 >= classes ? ~std::uint64_t{0} : (parts + std::uint64_t{number % parts}) << (number / parts + 5);
   }
 
  private:
-  static constexpr std::uint32_t parts = 32;  // of an octave
+  static constexpr std::uint32_t parts = 32;  // per octave
   std::array<std::uint64_t, classes> counts_{};
   std::uint64_t all_ = 0, longest_ns_ = 0;
 };
