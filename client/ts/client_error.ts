@@ -1,22 +1,27 @@
-// Why a call failed.
+// The error of a failed call.
 import type { Fault } from './session.js';
 
 /**
- * refused: the server or the world refused; the session goes on unless fault.closes.
- * lost: the connection could not be made or is gone.
- * late: no answer within the time allowed; it may still come, and the message may have been applied.
- * mistaken: the call itself makes no sense: an unknown type or field, a value that does not fit.
+ * refused: by the server or the world; the session goes on unless fault.closes.
+ * lost: the connection could not be made or has ended.
+ * late: no answer in time; it may still come, and the message may have been applied.
+ * mistaken: an error in the call, such as an unknown type or field, or a value that does not fit.
  */
 export type ErrorKind = 'refused' | 'lost' | 'late' | 'mistaken';
 
-/** What every call of a Client fails with. `message` is a sentence; where the server said why, it is the server's. */
+/**
+ * The error of every call of a Client. `message` is a sentence, from the server if it gave the
+ * reason.
+ */
 export class ClientError extends Error {
   constructor(
     readonly kind: ErrorKind,
     text: string,
-    /** All that the server said; null where it said nothing. */
+    /** The server's whole answer; null if it is not from the server. */
     readonly fault: Fault | null = null,
-    /** Under which the batch was sent that the fault is about, as envelopes have it in `author_request`; 0n: none. */
+    /**
+     * Request of the refused batch, which is `author_request` in envelopes; 0n if there is none.
+     */
     readonly request: bigint = 0n,
   ) {
     super(text);

@@ -1,4 +1,4 @@
-// The client in Node: connects by address, or by the world's file.
+// The client in Node: connects by address, or by the world's address file.
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 
@@ -15,34 +15,40 @@ export interface ConnectOptions extends ClientOptions {
   address: string;
 }
 
-/** Connects, says hello, and learns the world's types. Fails as Client.open does, and lost where nobody answers there. */
+/**
+ * Connects, begins a session, and learns the world's types. Fails like Client.open, and with `lost`
+ * if there is no answer.
+ */
 export async function connect(options: ConnectOptions): Promise<Client> {
   return Client.open(await connect_stream(options.address, options.time_max_ms ?? 10_000), options);
 }
 
-/** What muster-server keeps beside a world's file while it serves it. */
+/** The address file that muster-server writes beside a world's file while it serves it. */
 export interface ServerAddress {
   /** Absolute path of the world file. */
   world: string;
   /** "127.0.0.1:7717"; empty without TCP. */
   address: string;
-  /** Path of the Unix socket; empty without. */
+  /** Path of the Unix socket; empty without one. */
   unix: string;
   token: string;
   pid: number;
 }
 
-/** Companions lie beside the file itself, also if it is named by a link. */
+/** Companion files lie beside the file itself, even if the path is a link. */
 function real_path(world_path: string): string {
   try {
     const real = realpathSync(world_path);
     return real === resolve(world_path) ? world_path : real;
   } catch {
-    return world_path; // it may be gone, or never have been there
+    return world_path; // it may not exist
   }
 }
 
-/** Where a world is served: address and token for connect. Fails lost where nobody serves it, mistaken where its file cannot be used. */
+/**
+ * Returns address and token of a world's server, for connect. Fails with `lost` if the world is not
+ * served, and with `mistaken` if its address file cannot be used.
+ */
 export function read_address_file(world_path: string): { address: string; token: string; server: ServerAddress } {
   const path = real_path(world_path) + '-server.json';
   let server: ServerAddress;

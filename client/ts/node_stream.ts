@@ -30,7 +30,7 @@ class SocketStream implements ByteStream {
     if (this.over) return;
     this.socket.write(bytes);
     if (this.socket.writableCorked > 0) return;
-    // What is sent by one turn of the program leaves as one.
+    // Sends all bytes of one turn of the event loop together.
     this.socket.cork();
     setImmediate(() => this.socket.uncork());
   }
@@ -44,8 +44,9 @@ class SocketStream implements ByteStream {
 }
 
 /**
- * `address`: "127.0.0.1:7717", "[::1]:7717", "localhost:7717" or "unix:/path/of/socket". Fails with a ClientError: lost where nobody
- * answers there within `time_max_ms`, mistaken where it is no address.
+ * Connects to `address`: "127.0.0.1:7717", "[::1]:7717", "localhost:7717" or
+ * "unix:/path/of/socket". Fails with a ClientError: `lost` if there is no answer within
+ * `time_max_ms`, `mistaken` if the address is invalid.
  */
 export function connect_stream(address: string, time_max_ms: number): Promise<ByteStream> {
   const path = address.startsWith('unix:') ? address.slice(5) : null;

@@ -1,4 +1,4 @@
-// A local copy of a world, or of a part of it, kept up to date by a watch.
+// A local copy of a world, or of a part of it, updated by a watch.
 import type { Batch } from './batch.js';
 import type { Client } from './client.js';
 import { ClientError, mistaken } from './client_error.js';
@@ -14,75 +14,91 @@ import type { Entity, Init, TypeKey, TypeRef } from './types.js';
 import type { OpenFollow } from './watches.js';
 
 export interface ReplicaListeners {
-  /** The copy is another state of the world, or a part of it is, where `parts` were asked for. */
+  /** Called when the copy has a new state of the world, or, with `parts`, a part of one. */
   change?(changes: ReplicaChanges): void;
-  /** An input as it came, where events were asked for, or what handlers pushed: who sent it is in received.envelope. */
+  /**
+   * Called with inputs as they come, and messages of handlers, if the scope asks for them. The
+   * sender is in received.envelope.
+   */
   event?(batch: Batch, received: Received): void;
-  /** Events that this client was too slow to be sent. */
+  /** Called with the number of events that were dropped because this client was too slow. */
   gap?(gap: Gap): void;
   /**
-   * The server was started anew since the last state: told before `change` tells the new one. What was kept by sequences of before means nothing
-   * any more, and an id that was given after the last save of before may be somebody else's.
+   * Called before `change` if the server was started anew since the last state. Earlier sequences
+   * mean nothing then, and an id that was given after the last save may belong to another entity.
    */
   anew?(): void;
-  /** The copy is kept as it is and grows old; follow another client to go on. */
+  /**
+   * Called when the connection is lost. The copy stays unchanged; follow another client to go on.
+   */
   lost?(error: ClientError): void;
 }
 
-/** What to follow: nothing named is everything. Structure is always followed. */
+/** The part of the world to follow; by default everything. Structure is always followed. */
 export interface ReplicaScope {
-  /** These entities, with `subtree` everything below them too; none: the whole world. */
+  /** These entities, with `subtree` also their descendants. By default the whole world. */
   entities?: readonly Entity[];
   subtree?: boolean;
-  /** Of these, those alone that have all of the components `with`, and none of `without`. */
+  /** Only entities with all components in `with`, and none in `without`. */
   with?: readonly TypeRef[];
   without?: readonly TypeRef[];
-  /** False: entities, names and parents only. */
+  /** If false, only entities, names and parents are followed. */
   values?: boolean;
-  /** Whose values; none named: every component. */
+  /** The components whose values are followed; by default all. */
   components?: readonly TypeRef[];
   /**
-   * Of those, such as are kept as bytes: no object is made of a value that nobody asks for, so that 100,000 of them may change many times
-   * a second. See `component`, `column`, and what `change` tells as `packed`. Said by `follow`; `change` leaves it as it is.
+   * The components whose values stay bytes, so that 100,000 of them may change many times a second
+   * without making objects. See `component`, `column`, and `packed` of ReplicaChanges. Set by
+   * `follow`; `change` does not change it.
    */
   packed?: readonly TypeRef[];
   /**
-   * Once the copy was whole, also tell what came of a state that is not whole yet: in a world in which more changes than
-   * a connection carries, states are seldom whole. Said by `follow`; `change` leaves it as it is.
+   * Also calls `change` for states that are not whole yet, after the first whole one. If more
+   * changes than the connection carries, states are seldom whole. Set by `follow`; `change` does
+   * not change it.
    */
   parts?: boolean;
-  /** Also tell inputs, of these types; none named: of every type but those of `except`. */
+  /** Also follows inputs, of these types; by default of all types except those in `except`. */
   events?: boolean;
   messages?: readonly TypeRef[];
   except?: readonly TypeRef[];
-  /** Also tell messages of these types that handlers push or timers deliver: received.is_pushed. */
+  /** Also follows messages of these types from handlers and timers: received.is_pushed. */
   pushed?: readonly TypeRef[];
-  /** At most so many times a second, up to 1,000,000; 0: after every input. */
+  /** Limit on states per second, up to 1,000,000; 0 sends one after every input. */
   rate_max?: number;
-  /** At most about so many bytes a second, events among them (a gap is told of those that are too many); 0: as many as come. */
+  /**
+   * Approximate limit on bytes per second, with events (`gap` counts dropped ones); 0 means none.
+   */
   bytes_max?: number;
-  /** 0 to 255. Of the client's watches those of the greatest go first where there is not room for all; of equal ones who waited longest. */
+  /**
+   * 0 to 255. If the client's watches do not all fit, the greatest priority goes first; among equal
+   * ones, the one that waited longest.
+   */
   priority?: number;
 }
 
 /**
- * Begins empty. Between two changes it is the world as it was at `sequence`; while a change of several frames comes in, a part of it
- * may show already, but `change` is told of the whole, unless parts were asked for. To follow a second time (another client, after the first was lost, or
- * another scope) compares: the copy stays as it was until the new state is whole, and only what is different is told.
+ * A copy, empty at first. Between two calls of `change` it has the world's state at `sequence`.
+ * While a change of several frames arrives, a part of it may be visible, but `change` is called for
+ * the whole, unless `parts` is set. Following a second time (another client, or another scope)
+ * compares states: the copy stays unchanged until the new state is whole, and `change` reports only
+ * the differences.
  */
 export class Replica {
   private copy = new ReplicaCopy();
-  /** What comes in after follow, until it is a whole state. */
+  /** The state that arrives after follow, until it is whole. */
   private coming: ReplicaCopy | null = null;
   private client: Client | null = null;
   private watch: OpenFollow | null = null;
-  /** By the request of a change: whose values are told after it; null: everyone's. */
+  /** By request of a change: the components whose values follow it; null means all. */
   private readonly narrowed = new Map<bigint, ReadonlySet<string> | null>();
-  /** Which call of follow is the present one. */
+  /** Number of the current call of follow. */
   private turn = 0;
   private parts = false;
   private is_part_untold = false;
-  /** As of which input the copy is, of which start of the server (0: none yet), and the world's clock then. */
+  /**
+   * The input of the copy's state, the start of the server (0: none yet), and the world's clock.
+   */
   sequence = 0n;
   epoch = 0n;
   clock_ns = 0n;
@@ -90,8 +106,9 @@ export class Replica {
   constructor(private readonly listeners: ReplicaListeners = {}) {}
 
   /**
-   * Opens a watch and resolves when the copy is whole. Fails as Client.watch does; the copy then stays as it was. What was followed
-   * before is not followed any more. Where it is told to follow something else meanwhile, or to stop, it fails as `mistaken`.
+   * Opens a watch, and resolves when the copy is whole. Ends an earlier watch. Fails like
+   * Client.watch, and the copy stays unchanged. Fails with `mistaken` if `follow` or `stop` is
+   * called meanwhile.
    */
   async follow(client: Client, scope: ReplicaScope = {}): Promise<void> {
     const turn = ++this.turn;
@@ -108,7 +125,7 @@ export class Replica {
       const ended = (error: ClientError): void => {
         reject(error); // means nothing once the copy is whole
         if (is_over || turn !== this.turn) return;
-        is_over = true; // whoever closes the session because of it is told of the end again
+        is_over = true; // a caller that closes the session now causes a second call
         const was_whole = this.coming === null;
         this.watch = null;
         this.coming = null;
@@ -119,7 +136,7 @@ export class Replica {
         try {
           if (this.take(received, words)) resolve();
         } catch (error) {
-          // What no server sends: nothing that comes after it can be believed.
+          // No server sends such bytes, so nothing after them can be trusted.
           ended(new ClientError('lost', 'the server sent a bad batch: ' + (error as Error).message));
           client.close();
         }
@@ -132,8 +149,9 @@ export class Replica {
   }
 
   /**
-   * Follows another part of the same world from now on; resolves when the copy is of that. Only what is different comes. Entities that
-   * the scope does not name any more leave the copy. Fails, and changes nothing, where nothing is followed.
+   * Follows another part of the same world, and resolves when the copy has it. Only differences are
+   * sent. Entities outside the new scope leave the copy. Fails and changes nothing if nothing is
+   * followed.
    */
   async change(scope: ReplicaScope): Promise<void> {
     if (!this.watch || !this.client) throw mistaken('the replica follows nothing that could be changed');
@@ -144,7 +162,7 @@ export class Replica {
     await change.done.finally(() => this.narrowed.delete(change.id));
   }
 
-  /** Ends the watch; the copy stays as it is. */
+  /** Ends the watch. The copy stays unchanged. */
   async stop(): Promise<void> {
     ++this.turn;
     await this.unwatch();
@@ -165,33 +183,42 @@ export class Replica {
   get(entity: Entity): ReplicaEntity | undefined {
     return this.copy.get(entity);
   }
-  /** The value of a component; undefined where the entity is not here or has none. Of a packed one, another object at each call. */
+  /**
+   * Returns the value of a component; undefined if the entity is not in the copy or lacks it. For a
+   * packed component, returns a new object at each call.
+   */
   component<T>(entity: Entity, key: Pick<TypeKey<T>, 'name' | 'value'>): T | undefined {
     const column = this.copy.columns.get(key.name);
     return (column ? column.get(entity) : this.copy.get(entity)?.components[key.name]) as T | undefined;
   }
-  /** All values of a packed component, by full name; undefined where it is not packed. May be another one after follow. */
+  /**
+   * Returns all values of a packed component by full name; undefined if it is not packed. May
+   * return another object after follow.
+   */
   column(name: string): ReplicaColumn | undefined {
     return this.copy.columns.get(name);
   }
-  /** The entities here whose parent it is (nil: the roots), in no order that means something. */
+  /** Returns the children of an entity in the copy (nil: the roots), in no particular order. */
   children(of: Entity): ReplicaEntity[] {
     return this.copy.children(of);
   }
-  /** How many there are. */
+  /** Returns the number of children in the copy. */
   child_count(of: Entity): number {
     return this.copy.child_count(of);
   }
-  /** "/town/tower"; begins below the first parent that is not in the copy. Entities without a name show their ids, "#12:1". */
+  /**
+   * Returns a path, "/town/tower", which begins below the first parent that is not in the copy. An
+   * entity without a name appears as its id, "#12:1".
+   */
   path(entity: Entity): string {
     let path = '';
-    // The bound is for states that no server sends.
+    // The limit is for states that no server sends.
     for (let at = this.get(entity), depth = 0; at && depth < 4096; at = this.get(at.parent), ++depth)
       path = '/' + (at.name || '#' + id_text(at.entity)) + path;
     return path;
   }
 
-  /** True: with this frame the copy is whole for the first time since follow. */
+  /** Returns true if this frame makes the copy whole for the first time since follow. */
   private take(received: Received, words: Words): boolean {
     const { batch } = received;
     if (received.is_event) {
@@ -237,7 +264,7 @@ export class Replica {
     const changes = this.copy.take_changes(this.sequence, this.clock_ns, is_whole);
     guarded(() => this.listeners.change?.(changes));
   }
-  /** Once for all frames that came together. */
+  /** Calls `change` once for all frames that came together. */
   private tell_part(): void {
     if (this.is_part_untold) return;
     this.is_part_untold = true;

@@ -1,40 +1,44 @@
-// The values of one component in a local copy, side by side as the server sent them: no object is made of a value before it is asked for.
+// The values of one component in a local copy, side by side as the server sent them. Objects are
+// made only on request.
 import { BadBytes, view_of } from './bytes.js';
 import { FlatBuffer } from './flatbuffer.js';
 import type { Entity, TypeDescriptor } from './types.js';
 import { default_bytes, element_codec, read_struct } from './values.js';
 import type { StructValue } from './values.js';
 
-/** What became of the values of a packed component with one consistent state of the world: indices of entities. */
+/** Changes of a packed component in one consistent state of the world, as indices of entities. */
 export interface PackedChanges {
   /** Full name. */
   component: string;
   column: ReplicaColumn;
-  /** Who has another value, or one for the first time, each once. Valid until the listener returns. */
+  /** Entities with a changed or new value, each once. Valid until the listener returns. */
   changed: Uint32Array;
-  /** Of these, who had none before. */
+  /** Those of them that had none before. */
   added: number[];
-  /** Who has none any more, but for those that are gone or left. */
+  /** Entities that lost the component, except those that were destroyed or left. */
   removed: number[];
 }
 
 const rows_min = 64;
 
 export class ReplicaColumn {
-  /** Row r begins at byte r * row_bytes; rows from `count` on mean nothing. Another array where it grew. */
+  /**
+   * Row r begins at byte r * row_bytes; rows from `count` on mean nothing. Replaced by another
+   * array when it grows.
+   */
   bytes: Uint8Array;
   count = 0;
-  /** Bytes from one row to the next: the size of the type, up to a multiple of 4. */
+  /** Bytes from one row to the next: the type's size, rounded up to a multiple of 4. */
   readonly row_bytes: number;
   /** By row: index and generation of the entity. */
   private entities = new Uint32Array(2 * rows_min);
-  /** By index of an entity, its row and 1; 0: it has none. */
+  /** By index of an entity: its row + 1, or 0. */
   private rows = new Int32Array(rows_min);
   /** `bytes` in words of 4, and to read values from. */
   private words: Uint32Array;
   private view: DataView;
   private readonly words_each: number;
-  /** By index: it is in `changed` already. */
+  /** By index: 1 if it is in `changed`. */
   private marks = new Uint8Array(rows_min);
   private changed = new Uint32Array(rows_min);
   private changed_count = 0;
@@ -51,19 +55,19 @@ export class ReplicaColumn {
     this.choices = choices_of(type);
   }
 
-  /** Of the entity that has this index now; -1: it has no value here. */
+  /** Returns the row of the entity with this index, or -1. */
   row(index: number): number {
     return index < this.rows.length ? this.rows[index] - 1 : -1;
   }
   has(entity: Entity): boolean {
     return this.row_of(entity) >= 0;
   }
-  /** A new object at each call. */
+  /** Returns an entity's value as a new object. */
   get(entity: Entity): StructValue | undefined {
     const row = this.row_of(entity);
     return row < 0 ? undefined : read_struct(this.type, this.view, row * this.row_bytes);
   }
-  /** Of all entities that have a value. */
+  /** Returns the indices of all entities with a value. */
   indices(): Uint32Array {
     return Uint32Array.from({ length: this.count }, (_, row) => this.entities[2 * row]);
   }
@@ -76,14 +80,15 @@ export class ReplicaColumn {
   }
 
   /**
-   * Takes `count` values, whose entities and values begin there in the view. `missing` is called before an entity gets its first one.
-   * Throws BadBytes where a bool or an enum has no such value; then those before it are taken.
+   * Takes `count` values from the view; `entities` and `values` are the places of the first ones.
+   * Calls `missing` before an entity gets its first value. Throws BadBytes for an impossible bool
+   * or enum, after taking the values before it.
    */
   take(view: DataView, entities: number, values: number, count: number, missing: (entity: Entity) => void): void {
     const { words_each, choices, type } = this;
     const size = type.tag ? 0 : type.size;
     const begin = view.byteOffset + values;
-    // Where the values begin at a whole word they are copied word by word.
+    // Copies word by word if the values begin at a whole word.
     const from =
       size > 0 && size % 4 === 0 && begin % 4 === 0 ? new Uint32Array(view.buffer, begin, words_each * count) : null;
     for (let i = 0; i < count; ++i) {
@@ -108,7 +113,7 @@ export class ReplicaColumn {
       }
     }
   }
-  /** The value of one entity, which must be in the copy. Throws as take does. */
+  /** Sets the value of one entity, which must be in the copy. Throws like take. */
   put(entity: Entity, value: DataView): void {
     for (const choice of this.choices) choice.read(value, choice.offset);
     this.write(entity, new Uint8Array(value.buffer, value.byteOffset, this.type.size));
@@ -120,7 +125,10 @@ export class ReplicaColumn {
     this.bytes.set(bytes, row * this.row_bytes);
   }
 
-  /** False: it had none. `is_gone`: so is the entity, and of that is told elsewhere. */
+  /**
+   * Removes a value; returns false if there was none. `is_gone` tells that the entity is gone too,
+   * which is reported elsewhere.
+   */
   remove(entity: Entity, is_gone: boolean): boolean {
     if (is_gone && this.removed.length > 0) this.removed = this.removed.filter((index) => index !== entity.index);
     const row = this.row_of(entity);
@@ -139,7 +147,10 @@ export class ReplicaColumn {
     while (this.count > 0) this.remove(this.entity(this.count - 1), false);
   }
 
-  /** Becomes as `other` is, of the same type. Entities that are gone must have been removed. */
+  /**
+   * Takes over the values of `other`, of the same type. Entities that are gone must have been
+   * removed before.
+   */
   become(other: ReplicaColumn): void {
     for (let row = this.count - 1; row >= 0; --row) {
       const entity = this.entity(row);
@@ -159,7 +170,7 @@ export class ReplicaColumn {
     return true;
   }
 
-  /** What was changed since the last call; null: nothing. */
+  /** Returns the changes since the last call, or null. */
   take_changes(): PackedChanges | null {
     if (this.changed_count === 0 && this.removed.length === 0) return null;
     let count = 0;
@@ -214,10 +225,10 @@ function grown<A extends Uint8Array | Uint32Array | Int32Array>(from: A, to: A):
   return to;
 }
 
-/** A bool or an enum somewhere in a struct: some bytes are no value of it. */
+/** A bool or an enum in a struct, for which some bytes are not a value. */
 interface Choice {
   offset: number;
-  /** Throws BadBytes where the bytes are none. */
+  /** Throws BadBytes for an impossible value. */
   read(view: DataView, at: number): unknown;
 }
 function choices_of(type: TypeDescriptor, begin = 0): Choice[] {
@@ -230,19 +241,22 @@ function choices_of(type: TypeDescriptor, begin = 0): Choice[] {
   });
 }
 
-/** Where the parts of a Values lie in its bytes. */
+/** The places of the parts of a Values in its bytes. */
 export interface ValuesPlaces {
   component: number;
   value_bytes: number;
   count: number;
   view: DataView;
-  /** Where the first entity and the first value begin. */
+  /** Places of the first entity and the first value. */
   entities: number;
   values: number;
   values_bytes: number;
 }
 
-/** Reads the table in place, without an object for each row. `type`: the descriptor of Values. Throws BadBytes where it is none. */
+/**
+ * Reads the table in place, without an object for each row. `type` is the descriptor of Values.
+ * Throws BadBytes if the bytes are not a Values.
+ */
 export function read_values(type: TypeDescriptor, bytes: Uint8Array): ValuesPlaces {
   const table = FlatBuffer.of(bytes).root();
   const { buffer } = table;

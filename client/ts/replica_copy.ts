@@ -16,7 +16,7 @@ import type { StructValue } from './values.js';
 /** One entity as it is known here: the same object as long as the entity is in the copy. */
 export interface ReplicaEntity {
   readonly entity: Entity;
-  /** Empty: it has none. */
+  /** Empty if it has none. */
   name: string;
   /** Nil: a root. May lie outside a copy of a part of the world. */
   parent: Entity;
@@ -35,7 +35,7 @@ export interface ReplicaChanges {
   clock_ns: bigint;
   created: ReplicaEntity[];
   destroyed: ReplicaEntity[];
-  /** They live on, but outside the copy. */
+  /** Entities that left the copy, but are alive. */
   left: ReplicaEntity[];
   moved: { entity: ReplicaEntity; from: Entity }[];
   renamed: { entity: ReplicaEntity; from: string }[];
@@ -52,22 +52,22 @@ export interface Words {
   type(id: number): TypeDescriptor | undefined;
 }
 
-/** Of everyone who has none. */
+/** Shared by all entities without components. */
 const no_components: Record<string, StructValue> = Object.freeze({});
 
-/** Name and parent of an entity say what these do. */
+/** An entity's name and parent replace these components. */
 const kept_elsewhere = new Set(['muster.Name', 'muster.ChildOf']);
 
 export class ReplicaCopy {
   readonly records = new Map<number, ReplicaEntity>();
-  /** By index of the parent; null until somebody asks. */
+  /** By index of the parent; null until the first use. */
   private children_of: Map<number, Set<ReplicaEntity>> | null = null;
   private changes = no_changes();
   /** Changes were never taken: all entities count as created, without a note for each. */
   private is_new = true;
-  /** Created since changes were taken: what else becomes of them is not told. */
+  /** Entities created since changes were taken; their other changes are not reported. */
   private fresh = new Set<ReplicaEntity>();
-  /** By full name, of the components that are packed. */
+  /** The packed components, by full name. */
   readonly columns = new Map<string, ReplicaColumn>();
 
   constructor(packed: readonly TypeDescriptor[] = []) {
@@ -99,12 +99,15 @@ export class ReplicaCopy {
     return changes;
   }
 
-  /** A watch's batch. Throws BadBytes where a value cannot be. */
+  /** Applies a watch's batch. Throws BadBytes for an impossible value. */
   apply_all(batch: Batch, words: Words): void {
     if (batch.type.id === Create.id && batch.rows.length === 0 && batch.kind === BatchKind.each) this.create_all(batch, words);
     else for (let i = 0; i < batch.count; ++i) this.apply(batch, i, words);
   }
-  /** A world begins with one of these for each entity: no object is made that is not kept. */
+  /**
+   * Creates the entities of a whole batch, without temporary objects, because a world begins with
+   * one message for each entity.
+   */
   private create_all(batch: Batch, words: Words): void {
     const { view, type } = batch;
     const offset = (name: string): number => type.fields.find((field) => field.name === name)!.offset;
@@ -120,7 +123,7 @@ export class ReplicaCopy {
     }
   }
 
-  /** Message i of a watch's batch. Throws BadBytes where a value cannot be. */
+  /** Applies message i of a watch's batch. Throws BadBytes for an impossible value. */
   apply(batch: Batch, i: number, words: Words): void {
     const entity = batch.target(i);
     switch (batch.type.id) {
@@ -181,14 +184,14 @@ export class ReplicaCopy {
     }
   }
 
-  /** Values of others are not told any more. */
+  /** Removes all other components, which are not followed any more. */
   keep_components(names: ReadonlySet<string>): void {
     for (const record of this.records.values())
       for (const name of Object.keys(record.components)) if (!names.has(name)) this.take_off(record, name);
     for (const [name, column] of this.columns) if (!names.has(name)) column.clear();
   }
 
-  /** Becomes as `other` is, which is not used any more. */
+  /** Takes over the state of `other`, which must not be used afterwards. */
   become(other: ReplicaCopy): void {
     for (const record of [...this.records.values()]) if (!other.get(record.entity)) this.take_out(record, false);
     for (const record of other.records.values()) {
@@ -302,7 +305,7 @@ function no_changes(): ReplicaChanges {
   };
 }
 
-/** Of values that read_struct makes. NaN is the same as NaN. */
+/** Compares values of read_struct. NaN equals NaN. */
 export function same_value(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

@@ -1,12 +1,16 @@
-// What a client needs of a connection. node_stream.ts is one over TCP and Unix sockets.
+// The interface that a client needs from a connection. node_stream.ts implements it with TCP and
+// Unix sockets.
 
-/** Calls nobody before start, and nobody after `ended` or close. */
+/** A byte stream. Makes no calls before start(), and none after `ended` or close(). */
 export interface ByteStream {
-  /** Called once. `received` gives bytes away; `ended` says in a sentence why nothing more comes. */
+  /**
+   * Called once. `received` passes ownership of bytes; `ended` gives the reason for the end as a
+   * sentence.
+   */
   start(handlers: { received(bytes: Uint8Array): void; ended(why: string): void }): void;
-  /** Takes the bytes, which nobody changes any more, and sends them behind those before. */
+  /** Sends bytes in order. The caller must not change them afterwards. */
   send(bytes: Uint8Array): void;
-  /** Bytes that were taken and have not left yet. */
+  /** Bytes taken by send() and not sent yet. */
   readonly unsent_bytes: number;
   close(): void;
 }

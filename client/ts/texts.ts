@@ -1,4 +1,4 @@
-// Texts travel as hashes, and the world must know a text before a message mentions it.
+// Texts travel as hashes, and the world must know a text before a message contains its hash.
 import { encode_batch } from './batch.js';
 import { hash64 } from './bytes.js';
 import { answer_of } from './connection.js';
@@ -7,20 +7,20 @@ import { InternText } from './muster.js';
 import { Ack } from './session.js';
 import { nil } from './types.js';
 
-/** Bytes of texts in one batch, about; a text has at most 65,536. */
+/** Approximate bytes of texts in one batch; a text has at most 65,536. */
 const told_at_once = 1 << 18;
 
 export class Texts {
   private readonly known = new Set<string>();
   private readonly telling = new Map<string, Promise<unknown>>();
-  /** Resolved when the latest call that waited has sent what it wanted to. */
+  /** Resolves when the last waiting call has sent its message. */
   private last: Promise<void> | null = null;
 
   constructor(private readonly connection: Connection) {}
 
   /**
-   * Makes the texts known to the world, those that are not yet, and calls `send` when it knows them. Rejects, and calls nobody, where
-   * it refuses one. Calls side by side send in the order in which they were made.
+   * Sends texts that the world does not know yet, then calls `send`. Rejects without calling `send`
+   * if the world refuses a text. Parallel calls send in the order in which they were made.
    */
   async before<T>(texts: Iterable<string>, send: () => Promise<T>): Promise<T> {
     const told = this.tell(texts);
@@ -39,7 +39,7 @@ export class Texts {
     }
   }
 
-  /** Null: the world knows them all. */
+  /** Sends unknown texts. Returns null if the world knows all of them. */
   private tell(texts: Iterable<string>): Promise<unknown> | null {
     const unknown = [...new Set(texts)].filter((text) => text !== '' && !this.known.has(text));
     if (unknown.length === 0) return null;
@@ -56,7 +56,7 @@ export class Texts {
     }
     if (batch.length > 0) this.send(batch);
     const all = Promise.all(unknown.map((text) => this.telling.get(text)));
-    all.catch(() => {}); // whoever waits for it hears of it; a call that failed before does not wait
+    all.catch(() => {}); // waiting callers get the error; a call that failed before does not wait
     return all;
   }
 
@@ -73,7 +73,7 @@ export class Texts {
         }
       },
       (error: unknown) => {
-        // Where several were told at once, those that the world took are told again when they are needed.
+        // After several texts in one batch, accepted ones are sent again when they are needed.
         for (const text of texts) this.telling.delete(text);
         throw error;
       },

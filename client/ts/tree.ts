@@ -1,4 +1,5 @@
-// The children of open nodes, in their order, kept up to date by a watch: what a tree view shows. Nothing else of the world is kept.
+// The ordered children of open nodes, updated by a watch, for a tree view. Contains nothing else of
+// the world.
 import type { Client } from './client.js';
 import { ClientError } from './client_error.js';
 import { guarded } from './connection.js';
@@ -9,58 +10,61 @@ import { id_text, same_entity } from './types.js';
 import type { Entity } from './types.js';
 import type { OpenFollow } from './watches.js';
 
-/** One child of an open node, as it is now. Another object where anything of it is another. */
+/** One child of an open node. Replaced by a new object when anything in it changes. */
 export interface TreeRow {
   readonly entity: Entity;
-  /** Nil: a root. */
+  /** Nil for a root. */
   readonly parent: Entity;
-  /** The sibling it stands behind; nil: it is the first. Of roots nil. */
+  /** The previous sibling; nil for the first child, and for roots. */
   readonly after: Entity;
-  /** Empty: it has none. */
+  /** Empty if it has none. */
   readonly name: string;
   readonly child_count: number;
   /** Type ids, ascending: client.types.find(id). */
   readonly components: readonly number[];
 }
 
-/** What became of a tree with one consistent state of the world. */
+/** The changes of a tree by one consistent state of the world. */
 export interface TreeChanges {
   sequence: bigint;
   clock_ns: bigint;
-  /** Open nodes of whose children one came, went, or has another place. */
+  /** Open nodes with a child that came, went, or moved. */
   lists: Entity[];
-  /** Rows that are new or say something else. */
+  /** New and changed rows. */
   rows: TreeRow[];
-  /** Open nodes that died: they are not open any more. */
+  /** Open nodes that were destroyed, and are closed now. */
   died: Entity[];
 }
 
 export interface TreeListeners {
   change?(changes: TreeChanges): void;
-  /** The tree is kept as it is and grows old; follow another client to go on: the same nodes are opened there. */
+  /**
+   * Called when the connection is lost. The tree stays unchanged. Follow another client to go on;
+   * it opens the same nodes.
+   */
   lost?(error: ClientError): void;
 }
 
 interface List {
   readonly node: Entity;
   readonly rows: Map<number, TreeRow>;
-  /** Null: to be made anew. */
+  /** Null if it must be computed again. */
   order: TreeRow[] | null;
-  /** Somebody has the order: it stays as it is, and what comes goes to a copy. */
+  /** True if `order` was returned to a caller; then changes go to a copy. */
   is_given: boolean;
 }
 
-/** Between two changes it is as the world was at `sequence`. */
+/** A tree of open nodes. Between two changes it has the world's state at `sequence`. */
 export class Tree {
   private lists = new Map<number, List>();
-  /** By index: in which node's list it stands. */
+  /** By index: the list that contains the entity. */
   private listed = new Map<number, List>();
-  /** What comes in after follow is only shown when it is whole. */
+  /** True after follow until the state is whole; it is not shown before. */
   private coming = false;
   private client: Client | null = null;
   private watch: OpenFollow | null = null;
   private turn = 0;
-  /** What is forgotten where each change begins. */
+  /** By request of a change: the nodes to remove when it begins. */
   private readonly forgets = new Map<bigint, readonly Entity[]>();
   private readonly wanted = new Map<number, Entity>();
   private opening: Entity[] = [];
@@ -72,7 +76,10 @@ export class Tree {
 
   constructor(private readonly listeners: TreeListeners = {}) {}
 
-  /** Opens a watch of the nodes that are open, and resolves when their rows are there. Fails as Client.follow does. */
+  /**
+   * Opens a watch of the open nodes, and resolves when their rows are there. Fails like
+   * Client.follow.
+   */
   async follow(client: Client, rate_max = 0): Promise<void> {
     await this.stop();
     const turn = this.turn;
@@ -84,7 +91,7 @@ export class Tree {
       const ended = (error: ClientError): void => {
         reject(error); // means nothing once the tree is whole
         if (is_over || turn !== this.turn) return;
-        is_over = true; // whoever closes the session because of it is told of the end again
+        is_over = true; // a caller that closes the session now causes a second call
         this.watch = null;
         if (!this.coming) guarded(() => this.listeners.lost?.(error));
         this.coming = false;
@@ -102,7 +109,7 @@ export class Tree {
       client.follow({ open, rate_max }, { frame, ended }).then((watch) => {
         if (turn !== this.turn) return void watch.unwatch().catch(() => {});
         this.watch = watch;
-        // What was opened and closed meanwhile.
+        // Nodes opened and closed meanwhile.
         const now = [...this.wanted.values()];
         const opened = now.filter((each) => !open.some((other) => same_entity(each, other)));
         const closed = open.filter((each) => !now.some((other) => same_entity(each, other)));
@@ -111,7 +118,7 @@ export class Tree {
     });
   }
 
-  /** Ends the watch; the tree stays as it is. */
+  /** Ends the watch. The tree stays unchanged. */
   async stop(): Promise<void> {
     ++this.turn;
     const watch = this.watch;
@@ -120,7 +127,10 @@ export class Tree {
     if (watch && !this.client?.ended) await watch.unwatch();
   }
 
-  /** The children of these nodes are told from now on (nil: the roots); resolves when they are there. Before follow it is only noted. */
+  /**
+   * Opens nodes (nil: the roots), and resolves when their children are there. Before follow it only
+   * records them.
+   */
   async open(...nodes: Entity[]): Promise<void> {
     const opened = nodes.filter((node) => !this.is_wanted(node));
     for (const node of opened) this.wanted.set(node.index, node);
@@ -142,12 +152,15 @@ export class Tree {
     return known !== undefined && same_entity(known, node);
   }
 
-  /** Its rows are here. */
+  /** Returns true if the node's rows are here. */
   is_open(node: Entity): boolean {
     const list = this.lists.get(node.index);
     return list !== undefined && same_entity(list.node, node);
   }
-  /** In their order; roots by index. Not to be changed; another array where it is another list. Empty where the node is not open. */
+  /**
+   * Returns the children of a node in their order; roots are ordered by index. Do not change the
+   * array; a changed list is a new array. Empty if the node is not open.
+   */
   children(node: Entity): readonly TreeRow[] {
     const list = this.lists.get(node.index);
     if (!list || !same_entity(list.node, node)) return [];
@@ -159,7 +172,7 @@ export class Tree {
     return row && same_entity(row.entity, entity) ? row : undefined;
   }
 
-  /** True: with this frame the tree is whole for the first time since follow. */
+  /** Returns true if this frame makes the tree whole for the first time since follow. */
   private take(received: Received): boolean {
     const { batch } = received;
     switch (batch.type.id) {
@@ -239,7 +252,7 @@ export class Tree {
       this.changed_rows.set(entity.index, row);
       if (!known || !same_entity(known.after, row.after)) {
         const last = list.order?.at(-1);
-        // A child that is added at the end is by far the most frequent; roots have no order that is told.
+        // Most children are added at the end; roots have no order.
         const is_appended = last ? same_entity(last.entity, row.after) : row.after.index === 0;
         if (!known && list.order && list.node.index !== 0 && is_appended) {
           if (list.is_given) list.order = list.order.slice();

@@ -1,29 +1,35 @@
-// What a client gives to those who open a watch.
+// Types of Client.watch and Client.follow.
 import type { ClientError } from './client_error.js';
 import type { Received } from './connection.js';
 import type { Follow, Followed, FollowMore } from './session.js';
 import type { Init } from './types.js';
 
-/** What a watch brings. `frame` is called as frames come, `ended` once where the watch ends without unwatch. */
+/**
+ * Callbacks of a watch. `frame` is called with each frame as it comes, and `ended` once if the
+ * watch ends without unwatch.
+ */
 export interface WatchHandlers {
   frame(received: Received): void;
   ended?(error: ClientError): void;
 }
 export interface OpenWatch {
   readonly id: bigint;
-  /** Resolves when nothing more comes. */
+  /** Ends the watch, and resolves when no more frames come. */
   unwatch(): Promise<void>;
 }
 
-/** A change of a watch: `id` is what Following names where it begins; resolves when all that is different was given to `frame`. */
+/**
+ * A change of a watch. Its `id` is in Following, at the beginning of the change. Resolves when all
+ * differences were given to `frame`.
+ */
 export interface WatchChange {
   readonly id: bigint;
   readonly done: Promise<Followed>;
 }
-/** A watch that can be changed while it is open. */
+/** A watch that can change while it is open. */
 export interface OpenFollow extends OpenWatch {
-  /** It becomes this. */
+  /** Replaces what the watch follows. */
   change(what: Init<Follow>): WatchChange;
-  /** A little more or less. */
+  /** Adds to what the watch follows, or takes away from it. */
   more(what: Init<FollowMore>): WatchChange;
 }

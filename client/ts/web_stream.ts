@@ -1,4 +1,4 @@
-// The WebSocket of browsers, and of programs that have the same one.
+// A stream over the WebSocket of browsers and compatible programs.
 import { ClientError } from './client_error.js';
 import type { ByteStream } from './stream.js';
 
@@ -32,7 +32,7 @@ class WebStream implements ByteStream {
     this.waiting.push(bytes);
     this.waiting_bytes += bytes.length;
     if (this.waiting.length > 1) return;
-    // What is sent by one turn of the program leaves as one message.
+    // Sends all bytes of one turn of the event loop as one message.
     queueMicrotask(() => this.flush());
   }
   private flush(): void {
@@ -60,8 +60,8 @@ class WebStream implements ByteStream {
 }
 
 /**
- * `url`: "ws://127.0.0.1:7717/session". Fails with a ClientError: lost where nobody answers there within `time_max_ms`. A page does not
- * learn from its browser why.
+ * Connects to `url`: "ws://127.0.0.1:7717/session". Fails with a ClientError `lost` if there is no
+ * answer within `time_max_ms`. Browsers do not give a page the reason.
  */
 export function connect_web_stream(url: string, time_max_ms: number): Promise<ByteStream> {
   return new Promise((resolve, reject) => {
@@ -77,7 +77,7 @@ export function connect_web_stream(url: string, time_max_ms: number): Promise<By
     socket.onerror = socket.onclose = () => fail('nobody answers there');
     socket.onopen = () => {
       clearTimeout(timer);
-      // Until start, nothing is lost: the server says nothing before a Hello.
+      // Nothing is lost before start: the server sends nothing before a Hello.
       socket.onopen = socket.onerror = socket.onclose = null;
       resolve(new WebStream(socket));
     };
