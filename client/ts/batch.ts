@@ -1,4 +1,5 @@
-// Batches: runs of messages of one type and one target kind. docs/batches.md and messages/batch.h draw every kind.
+// Batches: runs of messages of one type and one target kind. docs/batches.md and messages/batch.h
+// describe every kind.
 import { BadBytes, plain_bytes, round_up, view_of } from './bytes.js';
 import { mistaken } from './client_error.js';
 import { read_table, write_table } from './tables.js';
@@ -10,7 +11,7 @@ import type { StructValue, TextSink } from './values.js';
 
 export const BatchKind = { each: 1, shared: 2, table: 3, world: 4, subtree: 5, timed: 6 } as const;
 export type BatchKind = (typeof BatchKind)[keyof typeof BatchKind];
-/** Whom a subtree batch reaches: a mask. */
+/** A mask of the targets of a subtree batch. */
 export const SubtreeParts = { ancestors: 1, self: 2, descendants: 4 } as const;
 
 const flag_causes = 1;
@@ -18,7 +19,7 @@ const flag_rows = 2;
 const header_bytes = 32;
 const row_set_components_max = 505;
 
-/** A component of a row set, and where its value lies in the payload. */
+/** A component of a row set, and the place of its value in the payload. */
 export interface RowSetEntry {
   type: TypeDescriptor;
   offset: number;
@@ -44,24 +45,29 @@ function item_bytes_for(payload_offset: number, payload_bytes: number, align: nu
   return round_up(payload_offset + payload_bytes, Math.max(8, align));
 }
 
-/** Reads a batch in place. Its memory must stay as it is; the values that are read have memory of their own. */
+/**
+ * Reads a batch in place. Its memory must not change; values that were read have their own memory.
+ */
 export class Batch {
-  /** Of a table: where each item begins. */
+  /** Places of the items of a table batch. */
   private readonly item_places: number[] = [];
   private inner_batch: Batch | null = null;
 
   private constructor(
     readonly bytes: Uint8Array,
-    /** Of `bytes`. */
+    /** A view of `bytes`. */
     readonly view: DataView,
     readonly type: TypeDescriptor,
     readonly kind: BatchKind,
     readonly has_causes: boolean,
-    /** Messages; of a shared batch: targets. */
+    /** Number of messages, or of targets in a shared batch. */
     readonly count: number,
     /** Components that follow the message's struct in each payload. */
     readonly rows: readonly RowSetEntry[],
-    /** Of subtree and table: a mask of SubtreeParts. Of timed: when it is due, in ns of the world's clock. */
+    /**
+     * For subtree and table, a mask of SubtreeParts. For timed, when it is due, in ns of the
+     * world's clock.
+     */
     readonly argument: bigint,
     private readonly body: number,
     private readonly payload_offset: number,
@@ -70,8 +76,9 @@ export class Batch {
   ) {}
 
   /**
-   * Judges lengths, counts, types and row sets, so that every message can be read. Throws BadBytes, with the reasons of docs/protocol.md.
-   * Values are judged when they are read; padding is not looked at.
+   * Checks lengths, counts, types and row sets, so that every message can be read. Throws BadBytes,
+   * with the reasons of docs/protocol.md. Values are checked when they are read; padding is not
+   * checked.
    */
   static read(bytes: Uint8Array, types: TypeTable): Batch {
     return Batch.judge(plain_bytes(bytes), types, false);
@@ -195,7 +202,7 @@ export class Batch {
     return batch;
   }
 
-  /** Where the last one ends. */
+  /** Returns the end of the last item. */
   private walk_tables(): number {
     let at = this.body;
     for (let i = 0; i < this.count; ++i) {
@@ -229,12 +236,12 @@ export class Batch {
   private item(i: number): number {
     return this.kind === BatchKind.table ? this.item_places[i] : this.body + i * this.item_bytes;
   }
-  /** Where in the bytes the struct of message i begins; of a table batch, the table. */
+  /** Returns the place of message i's struct, or of its table. */
   payload(i: number): number {
     return (this.kind === BatchKind.shared ? this.body : this.item(i)) + this.payload_offset;
   }
 
-  /** Whom message i goes to; nil: the world. Of a timed batch ask the one inside. */
+  /** Returns the target of message i; nil means the world. For a timed batch, use `inner`. */
   target(i: number): Entity {
     if (this.kind === BatchKind.world || this.kind === BatchKind.timed) return { ...nil };
     if (this.kind === BatchKind.shared)
@@ -242,31 +249,31 @@ export class Batch {
     return read_entity(this.view, this.item(i));
   }
 
-  /** The message: one object for all targets of a shared batch is made anew at each call. Throws BadBytes for a value that cannot be. */
+  /** Returns message i as a new object. Throws BadBytes for an impossible value. */
   message(i: number): StructValue {
     if (this.kind === BatchKind.timed) return this.inner!.message(i);
     if (this.kind !== BatchKind.table) return read_struct(this.type, this.view, this.payload(i));
     return read_table(this.type, this.table_bytes(i));
   }
 
-  /** The value of the component `rows[row]` of message i. */
+  /** Returns the value of the component `rows[row]` of message i. */
   component(i: number, row: number): StructValue {
     const { type, offset } = this.rows[row];
     return read_struct(type, this.view, this.payload(i) + offset);
   }
 
-  /** The same, not read: its bytes in their place. */
+  /** Returns its bytes in place, without reading them. */
   component_bytes(i: number, row: number): DataView {
     const { type, offset } = this.rows[row];
     return new DataView(this.bytes.buffer, this.bytes.byteOffset + this.payload(i) + offset, type.size);
   }
-  /** Of a table batch: the bytes of message i in their place. */
+  /** Returns the bytes of message i of a table batch in place. */
   table_bytes(i: number): Uint8Array {
     const at = this.payload(i);
     return this.bytes.subarray(at, at + this.view.getUint32(this.item(i) + 8, true));
   }
 
-  /** The number of what caused message i; 0n where that was not recorded. */
+  /** Returns the cause of message i, or 0n if it was not recorded. */
   cause(i: number): bigint {
     if (!this.has_causes) return 0n;
     const at =
@@ -280,23 +287,23 @@ export class Batch {
     return this.view.getBigUint64(at, true);
   }
 
-  /** Of a timed batch. */
+  /** Returns the timer's id of a timed batch. */
   get timer(): bigint {
     return this.kind === BatchKind.timed ? this.view.getBigUint64(this.body, true) : 0n;
   }
-  /** Of a timed batch: the one inside. */
+  /** Returns the batch inside a timed batch. */
   get inner(): Batch | null {
     return this.inner_batch;
   }
 }
 
-/** A component and its value, to follow a message. */
+/** A component and its value, which follow a message. */
 export interface Row {
   type: TypeDescriptor;
   value: unknown;
 }
 
-/** What one batch is to say. Values are as in Init: what is left out has its default. */
+/** The content of a batch. Values are as in Init: omitted fields have their defaults. */
 export type BatchPlan =
   | {
       kind: 'each';
@@ -309,8 +316,8 @@ export type BatchPlan =
   | { kind: 'table'; type: TypeDescriptor; parts?: number; messages: readonly { target: Entity; value: unknown }[] };
 
 /**
- * The bytes of a batch. All messages of an `each` must have rows of the same components. Throws ClientError (mistaken), naming type and
- * field, where something does not fit.
+ * Encodes a batch. All messages of an `each` must have rows of the same components. Throws
+ * ClientError (mistaken) with type and field if a value does not fit.
  */
 export function encode_batch(plan: BatchPlan, texts: TextSink = () => {}): Uint8Array {
   if (plan.kind === 'table') return encode_tables(plan, texts);
@@ -393,7 +400,10 @@ function encode_tables(plan: BatchPlan & { kind: 'table' }, texts: TextSink): Ui
   return bytes;
 }
 
-/** `inner`, to be delivered when the world's clock shows `due_ns`. The server numbers the timer. */
+/**
+ * Encodes `inner` for delivery when the world's clock reaches `due_ns`. The server gives the timer
+ * its number.
+ */
 export function timed_batch(inner: Uint8Array, due_ns: bigint): Uint8Array {
   const bytes = new Uint8Array(header_bytes + 16 + inner.length);
   const view = view_of(bytes);

@@ -1,11 +1,11 @@
-// Hashes and texts as every peer of the protocol makes them, and the error for bytes that cannot be.
+// Hashes and texts of the protocol, and the error for invalid bytes.
 
-/** Bytes that came from elsewhere and cannot be what they should. `reason` is short and stable, for programs. */
+/** The error for invalid bytes from outside. `reason` is short and stable, for programs. */
 export class BadBytes extends Error {
   constructor(
     readonly reason: string,
     text: string,
-    /** Of the offending byte, from the beginning of what was read. */
+    /** Place of the wrong byte from the start of the input. */
     readonly offset = 0,
   ) {
     super(text);
@@ -20,9 +20,9 @@ export function utf8(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
-/** Bytes that are no UTF-8 become U+FFFD. */
+/** Decodes UTF-8. Invalid bytes become U+FFFD. */
 export function text_of(bytes: Uint8Array): string {
-  // Names are short and mostly ASCII, and a decoder takes a microsecond and more to be asked.
+  // Names are short and mostly ASCII, and a call of the decoder takes a microsecond or more.
   if (bytes.length > 64) return decoder.decode(bytes);
   let text = '';
   for (let i = 0; i < bytes.length; ++i) {
@@ -44,9 +44,9 @@ function ascii(text: string): boolean {
   return true;
 }
 
-/** 64-bit FNV-1a of the text's UTF-8: what a `text` field holds, and fingerprints of layouts. */
+/** 64-bit FNV-1a of the text's UTF-8, for `text` fields and fingerprints of layouts. */
 export function hash64(text: string): bigint {
-  // In two halves of 32 bits: a multiplication by 2^40 + 0x1b3.
+  // Multiplies by 2^40 + 0x1b3 in two halves of 32 bits.
   let high = 0xcbf29ce4;
   let low = 0x84222325;
   const bytes = ascii(text) ? null : utf8(text);
@@ -68,7 +68,7 @@ export function from_base64(text: string): Uint8Array {
   return bytes;
 }
 
-/** The same memory as a Uint8Array of no subclass: slice of Node's Buffer would not copy. */
+/** Returns the same memory as a plain Uint8Array, because slice of Node's Buffer does not copy. */
 export function plain_bytes(bytes: Uint8Array): Uint8Array {
   return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
@@ -77,18 +77,21 @@ export function view_of(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Up to the next multiple of `alignment`. Exact for what a foreign count may come to, so not in 32 bits. */
+/**
+ * Rounds up to a multiple of `alignment`. Exact above 32 bits, for sizes computed from counts of
+ * the peer.
+ */
 export function round_up(value: number, alignment: number): number {
   return Math.ceil(value / alignment) * alignment;
 }
 
-/** Where many bytes are written one behind the other. */
+/** A growing buffer for appended bytes. */
 export class GrowingBytes {
   bytes = new Uint8Array(256);
   view = view_of(this.bytes);
   length = 0;
 
-  /** Appends so many zeros; returns where they begin. */
+  /** Appends `count` zeros and returns their place. */
   add(count: number): number {
     const at = this.length;
     if (at + count > this.bytes.length) {
@@ -105,7 +108,7 @@ export class GrowingBytes {
     this.add(round_up(this.length, alignment) - this.length);
   }
 
-  /** What was written, with memory of its own. */
+  /** Returns a copy of the written bytes. */
   take(): Uint8Array {
     return this.bytes.slice(0, this.length);
   }

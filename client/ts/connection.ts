@@ -1,5 +1,5 @@
-// One session's frames: questions that wait for their answers, watches, heartbeats, texts and types that come by themselves.
-// What is asked and what it means is client.ts.
+// The frames of one session: questions waiting for answers, watches, heartbeats, and unrequested
+// texts and types. client.ts has the questions themselves.
 import { Batch, encode_batch } from './batch.js';
 import { BadBytes, from_base64, hash64 } from './bytes.js';
 import { ClientError, mistaken } from './client_error.js';
@@ -14,24 +14,32 @@ import { nil } from './types.js';
 import type { Init, TypeKey } from './types.js';
 
 const frame_bytes_max_before_welcome = 1 << 20;
-/** What watches may bring that was not worked on yet: a browser reads as fast as bytes come, whoever has time for them. */
+/**
+ * Limit on bytes from watches that were not handled yet: a browser reads as fast as bytes arrive,
+ * even if the page is busy.
+ */
 const credit_bytes = 512 << 10;
 
-/** One frame that came. */
+/** A received frame. */
 export interface Received {
   batch: Batch;
   envelope: Envelope | null;
-  /** The answer is whole; a watch's state is the world's as it was at envelope.sequence. */
+  /**
+   * True for the last frame of an answer. A watch's state is then the world's at envelope.sequence.
+   */
   is_last: boolean;
-  /** Of a watch: an input as it came, or what handlers pushed (or a Gap in them), not a part of the state. */
+  /**
+   * True for an event of a watch: an input, a message of a handler, or a Gap in these. False for a
+   * part of the state.
+   */
   is_event: boolean;
-  /** Such an event is no input: handlers pushed it, or a timer delivered it. */
+  /** True for an event from a handler or a timer, which is not an input. */
   is_pushed: boolean;
-  /** That its sequences are of: which start of the server. */
+  /** The start of the server, for its sequences. */
   epoch: bigint;
 }
 
-/** The first message of the batch. Throws ClientError (lost) where it is of another type. */
+/** Returns the first message of the batch. Throws ClientError (lost) if it has another type. */
 export function answer_of<T>(received: Received, key: TypeKey<T>): T {
   if (received.batch.type.id !== key.id)
     throw new ClientError('lost', `the server answered with ${received.batch.type.name}, not with ${key.name}`);
@@ -58,7 +66,7 @@ interface Waiting {
   reject(error: ClientError): void;
 }
 
-/** Who is told of a watch's frames, and of its end: by a Fault, or because the connection is lost. */
+/** Receives a watch's frames, and its end by a Fault or a lost connection. */
 export interface Listener {
   frame(received: Received): void;
   ended(error: ClientError): void;
@@ -66,7 +74,7 @@ export interface Listener {
 
 export class Connection {
   readonly types = new TypeTable();
-  /** Why the session is over. Never rejects. */
+  /** Resolves with the reason when the session has ended. Never rejects. */
   readonly closed: Promise<ClientError>;
   private readonly decoder = new FrameDecoder(frame_bytes_max_before_welcome);
   private readonly texts = new Map<bigint, string>();
@@ -81,12 +89,12 @@ export class Connection {
   private heart: ReturnType<typeof setInterval> | undefined;
   private sent_since_beat = false;
   private received_bytes = 0;
-  /** Of the stream, that the server may send of watches; 0: as much as it likes. */
+  /** Limit on the stream's bytes for watches; 0 means none. */
   private credit_through = 0;
   private frame_bytes_max = frame_bytes_max_before_welcome;
-  /** Which start of the server this is; 0 before Welcome. */
+  /** The start of the server; 0 before Welcome. */
   epoch = 0n;
-  /** The newest that was told. */
+  /** The newest sequence received. */
   sequence = 0n;
 
   constructor(
@@ -113,15 +121,15 @@ export class Connection {
     return this.error;
   }
 
-  /** What comes from now on is of the epoch, and has the limits, that Welcome names. */
+  /** Sets the epoch and the limits from Welcome. */
   welcomed({ server, sequence, frame_bytes_max, silence_ns_max }: Welcome): void {
     this.epoch = server;
     this.sequence = sequence;
     this.frame_bytes_max = frame_bytes_max;
-    // A snapshot's batches come in any size the server likes.
+    // Batches of a snapshot may have any size.
     this.decoder.frame_bytes_max = Math.max(frame_bytes_max, 64 << 20) + 48;
     if (silence_ns_max === 0n) return;
-    // A third of what is allowed: two beats may be late.
+    // A third of the allowed silence, so that two beats may be late.
     const every_ms = Math.min(Number(silence_ns_max / 3_000_000n), 2 ** 31 - 1);
     this.heart = setInterval(() => this.beat(), Math.max(every_ms, 1));
     (this.heart as { unref?: () => void }).unref?.();
@@ -135,7 +143,7 @@ export class Connection {
     this.put(encode_batch({ kind: 'world', type: this.types.get(Heartbeat), values: [value] }), request);
   }
 
-  /** Ends the session; what waits fails. */
+  /** Ends the session; waiting calls fail. */
   close(): void {
     this.fail(new ClientError('lost', 'the session was closed'));
   }
@@ -170,7 +178,7 @@ export class Connection {
     this.texts.set(hash, text);
   }
 
-  /** Sends a batch for which nobody waits, or to which the answer comes under `request`. */
+  /** Sends a batch without an answer, or with an answer under `request`. */
   put(batch: Uint8Array, request: bigint): void {
     if (this.error) throw this.error;
     if (batch.length + 16 > this.frame_bytes_max)
@@ -183,7 +191,10 @@ export class Connection {
     return this.stream.unsent_bytes;
   }
 
-  /** All frames of the answer. Rejects with refused where that is a Fault, late where none came in time. */
+  /**
+   * Resolves with all frames of the answer. Rejects with `refused` for a Fault, and with `late` if
+   * no answer comes in time.
+   */
   ask(batch: Uint8Array): Promise<Received[]> {
     return new Promise((resolve, reject) => {
       const request = ++this.last_request;
@@ -196,7 +207,7 @@ export class Connection {
     });
   }
 
-  /** Sends the batch, whose answers go to the listener under the id that is returned. */
+  /** Sends the batch and returns its id. Answers go to the listener. */
   listen(batch: Uint8Array, listener: Listener): bigint {
     const request = ++this.last_request;
     if (this.credit_through === 0) this.give_credit();
@@ -212,21 +223,21 @@ export class Connection {
     this.listeners.delete(request);
   }
 
-  /** Told of each ClockState that comes by itself. */
+  /** Adds a callback for each unrequested ClockState. */
   on_clock(told: (state: ClockState) => void): void {
     this.clock_listeners.push(told);
   }
-  /** Told of each Durable that comes by itself, until the function that is returned is called. */
+  /** Adds a callback for each unrequested Durable, until the returned function is called. */
   on_durable(told: (state: Durable) => void): () => void {
     this.durable_listeners.add(told);
     return () => this.durable_listeners.delete(told);
   }
-  /** Told when types were learned. */
+  /** Adds a callback for new types. */
   on_types(told: () => void): void {
     this.types_listeners.push(told);
   }
 
-  /** A control message as a batch. */
+  /** Encodes a control message as a batch. */
   control<T>(key: TypeKey<T>, value: Init<NoInfer<T>>): Uint8Array {
     const type = this.types.get(key as TypeKey<never>);
     return type.is_table
@@ -276,7 +287,7 @@ export class Connection {
       return;
     }
     const waiting = this.waiting.get(frame.request);
-    if (!waiting) return; // said to nobody in particular, or too late
+    if (!waiting) return; // has no receiver, or is late
     waiting.frames.push(received);
     if (!received.is_last) return;
     this.waiting.delete(frame.request);
@@ -286,7 +297,7 @@ export class Connection {
     else waiting.resolve(waiting.frames);
   }
 
-  /** What is for the session itself. False: for somebody else. */
+  /** Takes a frame for the session itself. Returns false for other frames. */
   private take_own(received: Received, request: bigint): boolean {
     switch (received.batch.type.id) {
       case InternText.id:
@@ -332,7 +343,7 @@ export class Connection {
     if (sequence > this.sequence) this.sequence = sequence;
   }
 
-  /** Adds the types of a Schema. Throws ClientError (lost) where they do not fit those that are known. */
+  /** Adds the types of a Schema. Throws ClientError (lost) if they contradict known types. */
   learn(received: Received): void {
     try {
       this.types.add_schema(answer_of(received, Schema).bytes);
@@ -343,7 +354,7 @@ export class Connection {
   }
 }
 
-/** What goes wrong in a listener is the program's affair and not the session's. */
+/** Reports an error of a callback to the program, without ending the session. */
 export function guarded(call: () => void): void {
   try {
     call();

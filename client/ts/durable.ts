@@ -1,24 +1,26 @@
-// Waiting until an input is on the server's disk.
+// Waits until an input is on the server's disk.
 import { ClientError, mistaken } from './client_error.js';
 import { answer_of } from './connection.js';
 import type { Connection } from './connection.js';
 import type { Acknowledged } from './epoch.js';
 import { Durability, Durable, FollowDurable } from './session.js';
 
-/** Why `sequence` does not become durable; null where it may, or is. */
+/**
+ * Returns the reason why `sequence` does not become durable; null if it is or may become durable.
+ */
 function hopeless(state: Durable): string | null {
   if (state.error !== '') return `not durable: ${state.error}`;
   if (state.durability !== Durability.checkpoint || state.autosave_ns > 0n) return null;
   return 'not durable before somebody saves: this server writes nothing by itself';
 }
 
-/** How much is durable now; `told`, where given, hears of it from then on. */
+/** Resolves with the current Durable; calls `told`, if given, for later ones. */
 export async function ask_durable(connection: Connection, told?: (state: Durable) => void): Promise<Durable> {
   if (told) connection.on_durable(told);
   return answer_of((await connection.ask(connection.control(FollowDurable, {})))[0], Durable);
 }
 
-/** Resolves when a sequence, or an Ack's, is durable. */
+/** Resolves when a sequence, or an Ack's sequence, is durable. */
 export function wait_durable(connection: Connection, of: bigint | Acknowledged): Promise<Durable> {
   const sequence = typeof of === 'bigint' ? of : of.sequence;
   if (typeof of !== 'bigint' && of.epoch !== connection.epoch) {

@@ -1,17 +1,20 @@
-// Each start of a server is an epoch; sequences of two epochs are not comparable.
+// Each start of a server is an epoch. Sequences of two epochs cannot be compared.
 import type { Ack } from './session.js';
 
-/** An Ack, and the epoch that its sequences are of. */
+/** An Ack, and the epoch of its sequences. */
 export interface Acknowledged extends Ack {
   epoch: bigint;
 }
 
-/** How far a client came: for the one after it, which learns by it whether the server was started anew. */
+/**
+ * The position of a client. The next client uses it to find out whether the server was started
+ * anew.
+ */
 export interface SoFar {
-  /** Which start of the server it was. */
+  /** The start of the server. */
   epoch: bigint;
-  /** As Welcome named it. */
+  /** From Welcome. */
   session: bigint;
-  /** The newest that was told. */
+  /** The newest received. */
   sequence: bigint;
 }

@@ -1,10 +1,10 @@
-// FlatBuffers read in place. Nothing is believed: every offset is checked against the buffer before it is followed, and a
-// buffer that names its parts over and over is given up before it takes long.
+// Reads FlatBuffers in place. Checks every offset against the buffer before following it, and gives
+// up a buffer that refers to its parts too often.
 import { BadBytes, text_of } from './bytes.js';
 
 const depth_max = 64;
 
-/** One buffer, and how much of it may still be read. */
+/** One buffer, and a limit on the bytes that may be read. */
 export class FlatBuffer {
   private left: number;
 
@@ -12,7 +12,7 @@ export class FlatBuffer {
     readonly bytes: Uint8Array,
     readonly view: DataView,
   ) {
-    // An honest buffer is read once from end to end; sharing of some parts is allowed for.
+    // A normal buffer is read once; the limit allows some shared parts.
     this.left = 16 * bytes.length + 65536;
   }
 
@@ -25,7 +25,7 @@ export class FlatBuffer {
     return this.table(this.view.getUint32(0, true), 0);
   }
 
-  /** `at` is a place that was computed from offsets of the buffer. */
+  /** Checks that `count` bytes lie at `at`, a place computed from offsets of the buffer. */
   need(at: number, count: number): void {
     if (!(at >= 0 && at + count <= this.bytes.length))
       throw new BadBytes(
@@ -50,7 +50,7 @@ export class FlatBuffer {
     return new FlatTable(this, at, bytes, vtable, vtable_bytes, depth);
   }
 
-  /** What the offset at `at` points to. */
+  /** Returns the target of the offset at `at`. */
   follow(at: number): number {
     return at + this.view.getUint32(at, true);
   }
@@ -62,7 +62,7 @@ export class FlatBuffer {
     return text_of(this.bytes.subarray(at + 4, at + 4 + length));
   }
 
-  /** First element and count of the vector at `at`. */
+  /** Returns first element and count of the vector at `at`. */
   vector(at: number, element_bytes: number): { first: number; count: number } {
     this.need(at, 4);
     const count = this.view.getUint32(at, true);
@@ -81,7 +81,10 @@ export class FlatTable {
     readonly depth: number,
   ) {}
 
-  /** Where the field of this slot lies; 0: it is absent. `size`: what is read there. */
+  /**
+   * Returns the place of the field in this slot, or 0 if it is absent. `size` is the number of
+   * bytes to read.
+   */
   place(slot: number, size: number): number {
     if (slot + 2 > this.vtable_bytes) return 0;
     const offset = this.buffer.view.getUint16(this.vtable + slot, true);
@@ -91,7 +94,7 @@ export class FlatTable {
     return this.at + offset;
   }
 
-  /** What the field of this slot points to; 0: it is absent. */
+  /** Returns the target of the field in this slot, or 0 if it is absent. */
   pointed(slot: number): number {
     const place = this.place(slot, 4);
     return place === 0 ? 0 : this.buffer.follow(place);

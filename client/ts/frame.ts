@@ -1,10 +1,11 @@
-// How batches travel on a byte stream; docs/protocol.md draws it. No I/O here: bytes come in, frames go out.
+// Frames, which carry batches on a byte stream (docs/protocol.md). Does no I/O: turns bytes into
+// frames and back.
 import { BadBytes, plain_bytes, view_of } from './bytes.js';
 
 export const frame_envelope = 1;
-/** The answer, or the state at this sequence, goes on in a later frame of the same request. */
+/** The answer, or the state at this sequence, continues in a later frame of the request. */
 export const frame_more = 2;
-/** Of a watch: an input as it came, not a part of the state. */
+/** From a watch: an input as it came, not a part of the state. */
 export const frame_event = 4;
 export const frame_pushed = 8;
 const flags_known = frame_envelope | frame_more | frame_event | frame_pushed;
@@ -13,21 +14,21 @@ const envelope_bytes = 32;
 const batch_header_bytes = 32;
 
 export interface Envelope {
-  /** Of the input, or as of which input the value is. */
+  /** Sequence of the input, or of the state with the value. */
   sequence: bigint;
-  /** Who sent the input; 0n: the world itself. */
+  /** The session that sent the input; 0n for the world itself. */
   author: bigint;
-  /** Under which request. */
+  /** The author's request. */
   author_request: bigint;
   clock_ns: bigint;
 }
 
 export interface Frame {
   flags: number;
-  /** Of the question it answers, or of the watch; 0n: of none. */
+  /** The request of the answered question, or of the watch; 0n for none. */
   request: bigint;
   envelope: Envelope | null;
-  /** Not judged yet. Its memory is the receiver's. */
+  /** Not checked yet. The receiver owns its memory. */
   batch: Uint8Array;
 }
 
@@ -53,25 +54,26 @@ export function encode_frame(
   return bytes;
 }
 
-/** Cuts a byte stream into frames, however it was split. Holds at most one incomplete frame. */
+/** Cuts a byte stream into frames. Holds at most one incomplete frame. */
 export class FrameDecoder {
   private readonly header = new Uint8Array(header_bytes);
   private header_held = 0;
-  /** The frame that is being put together, once its length is known. */
+  /** Pieces of the incomplete frame, when its length is known. */
   private pieces: Uint8Array[] = [];
   private held = 0;
   private wanted = 0;
   private fault: BadBytes | null = null;
 
-  /** `envelopes`: whether frames may carry one, and other flags, as those to a client do. */
+  /** `envelopes` allows envelopes and flags in frames, as in those to a client. */
   constructor(
     public frame_bytes_max: number,
     private readonly envelopes = true,
   ) {}
 
   /**
-   * Calls `take` for every frame that these bytes complete. The bytes are the decoder's from here on: frames may point into them.
-   * Throws BadBytes, now and ever after, where a header cannot be; frames before it were taken.
+   * Calls `take` for every frame that these bytes complete. The decoder owns the bytes afterwards,
+   * and frames may point into them. Throws BadBytes for an impossible header, now and in all later
+   * calls, after taking the frames before it.
    */
   receive(received: Uint8Array, take: (frame: Frame) => void): void {
     if (this.fault) throw this.fault;
@@ -85,7 +87,7 @@ export class FrameDecoder {
         at += part.length;
         if (this.header_held < header_bytes) return;
         this.wanted = this.judge_header();
-        // Where the whole frame lies in these bytes it stays there.
+        // A whole frame in these bytes is not copied.
         const begin = at - header_bytes;
         if (begin >= 0 && begin + this.wanted <= bytes.length) {
           const frame = bytes.subarray(begin, begin + this.wanted);
@@ -113,7 +115,7 @@ export class FrameDecoder {
     }
   }
 
-  /** To be asked when the stream ended. Throws BadBytes where it ended inside a frame. */
+  /** Call when the stream has ended. Throws BadBytes if it ended inside a frame. */
   finish(): void {
     if (this.fault) throw this.fault;
     const held = this.wanted > 0 ? this.held : this.header_held;

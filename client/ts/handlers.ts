@@ -1,27 +1,27 @@
-// Who acts on which message, as ListHandlers tells it: a page's columns as rows.
+// Converts the columns of a page of ListHandlers to rows.
 import { ClientError } from './client_error.js';
 import type { HandlerList } from './session.js';
 
 /** A handler of the world. */
 export interface HandlerRow {
-  /** Its number until the server starts again or loads its plugin again. */
+  /** The handler's number, until the server starts again or loads its plugin again. */
   handler: bigint;
-  /** Empty where it has none. */
+  /** Empty if it has none. */
   name: string;
-  /** Type id of the message that calls it; where it follows a component, of that component. */
+  /** Type id of its message, or of the component that it follows. */
   message: number;
   follows: 'message' | 'added' | 'removed' | 'changed';
-  /** False: it is switched off. */
+  /** False if it is switched off. */
   enabled: boolean;
-  /** Type ids of the components it writes, of the entity it is called for. */
+  /** Type ids of the components that it writes. */
   writes: number[];
-  /** Type ids of those it only reads, of any entity. */
+  /** Type ids of components that it only reads, on any entity. */
   reads: number[];
 }
 
 const follows = ['message', 'added', 'removed', 'changed'] as const;
 
-/** Throws ClientError (lost) where the columns do not fit together. */
+/** Throws ClientError (lost) if the columns do not fit together. */
 export function handler_rows(page: HandlerList): HandlerRow[] {
   const count = page.handlers.length;
   const sum = (counts: readonly number[]): number => counts.reduce((all, each) => all + each, 0);

@@ -1,10 +1,10 @@
-// Reads binary schemas (.bfbs), which describe themselves by reflection.fbs of FlatBuffers, into descriptors.
+// Reads binary schemas (.bfbs), in the format of FlatBuffers' reflection.fbs, into descriptors.
 import { BadBytes, hash32, plain_bytes, text_of } from './bytes.js';
 import { FlatBuffer, FlatTable } from './flatbuffer.js';
 import { layout_fingerprint, rights } from './types.js';
 import type { EnumDescriptor, FieldDescriptor, FieldKind, Right, TypeDescriptor } from './types.js';
 
-// Of reflection.fbs, as FlatBuffers 2 has it: BaseType, and the slots of the fields that are read here.
+// From reflection.fbs of FlatBuffers 2: BaseType, and the slots of the fields that are read here.
 const base_string = 13;
 const base_vector = 14;
 const base_object = 15;
@@ -21,7 +21,7 @@ const kinds: readonly FieldKind[] = [
   'uint64',
   'float32',
   'float64',
-]; // of the base types from 2 on
+]; // for the base types from 2 on
 const struct_bytes_max = 65535;
 const struct_depth_max = 32;
 const name_bytes_max = 255;
@@ -46,7 +46,7 @@ export const scalar_bytes: Readonly<Record<FieldKind, number>> = {
   table: 0,
 };
 
-/** All types and enums of a binary schema. Throws BadBytes, naming type and field. */
+/** Reads all types and enums of a binary schema. Throws BadBytes with type and field. */
 export function load_schema(given: Uint8Array): { types: TypeDescriptor[]; enums: EnumDescriptor[] } {
   const bytes = plain_bytes(given);
   if (bytes.length < 16 || text_of(bytes.subarray(4, 8)) !== 'BFBS')
@@ -66,7 +66,7 @@ function fail(type: string, field: string, what: string): never {
 
 function check_name(name: string, dots: boolean, type: string, what: string): string {
   const pattern = dots ? /^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/ : /^[A-Za-z_]\w*$/;
-  // A field of that name would be the prototype of the object that holds it.
+  // A field of that name would be the prototype of its object.
   if (!pattern.test(name) || name.length > name_bytes_max || name === '__proto__')
     fail(type, '', what + ' is no identifier');
   return name;
@@ -80,7 +80,7 @@ function attributes(tables: FlatTable[]): Map<string, string> {
   return new Map(tables.map((table) => [table.string(4), table.string(6)]));
 }
 
-/** The first number with `digits`, as the C++ side writes it. */
+/** Writes a number as the C++ code does. */
 function real_text(value: number, kind: FieldKind): string {
   if (kind !== 'float32') return String(value);
   for (let digits = 1; digits < 10; ++digits) {
@@ -123,7 +123,7 @@ class Loader {
     };
     this.enums.push(made);
     this.unions.push(union);
-    if (union) return; // fields of this type are refused where they occur
+    if (union) return; // fields of this type are refused later
     const base = from.table(10)?.int8(4) ?? 0;
     if (base < 3 || base > 10) fail(name, '', 'underlying type is no integer');
     made.underlying = kinds[base - 2];
@@ -200,7 +200,7 @@ class Loader {
     };
   }
 
-  /** Of a field, or of the elements of an array or vector. */
+  /** Reads the kind of a field, or of the elements of an array or vector. */
   private read_kind(type: TypeDescriptor, field: FieldDescriptor, base: number, index: number): FieldKind {
     if (base >= 2 && base < 2 + kinds.length) {
       const kind = kinds[base - 2];

@@ -1,4 +1,4 @@
-// Messages that are FlatBuffers tables, as plain objects and back, by their descriptors.
+// Converts FlatBuffers tables to plain objects and back, by their descriptors.
 import { BadBytes, GrowingBytes, utf8 } from './bytes.js';
 import { mistaken } from './client_error.js';
 import { FlatBuffer } from './flatbuffer.js';
@@ -9,7 +9,7 @@ import type { Entity, FieldDescriptor, TypeDescriptor } from './types.js';
 import { array_length, element_codec, scalar_default, shown, write_whole_struct } from './values.js';
 import type { StructValue, TextSink } from './values.js';
 
-/** The table in `bytes`. Throws BadBytes where they are no such table. */
+/** Reads the table in `bytes`. Throws BadBytes if they are not such a table. */
 export function read_table(type: TypeDescriptor, bytes: Uint8Array): StructValue {
   return read_fields(type, FlatBuffer.of(bytes).root());
 }
@@ -56,7 +56,10 @@ function read_vector(field: FieldDescriptor, table: FlatTable): unknown {
   return table.vector(field.slot, field.size, (at) => read(table.buffer.view, at));
 }
 
-/** The table as a FlatBuffer. Throws ClientError (mistaken), naming the field, where a value does not fit. */
+/**
+ * Encodes a table as a FlatBuffer. Throws ClientError (mistaken) with the field if a value does not
+ * fit.
+ */
 export function write_table(type: TypeDescriptor, value: unknown, texts: TextSink): Uint8Array {
   const out = new GrowingBytes();
   out.add(4);
@@ -66,7 +69,7 @@ export function write_table(type: TypeDescriptor, value: unknown, texts: TextSin
 
 const depth_max = 64;
 
-/** Appends the table and what it points to, and has the offset at `from` point to it. */
+/** Appends a table and its targets, and sets the offset at `from` to it. */
 function write_fields(
   out: GrowingBytes,
   type: TypeDescriptor,
@@ -84,7 +87,8 @@ function write_fields(
       throw mistaken(`${path} has no field ${name}; it has ${type.fields.map((field) => field.name).join(', ')}`);
   const present = type.fields.filter((field) => is_present(field, given[field.name], path));
 
-  // The vtable lies before its table, and everything else behind it: so all offsets that follow point forward.
+  // The vtable lies before its table, and everything else after it, so all later offsets point
+  // forward.
   out.align(2);
   const slots = present.length === 0 ? 0 : Math.max(...present.map((field) => field.slot)) / 2 - 1;
   const vtable = out.add(4 + 2 * slots);
@@ -115,7 +119,7 @@ function point(out: GrowingBytes, from: number, to: number): void {
   out.view.setUint32(from, to - from, true);
 }
 
-/** What says nothing is not written, unless it is required: see schemac's classes. */
+/** Returns false for empty values that are not required, as in schemac's classes. */
 function is_present(field: FieldDescriptor, value: unknown, path: string): boolean {
   if (value === undefined || value === null) {
     if (field.required && (field.kind === 'table' || field.kind === 'structure'))
@@ -191,7 +195,7 @@ function write_vector(
   const pointers = field.element === 'string' || field.element === 'table';
   const size = pointers ? 4 : field.size;
   const align = pointers ? 4 : Math.max(4, alignment(field));
-  // The count stands right before the first element, which has the alignment.
+  // The count lies directly before the first element, which has the alignment.
   out.align(4);
   while ((out.length + 4) % align !== 0) out.add(4);
   const at = out.add(4 + count * size);

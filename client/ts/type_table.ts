@@ -4,9 +4,12 @@ import { ClientError, mistaken } from './client_error.js';
 import { load_schema } from './schema_loader.js';
 import type { FieldDescriptor, TypeDescriptor, TypeRef } from './types.js';
 
-/** A place inside a struct that a dotted path names: "position.x", "slots[2].count", or a whole array or nested struct. */
+/**
+ * A place inside a struct, named by a dotted path: "position.x", "slots[2].count", or a whole array
+ * or nested struct.
+ */
 export interface FieldPlace {
-  /** hash32 of the path: what SetField calls it. */
+  /** hash32 of the path, as in SetField. */
   id: number;
   path: string;
   /** The last field of the path. */
@@ -18,15 +21,15 @@ export interface FieldPlace {
   whole_array: boolean;
 }
 
-/** Grows only. */
+/** All types of a world. Types are added, never removed. */
 export class TypeTable {
   private by_id = new Map<number, TypeDescriptor>();
   private by_name = new Map<string, TypeDescriptor>();
   private by_last_name = new Map<string, TypeDescriptor[]>();
 
   /**
-   * Adds the types of a binary schema and returns those that were new. Throws BadBytes, and adds nothing, where the bytes are no
-   * schema, or where it has another layout for a type than is known.
+   * Adds the types of a binary schema and returns the new ones. Throws BadBytes and adds nothing if
+   * the bytes are not a schema, or if a known type has another layout.
    */
   add_schema(bytes: Uint8Array): TypeDescriptor[] {
     const types = load_schema(bytes).types;
@@ -58,8 +61,8 @@ export class TypeTable {
   }
 
   /**
-   * The type that is meant. Throws ClientError (mistaken) where the world knows none, or several of that last name, or where a key of
-   * schemac --ts has another layout than the world's type.
+   * Finds a type. Throws ClientError (mistaken) if the world has none, or several with that last
+   * name, or if a key of schemac --ts has another layout than the world's type.
    */
   get(ref: TypeRef<never> | TypeRef): TypeDescriptor {
     if (typeof ref === 'string') {
@@ -78,13 +81,13 @@ export class TypeTable {
     return known;
   }
 
-  /** The type, which must be a component. */
+  /** Finds a type, which must be a component. */
   component(ref: TypeRef): TypeDescriptor {
     const type = this.get(ref);
     if (type.role !== 'component') throw mistaken(`${type.name} is no component`);
     return type;
   }
-  /** The type, which must be a message. */
+  /** Finds a type, which must be a message. */
   message(ref: TypeRef): TypeDescriptor {
     const type = this.get(ref);
     if (type.role !== 'message' && type.role !== 'table_message') throw mistaken(`${type.name} is no message`);
@@ -92,7 +95,10 @@ export class TypeTable {
   }
 }
 
-/** The place a path names inside a struct. Throws ClientError (mistaken), naming the part that does not fit. */
+/**
+ * Finds the place of a path inside a struct. Throws ClientError (mistaken) with the wrong part of
+ * the path.
+ */
 export function place_of(type: TypeDescriptor, path: string): FieldPlace {
   let inside: TypeDescriptor | null = type;
   let offset = 0;

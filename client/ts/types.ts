@@ -1,4 +1,5 @@
-// What is known of types at run time, as schema/descriptor.h has it. All of it is read from binary schemas (schema_loader.ts).
+// Descriptions of types at run time, as in schema/descriptor.h, read from binary schemas
+// (schema_loader.ts).
 import { hash64 } from './bytes.js';
 
 export type TypeRole = 'plain' | 'component' | 'message' | 'table_message';
@@ -21,11 +22,13 @@ export type FieldKind =
   | 'vector'
   | 'table';
 
-/** Who may send a message from outside; each includes the ones before it. */
+/** The right that a client needs to send a message. Each right includes those before it. */
 export const rights = ['none', 'view', 'edit', 'control', 'admin'] as const;
 export type Right = (typeof rights)[number];
 
-/** The id of an entity. Index and generation 0: nil, no entity. An id never names two entities. */
+/**
+ * The id of an entity. Index and generation 0 are nil, no entity. An id never names two entities.
+ */
 export interface Entity {
   index: number;
   generation: number;
@@ -37,14 +40,14 @@ export function is_nil(entity: Entity): boolean {
 export function same_entity(a: Entity, b: Entity): boolean {
   return a.index === b.index && a.generation === b.generation;
 }
-/** "12:1", as the command line and the server write it. */
+/** Returns "12:1", as the command line and the server write ids. */
 export function id_text(entity: Entity): string {
   return `${entity.index}:${entity.generation}`;
 }
 
 export interface EnumValue {
   name: string;
-  /** Of the underlying type: a bigint where that has 64 bits. */
+  /** A number, or a bigint if the underlying type has 64 bits. */
   value: number | bigint;
   doc: string;
 }
@@ -53,17 +56,20 @@ export interface EnumDescriptor {
   /** Full name, "game.Team". */
   name: string;
   underlying: FieldKind;
-  /** Values are masks, and any combination is valid. */
+  /** True if values are masks, so that any combination is valid. */
   bit_flags: boolean;
   values: EnumValue[];
   doc: string;
 }
 
-/** One field. Of structs: at `offset`, `count` elements of `size` bytes. Of tables: `slot` is its place in the vtable. */
+/**
+ * One field. In structs, it has `count` elements of `size` bytes at `offset`. In tables, `slot` is
+ * its place in the vtable.
+ */
 export interface FieldDescriptor {
   name: string;
   kind: FieldKind;
-  /** Of a vector's elements; else as `kind`. */
+  /** Kind of a vector's elements; otherwise equal to `kind`. */
   element: FieldKind;
   offset: number;
   /** Bytes of one element; 0 for string, vector of strings or tables, table. */
@@ -71,18 +77,18 @@ export interface FieldDescriptor {
   count: number;
   is_array: boolean;
   slot: number;
-  /** Of a struct or table, or of a vector's elements. */
+  /** Type of a struct or table, or of a vector's elements. */
   type: TypeDescriptor | null;
   enumeration: EnumDescriptor | null;
-  /** As written in the schema ("100", "1, 0, 0", "red"); empty: zero. */
+  /** As in the schema ("100", "1, 0, 0", "red"); empty for zero. */
   default_text: string;
   unit: string;
   range: { min: number; max: number } | null;
   color: boolean;
   asset: boolean;
-  /** Of tables: absence is refused. */
+  /** In tables: the field must be present. */
   required: boolean;
-  /** Of tables: a number without default; null says that it is absent. */
+  /** In tables: a number without default, null if it is absent. */
   optional: boolean;
   was: string;
   doc: string;
@@ -93,28 +99,28 @@ export interface TypeDescriptor {
   id: number;
   /** Full name with namespace, "game.Health". */
   name: string;
-  /** hash64 of the layout as text; equal ones mean equal bytes. */
+  /** hash64 of the layout as text. Equal fingerprints mean equal bytes. */
   fingerprint: bigint;
   role: TypeRole;
   is_table: boolean;
   /** A component without data. */
   tag: boolean;
-  /** A component that comes and goes without its row moving; a part of the fingerprint. */
+  /** A component that is added and removed without moving its row. Part of the fingerprint. */
   enableable: boolean;
   /** Bytes of a struct, padding included; 0 for tables. */
   size: number;
   align: number;
   /** By offset (structs) or slot (tables). */
   fields: FieldDescriptor[];
-  /** Least right that sends the message or writes the component. */
+  /** The right needed to send the message or write the component. */
   remote: Right;
   was: string;
   doc: string;
-  /** Where it is declared: "//game.fbs". */
+  /** The declaring file: "//game.fbs". */
   file: string;
 }
 
-/** What schemac --ts writes for a type: names it, and ties T, what its values are, to the name. */
+/** A type's key, written by schemac --ts. Connects the name with T, the type of its values. */
 export interface TypeKey<T> {
   readonly name: string;
   readonly id: number;
@@ -123,12 +129,12 @@ export interface TypeKey<T> {
   readonly value?: T;
 }
 
-/** A type, in any of the ways to name one: schemac's key, a descriptor, or the name, full or its last part. */
+/** A type, given by schemac's key, a descriptor, or its full name or the last part of it. */
 export type TypeRef<T = unknown> = TypeKey<T> | TypeDescriptor | string;
 
 /**
- * A value to be sent: what is left out has its default. A `text` field takes the text itself too. Of types that the compiler does not
- * know, any object.
+ * A value to send. Omitted fields have their defaults. A `text` field also accepts the text itself.
+ * Any object for types unknown to the compiler.
  */
 export type Init<T> = unknown extends T
   ? Record<string, unknown>
@@ -140,7 +146,10 @@ export type Init<T> = unknown extends T
         ? Init<E>[]
         : { [K in keyof T]?: Init<T[K]> };
 
-/** hash64 of the layout as text, which schema/layout.h draws. The types of its fields must have theirs. */
+/**
+ * Returns hash64 of the layout as text (schema/layout.h). The types of its fields must have their
+ * fingerprints.
+ */
 export function layout_fingerprint(type: TypeDescriptor): bigint {
   let text = type.is_table ? 'table\n' : `struct ${type.size} ${type.align}${type.enableable ? ' enableable' : ''}\n`;
   for (const field of type.fields) {

@@ -1,4 +1,5 @@
-// Structs as plain objects and back, by their descriptors. What each field's kind is in TypeScript: docs/schema.md.
+// Converts structs to plain objects and back, by their descriptors. docs/schema.md lists the
+// TypeScript type of each kind of field.
 import { BadBytes, hash64 } from './bytes.js';
 import { mistaken } from './client_error.js';
 import { scalar_bytes } from './schema_loader.js';
@@ -6,7 +7,7 @@ import type { FieldPlace } from './type_table.js';
 import type { Entity, EnumDescriptor, FieldDescriptor, FieldKind, TypeDescriptor } from './types.js';
 
 export type StructValue = Record<string, unknown>;
-/** Told of every text whose hash is written, when it was given as a string. */
+/** Called with every text that was given as a string, when its hash is written. */
 export type TextSink = (text: string) => void;
 
 type Read = (view: DataView, at: number) => unknown;
@@ -20,7 +21,9 @@ const codecs = new WeakMap<FieldDescriptor, Codec>();
 const element_codecs = new WeakMap<FieldDescriptor, Codec>();
 const defaults = new WeakMap<TypeDescriptor, Uint8Array>();
 
-/** A whole struct. The view must hold it. Throws BadBytes where a bool or an enum has no such value. */
+/**
+ * Reads a whole struct, which must lie in the view. Throws BadBytes for an impossible bool or enum.
+ */
 export function read_struct(type: TypeDescriptor, view: DataView, at: number): StructValue {
   const value: StructValue = {};
   for (const field of type.fields) value[field.name] = codec_of(field).read(view, at + field.offset);
@@ -28,8 +31,8 @@ export function read_struct(type: TypeDescriptor, view: DataView, at: number): S
 }
 
 /**
- * Writes the named fields; the rest is left as it is: see default_bytes. Throws ClientError (mistaken), naming the field, where a
- * value does not fit; then a part is written.
+ * Writes the given fields and leaves the others unchanged, see default_bytes. Throws ClientError
+ * (mistaken) with the field if a value does not fit; a part may then be written.
  */
 export function write_struct(
   type: TypeDescriptor,
@@ -50,7 +53,7 @@ export function write_struct(
   }
 }
 
-/** The same on top of the defaults, so that all of it is written. */
+/** Writes the given fields, and defaults for the others. */
 export function write_whole_struct(
   type: TypeDescriptor,
   view: DataView,
@@ -64,7 +67,7 @@ export function write_whole_struct(
   tell_default_texts(type, value, texts);
 }
 
-/** The hashes that defaults are mean something only where somebody has told their texts. */
+/** Passes on the texts of defaults, because their hashes alone mean nothing to the world. */
 function tell_default_texts(type: TypeDescriptor, value: unknown, texts: TextSink): void {
   for (const field of type.fields) {
     const given = (value as StructValue | undefined)?.[field.name];
@@ -75,7 +78,7 @@ function tell_default_texts(type: TypeDescriptor, value: unknown, texts: TextSin
   }
 }
 
-/** The bytes of a struct whose fields have their defaults, padding zero. Not to be changed. */
+/** Returns the bytes of a struct with its defaults and zero padding. Do not change them. */
 export function default_bytes(type: TypeDescriptor): Uint8Array {
   let bytes = defaults.get(type);
   if (!bytes) {
@@ -87,7 +90,7 @@ export function default_bytes(type: TypeDescriptor): Uint8Array {
   return bytes;
 }
 
-/** What a place of a struct holds; `at` is where the struct begins. */
+/** Reads a place of the struct that begins at `at`. */
 export function read_place(place: FieldPlace, view: DataView, at: number): unknown {
   const codec = place.field.is_array && !place.whole_array ? element_codec(place.field) : codec_of(place.field);
   return codec.read(view, at + place.offset);
@@ -124,7 +127,10 @@ function codec_of(field: FieldDescriptor): Codec {
   return codec;
 }
 
-/** One number, flag, entity, text or struct, as a field of a struct, an element of an array or vector, or inline in a table. */
+/**
+ * Returns the codec of one number, flag, entity, text or struct: a field of a struct, an element,
+ * or inline in a table.
+ */
 export function element_codec(field: FieldDescriptor): Codec {
   let codec = element_codecs.get(field);
   if (!codec) element_codecs.set(field, (codec = make_element_codec(field)));
@@ -165,7 +171,7 @@ function array_codec(field: FieldDescriptor): Codec {
   };
 }
 
-/** -1: it is none. */
+/** Returns the length of an array, or -1 for other values. */
 export function array_length(value: unknown): number {
   return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView))
     ? (value as unknown[]).length
@@ -296,7 +302,7 @@ function number_codec(kind: FieldKind): Codec {
   return codec;
 }
 
-/** Numbers are read; a name ("red", "fire|ice") may be written too. */
+/** Reads numbers. Also writes names ("red", "fire|ice"). */
 function enum_codec(type: EnumDescriptor, number: Codec): Codec {
   const mask = type.values.reduce((all, each) => all | BigInt(each.value), 0n);
   const known = new Set<unknown>(type.values.map((each) => each.value));
@@ -317,7 +323,7 @@ function enum_codec(type: EnumDescriptor, number: Codec): Codec {
   };
 }
 
-/** The value that names say: "red", "fire|ice", or a number; undefined where they say none. */
+/** Returns the value of names ("red", "fire|ice") or of a number; undefined if there is none. */
 function enum_value(type: EnumDescriptor, text: string): number | bigint | undefined {
   let value = 0n;
   for (const part of text.split('|').map((each) => each.trim())) {
@@ -339,7 +345,7 @@ function parsed(field: FieldDescriptor, text: string): unknown {
   return Number(plain);
 }
 
-/** The default of a table's number, or of nothing: zero. */
+/** Returns the default of a table's number, which is zero if none is given. */
 export function scalar_default(field: FieldDescriptor): unknown {
   if (field.default_text !== '') return parsed(field, field.default_text);
   const view = new DataView(new ArrayBuffer(scalar_bytes[field.element]));
@@ -363,7 +369,7 @@ function fill_default(field: FieldDescriptor, view: DataView, at: number): void 
   fill_leaves(field, values, view, at);
 }
 
-/** Takes values in order for all numbers of a field, those of nested structs included. */
+/** Fills all numbers of a field from `values` in order, including those of nested structs. */
 function fill_leaves(field: FieldDescriptor, values: string[], view: DataView, at: number): void {
   for (let i = 0; i < field.count; ++i) {
     const place = at + i * field.size;
