@@ -1,4 +1,4 @@
-// A set of entities by their indices, for many of them: a page of 1024 indices takes 4 KiB where one of them is in it.
+// A set of many entities by their indices. A page of 1024 indices takes 4 KiB if it has an entity.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,8 @@
 
 namespace muster {
 
-/// Of an index one generation at a time: one that is inserted takes the place of another. Nil is never in it.
+/// Contains one generation per index: an inserted entity replaces another one of its index. Never
+/// contains nil.
 class EntitySet {
  public:
   bool contains(Entity e) const noexcept {
@@ -19,7 +20,7 @@ class EntitySet {
     return e.generation != 0 && page < pages_.size() && pages_[page] &&
            pages_[page]->generations[e.index % page_indices] == e.generation;
   }
-  /// False: it was there.
+  /// Returns false if it was in the set.
   bool insert(Entity e) {
     const std::size_t page = e.index / page_indices;
     if (page >= pages_.size()) pages_.resize(page + 1);
@@ -35,7 +36,7 @@ class EntitySet {
     generation = e.generation;
     return true;
   }
-  /// False: it was not there.
+  /// Returns false if it was not in the set.
   bool erase(Entity e) noexcept {
     if (!contains(e)) return false;
     std::unique_ptr<Page>& page = pages_[e.index / page_indices];
@@ -57,7 +58,7 @@ class EntitySet {
     if (all) each([&](Entity e) { all = all && other.contains(e); });
     return all;
   }
-  /// Calls f(entity) for each, by index. The set must not change meanwhile.
+  /// Calls f(entity) for each entity, ordered by index. The set must not change meanwhile.
   template <class F>
   void each(F&& f) const {
     for (std::uint32_t number = 0; number < pages_.size(); ++number) {
@@ -73,8 +74,8 @@ class EntitySet {
  private:
   static constexpr std::uint32_t page_indices = 1024;
   struct Page {
-    std::uint32_t generations[page_indices] = {};  // 0: not in it
-    std::uint64_t used[page_indices / 64] = {};    // a bit for each that is: few are looked for in a page of many
+    std::uint32_t generations[page_indices] = {};  // 0 if not in the set
+    std::uint64_t used[page_indices / 64] = {};    // a bit per entity, to find few in a large page
     std::uint32_t count = 0;
   };
   std::vector<std::unique_ptr<Page>> pages_;

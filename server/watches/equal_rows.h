@@ -1,4 +1,5 @@
-// What was encoded of rows since the last look: watches that tell the same rows of one component have them encoded once.
+// Caches encoded rows since the last look, so that rows of a component are encoded once for several
+// watches.
 #pragma once
 
 #include <cstddef>
@@ -13,24 +14,24 @@
 
 namespace muster {
 
-/// One thread only. Memory: bytes_max, and one slice of rows.
+/// One thread only. Takes bytes_max of memory, plus one slice of rows.
 class EqualRows {
  public:
   static constexpr std::size_t bytes_max = 8u << 20;
 
   struct Key {
-    std::uint64_t look = 0;  ///< of the state that they are told of
+    std::uint64_t look = 0;  ///< of the state with the rows
     TypeId component = 0;
-    bool as_values = false;  ///< as session::Values; else as Set
+    bool as_values = false;  ///< encoded as session::Values; otherwise as Set
     friend bool operator==(const Key&, const Key&) = default;
   };
-  /// One behind the other; whoever sends them may keep them.
+  /// Consecutive batches, shared with senders.
   using Batches = std::shared_ptr<const std::vector<std::byte>>;
-  /// Null: nobody told just these entities.
+  /// Returns null if exactly these entities were not encoded.
   Batches find(const Key& key, std::span<const Entity> entities) const;
   Batches keep(const Key& key, std::span<const Entity> entities, std::span<const std::byte> batches);
   void clear();
-  /// How often find() found some.
+  /// Returns how often find() found batches.
   std::uint64_t hits() const noexcept { return hits_; }
 
  private:

@@ -1,4 +1,4 @@
-// What entities have whose archetype has more: who lacks an enableable component.
+// Kinds of entities that lack an enableable component of their archetype.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,20 @@
 
 namespace muster {
 
-/// Finds what the rows of a chunk have, and remembers it: equal rows of an archetype have one and the same kind. Watch thread only.
+/// Finds and caches the kinds of a chunk's rows: equal rows of an archetype share one kind. Watch
+/// thread only.
 class LesserKinds {
  public:
-  /// A component that rows may lack, and what each row of the chunk says of it.
+  /// A component that rows may lack, and its presence per row of the chunk.
   struct Said {
     TypeId type = 0;
     std::vector<PresenceWord> rows;
   };
-  /// `said` has one at least, ascending by type; all have as many rows. Null: all rows have the whole.
+  /// `said` must not be empty, is ascending by type, and all have equally many rows. Returns null
+  /// if all rows have all components.
   std::shared_ptr<const SeenKinds::Each> of_rows(const std::shared_ptr<const SeenKind>& whole,
                                                  std::span<const Said> said);
-  /// Lets go of kinds that nobody is of any more, where there are many.
+  /// Releases unused kinds, if there are many.
   void forget_unused();
   void clear() { *this = {}; }
   std::size_t size() const noexcept { return known_.size(); }
@@ -33,9 +35,9 @@ class LesserKinds {
                                          std::uint32_t row);
 
   std::map<std::pair<std::uint32_t, std::vector<TypeId>>, std::shared_ptr<const SeenKind>>
-      known_;                           // by archetype's number
-  std::size_t used_ = 0;                // when they were counted last
-  std::uint32_t next_ = 1u << 31;       // number of the next: above those of archetypes
+      known_;                           // by number of the archetype
+  std::size_t used_ = 0;                // at the last count
+  std::uint32_t next_ = 1u << 31;       // next number; above those of archetypes
   std::vector<std::uint32_t> next_of_;  // scratch
   std::vector<TypeId> types_;           // scratch
 };

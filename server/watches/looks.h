@@ -1,5 +1,5 @@
-// Finds what changed in a registry, for whoever watches it: by column versions, chunk by chunk. Nothing is compared here, and nothing is
-// copied but links between entities and texts, where somebody wants them.
+// Finds changes in a registry for watches, by column versions, chunk by chunk. Compares no values,
+// and copies only links and texts, if they are watched.
 #pragma once
 
 #include <cstddef>
@@ -15,39 +15,42 @@
 
 namespace muster {
 
-/// Owner's thread only.
+/// World thread only.
 class Looks {
  public:
   explicit Looks(EntityRegistry& registry) : registry_(registry) {}
-  /// Nobody may read a look any more.
+  /// No look may be in use.
   ~Looks();
   Looks(const Looks&) = delete;
   Looks& operator=(const Looks&) = delete;
 
-  /// From the next look on the values of this component come, first all of them; counted. Unknown types are accepted and never come.
+  /// Adds the values of a component from the next look on, which has all of them. Calls are
+  /// counted. An unknown type is accepted and has no values.
   void want(TypeId component);
   void drop(TypeId component);
-  /// From the next look on links between siblings, parents and children come; counted. Who lives, where, and under whom comes always.
+  /// Adds links between siblings, parents and children from the next look on. Calls are counted.
+  /// Entities, places and parents are always in a look.
   void want_links();
   void drop_links();
-  /// From the next look on texts come; counted.
+  /// Adds texts from the next look on. Calls are counted.
   void want_texts();
   void drop_texts();
 
-  /// What changed since the last one. Until it is done the registry tells it before its columns change.
+  /// Returns a look with the changes since the last one. Until it is done, the registry preserves
+  /// columns for it before they change.
   std::shared_ptr<Look> take();
-  /// Texts alone.
+  /// Returns only news of texts.
   TextNews take_texts();
-  /// Whether all are done; those that are, are let go of.
+  /// Releases looks that are done. Returns true if all are.
   bool is_free();
-  /// Nobody watches any more: the next look is the first.
+  /// Call when there are no watches. The next look is the first again.
   void forget();
 
  private:
   struct Wanted {
     std::uint32_t users = 0;
-    bool is_new = true;      // no look has told it
-    std::uint32_t size = 0;  // as it was told: before anybody has the component it is not known
+    bool is_new = true;      // not in a look yet
+    std::uint32_t size = 0;  // as in the last look; unknown before an entity has the component
   };
   struct Column {
     TypeId type;
@@ -65,15 +68,15 @@ class Looks {
   std::map<TypeId, Wanted> wanted_;
   bool wanted_changed_ = false;
   std::uint32_t link_users_ = 0, text_users_ = 0;
-  bool links_new_ = false;           // no look has told them
+  bool links_new_ = false;           // not in a look yet
   std::uint64_t looked_ = 0;         // storage version of the last look
-  std::vector<std::uint64_t> seen_;  // uid, by chunk number; 0: no look has told it
-  std::vector<Column> columns_;      // of an archetype, while it is looked at
+  std::vector<std::uint64_t> seen_;  // uid by chunk number; 0 if not in a look yet
+  std::vector<Column> columns_;      // of the current archetype
   std::unordered_map<std::uint32_t, std::shared_ptr<const SeenKind>> kinds_;  // by number of the archetype
-  std::vector<std::uint64_t> texts_told_;                                     // their hashes
+  std::vector<std::uint64_t> texts_told_;                                     // hashes
   std::uint64_t text_drops_ = 0;
   bool texts_anew_ = false;
-  std::vector<std::shared_ptr<Look>> read_;  // those that are not done
+  std::vector<std::shared_ptr<Look>> read_;  // not done yet
 };
 
 }  // namespace muster

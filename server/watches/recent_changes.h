@@ -1,4 +1,4 @@
-// Which entities changed lately, and when: noted once, for all who watch. Time is counted in looks at the world.
+// Records which entities changed and when, once for all watches. Time is counted in looks.
 #pragma once
 
 #include <array>
@@ -12,54 +12,57 @@
 
 namespace muster {
 
-/// One thread only. Memory: for each component 2 KiB for 256 indices one of which changed, and entities that died until they are forgotten.
+/// One thread only. Takes, per component, 2 KiB for each 256 indices with a change, and memory for
+/// dead entities until forget().
 class RecentChanges {
  public:
   explicit RecentChanges(const SeenWorld& world) : world_(world) {}
 
-  /// A new look found this.
+  /// Records the changes found by a new look.
   void note(const SeenWorld::Found& found);
-  /// The number of the last look that found something.
+  /// Returns the number of the last look with changes.
   std::uint64_t now() const noexcept { return now_; }
-  /// Of the last one that found something in the hierarchy.
+  /// Returns the number of the last look with changes in the hierarchy.
   std::uint64_t structure_changed() const noexcept { return structure_.last; }
 
-  /// Calls f(entity) for each whose component changed after look `since`, those that died included. To be called before
-  /// another look is taken in.
+  /// Calls f(entity) for each entity whose component changed after look `since`, also if it died.
+  /// Call it before the next look is taken in.
   template <class F>
   void each(TypeId component, std::uint64_t since, F&& f) const {
     const auto at = by_component_.find(component);
     if (at != by_component_.end()) each_of(at->second, since, f);
   }
-  /// Whether that of a living entity did.
+  /// Returns true if a living entity's component changed after `since`.
   bool changed(TypeId component, Entity e, std::uint64_t since) const noexcept {
     const auto at = by_component_.find(component);
     return at != by_component_.end() && at->second.changed(e, since);
   }
-  /// About how many entities each() looks at.
+  /// Returns the approximate number of entities that each() visits.
   std::size_t work(TypeId component, std::uint64_t since) const noexcept {
     const auto at = by_component_.find(component);
     if (at == by_component_.end() || at->second.last <= since) return 0;
     return since + 1 == now_ ? at->second.last_changed.size() : at->second.pages.size() * page_indices;
   }
-  /// Calls f(entity) for each that was created, destroyed or put under another parent after look `since`; when, as for each().
+  /// Calls f(entity) for each entity that was created, destroyed or moved to another parent after
+  /// look `since`. Call it when each() may be called.
   template <class F>
   void each_structure(std::uint64_t since, F&& f) const {
     each_of(structure_, since, f);
   }
-  /// Calls f(entity) for every living entity that was created or has other components since `since`.
+  /// Calls f(entity) for each living entity that was created or has other components after `since`.
   template <class F>
   void each_kind(std::uint64_t since, F&& f) const {
     each_of(kinds_, since, f);
   }
-  /// Calls f(entity) for every living entity that stands behind another sibling, or has another number of children.
+  /// Calls f(entity) for each living entity with another previous sibling, or another number of
+  /// children.
   template <class F>
   void each_link(std::uint64_t since, F&& f) const {
     each_of(links_, since, f);
   }
-  /// Nobody will ask for what died, or changed, before this look.
+  /// Removes data about deaths and changes before this look.
   void forget(std::uint64_t before);
-  /// How many died that are not forgotten.
+  /// Returns the number of recorded dead entities.
   std::size_t dead() const noexcept { return dead_; }
   void clear();
 
@@ -68,16 +71,16 @@ class RecentChanges {
     std::uint64_t look;
     Entity entity;
   };
-  // Indices may be large where few entities are.
+  // Indices may be large although there are few entities.
   static constexpr std::uint32_t page_indices = 256;
   struct Page {
     std::array<std::uint64_t, page_indices> looks{};
-    std::uint64_t last = 0;  // the newest of them
+    std::uint64_t last = 0;  // the newest of these
   };
   struct Column {
-    std::vector<std::unique_ptr<Page>> pages;  // by index: when it changed last
-    std::uint64_t last = 0;                    // when anything did
-    std::vector<Entity> last_changed;          // then, and lives
+    std::vector<std::unique_ptr<Page>> pages;  // by index: the last change
+    std::uint64_t last = 0;                    // the last change of any
+    std::vector<Entity> last_changed;          // changed then, and alive
     std::deque<Dead> dead;
     bool changed(Entity e, std::uint64_t since) const noexcept {
       const std::uint32_t number = e.index / page_indices;
@@ -107,7 +110,7 @@ class RecentChanges {
 
   const SeenWorld& world_;
   std::uint64_t now_ = 0;
-  std::uint64_t forgotten_ = 0;  // what changed up to this look
+  std::uint64_t forgotten_ = 0;  // changes up to this look are removed
   std::size_t dead_ = 0;
   std::unordered_map<TypeId, Column> by_component_;
   Column structure_, kinds_, links_;

@@ -1,5 +1,6 @@
-// The watched part of a world at one sequence: who lives where, under whom, and the values of watched components. A copy costs a few
-// pointers for each chunk: blocks are shared, and whoever changes one that is shared takes a copy of it first (SeenWorld).
+// The watched part of a world at one sequence: entities, places, parents, and values of watched
+// components. A copy costs a few pointers per chunk: blocks are shared, and SeenWorld copies a
+// shared block before changing it.
 #pragma once
 
 #include <cstddef>
@@ -18,53 +19,53 @@
 
 namespace muster {
 
-/// The texts that values mention, by their hashes.
+/// Texts by their hashes.
 using SeenTexts = std::unordered_map<std::uint64_t, std::string>;
 
-/// One thread only, like all copies of it. It is asked as EntityRegistry is; of what is not watched it knows nothing.
+/// One thread only, like all copies of it. Has queries like EntityRegistry, but only for the
+/// watched part.
 class SeenState {
  public:
   struct Chunk {
-    std::uint64_t uid = 0;  ///< 0: there is none of this number
+    std::uint64_t uid = 0;  ///< 0 if there is no chunk of this number
     std::uint32_t depth = 0;
     SeenKinds kinds;
     std::shared_ptr<std::vector<Entity>> ids, parents;  ///< by row; no parents at depth 0
   };
   struct Column {
     TypeId type = 0;
-    std::uint32_t size = 0;                      ///< of a value; 0: who has it is all
-    const TypeDescriptor* descriptor = nullptr;  ///< null: the registry does not know it
-    std::vector<std::shared_ptr<std::byte[]>>
-        copies;  ///< by chunk number; null: none of its rows has it, or there are no values
+    std::uint32_t size = 0;                            ///< of a value; 0 if there are no values
+    const TypeDescriptor* descriptor = nullptr;        ///< null if unknown to the registry
+    std::vector<std::shared_ptr<std::byte[]>> copies;  ///< by chunk number; null without values
     const std::byte* of(std::uint32_t chunk) const noexcept {
       return chunk < copies.size() ? copies[chunk].get() : nullptr;
     }
   };
   struct Place {
-    std::uint32_t generation = 0;  ///< 0: nobody of this index lives
+    std::uint32_t generation = 0;  ///< 0 if no entity has this index
     std::uint32_t chunk = 0, row = 0;
-    std::uint32_t kind = 0;  ///< its number: SeenKind
+    std::uint32_t kind = 0;  ///< number of its SeenKind
     Entity parent;
   };
 
   std::uint64_t sequence() const noexcept { return sequence_; }
-  /// How many looks were taken in: two states with the same number are equal, texts aside.
+  /// Returns the number of looks taken in. States with equal numbers are equal, except for texts.
   std::uint64_t look() const noexcept { return look_; }
   std::uint64_t now_ns() const noexcept { return clock_ns_; }
 
-  /// Who lives under this index, or nil.
+  /// Returns the living entity with this index, or nil.
   Entity entity(std::uint32_t index) const noexcept {
     const Place* const at = index != 0 ? place_of(index) : nullptr;
     return at && at->generation != 0 ? Entity{index, at->generation} : Entity{};
   }
   bool alive(Entity e) const noexcept { return place(e) != nullptr; }
   std::size_t entity_count() const noexcept { return entities_; }
-  /// Null: it does not live.
+  /// Returns null if the entity is dead.
   const Place* place(Entity e) const noexcept {
     const Place* const at = place_of(e.index);
     return at && e.generation != 0 && at->generation == e.generation ? at : nullptr;
   }
-  /// Null: it does not live.
+  /// Returns null if the entity is dead.
   const SeenKind* kind(Entity e) const noexcept {
     const Place* const at = place(e);
     return at ? &chunks_[at->chunk].kinds.at(at->row) : nullptr;
@@ -81,25 +82,26 @@ class SeenState {
     const Place* const at = place(e);
     return at ? at->parent : Entity{};
   }
-  /// Where links are watched.
+  /// Valid if links are watched.
   Entity first_child(Entity e) const noexcept { return entity(links(e.index).first_child); }
   Entity next_sibling(Entity e) const noexcept { return entity(links(e.index).next); }
   Entity previous_sibling(Entity e) const noexcept { return entity(links(e.index).previous); }
   std::uint32_t child_count(Entity e) const noexcept { return links(e.index).children; }
 
-  /// Null: this component is not watched.
+  /// Returns null if the component is not watched.
   const Column* column(TypeId type) const noexcept;
-  /// Null: it does not live, has it not, or nobody watches it. Of a component without values: no byte of it may be read.
+  /// Returns null if the entity is dead or lacks the component, or if that is not watched. For a
+  /// component without values, do not read the result.
   const std::byte* find(Entity e, TypeId type) const noexcept;
-  /// The same, of who lives there.
+  /// Returns the value of the entity at a place.
   const std::byte* value(const Place& at, const Column& column) const noexcept;
-  /// Of its Name, where that is watched; nil where it has none.
+  /// Returns the text of its Name, if that is watched; nil if it has none.
   Text name_text(Entity e) const noexcept;
   std::string_view name(Entity e) const noexcept { return text(name_text(e)); }
-  /// Empty where unknown.
+  /// Returns an empty text if it is unknown.
   std::string_view text(Text text) const noexcept;
 
-  /// Calls f(entity, kind) for everyone, by index.
+  /// Calls f(entity, kind) for each entity, ordered by index.
   template <class F>
   void each(F&& f) const {
     for (std::size_t page = 0; page < places_.size(); ++page) {
@@ -110,7 +112,7 @@ class SeenState {
             chunks_[at.chunk].kinds.at(at.row));
     }
   }
-  /// Calls f(chunk) for each that there is.
+  /// Calls f(chunk) for each chunk.
   template <class F>
   void each_chunk(F&& f) const {
     for (const Chunk& chunk : chunks_)
@@ -121,7 +123,7 @@ class SeenState {
   static constexpr std::uint32_t page_bits = 10, page_indices = 1u << page_bits;
   struct Places {
     Place places[page_indices];
-    std::uint32_t count = 0;  // who lives
+    std::uint32_t count = 0;  // living entities
   };
   const Place* place_of(std::uint32_t index) const noexcept {
     const std::uint32_t page = index >> page_bits;
@@ -140,7 +142,7 @@ class SeenState {
   std::vector<Column> columns_;                  // by type
   std::vector<std::shared_ptr<Places>> places_;  // by index
   std::vector<std::shared_ptr<Hierarchy::Page>> links_;
-  std::shared_ptr<SeenTexts> texts_ = std::make_shared<SeenTexts>();  // the newest, also in a copy
+  std::shared_ptr<SeenTexts> texts_ = std::make_shared<SeenTexts>();  // always the newest
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// The world as those who watch it know it: takes in looks, finds what differs, and gives states away that stay as they are.
+// The watched part of the world. Takes in looks, finds differences, and returns unchanging states.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,14 @@
 
 namespace muster {
 
-/// In order, each once.
+/// Sorts the list and removes duplicates.
 void sort_unique(std::vector<Entity>& entities);
-/// Does this for a list whose first `sorted` entities are in order already, each once. Linear in the list where the others are, too.
+/// Does the same for a list whose first `sorted` entities are sorted and unique. Linear if the
+/// others are sorted too.
 void merge_unique(std::vector<Entity>& entities, std::size_t sorted);
 
-/// One thread only. Memory: one copy of every watched component, 24 bytes for each index, and 8 or 16 for each row.
+/// One thread only. Takes memory for one copy of every watched component, 24 bytes per index, and 8
+/// or 16 per row.
 class SeenWorld : public SeenState {
  public:
   SeenWorld() = default;
@@ -25,27 +27,28 @@ class SeenWorld : public SeenState {
 
   struct Values {
     TypeId component = 0;
-    std::vector<Entity> entities;  ///< that have another value than before, have it newly, or have it no more
+    std::vector<Entity> entities;  ///< with a changed, added or removed value
   };
   struct Found {
     std::vector<Values> values;
-    std::vector<Entity> structure;  ///< created, destroyed, or put under another parent
+    std::vector<Entity> structure;  ///< created, destroyed, or moved to another parent
     std::vector<Entity> kinds;      ///< created, or with other components
-    std::vector<Entity> links;      ///< living, behind another sibling, or with another number of children
+    std::vector<Entity> links;      ///< alive, with another previous sibling or number of children
     bool empty() const noexcept { return values.empty() && structure.empty() && kinds.empty() && links.empty(); }
   };
-  /// Takes a look in and finishes it. What differs is valid until the next call; no entity is named twice in a list. What a component's
-  /// first look brings differs from nothing.
+  /// Takes in a look and marks it as done. Returns the differences, valid until the next call; each
+  /// entity occurs once in a list. A component's first look gives no differences.
   const Found& take_in(Look& look);
   void take_in(TextNews texts);
 
-  /// As it is now, shared by all who ask before the next look.
+  /// Returns the current state, shared by all callers before the next look.
   std::shared_ptr<const SeenState> state();
-  /// Bytes that were copied because states that were given away share them, until none of those is left.
+  /// Returns the bytes copied because returned states share blocks, until none of these states is
+  /// left.
   std::size_t copied() const noexcept { return copied_; }
-  /// About how many bytes the copies of values take.
+  /// Returns the approximate bytes of copied values.
   std::size_t bytes() const;
-  /// Nobody watches.
+  /// Call when there are no watches.
   void clear();
 
  private:
@@ -53,13 +56,13 @@ class SeenWorld : public SeenState {
     SeenKinds kinds;
     std::shared_ptr<std::vector<Entity>> ids;
   };
-  /// What one look finds of a component.
+  /// Differences of a component in one look.
   struct Finding {
     bool is_new = false;
-    std::vector<std::shared_ptr<std::byte[]>> before;  // by number in moved_: the values of those chunks
+    std::vector<std::shared_ptr<std::byte[]>> before;  // values of the chunks in moved_
     std::vector<Entity> changed;
   };
-  /// A row that its entity is no longer in: where the values are that it had.
+  /// A row that its entity has left, and the place of its old values.
   struct Departed {
     Entity entity;
     std::uint32_t moved = 0, row = 0;
@@ -83,10 +86,11 @@ class SeenWorld : public SeenState {
   std::shared_ptr<std::byte[]> make_block(const Column& column, std::size_t rows) const;
   Places& own_places(std::uint32_t page);
 
-  std::vector<Finding> findings_;  // beside columns_
-  // While a look is taken in: chunks whose rows moved or that are gone, and who left one of their rows, in order.
+  std::vector<Finding> findings_;  // parallel to columns_
+  // During take_in(): chunks that are gone or whose rows moved, and entities that left one of their
+  // rows, in order.
   std::vector<Moved> moved_;
-  std::vector<std::uint32_t> moved_numbers_;  // by chunk number, in moved_; no_chunk: did not move
+  std::vector<std::uint32_t> moved_numbers_;  // index in moved_ by chunk number, or no_chunk
   std::vector<Departed> departed_;
   std::vector<std::byte> fresh_;
   LesserKinds lesser_kinds_;
@@ -94,7 +98,7 @@ class SeenWorld : public SeenState {
   Found found_;
   std::weak_ptr<const SeenState> given_;
   std::vector<std::weak_ptr<const SeenState>> all_given_;
-  std::vector<std::uint64_t> texts_gone_;  // that states which were given away may mention
+  std::vector<std::uint64_t> texts_gone_;  // perhaps in use by returned states
   std::size_t copied_ = 0;
 };
 

@@ -1,6 +1,7 @@
-// Which watch has the next turn. Sessions share the time: the one whose watches took least comes first, so who opens many, or asks for
-// much, makes nobody else wait for longer than for one turn of it. Of one session the watch of the greatest priority comes
-// first, and among equals the one whose last turn is longest ago.
+// Decides which watch has the next turn. Sessions share the time: the session whose watches took
+// least comes first. So a session with many or large watches delays others by at most one turn.
+// Within a session the watch with the greatest priority comes first, and among equals the one whose
+// last turn is longest ago.
 #pragma once
 
 #include <cstdint>
@@ -17,32 +18,32 @@ class TurnOrder {
   void opened(const Session& session);
   void closed(const Session& session);
 
-  /// A round of turns begins: nobody waits for one.
+  /// Begins a round of turns, without watches.
   void begin();
-  /// It may have a turn in this round. The watch outlives it.
+  /// Adds a watch to this round. The watch must outlive this object.
   void add(Watch& watch);
-  /// Who is next, once in a round; null: nobody.
+  /// Returns the next watch, each once in a round, or null.
   Watch* next();
-  /// The last of next() took so long. ns of processor time.
+  /// Tells the processor time in ns that the last watch of next() took.
   void took(std::uint64_t ns);
 
  private:
   struct Line {
     std::uint32_t watches = 0;
-    std::uint64_t spent_ns = 0;  // counted from where the others were when it had something again
+    std::uint64_t spent_ns = 0;  // since it became active, relative to the others
     std::uint64_t turned = 0;    // its last turn
-    std::uint64_t round = 0;     // the last one in which it had something
+    std::uint64_t round = 0;     // the last round with one of its watches
     bool sorted = false;
     std::vector<Watch*> waiting;  // sorted: the next one last
   };
   static bool later(const Line* a, const Line* b);
 
   std::unordered_map<const Session*, Line> lines_;
-  std::vector<Line*> ready_;  // a heap once somebody was asked for: who is next first
+  std::vector<Line*> ready_;  // a heap after the first next(), next one first
   bool is_heap_ = false;
   Line* current_ = nullptr;
   Watch* watch_ = nullptr;
-  std::uint64_t clock_ns_ = 0;  // `spent_ns` of the line that had the last turn
+  std::uint64_t clock_ns_ = 0;  // spent_ns of the line with the last turn
   std::uint64_t turns_ = 0, round_ = 0;
 };
 

@@ -1,7 +1,8 @@
-// One watch: what it is of, and what it has still to tell. It keeps no values: only which rows to look at again when there is room
-// in its session's queue. So a slow client costs lists of ids and gets the newest values when it is back, and the simulation
-// never waits. What it begins with, or becomes, is told as the world was when it was asked for, however long that takes; what changed
-// meanwhile comes after it.
+// One watch: its scope, and the changes that it has not sent yet. It stores no values, only the
+// rows to read again when its session's queue has room. So a slow client costs lists of ids and
+// later gets the newest values, and the simulation never waits. The initial state, or the state
+// after a change, is sent as the world was when it was requested, however long that takes; later
+// changes follow it.
 //
 //   become, change    what it is of is another: whom that concerns is marked        server/watches/watch.cc
 //   catch_up          what changed since its last turn: whom it concerns is marked  server/watches/watch.cc
@@ -29,26 +30,27 @@
 
 namespace muster {
 
-/// What of a watch others may read. Any thread.
+/// Figures of a watch that any thread may read.
 struct WatchFigures {
-  std::atomic<std::uint64_t> entities = 0;  ///< that it is of
-  std::atomic<std::uint64_t> promises = 0;  ///< changes of it whose end was not told yet
-  /// No value that it owes was found later than this, by the steady clock; 0: it owes none.
+  std::atomic<std::uint64_t> entities = 0;  ///< in its scope
+  std::atomic<std::uint64_t> promises = 0;  ///< changes of the watch without a sent Followed
+  /// Steady time when the oldest unsent value was found; 0 if there is none.
   std::atomic<std::uint64_t> owed_since_ns = 0;
-  std::atomic<bool> is_open = false;  ///< once it has begun
+  std::atomic<bool> is_open = false;  ///< true after begin()
 };
 
-/// One thread only. Memory: at most some hundred bytes for each entity that it is of, lists in open nodes included.
+/// One thread only. Takes at most some hundred bytes per entity in its scope, including lists of
+/// open nodes.
 class Watch {
  public:
-  /// What all watches share.
+  /// Objects shared by all watches.
   struct Shared {
     SeenWorld& world;
     const RecentChanges& recent;
     EqualRows& equal_rows;
-    bool is_alone = true;  ///< there is no other watch
+    bool is_alone = true;  ///< true if there is no other watch
   };
-  /// Of nothing, until become().
+  /// Makes a watch with an empty scope, until become().
   Watch(const Shared& shared, std::shared_ptr<Session> to, std::uint64_t request, std::uint64_t number,
         std::shared_ptr<WatchFigures> figures);
   Watch(const Watch&) = delete;
@@ -56,54 +58,56 @@ class Watch {
 
   Session& to() const noexcept { return *to_; }
   std::uint64_t request() const noexcept { return request_; }
-  /// In the order they were opened.
+  /// Returns its number, in the order of opening.
   std::uint64_t number() const noexcept { return number_; }
   const WatchAsked& asked() const noexcept { return asked_; }
 
-  // --- what it is of. What is still to be told is told as the world is now, whatever changes before it was.
+  // --- scope. Unsent changes are sent with the values at the time of sending.
 
-  /// From now on it is of this; what is different is marked.
+  /// Replaces the scope, and marks the differences.
   void become(WatchAsked asked);
-  /// Entities not for the whole world.
+  /// Adds and drops entities, and opens and closes nodes. Not for a scope of the whole world.
   void change(std::span<const Entity> add, std::span<const Entity> drop, std::span<const Entity> open,
               std::span<const Entity> close);
-  /// A type that the registry has learned: watches of every component are of it too.
+  /// Adds a component that the registry has learned, to a watch of every component.
   void learn(TypeId component);
-  /// Sends Following; when all that is marked then was told, Followed is sent under this request.
+  /// Sends Following, and, when all current marks were sent, Followed under this request.
   void promise(std::uint64_t request);
 
-  /// Whether it is of this entity.
+  /// Returns true if the entity is in the scope.
   bool concerns(Entity e) const { return filtered_ ? shown_.contains(e) : asked_.world || scope_.contains(e); }
-  /// Of the whole world without exception.
+  /// Returns true if the scope is the whole world without a filter.
   bool is_of_everyone() const noexcept { return asked_.world && !filtered_; }
-  /// How many that are.
+  /// Returns the number of entities in the scope.
   std::size_t entities() const;
 
-  // --- what it tells
+  // --- sending
 
-  /// The look up to which it knows what changed.
+  /// Returns the last look whose changes are marked.
   std::uint64_t seen() const noexcept { return seen_; }
-  /// Marks whom changes since its last turn concern. As for RecentChanges::each. Nothing where it still tells a state.
+  /// Marks entities in the scope that changed since its last turn. Call it when RecentChanges::each
+  /// may be called. Does nothing while a state is being sent.
   void catch_up();
-  /// Whether it still tells what it began with, or became.
+  /// Returns true while the initial state, or the state after a change, is being sent.
   bool tells_state() const noexcept { return state_ != nullptr; }
-  /// What is left of that is told as the world is when there is room for it: the state takes too much memory.
+  /// Releases that state, which takes too much memory; the rest is sent with the values at the time
+  /// of sending.
   void let_state_go() { state_.reset(); }
-  /// How many are marked, some of them perhaps twice.
+  /// Returns the number of marks; an entity may be marked twice.
   std::size_t marks() const;
-  /// Whether somebody is marked, or the client waits for the end of a state.
+  /// Returns true if there are marks, or the client waits for the end of a state.
   bool pending() const { return marked() || owes_end_ || !promised_.empty(); }
-  /// A slice, then as much as the session's queue and the watch's budget take while `time_is_left` says so. False: there was room,
-  /// and no time.
+  /// Sends one slice, and then more while `time_is_left` returns true and the session's queue and
+  /// the watch's budget have room. Returns false if time ran out first.
   bool send(std::uint64_t steady_now_ns, const std::function<bool()>& time_is_left);
-  /// Sends Watching; the state follows with send().
+  /// Sends Watching. send() sends the state afterwards.
   void begin();
 
-  // Of the turns and events of Watches.
+  // Used by Watches for turns and events.
   std::uint64_t due_ns = 0;
-  std::uint64_t turned = 0;  ///< its last turn; turn_order.h
+  std::uint64_t turned = 0;  ///< its last turn, see turn_order.h
   ByteBudget budget;
-  std::uint64_t event_sequence = 0;  ///< of the last event sent, or not sent and reported
+  std::uint64_t event_sequence = 0;  ///< of the last event, sent or reported as lost
   std::uint64_t lost_through = 0, lost = 0;
   std::uint64_t interval_ns() const {
     constexpr double never_ns = 1e18;  // thirty years
@@ -124,34 +128,38 @@ class Watch {
   const EntitySet& members() const { return filtered_ ? shown_ : scope_; }
   bool passes(const SeenKind& kind) const;
   bool passes(Entity e) const;
-  /// Who is marked twice is marked once, where the marks may have become many: whoever does not read can change a watch again and again.
+  /// Removes duplicate marks if there may be many, because a client that does not read can change a
+  /// watch repeatedly.
   void tidy();
   void mark(Entity e, std::span<const TypeId> components, bool structure);
-  /// Of the world, and with the right components.
+  /// Marks all entities of the world that pass the filter.
   void mark_everyone(std::span<const TypeId> components, bool structure);
   void mark_members(std::span<const TypeId> components, bool structure);
   void leave(Entity e);
-  /// The client named it, and it is not alive: that is told.
+  /// Marks a dead entity that the client named, to report its death.
   void mark_dead(Entity e, bool structure);
-  /// Whether the client may have been told of it: of a watch that tells structure that is known, of others it is not.
+  /// Returns true if the client may know the entity. Only a watch with structure records that
+  /// exactly.
   bool may_know(Entity e) const { return !asked_.structure || was_without_structure_ || told_.find(e) != nullptr; }
-  /// Which entities are named is new, or how they are chosen: who is a member is found anew, and marked where that is different.
-  /// Those who were members before have been told all but `added` components, and structure but where it is `structure_new`.
+  /// Computes the members again after a change of named entities or filter, and marks differences.
+  /// Earlier members know all components except `added`, and structure unless it is
+  /// `structure_new`.
   void find_members(const EntitySet& before, bool was_everyone, std::span<const TypeId> added, bool structure_new);
   void change_entities(std::span<const Entity> add, std::span<const Entity> drop);
   void change_nodes(std::span<const Entity> open, std::span<const Entity> close);
-  /// As it is told: as it was when a state was asked for, or as it is.
+  /// Returns the state to send from: the requested state while it is being sent, otherwise the
+  /// current one.
   const SeenState& world() const noexcept { return state_ ? *state_ : world_; }
-  /// What changed until now is marked, and all that is marked is told as it is now.
+  /// Marks all changes up to now, and holds the current state for sending them.
   void hold_state();
   void publish() const;
   void add_scope(Entity e);
   void catch_up_members(std::uint64_t since);
   void catch_up_rows(std::uint64_t since);
   void catch_up_values(TypeId component, std::uint64_t since);
-  /// Whether e belongs to the scope: it is named, or the scope has its parent and goes down.
+  /// Returns true if e is named, or its parent is in a scope with descendants.
   bool is_inside(Entity e) const;
-  /// Scope, then what is shown of it: e came into it, or went.
+  /// Updates scope_ and then shown_ when e came into the scope, or left it.
   void flip(Entity e, bool inside);
   void reconsider(Entity e);
   template <class F>
@@ -170,7 +178,7 @@ class Watch {
   void order_structure();
   bool send_rows(Frames& frames);
   bool send_values(Frames& frames);
-  /// All of them were asked for their turn since the last time.
+  /// Ends a round, after all components had their turn.
   void end_round(std::uint64_t now_ns);
   void send_name(Text name);
   void tell_structure(Frames& frames, Entity e);
@@ -184,33 +192,35 @@ class Watch {
   const RecentChanges& recent_;
   const std::shared_ptr<Session> to_;
   const std::uint64_t request_, number_;
-  WatchAsked asked_;  // its lists of entities are empty: they are the sets here
+  WatchAsked asked_;  // without lists of entities, which are in the sets below
   bool filtered_ = false;
   EntitySet named_;
   std::unordered_set<Entity> open_;
-  EntitySet scope_;  // where not the whole world: whom it names, and those below
-  EntitySet shown_;  // where filtered: who of these, or of the world, has the right components
+  EntitySet scope_;  // unless it is the whole world: named entities and descendants
+  EntitySet shown_;  // with a filter: the entities that pass it
 
-  // Still to be told. Every list may name entities that died or changed again meanwhile: what is sent is what is true then.
+  // Unsent changes. The lists may contain entities that died or changed again; the values at the
+  // time of sending are sent.
   std::map<TypeId, std::vector<Entity>> values_;
-  // Of these the next ones, in rounds: what changes all the time must not keep the others waiting.
+  // The next component in values_, in rounds, so that a component that changes constantly does not
+  // delay the others.
   TypeId next_component_ = 0;
   Entity next_entity_;
-  std::uint64_t round_ns_ = 0;  // when this one began
+  std::uint64_t round_ns_ = 0;  // when this round began
   std::vector<Entity> structure_;
-  std::size_t structure_in_order_ = 0;  // where it is all of them: parents first, each there once
+  std::size_t structure_in_order_ = 0;  // number of entities sorted parents first
   std::vector<Entity> rows_;
-  std::vector<Entity> gone_;  // are no members any more, or died
+  std::vector<Entity> gone_;  // left the scope, or died
   std::size_t tidy_at_ = tidy_min;
   static constexpr std::size_t tidy_min = 4096;
-  // In one block each: a watch of a large world ends at once.
+  // One block of memory each, so that a watch of a large world ends quickly.
   FlatMap<Entity, Told> told_;
-  FlatMap<Entity, Entity> listed_;  // who was told as a child, and of whom
+  FlatMap<Entity, Entity> listed_;  // sent children, with their parents
   std::vector<std::uint64_t> promised_;
   const std::shared_ptr<WatchFigures> figures_;
-  bool was_without_structure_ = false;  // values of some may have been told that are not in told_
+  bool was_without_structure_ = false;  // sent values may be missing in told_
   bool owes_end_ = false;               // the last frame sent had flag more
-  std::uint64_t seen_ = 0;              // look: what changed after it was not looked at yet
+  std::uint64_t seen_ = 0;              // the last look whose changes are marked
 };
 
 }  // namespace muster

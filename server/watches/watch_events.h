@@ -1,6 +1,6 @@
-// What watches tell of messages: inputs, and what handlers push and timers deliver. The world's thread keeps those that somebody watches,
-// within a bound, from one flush to the next; whoever tells them gets them all at once. Values are kept for a slow client, these are not:
-// it is told by a Gap how many it lost.
+// Events of watches: inputs, and messages of handlers and timers. The world thread collects watched
+// ones from one flush to the next, within a limit, and passes them on together. Unlike values,
+// events are not kept for a slow client: a Gap tells it how many it lost.
 #pragma once
 
 #include <memory>
@@ -17,24 +17,25 @@
 
 namespace muster {
 
-/// Of one or several flushes.
+/// The events of one or several flushes.
 struct EventNews {
   struct Event {
     FrameEnvelope envelope;
     std::size_t offset = 0;
     TypeId type = 0;
-    bool lost = false;  ///< the bytes were too many to keep
+    bool lost = false;  ///< the bytes exceeded the limit
     bool pushed = false;
   };
   std::vector<Event> events;
   std::vector<std::byte> bytes;
   std::uint64_t pushed_overflow = 0,
-                pushed_overflow_through = 0;  ///< batches that were too many to keep; the last's input
-  std::shared_ptr<const TypeTable> types;     ///< that the batches are of
+                /// Batches above the limit, and the input of the last one.
+      pushed_overflow_through = 0;
+  std::shared_ptr<const TypeTable> types;  ///< of the batches
   bool empty() const noexcept { return events.empty() && pushed_overflow == 0; }
 };
 
-/// Keeps what is watched. Owner's thread only.
+/// Collects watched events. World thread only.
 class EventKeeper final : private PushedSink {
  public:
   explicit EventKeeper(EntityRegistry& registry) : registry_(registry) {}
@@ -42,17 +43,17 @@ class EventKeeper final : private PushedSink {
   EventKeeper(const EventKeeper&) = delete;
   EventKeeper& operator=(const EventKeeper&) = delete;
 
-  /// Somebody watches what this asks for, from now on, until drop() of the same.
+  /// Adds the events that `asked` names, until drop() of the same.
   void want(const WatchAsked& asked);
   void drop(const WatchAsked& asked);
   bool wanted() const noexcept { return users_ > 0; }
   bool hears_pushed() const noexcept { return !pushed_.empty(); }
 
-  /// Before delivery of an input.
+  /// Call before delivery of an input.
   void on_input(const Envelope& envelope, std::span<const std::byte> batch, std::uint64_t clock_ns) {
     if (users_ > 0) note(envelope, batch, clock_ns);
   }
-  /// Those since the last call. `room`: what may be kept until the next one, in bytes.
+  /// Returns the events since the last call. `room` limits the bytes until the next call.
   EventNews take(std::size_t room);
   bool empty() const noexcept { return news_.empty(); }
 
@@ -63,21 +64,21 @@ class EventKeeper final : private PushedSink {
   bool wants_input(TypeId type) const;
 
   EntityRegistry& registry_;
-  std::vector<WatchAsked> inputs_;                    // that want inputs: their types alone
-  std::unordered_map<TypeId, std::uint32_t> pushed_;  // who wants each type
+  std::vector<WatchAsked> inputs_;                    // watches of inputs, only with their types
+  std::unordered_map<TypeId, std::uint32_t> pushed_;  // number of watches of each type
   std::size_t users_ = 0;
   FrameEnvelope last_;  // of the last input
   EventNews news_;
   std::size_t room_ = std::size_t{64} << 20, pushed_bytes_ = 0;
-  BatchBuilder plain_;  // a batch without its causes
+  BatchBuilder plain_;  // for a batch without its causes
   std::shared_ptr<const TypeTable> types_;
   std::size_t schemas_known_ = 0;
 };
 
-/// Tells a watch those of the events that concern it. Where the session's queue is full they are counted, and told by a Gap when there is
-/// room. One thread only.
+/// Sends a watch its events. If the session's queue is full, counts them, and sends a Gap when
+/// there is room. One thread only.
 void tell_events(Watch& watch, const SeenState& world, const EventNews& news);
-/// Tells the Gap that is owed, where there is room.
+/// Sends the pending Gap if there is room.
 void tell_gap(Watch& watch);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// The watches of all sessions, on the side that is told: takes in what the world's thread hands over, in its order, and gives each watch
-// its turn. It asks the world nothing.
+// The watches of all sessions, on the watch thread. Takes in the world thread's looks, orders and
+// events in order, and gives each watch its turn. Never accesses the world.
 //
 //   look      -> SeenWorld, RecentChanges        once for all watches
 //   order     -> Watch                           opens, changes, closes one
@@ -25,7 +25,7 @@
 
 namespace muster {
 
-/// What the world's thread says of watches. A watch is named by its number.
+/// An order of the world thread for a watch, given by its number.
 struct WatchOrder {
   struct Open {
     std::shared_ptr<Session> session;
@@ -42,9 +42,9 @@ struct WatchOrder {
     session::FollowMore what;
   };
   struct Close {
-    std::optional<std::uint64_t> request;  ///< is answered by Unwatched
+    std::optional<std::uint64_t> request;  ///< answered by Unwatched
   };
-  std::uint64_t watch = 0, sequence = 0;  ///< of the world when it was given
+  std::uint64_t watch = 0, sequence = 0;  ///< the world's at the time of the order
   std::variant<Open, Become, Change, Close> what;
 };
 struct NoWatches {};
@@ -53,28 +53,32 @@ using WatchNews = std::variant<std::shared_ptr<Look>, TextNews, EventNews, Watch
 /// One thread only.
 class WatchTurns {
  public:
-  /// `processor_ns`: that this thread has used; may be null: then every watch has a turn each time.
+  /// `processor_ns` returns the processor time of this thread. If it is null, every watch has a
+  /// turn each time.
   explicit WatchTurns(std::function<std::uint64_t()> processor_ns)
       : processor_ns_(std::move(processor_ns)), recent_(world_) {}
 
   void take_in(WatchNews news);
 
   struct Turn {
-    bool more = false;            ///< there was room, and no time
-    std::uint64_t due_in_ns = 0;  ///< until a watch that is held back by its rate, or its budget, is due; 0: none is
-    std::uint64_t watches = 0;    ///< that had one
+    bool more = false;  ///< time ran out while there was room
+    /// Until a watch is due that waits for its rate or budget; 0: none.
+    std::uint64_t due_in_ns = 0;
+    std::uint64_t watches = 0;  ///< with a turn
   };
-  /// Takes about `ns_max` of processor time, and what one watch needs to find out what concerns it.
+  /// Takes about `ns_max` of processor time, plus the time for one watch to find its changes.
   Turn turn(std::uint64_t steady_now_ns, std::uint64_t ns_max);
-  /// Whether a watch that was opened or changed had room, and no time.
+  /// Returns true if time ran out for a watch that was opened or changed.
   bool more() const noexcept { return more_; }
-  /// The steady time from which on a watch can tell what another look brings; the largest: none can until its session reads.
+  /// Returns the steady time from which another look is of use, or the largest value if all watches
+  /// wait for their sessions to read.
   std::uint64_t look_due_ns() const;
 
-  /// How many entities are marked in all watches, and how many watches had a turn at once, at most: for tests and figures.
+  /// Returns the number of marks in all watches, for tests and figures; turns_max() the most turns
+  /// at once.
   std::size_t marks() const;
   std::uint64_t turns_max() const noexcept { return turns_max_; }
-  /// How often rows that one watch told were told to another in the same bytes.
+  /// Returns how often a watch used rows that another one had encoded.
   std::uint64_t equal_rows() const noexcept { return equal_rows_.hits(); }
 
  private:
@@ -89,7 +93,7 @@ class WatchTurns {
   RecentChanges recent_;
   EqualRows equal_rows_;
   Watch::Shared shared_{world_, recent_, equal_rows_};
-  std::vector<std::unique_ptr<Watch>> watches_;  // in the order they were opened
+  std::vector<std::unique_ptr<Watch>> watches_;  // in the order of opening
   TurnOrder order_;
   std::uint64_t turns_max_ = 0;
   bool more_ = false;

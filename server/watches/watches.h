@@ -1,6 +1,6 @@
-// What sessions watch, as the world's thread sees it: it lists what changed (Looks), keeps events that are watched, and hands both over
-// with what sessions ask, in one order. It compares nothing, asks no watch whom it concerns, and encodes nothing: that is done beside it,
-// by a thread (WatchTurns), or by after_flush() where there is to be none.
+// The watches of sessions, on the world thread. Lists changes (Looks), collects watched events, and
+// passes both on with the sessions' requests, in one order. A separate thread (WatchTurns)
+// compares, selects and encodes; without one, after_flush() does.
 //
 //   world's thread   follow, after_flush ... Looks, EventKeeper -> news       hands over, and goes on
 //   watch thread     news -> WatchTurns -> Outgoing of each session           reads columns where they lie, or as they were
@@ -22,80 +22,85 @@
 
 namespace muster {
 
-/// Owner's thread only, but for room_came().
+/// World thread only, except room_came().
 class Watches {
  public:
-  /// Without a thread: after_flush() does all of it. `processor_ns`: that this thread has used; may be null: then every watch has a turn
-  /// after each flush.
+  /// Works without a thread: after_flush() does everything. `processor_ns` returns the processor
+  /// time of this thread; if it is null, every watch has a turn after each flush.
   explicit Watches(EntityRegistry& registry, std::function<std::uint64_t()> processor_ns = {});
-  /// With one. `wake`: any thread: has the world flush soon; it is called where a look is of use again.
+  /// Works with a thread. `wake` requests a flush from any thread; it is called when another look
+  /// is of use.
   struct Threaded {
     std::function<void()> wake;
   };
   Watches(EntityRegistry& registry, Threaded threaded);
   ~Watches();
 
-  /// Opens a watch: Watching is sent, and the state. Null, or the fault.
+  /// Opens a watch, which sends Watching and the state. Returns a fault on failure.
   [[nodiscard]] std::optional<session::Fault> open(std::shared_ptr<Session> session, std::uint64_t request,
                                                    const session::Watch& asked, std::size_t watches_max);
-  /// The same; or changes a watch: Following is sent, what is different, then Followed.
+  /// Opens a watch, or changes one, which sends Following, the differences, and Followed.
   [[nodiscard]] std::optional<session::Fault> follow(std::shared_ptr<Session> session, std::uint64_t request,
                                                      const session::Follow& asked, std::size_t watches_max);
-  /// Changes a watch a little, likewise.
+  /// Adds to a watch or takes away from it, with the same frames.
   [[nodiscard]] std::optional<session::Fault> follow_more(const Session& session, std::uint64_t request,
                                                           const session::FollowMore& asked);
-  /// False: there is no such watch. Else nothing of it is sent any more, after Unwatched under `answered`, where that is given.
+  /// Closes a watch. Sends Unwatched under `answered`, if given, and nothing afterwards. Returns
+  /// false if there is no such watch.
   bool close(const Session& session, std::uint64_t watch, std::optional<std::uint64_t> answered = {});
   void close_all(const Session& session);
   std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(entries_.size()); }
 
-  /// Before delivery of an input: keeps it if somebody watches such.
+  /// Call before delivery of an input. Collects it if it is watched.
   void on_input(const Envelope& envelope, std::span<const std::byte> batch, std::uint64_t clock_ns) {
     events_.on_input(envelope, batch, clock_ns);
   }
-  /// After a flush: lists what changed, where a watch is due. Returns in how many ns one is that was held back by its rate; 0: none.
-  /// Without a thread it tells the watches besides, for about `ns_max` of processor time, and what one needs to find out.
+  /// Call after a flush. Lists changes if a watch is due. Returns the ns until a watch is due that
+  /// waits for its rate, or 0. Without a thread, also gives watches their turns, for about `ns_max`
+  /// of processor time plus the time for one watch to find its changes.
   std::uint64_t after_flush(std::uint64_t steady_now_ns, std::uint64_t ns_max = ~std::uint64_t{0});
-  /// A session's queue has room again. Any thread. False: without a thread; the next after_flush() sees it.
+  /// Tells that a session's queue has room again. Any thread. Returns false without a thread; the
+  /// next after_flush() notices it.
   bool room_came();
-  /// That they are of, each watch counted by itself; of those that are about to be opened, what they may be of.
+  /// Returns the sum of entities in all scopes, with an upper bound for watches that are about to
+  /// open.
   std::uint64_t entities() const;
   struct OfSession {
     std::uint32_t watches = 0;
-    std::uint64_t entities = 0;   ///< that they are of
-    std::uint64_t oldest_ns = 0;  ///< no value that they owe is older; 0: they owe none
+    std::uint64_t entities = 0;   ///< in their scopes
+    std::uint64_t oldest_ns = 0;  ///< age of the oldest unsent value; 0 if there is none
   };
   std::unordered_map<const Session*, OfSession> by_session() const;
-  /// Whether the thread has done what it was told of watches: opened, changed or closed them. False: `wake` is called when it has.
+  /// Returns true if the thread has executed all orders. Otherwise `wake` is called when it has.
   bool orders_done();
-  /// Processor time that this took since it was asked for last. ns. Without a thread 0.
+  /// Returns the thread's processor time for orders since the last call, in ns. 0 without a thread.
   std::uint64_t take_orders_ns() noexcept { return orders_ns_.exchange(0, std::memory_order_relaxed); }
-  /// Processor time of the thread, if there is one.
+  /// Returns the processor time of the thread, if there is one.
   std::uint64_t thread_ns() const noexcept { return thread_ns_.load(std::memory_order_relaxed); }
 
-  /// What was done for watches, and when; for a trace.
+  /// Work for watches and its time, for a trace.
   struct Slice {
     std::uint64_t begin_ns = 0, ns = 0;  ///< steady clock
-    std::uint64_t count = 0;             ///< chunks that changed; of the thread, watches that had a turn
-    bool beside = false;                 ///< by the thread
+    std::uint64_t count = 0;             ///< changed chunks, or turns of watches on the thread
+    bool beside = false;                 ///< on the thread
   };
-  /// Whether slices are kept from now on, slices_max of them until they are taken.
+  /// Sets whether slices are recorded, up to slices_max until they are taken.
   void record(bool on) noexcept { recording_ = on; }
   static constexpr std::size_t slices_max = 4096;
   std::vector<Slice> take_slices();
 
-  /// Whether somebody watches what handlers push: it costs the registry something only then.
+  /// Returns true if messages of handlers are watched. They have a cost only then.
   bool hears_pushed() const noexcept { return events_.hears_pushed(); }
-  /// Without a thread: whether watches wait for their turn; how many entities are marked in all of them; how many had a turn after one
-  /// flush, at most.
+  /// Without a thread: returns whether watches wait for a turn; then the number of all marks, and
+  /// the most turns after a flush.
   bool can_go_on() const noexcept { return can_go_on_; }
   std::size_t marks() const { return turns_.marks(); }
   std::uint64_t turns_max() const noexcept { return turns_.turns_max(); }
-  /// And how often rows were told in the bytes that another watch had made of them.
+  /// Without a thread: returns how often a watch used rows that another one had encoded.
   std::uint64_t equal_rows() const noexcept { return turns_.equal_rows(); }
 
  private:
-  /// What a watch wants of the looks.
+  /// The parts of looks that a watch needs.
   struct Wants {
     std::vector<TypeId> components;
     bool links = false, texts = false;
@@ -103,8 +108,8 @@ class Watches {
   struct Entry {
     std::shared_ptr<Session> session;
     std::uint64_t request = 0, number = 0;
-    WatchAsked asked;            // the lists of entities are empty
-    std::uint64_t entities = 0;  // that it may be of, until it is open
+    WatchAsked asked;            // without lists of entities
+    std::uint64_t entities = 0;  // upper bound for the scope until it is open
     Wants wants;
     std::shared_ptr<WatchFigures> figures;
   };
@@ -112,7 +117,7 @@ class Watches {
   std::optional<session::Fault> may_open(const Session& session, std::uint64_t request, std::size_t watches_max) const;
   Entry* find(const Session& session, std::uint64_t request);
   const Entry* find(const Session& session, std::uint64_t request) const;
-  /// That can be changed now.
+  /// Finds a watch that can be changed now.
   std::expected<Entry*, session::Fault> find_changeable(const Session& session, std::uint64_t watch,
                                                         std::uint64_t request);
   void add(std::shared_ptr<Session> session, std::uint64_t request, WatchAsked asked);
@@ -120,7 +125,7 @@ class Watches {
   void want(const Wants& wants);
   void drop(const Wants& wants);
   void forget(Entry& entry);
-  /// What happened until now.
+  /// Passes on everything up to now.
   void hand_over();
   void hand_over_events();
   void give(std::uint64_t watch, decltype(WatchOrder::what) what);
@@ -133,12 +138,12 @@ class Watches {
   EventKeeper events_;
   std::vector<Entry> entries_;
   std::size_t types_known_ = 0;
-  std::uint64_t opened_ = 0;  // watches, for their numbers
-  bool told_any_ = false;     // a look was handed over since nobody watched
+  std::uint64_t opened_ = 0;  // number of watches opened
+  bool told_any_ = false;     // a look was passed on since there were watches
   bool can_go_on_ = false;
   std::size_t chunks_listed_ = 0;  // in the last look
 
-  WatchTurns turns_;  // the thread's, where there is one
+  WatchTurns turns_;  // the thread's, if there is one
   const bool has_thread_;
   const std::function<void()> wake_;
   std::thread thread_;  // begins with the first watch
@@ -155,7 +160,7 @@ class Watches {
   std::atomic<std::uint64_t> orders_done_ = 0, orders_ns_ = 0;
   std::atomic<bool> orders_wanted_ = false;
   std::atomic<std::uint64_t> look_due_ns_ = 0;
-  std::atomic<std::size_t> event_bytes_ = 0;  // that were handed over and not told
+  std::atomic<std::size_t> event_bytes_ = 0;  // passed on and not sent
 };
 
 }  // namespace muster
