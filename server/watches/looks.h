@@ -72,7 +72,7 @@ class Looks {
   std::uint64_t looked_ = 0;         // storage version of the last look
   std::vector<std::uint64_t> seen_;  // uid by chunk number; 0 if not in a look yet
   std::vector<Column> columns_;      // of the current archetype
-  std::unordered_map<std::uint32_t, std::shared_ptr<const SeenKind>> kinds_;  // by number of the archetype
+  std::unordered_map<std::uint32_t, std::shared_ptr<const SeenKind>> kinds_;  // by archetype
   std::vector<std::uint64_t> texts_told_;                                     // hashes
   std::uint64_t text_drops_ = 0;
   bool texts_anew_ = false;

@@ -1,4 +1,4 @@
-// Texts go ahead of what mentions them.
+// Sends texts before the frames that contain their hashes.
 #pragma once
 
 #include "messages/type_table.h"
@@ -7,14 +7,14 @@
 
 namespace muster {
 
-/// About how many bytes it takes to send those that are mentioned and that this session has not been sent; one that is mentioned twice
-/// counts twice.
+/// Returns the approximate bytes of texts in a value or batch that this session has not received. A
+/// text that occurs twice counts twice.
 std::size_t unsent_bytes(const Session& to, const SeenState& world, Text text);
 std::size_t unsent_bytes(const Session& to, const SeenState& world, const TypeDescriptor& type, const std::byte* value);
 std::size_t unsent_bytes(const Session& to, const SeenState& world, const TypeTable& types, BatchView batch);
-/// Sends the texts that a value of `type` mentions and this session has not been sent.
+/// Sends the texts in a value of `type` that this session has not received.
 void send_texts(Session& to, const SeenState& world, const TypeDescriptor& type, const std::byte* value);
-/// Sends the texts that the payloads of a batch mention, row sets included.
+/// Sends the texts in the payloads of a batch, including row sets.
 void send_texts(Session& to, const SeenState& world, const TypeTable& types, BatchView batch);
 
 }  // namespace muster
