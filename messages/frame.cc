@@ -58,7 +58,7 @@ std::span<std::byte> FrameDecoder::room() {
   if (held == 0 && capacity_ > capacity_min && last_received_ < capacity_ / 8) {
     resize(std::max(capacity_min, capacity_ / 4));  // a stream that went quiet gives its memory back
   } else if (end_ == capacity_ || (begin_ > 0 && capacity_ - end_ < capacity_ / 4)) {
-    // What is held begins on a 16-byte boundary and is moved to one, so batches stay aligned.
+    // Held bytes begin on a 16-byte boundary and are moved to one, so batches stay aligned.
     if (held > capacity_ / 2 || (was_filled && capacity_ < capacity_streaming_max)) {
       resize(capacity_ * 2);
     } else {
@@ -127,7 +127,7 @@ std::size_t head_bytes(const FrameEnvelope* envelope) {
   return sizeof(FrameHeader) + (envelope ? sizeof *envelope : 0);
 }
 
-/// Into so many bytes; gives where they end.
+/// Writes the head and returns its end.
 std::byte* write_head(std::byte* to, std::size_t batch_bytes, std::uint64_t request, std::uint32_t flags,
                       const FrameEnvelope* envelope) {
   FrameHeader header;

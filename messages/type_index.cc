@@ -39,7 +39,7 @@ bool TypeIndex::fill(std::span<const TypeDescriptor* const> types, std::size_t s
 }
 
 void TypeIndex::add(std::span<const TypeDescriptor* const> types, std::size_t fresh) {
-  // A multiplier is sought that spreads the ids so that they fit; where none does, there are more slots.
+  // Searches for a multiplier that spreads the ids so that they fit; if there is none, adds slots.
   if (types.size() <= few) {
     slots_.clear();
     for (std::size_t size = std::bit_ceil(types.size() * 2 + 2); size <= few_slots * std::bit_ceil(few); size *= 2)

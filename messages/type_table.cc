@@ -79,7 +79,8 @@ struct TypeTable::Impl {
   void collect_limits(const TypeDescriptor& type, std::uint32_t base, std::vector<ValueLimit>& out) const;
   void collect(const TypeDescriptor& type, std::uint32_t base, const std::string& prefix, Places& out) const {
     const auto add = [&](const std::string& path, const FieldPlace& place) {
-      // Two paths with one hash: neither can be reached by it, and what holds them must be set as a whole.
+      // Two paths with one hash: neither can be reached by it, and what holds them must be set as a
+      // whole.
       auto [at, fresh] = out.by_id.try_emplace(hash32(path), place);
       if (fresh)
         at->second.path = path;
@@ -104,7 +105,7 @@ struct TypeTable::Impl {
   }
 };
 
-/// Of a schema that was loaded, so among its own types no two meet.
+/// The schema was loaded, so its own types have distinct ids.
 std::optional<SchemaError> TypeTable::Impl::meeting_presence_id(const std::vector<const TypeDescriptor*>& fresh) const {
   for (const TypeDescriptor* type : fresh) {
     const auto kept = by_presence.find(type->id);

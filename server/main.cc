@@ -1,4 +1,5 @@
-// muster-server: serves one world. Builds everything and passes references; see `muster-server --help`.
+// muster-server: serves one world. Builds everything and passes references; see
+// `muster-server --help`.
 #include <signal.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -69,8 +70,8 @@ struct Arguments {
 
 World* running = nullptr;                      // for the signal handler alone
 volatile std::sig_atomic_t was_signalled = 0;  // between two openings of the world there is none to tell
-/// The first signal asks the world to stop, which it does between two inputs. A second one ends the process at once: the
-/// file then holds the last save.
+/// The first signal asks the world to stop, which it does between two inputs. A second one ends the
+/// process at once: the file then holds the last save.
 void on_signal(int) {
   was_signalled = 1;
   if (running) running->stop();
@@ -105,7 +106,8 @@ struct Tokens {
   std::vector<std::pair<std::string, std::string>> more;  // {token, right}
 };
 
-/// The first line of the file is the token with every right; each further one that is not empty is a right and a token.
+/// The first line of the file is the token with every right; each further one that is not empty is
+/// a right and a token.
 std::expected<Tokens, std::string> read_tokens(const std::string& path) {
   Tokens tokens;
   if (path.empty()) return tokens;
@@ -130,7 +132,7 @@ std::expected<Tokens, std::string> read_tokens(const std::string& path) {
   return tokens;
 }
 
-/// A world is served all the same where its trace cannot be written.
+/// The world is served even if its trace cannot be written.
 void begin_trace(TraceFile& file, EntityRegistry& registry) {
   if (file.path().empty()) return;
   if (const auto begun = file.begin(registry); !begun) spdlog::error("no trace is recorded: {}", begun.error());
@@ -143,7 +145,8 @@ void end_trace(TraceFile& file) {
     spdlog::info("trace of {} slices in {}, {} left out", file.trace().slices(), file.path(), file.trace().left_out());
 }
 
-/// As many descriptors as the system lets this user have: each session is one, and many systems give 1024 at first.
+/// As many descriptors as the system lets this user have: each session is one, and many systems
+/// give 1024 at first.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -166,7 +169,8 @@ void warn_of_idle(const World& world, double hz) {
   spdlog::warn("{}: {} handlers of muster.Update ({}{}) are not called: the world does not tick; start it with --hz 60",
                world.path(), count, names, count > 3 ? ", ..." : "");
 }
-/// Says which values of the file no field can hold, and were put right: code of a plugin wrote them.
+/// Says which values of the file no field can hold, and were put right: code of a plugin wrote
+/// them.
 void warn_of_mended(const World& world) {
   const LoadReport& report = world.load_report();
   for (const MendedState& mended : report.listed) spdlog::warn("{}: put right: {}", world.path(), mended.text());
@@ -179,7 +183,7 @@ void warn_of_mended(const World& world) {
                  world.path(), report.lost_requests);
 }
 
-/// What became of inputs that were recorded and not in the state when the world's last server ended.
+/// Logs the result of replaying the journal.
 void tell_of_recovery(const World& world) {
   const RecoveryReport& report = world.recovery_report();
   const std::string text = report.text();
@@ -222,7 +226,7 @@ std::expected<std::unique_ptr<Plugins>, Failure> load_plugins(const Arguments& a
   return plugins;
 }
 
-/// A world and what it needs, at first and where it is opened again.
+/// A world and its dependencies, made at the start and when the world is opened again.
 struct Served {
   explicit Served(const Arguments& given) : arguments(given) {}
 
@@ -276,7 +280,8 @@ struct Served {
     return {};
   }
 
-  /// Saves the world, ends it, and opens it with schemas and plugins that are read anew; where that fails, with those of before.
+  /// Saves and destroys the world, and opens it with schemas and plugins read anew, or, if that
+  /// fails, with the previous ones.
   std::expected<void, Failure> open_again() {
     const Pace pace = world->pace();
     if (const auto saved = world->try_commit(); !saved)
@@ -385,7 +390,7 @@ int serve(const Arguments& arguments) {
       running = nullptr;
       return complain(exit_listen, error.what());
     }
-    // Where the world is opened again, clients find it where they were.
+    // When the world is opened again, clients find it at the same address.
     listening.token = server->token();
     if (!server->address().empty()) listening.listen = server->address();
 

@@ -1,4 +1,4 @@
-// What `muster` can do. Every command prints to stdout, people's text or JSON, and throws Failure where it cannot.
+// What `muster` can do. Every command prints text or JSON to stdout, and throws Failure on errors.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,9 @@ struct Common {
 // --- look.cc
 struct List {
   std::string of = "/";
-  std::vector<std::string> with;  ///< components; with one of these two, everything below is searched
-  std::string name;               ///< part of a name
+  /// Components; with one of these two, everything below is searched.
+  std::vector<std::string> with;
+  std::string name;  ///< part of a name
 };
 void ls(const Common& common, const List& list);
 struct Tree {
@@ -40,11 +41,11 @@ struct ClockOrder {
   std::string number;  ///< of "step" (1 if empty) and "speed"
 };
 void clock(const Common& common, const ClockOrder& order);
-/// Who acts on which message, and which components that writes and reads.
+/// Prints the handlers with their messages and the components they write and read.
 void handlers(const Common& common);
 
 // --- sessions.cc
-/// Who is connected.
+/// Prints the connected sessions.
 void who(const Common& common);
 /// Whose session the server ended, and why.
 void who_ended(const Common& common);
@@ -53,11 +54,12 @@ struct Top {
   std::uint64_t times = 0;  ///< ends after so many; 0: when it is interrupted
   std::uint32_t rows = 15;  ///< of each table
 };
-/// What the world is busy with.
+/// Prints the busiest messages, handlers and sessions.
 void top(const Common& common, const Top& asked);
 
 // --- file.cc
-/// Goes on as the program that knows world files, with these arguments: does not return. Fails where that cannot be started.
+/// Goes on as the program that knows world files, with these arguments: does not return. Fails if
+/// that cannot be started.
 void run_on_file(const Common& common, const std::vector<std::string>& arguments);
 
 // --- token.cc

@@ -1,4 +1,5 @@
-// Commands that change the world: set, push, add, remove, spawn, destroy, reparent, rename, save, reload.
+// Commands that change the world: set, push, add, remove, spawn, destroy, reparent, rename, save,
+// reload.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -13,7 +14,7 @@
 namespace muster::cli {
 namespace {
 
-/// What became of a message that was to reach `targets`: a dead target is an error, as the command named it.
+/// Returns the Ack of a message. Fails if the target is dead, because the command named it.
 session::Ack acknowledged(Result<session::Ack> answer, const std::string& target) {
   const session::Ack ack = must(std::move(answer));
   if (ack.dead > 0) fail(Exit::refused, target + " is not alive");
@@ -27,7 +28,8 @@ session::Ack named(Result<session::Ack> answer, const std::string& name, const s
   return must(std::move(answer));
 }
 
-/// Prints one line about a change, or its JSON: {"sequence": ..., "id": ..., members...}; with --durable when it is.
+/// Prints one line about a change, or its JSON: {"sequence": ..., "id": ..., members...}; with
+/// --durable when it is.
 template <class Members>
 void report(RemoteWorld& world, const Common& common, const session::Ack& ack, Entity entity, const std::string& line,
             Members&& members) {
@@ -61,7 +63,8 @@ std::vector<std::byte> value_of(RemoteWorld& world, const NamedEntity& entity, c
        entity.text() + " has no " + component.name + (names.empty() ? "; it has no components" : "; it has " + names));
 }
 
-/// A batch of a message with components: to one entity, or, as a tree is spawned, to all targets together.
+/// A batch of a message with components: to one entity, or, as a tree is spawned, to all targets
+/// together.
 std::vector<std::byte> rows(const PayloadShape& message, std::span<const std::byte> message_bytes,
                             std::span<const Entity> targets, bool shared,
                             const std::map<TypeId, std::pair<const TypeDescriptor*, std::vector<std::byte>>>& values) {
@@ -103,7 +106,8 @@ std::string unescaped(std::string_view part) {
   return name;
 }
 
-/// Where the last part of a path begins, behind its slash; npos: it has no slash but such as belong to names.
+/// Where the last part of a path begins, behind its slash; npos: it has no slash but such as belong
+/// to names.
 std::size_t last_part_of(std::string_view path) {
   std::size_t begin = std::string_view::npos;
   for (std::size_t i = 0; i < path.size(); ++i) {
@@ -113,7 +117,7 @@ std::size_t last_part_of(std::string_view path) {
   return begin;
 }
 
-/// What is meant by a name to spawn with that has a slash.
+/// Fails for a spawn name with a slash, and explains the possible meanings.
 [[noreturn]] void fail_slash(const std::string& name, bool has_parent) {
   std::string escaped;
   for (std::size_t i = 0; i < name.size(); ++i) {
@@ -135,7 +139,7 @@ std::size_t last_part_of(std::string_view path) {
   fail(Exit::usage, "roots have no order, so --before needs a parent other than /");
 }
 
-/// A remote right that nobody outside has would end the session; it is said here instead.
+/// A message that no client may send would end the session, so it is refused here.
 void require_sendable(const TypeDescriptor& type) {
   if (type.remote == RemoteRight::none)
     fail(Exit::refused,

@@ -57,9 +57,9 @@ std::string plural(std::size_t count, const char* one, const char* many) {
   return std::to_string(count) + ' ' + (count == 1 ? one : many);
 }
 
-/// Destroys entities from the last to the first, in pieces below what the server lets one edit cost.
-/// Parents come before their children in `all`. Returns how many were alive; `failed` says what
-/// stopped it.
+/// Destroys entities from the last to the first, in pieces below what the server lets one edit
+/// cost. Parents come before their children in `all`. Returns how many were alive; `failed` says
+/// what stopped it.
 std::size_t destroy_in_pieces(Client& client, const std::vector<Entity>& all, std::optional<ClientError>& failed) {
   const std::vector<Entity> leaves_first(all.rbegin(), all.rend());
   std::span<const Entity> entities(leaves_first);
@@ -204,7 +204,8 @@ NamedEntity bring_in(RemoteWorld& world, const ImportedModel& model, const Impor
   return root;
 }
 
-/// What a server is told that is started for an import: names are as many as a model may have nodes.
+/// Arguments of a server that is started for an import: it must accept a name for each node of a
+/// model.
 std::vector<std::string> import_arguments(const ServerChoice& choice) {
   std::vector<std::string> arguments = server_arguments(choice);
   for (const std::string limit : {"texts_max=1000000", "texts_bytes_max=268435456"})

@@ -95,7 +95,7 @@ const char* journal_name(const TypeDescriptor& type) {
   return names[static_cast<std::size_t>(type.journal)];
 }
 
-/// Of a documentation comment, on one line.
+/// Returns the first sentence of a documentation comment on one line.
 std::string first_sentence(const std::string& text) {
   std::string line;
   for (const char c : text) {
@@ -220,7 +220,7 @@ static std::uint64_t within_ns(const session::Load& load, double share) {
   return load.tick_ns_max;
 }
 
-/// What a crash of the server takes.
+/// Returns the loss of a crash of the server as text.
 static std::string loss_text(const session::Info& info) {
   switch (info.durability) {
     case session::Durability::commit: return "some ms";

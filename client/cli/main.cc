@@ -1,4 +1,5 @@
-// The `muster` command: reads the command line and runs one command. The only file that includes CLI11.
+// The `muster` command: reads the command line and runs one command. The only file that includes
+// CLI11.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
@@ -17,7 +18,7 @@ namespace {
 
 using namespace muster::cli;
 
-/// What is wrong with the command line; a word where the command stands is the command that was meant.
+/// Explains a usage error. An unknown first word is reported as an unknown command.
 std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> rest = app.remaining();
   const auto word = std::ranges::find_if(rest, [](const std::string& each) { return !each.starts_with('-'); });

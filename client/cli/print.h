@@ -19,7 +19,7 @@ class Columns {
     if (titled_) rows_.push_back(std::move(titles));
   }
   void add(std::vector<std::string> cells);
-  /// Nothing where no row was added.
+  /// Prints nothing without rows.
   void print() const;
   /// Then this line instead.
   void print_or(std::string_view nothing) const;

@@ -14,7 +14,7 @@ Exit exit_of(const ClientError& error) {
     case ClientError::Kind::late: return Exit::unreachable;
     case ClientError::Kind::lost: break;
   }
-  // A session that ended because of what was sent was refused; one that ended by itself is lost.
+  // A session that ended because of a message counts as refused; otherwise it is lost.
   switch (error.fault.code) {
     case FaultCode::bad_frame:
     case FaultCode::bad_batch:

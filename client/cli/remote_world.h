@@ -1,4 +1,5 @@
-// A world as commands use it: a client, entities by what people call them, values by what they refer to.
+// A world as commands use it: a client, entities by what people call them, values by what they
+// refer to.
 #pragma once
 
 #include <functional>
@@ -26,7 +27,7 @@ struct Child {
   std::vector<TypeId> components;
 };
 
-/// Throws Failure where something cannot be done.
+/// Throws Failure on errors.
 class RemoteWorld final : public ValueReferences {
  public:
   explicit RemoteWorld(Client client) : client_(std::move(client)) {}
@@ -34,7 +35,8 @@ class RemoteWorld final : public ValueReferences {
   Client& client() noexcept { return client_; }
   const TypeTable& types() const noexcept { return client_.types(); }
 
-  /// By id (12:1, #12:1), path (/town/tower) or name (tower, town/tower); several of one name are an error that lists them.
+  /// By id (12:1, #12:1), path (/town/tower) or name (tower, town/tower); several of one name are
+  /// an error that lists them.
   NamedEntity find(std::string_view text);
   /// As find; "/" is the world, a nil entity.
   NamedEntity find_or_root(std::string_view text);
@@ -42,7 +44,8 @@ class RemoteWorld final : public ValueReferences {
   void each_child(Entity of, const std::function<void(const Child&)>& f);
   /// New ids that this session may create entities with.
   std::vector<Entity> grant(std::size_t count);
-  /// Where --durable asks for that: returns when the input of this sequence survives a loss of power.
+  /// Where --durable asks for that: returns when the input of this sequence survives a loss of
+  /// power.
   void wait_until_durable(const Common& common, std::uint64_t sequence);
   /// Full names of components, without the two that say name and parent; separated by ", ".
   std::string component_names(const std::vector<TypeId>& components) const;
@@ -59,7 +62,7 @@ class RemoteWorld final : public ValueReferences {
   Client client_;
 };
 
-/// Of the components every entity may have; what they say is shown otherwise.
+/// True for Muster's own components of every entity, which are shown in another way.
 bool is_kept_by_registry(TypeId component);
 
 }  // namespace muster::cli

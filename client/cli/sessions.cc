@@ -42,7 +42,7 @@ std::string age_text(std::uint64_t ns) {
   return ms < 10'000 ? count_text(ms) + " ms" : seconds_text(ns);
 }
 
-/// "12 us": of one, where so many took so long together.
+/// Returns the mean time of one of `count`: "12 us".
 std::string each_text(double ns, double count) { return count == 0 ? "" : count_text(ns / count / 1e3) + " us"; }
 
 /// Page by page.
@@ -81,7 +81,7 @@ std::string session_text(std::uint64_t author) { return std::to_string(session_n
 
 /// "the line, 21 s".
 std::string wait_text(const session::Sessions& of, std::size_t i) {
-  // What is on its way is nothing that waits.
+  // Shorter times are those of bytes on their way.
   if (of.waits_for[i] == session::WaitsFor::nothing || of.stuck_ns[i] < 100'000'000) return "";
   return (of.waits_for[i] == session::WaitsFor::line ? "the line, " : "credit, ") + age_text(of.stuck_ns[i]);
 }
@@ -93,13 +93,13 @@ std::string name_text(const session::Sessions& of, std::size_t i) {
   return of.names[i].empty() ? "(this one)" : of.names[i] + " (this one)";
 }
 
-/// What it was between two looks, a second.
+/// Computes a rate per second between two samples.
 struct Rate {
   double seconds = 1;
   double operator()(std::uint64_t now, std::uint64_t before) const {
     return now < before ? 0 : static_cast<double>(now - before) / seconds;
   }
-  /// Of a processor, in percent.
+  /// Returns the share of a processor in percent.
   std::string share(std::uint64_t now_ns, std::uint64_t before_ns) const {
     return count_text((*this)(now_ns, before_ns) / 1e7) + " %";
   }

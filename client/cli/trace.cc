@@ -55,7 +55,7 @@ void trace(const Common& common, const std::string& path, double seconds) {
   OutputFile file(path);
   end_on_interrupt();
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  // Nothing is watched, so nothing comes: this keeps the session alive, and notices where it ends.
+  // Nothing is watched, so no frames come. This call keeps the session alive, and notices its end.
   for (auto left = until - Clock::now(); left.count() > 0 && !interrupted(); left = until - Clock::now())
     must(client.next(0, std::min<Clock::duration>(left, std::chrono::milliseconds(100))));
   const session::TraceText text = must(client.end_trace());

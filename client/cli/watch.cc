@@ -17,11 +17,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Messages that come with every tick or stand behind others; shown only where they are named.
+/// Inputs of every tick, and bookkeeping; shown only if they are named.
 const std::vector<TypeId> background = {TypeTraits<Update>::id, TypeTraits<Advance>::id,     TypeTraits<InternText>::id,
                                         TypeTraits<Grant>::id,  TypeTraits<ReturnGrant>::id, TypeTraits<DropTexts>::id};
 
-/// Who is where, kept up to date by what the watch tells, so that lines name entities by their paths.
+/// Names and parents of entities, updated by the watch, so that lines contain paths.
 class Places {
  public:
   explicit Places(RemoteWorld& world) : world_(world) {}
@@ -61,8 +61,10 @@ struct Line {
   std::uint64_t sequence = 0;
   Entity entity;
   const char* what =
-      "";            ///< for programs: value, removed, created, destroyed, moved, renamed, left, event, pushed, gap
-  std::string text;  ///< for people
+      /// For programs: value, removed, created, destroyed, moved, renamed, left, event, pushed,
+      /// gap.
+      "";
+  std::string text;          ///< for people
   std::string members = {};  ///< JSON members behind the common ones, each ", ..."
 };
 

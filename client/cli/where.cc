@@ -27,7 +27,7 @@ Client open(const Where& where, std::string address, std::string token) {
   options.kind = "muster";
   options.time_max = std::chrono::nanoseconds(static_cast<std::int64_t>(where.seconds_max * 1e9));
   const std::string at = options.address;
-  // All is read by name. What an import writes by class, it compares itself.
+  // All is read by name. An import compares the layouts that it writes itself.
   auto client = Client::connect(std::move(options), {});
   // Whatever went wrong before the world was open: it could not be reached.
   if (!client) fail(Exit::unreachable, "cannot open the world at " + at + ": " + client.error().text);

@@ -7,7 +7,7 @@
 
 namespace muster::cli {
 
-/// What the command line and the environment say about it.
+/// The world as given by command line and environment.
 struct Where {
   std::string world;    ///< --world, else MUSTER_WORLD
   std::string connect;  ///< --connect: "host:port" or "unix:/path"
@@ -15,15 +15,16 @@ struct Where {
   double seconds_max = 10;
 };
 
-/// Connects to --connect; else to the server of the world; else to that of the one served world in the current folder.
-/// Fails with Exit::unreachable where there is none, or several.
+/// Connects to --connect; else to the server of the world; else to that of the one served world in
+/// the current folder. Fails with Exit::unreachable if there is none, or several.
 Client connect(const Where& where);
 /// Asks the server of a command that got no answer why the world is silent: a sentence; empty if it
 /// does not know.
 std::string why_late(const Where& where);
 /// To the server of this world file; `pid` receives the server's process.
 Client connect_to_world(const Where& where, const std::string& world);
-/// The world file that --world or MUSTER_WORLD names; empty where --connect counts, or neither is given.
+/// The world file that --world or MUSTER_WORLD names; empty where --connect counts, or neither is
+/// given.
 std::string world_meant(const Where& where);
 /// True where a server of this world file runs.
 bool is_served(const std::string& world);

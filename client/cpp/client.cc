@@ -212,11 +212,11 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
     queue.frames.push_back(std::move(received));
     return {};
   }
-  if (request == 0) return {};  // said to nobody in particular
+  if (request == 0) return {};  // has no receiver
   if (given_up.erase(request) > 0 && batch->type() == TypeTraits<session::Watching>::id) {
     BatchBuilder builder;
     builder.append_world(session::Unwatch{.watch = request});
-    append_frame(out, builder.bytes(), ++last_request);  // nobody waits for what is said of it
+    append_frame(out, builder.bytes(), ++last_request);  // its answers have no receiver
     return send_now();
   }
   const auto waiting = answers.find(request);
@@ -292,7 +292,7 @@ Result<void> Client::check_layout(TypeId type, std::uint64_t fingerprint, std::s
   if (!known) return mistaken("the world does not know " + std::string(name));
   if (const std::string* const fault = impl_->layouts.fault(type)) return mistaken(*fault);
   if (known->fingerprint == fingerprint) return {};
-  // Of a type that connect() was not told of.
+  // For a type that was not given to connect().
   std::string text = std::string(name) + " has another layout in the world than in this program";
   if (const auto own = load_schema(schema))
     for (const TypeDescriptor& mine : own->types)

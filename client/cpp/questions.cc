@@ -1,4 +1,4 @@
-// What a Client asks of its server, each answered at once.
+// Questions of a Client, each with one answer.
 #include <iterator>
 
 #include "client/cpp/client_impl.h"

@@ -12,12 +12,14 @@ using Matrix = std::array<std::array<double, 4>, 4>;
 
 struct Decomposed {
   scene::Transform transform;
-  /// The largest difference between an axis of the matrix and of the recomposed transform, as a part of the longest axis.
+  /// The largest difference between an axis of the matrix and of the recomposed transform, as a
+  /// part of the longest axis.
   double error = 0;
-  bool finite = true;  ///< false: the matrix holds infinities or no numbers; the transform is the identity
+  /// False: the matrix holds infinities or no numbers; the transform is the identity.
+  bool finite = true;
 };
 
-/// Exact to rounding where there is no shear. Of the ways to write a mirroring, takes the one with the smallest
+/// Exact up to rounding if there is no shear. For a mirroring, chooses the form with the smallest
 /// rotation. Axes of no length get rotations that complete the others.
 Decomposed decompose(const Matrix& matrix);
 

@@ -1,4 +1,4 @@
-// What an FBX file says and Assimp does not tell.
+// Reads data of an FBX file that Assimp does not return.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// What a model file is, by its name and its first bytes: which of Assimp's readers may be asked for
-// it.
+// Finds the format of a model file by its name and first bytes, to select Assimp's reader.
 #pragma once
 
 #include <filesystem>

@@ -18,7 +18,7 @@ namespace muster {
 namespace {
 
 constexpr double degrees = 57.295779513082320877;
-/// What a camera without zfar sees: the largest distance that the field takes.
+/// Far distance of a camera without zfar: the largest value of the field.
 constexpr double endless = 1e9;
 
 /// Extensions that change what is imported, and are read here, or that change only how surfaces

@@ -69,16 +69,16 @@ std::string with_suffix(std::string_view name, unsigned number) {
   return std::string(name) + suffix;
 }
 
-/// What a name shares with those that are cut to the same text before a suffix. Suffixes are counted
-/// for all of these together, so that no two of them ever try the same one.
+/// The part that a name shares with others that are cut to the same text before a suffix. Suffixes
+/// are counted for all of these together, so that no two of them ever try the same one.
 std::string_view stem(std::string_view name) {
   constexpr std::size_t suffix_bytes_max = 8;  // "~1000000"
   if (name.size() + suffix_bytes_max <= name_bytes_max) return name;
   return name.substr(0, utf8_prefix(name.substr(0, name_bytes_max - suffix_bytes_max)));
 }
 
-/// The names the entities get: unique among siblings. The first of equal ones is unchanged, and so is
-/// a name in the file if its equals are made up.
+/// The names the entities get: unique among siblings. The first of equal ones is unchanged, and so
+/// is a name in the file if its equals are made up.
 std::vector<std::string> unique_names(const ImportedModel& model, const std::string& root_name) {
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> children;
   std::vector<std::string> names;
@@ -95,8 +95,8 @@ std::vector<std::string> unique_names(const ImportedModel& model, const std::str
       for (const std::uint32_t child : siblings)
         if (model.entities[child].is_named == is_named && !names[child].empty() && !taken.insert(names[child]).second)
           equal.push_back(child);
-    // Suffixes are given once all names are known that are kept. Each stem's search goes on from where
-    // the last one ended: ten thousand equal names are not fifty million attempts.
+    // Suffixes are given once all names are known that are kept. Each stem's search goes on from
+    // where the last one ended: ten thousand equal names are not fifty million attempts.
     std::unordered_map<std::string, unsigned> next;
     for (const std::uint32_t child : equal) {
       unsigned& suffix = next.try_emplace(std::string(stem(names[child])), 2u).first->second;
@@ -164,8 +164,9 @@ void append_model(BatchWriter& out, const ImportedModel& model, const ModelPlace
     std::vector<std::vector<std::uint32_t>> groups(all_sets);
     for (const std::uint32_t i : level) groups[components_of(model.entities[i])].push_back(i);
 
-    // A group is put between those siblings that earlier groups of this level have made: each child goes before the nearest
-    // one behind it that is there already. Filled back to front, `following` is that sibling per parent.
+    // A group is put between those siblings that earlier groups of this level have made: each child
+    // goes before the nearest one behind it that is there already. Filled back to front,
+    // `following` is that sibling per parent.
     for (unsigned set = 0; set < all_sets; ++set) {
       if (groups[set].empty()) continue;
       if (sets[set].entries().empty()) sets[set] = row_set(set);

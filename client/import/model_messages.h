@@ -16,14 +16,15 @@ namespace muster {
 struct ModelPlacement {
   Entity parent;          ///< nil: its root becomes a root of the world
   std::string root_name;  ///< must be free there (free_name); empty: as in the file, free or not
-  std::string asset;      ///< the model file relative to the folder of the world file, with "/" between folders
+  /// The model file relative to the folder of the world file, with "/" between folders.
+  std::string asset;
 };
 
 /// Appends, in this order: InternText for every text; Create for the root, in a batch of its own;
 /// Create for all others with their components, level by level, so that parents come before their
 /// children and children end in the file's order. Within a level those with the same components
 /// share a batch, as far as `out` lets batches grow. Names are made unique among siblings. `ids`
-/// are as many granted ids as the model has entities, in their order.
+/// are granted ids, one for each entity of the model in order.
 void append_model(BatchWriter& out, const ImportedModel& model, const ModelPlacement& placement,
                   std::span<const Entity> ids);
 

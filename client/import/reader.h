@@ -1,4 +1,4 @@
-// What the readers of the formats share.
+// Shared parts of the formats' readers.
 #pragma once
 
 #include <array>

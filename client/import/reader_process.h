@@ -12,7 +12,7 @@ namespace muster {
 /// Limits on the child, all above 0.
 struct ProcessLimits {
   std::uint64_t memory_bytes;             ///< beyond what the calling process has now
-  std::uint32_t seconds;                  ///< of processor time; three times as many by the wall clock
+  std::uint32_t seconds;                  ///< of processor time; three times that by the wall clock
   std::uint64_t answer_bytes = 1u << 30;  ///< of the model, as it comes through the pipe
 };
 

@@ -176,7 +176,7 @@ class TableCheck {
     return !beyond || fail(at, number_fault_text(types_, field, kind, bytes_.data() + at), *beyond);
   }
 
-  /// Puts another integer in place of what was found; false where nothing may be mended.
+  /// Replaces the integer that was found; returns false if nothing may be corrected.
   bool mend(std::size_t at, FieldKind kind, std::int64_t found, std::int64_t put) {
     if (!mending_.mended) return false;
     std::memcpy(mending_.at(bytes_, at), &put, scalar_bytes(kind));
@@ -184,7 +184,7 @@ class TableCheck {
         {static_cast<std::uint32_t>(at), *name_, path_, integer_text(kind, found), integer_text(kind, put)});
     return true;
   }
-  /// Of an enum's field: the value that its default names, or else 0 where that is one, or else the first.
+  /// Returns an enum field's default, or 0 if that is a value, or the first value.
   static std::int64_t default_of(const FieldDescriptor& field) {
     const std::vector<EnumValue>& values = field.enumeration->values;
     const auto known = [&](auto&& is) { return std::ranges::find_if(values, is); };
@@ -217,7 +217,8 @@ class TableCheck {
       return fail(at + 4 + length, "the string does not end with a zero byte");
     return !limits_.values || text(at, length);
   }
-  /// Each text is read once, however often it is shared: texts that overlap hold each other's lengths, and so a zero byte.
+  /// Each text is read once, however often it is shared: texts that overlap hold each other's
+  /// lengths, and so a zero byte.
   bool text(std::size_t at, std::size_t length) {
     if (read_texts_.empty()) read_texts_.resize(bytes_.size() / 4 + 1);
     if (read_texts_[at / 4]) return true;
@@ -276,7 +277,7 @@ class TableCheck {
   std::uint32_t tables_ = 0;
   const std::string* name_ = nullptr;
   std::string path_;
-  std::vector<bool> read_texts_;  // by a quarter of where they are: strings are aligned to 4
+  std::vector<bool> read_texts_;  // by a quarter of their places: strings are aligned to 4
   std::optional<BatchFault> fault_;
 };
 

@@ -27,7 +27,8 @@ struct Floats {
   FieldKind kind;
 };
 
-/// Whether so many floats are, two at a time: an exponent whose bits are all set, and one more, is carried into the sign's place.
+/// Returns true if `count` floats are finite, two at a time: adding 1 to an exponent of all ones
+/// carries into the sign.
 bool are_finite(const std::byte* at, std::uint32_t count) noexcept {
   constexpr std::uint64_t exponents = 0x7f80'0000'7f80'0000u, ones = 0x0080'0000'0080'0000u;
   std::uint64_t carried = 0;
@@ -72,12 +73,14 @@ class Judge {
     return {};
   }
 
-  /// Judges another batch that begins with the same header as the last one, which was good and has no row set.
+  /// Judges another batch that begins with the same header as the last one, which was good and has
+  /// no row set.
   Result run_again(std::span<const std::byte> bytes) {
     bytes_ = bytes;
     return h_.kind == BatchKind::shared ? shared() : items();
   }
-  /// Whether such a batch is good, where that is seen at a glance: a row of floats and numbers of any value. False: run_again() must say.
+  /// Returns true if a quick check shows that such a batch is valid: rows of floats and
+  /// unrestricted numbers. If false, call run_again().
   bool is_good_again(std::span<const std::byte> bytes) const noexcept {
     if (!quick_) return false;
     const std::size_t items = std::size_t{h_.header_units} * 16;
@@ -160,7 +163,8 @@ class Judge {
     return {};
   }
 
-  /// header_units, payload_offset, payload_bytes, item_bytes: each follows from kind, flags, type and row set.
+  /// header_units, payload_offset, payload_bytes, item_bytes: each follows from kind, flags, type
+  /// and row set.
   Result layout() {
     PayloadShape shape{};
     const bool sized = h_.kind != BatchKind::table && h_.kind != BatchKind::timed;
@@ -194,7 +198,8 @@ class Judge {
     return {};
   }
 
-  /// Most payloads are floats and numbers of any value: those are looked at without asking each part for its rules.
+  /// Most payloads are floats and numbers of any value: those are looked at without asking each
+  /// part for its rules.
   void see_what_is_ruled() {
     bool other = !gaps_.empty() || (limits_.values && carries_field(h_.type));
     for (const Part& part : parts_) {

@@ -22,7 +22,8 @@ struct Token {
   std::size_t line = 1, column = 1;
 };
 
-/// Cuts a schema's text into words, strings, numbers and single signs. Comments are left out. It ends with an empty token.
+/// Cuts a schema's text into words, strings, numbers and single signs. Comments are left out. It
+/// ends with an empty token.
 std::vector<Token> tokens_of(std::string_view text) {
   std::vector<Token> tokens;
   std::size_t at = 0, line = 1, line_begin = 0;
@@ -79,7 +80,7 @@ std::vector<Token> tokens_of(std::string_view text) {
   return tokens;
 }
 
-/// What flatc calls a type that people know by another name; empty if it is no such name.
+/// Returns flatc's name of a type that people call by another name, or an empty text.
 std::string_view scalar_for(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> names[] = {
       {"int8_t", "byte"},   {"uint8_t", "ubyte"}, {"int16_t", "short"},  {"uint16_t", "ushort"}, {"int32_t", "int"},
@@ -221,7 +222,7 @@ class Reader {
     return {};
   }
 
-  /// Of a type or a field, if it has some.
+  /// Returns the attributes of a type or a field, if it has some.
   std::string read_attributes(File& file, const std::string& owner) {
     if (!file.is("(")) return {};
     bool at_name = true;
@@ -285,7 +286,7 @@ class Reader {
     return {};
   }
 
-  /// What is wrong with a field's type, or that of its elements.
+  /// Explains an error in the type of a field or of its elements.
   std::string about_type(const File& file, const Token& named, bool table) const {
     const std::string& name = named.text;
     if (!named.is_word || is_scalar(name)) return {};

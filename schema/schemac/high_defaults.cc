@@ -11,14 +11,15 @@
 namespace muster::schemac {
 namespace {
 
-using Defaults = std::map<std::string, std::string, std::less<>>;  ///< by field, as flatc's JSON has them
+/// By field, as flatc's JSON has them.
+using Defaults = std::map<std::string, std::string, std::less<>>;
 
 bool may_be_lost(const reflection::Field& field) {
   return field.type()->base_type() == reflection::ULong && field.default_integer() == 0 && !field.optional() &&
          !field.deprecated();
 }
 
-/// What flatc makes of a table without fields when it is to write down defaults too.
+/// flatc's output for a table without fields, with defaults.
 std::expected<Defaults, FlatcFailure> ask_defaults(const std::string& table, const std::string& flatc,
                                                    const std::vector<std::string>& include_folders,
                                                    const std::string& source) {
@@ -54,7 +55,7 @@ std::expected<Defaults, FlatcFailure> ask_defaults(const std::string& table, con
   return defaults;
 }
 
-/// A number, or in quotation marks the names of values of an enum, several where it has flags.
+/// Reads a number, or the quoted names of an enum's values; several for flags.
 std::optional<std::uint64_t> number_of(std::string_view text, const reflection::Enum* enumeration) {
   std::uint64_t number = 0;
   if (!text.starts_with('"')) {

@@ -10,19 +10,22 @@
 
 namespace muster::schemac {
 
-/// The identifier itself, or with an underscore behind it where C++ keeps the name for itself ("class_").
+/// The identifier itself, or with an underscore behind it where C++ keeps the name for itself
+/// ("class_").
 std::string cpp_name(std::string_view identifier);
 /// "game.battle.Damage" -> "game::battle" and "Damage".
 std::string cpp_namespace(std::string_view full_name);
 std::string cpp_last_name(std::string_view full_name);
 /// "::game::battle::Damage".
 std::string cpp_absolute_name(std::string_view full_name);
-/// As code inside `inside` (a namespace) names the type: short where it is its own, qualified elsewhere.
+/// Returns the type's name for code in the namespace `inside`: short in its own namespace,
+/// otherwise qualified.
 std::string cpp_type_name(std::string_view full_name, std::string_view inside);
 
 /// "std::int32_t", "float"; of scalars, muster::Entity and muster::Text.
 std::string cpp_scalar(FieldKind kind, std::string_view inside);
-/// The element type of a struct's field: an enum, a scalar, a struct. `type_name` is the nested struct's full name.
+/// The element type of a struct's field: an enum, a scalar, a struct. `type_name` is the nested
+/// struct's full name.
 std::string cpp_element(FieldKind kind, const EnumDescriptor* enumeration, std::string_view type_name,
                         std::string_view inside);
 

@@ -1,4 +1,4 @@
-// What the writers of structs and of tables share: the text so far, and the schema it is about.
+// Shared state of the writers of structs and tables: the text so far, and its schema.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Output {
     std::abort();  // the loader has seen to it
   }
 
-  /// What follows is in this namespace ("game::battle"; empty: none).
+  /// Sets the namespace of the following code ("game::battle"; empty for none).
   void enter(const std::string& space) {
     if (space == space_) return;
     leave();
@@ -59,7 +59,7 @@ std::vector<std::string> field_names(const TypeDescriptor& type, std::initialize
 const char* role_name(TypeRole role);
 /// "0x0000002a".
 std::string hex(std::uint64_t value, int digits);
-/// What a schema says of a field, with its unit and range.
+/// Returns a field's documentation with unit and range.
 std::string field_text(const FieldDescriptor& field);
 /// The doc comment of a field, with its unit and range, indented by two.
 std::string field_doc(const FieldDescriptor& field);

@@ -17,7 +17,7 @@ std::string element_literal(const Output& out, const FieldDescriptor& field, con
   return cpp_literal(field.kind, field.enumeration, bytes, out.space());
 }
 
-/// What stands behind the `=` of a field whose value is `bytes`.
+/// Returns the initializer of a field with the value `bytes`.
 std::string initializer(const Output& out, const FieldDescriptor& field, const std::byte* bytes) {
   // {} gives a nested struct its own defaults and everything else zeros.
   std::vector<std::byte> plain(field.size);

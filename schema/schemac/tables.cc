@@ -14,8 +14,9 @@ const std::initializer_list<std::string_view> view_members = {"decode", "table_"
 
 /// How the tables of one schema hold each other.
 struct TableOrder {
-  std::vector<const TypeDescriptor*> order;     ///< those that are held before their holders, where that can be
-  std::set<const FieldDescriptor*> back_edges;  ///< fields whose table is not complete where the field stands
+  std::vector<const TypeDescriptor*> order;  ///< members before their owners, if possible
+  /// Fields whose table is not complete where the field stands.
+  std::set<const FieldDescriptor*> back_edges;
 };
 
 struct Placer {
@@ -46,8 +47,9 @@ struct Placer {
 struct Member {
   const FieldDescriptor& field;
   std::string name;
-  std::string element;  ///< the C++ type of the scalar, struct, table or vector element; bools in vectors are bytes
-  std::string absent;   ///< scalars: the literal of the default
+  /// The C++ type of the scalar, struct, table or vector element; bools in vectors are bytes.
+  std::string element;
+  std::string absent;  ///< scalars: the literal of the default
   bool by_pointer = false;
   bool is_vector() const { return field.kind == FieldKind::vector; }
   FieldKind kind() const { return is_vector() ? field.element : field.kind; }
@@ -110,7 +112,7 @@ void write_native(Output& out, const TypeDescriptor& type, const TableOrder& ord
     std::string held = m.element, value = "{}";
     if (m.is_vector()) {
       held = "std::vector<" + m.element + ">";
-      // No initializer where it would need the class that comes later.
+      // No initializer if it needs a class that is defined later.
       if (order.back_edges.contains(&m.field) && m.field.type != type.id) value.clear();
     } else if (m.by_pointer) {
       held = "std::unique_ptr<" + m.element + ">";

@@ -25,7 +25,7 @@ bool is_there(const std::string& path) noexcept {
   return ::lstat(path.c_str(), &file) == 0;
 }
 
-/// The first value that `sql` gives, 0 where it gives none.
+/// Returns the first value of `sql`, or 0 if there is none.
 std::expected<std::uint64_t, WorldError> number(Database& database, const char* sql) {
   const auto text = database.value(sql, doing);
   if (!text) return std::unexpected(text.error());
@@ -34,7 +34,7 @@ std::expected<std::uint64_t, WorldError> number(Database& database, const char* 
   return value;
 }
 
-/// What the copy holds, which is what `from` held when the copy was made.
+/// Describes the copy, which has the contents of `from` at the time of the copy.
 std::expected<BackupReport, WorldError> look_at(const std::string& copy, const std::string& shown) {
   auto opened = Database::open(copy, false, {}, shown);
   if (!opened) return std::unexpected(opened.error());

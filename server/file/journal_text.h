@@ -1,4 +1,4 @@
-// The journal of a world file, as people and programs read it.
+// Prints the journal of a world file for people and programs.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 namespace muster {
 
 struct JournalChoice {
-  std::uint64_t from = 0;       ///< inputs of smaller sequences are passed over
-  std::uint64_t lines = ~0ull;  ///< after so many inputs and ticks it ends
-  bool json = false;            ///< one object per input, tick or schema; else lines under a headline for each group
+  std::uint64_t from = 0;       ///< skips inputs of smaller sequences
+  std::uint64_t lines = ~0ull;  ///< limit on inputs and ticks
+  bool json = false;            ///< one object per input, tick or schema; otherwise lines by group
 };
 
 struct JournalShown {
-  std::uint64_t groups = 0;    ///< behind the checkpoint
+  std::uint64_t groups = 0;    ///< after the checkpoint
   std::uint64_t sequence = 0;  ///< of the checkpoint, before which the file has no inputs
 };
 
-/// Gives `print` a line at a time, without its newline. What the journal has is judged as recovery does, and nothing is done again: entities
-/// are ids, and texts are told as far as the checkpoint or the journal itself names them.
+/// Calls `print` for each line, without its newline. Verifies the journal as recovery does, but
+/// replays nothing: entities are ids, and only texts in the checkpoint or the journal are known.
 [[nodiscard]] std::expected<JournalShown, WorldError> show_journal(
     const std::string& path, const JournalChoice& choice, const std::function<void(const std::string&)>& print);
 

@@ -13,7 +13,8 @@
 namespace muster {
 namespace {
 
-/// Whether no process has the world at `path` open, as far as somebody can tell who may not write there.
+/// Whether no process has the world at `path` open, as far as somebody can tell who may not write
+/// there.
 bool is_left_alone(const std::string& path) noexcept {
   const int fd = ::open((path + "-lock").c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return errno == ENOENT;
@@ -25,7 +26,8 @@ bool is_left_alone(const std::string& path) noexcept {
   return free;
 }
 
-/// Copies a world that nobody has open byte by byte, with what lies in its -wal and what its lock file says was durable.
+/// Copies a world that is not open byte by byte, with its -wal and the durable marks of its lock
+/// file.
 std::expected<void, std::string> copy_files(const std::string& from, const std::string& to) {
   for (const char* part : {"", "-wal", "-lock"}) {
     std::error_code failure;

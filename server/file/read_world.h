@@ -1,5 +1,5 @@
-// A world file that is looked at as a whole, also while a server has it open, or where it may not be written: then it is a copy of what is on
-// the disk.
+// Reads a whole world file. If a server has it open, or it may not be written, reads a copy of the
+// file on the disk.
 #pragma once
 
 #include <expected>
@@ -15,10 +15,10 @@
 
 namespace muster {
 
-/// A folder of one's own among the temporary ones, which goes with everything in it. Movable.
+/// A temporary folder, removed with everything in it. Movable.
 class ScratchFolder {
  public:
-  /// An error of the system in words.
+  /// Makes the folder, or returns the system's error in words.
   [[nodiscard]] static std::expected<ScratchFolder, std::string> make();
   ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   ScratchFolder& operator=(ScratchFolder&&) = delete;
@@ -32,22 +32,24 @@ class ScratchFolder {
 
 class ReadWorld {
  public:
-  /// Opens the world at `path`, which must be there, and locks it; where another process has it open, or it may not be written, copies it
-  /// into a ScratchFolder ($TMPDIR) and opens that. The file at `path` is left as it is. Errors name `path`.
+  /// Opens and locks the existing world at `path`. If another process has it open, or it may not be
+  /// written, copies it into a ScratchFolder ($TMPDIR) and opens the copy. Does not change the file
+  /// at `path`. Errors name `path`.
   [[nodiscard]] static std::expected<ReadWorld, WorldError> open(const std::string& path);
 
   const WorldFile& file() const noexcept { return *file_; }
-  /// Reads the state into a registry that is new; the types it lacks come with it.
+  /// Reads the state into a new registry, and adds the types that it lacks.
   [[nodiscard]] std::expected<LoadReport, WorldError> load(EntityRegistry& registry);
-  /// Calls `begin` for each group behind the checkpoint, and `take` for each record in it, judged as recovery does; types that records teach
-  /// are added to the registry, and nothing is done again. Where `begin` gives false no more is taken: that group and those behind it
-  /// are judged as groups alone. To be called after load().
+  /// Calls `begin` for each group after the checkpoint, and `take` for each of its records,
+  /// verified as recovery does. Adds types from records to the registry, but replays nothing. After
+  /// `begin` returns false, that group and later ones are only verified as groups. Call after
+  /// load().
   [[nodiscard]] std::expected<JournalReport, WorldError> journal(
       EntityRegistry& registry, const std::function<bool(const JournalGroup&)>& begin,
       const std::function<void(const JournalGroup&, const JournalRecord&)>& take);
-  /// Another process has the world open.
+  /// True if another process has the world open.
   bool is_running() const noexcept { return running_; }
-  /// The same error, of the file that the user named.
+  /// Returns the error with the path that the user named.
   WorldError error(const WorldError& of) const { return {of.code(), path_, of.detail()}; }
 
  private:
@@ -55,7 +57,7 @@ class ReadWorld {
   std::string path_;
   bool running_ = false;
   std::optional<ScratchFolder> folder_;
-  std::optional<WorldFile> file_;  // goes before its folder
+  std::optional<WorldFile> file_;  // destroyed before its folder
 };
 
 }  // namespace muster

@@ -1,4 +1,5 @@
-// Whether a world file would be opened by a server, and come back as it was: every byte of it is read, nothing is changed.
+// Checks whether a server would open a world file and get its state back. Reads every byte, and
+// changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +14,21 @@ namespace muster {
 
 struct VerifyReport {
   FileMeta meta = {};
-  bool running = false;  ///< a process has the world open; a copy was verified
-  bool older = false;    ///< of file format 1, which the next save takes over
+  bool running = false;  ///< a process has it open, so a copy was verified
+  bool older = false;    ///< file format 1, which the next save converts
   std::uint64_t entities = 0;
-  std::uint64_t hash = 0;    ///< of the state at the checkpoint, as EntityRegistry::hash gives it
-  std::uint64_t groups = 0;  ///< of the journal, behind the checkpoint
+  std::uint64_t hash = 0;    ///< EntityRegistry::hash at the checkpoint
+  std::uint64_t groups = 0;  ///< of the journal, after the checkpoint
   std::uint64_t inputs = 0, ticks = 0;
-  std::uint64_t durable = 0;  ///< sequence of the last input that the file has
-  /// What is not as it was written and is no reason to refuse the world, a sentence each: values that no enum has.
+  std::uint64_t durable = 0;  ///< sequence of the last input in the file
+  /// One sentence per deviation that is no reason to refuse the world, such as an impossible enum
+  /// value.
   std::vector<std::string> remarks = {};
 };
 
-/// An error is what a server would say that refuses the world; one of a journal that nothing can be done again from is among them.
-/// Needs as much memory as the world that runs. What handlers do again is not tried: they are not here.
+/// Returns the error with which a server would refuse the world, also for a journal that cannot be
+/// replayed. Needs the same memory as the running world. Does not run handlers, which it does not
+/// have.
 [[nodiscard]] std::expected<VerifyReport, WorldError> verify(const std::string& path);
 
 }  // namespace muster

@@ -50,8 +50,8 @@ std::expected<std::vector<char>, std::string> read_whole(const std::string& path
   return bytes;
 }
 
-/// Empty, or what is wrong. The loader of the system maps what the headers name without looking whether the file has it;
-/// touching what is missing would end the program.
+/// Empty, or what is wrong. The loader of the system maps what the headers name without looking
+/// whether the file has it; touching what is missing would end the program.
 std::string look_at(const std::vector<char>& bytes) {
   Elf64_Ehdr header;
   if (bytes.size() < sizeof header || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) return "is no shared library";
@@ -76,7 +76,8 @@ std::string look_at(const std::vector<char>& bytes) {
   return {};
 }
 
-/// Of a file that was looked at. A library without section headers is taken to have none.
+/// Returns true if a checked file has unique symbols. A library without section headers counts as
+/// having none.
 bool has_unique_symbols(const std::vector<char>& bytes) {
   Elf64_Ehdr header;
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -111,7 +112,7 @@ void remove_left_over(const std::string& folder, const std::string& prefix) {
   for (const std::string& path : left) ::unlink(path.c_str());
 }
 
-/// False, and errno, where it cannot be made there.
+/// Returns false and sets errno if the copy cannot be made there.
 bool write_new(const std::string& path, const std::vector<char>& bytes) {
   const Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700)};
   if (file.number < 0) return false;

@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-/// What the system's loader says, about the file and not about our copy of it, names as in the source.
+/// Returns the loader's error with the original path in place of the copy's, and demangled names.
 std::string loader_error(const std::string& copy) {
   const char* said = ::dlerror();
   std::string text = said ? said : "unknown reason";
@@ -27,8 +27,8 @@ std::string loader_error(const std::string& copy) {
   return text;
 }
 
-/// A library that was linked with -ffast-math, or one that it needs, has the processor flush denormal
-/// floats to zero when it is loaded. That is taken back.
+/// A library that was linked with -ffast-math, or one that it needs, has the processor flush
+/// denormal floats to zero when it is loaded. That is taken back.
 void* open_library(const char* path) {
   std::fenv_t before;
   std::fegetenv(&before);

@@ -10,8 +10,8 @@ namespace {
 constexpr std::size_t line = 64;                     // bytes of a cache line
 constexpr std::uint64_t no_uid = ~std::uint64_t{0};  // no chunk's
 
-/// In a world of many archetypes most of a look is waiting for the headers of chunks in which nothing changed: whoever goes through
-/// chunks by number asks for those to come.
+/// In a world of many archetypes most of a look is waiting for the headers of chunks in which
+/// nothing changed: whoever goes through chunks by number asks for those to come.
 void ask_ahead(const Storage& storage, std::uint32_t number) {
   constexpr std::uint32_t ahead = 12;
   if (number + ahead >= storage.chunk_numbers()) return;
@@ -20,8 +20,8 @@ void ask_ahead(const Storage& storage, std::uint32_t number) {
   for (std::size_t at = 0; at < 3 * line; at += line) __builtin_prefetch(next + at);
 }
 
-/// Whether any column was written, ids and parents among them. Its archetype, which lies elsewhere, is not asked: slots behind
-/// the last column have version 0.
+/// Whether any column was written, ids and parents among them. Its archetype, which lies elsewhere,
+/// is not asked: slots behind the last column have version 0.
 bool is_written(const Chunk& chunk, std::uint64_t since) {
   const std::size_t slots = (chunk.header_lines * line - sizeof(Chunk)) / sizeof(ColumnSlot);
   return std::ranges::any_of(std::span(chunk.slots(), slots),
@@ -92,7 +92,7 @@ std::shared_ptr<Look> Looks::take() {
   look->clock_ns = registry_.now_ns();
   const std::uint64_t since = looked_;
   looked_ = registry_.begin_version();
-  if (kinds_.size() > 2 * registry_.storage().archetypes().size() + 64)  // of archetypes that nobody is of any more
+  if (kinds_.size() > 2 * registry_.storage().archetypes().size() + 64)  // of archetypes without entities
     std::erase_if(kinds_, [](const auto& kind) { return kind.second.use_count() == 1; });
   look_at(*look, since);
   const auto size_of = [&](TypeId type) {
@@ -208,7 +208,8 @@ void Looks::look_at_links(Look& look, std::uint64_t since) {
       look.links.push_back({number, std::make_unique<Hierarchy::Page>(*page)});
 }
 
-/// The table keeps texts in the order in which they came: what is not in it any more is found by walking along both.
+/// The table keeps texts in the order in which they came: what is not in it any more is found by
+/// walking along both.
 TextNews Looks::take_texts() {
   TextNews news;
   if (text_users_ == 0) return news;

@@ -5,7 +5,8 @@ namespace muster {
 void RecentChanges::note(const SeenWorld::Found& found) {
   ++now_;
   for (const SeenWorld::Values& values : found.values) note(by_component_[values.component], values.entities);
-  // Who lost a component in an earlier look, which somebody has still to be told, and then died, is told of by its death.
+  // If an entity lost a component in an earlier look, not sent yet, and then died, its death is
+  // sent instead.
   for (const Entity e : found.structure) {
     if (world_.alive(e)) continue;
     for (auto& [component, column] : by_component_) {

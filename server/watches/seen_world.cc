@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t block = 16;  // rows that are compared at once
 
-/// By index: two passes over what a comparing sort looks at sixteen times and more, where they are many.
+/// Sorts by index in two passes; a comparison sort of many entities needs sixteen and more.
 void sort_by_index(std::vector<Entity>& entities) {
   constexpr std::uint32_t bits = 11, values = 1u << bits;
   std::uint32_t largest = 0;
@@ -30,7 +30,7 @@ void sort_by_index(std::vector<Entity>& entities) {
     for (const Entity e : entities) other[ends[digit(e)]++] = e;
     entities.swap(other);
   }
-  // Of one index there are seldom several: those are brought in order here.
+  // Several entities of one index are rare; they are sorted here.
   for (std::size_t i = 1; i < entities.size(); ++i)
     for (std::size_t k = i; k > 0 && entities[k] < entities[k - 1]; --k) std::swap(entities[k], entities[k - 1]);
 }
@@ -98,7 +98,7 @@ const SeenWorld::Found& SeenWorld::take_in(Look& look) {
   return found_;
 }
 
-/// What a state that was given away mentions stays until that is gone.
+/// Texts used by returned states stay until those are gone.
 void SeenWorld::take_in(TextNews texts) {
   if (texts.anew) {
     texts_ = std::make_shared<SeenTexts>();
@@ -145,14 +145,14 @@ std::size_t SeenWorld::bytes() const {
   return sum;
 }
 
-/// What was watched before and is not any more is forgotten; what is new is filled by this look.
+/// Removes components that are not watched any more. This look fills new ones.
 void SeenWorld::want(const std::vector<SeenType>& wanted) {
   std::vector<Column> columns;
   std::vector<Finding> findings;
   for (const SeenType& type : wanted) {
     const auto known = std::ranges::lower_bound(columns_, type.id, {}, &Column::type);
     const bool is_known = known != columns_.end() && known->type == type.id;
-    // Of another size: nobody had it until now.
+    // Another size: no entity had it before.
     columns.push_back(is_known && known->size == type.size
                           ? std::move(*known)
                           : Column{.type = type.id, .size = type.size, .descriptor = type.type, .copies = {}});
@@ -162,7 +162,8 @@ void SeenWorld::want(const std::vector<SeenType>& wanted) {
   findings_ = std::move(findings);
 }
 
-/// Rows of this chunk are others, or there is no such chunk any more: what it was is kept while the look is taken in.
+/// Rows of this chunk are others, or there is no such chunk any more: what it was is kept while the
+/// look is taken in.
 void SeenWorld::leave(std::uint32_t number, bool gone) {
   Chunk& chunk = chunks_[number];
   if (!gone) moved_numbers_[number] = static_cast<std::uint32_t>(moved_.size());
@@ -174,7 +175,7 @@ void SeenWorld::leave(std::uint32_t number, bool gone) {
   }
 }
 
-/// What the chunk's rows have, where they may lack something.
+/// Returns the kinds of the chunk's rows, or null if they lack no components.
 std::shared_ptr<const SeenKinds::Each> SeenWorld::each_kind(Look& look, const Look::ChunkNews& news) {
   if (news.says_first == news.says_last) return nullptr;
   said_.resize(news.says_last - news.says_first);
@@ -205,7 +206,8 @@ void SeenWorld::find_departed(Look& look) {
     }
     if (news.parents != Look::no_column) chunk.parents = take_entities(look, news.parents, news.rows);
   }
-  // With all that it has: who lost a component where it stands, or was given one, is as good as gone.
+  // Compares the whole kind: an entity that lost or got a component in place counts as gone from
+  // the row.
   const auto stayed = [&](Entity e, const Moved& before, std::uint32_t row, const Chunk* now) {
     return now && row < now->ids->size() && (*now->ids)[row] == e &&
            (!(before.kinds.each || now->kinds.each) || &before.kinds.at(row) == &now->kinds.at(row));
@@ -304,7 +306,7 @@ void SeenWorld::take_values(Look& look, const Look::ChunkNews& news) {
   }
 }
 
-/// Of a chunk whose rows are where they were.
+/// Takes a chunk whose rows have not moved.
 void SeenWorld::compare(std::size_t at, Look& look, const Look::ChunkNews& news, std::uint32_t number) {
   Column& column = columns_[at];
   Finding& finding = findings_[at];
@@ -335,7 +337,7 @@ void SeenWorld::compare(std::size_t at, Look& look, const Look::ChunkNews& news,
   }
 }
 
-/// Of a chunk whose rows are others, or stand elsewhere, or that is new.
+/// Takes a new chunk, or one whose rows changed or moved.
 void SeenWorld::compare_moved(std::size_t at, Look& look, const Look::ChunkNews& news, std::uint32_t number) {
   Column& column = columns_[at];
   Finding& finding = findings_[at];
@@ -356,7 +358,7 @@ void SeenWorld::compare_moved(std::size_t at, Look& look, const Look::ChunkNews&
   const bool alike = !kinds.each && !(had && moved_[moved].kinds.each);
   for (std::uint32_t first = 0; first < news.rows && !finding.is_new; first += block) {
     const std::uint32_t end = std::min(first + block, news.rows);
-    // Most are where they were, also here.
+    // Most rows have not moved, even here.
     if (alike && end <= ids_before.size() && std::equal(ids.begin() + first, ids.begin() + end, &ids_before[first]) &&
         (size == 0 || std::memcmp(before + first * size, values + first * size, (end - first) * size) == 0))
       continue;
@@ -394,7 +396,7 @@ bool SeenWorld::had_before(std::size_t at, Entity e) const {
          moved_[departed->moved].kinds.at(departed->row).has(columns_[at].type);
 }
 
-/// Of those who live. Who does not is told of as structure is.
+/// Only for living entities; deaths are sent as structure.
 void SeenWorld::take_links(Look::Links& taken) {
   if (taken.page >= links_.size()) links_.resize(taken.page + 1);
   const std::shared_ptr<Hierarchy::Page> before = std::exchange(links_[taken.page], std::move(taken.links));

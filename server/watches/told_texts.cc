@@ -19,7 +19,7 @@ void for_each_text(const TypeDescriptor& type, const std::byte* value, F&& f) {
   }
 }
 
-/// Of a table that was verified.
+/// Visits the texts of a verified table.
 template <class F>
 void for_each_text(const TypeTable& types, const TypeDescriptor& type, TableReader table, F&& f) {
   const auto one = [&](FieldKind kind, const TypeDescriptor* of, const std::byte* at) {

@@ -224,7 +224,7 @@ void Watch::change_nodes(std::span<const Entity> open, std::span<const Entity> c
     else if (open_.insert(node).second)
       opened.push_back(node);
   }
-  const bool waiting = !rows_.empty();  // else nobody is marked twice: each is a child of one node
+  const bool waiting = !rows_.empty();  // otherwise no entity is marked twice: each is a child of one node
   for (const Entity node : opened) each_child(node, [&](Entity child) { rows_.push_back(child); });
   if (waiting && !opened.empty()) sort_unique(rows_);
 }

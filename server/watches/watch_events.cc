@@ -110,7 +110,7 @@ EventNews EventKeeper::take(std::size_t room) {
   room_ = room;
   pushed_bytes_ = 0;
   if (news_.empty()) return {};
-  // Whoever tells them reads a table of their own: the registry's may grow meanwhile.
+  // The sender reads its own table of types, because the registry's may grow meanwhile.
   if (const auto schemas = registry_.types().schemas(); !types_ || schemas.size() != schemas_known_) {
     auto made = std::make_shared<TypeTable>();
     for (const auto& schema : schemas) require(made->add_schema(schema).has_value(), "a known schema is refused");

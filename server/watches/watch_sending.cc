@@ -1,4 +1,5 @@
-// What a watch tells: as much of what is marked as the session's queue takes, as it is now.
+// Sends a watch's marked changes, with their current values, as far as the session's queue has
+// room.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -22,7 +23,7 @@ constexpr std::size_t slice_text_bytes = 256u << 10;  // of texts that go with a
 constexpr std::uint32_t told_row_bytes = 64;          // of what is told of one entity's structure, about
 constexpr std::size_t row_name_bytes_max = 4096;      // of a child's name
 
-/// Of values of so many bytes, in one slice of so many.
+/// Number of values of `size` bytes in one slice.
 std::size_t slice_rows(std::uint32_t bytes, std::size_t slice_bytes, std::size_t rows_max) {
   return std::clamp<std::size_t>(slice_bytes / (sizeof(Entity) + bytes), 1, rows_max);
 }
@@ -36,7 +37,8 @@ constexpr std::size_t shared_bytes_min = 4096;
 
 }  // namespace
 
-/// The frames of one turn. One slice is held back, so that the very last frame can go without the flag.
+/// The frames of one turn. One slice is held back, so that the very last frame can go without the
+/// flag.
 class Watch::Frames {
  public:
   Frames(Watch& watch, std::uint64_t now_ns, const std::function<bool()>& time_is_left)
@@ -55,8 +57,9 @@ class Watch::Frames {
     for_each_batch(*batches, [&](BatchView batch) { building_->own.append_batch(batch); });
   }
   std::uint64_t now_ns() const noexcept { return now_ns_; }
-  /// Ends a slice. False: there is no room for another, or for `text_bytes` of texts that it mentions: these are answers, and too many of
-  /// them that nobody reads end the session; or the budget is spent.
+  /// Ends a slice. Returns false if there is no room for another frame or for `text_bytes` of its
+  /// texts, or if the budget is spent. Texts are answers, and too many unread answers end the
+  /// session.
   bool room(std::size_t text_bytes) {
     end_slice();
     if (!watch_.budget.is_free(now_ns_)) return false;
@@ -160,7 +163,8 @@ bool Watch::send(std::uint64_t steady_now_ns, const std::function<bool()>& time_
   return true;
 }
 
-/// How many of them are told at once: at most `rows`, and as few as mention some 256 KiB of texts that the client lacks.
+/// How many of them are told at once: at most `rows`, and as few as mention some 256 KiB of texts
+/// that the client lacks.
 template <class Texts>
 Watch::Slice Watch::slice_of(std::span<const Entity> entities, std::size_t rows, Texts&& texts) const {
   Slice slice{.rows = std::min(rows, entities.size())};
@@ -172,8 +176,8 @@ Watch::Slice Watch::slice_of(std::span<const Entity> entities, std::size_t rows,
   return slice;
 }
 
-/// Calls tell(entities) for the list but the first `from`, slice by slice. texts(entity): bytes of those that go with it; null: none do.
-/// False: there was no room for the rest, which stays in it.
+/// Calls tell(entities) for the list but the first `from`, slice by slice. texts(entity): bytes of
+/// those that go with it; null: none do. False: there was no room for the rest, which stays in it.
 template <class Texts, class Tell>
 bool Watch::tell_all(Frames& frames, std::vector<Entity>& list, std::size_t rows, Texts&& texts, Tell&& tell,
                      std::size_t from) {
@@ -301,7 +305,8 @@ bool Watch::send_rows(Frames& frames) {
   });
 }
 
-/// In rounds through components and entities: whoever is marked is told in this round or in the next, whatever else changes.
+/// In rounds through components and entities: whoever is marked is told in this round or in the
+/// next, whatever else changes.
 bool Watch::send_values(Frames& frames) {
   for (auto at = values_.lower_bound(next_component_); !values_.empty();) {
     if (at == values_.end()) {
@@ -350,7 +355,7 @@ bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& e
   return false;
 }
 
-/// What another watch has told since the last look is told in the same bytes.
+/// Rows that another watch has sent since the last look are sent in the same bytes.
 void Watch::tell_equal_rows(Frames& frames, const SeenState::Column& column, std::span<const Entity> entities) {
   const bool may_be_equal = !shared_.is_alone && column.descriptor->text_offsets.empty() &&
                             (is_of_everyone() || std::ranges::all_of(entities, [&](Entity e) { return concerns(e); }));

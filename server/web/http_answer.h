@@ -1,4 +1,4 @@
-// What a request is answered with.
+// The answer to a request.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +33,13 @@ class OpenFile {
 
 struct HttpAnswer {
   unsigned status = 200;
-  std::vector<std::pair<std::string, std::string>> fields;  ///< beside length, date, and those about the connection
-  std::shared_ptr<const std::string> kept;                  ///< the body, where others keep it
-  OpenFile file;                                            ///< or that file
-  std::string text;                                         ///< or this
-  bool head_only = false;                                   ///< HEAD was asked: no body is sent
-  bool closes = false;                                      ///< no further request is read
+  /// Beside length, date, and those about the connection.
+  std::vector<std::pair<std::string, std::string>> fields;
+  std::shared_ptr<const std::string> kept;  ///< the body, where others keep it
+  OpenFile file;                            ///< or that file
+  std::string text;                         ///< or this
+  bool head_only = false;                   ///< HEAD was asked: no body is sent
+  bool closes = false;                      ///< no further request is read
 
   std::uint64_t body_bytes() const noexcept {
     return kept ? kept->size() : file ? file.bytes() : static_cast<std::uint64_t>(text.size());

@@ -12,11 +12,13 @@ struct HttpRequest {
   std::string method, target;                                 ///< "GET", "/assets/x.js?y"
   std::vector<std::string> hosts;                             ///< of each Host; see http_wire.cc
   std::vector<std::string> origins;                           ///< of every Origin
-  std::string authorization, accept_encoding, if_none_match;  ///< empty where there is none
-  std::string web_key, web_version;                           ///< Sec-WebSocket-Key, Sec-WebSocket-Version
-  bool upgrades = false;                                      ///< it asks for a WebSocket
-  bool has_body = false;                                      ///< something follows that belongs to it
-  bool keeps_alive = false;                                   ///< a further one may follow
+  std::string authorization, accept_encoding, if_none_match;  ///< empty if there is none
+  /// Sec-WebSocket-Key, Sec-WebSocket-Version.
+  std::string web_key, web_version;
+  bool upgrades = false;  ///< it asks for a WebSocket
+  /// Something follows that belongs to it.
+  bool has_body = false;
+  bool keeps_alive = false;  ///< a further one may follow
 };
 
 /// Returns true if a connection that begins with these bytes, at least four, speaks HTTP: they begin

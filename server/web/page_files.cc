@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Nothing where it cannot be done, or is no shorter.
+/// Returns nothing if it fails or the result is not shorter.
 std::shared_ptr<const std::string> compressed(const std::string& bytes) {
   z_stream stream{};
   constexpr int gzip_window = 15 + 16;

@@ -18,12 +18,13 @@ class PageFiles {
     std::string type;  ///< media type
     std::string tag;   ///< of the content, for ETag: without quotes
     std::shared_ptr<const std::string> bytes;
-    std::shared_ptr<const std::string> gzip;  ///< null where that is not shorter
+    std::shared_ptr<const std::string> gzip;  ///< null if that is not shorter
   };
 
   PageFiles() = default;
-  /// All files below the folder; those whose names begin with a dot, and links, are left out. The error says what is wrong, and
-  /// where. `compress`: false saves time where only the error is of interest.
+  /// All files below the folder; those whose names begin with a dot, and links, are left out. The
+  /// error says what is wrong, and where. `compress`: false saves time where only the error is of
+  /// interest.
   [[nodiscard]] static std::expected<PageFiles, std::string> read(const std::string& folder, bool compress = true);
 
   /// `path`: "index.html", "assets/x.js". Null: there is none.

@@ -36,7 +36,7 @@ bool accepts_gzip(std::string_view accepted) {
   return false;
 }
 
-/// The token behind "Bearer"; nothing where there is none.
+/// Returns the token after "Bearer", if there is one.
 std::optional<std::string_view> bearer_token(std::string_view authorization) {
   constexpr std::string_view scheme = "Bearer ";
   if (!authorization.starts_with(scheme)) return std::nullopt;
@@ -77,7 +77,8 @@ Site::Reply Site::reply(const HttpRequest& request, bool is_local) const {
 }
 
 Site::Reply Site::judged(const HttpRequest& request, bool is_local) const {
-  // Who is meant and who asks, before anything else: a page from elsewhere learns nothing, not even what there is.
+  // Check host and origin first: a page from elsewhere must learn nothing, not even which files
+  // exist.
   if (request.hosts.size() != 1) return sentence(400, "a request has one Host");
   const std::string& host = request.hosts.front();
   if (!is_own_host(host, port_))

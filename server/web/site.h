@@ -1,5 +1,5 @@
-// What is asked for over HTTP, and who may have it: the editor's page, files beside the world, figures, and the way to a WebSocket.
-// No sockets.
+// Answers HTTP requests with their rights: the editor's page, files beside the world, figures, and
+// the upgrade to a WebSocket. No sockets.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ namespace muster {
 /// Listener's thread only.
 class Site {
  public:
-  /// `is_token`: whether somebody with it may look at the world; takes equally long for every token of one length.
+  /// `is_token`: whether somebody with it may look at the world; takes equally long for every token
+  /// of one length.
   Site(PageFiles page, WorldFiles files, std::uint16_t port, std::function<bool(std::string_view)> is_token);
 
   struct Reply {
@@ -45,7 +46,8 @@ class Site {
   std::function<bool(std::string_view)> is_token_;
 };
 
-/// Fields of every answer: no other page shows it in a frame, reads it, or takes it for what it is not.
+/// Fields of every answer: no other page shows it in a frame, reads it, or takes it for what it is
+/// not.
 void add_common_fields(HttpAnswer& answer);
 
 }  // namespace muster

@@ -32,7 +32,8 @@ std::string path_of_descriptor(int descriptor) {
   return length > 0 && length < PATH_MAX ? std::string(path, static_cast<std::size_t>(length)) : std::string();
 }
 
-/// The last name of a path, which begins with a slash; empty where one of its names begins with a dot.
+/// Returns the last name of a path that begins with a slash, or an empty text if a name in it
+/// begins with a dot.
 std::string last_name(std::string_view path) {
   if (path.find("/.") != std::string_view::npos) return {};
   return std::string(path.substr(path.rfind('/') + 1));
@@ -59,7 +60,8 @@ std::expected<OpenFile, HttpAnswer> WorldFiles::open(const std::vector<std::stri
   std::string path = folder_;
   for (const std::string& part : parts) path += "/" + part;
 
-  // First what is there is found out, without opening it: only then is it known to be a file, and where.
+  // First what is there is found out, without opening it: only then is it known to be a file, and
+  // where.
   const OpenFile place(::open(path.c_str(), O_PATH | O_CLOEXEC), 0);
   if (!place) return none();
   const std::string real = path_of_descriptor(place.descriptor());

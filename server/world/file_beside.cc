@@ -61,7 +61,7 @@ std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& 
   const std::filesystem::path path(path_);
   const std::string ending = path.extension().string();
   const std::string name = (path.parent_path() / path.stem()).string() + "-rescued";
-  // What lies there belongs to somebody: a name is taken at which there is nothing.
+  // Existing files are not replaced: use a free name.
   std::string unfinished;
   int number = 0;
   do unfinished = name + "-new-" + std::to_string(::getpid()) + "-" + std::to_string(++number) + ending;

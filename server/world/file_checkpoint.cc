@@ -1,4 +1,4 @@
-// Checkpoints: whole ones, in one transaction, and such that are written in steps beside what is current.
+// Checkpoints: in one transaction, or in steps beside the current rows.
 #include <unistd.h>
 
 #include <utility>
@@ -13,7 +13,8 @@ namespace {
 
 constexpr const char* doing = "writing a checkpoint";
 
-/// Whether a step has done enough. The clock is asked now and then only, since most rows cost nothing.
+/// Decides when a step has done enough. Reads the clock only now and then, since most rows cost
+/// nothing.
 class Limit {
  public:
   explicit Limit(const CheckpointSlice& slice) : slice_(slice) {}
@@ -21,8 +22,9 @@ class Limit {
     if (bytes >= slice_.bytes || (bytes >= slice_.bytes_min && slice_.hurries && slice_.hurries())) return true;
     return ++asked_ % 64 == 0 && is_late();
   }
-  /// After a row was removed. That costs about what 200 bytes cost that are written, and for a large row much more. Some go in every step,
-  /// however much it hurries: where a group comes between any two of them, more must go than come.
+  /// Call after each removed row. Removing a row costs about as much as writing 200 bytes, and more
+  /// for a large row. Every step removes at least `removals_min` rows, even in a hurry; otherwise
+  /// garbage grows faster than it shrinks.
   bool reached_by_removing() {
     if (++removed_ * 200 >= slice_.bytes) return true;
     return removed_ >= removals_min && ((slice_.hurries && slice_.hurries()) || is_late());
@@ -66,7 +68,7 @@ std::expected<CheckpointReport, WorldError> WorldFile::checkpoint(const Checkpoi
 std::expected<CheckpointReport, WorldError> WorldFile::save_whole(const CheckpointStamp& stamp, const Save& save,
                                                                   const JournalEnd& contained) {
   struct Original {
-    // Where nothing was changed, the next try keeps it again.
+    // If nothing changed, the next try makes it again.
     ~Original() {
       if (!path.empty()) ::unlink(path.c_str());
     }
@@ -173,8 +175,8 @@ FileMeta WorldFile::next_meta(const CheckpointStamp& stamp) const {
 std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointStamp& stamp, const Save& save,
                                                              const JournalEnd& contained) {
   const Transaction transaction(*database_);
-  // Another program may have written to the file (somebody's SQL): nothing that is known of the rows holds, so all are
-  // written.
+  // Another program may have written to the file (somebody's SQL): nothing that is known of the
+  // rows holds, so all are written.
   const auto foreign = is_foreign();
   if (!foreign) return std::unexpected(foreign.error());
   if (*foreign) {
@@ -299,7 +301,7 @@ std::expected<CheckpointStep, WorldError> WorldFile::step_beside(const Checkpoin
 
   Begun& now = *begun_;
   if (!now.sink) {
-    // What an earlier one left behind has the same number.
+    // Rows left by an earlier checkpoint have the same number.
     if (!left_over_.empty() || journal_.has_past()) {
       Limit limit(slice);
       if (auto removed = remove_some_past([&] { return limit.reached_by_removing(); }); !removed)

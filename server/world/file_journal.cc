@@ -33,7 +33,7 @@ GroupStamp stamp_of(const JournalGroup& group, std::uint64_t code) noexcept {
   return {group.id, group.first, group.last, group.first_tick, group.last_tick, group.epoch, code, group.types};
 }
 
-/// What is wrong with a group's place after `end`; empty: nothing.
+/// Returns the fault of a group's place after `end`, or an empty text.
 std::string misplaced(const JournalGroup& group, const JournalEnd& end) {
   if (group.id != end.group + 1)
     return "group " + std::to_string(end.group + 1) + " was to come, group " + std::to_string(group.id) + " came";
@@ -217,7 +217,8 @@ std::expected<std::uint64_t, WorldError> FileJournal::remove_past(Database& data
 void FileJournal::kept(const JournalEnd& contained, std::uint64_t sequence) noexcept {
   newest_ = end_.group;
   past_last_ = contained.group;
-  // Nothing came since: the next group begins behind the checkpoint, whatever became of the groups before it.
+  // Nothing came since: the next group begins behind the checkpoint, whatever became of the groups
+  // before it.
   if (end_.group == contained.group) end_.last = sequence;
 }
 

@@ -55,8 +55,8 @@ std::optional<Content> read_content(int fd) noexcept {
   return content;
 }
 
-/// The owner writes its number just after it took the lock; for that moment the file names nobody, or a process that
-/// has gone.
+/// The owner writes its number just after taking the lock. Until then the file names no process, or
+/// an ended one.
 std::int64_t holder(int fd) noexcept {
   for (int attempt = 0; attempt < 50; ++attempt) {
     if (const auto content = read_content(fd);
@@ -98,7 +98,8 @@ std::expected<WorldLock, WorldError> WorldLock::take(const std::string& path, co
           WorldErrorCode::in_use, shown,
           process != 0 ? "in use by process " + std::to_string(process) : std::string("in use by another process")));
     }
-    // An owner that ended may have removed the file between our open and our lock: then this lock guards nothing.
+    // An owner that ended may have removed the file between our open and our lock: then this lock
+    // guards nothing.
     if (!same_file(fd, lock_path) && attempt < 100) {
       ::close(std::exchange(lock.fd_, -1));
       continue;
@@ -169,7 +170,8 @@ void WorldLock::set_mark(const std::string& world, std::uint64_t checkpoint, std
 }
 
 void WorldLock::sync() const noexcept {
-  // If that fails, the mark may be older after a power cut, and the -wal is then refused with a way on.
+  // If that fails, the mark may be older after a power cut, and the -wal is then refused with a way
+  // on.
   (void)::fdatasync(fd_);
 }
 
@@ -199,7 +201,8 @@ void WorldLock::write(std::int64_t process) const noexcept {
       std::snprintf(text, sizeof text, layout, process, mark.world.size() == 32 ? mark.world.c_str() : no_world,
                     mark.checkpoint, mark.group, mark.file.device, mark.file.inode, mark.file.born_ns, mark.lock.device,
                     mark.lock.inode, mark.lock.born_ns, mark.wal.first, mark.wal.second);
-  // A mark that cannot be written costs its check, nothing else. The length is always the same, so old text never shows.
+  // A mark that cannot be written costs its check, nothing else. The length is always the same, so
+  // old text never shows.
   if (::pwrite(fd_, text, static_cast<std::size_t>(length), 0) != length) return;
 }
 

@@ -48,7 +48,8 @@ WorldFile open_file(const std::string& path, const WorldOptions& options) {
 
 namespace {
 
-/// The registry's, whose warnings go where the world's go unless it has a place of its own for them.
+/// The registry's, whose warnings go where the world's go unless it has a place of its own for
+/// them.
 RegistryOptions registry_options(const WorldOptions& options) {
   RegistryOptions made = options.registry;
   if (!made.on_warning) made.on_warning = options.on_warning;
@@ -131,7 +132,7 @@ struct World::Impl {
   std::optional<std::uint64_t> tick_begun_ns;  // processor time
   bool timers_wait = false;                    // without hz: whether the registry's clock was left running
   Saver saver;                                 // alone has the file once the world is open
-  std::optional<Watchdog> watchdog;            // looks at the registry, and marks; none: nobody does
+  std::optional<Watchdog> watchdog;            // observes the registry; may be empty
 
   Impl(const std::string& path, WorldOptions given)
       : file(open_file(path, given)),
@@ -167,14 +168,14 @@ struct World::Impl {
     if (!mark.is_open() && !file.is_new()) mark.open(file.real_path(), file.meta().world, code_mark);
   }
   std::uint64_t marked_code() const { return hash64(code_identity(options.code, registry)); }
-  /// What was in work, as far as the marks know.
+  /// The input in work, as far as marks tell.
   std::string marked(const WorkSuspect& at) const;
-  /// Whether it is made again by the clock, also where no journal has it.
+  /// Returns true if the clock makes it again, also without a journal.
   bool comes_again(const WorkSuspect& at) const;
   /// Timed messages that are due in it, and how they are taken back; empty: there are none.
   std::string due_in(const WorkSuspect& at) const;
   void stop_before(const WorkSuspect& at);
-  /// Of a tick by the registry's clock, ns: a whole number, and all of them together are as long as they should be.
+  /// Length of a tick in whole ns of the registry's clock; the sum of all ticks is exact.
   std::uint64_t tick_ns(std::uint64_t number) const {
     const auto end = [&](std::uint64_t ticks) { return std::floor(static_cast<double>(ticks) * 1e9 / options.hz); };
     return static_cast<std::uint64_t>(end(number) - end(number - 1));
@@ -189,7 +190,7 @@ struct World::Impl {
     for (FlushVisitor* visitor : visitors) visitor->after_flush(registry);
     saver.hand_over(Clock::now());
   }
-  /// The same, as the beginning of a frame. False: the inbox was taken for the last time.
+  /// Flushes, and returns false if the inbox was taken for the last time.
   bool flush_and_go_on() {
     flush();
     ended = stopped.load(std::memory_order_acquire);
@@ -398,14 +399,14 @@ void World::Impl::recover() {
   tick = journal.tick();
   mark.end(registry.sequence(), tick);
   if (died && died->by_the_last) recovery.died = marked(*died);
-  // What a session sent and the disk never had comes again only if it is sent again.
+  // An input of a session that was never on the disk comes again only if it is sent again.
   if (journal.has_stopped() || (options.skip != at.sequence && at.sequence != 0 && at.session == 0 && mark.suspect()))
     return stop_before(at);
   if (options.skip != 0 && options.skip == at.sequence && recovery.skipped.empty())
     recovery.not_there = marked(at) + " is not in the file, so nothing was left out" +
                          (comes_again(at) ? ": it comes again with the clock" : "");
   left_grants = registry.left_grants();
-  // What follows is recorded behind this state alone, and with the types that are known now.
+  // Later inputs are recorded after this state, with the current types.
   if (!recovery.exact() || (options.durability != Durability::checkpoint && journal.types_differ()))
     if (auto report = saver.commit(); !report) throw WorldError(std::move(report.error()));
   mark.forget_left_out();

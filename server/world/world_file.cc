@@ -23,7 +23,8 @@ namespace {
 
 bool may_write(const std::string& path) noexcept { return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0; }
 
-/// create() gives the file its name before it takes the first one away: a crash in between leaves both.
+/// create() gives the file its name before it takes the first one away: a crash in between leaves
+/// both.
 void remove_unfinished_name(const std::string& path, const struct stat& file) noexcept {
   const std::string unfinished = path + "-new";
   struct stat other{};
@@ -168,7 +169,7 @@ std::expected<void, WorldError> WorldFile::open_database() {
   auto opened = Database::open(path_, false, options_.vfs, shown_);
   if (!opened) return std::unexpected(std::move(opened.error()));
   database_.emplace(std::move(*opened));
-  // What another process left in the -wal is merged before this one writes; a refused file keeps it.
+  // Merge another process's -wal before the first write; a refused file keeps it.
   database_->merge_at_end(!had_wal);
   foreign_wal_ = had_wal;
   if (database_->is_read_only()) return std::unexpected(error(WorldErrorCode::denied, "the file may not be written"));
@@ -193,7 +194,8 @@ std::expected<void, WorldError> WorldFile::open_database() {
     }
   }
   if (had_wal) {
-    // Its last transaction may be of an owner who died before the sync: whoever is told now what the file has can rely on it.
+    // Its last transaction may be of an owner who died before the sync: whoever is told now what
+    // the file has can rely on it.
     if (auto synced = database_->sync_wal(doing); !synced) return synced;
   }
   auto meta = read_meta(*database_, format_, shown_);
@@ -206,7 +208,7 @@ std::expected<void, WorldError> WorldFile::open_database() {
     return std::unexpected(error(WorldErrorCode::in_use, wrong + " while it was opened"));
   if (format_ > 1) {
     if (auto good = journal_.open(*database_, meta_, shown_); !good) return good;
-    // What a -wal has comes after what is in its file.
+    // The -wal is newer than its file.
     if (alone_.checkpoint > meta_.checkpoint || alone_.group > journal_.newest())
       return std::unexpected(error(WorldErrorCode::damaged, "the file is newer than " + path_ +
                                                                 "-wal, which is of an earlier time. To open the file "
@@ -262,7 +264,8 @@ std::expected<void, WorldError> WorldFile::check_mark(bool had_wal) const {
 }
 
 std::expected<void, WorldError> WorldFile::create() {
-  // Under another name first: at `path_` there is a whole world or nothing, whenever the power goes.
+  // Under another name first: at `path_` there is a whole world or nothing, whenever the power
+  // goes.
   const std::string unfinished = path_ + "-new";
   const auto remove_unfinished = [&] {
     for (const char* part : {"", "-wal", "-shm", "-journal"}) ::unlink((unfinished + part).c_str());
@@ -302,7 +305,7 @@ std::expected<void, WorldError> WorldFile::create() {
     remove_unfinished();
     return filled;
   }
-  // Held before it has its name, so that nobody else ever has the file.
+  // Locked before it gets its name, so that no other process can have the file.
   if (auto held = lock_.hold(unfinished, shown_); !held) {
     remove_unfinished();
     return held;
@@ -316,7 +319,8 @@ std::expected<void, WorldError> WorldFile::create() {
         error(WorldErrorCode::io, "cannot be put in its place: " + std::string(std::strerror(reason))));
   }
   remove_unfinished();
-  // A world of which nothing was reported is taken away again, so that the next try finds its place free.
+  // A world of which nothing was reported is taken away again, so that the next try finds its place
+  // free.
   const auto take_back = [&] {
     for (const char* part : {"", "-wal", "-shm"}) ::unlink((path_ + part).c_str());
   };
@@ -393,7 +397,8 @@ std::expected<void, WorldError> WorldFile::still_there() {
   if (!seen.gone.empty()) return displace(seen.gone);
   if (!seen.hidden.empty()) return std::unexpected(error(WorldErrorCode::denied, seen.hidden));
   const FileStamp file = stamp_of(path_);
-  // What SQLite writes for others goes behind what is there. If they had it begin anew, the file has all that was in it.
+  // What SQLite writes for others goes behind what is there. If they had it begin anew, the file
+  // has all that was in it.
   const bool alone = seen.wal_differs && !watch_->wal_only_grew();
   if (alone || seen.file_differs) {
     if (const std::string wrong = wrong_length(path_, lock_.descriptor()); !wrong.empty()) return displace(wrong);
@@ -484,16 +489,17 @@ std::expected<void, WorldError> WorldFile::begin_writing(const char* doing) {
     if (auto mode = database_->run("PRAGMA journal_mode=WAL", doing); !mode) return mode;
     watch_->take_file(stamp_of(lock_.descriptor()));
   }
-  // After a loss of power the lock file must name this -wal or the one before it. What an earlier
-  // process noted may not be on the disk yet.
+  // After a loss of power the lock file must name this -wal or the one before it. Marks of an
+  // earlier process may not be on the disk yet.
   if (!lock_is_synced_ || lock_.mark().wal != watch_->salts()) {
     lock_.note_wal(watch_->salts());
     lock_.sync();
     lock_is_synced_ = true;
   }
   if (foreign_wal_) {
-    // Behind its end there may be pages of a transaction that a loss of power took: were the first of them written again as they were, and
-    // then the power lost again, that transaction would be whole.
+    // Behind its end there may be pages of a transaction that a loss of power took: were the first
+    // of them written again as they were, and then the power lost again, that transaction would be
+    // whole.
     auto merged = database_->merge_whole(doing);
     if (!merged) return std::unexpected(std::move(merged.error()));
     foreign_wal_ = !*merged;

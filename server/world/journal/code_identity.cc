@@ -26,7 +26,7 @@ std::string hex(std::span<const unsigned char> bytes) {
   return text;
 }
 
-/// The note that linkers leave: a digest of what they made. Empty where there is none.
+/// The note that linkers leave: a digest of what they made. Empty if there is none.
 std::string build_id() {
   std::string found;
   const auto look = [](dl_phdr_info* program, std::size_t, void* into) {

@@ -21,7 +21,7 @@ Record read(std::span<const std::byte> bytes) noexcept {
   return record;
 }
 
-/// Where in bytes [from, to) is one that is not zero; `to` where none is.
+/// Returns the place of the first byte in [from, to) that is not zero, or `to`.
 std::size_t nonzero(std::span<const std::byte> bytes, std::size_t from, std::size_t to) noexcept {
   while (from < to && bytes[from] == std::byte{0}) ++from;
   return from;

@@ -1,4 +1,4 @@
-// What the system says of a file, without reading it: which one it is, and when it was last written.
+// Identity and time of the last write of a file, from the system, without reading it.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace muster {
 
-/// Tells one file from another, also from a copy. An inode's number is given again when its file has gone; the time of birth tells
-/// those two apart on file systems that know it.
+/// Identifies a file, and distinguishes it from a copy. Inode numbers are reused after a file is
+/// deleted; the time of birth distinguishes such files if the file system records it.
 struct FileIdentity {
   std::uint64_t device = 0, inode = 0;  ///< inode 0: no file
   std::uint64_t born_ns = 0;            ///< since 1970; 0: the file system does not say
@@ -22,22 +22,24 @@ FileIdentity identity_of(int descriptor) noexcept;
 
 struct FileStamp {
   std::uint64_t device = 0, inode = 0;  ///< inode 0: no file, or none that may be looked at
-  int error = 0;                        ///< errno if the system did not let us look; 0 if there is no file
+  /// Errno if the system did not let us look; 0 if there is no file.
+  int error = 0;
   std::uint64_t bytes = 0;
   std::int64_t written_ns = 0;
   bool is_same_file(const FileStamp& other) const noexcept { return inode == other.inode && device == other.device; }
-  /// Also after a change of its mode, its owner or its names.
+  /// Returns true also after a change of mode, owner or names.
   bool is_unwritten_since(const FileStamp& other) const noexcept {
     return bytes == other.bytes && written_ns == other.written_ns;
   }
 };
-/// Does not follow a link in the last place: that is another file.
+/// Does not follow a link in the last part of the path, which is another file.
 FileStamp stamp_of(const std::string& path) noexcept;
 /// Follows links.
 FileStamp stamp_behind(const std::string& path) noexcept;
 FileStamp stamp_of(int descriptor) noexcept;
 
-/// Whether this process has the file open, but for `except`. True if the system does not tell.
+/// Returns true if this process has the file open, except as `except`, and if the system does not
+/// tell.
 bool has_open(const FileStamp& file, int except);
 
 }  // namespace muster

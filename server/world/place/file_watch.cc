@@ -21,7 +21,7 @@ std::string FileWatch::begin() {
   file_ = stamp_of(descriptor_);
   const FileStamp there = stamp_of(path_);
   if (there.inode == 0) return moved(path_);
-  // SQLite opened the path by itself: it has to have the same file.
+  // SQLite opened the path separately; check that it has the same file.
   if (!there.is_same_file(file_) || !has_open(file_, descriptor_)) return replaced(path_);
   if (std::string wrong = know_wal(); !wrong.empty()) return wrong;
   if (wal_descriptor_ >= 0) end_ = read_wal(wal_descriptor_).value_or(WalEnd{});
@@ -79,7 +79,7 @@ std::string FileWatch::committed(std::uint64_t frames, bool& file_differs) {
   // Taken before anything is read: what is written after that is seen the next time.
   std::string hidden;
   if (std::string gone = gone_now(file, wal, hidden); !gone.empty()) return gone;
-  // What cannot be looked at for a moment was looked at before the commit began.
+  // A file that cannot be read for a moment was checked before the commit began.
   if (!hidden.empty()) return {};
   if (wal_descriptor_ < 0) return moved(wal_path_);
   file_differs = !file.is_unwritten_since(file_);
@@ -93,7 +93,8 @@ std::string FileWatch::committed(std::uint64_t frames, bool& file_differs) {
 
 std::optional<WalEnd> FileWatch::new_end(std::uint64_t frames) {
   if (end_.frames > 0 && frames >= end_.frames) {
-    // The last one that was there is read again: were the -wal cut off meanwhile, there would be a hole.
+    // The last one that was there is read again: were the -wal cut off meanwhile, there would be a
+    // hole.
     WalEnd last = end_;
     --last.frames;
     last.checksum[0] = end_.before[0];
@@ -111,7 +112,7 @@ bool FileWatch::wal_only_grew() {
   const FileStamp wal = stamp_of(wal_descriptor_);
   const auto end = read_wal(wal_descriptor_, &end_);
   if (!end || end->frames < end_.frames) return false;
-  // What stands behind its end may be a commit of the owner's that failed, and is written over then.
+  // Bytes after its end may be from a failed commit of the owner, and are overwritten later.
   wal_ = wal;
   return true;
 }

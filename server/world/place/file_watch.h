@@ -1,5 +1,5 @@
-// Whether a world that is open still lies where it was opened, and nobody else wrote to it: what its owner tells to be durable has to be
-// found there by whoever opens it next.
+// Checks that an open world file is still at its path and was not written by others, so that the
+// next process finds everything that was reported durable.
 #pragma once
 
 #include <cstdint>
@@ -13,48 +13,51 @@
 
 namespace muster {
 
-/// Knows the file and its -wal as the owner's last write left them. One thread at a time, but for what is said of others. A text that is
-/// returned says what happened to which file; empty: nothing did.
+/// Remembers the file and its -wal after the owner's last write. One thread at a time, except for
+/// members marked otherwise. Returned texts describe the change of a file, or are empty.
 class FileWatch {
  public:
-  /// `descriptor` is the world file, which the caller keeps open. `given` is how its user names it:
-  /// an absolute path that leads to `path`, perhaps over links.
+  /// `descriptor` is the world file, which must stay open. `given` is the user's absolute path,
+  /// which leads to `path`, perhaps through links.
   FileWatch(std::string path, std::string given, int descriptor)
       : path_(std::move(path)), given_(std::move(given)), descriptor_(descriptor) {}
   ~FileWatch();
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
 
-  /// To be called once SQLite has read the file at the path, and so has opened its -wal.
+  /// Call when SQLite has read the file at the path, and so has opened its -wal.
   [[nodiscard]] std::string begin();
 
   struct Seen {
-    std::string gone;    ///< one of them is not there any more, or another one is; empty: they are there
+    /// One of them is not there any more, or another one is; empty: they are there.
+    std::string gone;
     std::string hidden;  ///< the system does not let us look, and says why; empty: it does
-    bool file_differs = false, wal_differs = false;  ///< somebody wrote to it: its content says whether that matters
+    /// Somebody wrote to it: its content says whether that matters.
+    bool file_differs = false, wal_differs = false;
     bool is_as_left() const noexcept { return gone.empty() && hidden.empty() && !file_differs && !wal_differs; }
   };
-  /// Reads no content. `merging`: the owner is writing to the file itself.
+  /// Reads no content. `merging` tells that the owner is writing to the file.
   Seen look(bool merging) const;
 
-  /// A commit of the owner's left so many frames in the -wal: they are there, behind those that were. `file_differs` is set as by look().
+  /// Call after a commit of the owner that left `frames` in the -wal. Checks that they follow the
+  /// earlier ones. Sets `file_differs` like look().
   [[nodiscard]] std::string committed(std::uint64_t frames, bool& file_differs);
-  /// The -wal is read whole. True: it has what it had, perhaps with more behind it, and is known as it is now.
+  /// Reads the whole -wal. Returns true and remembers its state if it only grew.
   [[nodiscard]] bool wal_only_grew();
-  /// The -wal is known as it is now: nothing in it is needed.
+  /// Remembers the current -wal, whose contents are not needed.
   void take_wal();
-  /// The file is known as it was when `stamp` was taken.
+  /// Remembers the file as of `stamp`.
   void take_file(const FileStamp& stamp) noexcept { file_ = stamp; }
-  /// Any thread, while none is in take_file().
+  /// Any thread, but not during take_file().
   const FileStamp& file() const noexcept { return file_; }
-  /// None: the -wal has nothing, and SQLite may draw other ones for what comes.
+  /// Returns no salts if the -wal is empty, because SQLite may then draw new ones.
   WalSalts salts() const noexcept { return end_.frames > 0 ? end_.salts : WalSalts{}; }
   const std::string& path() const noexcept { return path_; }
 
  private:
   std::string know_wal();
   std::string gone_now(FileStamp& file, FileStamp& wal, std::string& hidden) const;
-  /// Of a -wal that has so many frames; none: what was there is not there any more.
+  /// Returns the end of a -wal with `frames`, or nothing if earlier frames have disappeared.
   std::optional<WalEnd> new_end(std::uint64_t frames);
 
   const std::string path_, given_, wal_path_ = path_ + "-wal", shm_path_ = path_ + "-shm";
@@ -66,7 +69,7 @@ class FileWatch {
   std::vector<unsigned char> buffer_;  // for frames that are read
 };
 
-/// Whether a world file is as long as its header says, and has one. Empty: it is; else what is wrong with it.
+/// Checks that a world file has a header and the length in it. Returns the fault, or an empty text.
 std::string wrong_length(const std::string& path, int descriptor);
 
 }  // namespace muster

@@ -1,16 +1,17 @@
-// Companions of a world file that is not there any more.
+// Finds companions of a world file that does not exist.
 #pragma once
 
 #include <string>
 
 namespace muster {
 
-/// What lies at `path`, where no file is, of a world that was there: a sentence that names each file and says what to do. Empty: nothing
-/// that a new world would take over. A lock file alone is nothing.
+/// Returns a sentence that names the files of an earlier world at `path`, which has no file, and
+/// tells what to do. Empty if there is nothing that a new world would take over; a lock file alone
+/// does not count.
 std::string left_behind(const std::string& path);
-/// Names the files of a world that lie beside `path` and hold something, separated by commas. Empty: none does.
+/// Returns the names of non-empty files of a world beside `path`, separated by commas.
 std::string left_companions(const std::string& path);
-/// Whether neither a file nor a companion of one lies at `path`.
+/// Returns true if there is neither a file nor a companion of one at `path`.
 bool is_free_name(const std::string& path);
 
 }  // namespace muster

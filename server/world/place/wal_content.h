@@ -1,4 +1,4 @@
-// A -wal read without SQLite: whether it is the one that is known, and whole. It is only read, and changes nothing.
+// Reads a -wal without SQLite, to check whether it is whole and the known one. Changes nothing.
 //
 //   0          32         56       56 + page
 //   | header   | frame 1: | its page | frame 2 ...
@@ -6,8 +6,9 @@
 //   header   | magic 4 | version 4 | page 4 | number 4 | salts 8 | checksum 8 |    big-endian
 //   frame    | page 4 | pages of the database after a commit, else 0 4 | salts 8 | checksum 8 |
 //
-// A frame counts if its salts are those of the header and its checksum, which goes on from the frame before, is right. Each time the
-// -wal begins anew SQLite adds one to the first salt and draws the second.
+// A frame counts if its salts are those of the header and its checksum, which goes on from the
+// frame before, is right. Each time the -wal begins anew SQLite adds one to the first salt and
+// draws the second.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct WalSalts {
   std::uint32_t first = 0, second = 0;  ///< both 0: none
   explicit operator bool() const noexcept { return first != 0 || second != 0; }
   bool operator==(const WalSalts&) const noexcept = default;
-  /// It began anew once since it had those of `other`.
+  /// True if it began anew once after `other`.
   bool follows(const WalSalts& other) const noexcept { return first == other.first + 1; }
 };
 
@@ -33,21 +34,23 @@ struct WalEnd {
   std::uint32_t checksum[2] = {};  ///< of the last frame; of the header if there is none
   std::uint32_t before[2] = {};    ///< of the frame before it, likewise
   std::uint64_t bytes() const noexcept { return offset_of(frames + 1); }
-  /// Of a frame, from 1.
+  /// Returns the place of a frame, counted from 1.
   std::uint64_t offset_of(std::uint64_t frame) const noexcept {
     return 32 + (frame - 1) * (24 + std::uint64_t{page_bytes});
   }
 };
 
-/// The header alone, with no frames. None: SQLite would take it for an empty one.
+/// Reads only the header. Returns nothing if SQLite would treat the -wal as empty.
 std::optional<WalEnd> read_wal_header(int descriptor);
-/// With all frames up to the last commit. Reads them all. `known`, if it is given: its end has to be one of theirs, else none.
+/// Reads all frames up to the last commit. If `known` is given and its end is not one of them,
+/// returns nothing.
 std::optional<WalEnd> read_wal(int descriptor, const WalEnd* known = nullptr);
-/// Behind so many frames more than `end` has, which are read into `buffer`. None: one of them is not right.
+/// Reads `count` frames after `end` into `buffer`, and returns the new end. Returns nothing if one
+/// of them is wrong.
 std::optional<WalEnd> read_wal_frames(int descriptor, WalEnd end, std::uint64_t count,
                                       std::vector<unsigned char>& buffer);
-/// Where the -wal ends with this frame, which its owner has just written behind `header`: only the
-/// headers of it and of the one before it are read. None: they have other salts.
+/// Returns the end of the -wal at `frame`, which its owner has just written after `header`. Reads
+/// only the headers of this frame and the one before. Returns nothing if they have other salts.
 std::optional<WalEnd> read_wal_end(int descriptor, const WalEnd& header, std::uint64_t frame);
 
 }  // namespace muster
