@@ -44,7 +44,7 @@ void fixed_steps() {
   muster::World world("fixed.muster", install, {.hz = 240});
   muster::EntityRegistry& registry = world.registry();
   while (!world.has_ended()) {
-    while (const muster::Frame tick = world.poll())  // all that are due by now
+    while (const muster::Frame tick = world.poll())  // all that are due
       registry.push(muster::Update{.dt = tick.dt});  // always 1/240
     draw(registry);
     if (world.tick() >= 10) world.stop();
@@ -121,7 +121,7 @@ void own_jobs() {
   engine::Jobs jobs(2);
   engine::JobExecutor executor(jobs);
   const int before = threads();
-  // A pass is spread where that is thought to pay; here it always is.
+  // A pass runs on several threads only if that seems to pay; here it always does.
   muster::EntityRegistry registry({.executor = &executor, .pass_serial_below_ns = 0});
   const muster::Handlers handlers = install(registry);
   registry.create_many(50'000, game::Position{}, game::Velocity{.x = 1});

@@ -1,5 +1,5 @@
-// The chapters of docs/guide.md, each a function that runs its snippets. What is between `// guide: NAME` and
-// `// guide: end` is what the guide shows.
+// The chapters of docs/guide.md, each a function that runs its snippets. The guide shows the code
+// between `// guide: NAME` and `// guide: end`.
 #pragma once
 
 #include <cstdio>
@@ -8,7 +8,7 @@
 
 namespace guide {
 
-/// Stops the program where something does not hold.
+/// Stops the program if a condition is false.
 inline void require(bool holds, std::source_location at = std::source_location::current()) {
   if (holds) return;
   std::fprintf(stderr, "%s:%u: this does not hold\n", at.file_name(), static_cast<unsigned>(at.line()));

@@ -129,7 +129,7 @@ void handlers() {
   // guide: consume
   const auto shield = registry.subscribe("guide.shield",
                                          [](const Damage&, const Armor&) {
-                                           return muster::Verdict::consume;  // nobody after it hears of this hit
+                                           return muster::Verdict::consume;  // no later handler gets this hit
                                          },
                                          {.priority = -1});
   registry.push(knight, Damage{.amount = 1000});
