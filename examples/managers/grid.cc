@@ -73,7 +73,7 @@ Entries enter(const Spheres& spheres, float edge) {
   return made;
 }
 
-/// Of the cells that two spheres share one is the first: there they are compared.
+/// Two spheres are compared only in the first of the cells that they share.
 std::uint64_t first_shared(const Cells& a, const Cells& b) noexcept {
   return key_of(std::max(a.min[0], b.min[0]), std::max(a.min[1], b.min[1]), std::max(a.min[2], b.min[2]));
 }
@@ -239,7 +239,7 @@ void Grid::find_collisions(Outbox& out) {
 
 void Grid::find_triggers(Outbox& out) {
   std::vector<Pair> now;
-  for (const auto& [i, j] : touching(triggers_, bodies_))  // a trigger's group is 0: it concerns nobody but itself
+  for (const auto& [i, j] : touching(triggers_, bodies_))  // a trigger's group is 0: no other body is affected
     if (triggers_[i].entity != bodies_[j].entity) now.push_back({triggers_[i].entity, bodies_[j].entity});
   for (const Pair& pair : known_.inside)
     if (!std::ranges::binary_search(now, pair)) out.post(pair.first, collision::TriggerExit{.other = pair.second});

@@ -1,6 +1,6 @@
-// Finds who touches whom: a pass gathers all bodies, sorts them into the cells of a uniform grid, and pushes what it found.
-// Everything is sorted by entity id before it is pushed, so neither row order nor the cell size can be seen in the result, but in a
-// heap: a body is told of so many others at most.
+// Finds who touches whom: a pass gathers all bodies, sorts them into the cells of a uniform grid,
+// and pushes what it found. Everything is sorted by entity id before it is pushed, so the result
+// depends on row order and cell size only in a heap, because the contacts of a body are limited.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace managers {
 
-/// Adds itself to the registry as "grid" and handles collision.FindContacts and collision.CastRay. What touched in the
-/// last pass, and the rays that wait, are its state.
+/// Adds itself to the registry as "grid" and handles collision.FindContacts and collision.CastRay.
+/// Its state is the contacts of the last pass and the waiting rays.
 class Grid final : public muster::Manager {
  public:
-  /// `cell`: edge length in m; about the diameter of a usual body. `contacts_max`: how many a body is told of in a pass. Where it
-  /// touches more, those of the cells that come first: a heap in one place, which an editor makes with one message, else costs the
-  /// square of what is in it.
+  /// `cell`: edge length in m; about the diameter of a usual body. `contacts_max`: how many a body
+  /// is told of in a pass. Of more contacts, those in the first cells count. Without a limit a heap
+  /// in one place, which one message of an editor can make, would take quadratic time.
   explicit Grid(muster::EntityRegistry& registry, float cell = 2, std::uint32_t contacts_max = 128);
   ~Grid() override;
   Grid(const Grid&) = delete;
@@ -48,13 +48,13 @@ class Grid final : public muster::Manager {
     collision::CastRay ray;
   };
 
-  /// What is carried from one pass to the next.
+  /// State from one pass to the next.
   struct Known {
     std::vector<Pair> touching, inside;  // of the last pass, ascending; inside: trigger, body
     std::vector<Ray> rays;
   };
 
-  /// What is known of those who live.
+  /// Data of living entities.
   Known living() const;
   void forget_dead();
   bool begin();
@@ -69,8 +69,8 @@ class Grid final : public muster::Manager {
   void find_collisions(muster::Outbox& out);
   void find_triggers(muster::Outbox& out);
   using Indices = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
-  /// Index pairs (a of `left`, b of `right`) that touch and of which one hears of the other, each once, ascending; with
-  /// left == right: a < b only.
+  /// Index pairs (a of `left`, b of `right`) that touch and of which one hears of the other, each
+  /// once, ascending; with left == right: a < b only.
   Indices touching(std::span<const Sphere> left, std::span<const Sphere> right) const;
   /// Ascending. The first of each pair is below `firsts`.
   static Indices in_order(const Indices& pairs, std::size_t firsts);

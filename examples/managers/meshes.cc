@@ -35,7 +35,7 @@ void Meshes::add(const AddMesh& message, Entity self) {
   const auto made = static_cast<Instance>(rows_.size());
   rows_.push_back({.entity = self, .mesh = message.mesh, .id = next_id_++});
   changed(made);
-  redirect(self, no_instance, made);  // the end of the chain, or its beginning where there is none yet
+  redirect(self, no_instance, made);  // the end of the chain, or its beginning if there is none yet
 }
 
 void Meshes::remove_by_id(const RemoveMesh& message, Entity self) {

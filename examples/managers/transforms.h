@@ -1,5 +1,6 @@
-// Transforms whose world matrices are right at every moment: set_local moves the whole subtree before it returns. Its tree
-// is its own (a model's bones, a vehicle's parts) and need not be the registry's.
+// Transforms whose world matrices are right at every moment: set_local moves the whole subtree
+// before it returns. Its tree is its own (a model's bones, a vehicle's parts) and need not be the
+// registry's.
 //
 //   one block | entities | local | world | parent | first_child | next_sibling | prev_sibling | moved |  capacity of each,
 //             every array on a boundary of 16 bytes; growing makes a new block and copies array by array
@@ -22,7 +23,8 @@ struct alignas(16) Matrix4 {
   friend bool operator==(const Matrix4&, const Matrix4&) = default;
 };
 
-/// Adds itself to a registry under a name; one registry may have several, and an entity a transform in each.
+/// Adds itself to a registry under a name; one registry may have several, and an entity a transform
+/// in each.
 class Transforms final : public muster::Manager {
  public:
   /// A row; invalid after any destroy. ~0 is nil.
@@ -37,11 +39,12 @@ class Transforms final : public muster::Manager {
   /// The entity's row, made if there was none.
   Instance create(muster::Entity e);
   Instance lookup(muster::Entity e) const noexcept;
-  /// The same; one comparison where `guess` still is the entity's row.
+  /// Finds the entity's row; takes one comparison if `guess` is still right.
   Instance lookup(muster::Entity e, Instance guess) const noexcept {
     return guess < size_ && rows_.entities[guess] == e ? guess : lookup(e);
   }
-  /// Fills the hole with the last row. Its children become roots and stay where they are in the world.
+  /// Fills the hole with the last row. Its children become roots and keep their places in the
+  /// world.
   void destroy(Instance i);
   std::uint32_t size() const noexcept { return size_; }
 
@@ -55,9 +58,11 @@ class Transforms final : public muster::Manager {
 
   /// World matrices of `i` and everything below it follow at once. There is no set_world.
   void set_local(Instance i, const Matrix4& local);
-  /// As the first child of `parent` (nil: a root), its local matrix unchanged. False, and nothing done, for a circle.
+  /// As the first child of `parent` (nil: a root), its local matrix unchanged. False, and nothing
+  /// done, for a circle.
   bool link(Instance i, Instance parent);
-  /// Entities whose world matrix was computed since the last call, in the order of their first move.
+  /// Entities whose world matrix was computed since the last call, in the order of their first
+  /// move.
   std::vector<muster::Entity> take_moved();
 
   void on_destroyed(std::span<const muster::Entity> gone) override;

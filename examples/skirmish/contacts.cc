@@ -1,4 +1,5 @@
-// Who is within reach: squads and towers are bodies of the grid, and hear of each other as collisions.
+// Finds contacts: squads and towers are bodies of the grid, and collisions report those within
+// reach.
 #include <algorithm>
 #include <limits>
 
@@ -22,8 +23,9 @@ void look_for_contacts(const muster::Update& update, Army& army, muster::Outbox&
   out.post(collision::FindContacts{});
 }
 
-// Two squads touch where they are as near as both reach on average; a squad touches a tower where it is within the tower's
-// range. So a squad's sphere has half its reach, and a tower's has its range without that of a usual squad.
+// Two squads touch if their distance is at most the mean of their reaches. A squad touches a tower
+// if it is within the tower's range. So a squad's sphere has half its reach, and a tower's has its
+// range without that of a usual squad.
 void place_squad(const collision::FindContacts&, Squad& squad, const scene::Transform& transform,
                  collision::Place& place, collision::Body& body) {
   place.at = {.x = transform.position.x, .y = plane, .z = transform.position.z};
@@ -38,8 +40,8 @@ void place_tower(const collision::FindContacts&, Tower& tower, const scene::Tran
   tower.aim = {};
 }
 
-/// Whom it shoots at already comes first, then the nearest; of two equally near the one with the smaller id, which is told
-/// of first.
+/// Whom it shoots at already comes first, then the nearest; of two equally near the one with the
+/// smaller id, which is told of first.
 void meet(const collision::Collision& contact, Squad& squad) {
   const float depth = contact.other == squad.target ? std::numeric_limits<float>::max() : contact.depth;
   if (squad.contact && depth <= squad.contact_depth) return;

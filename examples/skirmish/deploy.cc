@@ -45,7 +45,7 @@ void reinforce(const Reinforce& message, Army& army, muster::Entity self, muster
   // The whole squad is one message; what is only its own follows as another.
   const muster::Entity made = spawner.spawn(army.team == Team::red ? "skirmish.red_squad" : "skirmish.blue_squad",
                                             {.parent = self, .name = name}, at, March{.goal = goal, .to = goal});
-  if (!made) return;  // nobody defined the squads
+  if (!made) return;  // the squads are not defined
   out.post(made, Enlist{.army = self, .number = message.number});
   ++army.squads;
 }

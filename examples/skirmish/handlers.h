@@ -22,7 +22,7 @@ void add_losses(muster::EntityRegistry& registry, muster::Handlers& handlers);
 /// The resource that handlers name in their external reads and writes.
 inline constexpr const char* field_resource = "skirmish.field";
 
-/// What a body is to the grid, as bits.
+/// Groups of bodies for the grid, as bits.
 constexpr std::uint32_t group_of(Team team) noexcept { return team == Team::red ? 1 : 2; }
 constexpr std::uint32_t enemy_of(Team team) noexcept { return team == Team::red ? 2 : 1; }
 

@@ -8,7 +8,7 @@ namespace skirmish {
 namespace {
 
 void take_damage(const Damage& hit, Health& health, muster::Entity self, muster::Outbox& out) {
-  if (!(hit.amount > 0)) return;  // also where it is no number: it may come from anywhere
+  if (!(hit.amount > 0)) return;  // also if it is NaN: it may come from outside
   const bool stood = health.value > 0;
   health.value = std::max(health.value - hit.amount, 0.0f);
   if (health.value > 0) return;

@@ -10,8 +10,8 @@
 
 namespace {
 
-/// A new world gets its armies at once: SKIRMISH_ENTITIES says how many entities they have in all, 2000 unless it is set, none
-/// where it is 0.
+/// A new world gets its armies at once. SKIRMISH_ENTITIES is their number of entities: 2000 by
+/// default, none for 0.
 void begin(muster::EntityRegistry& registry) {
   skirmish::define_squads(registry);
   skirmish::Deploy deploy;

@@ -7,7 +7,8 @@
 //   Damage        -> Health runs out: Died to everyone above, Destroy                           losses.cc
 //   Destroy       -> UnitLost to the squad, SquadLost to the army, a timer, Reinforce           losses.cc, deploy.cc
 //
-// Its managers are those of examples/managers: a grid that finds contacts, and the meshes that the units are drawn with.
+// Its managers are those of examples/managers: a grid that finds contacts, and the meshes that the
+// units are drawn with.
 #pragma once
 
 #include "registry/handlers/subscription.h"
@@ -18,10 +19,12 @@ class EntityRegistry;
 
 namespace skirmish {
 
-/// Once per registry. What the handlers share lives and ends with them; two registries share nothing.
+/// Once per registry. Shared objects of the handlers live as long as they do. Registries share
+/// nothing.
 [[nodiscard]] muster::Handlers install(muster::EntityRegistry& registry);
 
-/// Once in a world's life, before its first Deploy: defines the templates of its squads (squads.json).
+/// Once in a world's life, before its first Deploy: defines the templates of its squads
+/// (squads.json).
 void define_squads(muster::EntityRegistry& registry);
 
 }  // namespace skirmish

@@ -9,11 +9,12 @@ namespace {
 
 constexpr float look_every = 0.25f;  // seconds
 
-/// How many times as fast as they say all squads march; another build is a plugin to try a reload with.
+/// How many times as fast as they say all squads march; another build is a plugin to try a reload
+/// with.
 constexpr float haste = SKIRMISH_HASTE;
 
-/// The rotation about the upright axis that turns -Z to the direction (dx, dz) of length 1. No trigonometry: square roots
-/// are the same on every machine.
+/// The rotation about the upright axis that turns -Z to the direction (dx, dz) of length 1. No
+/// trigonometry: square roots are the same on every machine.
 scene::Quat facing(float dx, float dz) {
   return {.x = 0, .y = std::copysign(std::sqrt((1 + dz) / 2), -dx), .z = 0, .w = std::sqrt((1 - dz) / 2)};
 }
@@ -21,7 +22,7 @@ scene::Quat facing(float dx, float dz) {
 void choose_foe(const Field& field, const muster::Update& update, Squad& squad, March& march,
                 const scene::Transform& transform, muster::Lookup<const scene::Transform> places, muster::Entity self,
                 muster::Outbox& out) {
-  // Who is in contact shoots; who marches looks for the nearest now and then.
+  // A squad in contact shoots; a marching squad looks for the nearest enemy now and then.
   const scene::Transform* foe = places.find(squad.contact);
   march.halt = foe != nullptr;
   if (foe) {

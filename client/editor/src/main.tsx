@@ -30,15 +30,18 @@ function is_typing(event: KeyboardEvent): boolean {
     (target.tagName === 'INPUT' && !/^(checkbox|color|button)$/.test((target as HTMLInputElement).type))
   );
 }
-// Whether what has the focus got it by keys. `:focus-visible` does not say it: a browser lets it hold for a
-// clicked button too, as soon as a key is pressed.
+// Whether what has the focus got it by keys. `:focus-visible` does not say it: a browser lets it
+// hold for a clicked button too, as soon as a key is pressed.
 let is_by_keys = true;
 let is_entered_by_keys = true;
 addEventListener('pointerdown', () => (is_by_keys = is_entered_by_keys = false), true);
 addEventListener('keydown', () => (is_by_keys = true), true);
 addEventListener('focusin', () => (is_entered_by_keys = is_by_keys), true);
 
-/** Space presses a button that was reached by keys. A button that was clicked gives up the focus instead. */
+/**
+ * Space presses a button that was reached by keys. A button that was clicked gives up the focus
+ * instead.
+ */
 function is_pressing(event: KeyboardEvent): boolean {
   if (event.code !== 'Space') return false;
   const button = (event.target as HTMLElement | null)?.closest?.<HTMLElement>(
@@ -86,7 +89,7 @@ effect(() => {
 effect(() => {
   const world = model.client.value?.welcome.world;
   if (!world) return;
-  // Ids of a world that was made anew under this name may be others' by now, or nobody's.
+  // Ids of a world that was made anew under this name may belong to other entities, or to none.
   model.order.open(...ui.remember(world).filter((node) => model.world.get(node)));
   document.title = `${world.replace(/^.*\//, '').replace(/\.muster$/, '')} · Muster`;
 });

@@ -7,7 +7,9 @@ export interface Command {
   id: string;
   /** A verb: "Delete". */
   title: string;
-  /** As tinykeys has them: 'w', '$mod+d', 'Shift+A'. They work where nobody types. */
+  /**
+   * As tinykeys has them: 'w', '$mod+d', 'Shift+A'. They work unless a text field has the focus.
+   */
   keys?: string[];
   /** Name of an icon of src/parts/icon.tsx. */
   icon?: string;
@@ -17,7 +19,7 @@ export interface Command {
   enabled?(): boolean;
   /** Why it is not enabled, as a sentence. */
   hint?(): string | undefined;
-  /** Of those that switch something. */
+  /** For commands that switch something. */
   checked?(): boolean;
   /** `at`: where the menu was that it was chosen from. */
   run(at?: MenuPlace): void;

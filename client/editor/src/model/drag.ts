@@ -24,7 +24,7 @@ const batches_max = 2;
 export class Drag {
   private readonly first = new Map<string, FieldChange>();
   private readonly newest = new Map<string, FieldChange>();
-  /** What the world holds, if only this drag writes it. */
+  /** The world's value, if only this drag writes it. */
   private readonly written = new Map<string, unknown>();
   private readonly unsent = new Set<string>();
   private readonly overtaken = new Set<string>();
@@ -90,7 +90,10 @@ export class Drag {
     if (keys.length > 0) this.sent_at = performance.now();
     this.send(keys);
   }
-  /** Two batches: what others may write has the value that is expected there, what handlers write has none. */
+  /**
+   * Two batches: what others may write has the value that is expected there, what handlers write
+   * has none.
+   */
   private send(keys: readonly string[]): void {
     const is_driven = (key: string): boolean => this.world.is_driven(this.newest.get(key)!.component);
     const plain = keys.filter(is_driven).map((key) => this.newest.get(key)!);

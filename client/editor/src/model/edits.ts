@@ -27,13 +27,15 @@ export interface Refusal {
   sentence: string;
   /** What was tried. */
   mine: unknown;
-  /** What the field holds instead of what was expected; undefined: it was refused for another reason. */
+  /**
+   * The field's value in place of the expected one; undefined if it was refused for another reason.
+   */
   theirs: unknown;
-  /** Writes mine all the same. */
+  /** Writes my value anyway. */
   overwrite?: () => void;
 }
 
-/** What edits need to know of the world. */
+/** The interface that edits need from the world. */
 export interface EditedWorld {
   client(): Client | null;
   may_edit(): boolean;
@@ -46,8 +48,11 @@ export interface EditedWorld {
   names_below(parent: Entity): Iterable<string>;
   /** As of that sequence or later. Nil: it is the last child. */
   next_sibling(entity: Entity, since: bigint): Promise<Entity>;
-  /** Resolves when what is known here is as of these sequences or later: which entities there are, their names and places, and what
-   *  components the selected ones have; or after a while, since the world does not tell of what it changed back. */
+  /**
+   * Resolves when what is known here is as of these sequences or later: which entities there are,
+   * their names and places, and what components the selected ones have; or after a while, since the
+   * world does not tell of what it changed back.
+   */
   told_of(structure: bigint, components: bigint): Promise<void>;
   /** Handlers write it all the time, and the clock runs: what was expected means nothing. */
   is_driven(component: string): boolean;
@@ -57,12 +62,14 @@ export interface EditedWorld {
 
 export const refusal_key = (component: string, path: string): string => `${component}|${path}`;
 
-/** Null: there is nothing to do. `since`: what it looks up has to be as of that sequence or later. */
+/**
+ * Null: there is nothing to do. `since`: what it looks up has to be as of that sequence or later.
+ */
 type MakeStep = (since: bigint) => Promise<Step | null>;
 
 export class Edits {
   readonly history = new History();
-  /** What was sent and is not told by the world yet. */
+  /** Values that were sent and not confirmed yet. */
   readonly writes = new OwnWrites();
   private readonly aliases = new Aliases();
   private readonly waiting = signal<readonly Pending[]>([]);
@@ -86,7 +93,9 @@ export class Edits {
   get pending(): ReadonlySignal<readonly Pending[]> {
     return this.waiting;
   }
-  /** Those that were not acknowledged when the connection was lost: the world may have them or not. */
+  /**
+   * Those that were not acknowledged when the connection was lost: the world may have them or not.
+   */
   get unacknowledged(): ReadonlySignal<readonly Pending[]> {
     return this.unsure;
   }
@@ -101,7 +110,7 @@ export class Edits {
     else left.delete(key);
     this.refused.value = left;
   }
-  /** What was typed is no value of that field; nothing is sent. */
+  /** The typed text is not a value of the field; nothing is sent. */
   show_wrong(component: string, path: string, sentence: string): void {
     const refusal = { sentence, mine: undefined, theirs: undefined };
     this.refused.value = new Map([...this.refused.peek(), [refusal_key(component, path), refusal]]);
@@ -121,7 +130,7 @@ export class Edits {
   async send_unacknowledged(): Promise<void> {
     const list = this.unsure.peek();
     this.unsure.value = [];
-    // Whoever sends them again means what they say, whatever the world holds by now.
+    // The person who sends them again wants these values, whatever the world holds now.
     for (const { label, operations } of list)
       await this.send(
         label,
@@ -133,9 +142,12 @@ export class Edits {
       );
   }
 
-  // --- what people do. All resolve with false where it was not done; why is shown then.
+  // --- what people do. All resolve with false on failure, and the reason is shown.
 
-  /** The same part of one component of all of them. `was`: what was there when editing began; then a conflict is refused. */
+  /**
+   * Writes one field of one component of all entities. `was`: what was there when editing began;
+   * then a conflict is refused.
+   */
   set_field(
     entities: readonly Entity[],
     component: string,
@@ -230,7 +242,7 @@ export class Edits {
       };
     });
   }
-  /** `kept`: what is written then, so that they stay where they are. */
+  /** `kept` is written then, so that they stay in place. */
   reparent(
     entities: readonly Entity[],
     parent: Entity,
@@ -257,7 +269,9 @@ export class Edits {
       };
     });
   }
-  /** Several trees at once; the ids of the roots, none where it was refused. */
+  /**
+   * Spawns several trees at once; resolves with the ids of the roots, or none if it was refused.
+   */
   async create(label: string, made: readonly Omit<Made, 'before'>[], roots: readonly Entity[]): Promise<Entity[]> {
     const all = made.map((each) => ({ ...each, before: nil }));
     const is_done = await this.do({
@@ -267,7 +281,10 @@ export class Edits {
     });
     return is_done ? roots.map((root) => this.aliases.of(root)) : [];
   }
-  /** Each copy stands behind its original, under the next free name. `made` has the parents of the originals. */
+  /**
+   * Each copy stands behind its original, under the next free name. `made` has the parents of the
+   * originals.
+   */
   async duplicate(
     originals: readonly Entity[],
     made: readonly Omit<Made, 'before'>[],
@@ -337,7 +354,7 @@ export class Edits {
           does: [{ kind: 'fields', changes: does }],
           undoes: [{ kind: 'fields', changes: undoes }],
         };
-        // What was begun before it comes before it in the history, too.
+        // Operations that began earlier also come earlier in the history.
         if (this.begun.size === 0) this.history.add(step);
         else void this.begin(Promise.allSettled(this.begun).then(() => this.history.add(step)).then(() => true));
       },
@@ -381,7 +398,10 @@ export class Edits {
       else this.history.was_undone(step);
     });
   }
-  /** One after the other, and after what was begun before: an edit is a step only when the world has answered. */
+  /**
+   * One after the other, and after what was begun before: an edit is a step only when the world has
+   * answered.
+   */
   private turn(what: () => Promise<void>): Promise<void> {
     const before = [this.going, ...this.begun];
     ++this.turns.value;
@@ -475,8 +495,8 @@ export class Edits {
     return true;
   }
   /**
-   * A step is worked out from what is known here: so not before what this page did before it is known. Resolves with the sequence of the
-   * last edit of that kind.
+   * A step is worked out from what is known here: so not before what this page did before it is
+   * known. Resolves with the sequence of the last edit of that kind.
    */
   private async caught_up(): Promise<bigint> {
     await Promise.allSettled([this.going, ...this.begun]);

@@ -1,4 +1,5 @@
-// Rotations as people see them: degrees about the axes. The order is YXZ: about Y first (yaw), then X (pitch), then Z (roll).
+// Rotations as people see them: degrees about the axes. The order is YXZ: about Y first (yaw), then
+// X (pitch), then Z (roll).
 
 export interface Vec3 {
   x: number;
@@ -25,7 +26,10 @@ export function quat_of(euler: Vec3): Quat {
   };
 }
 
-/** Each from -180 to 180, x from -90 to 90. Of a quaternion that is not of length 1: of its direction; of zero: no rotation. */
+/**
+ * Each from -180 to 180, x from -90 to 90. A quaternion is normalised first; zero means no
+ * rotation.
+ */
 export function euler_of(given: Quat): Vec3 {
   const length = Math.hypot(given.x, given.y, given.z, given.w);
   if (!(length > 0)) return { x: 0, y: 0, z: 0 };
@@ -46,7 +50,7 @@ function tidy(radians: number): number {
   return degrees === 0 ? 0 : degrees;
 }
 
-/** The same rotation, whatever the signs, as far as numbers of 32 bits tell. */
+/** Returns true for equal rotations with either sign, to the precision of 32 bits. */
 export function same_rotation(a: Quat, b: Quat): boolean {
   const lengths = Math.hypot(a.x, a.y, a.z, a.w) * Math.hypot(b.x, b.y, b.z, b.w);
   if (!(lengths > 0)) return false;
@@ -65,7 +69,10 @@ function nearer_euler(euler: Vec3, to: Vec3): Vec3 {
 const owners_max = 1000;
 const typed_max = 32;
 
-/** The degrees that were typed here for rotations. A rotation that is one of them again is shown as it was typed. */
+/**
+ * The degrees that were typed here for rotations. A rotation that is one of them again is shown as
+ * it was typed.
+ */
 export class TypedAngles {
   /** By what has the rotation, the newest first. */
   private readonly kept = new Map<string, Vec3[]>();

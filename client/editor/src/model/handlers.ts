@@ -1,4 +1,4 @@
-// Who writes what: the handlers of the world, read from their signatures.
+// The handlers of the world and the components they write, from their signatures.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import type { Client } from 'muster-client';

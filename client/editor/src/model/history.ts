@@ -1,4 +1,4 @@
-// What was done here, as steps that can be taken back and done again.
+// The history of operations, as steps that can be undone and redone.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 
@@ -13,11 +13,11 @@ export interface Step {
   is_final?: boolean;
 }
 
-/** What undo and redo would do; null: nothing. */
+/** Titles of the next steps to undo and redo, or null. */
 export interface NextSteps {
   undo: string | null;
   redo: string | null;
-  /** What undo would take back cannot be taken back. */
+  /** True if the next step cannot be undone. */
   is_final?: true;
 }
 
@@ -44,7 +44,7 @@ export class History {
     this.undone = [];
     this.tell();
   }
-  /** The step to take back; put_back() where that is refused. */
+  /** Returns the step to undo. Call put_back() if undoing is refused. */
   take_undo(): Step | undefined {
     const step = this.done.pop();
     this.tell();

@@ -6,7 +6,7 @@ import type { ByteStream, session, SoFar } from 'muster-client';
 
 export type Link =
   | { kind: 'connecting' }
-  /** What is shown is what the server said less than two seconds ago. */
+  /** The shown state is less than two seconds old. */
   | { kind: 'live' }
   /** Connected, but the server has not answered since then (performance.now()). */
   | { kind: 'behind'; since: number }
@@ -28,7 +28,7 @@ export interface LinkOptions {
   open_stream(): Promise<ByteStream>;
   token: string;
   name: string;
-  /** Called for each new session, before `link` says live. Where it fails, the session ends. */
+  /** Called for each new session, before `link` says live. If it fails, the session ends. */
   opened(client: Client): Promise<void>;
   /** The session is over. */
   lost(error: ClientError): void;
@@ -133,7 +133,10 @@ export class LinkKeeper {
     this.timer = setTimeout(() => void this.connect(), wait);
   }
 
-  /** Asks again and again how the world is: what the status bar shows, and whether the server still answers. */
+  /**
+   * Asks again and again how the world is: what the status bar shows, and whether the server still
+   * answers.
+   */
   private ask(client: Client): ReturnType<typeof setInterval> {
     let asked_at = 0;
     const once = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-// What went wrong here, and what was done about it: lines for the console.
+// Errors of this page and their treatment, as lines for the console.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 

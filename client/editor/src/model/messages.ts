@@ -1,4 +1,4 @@
-// What the world is told: inputs as they come, and where it is wanted what handlers push, for the console.
+// The world's messages for the console: inputs, and on request messages of handlers.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import type { Batch, Client, ClientError, OpenFollow, Received, StructValue } from 'muster-client';
@@ -9,11 +9,14 @@ export interface MessageLine {
   number: number;
   sequence: bigint;
   clock_ns: bigint;
-  /** Who sent it; 0n: the world itself. */
+  /** The session that sent it; 0n for the world itself. */
   author: bigint;
   /** Under which request of its session. */
   request: bigint;
-  /** It is no input: a handler pushed it, or a timer delivered it; sequence and author are those of the input that it came of. */
+  /**
+   * It is no input: a handler pushed it, or a timer delivered it; sequence and author are those of
+   * the input that it came of.
+   */
   is_pushed: boolean;
   /** When it is to be delivered, by the world's clock; 0n: it was, at once. */
   due_ns: bigint;
@@ -31,16 +34,16 @@ export interface MessageLine {
 /** They come every tick. */
 const never_shown = new Set(['muster.Update', 'muster.Advance']);
 const lines_max = 2000;
-/** Of one batch: the rest is counted. */
+/** Limit per batch; the rest is counted. */
 const rows_max = 20;
 
 export class Messages {
   private readonly kept = signal<readonly MessageLine[]>([]);
   /** Nothing is added while it is true. */
   readonly held = signal(false);
-  /** What handlers push and timers deliver is told, too. */
+  /** Also lists messages of handlers and timers. */
   readonly with_pushed = signal(false);
-  /** Of this session: what the world refused, all of it or some of its targets, by request. */
+  /** By request of this session: messages that the world refused, wholly or for some targets. */
   readonly refused = signal<ReadonlyMap<bigint, 'all' | 'some'>>(new Map());
   private coming: MessageLine[] = [];
   private client: Client | null = null;
@@ -74,7 +77,7 @@ export class Messages {
     const newest = [...this.refused.peek()].slice(1 - lines_max);
     this.refused.value = new Map([...newest, [request, fault.handled + fault.unhandled > 0 ? 'some' : 'all']]);
   }
-  /** What is told of it from now on; what was told stays. */
+  /** Sets the listed messages from now on; earlier ones stay. */
   show_pushed(wanted: boolean): void {
     this.with_pushed.value = wanted;
     this.ask();

@@ -1,4 +1,4 @@
-// What is said to the person at once, over the page, in a sentence.
+// Notices: sentences shown over the page.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 
@@ -19,7 +19,7 @@ export class Notices {
   get list(): ReadonlySignal<readonly Notice[]> {
     return this.shown;
   }
-  /** Goes by itself after some seconds, unless it has actions. */
+  /** Disappears after some seconds, unless it has actions. */
   say(kind: Notice['kind'], text: string, actions: Notice['actions'] = []): void {
     const number = ++this.last;
     const others = this.shown.peek().filter((notice) => notice.text !== text);

@@ -20,7 +20,7 @@ export function short_text(value: number | bigint): string {
   return String(Math.round(value * 1e4) / 1e4);
 }
 
-/** For a narrow box: of so many characters at most, where a number can be that short. */
+/** Writes a number for a narrow box, in at most `room` characters if possible. */
 export function narrow_text(value: number | bigint, room: number): string {
   const text = short_text(value);
   const point = text.indexOf('.');
@@ -30,7 +30,8 @@ export function narrow_text(value: number | bigint, room: number): string {
 
 /** "12,345" */
 export function counted(value: number | bigint): string {
-  // The browser's own way reads tables of languages first, a tenth of a second while the page begins.
+  // The browser's own way reads tables of languages first, a tenth of a second while the page
+  // begins.
   return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 /** "1 entity", "12,345 entities" */
@@ -64,7 +65,10 @@ export function limits_of(field: FieldDescriptor): { min: number; max: number } 
   return { min: Math.max(min, field.range?.min ?? min), max: Math.min(max, field.range?.max ?? max) };
 }
 
-/** What was typed: a number or a sum ("2*3+1"); a sentence if it is none, or none that the field takes. */
+/**
+ * Reads a number or a sum ("2*3+1"). Returns a sentence if it is invalid, or if the field does not
+ * take it.
+ */
 export function parse_number(field: FieldDescriptor, text: string): number | bigint | { sentence: string } {
   const typed = text.trim();
   if (is_wide(field)) {
@@ -90,7 +94,7 @@ function fitting(field: FieldDescriptor, value: number): number | { sentence: st
 }
 
 /**
- * What was typed to change values by: "+=1", "-=1", "*=2", "/=2". The function gives what a value becomes.
+ * Reads a change of values: "+=1", "-=1", "*=2", "/=2". The function gives what a value becomes.
  * Null: it is no such thing.
  */
 export function parse_change(

@@ -1,5 +1,5 @@
-// What this page wrote, shown over what the world told before: an edit that follows at once builds on the one before it, not on a value
-// that this page has replaced already.
+// Values written by this page, shown in place of the world's earlier ones, so that a quick next
+// edit builds on the last one.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import { id_text } from 'muster-client';
@@ -31,7 +31,9 @@ export class OwnWrites {
   get version(): ReadonlySignal<number> {
     return this.changes;
   }
-  /** Shows them until `drop`, or until the world has told of the sequence that `acknowledged` gives. */
+  /**
+   * Shows them until `drop`, or until the world has told of the sequence that `acknowledged` gives.
+   */
   begin(parts: readonly OwnPart[]): OwnWrite {
     const write = new Map<string, OwnPart[]>();
     for (const part of parts) {
@@ -53,7 +55,7 @@ export class OwnWrites {
     if (sequence <= this.last_told) this.drop(write);
     else setTimeout(() => this.drop(write), untold_ms);
   }
-  /** It was refused, or nobody knows what became of it. */
+  /** It was refused, or its result is unknown. */
   drop(write: OwnWrite): void {
     if (this.writes.delete(write)) ++this.changes.value;
   }

@@ -37,7 +37,7 @@ export class SiblingOrder {
   get sequence(): bigint {
     return this.tree.sequence;
   }
-  /** In order; none where they are not known yet (open it). */
+  /** The siblings in order; none if they are not known yet (open the node). */
   rows(of: Entity): readonly TreeRow[] {
     return this.tree.children(of);
   }
@@ -72,7 +72,7 @@ export class SiblingOrder {
   }
   private tell_open(): void {
     this.opened.value = [...this.open_nodes.values()];
-    // Whoever opens nodes because of something else does not wait for this.
+    // Other callers that open nodes do not wait for this.
     this.turn.value = this.turn.peek() + 1;
   }
   private forget(node: Entity): void {

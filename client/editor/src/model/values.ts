@@ -1,8 +1,9 @@
-// Values of components as objects: parts of them by path, copies that can be sent again in another session.
+// Values of components as objects: parts of them by path, copies that can be sent again in another
+// session.
 import { default_bytes, place_of, read_struct } from 'muster-client';
 import type { Entity, FieldDescriptor, StructValue, TypeDescriptor } from 'muster-client';
 
-/** What lies at "position.x" or "slots[2].count"; undefined where there is nothing of the kind. */
+/** Returns the value at "position.x" or "slots[2].count"; undefined if there is none. */
 export function at_path(value: unknown, path: string): unknown {
   let at = value;
   for (const part of path.split(/[.[\]]+/)) {
@@ -46,7 +47,10 @@ function mapped(
     type.fields.map((field) => [field.name, mapped_part(field, field.is_array, value[field.name], leaf)]),
   );
 }
-/** Maps the value of one field, or with `is_array` each of its elements. What is left out stays so. */
+/**
+ * Maps the value of one field, or with `is_array` each of its elements. Omitted fields stay
+ * omitted.
+ */
 function mapped_part(
   field: FieldDescriptor,
   is_array: boolean,
@@ -73,7 +77,9 @@ export function with_references(
 ): StructValue {
   return mapped(type, value, referring_to(other));
 }
-/** Exchanges references as with_references does, in the part of a component that lies at that path. */
+/**
+ * Exchanges references as with_references does, in the part of a component that lies at that path.
+ */
 export function part_with_references(
   type: TypeDescriptor,
   path: string,

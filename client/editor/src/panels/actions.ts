@@ -58,7 +58,10 @@ export async function duplicate_selected(model: Model): Promise<void> {
   }
 }
 
-/** As soon as the copy of the world knows them, unless something else was selected since `before` was. */
+/**
+ * As soon as the copy of the world knows them, unless something else was selected since `before`
+ * was.
+ */
 export function select_when_there(
   model: Model,
   entities: readonly Entity[],
@@ -90,7 +93,7 @@ export interface NewThing {
 
 const shapes = ['box', 'sphere', 'cylinder', 'capsule', 'cone'];
 
-/** What can be created in a world of this schema. */
+/** Things that can be created with the world's schema. */
 export function new_things(model: Model): NewThing[] {
   const plain =
     (name: string, change: StructValue = {}) =>
@@ -145,7 +148,7 @@ export async function spawn_template(model: Model, template: string, parent: Ent
   if (root) select_when_there(model, [root], selected);
 }
 
-/** Where what is created goes: below the active entity, or beside it where that is a root. */
+/** The place of new entities: below the active entity, or beside it if that is a root. */
 export function parent_for_new(model: Model): Entity {
   return model.selection.active ?? nil;
 }

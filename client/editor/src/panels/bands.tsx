@@ -1,4 +1,4 @@
-// What lies over the page: the connection is lost, something is said, something is asked or chosen.
+// Bands, notices, questions and menus over the page.
 import { id_text, nil } from 'muster-client';
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
@@ -15,7 +15,7 @@ import { Chooser } from './chooser.js';
 import type { Choice } from './chooser.js';
 import { usePage } from './context.js';
 
-/** Across the top while there is no connection, and for edits whose fate nobody knows. */
+/** A band at the top without a connection, and for edits whose result is unknown. */
 export function LinkBand(): JSX.Element | null {
   const { model } = usePage();
   const link = model.link.value;

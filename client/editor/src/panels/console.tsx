@@ -1,4 +1,4 @@
-// What the world is told, as it comes; a form for any message; what went wrong here.
+// The console: the world's messages, a form for any message, and errors of this page.
 import { useSignal } from '@preact/signals';
 import { id_text } from 'muster-client';
 import type { JSX } from 'preact';
@@ -173,7 +173,8 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
         tabIndex={0}
         onScroll={(event) => {
           const element = event.currentTarget;
-          // Of rows that came since it was scrolled to the end the event tells, too: only who goes up leaves the end.
+          // Of rows that came since it was scrolled to the end the event tells, too: only who goes
+          // up leaves the end.
           if (element.scrollTop + element.clientHeight > element.scrollHeight - 8) is_at_end.current = true;
           else if (element.scrollTop < top - 1) is_at_end.current = false;
           set_top(element.scrollTop);
@@ -269,7 +270,7 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
   );
 }
 
-/** Of what waits for its time. */
+/** For timed messages. */
 function later_text({ due_ns, clock_ns }: MessageLine): string {
   if (due_ns === 0n) return '';
   const seconds = Math.max(0, Number(due_ns - clock_ns) / 1e9);

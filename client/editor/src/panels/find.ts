@@ -8,7 +8,7 @@ import type { TreeLine } from './tree.js';
 
 const found_max = 1000;
 
-/** Answers of the server to has:Component, by component; a number is told where one came. */
+/** Answers of the server to has:Component, by component. */
 const having = new Map<string, Set<string>>();
 const having_version = signal(0);
 let asked = '';

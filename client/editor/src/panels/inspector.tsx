@@ -1,4 +1,4 @@
-// What is selected, component by component; the schema says how each field looks.
+// The inspector: the components of the selection, with fields as the schema describes them.
 import { useSignal } from '@preact/signals';
 import { id_text, is_nil } from 'muster-client';
 import type { Entity, StructValue, TypeDescriptor } from 'muster-client';
@@ -344,7 +344,7 @@ function ComponentPart(props: {
   );
 }
 
-/** What was copied last, for browsers that do not give the clipboard. */
+/** The last copied value, for browsers without access to the clipboard. */
 let copied = '';
 function copy_values(model: Model, type: TypeDescriptor, value: StructValue): void {
   copied = clipboard_text(type, with_texts(type, value, (hash) => model.text(hash)), model.world_here());

@@ -16,7 +16,9 @@ import type { ValueSink } from '../parts/sink.js';
 import { Chooser, type_choices } from './chooser.js';
 import { usePage } from './context.js';
 
-/** What a person may send: not what needs ids or row sets of its own, which the page's own commands send. */
+/**
+ * Messages that a person may send: not those with ids or row sets, which commands of the page send.
+ */
 function can_be_sent(type: TypeDescriptor, role: number): boolean {
   const level = rights.indexOf(type.remote);
   return /message$/.test(type.role) && level > 0 && level <= role && !/^muster\./.test(type.name);

@@ -42,7 +42,7 @@ export function open_lines(model: Model): TreeLine[] {
   return lines;
 }
 
-/** Of what it draws. */
+/** Number of the drawn rows. */
 export function icon_of(model: Model, entity: Entity, children: number): string {
   const drawn = (name: string): StructValue | undefined => {
     const key: { name: string; value?: StructValue } = { name: `scene.${name}` };
@@ -78,7 +78,7 @@ export function TreePanel(): JSX.Element {
     size.observe(element);
     return () => size.disconnect();
   }, []);
-  // What was selected elsewhere comes into view; a row that is in view does not move.
+  // A row selected elsewhere scrolls into view, unless it is visible.
   const shown_for = useRef<Entity | null>(null);
   useSignalEffect(() => {
     const active = model.selection.entities.value[model.selection.entities.value.length - 1];
@@ -95,7 +95,7 @@ export function TreePanel(): JSX.Element {
     show_row(list.current, at);
   });
 
-  // What was found stays in sight when the search is over.
+  // The found row stays visible after the search.
   const was_searching = useRef(false);
   useSignalEffect(() => {
     const is_searching = ui.search.value.trim() !== '';

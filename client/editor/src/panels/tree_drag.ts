@@ -34,7 +34,7 @@ export function y_in(list: HTMLElement, client_y: number): number {
   return client_y - list.querySelector('.tree-space')!.getBoundingClientRect().top;
 }
 
-/** Where it would land; null: nowhere. `y` is as of y_in. */
+/** The place of the drop, or null. `y` is as of y_in. */
 export function drop_place(
   model: Model,
   rows: readonly TreeLine[],

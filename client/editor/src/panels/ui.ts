@@ -1,4 +1,4 @@
-// What the page itself keeps: sizes of panels, what is open, what is asked.
+// The page's own state: sizes of panels, open nodes, questions.
 import { signal } from '@preact/signals';
 import type { Signal } from '@preact/signals';
 import { id_text } from 'muster-client';
@@ -52,7 +52,10 @@ export class Ui {
     });
   }
 
-  /** Sizes and open nodes are kept per world. Returns the nodes; none where this world was remembered before. */
+  /**
+   * Sizes and open nodes are kept per world. Returns the nodes; none where this world was
+   * remembered before.
+   */
   remember(world: string): Entity[] {
     const place = `muster.page.${world}`;
     if (place === this.place) return [];
@@ -74,7 +77,7 @@ export class Ui {
       return [];
     }
   }
-  /** What is open now. */
+  /** The open nodes. */
   keep_open(nodes: readonly Entity[]): void {
     this.open = nodes.slice(-open_kept_max).map(id_text);
     this.keep();

@@ -1,4 +1,5 @@
-// A colour: a patch that opens the browser's own picker, its hexadecimal digits, and how opaque it is.
+// A colour: a patch that opens the browser's own picker, its hexadecimal digits, and how opaque it
+// is.
 import type { FieldDescriptor } from 'muster-client';
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
@@ -17,7 +18,7 @@ function channels(field: FieldDescriptor, value: unknown): number[] {
   const brightest = Math.max(1, ...all.slice(0, 3));
   return all.map((each, i) => (i < 3 ? to_screen(each / brightest) : each));
 }
-/** The same value in another colour; brightness beyond white and opacity stay. */
+/** Returns the value with another colour; brightness beyond white and opacity stay. */
 function painted(field: FieldDescriptor, value: unknown, rgb: readonly number[]): unknown {
   const all = Array.isArray(value) ? (value as number[]) : Object.values(value as Record<string, number>);
   const brightest = field.element === 'uint8' ? 1 : Math.max(1, ...all.slice(0, 3));

@@ -1,4 +1,5 @@
-// One field of a struct or table with its label, whatever it holds; all of it follows from the schema.
+// One field of a struct or table with its label, whatever it holds; all of it follows from the
+// schema.
 import type { FieldDescriptor, StructValue, TypeDescriptor } from 'muster-client';
 
 import type { ComponentChildren, JSX } from 'preact';
@@ -293,7 +294,7 @@ function RotationFields(props: RowProps): JSX.Element {
   );
 }
 
-/** The patch, and the opacity beside it where there is one. */
+/** The patch, with the opacity beside it, if any. */
 function ColorRowFields(props: RowProps & { is_wrong: boolean }): JSX.Element {
   const { field, path, values, sink } = props;
   const alpha = field.is_array ? undefined : field.type?.fields.find((each) => each.name === 'a');
@@ -327,7 +328,7 @@ function colour_field(field: FieldDescriptor): FieldDescriptor {
 
 const open_rows_max = 4;
 
-/** What has rows of its own below its label. */
+/** Fields with their own rows below the label. */
 function BlockRow(props: RowProps & { look: FieldLook }): JSX.Element {
   const { field, path, label, values, sink, depth, look } = props;
   const count =

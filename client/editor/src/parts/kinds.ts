@@ -45,7 +45,9 @@ function is_color_struct(type: TypeDescriptor): boolean {
   return (type.fields.length === 3 || type.fields.length === 4) && are_floats(type, names.slice(0, type.fields.length));
 }
 
-/** Of the whole field; of one element of an array or vector with `as_element`. */
+/**
+ * Returns the kind of the whole field, or, with `as_element`, of one element of an array or vector.
+ */
 export function look_of(field: FieldDescriptor, as_element = false): FieldLook {
   if (!as_element && field.kind === 'vector') return field.element === 'uint8' && !field.enumeration ? 'bytes' : 'list';
   if (!as_element && field.is_array) {

@@ -18,7 +18,7 @@ import { useDraft, useFade, useSelected } from './use_draft.js';
 export interface NumberInputProps {
   field: FieldDescriptor;
   label: string;
-  /** One of each entity; undefined where it is not known. */
+  /** One value per entity; undefined if it is unknown. */
   values: readonly (number | bigint | undefined)[];
   unit?: string;
   /** "x", "y", "z": colours the letter in front. */
@@ -26,9 +26,9 @@ export interface NumberInputProps {
   is_live: boolean;
   read_only: string | null;
   is_wrong: boolean;
-  /** The same value for all, or each its own by its place among the values. */
+  /** One value for all, or one for each by its index among the values. */
   commit(value: number | bigint | ((i: number) => number), was: number | bigint | undefined): void;
-  /** What is dragged: `by` is how far from where it began. */
+  /** Called during a drag; `by` is the distance from its start. */
   drag(): { to(by: number): void; commit(): void; cancel(): void };
   complain(sentence: string): void;
   cleared(): void;
@@ -93,7 +93,8 @@ export function NumberInput(props: NumberInputProps): JSX.Element {
   };
   const press = (event: PointerEvent): void => {
     if (event.button !== 0 || read_only || is_wide(field)) return;
-    // In a text that is being written the browser chooses text. A number that is chosen whole is scrubbed.
+    // In a text that is being written the browser chooses text. A number that is chosen whole is
+    // scrubbed.
     const is_entered = draft.text !== null;
     if (is_entered && !is_chosen_whole()) return;
     const target = event.currentTarget as HTMLElement;

@@ -1,13 +1,14 @@
-// Between a field on the screen and what it edits: one component of several entities, or a message that is being written.
+// Between a field on the screen and what it edits: one component of several entities, or a message
+// that is being written.
 import type { Entity } from 'muster-client';
 
 import type { Refusal } from '../model/edits.js';
 import type { Quat, Vec3 } from '../model/euler.js';
 
-/** The same value for all, or each its own by its place among the values shown. */
+/** One value for all, or one for each by its index among the shown values. */
 export type NewValue = unknown | ((i: number) => unknown);
 
-/** What was typed is no value of the field: the sink shows why and sends nothing. */
+/** Called for a text that is not a value of the field. Shows the reason and sends nothing. */
 export class Wrong {
   constructor(readonly sentence: string) {}
 }

@@ -1,4 +1,4 @@
-// What is being typed stays as it is while the world changes the value under it.
+// Typed text stays while the world's value changes.
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
@@ -27,7 +27,10 @@ export function useDraft(): Draft {
   };
 }
 
-/** Selects all of it as soon as a draft has begun: what is typed after that replaces it. For boxes that no click puts a caret into. */
+/**
+ * Selects all of it as soon as a draft has begun: what is typed after that replaces it. For boxes
+ * that no click puts a caret into.
+ */
 export function useSelected(input: RefObject<HTMLInputElement>, draft: Draft): void {
   const is_begun = draft.text !== null;
   useLayoutEffect(() => {
@@ -35,7 +38,10 @@ export function useSelected(input: RefObject<HTMLInputElement>, draft: Draft): v
   }, [is_begun]);
 }
 
-/** Selects all of it once the browser has put the caret where somebody clicked; not if it was left by then, since select() would enter it again. */
+/**
+ * Selects all of it after the browser has placed the caret, unless the field was left, because
+ * select() would enter it again.
+ */
 export function select_soon(input: RefObject<HTMLInputElement>): void {
   setTimeout(() => {
     if (input.current && document.activeElement === input.current) input.current.select();
@@ -44,7 +50,9 @@ export function select_soon(input: RefObject<HTMLInputElement>): void {
 
 const calm_ms = 1000;
 
-/** A class name for a moment after the value became another, if it does so less than once a second. */
+/**
+ * A class name for a moment after the value became another, if it does so less than once a second.
+ */
 export function useFade(shown: string, is_live: boolean): string {
   const known = useRef(shown);
   const changed_at = useRef(-Infinity);

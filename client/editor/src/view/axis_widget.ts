@@ -38,7 +38,7 @@ export function ball_at(balls: readonly AxisBall[], point: Point): AxisBall | nu
   return null;
 }
 
-/** From where one looks at that side: yaw and pitch of a view; null: as it is now. */
+/** Yaw and pitch of the view of that side; null keeps the current one. */
 export function look_from(axis: number, positive: boolean): { yaw: number | null; pitch: number } {
   if (axis === 1) return { yaw: null, pitch: positive ? Math.PI / 2 : -Math.PI / 2 };
   if (axis === 0) return { yaw: positive ? Math.PI / 2 : -Math.PI / 2, pitch: 0 };

@@ -1,4 +1,5 @@
-// What lies behind everything: a calm sky with a horizon, and the ground's grid, whose lines thin out and fade with distance.
+// The background: a calm sky with a horizon, and the ground's grid, whose lines thin out and fade
+// with distance.
 import { BufferAttribute, BufferGeometry, Color, Group, Mesh, PlaneGeometry, ShaderMaterial, Vector3 } from 'three';
 import type { PerspectiveCamera } from 'three';
 

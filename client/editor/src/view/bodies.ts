@@ -1,4 +1,4 @@
-// What entities are drawn as: the mesh of a model, or a simple shape, or a striped box where a model is not there.
+// Bodies of entities: the mesh of a model, a simple shape, or a striped box if a model is missing.
 import { DoubleSide } from 'three';
 import type { BufferGeometry, InstancedMesh, Material, Object3D } from 'three';
 import { body_material, shadow_material, sign_material } from './materials.js';
@@ -21,7 +21,7 @@ interface Rgba {
   a: number;
 }
 
-/** What an entity says of how it looks; all as the components have it. */
+/** The components that decide an entity's look. */
 export interface Looks {
   shape: Shape | null;
   color: Rgba | null;
@@ -73,7 +73,7 @@ export class Bodies {
     return this.bodies[slot];
   }
 
-  /** Draws a slot like this, where it was placed last; null where there is nothing to be drawn. */
+  /** Draws a slot with this look at its last place; null draws nothing. */
   set(slot: number, looks: Looks, world: Float32Array): void {
     this.forget_model(slot);
     let model: Model | null = null;

@@ -1,4 +1,5 @@
-// Where one looks from: around a point, at a distance. Orbit, pan, zoom to the pointer, fly, frame, look along an axis.
+// The camera: it looks at a point from a distance. Orbit, pan, zoom to the pointer, fly, frame,
+// look along an axis.
 import { MathUtils, PerspectiveCamera, Vector3 } from 'three';
 
 const pitch_max = Math.PI / 2;
@@ -60,7 +61,7 @@ export class CameraRig {
     this.place();
   }
 
-  /** What is at the target stays under the pointer. */
+  /** Moves the view so that the target's plane stays under the pointer. */
   pan(dx: number, dy: number, height: number): void {
     this.stop();
     const scale = (2 * this.view.distance * Math.tan(MathUtils.degToRad(this.camera.fov) / 2)) / height;
@@ -71,7 +72,7 @@ export class CameraRig {
     this.place();
   }
 
-  /** Below 1 comes nearer; `to` stays where it is in the picture. */
+  /** Factors below 1 move nearer; `to` stays in place in the picture. */
   zoom(factor: number, to: Vector3): void {
     this.stop();
     const distance = clamp(this.view.distance * factor, distance_min, distance_max);
@@ -110,7 +111,7 @@ export class CameraRig {
     return clamp((Math.max(radius, 0.05) / Math.sin(narrow)) * 1.1, distance_min, distance_max);
   }
 
-  /** Goes there, in so many milliseconds; 0: at once. */
+  /** Moves there in `lasts_ms`; 0 means at once. */
   go(to: Partial<View>, lasts_ms: number, now_ms: number): void {
     const full: View = {
       target: (to.target ?? this.view.target).clone(),

@@ -1,4 +1,4 @@
-// The world as the viewport holds it: a slot for each entity, where it is, and what is drawn of it.
+// The viewport's copy of the world: a slot for each entity, with its place and body.
 import { Box3, Matrix4, Sphere, Vector3 } from 'three';
 import type { Object3D, Plane } from 'three';
 import { Bodies } from './bodies.js';
@@ -27,7 +27,7 @@ export class Contents {
   readonly records: (ReplicaEntity | undefined)[] = [];
   /** By index of an entity, its slot and 1; 0: it has none. */
   private slots = new Int32Array(1024);
-  /** All Transforms, where they are flat; and their bytes as numbers. */
+  /** The column of all Transforms, if they are packed, and its bytes as numbers. */
   private column: ReplicaColumn | null = null;
   private readonly shapes = new SharedValues<NonNullable<Looks['shape']>>();
   private readonly colors = new SharedValues<{ value: Looks['color'] }>();
@@ -37,7 +37,7 @@ export class Contents {
   private count = 0;
   /** Transforms are ten numbers in the order of TransformTree; null: not looked at yet. */
   private is_flat: boolean | null = null;
-  /** What a hand holds is where the hand says, whatever the world says meanwhile. */
+  /** A dragged entity is at the pointer's place, even if the world sends another one. */
   private readonly held = new Map<number, TransformValue>();
 
   /** `changed` is told when something is to be drawn that was not asked for: a model came. */
@@ -86,7 +86,8 @@ export class Contents {
     for (const record of changes.created) this.add(record);
     for (const record of changes.created) this.hang(record);
     for (const { entity } of changes.moved) this.hang(entity);
-    // Hundreds of thousands move at once: no object is made for any of them, and where they are in the world is computed later.
+    // Hundreds of thousands move at once: makes no object for them, and computes their world places
+    // later.
     if (this.is_wanted.length < this.tree.end) this.is_wanted = new Uint8Array(2 * this.tree.end);
     const wanted: number[] = [];
     const want = (index: number): void => {
@@ -102,7 +103,7 @@ export class Contents {
     for (const { entity, component, before } of changes.values) {
       if (component === transform) {
         this.place(entity);
-        // What is only a mark becomes another one with its Transform.
+        // An entity shown as a mark changes its mark with its Transform.
         if (before === undefined) want(entity.entity.index);
       } else if (looks_of.has(component)) want(entity.entity.index);
     }
@@ -146,7 +147,10 @@ export class Contents {
     for (let i = 0, from = (row * column.row_bytes) / 4; i < 10; ++i) to[at + i] = numbers[from + i];
   }
 
-  /** Where an entity is said to be, by the world or by the hand that holds it; null: it has no Transform. */
+  /**
+   * Where an entity is said to be, by the world or by the hand that holds it; null: it has no
+   * Transform.
+   */
   local(entity: Entity): TransformValue | null {
     const slot = this.slot(entity);
     if (slot === undefined) return null;
@@ -164,7 +168,10 @@ export class Contents {
   let_go(): void {
     for (const slot of [...this.held.keys()]) this.release(slot);
   }
-  /** The same, of what the world says to be where it is held: nothing jumps back while the world is on its way. */
+  /**
+   * Lets go of entities that the world has at the dragged place, so that nothing jumps back while
+   * the world's value is on its way.
+   */
   let_go_of_told(): void {
     if (this.held.size === 0) return;
     for (const [slot, value] of [...this.held]) {
@@ -173,7 +180,9 @@ export class Contents {
       if (!told || same_transform(told, value)) this.release(slot);
     }
   }
-  /** What one sees, and how much farther things are computed as often as what one sees; null: all are. */
+  /**
+   * The visible region, and the margin around it that is computed as often; null means everything.
+   */
   sight: { planes: readonly Plane[]; margin: number } | null = null;
   /** As far as is known: it may have come into sight since it was computed. */
   private readonly is_unseen = (slot: number): boolean => {
@@ -188,12 +197,12 @@ export class Contents {
   };
 
   /**
-   * Computes what moved since the last time, or a part of it, what is in sight first: see TransformTree.update. True: something
-   * did.
+   * Computes what moved since the last time, or a part of it, what is in sight first: see
+   * TransformTree.update. True: something did.
    */
   settle(is_over?: () => boolean): boolean {
     this.has_moved = false;
-    // What is in the hand comes first.
+    // Dragged entities come first.
     for (const slot of this.held.keys()) this.tree.settle(slot, this.moved);
     this.tree.update(this.moved, is_over, this.is_unseen);
     return this.has_moved;
@@ -211,7 +220,7 @@ export class Contents {
   matrix(slot: number, out = new Matrix4()): Matrix4 {
     return out.fromArray(this.tree.world, slot * 16);
   }
-  /** Of the parent's space; null: the world's own. */
+  /** Matrix of the parent's space; null for the world's. */
   parent_matrix(slot: number): Matrix4 | null {
     const parent = this.tree.parent[slot];
     return parent < 0 ? null : this.matrix(parent);
@@ -253,7 +262,10 @@ export class Contents {
       : null;
   }
 
-  /** Around most of what there is: neither a far-off thing nor an endless ground makes all else small. Null: there is nothing. */
+  /**
+   * Around most of what there is: neither a far-off thing nor an endless ground makes all else
+   * small. Null: there is nothing.
+   */
   bounds_of_most(): Sphere | null {
     const total = this.bodies.pools.reduce((sum, { count }) => sum + count, 0);
     if (total < 8) return this.bounds_of_all();
@@ -410,7 +422,7 @@ function same_transform(a: TransformValue, b: TransformValue): boolean {
   );
 }
 
-/** What shows the place of an entity that has no body. */
+/** Marks the place of an entity without a body. */
 function mark_of(record: ReplicaEntity, looks: Looks, is_placed: boolean): MarkerKind | null {
   const light = record.components['scene.Light'] as { kind: number } | undefined;
   if (light) return light.kind === 2 ? 'sun' : 'light';

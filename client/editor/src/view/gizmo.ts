@@ -1,4 +1,5 @@
-// The handles of what is selected: which there are, where they lie in the picture, and which one is under a point.
+// The handles of the selection: their kinds, their places in the picture, and the one under a
+// point.
 import { Vector3 } from 'three';
 import type { Point, Sight } from './sight.js';
 
@@ -41,7 +42,7 @@ export function plane_of(handle: Handle): number {
   return plane_names.indexOf(handle as 'yz');
 }
 
-/** What is drawn later lies in front. Empty where the origin is behind the camera. */
+/** Later ones are drawn in front. Empty where the origin is behind the camera. */
 export function gizmo_parts(tool: Tool, frame: GizmoFrame, sight: Sight): GizmoPart[] {
   const center = sight.project(frame.origin);
   if (tool === 'none' || center.depth <= sight.camera.near) return [];

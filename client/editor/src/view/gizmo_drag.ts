@@ -1,4 +1,4 @@
-// What becomes of things while a handle is dragged: from the pointer's way to a move, a turn or factors, with steps where they are asked for.
+// Converts the pointer's movement on a handle to a move, a turn or factors, in steps on request.
 import { Matrix4, Quaternion, Vector3 } from 'three';
 import type { TransformValue } from './contents.js';
 import { axis_of, plane_of } from './gizmo.js';
@@ -121,14 +121,15 @@ export class GizmoDrag {
       factor = b / a;
     } else factor = Math.exp((point.x - this.from.x - (point.y - this.from.y)) / 140);
     if (steps) factor = to_step(factor, steps.scale);
-    // Nothing is made so small that it cannot be grabbed again; a mirror is what a negative factor is for, by hand.
+    // Nothing is made so small that it cannot be grabbed again; a mirror is what a negative factor
+    // is for, by hand.
     factor = Math.max(factor, 0.001);
     if (axis >= 0) result.factors.setComponent(axis, factor);
     else result.factors.setScalar(factor);
     result.text.push({ axis: axis >= 0 ? this.handle : '', value: `×${factor.toFixed(factor < 0.1 ? 3 : 2)}` });
   }
 
-  /** What a turn has swept, in the picture. */
+  /** The swept angle of a turn, in the picture. */
   pie(angle: number): { center: Point; edge: Point[] } {
     const { origin } = this.frame;
     const axis = this.turn_axis();
@@ -185,7 +186,7 @@ export interface Held {
   parent: Matrix4 | null;
 }
 
-/** What its own Transform becomes. `frame`: as when the handle was grabbed. Null: its parent's space is flat. */
+/** Its new Transform. `frame`: as when the handle was grabbed. Null: its parent's space is flat. */
 export function applied(held: Held, dragged: Dragged, frame: GizmoFrame, own_axes: boolean): TransformValue | null {
   const { before } = held;
   const parent = held.parent ?? new Matrix4();
@@ -212,7 +213,9 @@ export function applied(held: Held, dragged: Dragged, frame: GizmoFrame, own_axe
   };
 }
 
-/** A turn in the world as a space sees it. Mirrored, its axis is mirrored and it goes the other way. */
+/**
+ * A turn in the world as a space sees it. Mirrored, its axis is mirrored and it goes the other way.
+ */
 function seen_from_within(space: Matrix4, turn: Quaternion): Quaternion {
   const [x, y, z] = directions(space);
   const mirrored = x.clone().cross(y).dot(z) < 0 ? -1 : 1;
@@ -220,7 +223,9 @@ function seen_from_within(space: Matrix4, turn: Quaternion): Quaternion {
   return new Quaternion(mirrored * axis.dot(x), mirrored * axis.dot(y), mirrored * axis.dot(z), turn.w);
 }
 
-/** Where a space's axes point: of length 1, each upright on the others, mirrored if the space is. */
+/**
+ * Where a space's axes point: of length 1, each upright on the others, mirrored if the space is.
+ */
 function directions(space: Matrix4): [Vector3, Vector3, Vector3] {
   const [x, y, z] = [0, 1, 2].map((i) => new Vector3().setFromMatrixColumn(space, i));
   const mirrored = x.clone().cross(y).dot(z) < 0;
@@ -230,7 +235,10 @@ function directions(space: Matrix4): [Vector3, Vector3, Vector3] {
   return [x, y, mirrored ? z.negate() : z];
 }
 
-/** Scale is along a thing's own axes: each takes the factor of the frame's axis that it is nearest to. */
+/**
+ * Scale is along a thing's own axes: each takes the factor of the frame's axis that it is nearest
+ * to.
+ */
 function along_own_axes(factors: Vector3, frame: GizmoFrame, parent: Matrix4, rotation: Quaternion): number[] {
   const space = new Matrix4().makeBasis(...directions(parent));
   return [0, 1, 2].map((i) => {

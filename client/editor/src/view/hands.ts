@@ -1,4 +1,4 @@
-// What pointer and keys do in the viewport: select, box, drag handles, orbit, pan, zoom, fly.
+// Pointer and keys in the viewport: select, box, drag handles, orbit, pan, zoom, fly.
 import { Quaternion, Vector3 } from 'three';
 import { axis_balls, ball_at, widget_arm_px } from './axis_widget.js';
 import type { AxisBall } from './axis_widget.js';
@@ -48,7 +48,7 @@ export class Hands {
   private hot_handle: Handle | null = null;
   private hot_ball: AxisBall | null = null;
   private hint_timer = 0;
-  /** Who is under the pointer. */
+  /** The entity under the pointer. */
   private over: Entity | null = null;
   /** From look to overlay, of one picture. */
   private known_parts: GizmoPart[] | null = null;
@@ -77,7 +77,8 @@ export class Hands {
     // A ring around the whole picture is for those who come by keyboard.
     on('focus', () => (root.dataset.focus = 'keys'));
     on('blur', () => delete root.dataset.focus);
-    // Before anybody else hears of them: while one flies W is no tool, and Esc takes a drag back and nothing else.
+    // Before anybody else hears of them: while one flies W is no tool, and Esc takes a drag back
+    // and nothing else.
     const key = (event: KeyboardEvent): void => this.key(event);
     window.addEventListener('keydown', key, true);
     window.addEventListener('keyup', key, true);
@@ -209,7 +210,10 @@ export class Hands {
     return contents.records[slot]?.entity ?? null;
   }
 
-  /** Entities in a rectangle: bodies, lights and cameras by their middle; where there are none of these, the marks of groups. */
+  /**
+   * Entities in a rectangle: bodies, lights and cameras by their centres, or, if there are none,
+   * the marks of groups.
+   */
   entities_in(rect: Rect): Entity[] {
     const { contents, sight } = this.stage;
     const is_in = within(rect, sight.matrix(), sight.width, sight.height);
@@ -334,7 +338,7 @@ export class Hands {
     stage.ask();
   }
 
-  /** What was held is where the world has it. */
+  /** Dragged entities go back to the world's places. */
   private give_up(): void {
     this.begin({ what: 'nothing' });
     this.stage.contents.let_go();
@@ -366,7 +370,7 @@ export class Hands {
     stage.ask();
   }
 
-  /** What is under the pointer, or the ground, or as far away as the target. */
+  /** The point under the pointer: on a body, on the ground, or at the target's distance. */
   private zoom_target(point: Point): Vector3 {
     const { contents, sight, rig } = this.stage;
     const ray = sight.ray(point);
@@ -401,7 +405,10 @@ export class Hands {
     world.menu?.(event.clientX, event.clientY);
   }
 
-  /** Those of the selection that a hand can move: with a Transform, and not carried by another one that is selected. */
+  /**
+   * Those of the selection that a hand can move: with a Transform, and not carried by another one
+   * that is selected.
+   */
   private movable(): { entity: Entity; slot: number }[] {
     const { contents, world } = this.stage;
     const chosen = new Map<number, Entity>();

@@ -1,4 +1,4 @@
-// What hangs elsewhere stays where it is: the Transform that has it there in the space of another parent.
+// Computes Transforms that keep entities in place under another parent.
 import { Matrix4, Quaternion, Vector3 } from 'three';
 import type { TransformValue } from './contents.js';
 import type { Entity, TransformPut } from './world.js';
@@ -21,8 +21,9 @@ export function is_flat_space(space: Matrix4): boolean {
 }
 
 /**
- * The Transform in the space `to` of what has `before` in the space `from`. Mirrored axes stay mirrored if they
- * can. A shear is left out, since no Transform has one. Null: one of the spaces is flat.
+ * The Transform in the space `to` of what has `before` in the space `from`. Mirrored axes stay
+ * mirrored if they can. A shear is left out, since no Transform has one. Null: one of the spaces is
+ * flat.
  */
 export function moved_to(before: TransformValue, from: Matrix4, to: Matrix4): TransformValue | null {
   if (is_flat_space(from) || is_flat_space(to)) return null;
@@ -51,7 +52,10 @@ export interface PlacedTree {
   children(entity: Entity): readonly Entity[];
 }
 
-/** The parts of Transforms that keep these and what is below them where they are when they hang below `parent`. */
+/**
+ * Returns the fields of Transforms that keep these entities and their descendants in place below
+ * `parent`.
+ */
 export function kept_places(tree: PlacedTree, entities: readonly Entity[], parent: Entity): TransformPut[] {
   const space = (of: Entity): Matrix4 => {
     const all = new Matrix4();
@@ -65,7 +69,7 @@ export function kept_places(tree: PlacedTree, entities: readonly Entity[], paren
   const puts: TransformPut[] = [];
   const put = (entity: Entity, from: Matrix4): void => {
     const before = tree.transform(entity);
-    // What has no place itself has what is below it carried on.
+    // An entity without a place keeps its children in place instead.
     if (!before) return tree.children(entity).forEach((child) => put(child, from));
     const after = moved_to(before, from, to);
     if (!after) return;

@@ -1,4 +1,4 @@
-// What bodies are painted with.
+// Materials of bodies.
 import {
   DoubleSide,
   FrontSide,
@@ -52,7 +52,7 @@ export function shadow_material(stretched: boolean): Material | undefined {
   return stretched ? with_extra(new MeshDepthMaterial({ depthPacking: RGBADepthPacking }), true, false) : undefined;
 }
 
-/** Of a model that is on its way, or cannot be drawn: stripes across the picture. */
+/** Stripes for a model that is loading or cannot be drawn. */
 export function sign_material(failed: boolean): Material {
   const material = new MeshLambertMaterial({
     transparent: true,

@@ -1,4 +1,5 @@
-// Models of the world's folder: each file is fetched and read once, and each of its meshes is one form for all who show it.
+// Models of the world's folder: each file is fetched and read once, and each of its meshes is one
+// form for all who show it.
 import { BoxGeometry, LoadingManager, Mesh } from 'three';
 import type { BufferGeometry, Material, Object3D } from 'three';
 import { GLTFLoader } from 'three/examples/jsm/loaders/GLTFLoader.js';
@@ -47,7 +48,9 @@ export class Models {
     return model;
   }
 
-  /** The mesh that a MeshReference names: by its place if the name is that place's, else by name. */
+  /**
+   * The mesh that a MeshReference names: by its place if the name is that place's, else by name.
+   */
   static part(model: Model, index: number, name: string): ModelPart | null {
     const at = model.parts[index];
     if (at && (at.name === name || name === '')) return at;
@@ -106,7 +109,7 @@ export class Models {
 const glb_magic = 0x46546c67;
 const json_chunk = 0x4e4f534a;
 
-/** Of a .gltf, or of the first chunk of a .glb. */
+/** Parses the JSON of a .gltf, or of the first chunk of a .glb. */
 function json_of(bytes: ArrayBuffer): GltfJson {
   const view = new DataView(bytes);
   const is_glb = bytes.byteLength >= 20 && view.getUint32(0, true) === glb_magic;
@@ -114,7 +117,7 @@ function json_of(bytes: ArrayBuffer): GltfJson {
   return JSON.parse(new TextDecoder().decode(text)) as GltfJson;
 }
 
-/** The same file with another JSON. */
+/** Returns the file with another JSON. */
 function with_json(bytes: ArrayBuffer, json: GltfJson): ArrayBuffer {
   const text = new TextEncoder().encode(JSON.stringify(json));
   const view = new DataView(bytes);
@@ -148,7 +151,10 @@ function image_of(texture: GltfTexture): number | undefined {
   return texture.source ?? Object.values(texture.extensions ?? {}).find((each) => each?.source !== undefined)?.source;
 }
 
-/** Takes textures whose image is missing from the materials. What they would cover is grey: white would outshine the rest. */
+/**
+ * Removes textures with a missing image from the materials. Their surfaces become grey, because
+ * white would outshine the rest.
+ */
 export function drop_textures(json: GltfJson, missing: readonly string[]): void {
   const is_missing = (index: number): boolean => {
     const texture = json.textures?.[index];
@@ -209,8 +215,8 @@ export interface GltfJson {
 }
 
 /**
- * Assimp reads meshes as it meets them: scene after scene's nodes, a node's children before its own mesh. Meshes that no node has come
- * last here; there they are left out.
+ * Assimp reads meshes as it meets them: scene after scene's nodes, a node's children before its own
+ * mesh. Meshes that no node has come last here; there they are left out.
  */
 export function assimp_order(json: GltfJson): number[] {
   const order = new Set<number>();

@@ -1,5 +1,6 @@
-// A line around bodies: where they are is drawn as a picture of its own, each in a number, and where numbers meet there is a line. It is
-// laid over the finished picture: visible on each colour, and through what stands in front.
+// Draws a line around bodies: renders each body as a number in a separate picture, and a line where
+// numbers differ. It is laid over the finished picture: visible on each colour, and through what
+// stands in front.
 import {
   Color,
   InstancedBufferAttribute,
@@ -22,7 +23,7 @@ import type { Pool } from './pool.js';
 export interface OutlineStyle {
   /** In pixels of the page. */
   width: number;
-  /** Of a dark rim outside of the line; 0: none. */
+  /** Width of a dark rim outside the line; 0 means none. */
   rim: number;
 }
 
@@ -179,7 +180,8 @@ function edge_material({ width, rim }: OutlineStyle): ShaderMaterial {
           inner += step(0.002, abs(near.r - here.r));
           ${rim > 0 ? `outer += step(0.002, look(turn, ${(width + rim).toFixed(2)}).r);` : ''}
         }
-        // Of an edge that is straight and a pixel away, a third of the way around is on its other side.
+        // Of an edge that is straight and a pixel away, a third of the way around is on its other
+        // side.
         float drawn = smoothstep(0.0, 5.5, inner);
         // Where two of them meet, half of the line is on each side.
         if (here.r > 0.0) drawn *= 0.8;

@@ -1,4 +1,4 @@
-// What lies over the picture, drawn as lines and text: handles, axes, names, numbers, the rectangle of a selection.
+// The overlay of lines and text: handles, axes, names, numbers, the rectangle of a selection.
 import type { PerspectiveCamera } from 'three';
 import { axis_balls } from './axis_widget.js';
 import type { AxisBall } from './axis_widget.js';
@@ -25,7 +25,7 @@ export interface OverlayState {
   grabbed: Handle | null;
   /** Line through the middle along the grabbed axis, from edge to edge. */
   guide: { from: Point; to: Point; axis: number } | null;
-  /** What a turn has swept. */
+  /** The swept angle of a turn. */
   pie: { center: Point; edge: Point[] } | null;
   numbers: { at: Point; text: { axis: Handle | ''; value: string }[] } | null;
   name: { at: Point; text: string; note: string } | null;

@@ -1,5 +1,6 @@
-// What lies under a point or within a rectangle of the picture. Every body has a sphere around it, in flat arrays: to look at a hundred
-// thousand of them takes less than a millisecond, and there is nothing to be kept in order while they move.
+// Finds entities under a point or within a rectangle of the picture. Every body has a sphere around
+// it, in flat arrays: to look at a hundred thousand of them takes less than a millisecond, and
+// there is nothing to be kept in order while they move.
 import { Matrix4, Vector3 } from 'three';
 
 /** Bodies of one form, many times. */
@@ -15,7 +16,7 @@ export interface Pickable {
   readonly form: Form;
   /** Matrices were mirrored in x before they were stored. */
   readonly is_mirrored: boolean;
-  /** Of each body, by how much of its width its two ends are pulled apart; null: of none. */
+  /** Per body, the part of its width by which its ends are pulled apart; null for none. */
   stretch(row: number): number;
 }
 
@@ -148,7 +149,9 @@ export interface Rect {
   bottom: number;
 }
 
-/** Whether a point of the world lies in a rectangle of a picture so large, in front of the camera. */
+/**
+ * Whether a point of the world lies in a rectangle of a picture so large, in front of the camera.
+ */
 export function within(
   rect: Rect,
   seen: Matrix4,

@@ -1,4 +1,5 @@
-// Many bodies of one form and material, drawn at once. Rows are dense: a row that goes is filled with the last one.
+// Many bodies of one form and material, drawn at once. Rows are dense: a row that goes is filled
+// with the last one.
 import { BufferAttribute, DynamicDrawUsage, InstancedBufferAttribute, InstancedMesh, Matrix4, Sphere } from 'three';
 import type { BufferGeometry, Material, Vector3 } from 'three';
 import type { Form, Pickable } from './pick.js';
@@ -6,7 +7,7 @@ import type { Form, Pickable } from './pick.js';
 export interface PoolKind {
   geometry: BufferGeometry;
   material: Material;
-  /** Of a mirrored body the triangles turn their backs: it is drawn mirrored a second time. */
+  /** A mirrored body shows the backs of its triangles, so it is drawn mirrored again. */
   is_mirrored: boolean;
   /** Bodies have a colour of their own. */
   has_color: boolean;
@@ -63,7 +64,7 @@ export class Pool implements Pickable {
     return this.extra ? this.extra.array[row * 2 + 1] : 0;
   }
 
-  /** A row that shows the slot; where it is and how it looks is to be set. */
+  /** Adds a row for the slot; set its place and look afterwards. */
   add(slot: number): number {
     if (this.count === this.capacity) this.grow();
     this.slots[this.count] = slot;
@@ -86,7 +87,10 @@ export class Pool implements Pickable {
     return slot;
   }
 
-  /** World matrix `of` at `from`, times a box of this middle and size. `stretched`: by how much of its width. */
+  /**
+   * World matrix `of` at `from`, times a box of this middle and size. `stretched`: by how much of
+   * its width.
+   */
   place(
     row: number,
     of: Float32Array,
@@ -136,7 +140,7 @@ export class Pool implements Pickable {
     this.colored.add(row);
   }
 
-  /** What changed goes to the card with the next picture. */
+  /** Changes are uploaded with the next picture. */
   flush(): void {
     this.mesh.count = this.count;
     this.mesh.visible = this.count > 0;

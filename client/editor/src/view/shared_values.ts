@@ -1,5 +1,5 @@
-// Values of a packed component as objects: one for all whose bytes are the same, as far as they come near each other. What a world draws
-// is mostly a few shapes and colours, each many times.
+// Values of a packed component as objects: one for all whose bytes are the same, as far as they
+// come near each other. A world mostly has a few shapes and colours, each many times.
 import type { ReplicaColumn } from './world.js';
 
 const kept_max = 8;
@@ -10,7 +10,7 @@ export class SharedValues<T extends object> {
   private column: ReplicaColumn | null = null;
   private words = new Uint32Array();
 
-  /** Of the entity with this index, not to be changed; undefined where it has none. */
+  /** Returns the value of the entity with this index, or undefined. Do not change it. */
   get(column: ReplicaColumn, index: number): T | undefined {
     const row = column.row(index);
     if (row < 0) return undefined;

@@ -1,4 +1,5 @@
-// The viewport: draws what the world holds, when something of it changed, and brings hands and picture together.
+// The viewport: draws what the world holds, when something of it changed, and brings hands and
+// picture together.
 import {
   Color,
   DirectionalLight,
@@ -28,7 +29,7 @@ import { Toolbar } from './toolbar.js';
 import { calm, view_commands } from './view_commands.js';
 import type { Entity, ViewCommand, ViewWorld } from './world.js';
 
-/** Of a picture's time so much goes to what moved; the rest of it is shown with the next one. */
+/** Time per picture for moved entities; the others are shown in the next picture. */
 const settle_ms = 2;
 /** How often the corner says what a picture takes. */
 const tell_every_ms = 250;
@@ -51,7 +52,7 @@ export class Stage {
   readonly contents: Contents;
   readonly hands: Hands;
   readonly commands: ViewCommand[];
-  /** Of the last picture, in milliseconds of this thread. */
+  /** Time of the last picture in milliseconds of this thread. */
   frame_ms = 0;
   frames = 0;
   private readonly renderer: WebGLRenderer;
@@ -199,7 +200,7 @@ export class Stage {
     this.ask();
   }
 
-  /** Shows these, or everything where there is nothing of them in space. */
+  /** Shows these entities, or everything if none of them has a place. */
   frame(entities: readonly Entity[], lasts_ms = 250): void {
     this.contents.settle();
     const sphere = (entities.length > 0 ? this.contents.bounds(entities) : null) ?? this.contents.bounds_of_all();
@@ -312,7 +313,10 @@ export class Stage {
     if (goes_on || !this.contents.is_settled) this.ask();
   }
 
-  /** The card still draws the last picture: another one would only stand in line, and what a hand does would show late. */
+  /**
+   * The card still draws the last picture: another one would only stand in line, and what a hand
+   * does would show late.
+   */
   private is_behind(): boolean {
     const gl = this.renderer.getContext() as WebGL2RenderingContext;
     const { drawn } = this;
@@ -323,7 +327,7 @@ export class Stage {
     return false;
   }
 
-  /** What comes into sight because one looks elsewhere does not wait as long as what is out of it. */
+  /** Entities that come into view by moving the camera wait less than those outside the view. */
   private see(now_ms: number): void {
     const { camera, view } = this.rig;
     camera.updateMatrixWorld();
@@ -336,7 +340,7 @@ export class Stage {
     this.contents.tree.recall();
   }
 
-  /** The camera begins where it sees most of what there is, once there is something. */
+  /** The camera starts at a place that shows most entities, when there are some. */
   private first_frame(): void {
     if (this.was_framed) return;
     const sphere = this.contents.bounds_of_most();
@@ -362,7 +366,7 @@ export class Stage {
     this.contents.markers.emphasize((slot) => (chosen.has(slot) ? 2 : over.has(slot) ? 1 : 0));
   }
 
-  /** Shadows follow where one looks, in steps of their own pixels, so that they stay put while one moves. */
+  /** Shadows follow the camera in steps of their pixels, so that they do not flicker. */
   private shade(): void {
     const bodies = this.contents.bodies.pools.reduce((sum, pool) => sum + pool.count, 0);
     const on = this.shadows && bodies <= shadowed_max;

@@ -79,7 +79,7 @@ export class Toolbar {
       this.element.append(group);
     }
     this.element.append(this.menu);
-    // What happens on the buttons is not meant for what lies under them.
+    // Events on the buttons do not reach the viewport below.
     for (const kind of ['pointerdown', 'dblclick', 'wheel', 'contextmenu'])
       this.element.addEventListener(kind, (event) => event.stopPropagation());
     this.update(steps);

@@ -1,4 +1,4 @@
-// What can be done in the viewport, for keys, menus and buttons alike.
+// Commands of the viewport, for keys, menus and buttons.
 import { look_from } from './axis_widget.js';
 import type { Tool } from './gizmo.js';
 import type { Stage } from './stage.js';

@@ -36,7 +36,7 @@ function world_of(model: Model): ViewWorld {
       if (how === 'only') model.selection.set(entities);
       else if (how === 'add') model.selection.add(entities);
       else toggle(model, entities);
-      // What was clicked stands in the tree, wherever it hangs; a rectangle would open half of it.
+      // A clicked entity is shown in the tree; a rectangle would open half of the tree.
       if (entities.length === 1 && model.selection.has(entities[0])) model.reveal(entities[0]);
     },
     on_selection: (changed) => later(() => void model.selection.entities.value, changed),

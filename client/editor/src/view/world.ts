@@ -1,4 +1,5 @@
-// What the viewport needs of the world it shows, and of those who edit it. It knows nothing else of the page.
+// The interface that the viewport needs from the world and its editors. It knows nothing else of
+// the page.
 import type { Entity, ReplicaChanges, ReplicaColumn, ReplicaEntity } from 'muster-client';
 
 export type { Entity, ReplicaChanges, ReplicaColumn, ReplicaEntity };
@@ -12,7 +13,10 @@ export interface Quat extends Vec3 {
   w: number;
 }
 
-/** As scene.Transform has it: relative to the nearest ancestor with a Transform. What is left out stays as it is. */
+/**
+ * As scene.Transform has it: relative to the nearest ancestor with a Transform. Omitted parts do
+ * not change.
+ */
 export interface TransformPut {
   entity: Entity;
   position?: Vec3;
@@ -20,9 +24,14 @@ export interface TransformPut {
   scale?: Vec3;
 }
 
-/** Some entities' Transforms being changed by hand: one step of undo, however many times they are put. */
+/**
+ * Some entities' Transforms being changed by hand: one step of undo, however many times they are
+ * put.
+ */
 export interface TransformEdit {
-  /** It was refused, or somebody else has changed all that it changes: nothing that is put is sent. */
+  /**
+   * It was refused, or somebody else has changed all that it changes: nothing that is put is sent.
+   */
   readonly is_over: boolean;
   /** May come as often as the pointer moves; who makes the edit sends less. */
   put(values: readonly TransformPut[]): void;
@@ -38,13 +47,16 @@ export interface ViewWorld {
   get(entity: Entity): ReplicaEntity | undefined;
   /** Its scene.Transform. */
   transform(entity: Entity): { position: Vec3; rotation: Quat; scale: Vec3 } | undefined;
-  /** All values of a component, by full name, where they are kept side by side. */
+  /** All values of a component by full name, if they are stored side by side. */
   column(name: string): ReplicaColumn | undefined;
-  /** The content of a `text` field; empty where it is not known. */
+  /** Returns the content of a `text` field; empty if it is unknown. */
   text(hash: bigint): string;
   /** The world's schema has scene.Transform. */
   has_transforms(): boolean;
-  /** `changes` is told of each state of the world, and of parts of one, `reset` that everything is to be read again. Returns what ends it. */
+  /**
+   * `changes` is told of each state of the world, and of parts of one, `reset` that everything is
+   * to be read again. Returns what ends it.
+   */
   follow(changes: (changes: ReplicaChanges) => void, reset: () => void): () => void;
 
   /** The last one is the active one. */
@@ -62,7 +74,7 @@ export interface ViewWorld {
   log(level: 'note' | 'problem', text: string): void;
   /** A menu for what is selected, at a place of the window. */
   menu?(x: number, y: number): void;
-  /** Who is under the pointer, here or in a list; null: nobody. */
+  /** The entity under the pointer, here or in a list, or null. */
   hovered(): Entity | null;
   hover(entity: Entity | null): void;
   on_hovered(changed: () => void): () => void;
