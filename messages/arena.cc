@@ -88,7 +88,8 @@ void Arena::leave_segment() noexcept {
     release(std::exchange(head_, head_->next));
     read_ = head_->begin();
     head_end_ = head_ == tail_ ? nullptr : head_->end;
-  } else if (poisons || head_->bytes != usual_bytes()) {  // a large one: free for the next large batch
+    // a large one: free for the next large batch
+  } else if (poisons || head_->bytes != usual_bytes()) {
     release(head_);
     head_ = tail_ = nullptr;
     read_ = write_ = end_ = nullptr;

@@ -7,9 +7,11 @@ namespace muster {
 namespace {
 
 constexpr std::size_t slack = 16;  // for the writer's padding behind end_
-// Of builders that hold one answer and go: the GNU allocator keeps what is freed up to this size at hand, and looks for larger pieces.
+// Of builders that hold one answer and go: the GNU allocator keeps what is freed up to this size at
+// hand, and looks for larger pieces.
 constexpr std::size_t first_bytes = 1024;
-static_assert(batch_alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);  // else operator new needs to be told
+// else operator new needs to be told
+static_assert(batch_alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 
 }  // namespace
 

@@ -9,7 +9,8 @@ namespace muster {
 namespace {
 
 constexpr std::size_t capacity_min = 4096;
-constexpr std::size_t capacity_streaming_max = 256u << 10;  // grown to by a busy stream of small frames
+// grown to by a busy stream of small frames
+constexpr std::size_t capacity_streaming_max = 256u << 10;
 
 }  // namespace
 
@@ -56,7 +57,8 @@ std::span<std::byte> FrameDecoder::room() {
   if (held == 0) begin_ = end_ = 0;
   const bool was_filled = end_ == capacity_ && last_received_ > 0;
   if (held == 0 && capacity_ > capacity_min && last_received_ < capacity_ / 8) {
-    resize(std::max(capacity_min, capacity_ / 4));  // a stream that went quiet gives its memory back
+    // a stream that went quiet gives its memory back
+    resize(std::max(capacity_min, capacity_ / 4));
   } else if (end_ == capacity_ || (begin_ > 0 && capacity_ - end_ < capacity_ / 4)) {
     // Held bytes begin on a 16-byte boundary and are moved to one, so batches stay aligned.
     if (held > capacity_ / 2 || (was_filled && capacity_ < capacity_streaming_max)) {

@@ -26,7 +26,8 @@ bool TypeIndex::fill(std::span<const TypeDescriptor* const> types, std::size_t s
                      std::size_t run_max) {
   if (slots_.size() != size) slots_.assign(size, nullptr);
   shift_ = 32 - static_cast<unsigned>(std::countr_zero(size));
-  multiplier_ = 0x9e3779b1u + 2 * 0x632be5abu * attempt;  // odd: distinct ids keep distinct products
+  // odd: distinct ids keep distinct products
+  multiplier_ = 0x9e3779b1u + 2 * 0x632be5abu * attempt;
   for (std::size_t i = 0; i < types.size(); ++i) {
     if (put(*types[i], run_max)) continue;
     if (run_max == 1)

@@ -121,7 +121,8 @@ ValueResult<FieldName> find_field(const TypeTable& types, std::string_view name)
     return std::unexpected(ValueError{
         Kind::malformed, "'" + printable(name) + "' names no field; write Component.field, as in Health.value"});
   }
-  // "Helth.value", "game.Helth.value", "Helth.position.x": the first part that begins with a capital, else the first.
+  // "Helth.value", "game.Helth.value", "Helth.position.x": the first part that begins with a
+  // capital, else the first.
   std::size_t end = name.find('.');
   for (std::size_t begin = 0; begin < last;) {
     const std::size_t dot = name.find('.', begin);

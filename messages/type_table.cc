@@ -70,7 +70,8 @@ struct TypeTable::Impl {
   std::unordered_map<TypeId, Places> places;                      // nodes never move
   std::unordered_map<TypeId, const TypeDescriptor*> by_presence;  // those that are enableable
   TypeIndex by_id;
-  std::atomic<std::uint64_t> fingerprint = 0;  // 0: to be found; readers may find it at the same time
+  // 0: to be found; readers may find it at the same time
+  std::atomic<std::uint64_t> fingerprint = 0;
 
   /// A type whose id, or presence_id, is one that is taken.
   std::optional<SchemaError> meeting_presence_id(const std::vector<const TypeDescriptor*>& fresh) const;

@@ -85,7 +85,8 @@ bool parse_number(std::string_view text, T& value) {
   }
 }
 
-/// A number for a field of this kind; a uint64 above 2^63 - 1 as the negative number of the same bits.
+/// A number for a field of this kind; a uint64 above 2^63 - 1 as the negative number of the same
+/// bits.
 bool parse_integer(FieldKind kind, std::string_view text, std::int64_t& value) {
   std::uint64_t bits = 0;
   if (kind != FieldKind::uint64) return parse_number(text, value);

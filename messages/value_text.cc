@@ -9,7 +9,8 @@
 namespace muster {
 namespace {
 
-/// Calls f with the leaf's number in its own C++ type, or with the bool; with what has neither as with its 64 bits.
+/// Calls f with the leaf's number in its own C++ type, or with the bool; with what has neither as
+/// with its 64 bits.
 template <class F>
 auto with_leaf(FieldKind kind, const std::byte* at, F&& f) {
   const auto otherwise = [&] {

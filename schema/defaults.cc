@@ -106,7 +106,8 @@ bool is_value_of(const EnumDescriptor& type, std::int64_t value) {
   return false;
 }
 
-/// Reads `text` as one scalar of the field's type, or takes zero where text is null; checks it; writes it.
+/// Reads `text` as one scalar of the field's type, or takes zero where text is null; checks it;
+/// writes it.
 Result fill_scalar(const FieldDescriptor& field, const std::string_view* text, std::byte* at) {
   if (field.kind == FieldKind::boolean) {
     const bool yes = text && (*text == "true" || *text == "1");
@@ -202,7 +203,8 @@ Result fill_default(const FieldDescriptor& field, const FindType& find, std::spa
   }
   std::vector<std::string_view> values = split(field.default_text, ',');
   const std::size_t wanted = leaves(field, find);
-  if (!structure && values.size() == 1) values.resize(wanted, values.front());  // one value for a whole array
+  // one value for a whole array
+  if (!structure && values.size() == 1) values.resize(wanted, values.front());
   if (values.size() != wanted)
     return fail("default has " + std::to_string(values.size()) + " values where " + std::to_string(wanted) +
                 " are needed");

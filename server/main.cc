@@ -68,8 +68,9 @@ struct Arguments {
   bool make_new = false, must_exist = false, quiet = false;
 };
 
-World* running = nullptr;                      // for the signal handler alone
-volatile std::sig_atomic_t was_signalled = 0;  // between two openings of the world there is none to tell
+World* running = nullptr;  // for the signal handler alone
+// between two openings of the world there is none to tell
+volatile std::sig_atomic_t was_signalled = 0;
 /// The first signal asks the world to stop, which it does between two inputs. A second one ends the
 /// process at once: the file then holds the last save.
 void on_signal(int) {

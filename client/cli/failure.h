@@ -1,4 +1,5 @@
-// How a command ends when it cannot do what was asked. Thrown by whoever notices, printed once, in main.
+// How a command ends when it cannot do what was asked. Thrown by whoever notices, printed once, in
+// main.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// `muster verify`, `backup` and `journal`: what is done with a world's file, which this program knows nothing of.
+// `muster verify`, `backup` and `journal`: what is done with a world's file, which this program
+// knows nothing of.
 #include <unistd.h>
 
 #include <cerrno>

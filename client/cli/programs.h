@@ -5,7 +5,8 @@
 
 namespace muster::cli {
 
-/// The program `name`: beside this one, or at `built` from here, where a build tree has it; otherwise the name alone, for the PATH.
+/// The program `name`: beside this one, or at `built` from here, where a build tree has it;
+/// otherwise the name alone, for the PATH.
 std::string program(const std::string& name, const std::string& built);
 
 }  // namespace muster::cli

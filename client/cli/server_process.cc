@@ -151,7 +151,8 @@ std::string ServerProcess::said() {
   for (std::string line; std::getline(log, line);) {
     if (line.empty()) continue;
     last = line;
-    // "01:02:03.456 error what is wrong": the log's own words are of no interest here. More lines may belong to it.
+    // "01:02:03.456 error what is wrong": the log's own words are of no interest here. More lines
+    // may belong to it.
     constexpr std::string_view mark = " error ";
     constexpr std::size_t time = 12;
     const bool is_logged =

@@ -1,4 +1,5 @@
-// muster token: who may come in. The server that serves the world keeps the list; for a world that none serves one is started.
+// muster token: who may come in. The server that serves the world keeps the list; for a world that
+// none serves one is started.
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -19,7 +20,8 @@ namespace {
 
 using Seconds = std::chrono::sys_seconds;
 
-/// "30d" from now, or a day or moment in UTC: "2027-01-31", "2027-01-31T12:00:00Z". 0 for an empty text: never.
+/// "30d" from now, or a day or moment in UTC: "2027-01-31", "2027-01-31T12:00:00Z". 0 for an empty
+/// text: never.
 std::uint64_t expiry(const std::string& text) {
   if (text.empty()) return 0;
   const char* const begin = text.data();

@@ -11,9 +11,9 @@ namespace {
 
 constexpr const char* here = "in this program";
 
-/// Finds the first thing in which a type of the world and the one of its name in this program differ,
-/// in the types that they hold too. Enums are compared by name: a layout's fingerprint does not show
-/// their numbers.
+/// Finds the first thing in which a type of the world and the one of its name in this program
+/// differ, in the types that they hold too. Enums are compared by name: a layout's fingerprint does
+/// not show their numbers.
 class Comparison {
  public:
   using Compiled = std::unordered_map<TypeId, const TypeDescriptor*>;

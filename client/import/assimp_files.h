@@ -13,7 +13,8 @@ namespace muster {
 ///
 /// Assimp makes one object of all "o" lines of an .obj that have the same name, and cuts names at
 /// spaces. So the lines of the .obj are given names of their own while it is read; `name` gives
-/// back those in the file. A Collada file is read in words that Assimp understands (collada_text.h).
+/// back those in the file. A Collada file is read in words that Assimp understands
+/// (collada_text.h).
 class AssimpFiles : public Assimp::DefaultIOSystem {
  public:
   bool Exists(const char* path) const override;

@@ -83,7 +83,8 @@ scene::Camera camera_of(const aiCamera& from, bool gltf, double metres, Numbers&
   scene::Camera camera;
   camera.near = numbers.within("near", from.mClipPlaneNear * metres, 1e9, 0.1);
   camera.far = numbers.within("far", from.mClipPlaneFar * metres, 1e9, 1000);
-  // A negative aspect is that of an orthographic camera in Collada, whose height comes as its angle.
+  // A negative aspect is that of an orthographic camera in Collada, whose height comes as its
+  // angle.
   const bool is_flat = from.mAspect < 0;
   const auto said_aspect = std::abs(static_cast<double>(from.mAspect));
   if (!is_flat || said_aspect > -2 * flat_aspect) camera.aspect = numbers.within("aspect", said_aspect, 1000);
@@ -385,7 +386,8 @@ void keep_fitting_readers(Assimp::Importer& importer, const FileKind& kind) {
   for (std::size_t i = importer.GetImporterCount(); i-- > 0;) {
     const aiImporterDesc* description = importer.GetImporterInfo(i);
     if (description && description->mFileExtensions && reader_fits(description->mFileExtensions, kind)) continue;
-    const std::unique_ptr<Assimp::BaseImporter> reader(importer.GetImporter(i));  // belongs to who takes it away
+    // belongs to who takes it away
+    const std::unique_ptr<Assimp::BaseImporter> reader(importer.GetImporter(i));
     importer.UnregisterLoader(reader.get());
   }
 }
@@ -409,7 +411,8 @@ ReadScene scene_of(const std::filesystem::path& file, bool collada_names) {
   importer.SetIOHandler(files);
   importer.SetPropertyBool(AI_CONFIG_IMPORT_COLLADA_USE_COLLADA_NAMES, collada_names);
   importer.SetPropertyBool(AI_CONFIG_IMPORT_FBX_PRESERVE_PIVOTS, false);
-  importer.SetPropertyBool(AI_CONFIG_IMPORT_NO_SKELETON_MESHES, true);  // a mesh that is not in the file
+  // a mesh that is not in the file
+  importer.SetPropertyBool(AI_CONFIG_IMPORT_NO_SKELETON_MESHES, true);
   keep_fitting_readers(importer, kind_of(file));
   const aiScene* const scene = importer.ReadFile(file.string(), 0);
   if (!scene) {

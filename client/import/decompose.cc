@@ -79,8 +79,8 @@ Decomposed decompose(const Matrix& matrix) {
   const Axes columns{column(matrix, 0), column(matrix, 1), column(matrix, 2)};
   const double longest = std::max({length(columns[0]), length(columns[1]), length(columns[2])});
 
-  // Gram-Schmidt; exact where the axes are at right angles already. An axis that is (almost) nothing beside the others
-  // has no direction of its own and is completed last.
+  // Gram-Schmidt; exact where the axes are at right angles already. An axis that is (almost)
+  // nothing beside the others has no direction of its own and is completed last.
   Axes axis{};
   std::array<double, 3> scale{};
   std::array<bool, 3> known{};
@@ -109,7 +109,8 @@ Decomposed decompose(const Matrix& matrix) {
     known[i] = true;
   }
 
-  // A left-handed frame is a mirroring: in one axis or in all three, whichever leaves the least to rotate.
+  // A left-handed frame is a mirroring: in one axis or in all three, whichever leaves the least to
+  // rotate.
   if (dot(cross(axis[0], axis[1]), axis[2]) < 0) {
     const double x = axis[0].x, y = axis[1].y, z = axis[2].z;
     const std::array<double, 4> traces{-x + y + z, x - y + z, x + y - z, -x - y - z};

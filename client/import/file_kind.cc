@@ -71,7 +71,8 @@ bool is_text(std::string_view head) {
   if (head.starts_with("\xff\xfe") || head.starts_with("\xfe\xff")) return true;  // UTF-16
   return std::ranges::none_of(head, [](char c) {
     const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x20 && (byte < '\t' || byte > '\r') && byte != 0x1a;  // DOS ended texts with 0x1a
+    // DOS ended texts with 0x1a
+    return byte < 0x20 && (byte < '\t' || byte > '\r') && byte != 0x1a;
   });
 }
 

@@ -107,7 +107,8 @@ std::string percent_decoded(std::string_view uri) {
   return text;
 }
 
-/// Both alphabets, with or without "=" at the end and white space anywhere; nothing if there is another letter.
+/// Both alphabets, with or without "=" at the end and white space anywhere; nothing if there is
+/// another letter.
 std::optional<std::string> base64_decoded(std::string_view text) {
   constexpr std::string_view space = " \t\r\n\f";
   text = text.substr(0, text.find_last_not_of("= \t\r\n\f") + 1);
@@ -277,7 +278,8 @@ GltfFile::GltfFile(fs::path file) : file_(std::move(file)), parts_(parts_of(file
 bool GltfFile::is_gltf_1() const {
   if (parts_.is_binary) return parts_.version == 1;
   const Json* const asset = member(json_, "asset");
-  const Json* const nodes = member(json_, "nodes");  // an object in glTF 1.0, which need not say its version
+  // an object in glTF 1.0, which need not say its version
+  const Json* const nodes = member(json_, "nodes");
   const std::string version = asset ? text_of(*asset, "version") : "";
   return version.starts_with("1.") || (version.empty() && nodes && nodes->is_object());
 }

@@ -45,8 +45,9 @@ std::size_t whole(const Json& value, const std::string& place);
 struct GltfParts {
   std::string json;
   bool is_binary = false;
-  std::uint32_t version = 2;                  ///< of a .glb
-  std::uint64_t data_at = 0, data_bytes = 0;  ///< where in the file its binary chunk is; 0, 0: it has none
+  std::uint32_t version = 2;  ///< of a .glb
+  /// Where in the file its binary chunk is; 0, 0: it has none
+  std::uint64_t data_at = 0, data_bytes = 0;
 };
 /// Throws ReadFailure for a .glb whose chunks do not fit into the file.
 GltfParts parts_of(const std::filesystem::path& file);

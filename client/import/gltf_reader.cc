@@ -384,7 +384,8 @@ class GltfReader {
   std::vector<bool> visited_;              // nodes that are entities
   std::vector<std::uint32_t> first_part_;  // of each mesh, among parts_
   std::uint32_t next_part_ = 0;
-  std::vector<std::optional<ImportedMesh>> parts_;  // primitives of all meshes, read when a node has them
+  // primitives of all meshes, read when a node has them
+  std::vector<std::optional<ImportedMesh>> parts_;
 };
 
 }  // namespace

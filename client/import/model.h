@@ -17,10 +17,11 @@ namespace muster {
 constexpr std::size_t name_bytes_max = 255;
 
 struct ImportedMesh {
-  std::string name;                    ///< as in the file, may be empty
-  std::uint32_t index = 0;             ///< its place among the file's meshes (MeshReference)
-  std::optional<scene::Shape> bounds;  ///< box around its vertices; none if it has none, or they are compressed
-  std::optional<scene::Color> color;   ///< its material's base colour
+  std::string name;         ///< as in the file, may be empty
+  std::uint32_t index = 0;  ///< its place among the file's meshes (MeshReference)
+  /// Box around its vertices; none if it has none, or they are compressed
+  std::optional<scene::Shape> bounds;
+  std::optional<scene::Color> color;  ///< its material's base colour
 };
 
 /// One entity to be. Nodes are the file's own; a part is added below its node for what does not fit
@@ -39,8 +40,10 @@ struct ImportedEntity {
 };
 
 struct ImportedModel {
-  std::vector<ImportedEntity> entities;  ///< parents before children, children in the file's order; the root first
-  std::vector<std::string> warnings;     ///< whole sentences: what could not be kept exactly, and where
+  /// Parents before children, children in the file's order; the root first
+  std::vector<ImportedEntity> entities;
+  /// Whole sentences: what could not be kept exactly, and where
+  std::vector<std::string> warnings;
 };
 
 /// Why a file was not read.

@@ -48,7 +48,8 @@ void destroyed() {
   // guide: destroyed
   const auto farewell =
       registry.subscribe("farewell", [&](const muster::Deactivated&, const Health& health, const Position& at) {
-        last = health.value + at.x;  // all components are still there; children came before their parent
+        // all components are still there; children came before their parent
+        last = health.value + at.x;
       });
   registry.destroy(registry.create(Health{.value = 5}, Position{.x = 2}));
   require(last == 7);

@@ -47,12 +47,14 @@ void player_alone() {
   // guide: the player alone
   registry.define(muster::TemplateTree::of(registry, player, "save.player"));
   const auto batch = registry.template_batch("save.player");
-  const std::vector<std::byte> saved(batch.begin(), batch.end());  // to a file, a socket, another process
+  // to a file, a socket, another process
+  const std::vector<std::byte> saved(batch.begin(), batch.end());
 
   muster::EntityRegistry elsewhere;
   elsewhere.add_type<Health>();
   elsewhere.add_type<Position>();
-  const auto judged = muster::verify_batch(saved, elsewhere.types());  // foreign bytes are judged first
+  // foreign bytes are judged first
+  const auto judged = muster::verify_batch(saved, elsewhere.types());
   require(judged.has_value());
   elsewhere.push_batch(saved);
   const Entity again = elsewhere.spawn("save.player", {.name = "player"});

@@ -239,7 +239,8 @@ void Grid::find_collisions(Outbox& out) {
 
 void Grid::find_triggers(Outbox& out) {
   std::vector<Pair> now;
-  for (const auto& [i, j] : touching(triggers_, bodies_))  // a trigger's group is 0: no other body is affected
+  // a trigger's group is 0: no other body is affected
+  for (const auto& [i, j] : touching(triggers_, bodies_))
     if (triggers_[i].entity != bodies_[j].entity) now.push_back({triggers_[i].entity, bodies_[j].entity});
   for (const Pair& pair : known_.inside)
     if (!std::ranges::binary_search(now, pair)) out.post(pair.first, collision::TriggerExit{.other = pair.second});

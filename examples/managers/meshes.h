@@ -1,4 +1,5 @@
-// Several meshes per entity. Rows of one entity are a chain; each mesh has an id of its own that outlives row moves.
+// Several meshes per entity. Rows of one entity are a chain; each mesh has an id of its own that
+// outlives row moves.
 #pragma once
 
 #include <vector>
@@ -55,7 +56,8 @@ class Meshes final : public muster::Manager {
   };
   void add(const AddMesh& message, muster::Entity self);
   void remove_by_id(const RemoveMesh& message, muster::Entity self);
-  // A part of what is saved has so many rows; part 0 has what is not of rows: | next id 8 | cursor 8 | rows 8 |
+  // A part of what is saved has so many rows; part 0 has what is not of rows: | next id 8 | cursor
+  // 8 | rows 8 |
   static constexpr std::uint32_t part_rows = 1024;
   /// The row is another one from now on, or comes, or goes.
   void changed(Instance i);
@@ -69,8 +71,9 @@ class Meshes final : public muster::Manager {
   std::vector<Row> rows_;
   std::uint64_t next_id_ = 1;
   std::uint32_t cursor_ = 0;
-  std::vector<std::uint64_t> versions_;  // by part of rows: the registry's when one of them changed last
-  std::uint64_t version_ = 0;            // likewise of part 0
+  // by part of rows: the registry's when one of them changed last
+  std::vector<std::uint64_t> versions_;
+  std::uint64_t version_ = 0;  // likewise of part 0
   muster::Handlers handlers_;
 };
 

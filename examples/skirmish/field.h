@@ -1,5 +1,6 @@
-// Where the squads of both sides are during one pass, so that the nearest enemy is found without looking at all of them.
-// Made anew from components in every pass and not used outside of it: it carries nothing from one to the next.
+// Where the squads of both sides are during one pass, so that the nearest enemy is found without
+// looking at all of them. Made anew from components in every pass and not used outside of it: it
+// carries nothing from one to the next.
 #pragma once
 
 #include <array>
@@ -18,8 +19,8 @@ class Field {
   }
   /// After the last add and before the first question.
   void sort();
-  /// The nearest squad of the other team on the ground plane, the smaller id of two equally near; nil if none is within
-  /// `range` metres.
+  /// The nearest squad of the other team on the ground plane, the smaller id of two equally near;
+  /// nil if none is within `range` metres.
   muster::Entity nearest_enemy(Team own, const scene::Vec3& at, float range) const noexcept;
 
  private:

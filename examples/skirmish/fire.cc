@@ -5,7 +5,8 @@ namespace skirmish {
 
 namespace {
 
-/// Half to one and a half, the same for the same shooter and shot everywhere: the demo draws no random numbers.
+/// Half to one and a half, the same for the same shooter and shot everywhere: the demo draws no
+/// random numbers.
 float luck(muster::Entity shooter, std::uint32_t shot) {
   std::uint32_t mixed = shooter.index * 0x9e3779b1u ^ shooter.generation * 0x85ebca6bu ^ shot * 0xc2b2ae35u;
   mixed = (mixed ^ mixed >> 15) * 0x2c1b3c6du;

@@ -421,7 +421,8 @@ class Judge {
   std::vector<Gap> gaps_;
   std::vector<Floats> floats_;
   bool quick_ = false;  // is_good_again() may say
-  enum class Ruled : std::uint8_t { not_at_all, by_floats, otherwise } ruled_ = Ruled::otherwise;  // what payloads hold
+  // what payloads hold
+  enum class Ruled : std::uint8_t { not_at_all, by_floats, otherwise } ruled_ = Ruled::otherwise;
 };
 
 }  // namespace

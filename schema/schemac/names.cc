@@ -188,7 +188,8 @@ std::string cpp_absolute_name(std::string_view full_name) { return "::" + joined
 std::string cpp_type_name(std::string_view full_name, std::string_view inside) {
   const std::string space = cpp_namespace(full_name);
   if (space == inside) return cpp_last_name(full_name);
-  // Qualified from the root where an inner namespace would catch the first part ("game::muster" and muster::Entity).
+  // Qualified from the root where an inner namespace would catch the first part ("game::muster" and
+  // muster::Entity).
   const std::string first = space.substr(0, space.find("::"));
   const std::size_t inner = inside.find("::" + first);
   const bool caught = first.empty() || inner != std::string_view::npos;
@@ -283,7 +284,8 @@ std::string doc_comment(std::string_view text, std::string_view indent) {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     std::string line(text.substr(0, end));
-    // A backslash at the end would carry the comment over to the next line; other control characters have no place.
+    // A backslash at the end would carry the comment over to the next line; other control
+    // characters have no place.
     std::ranges::replace_if(line, [](unsigned char c) { return c < 0x20; }, ' ');
     while (!line.empty() && (line.back() == '\\' || line.back() == ' ')) line.pop_back();
     out += std::string(indent) + "///" + (line.empty() ? "" : " ") + line + "\n";

@@ -72,7 +72,8 @@ std::string default_literal(const FieldDescriptor& field, std::string_view insid
     case FieldKind::float32: put(std::strtof(text.c_str(), nullptr)); break;
     case FieldKind::float64: put(std::strtod(text.c_str(), nullptr)); break;
     case FieldKind::uint64: put(std::strtoull(text.c_str(), nullptr, 10)); break;
-    default: put(std::strtoll(text.c_str(), nullptr, 10)); break;  // little-endian: the low bytes come first
+    // little-endian: the low bytes come first
+    default: put(std::strtoll(text.c_str(), nullptr, 10)); break;
   }
   return cpp_literal(field.kind, field.enumeration, bytes, inside);
 }

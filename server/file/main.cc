@@ -1,5 +1,5 @@
-// muster-file: looks at world files without serving them. `muster verify`, `muster backup` and `muster journal` run it, because
-// the `muster` command itself knows no files.
+// muster-file: looks at world files without serving them. `muster verify`, `muster backup` and
+// `muster journal` run it, because the `muster` command itself knows no files.
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>

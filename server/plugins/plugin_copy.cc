@@ -34,7 +34,8 @@ std::expected<std::vector<char>, std::string> read_whole(const std::string& path
   struct stat before{}, after{};
   if (file.number < 0 || ::fstat(file.number, &before) != 0) return std::unexpected("cannot be read: " + reason());
   if (!S_ISREG(before.st_mode)) return std::unexpected("is no file");
-  std::vector<char> bytes(static_cast<std::size_t>(before.st_size) + 1);  // one more, to see whether it grew
+  // one more, to see whether it grew
+  std::vector<char> bytes(static_cast<std::size_t>(before.st_size) + 1);
   std::size_t size = 0;
   while (size < bytes.size()) {
     const ssize_t got = ::read(file.number, bytes.data() + size, bytes.size() - size);

@@ -65,7 +65,8 @@ bool Looks::is_free() {
   std::erase_if(read_, [&](const std::shared_ptr<Look>& look) {
     if (!look->done()) return false;
     registry_.remove_preserver(look->columns);
-    if (look->columns.given_up()) {  // there was no memory for a copy: the next look brings everything
+    // there was no memory for a copy: the next look brings everything
+    if (look->columns.given_up()) {
       for (std::uint64_t& uid : seen_)
         if (uid != 0) uid = no_uid;  // still to be told as gone, if it goes
       looked_ = 0;
@@ -92,7 +93,8 @@ std::shared_ptr<Look> Looks::take() {
   look->clock_ns = registry_.now_ns();
   const std::uint64_t since = looked_;
   looked_ = registry_.begin_version();
-  if (kinds_.size() > 2 * registry_.storage().archetypes().size() + 64)  // of archetypes without entities
+  // of archetypes without entities
+  if (kinds_.size() > 2 * registry_.storage().archetypes().size() + 64)
     std::erase_if(kinds_, [](const auto& kind) { return kind.second.use_count() == 1; });
   look_at(*look, since);
   const auto size_of = [&](TypeId type) {

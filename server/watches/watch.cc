@@ -224,7 +224,8 @@ void Watch::change_nodes(std::span<const Entity> open, std::span<const Entity> c
     else if (open_.insert(node).second)
       opened.push_back(node);
   }
-  const bool waiting = !rows_.empty();  // otherwise no entity is marked twice: each is a child of one node
+  // otherwise no entity is marked twice: each is a child of one node
+  const bool waiting = !rows_.empty();
   for (const Entity node : opened) each_child(node, [&](Entity child) { rows_.push_back(child); });
   if (waiting && !opened.empty()) sort_unique(rows_);
 }
@@ -320,7 +321,8 @@ void Watch::catch_up_values(TypeId component, std::uint64_t since) {
 void Watch::catch_up_members(std::uint64_t since) {
   if (is_of_everyone()) return;
   if (recent_.structure_changed() > since) {
-    std::vector<std::pair<std::uint32_t, Entity>> living;  // parents first: a member's children are members by it
+    // parents first: a member's children are members by it
+    std::vector<std::pair<std::uint32_t, Entity>> living;
     recent_.each_structure(since, [&](Entity e) {
       if (world().alive(e)) {
         if (!asked_.world) living.emplace_back(world().depth(e), e);

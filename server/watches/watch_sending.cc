@@ -20,8 +20,9 @@ namespace {
 constexpr std::size_t slice_entities = 256;           // between two looks at the queue's room
 constexpr std::size_t watch_batch_bytes = 64u << 10;  // so that a slow line is shared fairly
 constexpr std::size_t slice_text_bytes = 256u << 10;  // of texts that go with a slice, mostly less
-constexpr std::uint32_t told_row_bytes = 64;          // of what is told of one entity's structure, about
-constexpr std::size_t row_name_bytes_max = 4096;      // of a child's name
+// of what is told of one entity's structure, about
+constexpr std::uint32_t told_row_bytes = 64;
+constexpr std::size_t row_name_bytes_max = 4096;  // of a child's name
 
 /// Number of values of `size` bytes in one slice.
 std::size_t slice_rows(std::uint32_t bytes, std::size_t slice_bytes, std::size_t rows_max) {

@@ -13,9 +13,11 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t promises_max = 256;            // changes of one watch whose end was not told yet
+// changes of one watch whose end was not told yet
+constexpr std::size_t promises_max = 256;
 constexpr std::size_t events_bytes_max = 64u << 20;  // kept, and handed over and not told yet
-constexpr std::uint64_t turn_ns = 2'000'000;         // of the thread's processor time, between two looks at what came
+// of the thread's processor time, between two looks at what came
+constexpr std::uint64_t turn_ns = 2'000'000;
 constexpr std::uint64_t never = ~std::uint64_t{0};
 
 session::Fault in_use(std::uint64_t request) {

@@ -9,15 +9,18 @@
 
 namespace muster {
 
-/// Listener's thread only. Opens files of one folder and those below it; nothing else, whatever is asked.
+/// Listener's thread only. Opens files of one folder and those below it; nothing else, whatever is
+/// asked.
 class WorldFiles {
  public:
-  /// `folder`: empty: there are none. `world`: the name of the world's file in it. That file is never given, nor those that are
-  /// called like it and more: its journal, its lock, and the address file, which holds the token.
+  /// `folder`: empty: there are none. `world`: the name of the world's file in it. That file is
+  /// never given, nor those that are called like it and more: its journal, its lock, and the
+  /// address file, which holds the token.
   WorldFiles(const std::string& folder, std::string world);
 
-  /// `parts`: of the path below the folder, as path_of gives them. A link may lead to another place below the folder. The error is a
-  /// status and a sentence. A file whose suffix is not that of a model, a texture, or data of a model is not given: 403.
+  /// `parts`: of the path below the folder, as path_of gives them. A link may lead to another place
+  /// below the folder. The error is a status and a sentence. A file whose suffix is not that of a
+  /// model, a texture, or data of a model is not given: 403.
   [[nodiscard]] std::expected<OpenFile, HttpAnswer> open(const std::vector<std::string>& parts) const;
 
  private:

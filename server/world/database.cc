@@ -61,7 +61,8 @@ Step Statement::step() noexcept {
 
 bool Statement::run() noexcept {
   const bool good = step() == Step::done;
-  // Where the step failed, the reset repeats its error: nothing is lost by reading the connection's error afterwards.
+  // Where the step failed, the reset repeats its error: nothing is lost by reading the connection's
+  // error afterwards.
   if (bound_) reset();
   return good;
 }
@@ -108,7 +109,8 @@ std::expected<Database, WorldError> Database::begin(const std::string& name, int
   database.merge_at_end(false);
   if (result != SQLITE_OK) return std::unexpected(database.error("opening the file"));
   sqlite3_busy_timeout(database.connection_, busy_ms);
-  // The file may come from anybody: what it brings along (views, triggers, functions in them) must not run.
+  // The file may come from anybody: what it brings along (views, triggers, functions in them) must
+  // not run.
   constexpr std::array settings = {
       std::pair{SQLITE_DBCONFIG_DEFENSIVE, 1}, std::pair{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
       std::pair{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, std::pair{SQLITE_DBCONFIG_ENABLE_VIEW, 0}};
@@ -134,7 +136,8 @@ std::expected<Database, WorldError> Database::open(const std::string& path, bool
   auto begun = begin(path, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), vfs, shown);
   if (!begun) return begun;
   Database& database = *begun;
-  // No mmap: a file that somebody else cuts off would end this process by a signal instead of an error.
+  // No mmap: a file that somebody else cuts off would end this process by a signal instead of an
+  // error.
   constexpr const char* pragmas =
       "PRAGMA mmap_size=0; PRAGMA cell_size_check=1; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0; PRAGMA "
       "secure_delete=OFF; "
@@ -232,8 +235,8 @@ void Database::stop_comparing() noexcept { sqlite3_blob_close(std::exchange(blob
 
 void Database::roll_back() noexcept {
   stop_comparing();
-  // A full disk may have rolled back already. A rollback that fails leaves nothing that a later one or the end of the
-  // connection does not undo: no commit was written.
+  // A full disk may have rolled back already. A rollback that fails leaves nothing that a later one
+  // or the end of the connection does not undo: no commit was written.
   if (in_transaction()) sqlite3_exec(connection_, "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
@@ -299,7 +302,8 @@ std::expected<void, WorldError> Database::copy_to(const std::string& path, const
 }
 
 bool Database::holds(std::int64_t id, std::span<const std::byte> bytes) noexcept {
-  // A blob handle is moved from row to row; one that failed, or whose row was written since, must be opened anew.
+  // A blob handle is moved from row to row; one that failed, or whose row was written since, must
+  // be opened anew.
   if (blob_ == nullptr || sqlite3_blob_reopen(blob_, id) != SQLITE_OK) {
     sqlite3_blob_close(std::exchange(blob_, nullptr));
     if (sqlite3_blob_open(connection_, "main", "state", "bytes", id, 0, &blob_) != SQLITE_OK) {

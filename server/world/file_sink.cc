@@ -68,7 +68,8 @@ void FileSink::row(const StateKey& key, std::uint64_t version, std::span<const s
     return;
   }
   if (!see(key, *kept) || (kept->given && kept->given_version == version)) return;
-  // Another version need not be other bytes: a chunk's row counts rows, and its columns change; a manager in one piece cannot tell.
+  // Another version need not be other bytes: a chunk's row counts rows, and its columns change; a
+  // manager in one piece cannot tell.
   if (kept->length == bytes.size() && kept->checksum == row_checksum(RowStamp::of(key, kept->checkpoint), bytes) &&
       database_.holds(kept->id, bytes)) {
     compared_.emplace_back(kept, version);

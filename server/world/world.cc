@@ -114,8 +114,9 @@ struct World::Impl {
   std::vector<FlushVisitor*> visitors;
   LoadReport load_report;
   RecoveryReport recovery;
-  std::vector<std::vector<std::byte>> saved_schemas;          // until the journal was read
-  std::vector<std::pair<Entity, std::uint32_t>> left_grants;  // of sessions and threads before the load
+  std::vector<std::vector<std::byte>> saved_schemas;  // until the journal was read
+  // of sessions and threads before the load
+  std::vector<std::pair<Entity, std::uint32_t>> left_grants;
 
   std::atomic<bool> stopped{false};
   static_assert(std::atomic<bool>::is_always_lock_free);  // stop() is called by signal handlers
@@ -130,9 +131,10 @@ struct World::Impl {
   std::string stands;           // why; empty: it is not
   std::uint64_t stands_before = 0;
   std::optional<std::uint64_t> tick_begun_ns;  // processor time
-  bool timers_wait = false;                    // without hz: whether the registry's clock was left running
-  Saver saver;                                 // alone has the file once the world is open
-  std::optional<Watchdog> watchdog;            // observes the registry; may be empty
+  // without hz: whether the registry's clock was left running
+  bool timers_wait = false;
+  Saver saver;                       // alone has the file once the world is open
+  std::optional<Watchdog> watchdog;  // observes the registry; may be empty
 
   Impl(const std::string& path, WorldOptions given)
       : file(open_file(path, given)),

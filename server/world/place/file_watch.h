@@ -63,7 +63,8 @@ class FileWatch {
   const std::string path_, given_, wal_path_ = path_ + "-wal", shm_path_ = path_ + "-shm";
   const int descriptor_;
   FileStamp file_, wal_;
-  FileStamp shm_;            // without it other programs and this one do not see each other's writes
+  // without it other programs and this one do not see each other's writes
+  FileStamp shm_;
   int wal_descriptor_ = -1;  // -1: there is no -wal yet
   WalEnd end_;
   std::vector<unsigned char> buffer_;  // for frames that are read

@@ -42,7 +42,7 @@ export function open_lines(model: Model): TreeLine[] {
   return lines;
 }
 
-/** Number of the drawn rows. */
+/** Returns the icon for the things that an entity draws. */
 export function icon_of(model: Model, entity: Entity, children: number): string {
   const drawn = (name: string): StructValue | undefined => {
     const key: { name: string; value?: StructValue } = { name: `scene.${name}` };
