@@ -21,8 +21,8 @@ export interface ReplicaEntity {
   /** Nil: a root. May lie outside a copy of a part of the world. */
   parent: Entity;
   /**
-   * By full name: components['game.Health']. A component that changes gets another object. Packed
-   * ones are not among them.
+   * By full name: components['game.Health']. A component that changes gets a new object. Packed
+   * ones are not here.
    */
   components: Record<string, StructValue>;
 }

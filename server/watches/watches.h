@@ -151,7 +151,7 @@ class Watches {
   Condition came_;
   std::vector<WatchNews> news_ MUSTER_GUARDED_BY(mutex_);
   bool room_ MUSTER_GUARDED_BY(mutex_) = false, stops_ MUSTER_GUARDED_BY(mutex_) = false;
-  /// The world passed over a look: it comes again at this time, or when it is woken. 0: it did not.
+  /// The world skipped a look until this time, or until it is woken; 0 if it did not.
   std::uint64_t world_waits_until_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::vector<Slice> slices_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<bool> recording_ = false;

@@ -21,8 +21,8 @@ struct HttpRequest {
   bool keeps_alive = false;  ///< a further one may follow
 };
 
-/// Returns true if a connection that begins with these bytes, at least four, speaks HTTP: they begin
-/// like a method. The third and fourth byte of a frame that may come first are 0.
+/// Returns true if a connection that begins with these bytes, at least four, speaks HTTP: they
+/// begin like a method. The third and fourth byte of a frame that may come first are 0.
 inline bool begins_http(std::span<const std::byte> first) noexcept {
   for (std::size_t i = 0; i < 4; ++i) {
     const char letter = static_cast<char>(first[i]);

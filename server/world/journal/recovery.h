@@ -1,4 +1,4 @@
-// Brings a registry that was read from a checkpoint to the end of its journal.
+// Replays a journal on a registry that was read from its checkpoint.
 //
 // Opening a world, in order. Steps 1 to 9 can refuse the file, which then stays as it was.
 //
@@ -43,8 +43,8 @@ struct RecoveryReport {
   std::uint64_t ticks = 0;       ///< ticks that were replayed exactly
   std::uint64_t edits_only = 0;  ///< groups from which only edits were applied
   std::uint64_t edits = 0;       ///< edits that were applied from those groups
-  /// Inputs in those groups that were not applied: passes, clocks, the host's own pushes, edits that
-  /// do not fit. Messages that no journal keeps are not counted.
+  /// Inputs in those groups that were not applied: passes, clocks, the host's own pushes, edits
+  /// that do not fit. Messages that no journal keeps are not counted.
   std::uint64_t left_out = 0;
   std::uint64_t ticks_lost = 0;
   std::string why = {};                   ///< the reason why only edits were applied, a sentence
@@ -53,7 +53,7 @@ struct RecoveryReport {
   std::string not_there = {};             ///< a sentence if the input to leave out is not in the journal
   std::string stopped = {};               ///< a sentence about the input before which recovery stopped
   std::uint64_t failed = 0;               ///< edits that could not be applied
-  std::vector<std::string> listed = {};   ///< the first of them, with their places
+  std::vector<std::string> listed = {};   ///< the first failed ones, with their places
 
   /// Returns true if the state is that of the world at its last recorded input.
   bool exact() const noexcept { return edits_only == 0 && skipped.empty(); }
@@ -73,8 +73,8 @@ class Recovery {
     std::string code = {};  ///< the host's, as for JournalRecorder
     std::uint64_t tick = 0;
     std::string not_exact = {};  ///< why the state is not the recorded one; then only edits are applied
-    /// Binary schemas of the checkpoint, in order. If only edits are applied, those of changed types
-    /// are converted by them; without schemas they are not converted.
+    /// Binary schemas of the checkpoint, in order. If only edits are applied, those of changed
+    /// types are converted by them; without schemas they are not converted.
     std::vector<std::vector<std::byte>> schemas = {};
     std::uint64_t stop_before = 0;         ///< sequence of the input to stop before; 0: none
     std::vector<std::uint64_t> skip = {};  ///< inputs to leave out; after the first, edits only
@@ -82,8 +82,8 @@ class Recovery {
   };
   Recovery(EntityRegistry& registry, Start start);
 
-  /// Replays a group. Returns a sentence with the place if a record of an exact group cannot be read
-  /// or applied; the registry is then unusable. Does nothing after it has stopped.
+  /// Replays a group. Returns a sentence with the place if a record of an exact group cannot be
+  /// read or applied; the registry is then unusable. Does nothing after it has stopped.
   [[nodiscard]] std::expected<void, std::string> take(const JournalGroup& group);
   bool has_stopped() const noexcept { return !report_.stopped.empty(); }
   const RecoveryReport& report() const noexcept { return report_; }

@@ -50,7 +50,7 @@ class SpareRecords {
   static constexpr int forgotten_after = 256;
   mutable Mutex mutex_;
   std::array<std::vector<std::byte>, 2> spare_ MUSTER_GUARDED_BY(mutex_);
-  int unused_ MUSTER_GUARDED_BY(mutex_) = 0;  // groups, since a buffer was taken
+  int unused_ MUSTER_GUARDED_BY(mutex_) = 0;  // groups since a buffer was taken
 };
 
 }  // namespace muster
