@@ -129,8 +129,7 @@ void errors() {
 }
 
 // guide: the parent's id
-/// The registry may be asked for names, parents and children while a handler runs, and for nothing
-/// else.
+/// The registry may be asked for names, parents and children while a handler runs, and for nothing else.
 class Guards {
  public:
   explicit Guards(muster::EntityRegistry& registry)

@@ -48,8 +48,7 @@ void destroyed() {
   // guide: destroyed
   const auto farewell =
       registry.subscribe("farewell", [&](const muster::Deactivated&, const Health& health, const Position& at) {
-        // all components are still there; children came before their parent
-        last = health.value + at.x;
+        last = health.value + at.x;  // all components are still there; children came before their parent
       });
   registry.destroy(registry.create(Health{.value = 5}, Position{.x = 2}));
   require(last == 7);

@@ -47,14 +47,12 @@ void player_alone() {
   // guide: the player alone
   registry.define(muster::TemplateTree::of(registry, player, "save.player"));
   const auto batch = registry.template_batch("save.player");
-  // to a file, a socket, another process
-  const std::vector<std::byte> saved(batch.begin(), batch.end());
+  const std::vector<std::byte> saved(batch.begin(), batch.end());  // to a file, a socket, another process
 
   muster::EntityRegistry elsewhere;
   elsewhere.add_type<Health>();
   elsewhere.add_type<Position>();
-  // foreign bytes are judged first
-  const auto judged = muster::verify_batch(saved, elsewhere.types());
+  const auto judged = muster::verify_batch(saved, elsewhere.types());  // foreign bytes are judged first
   require(judged.has_value());
   elsewhere.push_batch(saved);
   const Entity again = elsewhere.spawn("save.player", {.name = "player"});

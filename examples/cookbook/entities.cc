@@ -122,8 +122,7 @@ void changed_since() {
 }
 
 // guide: nearest
-/// Gathers all places before the towers look. Three handlers of one pass share it, in a stated
-/// order.
+/// Gathers all places before the towers look. Three handlers of one pass share it, in a stated order.
 class Field {
  public:
   explicit Field(muster::EntityRegistry& registry) {

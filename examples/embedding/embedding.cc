@@ -54,8 +54,7 @@ int main(int argc, char** argv) {
     world.commit();
   }
   muster::Server server(world, {.listen = argc > 1 ? argv[1] : "127.0.0.1:7717",
-                                // `muster` finds it there
-                                .address_file = "embedding.muster-server.json"});
+                                .address_file = "embedding.muster-server.json"});  // `muster` finds it there
   to_stop = &world;
   std::signal(SIGTERM, [](int) { to_stop->stop(); });
 
@@ -64,8 +63,8 @@ int main(int argc, char** argv) {
   while (!world.has_ended()) {
     const auto now = Clock::now();
     const auto elapsed = std::min<Clock::duration>(now - std::exchange(before, now), 100ms);
-    // takes edits in; empty while the clock is paused
-    if (const muster::Frame frame = world.poll(elapsed)) registry.push(muster::Update{.dt = frame.dt});
+    if (const muster::Frame frame = world.poll(elapsed))  // takes edits in; empty while the clock is paused
+      registry.push(muster::Update{.dt = frame.dt});
     draw(registry);
     std::this_thread::sleep_for(4ms);  // as a renderer waits for the screen
   }

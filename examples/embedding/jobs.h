@@ -28,8 +28,7 @@ class Jobs {
 
   unsigned threads() const { return static_cast<unsigned>(threads_.size()); }
 
-  /// Calls f(0), f(1) ... f(count - 1) on its threads and the caller's, and returns when all have
-  /// returned.
+  /// Calls f(0), f(1) ... f(count - 1) on its threads and the caller's, and returns when all have returned.
   void parallel(unsigned count, const std::function<void(unsigned)>& f) {
     unsigned left = count;
     std::unique_lock lock(mutex_);

@@ -71,8 +71,7 @@ void posting() {
   muster::EntityRegistry& registry = world.registry();
   const muster::Entity hero = registry.create("hero", game::Health{});
   // guide: another thread
-  // one for each thread; the number names it in the journal
-  const auto lane = registry.inbox().open_lane(1);
+  const auto lane = registry.inbox().open_lane(1);  // one for each thread; the number names it in the journal
   std::thread physics([&] {
     muster::BatchBuilder batch;
     batch.append(hero, game::Damage{.amount = 5});

@@ -47,8 +47,7 @@ void follow(const muster::Update&, Velocity& velocity, const Soldier& soldier, c
 // guide: spawning
 void invade(const Invade& wave, muster::Spawner& spawner, muster::Outbox& out) {
   for (std::uint32_t i = 0; i < wave.orcs; ++i) {
-    // orc, orc~2, orc~3
-    const muster::Entity orc = spawner.create_under({}, "orc", Health{.value = 30});
+    const muster::Entity orc = spawner.create_under({}, "orc", Health{.value = 30});  // orc, orc~2, orc~3
     out.post(orc, Greet{.loudness = i});  // the id is final; the orc is there when this arrives
     out.post_after(60'000'000'000, orc, Damage{.amount = 1000, .from = orc});
   }
@@ -130,8 +129,7 @@ void handlers() {
   // guide: consume
   const auto shield = registry.subscribe("guide.shield",
                                          [](const Damage&, const Armor&) {
-                                           // no later handler gets this hit
-                                           return muster::Verdict::consume;
+                                           return muster::Verdict::consume;  // no later handler gets this hit
                                          },
                                          {.priority = -1});
   registry.push(knight, Damage{.amount = 1000});

@@ -19,8 +19,7 @@ void messages() {
   const auto taken = registry.subscribe<take>("guide.take");
   const Entity orc = registry.create("orc", Health{}), troll = registry.create_under(orc, "troll", Health{});
   // guide: push
-  // handled when push returns
-  const muster::Receipt receipt = registry.push(orc, Damage{.amount = 7});
+  const muster::Receipt receipt = registry.push(orc, Damage{.amount = 7});  // handled when push returns
   require(receipt.handled == 1 && registry.get<Health>(orc).value == 93);
 
   registry.post(orc, Damage{.amount = 3});  // waits for the next push, flush or advance
@@ -31,12 +30,9 @@ void messages() {
 
   // guide: targets
   const Entity both[] = {orc, troll};
-  // one payload for several
-  registry.push(std::span<const Entity>(both), Damage{.amount = 1});
-  // for everything below
-  registry.push_subtree(orc, muster::subtree_descendants, Damage{.amount = 1});
-  // a pass: for everyone who matches
-  registry.push(Damage{.amount = 1});
+  registry.push(std::span<const Entity>(both), Damage{.amount = 1});             // one payload for several
+  registry.push_subtree(orc, muster::subtree_descendants, Damage{.amount = 1});  // for everything below
+  registry.push(Damage{.amount = 1});                                            // a pass: for everyone who matches
   require(registry.get<Health>(orc).value == 88 && registry.get<Health>(troll).value == 97);
   // guide: end
 
@@ -60,8 +56,7 @@ void messages() {
 
   // guide: dead
   registry.destroy(troll);
-  // counted, not an error: an id is a weak reference
-  require(registry.push(troll, Damage{}).dead == 1);
+  require(registry.push(troll, Damage{}).dead == 1);  // counted, not an error: an id is a weak reference
   // guide: end
 }
 

@@ -30,19 +30,15 @@ void templates() {
   registry.define(squad);
 
   const Entity alpha = registry.spawn("squad", {.parent = camp, .name = "alpha"});
-  // ten; the roots get this Health
-  registry.spawn("squad", {.name = "beta", .count = 10}, Health{.value = 7});
+  registry.spawn("squad", {.name = "beta", .count = 10}, Health{.value = 7});  // ten; the roots get this Health
   // guide: end
   require(registry.get<Soldier>(registry.find_path("/camp/alpha/left")).leader == alpha);
   require(registry.get<Health>(registry.find_path("/beta~10")).value == 7);
 
   // guide: other sources
-  // a living tree; references inside stay inside
-  TemplateTree copy = TemplateTree::of(registry, alpha, "copy");
-  // one that the world knows
-  TemplateTree again = TemplateTree::read(*registry.template_definition("squad"));
-  // a base, plus and minus components
-  again.merge(again.root(), copy);
+  TemplateTree copy = TemplateTree::of(registry, alpha, "copy");  // a living tree; references inside stay inside
+  TemplateTree again = TemplateTree::read(*registry.template_definition("squad"));  // one that the world knows
+  again.merge(again.root(), copy);                                                  // a base, plus and minus components
   again.remove<Health>("left");
   // guide: end
 

@@ -31,10 +31,8 @@ int main(int argc, char** argv) {
   const auto orc = registry.find_path("/orc");
   if (orc) std::printf("%s has %g health\n", registry.path(orc).c_str(), registry.get<game::Health>(orc).value);
 
-  // own threads, a lane of the inbox
-  muster::Server server(world, {.listen = argc > 1 ? argv[1] : "127.0.0.1:7717"});
-  // with its token
-  std::puts(server.editor_url());
+  muster::Server server(world, {.listen = argc > 1 ? argv[1] : "127.0.0.1:7717"});  // own threads, a lane of the inbox
+  std::puts(server.editor_url());                                                   // with its token
   std::fflush(stdout);
   while (const auto frame = world.next_frame())  // sleeps, takes the inbox; empty after stop()
     registry.push(muster::Update{.dt = frame.dt});

@@ -11,8 +11,7 @@ namespace skirmish {
 namespace {
 
 constexpr float cell_m = 16;
-// of a squad or a tower: the nearest is what they ask for
-constexpr std::uint32_t contacts_max = 64;
+constexpr std::uint32_t contacts_max = 64;  // of a squad or a tower: the nearest is what they ask for
 
 }  // namespace
 
@@ -20,8 +19,7 @@ muster::Handlers install(muster::EntityRegistry& registry) {
   // guide: keeping
   muster::Handlers handlers;
   handlers.keep(std::make_shared<managers::Grid>(registry, cell_m, contacts_max));
-  // go after the last handler
-  managers::Meshes& meshes = handlers.keep(std::make_shared<managers::Meshes>(registry));
+  managers::Meshes& meshes = handlers.keep(std::make_shared<managers::Meshes>(registry));  // go after the last handler
   handlers.add(registry.subscribe("skirmish.collect_meshes", [&meshes](const muster::Update&) { meshes.collect(32); },
                                   {.external_writes = {"meshes"}}));
   // guide: end
