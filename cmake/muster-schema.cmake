@@ -40,7 +40,7 @@ function(muster_schema target)
   target_include_directories(${target} ${scope} ${folder})
 endfunction()
 
-# What a plugin of muster-server is compiled and linked with: its own code, which no other build of it replaces.
+# Flags of a plugin of muster-server, so that it uses its own definitions.
 function(muster_plugin_settings target)
   target_compile_features(${target} INTERFACE cxx_std_23)
   target_compile_options(${target} INTERFACE -ffp-contract=off

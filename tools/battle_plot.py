@@ -57,7 +57,7 @@ def middling(runs):
 
 
 def merged(slices, pixel):
-    """[name, begin, end, time in it]: neighbours of one handler are one where nobody could see the gap."""
+    """[name, begin, end, time in it]; neighbours of one handler are joined if the gap is invisible."""
     out = []
     for e in slices:
         begin, end = e["ts"], e["ts"] + e["dur"]
@@ -83,7 +83,7 @@ def draw_slice(out, x, y, width, name, us, color):
 
 
 def panel(out, y, title, battles, ticks_of, colors):
-    """Draws some ticks of each battle, one directly behind the other, on one scale. Returns where it ends."""
+    """Draws some ticks of each battle, one directly behind the other, on one scale. Returns its end."""
     runs = [ticks_of(battle) for battle in battles]
     longest = max(map(length, runs))
     scale = WIDTH / longest

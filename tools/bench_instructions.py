@@ -59,7 +59,7 @@ def table_of(rows):
 
 
 def flags_of(command):
-    """What decides the code that is made: optimisation, language, -f, -m and -D; not paths, warnings and colours."""
+    """Returns the flags that affect the code: optimisation, language, -f, -m and -D; not paths, warnings and colours."""
     words = [word for word in shlex.split(command) if re.match(r"-(O|std=|f|m|D|pthread)", word)]
     return " ".join(word for word in words if not word.startswith("-fdiagnostics") and word != "-fcolor-diagnostics")
 
@@ -102,7 +102,7 @@ def heads_differ(stored, now):
 
 
 def store(path, head, rows):
-    """Writes the rows among those of the table, unless those were counted with something else. What is wrong, or nothing."""
+    """Writes the rows among those of the table, unless those were counted with something else. Returns the errors, or nothing."""
     old = {}
     if os.path.exists(path):
         old_head, old = read_table(path)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Copies a folder of the build to where it is installed, in place of what was there: `install_folder.py FOLDER PLACE`. Meson runs it."""
+"""Replaces the installed folder PLACE by a folder of the build: `install_folder.py FOLDER PLACE`. Meson runs it."""
 import os
 import pathlib
 import shutil

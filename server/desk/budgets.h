@@ -1,5 +1,6 @@
-// What sessions brought the world that stays: messages for later, rows and templates. An edit is costed before it enters the
-// world; one that is timed enters it later, perhaps together with many others.
+// Counts lasting things that sessions brought into the world: timed messages, rows and templates.
+// An edit is costed before it enters the world; one that is timed enters it later, perhaps together
+// with many others.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace muster {
 
-/// What messages that were left for later will cost when they are due, and hold until then. Owner's thread, between inputs.
-/// What is cancelled counts until it would have been due.
+/// The cost of timed messages when they are due, and their memory until then. Owner's thread,
+/// between inputs. A cancelled message counts until it would have been due.
 class TimerBudget {
  public:
   /// Timers that are due within one such span of time are delivered together. ns.
@@ -23,9 +24,9 @@ class TimerBudget {
   struct Due {
     std::uint64_t steps = 0, bytes = 0;
   };
-  /// What is due in the span of `due_ns`; what should have been before is due now.
+  /// Returns the cost of messages due in the span of `due_ns`; overdue messages are due now.
   Due due_with(std::uint64_t due_ns);
-  /// Of all that wait.
+  /// Of all waiting messages.
   std::uint64_t bytes();
   void add(std::uint64_t due_ns, Due due);
 
@@ -39,21 +40,22 @@ class TimerBudget {
   std::uint64_t bytes_ = 0;
 };
 
-/// Of a template: its FlatBuffer.
+/// Bytes of a template's FlatBuffer.
 std::uint64_t template_bytes(const EntityRegistry& registry, std::string_view name);
 
-/// How many bytes the world holds of rows and templates. Counting all of it costs more than most edits do, so it is known from
-/// above: what was counted last, and what came since. Owner's thread, between inputs.
+/// How many bytes the world holds of rows and templates. Counting all of it costs more than most
+/// edits do, so it is known from above: what was counted last, and what came since. Owner's thread,
+/// between inputs.
 class WorldBudget {
  public:
   explicit WorldBudget(const EntityRegistry& registry) : registry_(registry) {}
 
-  /// Whether the world's rows (ids, parents and values of components) would have more than `max` bytes with so many more;
-  /// what handlers made since was overlooked for a while.
+  /// Returns true if the world's rows (ids, parents and values of components) would exceed `max`
+  /// bytes with `more`. Rows made by handlers may be counted late.
   bool rows_exceed(std::uint64_t more, std::uint64_t max);
   /// Whether its templates would, `less` being of those that are replaced.
   bool templates_exceed(std::uint64_t more, std::uint64_t less, std::uint64_t max);
-  /// What came into the world.
+  /// Adds rows that came into the world.
   void add(std::uint64_t rows, std::uint64_t templates) {
     rows_ += rows;
     templates_ += templates;

@@ -29,7 +29,7 @@ std::uint64_t with_dearness(std::uint64_t steps, double times) noexcept {
 /// Judges one edit.
 class EditWalk {
  public:
-  /// `costed`: it may cost so much and no more.
+  /// `costed` is the limit on its cost.
   EditWalk(EditJudge& judge, const Session& from, bool costed = true)
       : judge_(judge), registry_(judge.registry_), limits_(judge.limits_), from_(from), costed_(costed) {}
 
@@ -97,20 +97,20 @@ class EditWalk {
     return message;
   }
   static std::uint32_t payloads(BatchView edit) { return edit.kind() == BatchKind::shared ? 1 : edit.count(); }
-  /// What one payload for many entities is written as many times.
+  /// A shared payload is written once per entity.
   bool rows(BatchView edit) {
     if (edit.kind() != BatchKind::shared || !edit.has_rows()) return true;
     return spend(std::uint64_t{edit.header().payload_bytes} * edit.count() / 64);
   }
 
-  /// Of the components that a row set brings; 0 where the batch brings none.
+  /// Bytes of the components in a row set; 0 without one.
   std::uint64_t row_set_bytes(BatchView edit) const {
     std::uint64_t bytes = 0;
     for (const RowSetEntry& entry : edit.row_set())
       if (const TypeDescriptor* component = registry_.types().find(entry.type)) bytes += component->size;
     return bytes;
   }
-  /// Of those that the entities of a Set do not have yet.
+  /// Bytes of components that the entities of a Set do not have yet.
   std::uint64_t new_row_bytes(BatchView edit) {
     std::uint64_t bytes = 0;
     for (const RowSetEntry& entry : edit.row_set()) {
@@ -238,8 +238,8 @@ class EditWalk {
   struct Subtree {
     std::uint64_t entities = 0, height = 0;
   };
-  /// Counts `top` and what is below it, as long as the edit's cost allows. False: it does not. `once`: entities that were
-  /// counted before are passed over, with what is below them.
+  /// Counts `top` and what is below it, as long as the edit's cost allows. False: it does not.
+  /// `once`: entities that were counted before are passed over, with what is below them.
   bool walk(Entity top, bool once, Subtree& found) {
     const std::uint32_t top_depth = registry_.depth(top);
     for (Entity at = top; at;) {
@@ -287,7 +287,7 @@ class EditWalk {
 
   bool reparents(BatchView edit) {
     if (edit.kind() != BatchKind::each && edit.kind() != BatchKind::shared) return spend(count_);
-    // Where no new parent is below anything that moves, every subtree moves as it is now.
+    // If no new parent is below a moved entity, every subtree moves unchanged.
     const bool several = edit.count() > 1;
     bool apart = true;
     if (several) {
@@ -436,8 +436,9 @@ class EditWalk {
 
   // --- messages of the game
 
-  /// An entity costs a step, a row of a pass an eighth, one in an entity's line a half, each as many times as handlers of such
-  /// messages took longer lately. One message alone is never too dear: it is a pass, as ticks are.
+  /// An entity costs a step, a row of a pass an eighth, a relative of an entity a half, each
+  /// multiplied by the recent extra time of the message's handlers. One message alone is never too
+  /// dear: it is a pass, as ticks are.
   bool messages(BatchView edit) {
     const std::uint64_t pass = registry_.entity_count() / 8 + 1;
     std::uint64_t steps = 0;
@@ -498,8 +499,7 @@ class EditWalk {
   std::uint32_t count_ = 0;
   std::uint64_t walked_ = 0;
   EditCost cost_;
-  std::optional<session::Fault>
-      fault_;  // made where it is wanted: an edit of one message takes no longer than making one
+  std::optional<session::Fault> fault_;  // made on demand: an edit of one message takes no longer than making one
 };
 
 void EditJudge::note_time(BatchView edit, std::uint64_t delivery, std::uint64_t ns) {

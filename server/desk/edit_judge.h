@@ -1,5 +1,5 @@
-// What an edit costs, counted before it enters the registry. An edit is applied whole and at once, so one that would cost more
-// than a stated limit is refused; nothing of it reaches the world.
+// Computes the cost of an edit before it enters the registry. An edit is applied whole and at once,
+// so one that would cost more than a stated limit is refused; nothing of it reaches the world.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace muster {
 
-/// What an edit that may enter will cost, and bring for good.
+/// The cost of an accepted edit, and the things it adds permanently.
 struct EditCost {
   std::uint64_t steps = 0;     ///< server/questions/steps.h
   std::uint64_t delivery = 0;  ///< of a message of the game: the part of it before its handlers' dearness
@@ -33,13 +33,14 @@ class EditJudge {
   EditJudge(const EntityRegistry& registry, const ServerLimits& limits)
       : registry_(registry), limits_(limits), timer_budget_(registry), world_budget_(registry) {}
 
-  /// The cost for the world as it is now, or the fault: the edit would cost too much, would make what is too deep, names
-  /// ids that are not the session's, or brings more than the session or the world may hold.
+  /// The cost for the world as it is now, or the fault: the edit would cost too much, would make
+  /// what is too deep, names ids that are not the session's, or brings more than the session or the
+  /// world may hold.
   [[nodiscard]] std::expected<EditCost, session::Fault> judge(const Session& from, BatchView edit);
   /// As judge, but for its cost: what is done seldom may cost more.
   [[nodiscard]] std::expected<EditCost, session::Fault> judge_bounds(const Session& from, BatchView edit);
-  /// The steps of one message of the game to one entity, of a type that was judged just before; 0: judge() must say. No limit but that on
-  /// steps concerns such an edit.
+  /// The steps of one message of the game to one entity, of a type that was judged just before; 0:
+  /// judge() must say. No limit but that on steps concerns such an edit.
   std::uint64_t steps_of_known(BatchView edit) const noexcept {
     const BatchHeader& header = edit.header();
     if (header.type != known_type_ || header.count != 1 || header.kind != BatchKind::each || header.flags != 0)
@@ -52,8 +53,8 @@ class EditJudge {
   void waits(BatchView timed, const EditCost& cost) {
     timer_budget_.add(timed.header().argument, {.steps = cost.steps, .bytes = timed.bytes().size()});
   }
-  /// An edit whose cost for `delivery` is that took so long: messages of its type cost as much more from now on as their handlers took
-  /// lately.
+  /// Tells how long an edit took for its `delivery` cost. Later messages of its type cost more
+  /// according to the recent time of their handlers.
   void took(BatchView edit, std::uint64_t delivery, std::uint64_t ns) {
     if (delivery > 0 && (ns > (delivery + steps_around) * step_ns || !dearness_.empty())) note_time(edit, delivery, ns);
   }

@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-/// What is wrong with a template, by the field of muster.TemplateNode or TemplateValue that says it.
+/// Describes a template's fault by the field of muster.TemplateNode or TemplateValue.
 std::string template_text(const Refusal& refusal, const std::string& named) {
   switch (refusal.field) {
     case hash32("parent"):
@@ -60,7 +60,8 @@ struct WantedName {
   std::string_view name;
   bool operator==(const WantedName&) const = default;
 };
-/// What the i-th message of a batch of kind `each`, to the entity that was refused, asks for; nothing where it gives no name.
+/// Returns the name requested by message i of a batch of kind `each` to the refused entity, if it
+/// has one.
 std::optional<WantedName> wanted_by(const EntityRegistry& registry, Entity refused, const BatchView& edit,
                                     std::uint32_t i) {
   switch (edit.type()) {
@@ -74,7 +75,8 @@ std::optional<WantedName> wanted_by(const EntityRegistry& registry, Entity refus
     default: return std::nullopt;
   }
 }
-/// By the messages to the entity that was refused; nothing where they do not say, or differ: which of them was refused is not known.
+/// Finds the name in the messages to the refused entity. Returns nothing if they have none or
+/// differ, because the refused message is unknown.
 std::optional<WantedName> wanted_name(const EntityRegistry& registry, Entity refused, const BatchView& edit) {
   if (edit.kind() == BatchKind::shared && edit.type() == TypeTraits<Spawn>::id) {
     const auto spawn = read_payload<Spawn>(edit, 0);
@@ -91,13 +93,13 @@ std::optional<WantedName> wanted_name(const EntityRegistry& registry, Entity ref
   return found;
 }
 
-/// What is said of a name that is taken: which it is, and who has it.
+/// Describes a taken name and the entity that has it.
 std::string taken_text(const EntityRegistry& registry, const ServerLimits& limits, Entity refused,
                        std::span<const std::byte> edit) {
   const auto wanted = edit.empty() ? std::nullopt : wanted_name(registry, refused, BatchView(edit));
   if (!wanted || wanted->name.empty()) return "a name that a sibling has";
   const Entity sibling = registry.find_child(wanted->parent, wanted->name);
-  // Within a batch it may be gone, or elsewhere, by now.
+  // Later messages of the batch may have destroyed or moved it.
   return "the name \"" + printable(wanted->name) + "\", which " +
          (sibling && sibling != refused ? shown_entity(registry, limits, sibling) : std::string("a sibling")) + " has";
 }

@@ -1,4 +1,4 @@
-// What the world refused, told to the session that asked for it.
+// Explains the world's refusals to sessions.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,9 @@
 
 namespace muster {
 
-/// The fault for an input of which something was refused, with what the field holds now. Owner's thread, right after the input.
-/// `edit`: the input's batch, for what it says of names; empty: not known.
+/// The fault for an input of which something was refused, with what the field holds now. Owner's
+/// thread, right after the input. `edit`: the input's batch, for what it says of names; empty: not
+/// known.
 session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits& limits, const Receipt& receipt,
                              std::span<const std::byte> edit = {});
 

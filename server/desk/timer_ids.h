@@ -1,4 +1,5 @@
-// The ids that timers of ended sessions will bring to life. They stay granted for them, and go back when the timer is over.
+// The ids that timers of ended sessions will bring to life. They stay granted for them, and go back
+// when the timer is over.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,11 @@ namespace muster {
 /// Owner's thread, between inputs, but for on_input.
 class TimerIds {
  public:
-  /// Keeps those of all timers that wait: of a world that was loaded nobody else knows them.
+  /// Has the ids of all waiting timers, because they are stored nowhere else after a load.
   explicit TimerIds(EntityRegistry& registry);
 
-  /// The session that set these timers ends: from now on they keep their ids themselves. Those that do not wait are ignored.
+  /// The session that set these timers ends: from now on they keep their ids themselves. Those that
+  /// do not wait are ignored.
   void keep(std::span<const TimerId> timers);
   /// Ascending: the granted ids that these timers name, each as often as it is named.
   std::vector<Entity> named_by(std::span<const TimerId> timers) const;
@@ -41,7 +43,8 @@ class TimerIds {
   std::unordered_map<TimerId, std::uint64_t> due_;         // of those in kept_
   std::unordered_map<std::uint32_t, std::uint32_t> uses_;  // id -> how often kept_ has it
   std::vector<TimerId> cancelled_;                         // since the last give_back
-  // What a handler or another timer cancels nobody is told of: when something happened all that are kept are looked at, in turn.
+  // What a handler or another timer cancels nobody is told of: when something happened all that are
+  // kept are looked at, in turn.
   static constexpr std::size_t looks_max = 1000;
   std::size_t looks_left_ = 0;
   Timers::Key looked_at_{};                  // the last one

@@ -1,4 +1,5 @@
-// What is spoken on one accepted connection, as the listener sees it: frames (session_stream.h) or HTTP (http_connection.h).
+// The listener's view of an accepted connection, which carries frames (session_stream.h) or HTTP
+// (http_connection.h).
 #pragma once
 
 #include <chrono>
@@ -20,7 +21,8 @@ class Connection {
   virtual void stop() = 0;
 };
 
-/// For a connection to tell the listener. Either may be called while the connection works: it still exists until it returns.
+/// For a connection to tell the listener. Either may be called while the connection works: it still
+/// exists until it returns.
 struct ConnectionEvents {
   std::function<void()> known;  ///< it is no stranger any more, or closed; perhaps repeatedly
   std::function<void()> ended;  ///< once: nothing is pending

@@ -33,7 +33,8 @@ using Clock = std::chrono::steady_clock;
 using error_code = boost::system::error_code;
 constexpr auto use_tuple = asio::experimental::as_tuple(asio::use_awaitable);
 
-/// The kernel notices a peer that vanished without a word (a pulled cable) within two minutes, as reads and writes that fail.
+/// The kernel notices a peer that vanished without a word (a pulled cable) within two minutes, as
+/// reads and writes that fail.
 void keep_alive(tcp::socket& socket) {
   error_code ignored;
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
@@ -61,9 +62,10 @@ SocketKind kind_of(const Local::socket&) { return SocketKind::local; }
 constexpr int kernel_bytes_max = 128 << 10;  // not received yet; Linux takes twice as much
 constexpr int kernel_unsent_max = 32 << 10;  // of these not on the line yet
 
-/// What other threads have called on the listener's. They wake it by an eventfd of its own: Asio wakes its thread by a change of
-/// its epoll set, and the kernel holds that set's lock meanwhile. A thread woken so on the core of the waker sleeps at once again,
-/// until the waker was given the core to let go of the lock: two changes of thread more for each answer.
+/// Calls from other threads, for the listener's thread. They wake it by an eventfd of its own: Asio
+/// wakes its thread by a change of its epoll set, and the kernel holds that set's lock meanwhile. A
+/// thread woken so on the core of the waker sleeps at once again, until the waker was given the
+/// core to let go of the lock: two changes of thread more for each answer.
 class PostedCalls {
  public:
   explicit PostedCalls(asio::io_context& io) : wake_(io, made()) { wait(); }
@@ -105,7 +107,7 @@ class PostedCalls {
   asio::posix::stream_descriptor wake_;
 };
 
-/// One accepted connection, whatever is spoken on it by now.
+/// One accepted connection with any protocol.
 struct Visit {
   std::shared_ptr<Connection> now;
   bool is_stranger = true;
@@ -146,7 +148,7 @@ struct Listener::Impl final : Loop {
   asio::steady_timer sweep;
   std::string address;
   std::optional<Site> site;
-  std::optional<HttpHost> http;  // where there is a TCP port
+  std::optional<HttpHost> http;  // if there is a TCP port
   std::uint32_t strangers = 0;
   std::deque<std::weak_ptr<Visit>> newcomers;  // as they came; many are strangers no more
   std::set<std::shared_ptr<Visit>> visits;
@@ -197,7 +199,8 @@ struct Listener::Impl final : Loop {
     return {known, ended};
   }
 
-  /// It is taken for a stream of frames until its first bytes say that HTTP is spoken, and again when that led to a WebSocket.
+  /// It is taken for a stream of frames until its first bytes say that HTTP is spoken, and again
+  /// when that led to a WebSocket.
   void admit(int descriptor, SocketKind kind, const std::string& from) {
     auto visit = std::make_shared<Visit>();
     ++strangers;
@@ -240,7 +243,8 @@ struct Listener::Impl final : Loop {
         co_await pause.async_wait(use_tuple);
         continue;
       }
-      // On a slow line an answer waits for what the kernel has taken of watches: seconds, where it takes as much as it likes.
+      // On a slow line an answer waits for the watch data in the kernel's buffer, which without a
+      // limit takes seconds.
       error_code ignored;
       constexpr bool is_tcp = std::is_same_v<Acceptor, tcp::acceptor>;
       accepted.set_option(asio::socket_base::send_buffer_size(is_tcp ? kernel_bytes_max : kernel_unsent_max), ignored);
@@ -250,7 +254,7 @@ struct Listener::Impl final : Loop {
         accepted.set_option(Unsent(kernel_unsent_max), ignored);
         keep_alive(accepted);
       }
-      // A client says Hello at once: where there are too many strangers it is not the newest who means no harm.
+      // A client sends Hello at once, so if there are too many strangers, close the oldest.
       while (strangers >= desk.limits().strangers_max && send_oldest_stranger_away()) {
       }
       const std::string from = address_of(accepted);
@@ -260,7 +264,7 @@ struct Listener::Impl final : Loop {
     }
   }
 
-  /// What is called of one may end it, and others.
+  /// A call may end this connection, and others.
   std::vector<std::shared_ptr<Connection>> present() const {
     std::vector<std::shared_ptr<Connection>> all;
     for (const auto& visit : visits) all.push_back(visit->now);

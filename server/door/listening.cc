@@ -38,7 +38,7 @@ tcp::endpoint parse_endpoint(const std::string& text) {
   return {address, static_cast<asio::ip::port_type>(port)};
 }
 
-/// Whether a socket is there that no server listens on any more. Throws where something else is.
+/// Whether a socket is there that no server listens on any more. Throws if another file is there.
 bool is_stale_socket(const std::string& path) {
   if (path.size() >= sizeof(sockaddr_un::sun_path))
     throw ServerError("socket path '" + path + "' is longer than " + std::to_string(sizeof(sockaddr_un::sun_path) - 1) +
@@ -80,7 +80,7 @@ ListeningSocket listen_unix(const std::string& path) {
   error_code error;
   door.open(Local(), error);
   if (!error) door.bind(Local::endpoint(path), error);
-  // Between bind and listen nobody can connect yet.
+  // No client can connect between bind and listen.
   if (!error && ::chmod(path.c_str(), 0600) != 0) error.assign(errno, boost::system::system_category());
   if (!error) door.listen(asio::socket_base::max_listen_connections, error);
   if (error) throw ServerError("cannot listen on '" + path + "': " + error.message());

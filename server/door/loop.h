@@ -6,7 +6,7 @@
 
 namespace muster {
 
-/// Any thread. What is left when the listener has stopped is never called.
+/// Any thread. Calls that remain when the listener has stopped are never made.
 class Loop {
  public:
   virtual ~Loop() = default;

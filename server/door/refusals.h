@@ -1,5 +1,5 @@
-// What becomes of strangers, that is of streams without an accepted Hello, where they are refused: how long a wrong token
-// waits for its answer, and what the log is told. No I/O.
+// Treatment of refused strangers (streams without an accepted Hello): the delay of the answer to a
+// wrong token, and log lines. No I/O.
 #pragma once
 
 #include <chrono>
@@ -20,14 +20,15 @@ class Refusals {
   static constexpr std::chrono::seconds forgotten_after{1};     ///< in this time an address is forgiven one
   static constexpr std::chrono::seconds told_every{1};
 
-  /// `log` is given one line now and then; empty: nobody is told. `delay_max`: no answer waits longer than that.
+  /// `log` is called with one line now and then; may be empty. `delay_max`: no answer waits longer
+  /// than that.
   Refusals(std::function<void(const std::string&)> log, std::chrono::nanoseconds delay_max)
       : log_(std::move(log)), delay_max_(delay_max) {}
 
   /// A wrong token came from `address`. Returns how long its answer has to wait.
   std::chrono::nanoseconds wrong_token(const std::string& address, Clock::time_point now);
-  /// A stranger from `address` is refused, for the reason that `why` says. The log is told at once, or with the number of
-  /// all refusals since, told_every after it was told last.
+  /// A stranger from `address` is refused, for the reason that `why` says. The log is told at once,
+  /// or with the number of all refusals since, told_every after it was told last.
   void note(const std::string& address, const std::string& why, Clock::time_point now);
   /// To be called now and then: tells the log of what note held back.
   void tell(Clock::time_point now);

@@ -57,7 +57,7 @@ bool parse_number(std::string_view text, std::uint64_t& number) noexcept {
   return error == std::errc() && !text.empty() && end == text.data() + text.size();
 }
 
-/// Why it is none; empty where it is one.
+/// Returns the reason why it is invalid, or an empty text.
 std::string wrong_name(std::string_view name) {
   if (name.empty() || name.size() > Users::name_bytes_max)
     return "a user's name has 1 to " + std::to_string(Users::name_bytes_max) + " bytes";
@@ -168,7 +168,7 @@ std::expected<Users::Made, UserFault> Users::create(const std::string& name, ses
   if (path_.empty()) return std::unexpected(UserFault{"no_users", "this server keeps no users"});
   if (std::string wrong = wrong_name(name); !wrong.empty())
     return std::unexpected(UserFault{"user_name", std::move(wrong)});
-  if (has_invisible(name))  // a file that has such a name from before is read all the same
+  if (has_invisible(name))  // an older file with such a name can still be read
     return std::unexpected(
         UserFault{"user_name", "a user's name has letters only, and nothing that changes how others are shown"});
   if (users_.size() >= users_max)
@@ -236,7 +236,7 @@ std::expected<void, UserFault> Users::write() const {
   const int folder =
       ::open(path_.substr(0, path_.rfind('/') + 1).append(".").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
-    ::fsync(folder);  // where that fails the list may be the one before after a power cut, and is whole all the same
+    ::fsync(folder);  // if the sync fails, a power cut may bring back the previous list; it is never torn
     ::close(folder);
   }
   return {};

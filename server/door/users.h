@@ -1,5 +1,6 @@
-// Who may come in: holders of the server's own tokens, and users with tokens of their own, who outlive sessions and starts of the
-// server. A file beside the world keeps the users, and of each token its hash only: SHA-256, which is enough for 160 random bits.
+// Access by token: the server's own tokens, and users with their own tokens, which persist over
+// sessions and starts of the server. A file beside the world keeps the users, and of each token its
+// hash only: SHA-256, which is enough for 160 random bits.
 //
 //   level1.muster-users, text, readable by its owner only:
 //     muster-users 1
@@ -39,7 +40,7 @@ struct User {
   TokenHash hash{};                          ///< of the token; of one that was revoked zero
 };
 
-/// What a token gave.
+/// The rights of a token.
 struct Admitted {
   session::Role role = session::Role::none;  ///< none: the token is not valid here
   std::uint64_t user = 0;                    ///< 0: it is the server's own
@@ -62,9 +63,10 @@ class Users {
   static constexpr std::size_t users_max = 10'000;  ///< those that were revoked counted
   static constexpr std::size_t name_bytes_max = 64;
 
-  /// Reads the file at `path`; it need not be there. Empty: there are no users, and none can be made. Throws ServerError where it
-  /// cannot be read or understood, naming the line: nobody is let in by half a list. Nor by the list of another world than `world`. A list
-  /// that names none becomes that world's at once. `world` empty: it is not known, and not looked at.
+  /// Reads the file at `path`; it need not be there. Empty: there are no users, and none can be
+  /// made. Throws ServerError with the line if the list cannot be read, because a partial list must
+  /// not be used. Nor by the list of another world than `world`. A list that names none becomes
+  /// that world's at once. `world` empty: it is not known, and not looked at.
   Users(const std::vector<Admission>& own, std::string path, std::string world = {});
 
   /// Takes equally long for every token of one length: each hash is compared, and each to its end.

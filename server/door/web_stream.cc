@@ -87,7 +87,8 @@ class WebStream final : public WireStream {
   int release() override { return -1; }
 
  private:
-  /// What was begun before the handshake was over. Its handler owns this, so that what it calls back goes with the thread.
+  /// Calls made before the handshake was over. Its handler owns this, so that what it calls back
+  /// goes with the thread.
   struct Waiting {
     WebStream* stream = nullptr;
     std::span<std::byte> room;

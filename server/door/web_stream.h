@@ -1,4 +1,5 @@
-// A WebSocket: the byte stream cut into binary messages. What the cuts are means nothing to us, whole frames or not.
+// A WebSocket: the byte stream cut into binary messages. The boundaries of messages have no
+// meaning; they may cut frames.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +14,16 @@ class io_context;
 
 namespace muster {
 
-/// Of the HTTP request that asked for the WebSocket, and of what it may do.
+/// Data of the HTTP request for the WebSocket, and its rights.
 struct WebHandshake {
   std::string host, key, version;       ///< Host, Sec-WebSocket-Key, Sec-WebSocket-Version, as they came
   std::uint64_t message_bytes_max = 0;  ///< of a longer message no more is read: 1009
   bool is_v6 = false;
 };
 
-/// Takes over a connected TCP socket on which an upgrade was asked for, and answers that; a key or a version that cannot be is refused
-/// there, and reads and writes fail. Text messages end the stream: 1003. `io` runs on the listener's thread and outlives the stream.
+/// Takes over a connected TCP socket on which an upgrade was asked for, and answers that; a key or
+/// a version that cannot be is refused there, and reads and writes fail. Text messages end the
+/// stream: 1003. `io` runs on the listener's thread and outlives the stream.
 std::unique_ptr<WireStream> open_web_stream(boost::asio::io_context& io, int descriptor, const WebHandshake& asked);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// The bytes of one connection, whatever carries them: a socket (socket_stream.h), or the messages of a WebSocket (web_stream.h).
-// Those who speak on it know no more than this.
+// The bytes of one connection, whatever carries them: a socket (socket_stream.h), or the messages
+// of a WebSocket (web_stream.h). Those who speak on it know no more than this.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace muster {
 
-/// What a read brought. Where `end` is not none, there are no bytes and no further read may be begun.
+/// The result of a read. Where `end` is not none, there are no bytes and no further read may be
+/// begun.
 struct StreamRead {
   enum class End : std::uint8_t {
     none,    ///< at least one byte came
@@ -23,8 +24,9 @@ struct StreamRead {
 /// Why this side ends a stream. A WebSocket tells it: 1000, 1001, 1008.
 enum class Farewell : std::uint8_t { done, stopping, refused };
 
-/// Listener's thread only. At most one read and one write at a time. `done` is called once, on the listener's thread and never
-/// before the call that it was given to has returned, also where the stream is closed meanwhile; not at all where the thread ends.
+/// Listener's thread only. At most one read and one write at a time. `done` is called once, on the
+/// listener's thread and never before the call that it was given to has returned, also where the
+/// stream is closed meanwhile; not at all where the thread ends.
 class WireStream {
  public:
   using ReadDone = std::move_only_function<void(StreamRead)>;
@@ -34,11 +36,12 @@ class WireStream {
 
   /// Reads at least one byte into `room`, which is valid until done.
   virtual void read_some(std::span<std::byte> room, ReadDone done) = 0;
-  /// Writes all parts one behind the other. Their bytes are valid until done, their list until this returns. False: they did not all go,
-  /// and nothing more will.
+  /// Writes all parts one behind the other. Their bytes are valid until done, their list until this
+  /// returns. False: they did not all go, and nothing more will.
   virtual void write(std::span<const std::span<const std::byte>> parts, WriteDone done) = 0;
-  /// True: all parts went at once, without a wait and a call of `done`. False, as from whoever cannot do this: call write() with the same
-  /// parts, which goes on behind what went. No write may be pending.
+  /// True: all parts went at once, without a wait and a call of `done`. False, as from whoever
+  /// cannot do this: call write() with the same parts, which goes on behind what went. No write may
+  /// be pending.
   virtual bool write_at_once(std::span<const std::span<const std::byte>> parts) {
     static_cast<void>(parts);
     return false;
@@ -47,11 +50,12 @@ class WireStream {
   virtual void end(Farewell why) = 0;
   /// At once; what is pending fails.
   virtual void close() = 0;
-  /// How many bytes the kernel holds that the other side has not taken; 0 where it can't tell.
+  /// Returns the bytes in the kernel that the other side has not taken; 0 if unknown.
   virtual std::size_t unsent() = 0;
   /// False: the stream is about to end, though a read may still be pending.
   virtual bool is_open() const = 0;
-  /// Gives the socket away, to another kind of stream on it. Nothing may be pending; nothing may be done with this one any more.
+  /// Gives the socket away, to another kind of stream on it. Nothing may be pending; nothing may be
+  /// done with this one any more.
   virtual int release() = 0;
 };
 

@@ -8,7 +8,8 @@
 
 namespace muster {
 
-/// `Buffer` is made of an address and a size: a library's, whose header then need not be read here. One thread at a time. What of() gives is valid until it is called again.
+/// `Buffer` is made of an address and a size: a library's, whose header then need not be read here.
+/// One thread at a time. The result of of() is valid until the next call.
 template <class Buffer>
 class WrittenParts {
  public:
@@ -22,7 +23,7 @@ class WrittenParts {
     }
     return buffers_;
   }
-  /// What of() gave last.
+  /// The last result of of().
   std::span<const Buffer> all() const noexcept { return buffers_; }
 
  private:

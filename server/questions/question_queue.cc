@@ -6,7 +6,7 @@ namespace muster {
 
 namespace {
 
-/// A line's turn: so many steps, so that finding out whose turn it is costs little.
+/// Steps per turn of a line, so that selecting the next line costs little.
 constexpr std::uint64_t turn_steps = 2000;
 
 }  // namespace
@@ -53,7 +53,7 @@ void QuestionQueue::go_on(Line& line, Steps& steps) {
     line.questions.pop_front();
     line.session->open_questions.fetch_sub(1, std::memory_order_relaxed);
   };
-  if (line.session->outgoing->closed()) return end();  // nobody hears the answer
+  if (line.session->outgoing->closed()) return end();  // the answer has no receiver
   if (!line.current) {
     steps.spend_bytes(line.questions.front().batch.size());
     line.current = begin_(line.questions.front());

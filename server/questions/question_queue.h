@@ -1,5 +1,5 @@
-// The questions that sessions asked and that are not answered yet: each session's in their order, the sessions in turns. They
-// are worked on in slices, so that none of them holds up the world.
+// The questions that sessions asked and that are not answered yet: each session's in their order,
+// the sessions in turns. They are worked on in slices, so that none of them holds up the world.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ struct Question {
   std::vector<std::byte> batch;
 };
 
-/// What was worked on, for tests and figures.
+/// The questions worked on, for tests and figures.
 struct QuestionCounters {
   std::uint64_t answered = 0;
   std::uint64_t slices = 0;
@@ -29,8 +29,8 @@ struct QuestionCounters {
   std::uint64_t slice_steps_max = 0;  ///< of the dearest one
 };
 
-/// Owner's thread only. The bound of its length is that of each session: `ServerLimits::requests_max`, see
-/// Session::open_questions, which is counted down here.
+/// Owner's thread only. The bound of its length is that of each session:
+/// `ServerLimits::requests_max`, see Session::open_questions, which is counted down here.
 class QuestionQueue {
  public:
   /// `begin` makes the inquiry of a question when its turn comes.
@@ -43,8 +43,9 @@ class QuestionQueue {
   /// The session ended: its questions go unanswered.
   void drop(const Session& session);
 
-  /// Works on what there is, for about `steps` steps, or for the time that these should take. Sessions take turns: the one that
-  /// took the fewest steps since it has questions comes first. `between` is called before each turn, and may add questions.
+  /// Works on what there is, for about `steps` steps, or for the time that these should take.
+  /// Sessions take turns: the one that took the fewest steps since it has questions comes first.
+  /// `between` is called before each turn, and may add questions.
   void work(std::uint64_t steps, const std::function<void()>& between = {});
   /// Whether there is something to go on with at once.
   bool can_go_on() const noexcept { return can_go_on_; }

@@ -1,5 +1,6 @@
-// Work that cannot be cut into slices and is not bounded by steps: a save, a hash of the whole state, a plugin's reload. It is
-// done seldom enough to leave most of the owner's thread to the world, however often it is asked for.
+// Work that cannot be cut into slices and is not bounded by steps: a save, a hash of the whole
+// state, a plugin's reload. It is done seldom enough to leave most of the owner's thread to the
+// world, however often it is asked for.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,8 @@ class Seldom {
   std::chrono::nanoseconds due_in(Clock::time_point now) const noexcept {
     return std::max<std::chrono::nanoseconds>(next_ - now, std::chrono::nanoseconds(0));
   }
-  /// Does it. The next one waits for three times as long as this one took, but for a second at most.
+  /// Does it. The next one waits for three times as long as this one took, but for a second at
+  /// most.
   template <class F>
   void run(F&& f) {
     const Clock::time_point begin = Clock::now();
@@ -26,7 +28,7 @@ class Seldom {
     next_ = Clock::now();
     took(next_ - begin);
   }
-  /// What is done took so much more, elsewhere: the next one waits for that, too.
+  /// Adds time that the work took elsewhere; the next one waits for that too.
   void took(Clock::duration more) noexcept { next_ += std::min<Clock::duration>(3 * more, std::chrono::seconds(1)); }
 
  private:

@@ -14,9 +14,10 @@ class EntityRegistry;
 
 /// "#index:generation".
 std::string shown_id(Entity e);
-/// EntityRegistry::path, or shown_id where that would be longer than `bytes_max`. Costs a step per ancestor that is passed.
+/// Returns EntityRegistry::path, or shown_id if that is longer than `bytes_max`. Costs a step per
+/// ancestor that is passed.
 std::string shown_path(const EntityRegistry& registry, Entity e, std::size_t bytes_max, Steps& steps);
-/// A name; its first `bytes_max` bytes, up to a whole character, where it is longer.
+/// Returns a name, cut to at most `bytes_max` bytes at a whole character.
 std::string_view shown_name(std::string_view name, std::size_t bytes_max) noexcept;
 
 }  // namespace muster

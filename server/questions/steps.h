@@ -1,5 +1,5 @@
-// How work on the owner's thread is counted. A step is about a tenth of a microsecond: one entity looked at, one ancestor
-// passed, 64 bytes copied.
+// How work on the owner's thread is counted. A step is about a tenth of a microsecond: one entity
+// looked at, one ancestor passed, 64 bytes copied.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,12 @@
 
 namespace muster {
 
-/// What a step takes where the estimate is right. Work that takes longer (handlers of a game) is counted by its time.
+/// Duration of a step if the estimate is right. Work that takes longer (handlers of a game) is
+/// counted by its time.
 constexpr std::uint64_t step_ns = 100;
 
-/// What a slice of work may still cost. Work is never refused by it: whoever works asks `left` between two small pieces.
+/// The remaining budget of a slice of work. Work is never refused by it: whoever works asks `left`
+/// between two small pieces.
 class Steps {
  public:
   explicit Steps(std::uint64_t allowed) noexcept : allowed_(allowed) {}

@@ -1,4 +1,4 @@
-// What the world is busy with, for sessions that ask again and again: `muster top`.
+// Counts the world's work for sessions that ask repeatedly, such as `muster top`.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace muster {
 
-/// Counts from the first question on, until nobody has asked for a while. Owner's thread, between inputs.
+/// Counts from the first question until there was none for a while. World thread, between inputs.
 class ActivityCount {
  public:
   static constexpr std::uint64_t quiet_ns = 10'000'000'000;  ///< after which it ends
@@ -20,9 +20,10 @@ class ActivityCount {
   ActivityCount(const ActivityCount&) = delete;
   ActivityCount& operator=(const ActivityCount&) = delete;
 
-  /// The answer, but for the threads' times: at most `rows` messages and handlers, those that took most time.
+  /// The answer, but for the threads' times: at most `rows` messages and handlers, those that took
+  /// most time.
   session::Activity ask(std::uint32_t rows, std::uint64_t steady_now_ns);
-  /// Ends where nobody asked for quiet_ns.
+  /// Ends after quiet_ns without a question.
   void rest(std::uint64_t steady_now_ns) {
     if (counts_ && steady_now_ns - asked_ns_ > quiet_ns) end();
   }

@@ -1,4 +1,4 @@
-// What a monitor is told of a running world.
+// Figures of a running world for monitors.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,15 @@ struct Figures {
   std::uint32_t entities = 0, archetypes = 0, texts = 0, timers = 0, templates = 0;
   std::uint64_t journal_bytes = 0;  ///< of the journal behind the saved state
   std::string disk_error = {};  ///< why nothing more becomes durable, so that edits are refused; empty: they are not
-  std::string save_error = {};  ///< why the last save that came by itself failed; empty: it did not
+  std::string save_error = {};  ///< error of the last automatic save, or empty
 };
 
 class TimeCounts;
 
-/// `share` of what was counted, 0.5 for half of it, took at most so long, in ns; 0 where nothing was.
+/// Returns the time in ns that `share` (0.5 for half) of the counted times do not exceed; 0 without
+/// times.
 std::uint64_t below_share(const TimeCounts& times, double share);
-/// Of this process, in real memory; 0 where the system does not tell.
+/// Returns the resident memory of this process in bytes, or 0 if unknown.
 std::uint64_t resident_bytes();
 
 }  // namespace muster

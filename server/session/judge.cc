@@ -13,7 +13,8 @@ bool is_session_type(const TypeDescriptor& type) noexcept { return type.name.sta
 
 namespace {
 
-/// Calls f(offset) for every field of a structure message that holds a component's type id, nested structs included.
+/// Calls f(offset) for every field of a structure message that holds a component's type id, nested
+/// structs included.
 template <class F>
 void for_each_naming_field(const TypeDescriptor& type, const TypeTable& types, std::uint32_t offset, F& f) {
   for (const FieldDescriptor& field : type.fields) {
@@ -26,7 +27,8 @@ void for_each_naming_field(const TypeDescriptor& type, const TypeTable& types, s
   }
 }
 
-/// Calls f(type) for every component that a message writes or takes away, and for what a template would bring.
+/// Calls f(type) for every component that a message writes or takes away, and for what a template
+/// would bring.
 template <class F>
 void for_each_written(BatchView message, const TypeDescriptor& type, const TypeTable& types, F&& f) {
   for (const RowSetEntry& entry : message.row_set()) f(entry.type);
@@ -55,7 +57,7 @@ void for_each_written(BatchView message, const TypeDescriptor& type, const TypeT
   for_each_naming_field(type, types, 0, in_payloads);
 }
 
-/// The role is too small for a type, or nobody has the right; null where it suffices.
+/// Returns the fault of a role without the right for a type, or null if it suffices.
 std::optional<session::Fault> right_fault(const TypeDescriptor& type, session::Role role) {
   if (type.remote != RemoteRight::none && static_cast<std::uint8_t>(role) >= static_cast<std::uint8_t>(type.remote))
     return std::nullopt;
@@ -80,7 +82,8 @@ session::Fault direction_fault(const TypeDescriptor& type) {
   return fault;
 }
 
-/// A well-formed batch with a value in it that may not be sent. The session goes on: a person may have typed it.
+/// A well-formed batch with a value in it that may not be sent. The session goes on: a person may
+/// have typed it.
 session::Fault value_fault(std::span<const std::byte> bytes, const BatchFault& found, const TypeTable& types,
                            session::Role role) {
   BatchView batch(bytes);
@@ -195,7 +198,7 @@ std::expected<Judged, session::Fault> SessionJudge::judge(std::span<const std::b
     return Judged{*verified, true, type_};
   type_ = nullptr;
   auto judged = judge_verified(bytes, std::move(verified), types, role);
-  // What a message of Muster's own may do can depend on what is in it.
+  // The right for one of Muster's own messages may depend on its content.
   if (judged && judged->for_world && !judged->type->name.starts_with("muster.")) type_ = judged->type;
   return judged;
 }

@@ -1,4 +1,5 @@
-// Whether the registry counts what it does, for all who look at it: it does while one of them wants it.
+// Whether the registry counts what it does, for all who look at it: it does while one of them wants
+// it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ class Observation {
   Observation(const Observation&) = delete;
   Observation& operator=(const Observation&) = delete;
 
-  /// False, and nothing done, where the host observes the registry for itself. Whoever begins ends it.
+  /// False, and nothing done, where the host observes the registry for itself. Every successful
+  /// begin() needs an end().
   [[nodiscard]] bool begin() {
     if (users_ == 0) {
       if (registry_.observing()) return false;

@@ -12,7 +12,8 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kept_bytes = 16384;  // an idle session keeps little memory
-/// What is queued for a slow line is old when it is shown: no more of it than the line takes in such a time. ns.
+/// What is queued for a slow line is old when it is shown: no more of it than the line takes in
+/// such a time. ns.
 constexpr std::uint64_t queued_time_max = 100'000'000;
 
 template <class T>
@@ -42,7 +43,7 @@ void OutgoingPiece::put_shared(std::span<const std::byte> bytes, std::shared_ptr
   bytes_ += bytes.size();
 }
 
-/// Its own bytes stay where they are from now on.
+/// Own bytes do not move from now on.
 void OutgoingPiece::finish() {
   std::span<const std::byte> own = own_;
   for (const Part& part : made_of_) {
@@ -51,7 +52,7 @@ void OutgoingPiece::finish() {
   }
 }
 
-/// Under the lock. Whether there is something to take where there was nothing.
+/// Under the lock. Returns true if the queue was empty and is not empty now.
 bool Outgoing::put(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags,
                    const FrameEnvelope* envelope, What what, std::shared_ptr<const void> keeps) {
   const bool could_take = can_take();
@@ -142,7 +143,7 @@ std::size_t Outgoing::data_room() const {
   return std::clamp<std::size_t>(pace_bytes_ * queued_time_max / pace_ns_, 1, limits_.data_bytes_max);
 }
 
-/// Under the lock. What the client has no credit for is not queued: it would be old when there is some.
+/// Under the lock. Data without credit is not queued, because it would be old when credit comes.
 bool Outgoing::may_queue_data() const {
   return queued_.data + taken_.data < data_room() && (!credit_given_ || taken_all_ + watches_.waiting < credit_);
 }
@@ -324,7 +325,7 @@ void Outgoing::sent() {
       room_wanted_ = false;
       room = true;
     }
-    // What was queued meanwhile is little: those who ask look again.
+    // Little was queued meanwhile, and callers ask again.
     if (std::exchange(text_room_wanted_, false)) room = true;
     answer_room = std::exchange(answer_room_wanted_, false);
   }

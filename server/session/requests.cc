@@ -39,7 +39,7 @@ bool Requests::add(std::span<const std::byte> batch, std::uint64_t request, bool
   if (!has_room(batch.size())) return false;
   const std::size_t size = (batch.size() + 15) / 16 * 16;
   if (filling_.size - filling_.used < size) {
-    // Who sends much at a time gets larger ones; what is large has one of its own.
+    // Sessions that send much get larger piles; a large request has its own pile.
     const bool full = hand_over();
     was_full_ |= full;
     pile_bytes_ = full ? std::clamp(pile_bytes_ * 4, pile_min, pile_max) : pile_min;
@@ -72,7 +72,8 @@ bool Requests::hand_over() {
   return true;
 }
 
-/// Who sends little at a time, while much waits, would else leave a pile for each read, which is mostly empty.
+/// Otherwise a session that sends little at a time while much waits would leave a mostly empty pile
+/// per read.
 bool Requests::Pile::takes(Pile& other) {
   if (size - used < other.used) return false;
   std::byte* const to = bytes.get() + used;
@@ -86,8 +87,8 @@ bool Requests::Pile::takes(Pile& other) {
   return true;
 }
 
-/// Of a small one: who sends one edit at a time, and waits for its answer, needs a single pile, and one that the owner's thread frees
-/// is dear for both. What is large is used seldom.
+/// Reuse a small pile: a session with one edit at a time needs only one, and freeing it on another
+/// thread is expensive. Large piles are rarely used.
 Requests::Pile Requests::Pile::emptied() {
   if (size != pile_min) return {};
   requests.clear();
@@ -95,7 +96,8 @@ Requests::Pile Requests::Pile::emptied() {
   return std::exchange(*this, {});
 }
 
-/// Whether it took the place of the pile's newest, for which `room` bytes are left. `more`: bytes that the pile has now besides.
+/// Whether it took the place of the pile's newest, for which `room` bytes are left. `more`: bytes
+/// that the pile has now besides.
 bool Requests::overtake(Pile& pile, std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns,
                         std::size_t room, std::ptrdiff_t& more) {
   Request& last = pile.requests.back();
@@ -128,7 +130,7 @@ bool Requests::overtakes(std::span<const std::byte> batch, std::uint64_t request
   return true;
 }
 
-/// Bytes that may be added. What is taken meanwhile makes it more only.
+/// Bytes that may be added. Requests taken meanwhile only make more room.
 std::size_t Requests::room() const noexcept {
   const auto left = [](std::size_t max, std::size_t waiting) { return max - std::min(max, waiting); };
   const std::size_t own = left(bytes_max_, bytes() + filling_.counted);

@@ -1,4 +1,5 @@
-// What a session sent and the world has not taken or answered yet: edits and questions in their order, bounded in bytes.
+// A session's requests that the world has not taken or answered yet: edits and questions in order,
+// bounded in bytes.
 #pragma once
 
 #include <atomic>
@@ -25,15 +26,15 @@ struct Request {
   std::vector<std::uint64_t> overtaken = {};
 };
 
-/// Of all sessions together. Any thread.
+/// Bytes of all sessions together. Any thread.
 struct RequestBytes {
   explicit RequestBytes(std::size_t max) noexcept : bytes_max(max) {}
   const std::size_t bytes_max;
   std::atomic<std::size_t> bytes = 0;
 };
 
-/// Filled by the session's thread, emptied by the owner's. What comes in one read is handed over together: a lock and a look by the
-/// other thread for each would cost more than most edits.
+/// Filled by the session's thread, emptied by the world thread. Requests of one read are passed on
+/// together, because a lock for each would cost more than most edits.
 class Requests {
  public:
   /// `all`: what it is counted in besides; may be null.
@@ -44,28 +45,30 @@ class Requests {
   Requests& operator=(const Requests&) = delete;
 
   static constexpr std::size_t overtaken_max = 256;  ///< that one may have overtaken and that want an answer
-  /// The session's thread: copies the batch. False, and nothing taken, where it would exceed the session's bound or that of
-  /// all; a session of which nothing waits may put one in any case. One that is `latest` takes the place of the newest that
-  /// waits, where that is of the same type to the same target: a single one.
+  /// The session's thread: copies the batch. Returns false and takes nothing if it would exceed the
+  /// session's limit or the limit of all, unless nothing of the session waits. A single message
+  /// that is `latest` replaces the newest waiting one if that has the same type and target.
   [[nodiscard]] bool put(std::span<const std::byte> batch, std::uint64_t request, bool for_world,
                          std::uint64_t came_ns = 0, bool latest = false) {
     const bool took = add(batch, request, for_world, came_ns, latest);
     hand_over();
     return took;
   }
-  /// As put, but the owner may see it only after hand_over(). A pile that is full is handed over by itself: see was_full().
+  /// As put, but the owner may see it only after hand_over(). A full pile is passed on
+  /// automatically, see was_full().
   [[nodiscard]] bool add(std::span<const std::byte> batch, std::uint64_t request, bool for_world,
                          std::uint64_t came_ns = 0, bool latest = false);
-  /// The session's thread: false where nothing was added since.
+  /// Passes on added requests. Returns false if there were none. The session's thread.
   bool hand_over();
   /// The session's thread: whether add handed something over since this was asked.
   bool was_full() noexcept { return std::exchange(was_full_, false); }
 
-  /// The session's thread: whether put would take so many bytes now.
+  /// Returns true if put() would take `bytes` now. The session's thread.
   bool has_room(std::size_t bytes) const noexcept;
 
-  /// The owner's thread: the oldest; null where there is none. Valid until pop, drop or take. What is handed over meanwhile may be missed: it is
-  /// seen by an owner whom hand_over()'s caller woke since.
+  /// Returns the oldest request, or null. Valid until pop, drop or take. May miss requests passed
+  /// on at the same time; the caller of hand_over() wakes the world thread, which then sees them.
+  /// World thread.
   Request* front() {
     if (!taken_.empty()) [[likely]]
       return &taken_.front().requests[taken_.front().done];
@@ -79,26 +82,29 @@ class Requests {
     drop_first();
     return bytes;
   }
-  /// A copy of the oldest's batch, which there is. Its bytes count until they are released: it waits elsewhere.
+  /// A copy of the oldest's batch, which there is. Its bytes count until they are released: it
+  /// waits elsewhere.
   std::vector<std::byte> take();
   void release(std::size_t bytes) noexcept;
   /// What counts. Any thread.
   std::size_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
-  /// What all that takes, bookkeeping included. While no other thread uses it.
+  /// Returns the bytes of memory with bookkeeping. While no other thread uses it.
   std::size_t memory_bytes() const noexcept;
 
  private:
-  /// Batches one behind the other in one piece of memory: a stream of small ones would else be an allocation each, freed by another
-  /// thread.
+  /// Batches one behind the other in one piece of memory: a stream of small ones would else be an
+  /// allocation each, freed by another thread.
   struct Pile {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t size = 0, used = 0;
     std::vector<Request> requests;
     std::size_t done = 0;     // of the requests
     std::size_t counted = 0;  // bytes of them all, before any was done
-    /// Takes over what the other has, where there is room; false: it did not. Nothing of this one is done.
+    /// Takes over the other's requests if there is room; otherwise returns false. Nothing of this
+    /// one is done.
     bool takes(Pile& other);
-    /// Its memory, without what was in it, where that is worth to be used again; else a pile without any. It is done with.
+    /// Returns its emptied memory if that is worth reusing; otherwise a pile without memory. It is
+    /// done with.
     Pile emptied();
   };
   static bool overtake(Pile& pile, std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns,

@@ -34,7 +34,8 @@ bool set_outgoing(ServerLimits& limits, std::uint64_t value) noexcept {
   return put(limits.outgoing.*member, value);
 }
 
-// With less a page has no room for a row, or a slice none for a step, and whoever asks on asks for ever.
+// With less a page has no room for a row, or a slice none for a step, and whoever asks on asks for
+// ever.
 constexpr std::uint64_t page_bytes_least = 1024, slice_steps_least = 64;
 
 constexpr std::array all = {
@@ -108,10 +109,11 @@ std::vector<std::string_view> limit_names() {
 }
 
 std::uint64_t memory_sum(const ServerLimits& limits, std::uint64_t before) noexcept {
-  // What bookkeeping takes, in bytes: of an entity its id, its place among siblings and its name; of a text, a timer and a
-  // watched entity what points at them. Vectors that grow may have twice as much as is in them.
+  // Bytes of bookkeeping: for an entity its id, its place among siblings and its name; for a text,
+  // a timer and a watched entity the pointers to them. Vectors that grow may have twice as much as
+  // is in them.
   constexpr std::uint64_t of_entity = 128, of_text = 128, of_timer = 256, of_watched = 200, of_known_text = 48;
-  // Requests: small ones, of which each has as much bookkeeping, and memory that is not full. Rows: chunks that are not full,
+  // Small requests, each with bookkeeping, in partly filled memory. Rows: chunks that are not full,
   // what watches compare with, and a save's copy.
   constexpr std::uint64_t rows_times = 5, templates_times = 4, schemas_times = 40, requests_times = 4, grown = 2;
   const std::uint64_t session =
