@@ -125,9 +125,8 @@ struct Server::Impl {
   }
 
   std::expected<std::vector<ReloadedPlugin>, std::string> reload(std::string_view which) {
-    // what was recorded until now is the present build's
-    world.set_code(options.plugins->code(options.program));
-    std::vector<std::string> opened_again;  // what would be converted then
+    world.set_code(options.plugins->code(options.program));  // what was recorded until now is the present build's
+    std::vector<std::string> opened_again;                   // what would be converted then
     std::expected<std::vector<ReloadedPlugin>, std::string> done =
         options.plugins->reload(world.registry(), which, options.open_again ? &opened_again : nullptr);
     if (!opened_again.empty())

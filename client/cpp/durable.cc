@@ -1,4 +1,4 @@
-// A Client's knowledge of its server's disk.
+// What a Client hears of the disk of its server.
 #include "client/cpp/client_impl.h"
 
 namespace muster {
@@ -20,7 +20,7 @@ Result<session::Durable> Client::wait_durable(const Acknowledged& ack) {
 Result<session::Durable> Client::wait_durable(std::uint64_t sequence) {
   const auto is_durable = [&] { return impl_->durable && impl_->durable->sequence >= sequence; };
   if (is_durable()) return *impl_->durable;
-  // The last Durable may be older than a save that has just been answered.
+  // What was told last may be older than a save that has just been answered.
   if (auto asked = durable(); !asked) return asked;
   const auto comes_no_more = [&] {
     const session::Durable& now = *impl_->durable;

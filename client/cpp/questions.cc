@@ -1,4 +1,4 @@
-// Questions of a Client, each with one answer.
+// What a Client asks of its server, each answered at once.
 #include <iterator>
 
 #include "client/cpp/client_impl.h"

@@ -11,8 +11,8 @@
 namespace muster::schemac {
 namespace {
 
-/// Names that a type cannot have in a module: keywords, TypeScript's own types, and names that
-/// every module here has.
+/// What a type of a schema cannot be called in a module: words of the language, types that TypeScript keeps for itself, and the names
+/// that every module here has.
 constexpr std::string_view taken_names[] = {
     "Array",     "TypeKey", "Uint8Array", "any",    "arguments",  "as",     "async",     "await",      "bigint",
     "boolean",   "break",   "case",       "catch",  "class",      "const",  "continue",  "debugger",   "default",
@@ -72,8 +72,7 @@ class Typescript {
   }
 
  private:
-  /// Last names; where several types of one file share one, each of them has its full name
-  /// ("game_fx_Flash").
+  /// Last names; where several types of one file share one, each of them has its full name ("game_fx_Flash").
   void name_all() {
     std::map<std::pair<std::string, std::string>, int> uses;
     const auto each = [&](auto&& f) {
