@@ -7,25 +7,25 @@
 
 namespace muster {
 
-/// Listener's thread only. Kept by the listener until it has ended.
+/// Used on the listener's thread. The listener owns it until it has ended.
 class Connection {
  public:
   using Clock = std::chrono::steady_clock;
   virtual ~Connection() = default;
 
-  /// Called a few times within every time limit.
+  /// Checks time limits; called a few times within each.
   virtual void check_times(Clock::time_point now) = 0;
-  /// It is a stranger whose place another one gets: closes it at once.
+  /// Closes a stranger at once, whose place another one gets.
   virtual void give_way() = 0;
-  /// The server stops: says so and ends, as far as that goes within a second.
+  /// Tells the client that the server stops, and ends within a second.
   virtual void stop() = 0;
 };
 
-/// For a connection to tell the listener. Either may be called while the connection works: it still
-/// exists until it returns.
+/// Calls from a connection to the listener. Both may be called inside calls of the connection,
+/// which exists until these return.
 struct ConnectionEvents {
-  std::function<void()> known;  ///< it is no stranger any more, or closed; perhaps repeatedly
-  std::function<void()> ended;  ///< once: nothing is pending
+  std::function<void()> known;  ///< it is no longer a stranger, or is closed; perhaps repeated
+  std::function<void()> ended;  ///< called once, when nothing is pending
 };
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// Accepts connections and keeps them until they end. One thread for all; what is spoken on one is its Connection's: of TCP the first
-// four bytes decide between frames and HTTP, Unix sockets speak frames.
+// Accepts connections and serves them on one thread until they end. The first four bytes of a TCP
+// connection select frames or HTTP; Unix sockets carry frames.
 #pragma once
 
 #include <functional>
@@ -16,17 +16,17 @@ struct ListenerOptions {
   std::string listen;     ///< "127.0.0.1:7717", loopback only; empty: no TCP
   std::string unix_path;  ///< empty: no Unix socket
   std::vector<Admission> admissions;
-  std::function<void(const std::string&)> log;  ///< on the listener's thread; one line about a session
-  std::function<void(const std::string&)>
-      warn;                       ///< likewise, about strangers that were refused, once a second; empty: log
-  PageFiles page = {};            ///< what is served over HTTP; may be empty
-  std::string world_folder = {};  ///< whose models are served over HTTP; empty: none are
-  std::string world_file = {};    ///< the name of the world's file in it, which is not
-  std::string users_file = {};    ///< server/door/users.h; empty: there are no users
-  std::string world_id = {};      ///< World::id, whose users they are; empty: it is not known
+  /// On the listener's thread: a line about a session.
+  std::function<void(const std::string&)> log;
+  std::function<void(const std::string&)> warn;  ///< about refused strangers, once a second; empty: log
+  PageFiles page = {};                           ///< served over HTTP; may be empty
+  std::string world_folder = {};                 ///< folder of models for HTTP, or empty
+  std::string world_file = {};                   ///< the world's file in it, which is not served
+  std::string users_file = {};                   ///< see server/door/users.h; empty for no users
+  std::string world_id = {};                     ///< World::id of the users' world, or empty
 };
 
-/// Made, stopped and destroyed on the owner's thread. The desk must outlive it.
+/// Make, stop and destroy it on the world thread. The desk must outlive it.
 class Listener {
  public:
   /// Throws ServerError.
@@ -36,11 +36,11 @@ class Listener {
   Listener& operator=(const Listener&) = delete;
 
   const std::string& address() const noexcept;
-  /// Open now: of sessions and of strangers. Any thread.
+  /// Returns the number of open connections, of sessions and strangers. Any thread.
   std::uint32_t streams() const noexcept;
-  /// Has `f` called after `time`, on the listener's thread. Any thread.
+  /// Calls `f` after `time` on the listener's thread. Any thread.
   void call_in(std::chrono::nanoseconds time, std::function<void()> f);
-  /// Tells every session, waits at most a second until they have been told, and closes.
+  /// Tells all sessions, waits at most a second until that is sent, and closes them.
   void stop();
 
  private:

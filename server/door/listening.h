@@ -1,5 +1,4 @@
-// Sockets that listen, made so that only the right clients reach them: TCP on loopback, and Unix
-// sockets of their owner.
+// Makes listening sockets for local clients: TCP on loopback, and Unix sockets for their owner.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +6,22 @@
 
 namespace muster {
 
-/// A socket that listens. The descriptor is the caller's to close.
+/// A listening socket. The caller must close the descriptor.
 struct ListeningSocket {
   int descriptor = -1;
   bool is_v6 = false;  ///< TCP over IPv6
   std::uint16_t port = 0;
-  std::string address;  ///< "127.0.0.1:7717", with the real port; of a Unix socket its path
+  std::string address;  ///< "127.0.0.1:7717" with the real port, or a path
 };
 
-/// `listen`: "127.0.0.1:7717", "[::1]:7717", "localhost:0". Throws ServerError if it is not a
+/// Listens on "127.0.0.1:7717", "[::1]:7717" or "localhost:0". Throws ServerError if it is not a
 /// loopback address, or is taken.
 ListeningSocket listen_tcp(const std::string& listen);
-/// Makes the socket file, readable for its owner only. A stale one is replaced. Throws ServerError
-/// where a server listens there, or something else lies there.
+/// Makes the socket file, readable for its owner only, and replaces a stale one. Throws ServerError
+/// if a server listens there, or if there is another file.
 ListeningSocket listen_unix(const std::string& path);
 
-/// Tries both (empty: neither) and stops again at once; leaves nothing. Throws ServerError.
+/// Tries both addresses, unless empty, and closes them again. Leaves nothing. Throws ServerError.
 void check_listening(const std::string& listen, const std::string& unix_path);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// The listener's thread, for those who know no Asio.
+// Access to the listener's thread without Asio.
 #pragma once
 
 #include <chrono>
@@ -10,9 +10,9 @@ namespace muster {
 class Loop {
  public:
   virtual ~Loop() = default;
-  /// Has `f` called on the listener's thread, soon.
+  /// Calls `f` on the listener's thread, soon.
   virtual void post(std::move_only_function<void()> f) = 0;
-  /// Has `f` called on the listener's thread after `time`.
+  /// Calls `f` on the listener's thread after `time`.
   virtual void call_in(std::chrono::nanoseconds time, std::move_only_function<void()> f) = 0;
 };
 

@@ -10,32 +10,34 @@
 
 namespace muster {
 
-/// One thread at a time. Memory: at most addresses_max addresses.
+/// One thread at a time. Remembers at most addresses_max addresses.
 class Refusals {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t addresses_max = 1024;
-  static constexpr std::uint32_t free_attempts = 3;             ///< wrong tokens that are answered at once
-  static constexpr std::chrono::milliseconds first_delay{100};  ///< of the next one; each doubles it
-  static constexpr std::chrono::seconds forgotten_after{1};     ///< in this time an address is forgiven one
+  static constexpr std::uint32_t free_attempts = 3;  ///< wrong tokens answered at once
+  /// Of the next one, doubled by each.
+  static constexpr std::chrono::milliseconds first_delay{100};
+  /// Time after which one wrong token is forgotten.
+  static constexpr std::chrono::seconds forgotten_after{1};
   static constexpr std::chrono::seconds told_every{1};
 
-  /// `log` is called with one line now and then; may be empty. `delay_max`: no answer waits longer
-  /// than that.
+  /// `log` is called with one line now and then; may be empty. `delay_max` limits the delay of an
+  /// answer.
   Refusals(std::function<void(const std::string&)> log, std::chrono::nanoseconds delay_max)
       : log_(std::move(log)), delay_max_(delay_max) {}
 
-  /// A wrong token came from `address`. Returns how long its answer has to wait.
+  /// Records a wrong token from `address`, and returns the delay of its answer.
   std::chrono::nanoseconds wrong_token(const std::string& address, Clock::time_point now);
-  /// A stranger from `address` is refused, for the reason that `why` says. The log is told at once,
-  /// or with the number of all refusals since, told_every after it was told last.
+  /// Records the refusal of a stranger from `address` for the reason `why`. Logs it at once, or,
+  /// with the number of refusals, told_every after the last line.
   void note(const std::string& address, const std::string& why, Clock::time_point now);
-  /// To be called now and then: tells the log of what note held back.
+  /// Logs refusals that note() held back. Call it now and then.
   void tell(Clock::time_point now);
 
  private:
   struct Attempts {
-    std::uint32_t wrong = 0;  // not yet forgiven
+    std::uint32_t wrong = 0;  // not yet forgotten
     Clock::time_point last;
   };
   void forgive(Attempts& attempts, Clock::time_point now) const;

@@ -1,6 +1,6 @@
 // Access by token: the server's own tokens, and users with their own tokens, which persist over
-// sessions and starts of the server. A file beside the world keeps the users, and of each token its
-// hash only: SHA-256, which is enough for 160 random bits.
+// sessions and starts of the server. A file beside the world stores the users with hashes of their
+// tokens: SHA-256, which is enough for 160 random bits.
 //
 //   level1.muster-users, text, readable by its owner only:
 //     muster-users 1
@@ -24,7 +24,7 @@
 
 namespace muster {
 
-/// A token of the server's own, and what it allows.
+/// A token of the server's own, and its right.
 struct Admission {
   std::string token;
   session::Role role = session::Role::none;
@@ -35,53 +35,55 @@ using TokenHash = std::array<unsigned char, 32>;
 struct User {
   std::uint64_t number = 0;
   std::string name;
-  session::Role role = session::Role::none;  ///< none: was revoked
-  std::uint64_t expires_s = 0;               ///< since 1970; 0: never
-  TokenHash hash{};                          ///< of the token; of one that was revoked zero
+  session::Role role = session::Role::none;  ///< none if revoked
+  std::uint64_t expires_s = 0;               ///< since 1970; 0 for never
+  TokenHash hash{};                          ///< of the token; zero if revoked
 };
 
 /// The rights of a token.
 struct Admitted {
-  session::Role role = session::Role::none;  ///< none: the token is not valid here
-  std::uint64_t user = 0;                    ///< 0: it is the server's own
+  session::Role role = session::Role::none;  ///< none if the token is not valid here
+  std::uint64_t user = 0;                    ///< 0 for the server's own token
   std::string name = {};                     ///< the user's
 };
 
-/// Why a user was not made: a short word for programs, and a sentence.
+/// The reason why a user was not made: a short word for programs, and a sentence.
 struct UserFault {
   const char* reason;
   std::string text;
 };
 
-/// 160 random bits as letters and digits.
+/// Returns 160 random bits as letters and digits.
 std::string draw_token();
 
 /// One thread at a time.
 class Users {
  public:
   using Clock = std::chrono::system_clock;
-  static constexpr std::size_t users_max = 10'000;  ///< those that were revoked counted
+  static constexpr std::size_t users_max = 10'000;  ///< with revoked ones
   static constexpr std::size_t name_bytes_max = 64;
 
-  /// Reads the file at `path`; it need not be there. Empty: there are no users, and none can be
+  /// Reads the file at `path`, which need not exist. An empty path means no users, and none can be
   /// made. Throws ServerError with the line if the list cannot be read, because a partial list must
-  /// not be used. Nor by the list of another world than `world`. A list that names none becomes
-  /// that world's at once. `world` empty: it is not known, and not looked at.
+  /// not be used. Also throws for the list of another world than `world`. A list without a world
+  /// becomes that world's at once. An empty `world` is not checked.
   Users(const std::vector<Admission>& own, std::string path, std::string world = {});
 
-  /// Takes equally long for every token of one length: each hash is compared, and each to its end.
+  /// Returns the rights of a token. Takes equally long for all tokens of one length, because every
+  /// hash is compared completely.
   Admitted admit(std::string_view token, Clock::time_point now) const;
-  /// False: the user was revoked since, or its time is over.
+  /// Returns false if the user was revoked or has expired.
   bool may_stay(const Admitted& admitted, Clock::time_point now) const;
 
   struct Made {
     std::uint64_t user = 0;
     std::string token;
   };
-  /// On the disk when it returns. On an error nothing has changed.
+  /// Adds a user, on the disk on return. After an error nothing has changed.
   [[nodiscard]] std::expected<Made, UserFault> create(const std::string& name, session::Role role,
                                                       std::uint64_t expires_s, Clock::time_point now);
-  /// Gives the number. On the disk when it returns; on an error nothing has changed.
+  /// Revokes a user and returns the number, on the disk on return. After an error nothing has
+  /// changed.
   [[nodiscard]] std::expected<std::uint64_t, UserFault> revoke(const std::string& name);
   const std::vector<User>& all() const noexcept { return users_; }  ///< by number
 

@@ -16,14 +16,14 @@ namespace muster {
 
 /// Data of the HTTP request for the WebSocket, and its rights.
 struct WebHandshake {
-  std::string host, key, version;       ///< Host, Sec-WebSocket-Key, Sec-WebSocket-Version, as they came
-  std::uint64_t message_bytes_max = 0;  ///< of a longer message no more is read: 1009
+  std::string host, key, version;       ///< Host, Sec-WebSocket-Key, Sec-WebSocket-Version
+  std::uint64_t message_bytes_max = 0;  ///< a longer message ends the stream: 1009
   bool is_v6 = false;
 };
 
-/// Takes over a connected TCP socket on which an upgrade was asked for, and answers that; a key or
-/// a version that cannot be is refused there, and reads and writes fail. Text messages end the
-/// stream: 1003. `io` runs on the listener's thread and outlives the stream.
+/// Takes over a connected TCP socket with a request for an upgrade, and answers it. Refuses an
+/// invalid key or version; reads and writes then fail. Text messages end the stream (1003). `io`
+/// must run on the listener's thread and outlive the stream.
 std::unique_ptr<WireStream> open_web_stream(boost::asio::io_context& io, int descriptor, const WebHandshake& asked);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// The parts of one write, as who writes them takes them.
+// The parts of one write as buffers of a library.
 #pragma once
 
 #include <algorithm>
@@ -8,12 +8,12 @@
 
 namespace muster {
 
-/// `Buffer` is made of an address and a size: a library's, whose header then need not be read here.
-/// One thread at a time. The result of of() is valid until the next call.
+/// `Buffer` is a library's type, made of an address and a size, so that its header is not needed
+/// here. One thread at a time. The result of of() is valid until the next call.
 template <class Buffer>
 class WrittenParts {
  public:
-  /// Without the first `skipped` bytes.
+  /// Returns the buffers without the first `skipped` bytes.
   std::span<const Buffer> of(std::span<const std::span<const std::byte>> parts, std::size_t skipped = 0) {
     buffers_.clear();
     for (const std::span<const std::byte> part : parts) {

@@ -24,7 +24,7 @@ class OpenFile {
   ~OpenFile();
   explicit operator bool() const noexcept { return descriptor_ >= 0; }
   int descriptor() const noexcept { return descriptor_; }
-  std::uint64_t bytes() const noexcept { return bytes_; }  ///< when it was opened
+  std::uint64_t bytes() const noexcept { return bytes_; }  ///< size at opening
 
  private:
   int descriptor_ = -1;
@@ -33,20 +33,20 @@ class OpenFile {
 
 struct HttpAnswer {
   unsigned status = 200;
-  /// Beside length, date, and those about the connection.
+  /// Fields other than length, date, and those of the connection.
   std::vector<std::pair<std::string, std::string>> fields;
-  std::shared_ptr<const std::string> kept;  ///< the body, where others keep it
-  OpenFile file;                            ///< or that file
-  std::string text;                         ///< or this
-  bool head_only = false;                   ///< HEAD was asked: no body is sent
-  bool closes = false;                      ///< no further request is read
+  std::shared_ptr<const std::string> kept;  ///< a shared body,
+  OpenFile file;                            ///< or a file,
+  std::string text;                         ///< or a text
+  bool head_only = false;                   ///< for HEAD: sends no body
+  bool closes = false;                      ///< reads no further request
 
   std::uint64_t body_bytes() const noexcept {
     return kept ? kept->size() : file ? file.bytes() : static_cast<std::uint64_t>(text.size());
   }
 };
 
-/// A sentence under a status.
+/// Makes an answer with a status and a sentence.
 HttpAnswer http_sentence(unsigned status, std::string text);
 
 }  // namespace muster

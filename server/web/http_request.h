@@ -1,4 +1,4 @@
-// The parts of an HTTP request that the site uses, before any judgement.
+// The parts of an HTTP request that the site uses, unchecked.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ struct HttpRequest {
   std::string authorization, accept_encoding, if_none_match;  ///< empty if there is none
   /// Sec-WebSocket-Key, Sec-WebSocket-Version.
   std::string web_key, web_version;
-  bool upgrades = false;  ///< it asks for a WebSocket
-  /// Something follows that belongs to it.
+  bool upgrades = false;  ///< asks for a WebSocket
+  /// True if a body follows.
   bool has_body = false;
-  bool keeps_alive = false;  ///< a further one may follow
+  bool keeps_alive = false;  ///< another request may follow
 };
 
 /// Returns true if a connection that begins with these bytes, at least four, speaks HTTP: they

@@ -1,5 +1,5 @@
-// HTTP/1.1 as bytes: requests are read, the heads of answers written. No I/O. How the bytes are cut
-// into pieces changes nothing.
+// Reads requests and writes heads of answers in HTTP/1.1. Does no I/O. Requests may arrive in any
+// pieces.
 #pragma once
 
 #include <cstddef>
@@ -14,28 +14,28 @@
 
 namespace muster {
 
-/// Why what came is no request: the status that says so, and a sentence.
+/// The reason why bytes are not a request: a status and a sentence.
 struct HttpFault {
   unsigned status = 400;
   std::string text;
 };
 
 /// Cuts a byte stream into the heads of requests. Does not read bodies: the caller ends the
-/// connection after answering a request with a body. Memory: a head and a little more. One thread
-/// at a time.
+/// connection after answering a request with a body. Takes memory for one head and a little more.
+/// One thread at a time.
 class HttpReader {
  public:
   explicit HttpReader(std::size_t head_bytes_max);
   ~HttpReader();
 
-  /// Where to put received bytes; not empty once next() found nothing.
+  /// Returns memory for received bytes, not empty after next() returned nothing.
   std::span<std::byte> room();
-  /// The first `bytes` of room() are filled.
+  /// Call after filling the first `bytes` of room().
   void received(std::size_t bytes) noexcept;
-  /// The next whole request; nothing where more bytes are needed. After a fault every call gives
-  /// that fault again.
+  /// Returns the next whole request, or nothing if it needs more bytes. After a fault every call
+  /// returns that fault.
   [[nodiscard]] std::expected<std::optional<HttpRequest>, HttpFault> next();
-  /// Whether bytes came that belong to no request handed out.
+  /// Returns true if there are bytes of no returned request.
   bool has_more() const noexcept;
 
  private:
@@ -43,8 +43,8 @@ class HttpReader {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Status line and fields of an answer, with the empty line. `now`: seconds since 1970, for its
-/// date.
+/// Writes status line and fields of an answer, with the empty line. `now` is its date in seconds
+/// since 1970.
 std::string http_head(const HttpAnswer& answer, bool keeps_alive, std::int64_t now);
 
 }  // namespace muster

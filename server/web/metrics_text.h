@@ -1,4 +1,4 @@
-// Figures as monitors read them.
+// Writes figures for monitors.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace muster {
 
-/// The text format of Prometheus, version 0.0.4. `connections`: open now, sessions and others.
+/// Returns the figures in the text format of Prometheus, version 0.0.4. `connections` is the number
+/// of open ones, sessions and others.
 std::string metrics_text(const Figures& figures, std::uint32_t connections);
 
-/// A line of what /health says of a world that answers: "ok", or what is wrong with its disk.
+/// Returns the line of /health for a world that answers: "ok", or the error of its disk.
 std::string health_text(const Figures& figures);
 
 }  // namespace muster

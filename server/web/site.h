@@ -14,25 +14,25 @@
 
 namespace muster {
 
-/// Listener's thread only.
+/// Used on the listener's thread.
 class Site {
  public:
-  /// `is_token`: whether somebody with it may look at the world; takes equally long for every token
-  /// of one length.
+  /// `is_token` returns true if a token may view the world. It must take equally long for all
+  /// tokens of one length.
   Site(PageFiles page, WorldFiles files, std::uint16_t port, std::function<bool(std::string_view)> is_token);
 
   struct Reply {
     enum class Kind : std::uint8_t {
-      answer,       ///< `answer` is one
-      wrong_token,  ///< `answer` refuses a token: it waits as long as such answers do
-      session,      ///< a WebSocket is asked for, and may be opened
-      health,       ///< whether the world answers
-      metrics,      ///< the world's figures
+      answer,       ///< send `answer`
+      wrong_token,  ///< send `answer`, which refuses a token, after a delay
+      session,      ///< open a WebSocket
+      health,       ///< report whether the world answers
+      metrics,      ///< send the world's figures
     };
     Kind kind = Kind::answer;
     HttpAnswer answer;
   };
-  /// `is_local`: it came over the loopback interface.
+  /// `is_local` tells that the request came over the loopback interface.
   Reply reply(const HttpRequest& request, bool is_local) const;
 
  private:
@@ -46,8 +46,8 @@ class Site {
   std::function<bool(std::string_view)> is_token_;
 };
 
-/// Fields of every answer: no other page shows it in a frame, reads it, or takes it for what it is
-/// not.
+/// Returns fields of every answer, which prevent other pages from framing it, reading it, or
+/// guessing its type.
 void add_common_fields(HttpAnswer& answer);
 
 }  // namespace muster

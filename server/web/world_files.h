@@ -1,4 +1,4 @@
-// Files beside the world that a page needs to draw it: models, and what they name.
+// Files beside the world that a page needs to draw it: models and the files that they name.
 #pragma once
 
 #include <expected>
@@ -9,18 +9,17 @@
 
 namespace muster {
 
-/// Listener's thread only. Opens files of one folder and those below it; nothing else, whatever is
-/// asked.
+/// Opens only files in one folder and below it. Listener's thread only.
 class WorldFiles {
  public:
-  /// `folder`: empty: there are none. `world`: the name of the world's file in it. That file is
-  /// never given, nor those that are called like it and more: its journal, its lock, and the
-  /// address file, which holds the token.
+  /// An empty `folder` means no files. `world` is the name of the world's file in it. Never opens
+  /// that file or files whose names begin with its name, such as its journal, its lock, and the
+  /// address file with the token.
   WorldFiles(const std::string& folder, std::string world);
 
-  /// `parts`: of the path below the folder, as path_of gives them. A link may lead to another place
-  /// below the folder. The error is a status and a sentence. A file whose suffix is not that of a
-  /// model, a texture, or data of a model is not given: 403.
+  /// Opens the file at `parts` of path_of(), below the folder. A link may lead to another place
+  /// below the folder. The error is a status and a sentence. Refuses (403) suffixes other than
+  /// those of models, textures, and data of models.
   [[nodiscard]] std::expected<OpenFile, HttpAnswer> open(const std::vector<std::string>& parts) const;
 
  private:
