@@ -6,6 +6,9 @@
 
 namespace muster {
 
+/// Time for a client to read why its connection is closed.
+constexpr auto linger_max = std::chrono::milliseconds(1000);
+
 /// Listener's thread only. Kept by the listener until it has ended.
 class Connection {
  public:

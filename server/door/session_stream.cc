@@ -9,7 +9,6 @@ namespace muster {
 namespace {
 
 constexpr auto retry_after = std::chrono::milliseconds(1);    // the world is behind
-constexpr auto linger_max = std::chrono::milliseconds(1000);  // for a client to read why it is closed
 
 /// Listener's thread only. What is pending on the stream keeps it alive.
 ///
