@@ -10,6 +10,9 @@ use_clang
 # Build directories and checkouts share the compiler cache.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
+# Options of `configure` for builds from nothing: five files are compiled as one unit, so headers are read a fifth as often.
+combined=(-Dunity=on -Dunity_size=5)
+
 # configure DIR OPTION...: makes the build directory, or gives an existing one these options and looks at the tree again;
 # says nothing unless it fails. Meson does not look for ccache itself where CXX is set.
 configure() {
