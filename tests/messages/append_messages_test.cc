@@ -8,7 +8,7 @@
 #include "tests/messages/test_types.h"
 
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 namespace {
 

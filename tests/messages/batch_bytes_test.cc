@@ -13,7 +13,7 @@
 namespace {
 
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 /// Writes with both makers and compares with the golden bytes; the verifier must accept them and a reader find them.
 template <class Write>

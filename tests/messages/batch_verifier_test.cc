@@ -17,7 +17,7 @@
 namespace {
 
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 template <class M>
 std::vector<std::byte> one_of(const M& message, int count = 1) {

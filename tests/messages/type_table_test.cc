@@ -11,7 +11,7 @@
 namespace {
 
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 void add_test_types(TypeTable& table) {
   const auto added = table.add<Damage>();

@@ -18,7 +18,7 @@
 namespace {
 
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 constexpr float no_number = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
 constexpr Entity orc{1, 1};

@@ -13,7 +13,7 @@
 namespace {
 
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 std::vector<std::byte> damage(std::uint32_t count = 1) {
   return batch([&](BatchWriter& to) {

@@ -13,7 +13,7 @@
 namespace {
 
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 std::vector<std::byte> damage() {
   return batch([](BatchWriter& to) { to.append(Entity{1, 1}, Damage{}); });

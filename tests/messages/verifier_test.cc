@@ -14,7 +14,7 @@
 namespace {
 
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 TEST_CASE("batches made here are accepted, and every truncation of them is refused") {
   for (const auto& bytes : good_batches()) {

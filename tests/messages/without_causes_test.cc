@@ -11,7 +11,7 @@
 namespace {
 
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 using Write = std::function<void(BatchWriter&, std::uint32_t)>;
 
