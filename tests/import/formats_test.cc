@@ -9,6 +9,8 @@
 #include "tests/import/paths.h"
 #include "tests/support/folder.h"
 
+namespace formats_test {
+
 using namespace muster;
 
 namespace {
@@ -124,3 +126,5 @@ TEST_CASE("a Collada file without a mesh gets none") {
   const ImportedModel model = read(test::assimp_models / "Collada/lights.dae");
   CHECK(std::ranges::none_of(model.entities, [](const ImportedEntity& entity) { return entity.mesh.has_value(); }));
 }
+
+}  // namespace formats_test

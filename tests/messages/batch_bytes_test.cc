@@ -10,6 +10,7 @@
 #include "tests/messages/one_batch.h"
 #include "tests/messages/test_types.h"
 
+namespace batch_bytes_test {
 namespace {
 
 using namespace muster;
@@ -178,3 +179,4 @@ TEST_CASE("a batch that was copied whole stays byte for byte the same, and is no
 }
 
 }  // namespace
+}  // namespace batch_bytes_test

@@ -8,6 +8,7 @@
 
 #include "tests/messages/test_types.h"
 
+namespace type_table_test {
 namespace {
 
 using namespace muster;
@@ -248,3 +249,4 @@ TEST_CASE("the first difference between two layouts of one type is named, whatev
 }
 
 }  // namespace
+}  // namespace type_table_test

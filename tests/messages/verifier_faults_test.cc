@@ -10,6 +10,7 @@
 #include "tests/messages/one_batch.h"
 #include "tests/messages/test_types.h"
 
+namespace verifier_faults_test {
 namespace {
 
 using namespace muster;
@@ -364,3 +365,4 @@ TEST_CASE("every fault has a name of its own") {
 }
 
 }  // namespace
+}  // namespace verifier_faults_test

@@ -11,6 +11,7 @@
 #include "tests/messages/rebuild.h"
 #include "tests/messages/test_types.h"
 
+namespace verifier_test {
 namespace {
 
 using namespace muster;
@@ -73,3 +74,4 @@ TEST_CASE("200,000 mutations are judged without a fault of ours; what is accepte
 }
 
 }  // namespace
+}  // namespace verifier_test

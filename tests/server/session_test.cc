@@ -3,6 +3,8 @@
 #include "tests/server/live_world.h"
 #include "tests/support/folder.h"
 
+namespace session_test {
+
 using namespace muster;
 using namespace muster::testing;
 
@@ -248,3 +250,5 @@ TEST_CASE("a trace that takes several frames comes whole", "[session]") {
   for (std::size_t at = text.find(R"({"ph": "X")"); at != text.npos; at = text.find(R"({"ph": "X")", at + 1)) ++slices;
   CHECK(slices == trace->slices);
 }
+
+}  // namespace session_test
