@@ -10,7 +10,6 @@
 #include "messages/batch_builder.h"
 #include "tests/messages/plain_messages.h"
 
-namespace arena_test {
 namespace {
 
 std::size_t allocations = 0;
@@ -267,4 +266,3 @@ TEST_CASE("a builder begins a new batch before one exceeds its limit, and lets o
 }
 
 }  // namespace
-}  // namespace arena_test
