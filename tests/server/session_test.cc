@@ -49,7 +49,7 @@ TEST_CASE("set by a component's name changes the fields that are named and keeps
 }
 
 TEST_CASE("the same over a Unix socket that only its owner may open", "[session]") {
-  const test::Folder folder;
+  const muster::test::Folder folder;
   const std::string path = folder / "socket";
   LiveWorldOptions options;
   options.tcp = false;
