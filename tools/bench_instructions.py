@@ -61,7 +61,7 @@ def table_of(rows):
 def flags_of(command):
     """What decides the code that is made: optimisation, language, -f, -m and -D; not paths, warnings and colours."""
     words = [word for word in shlex.split(command) if re.match(r"-(O|std=|f|m|D|pthread)", word)]
-    return " ".join(word for word in words if not word.startswith("-fdiagnostics") and word != "-fcolor-diagnostics")
+    return " ".join(word for word in words if not word.startswith(("-fdiagnostics", "-fmacro-prefix-map")) and word != "-fcolor-diagnostics")
 
 
 def head_of(compile_commands, libc, valgrind):
