@@ -94,7 +94,8 @@ Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t 
 }
 
 void ChunkPool::recycle(Chunk* chunk) noexcept {
-  const std::size_t slots = chunk->in_one_block ? 1 : (chunk->header_lines * chunk_line - sizeof(Chunk)) / sizeof(ColumnSlot);
+  const std::size_t slots =
+      chunk->in_one_block ? 1 : (chunk->header_lines * chunk_line - sizeof(Chunk)) / sizeof(ColumnSlot);
   for (std::size_t slot = 0; slot < slots; ++slot)
     if (std::byte* const column = chunk->slots()[slot].data) blocks_.give_back(column);
   blocks_.give_back(chunk);

@@ -8,7 +8,7 @@
 namespace muster {
 namespace {
 
-constexpr auto retry_after = std::chrono::milliseconds(1);    // the world is behind
+constexpr auto retry_after = std::chrono::milliseconds(1);  // the world is behind
 
 /// Listener's thread only. What is pending on the stream keeps it alive.
 ///

@@ -12,8 +12,6 @@
 #include "registry/templates/template_tree.h"
 #include "tests/registry/templates/barracks.h"
 
-namespace template_test {
-
 using namespace muster;
 using namespace barracks;
 
@@ -599,5 +597,3 @@ TEST_CASE("who follows components hears of a merge node by node, in the order of
   CHECK(heard.size() == 4);
   CHECK(std::ranges::is_sorted(heard));
 }
-
-}  // namespace template_test
