@@ -19,8 +19,9 @@ def sources_of(unit):
 def compile_commands(path):
     """Returns the entries of a compile_commands.json. A combined unit has one for each source, which
     compiles it alone. `others` is the number of other sources in the unit."""
+    text = pathlib.Path(path).read_text(encoding="utf-8")
     entries = []
-    for entry in json.loads(pathlib.Path(path).read_text(encoding="utf-8")):
+    for entry in json.loads(text):
         if not COMBINED.search(entry["file"]):
             entries.append(entry | {"others": 0})
             continue

@@ -20,7 +20,8 @@ constexpr std::size_t slab_bytes_small = 256u << 10;
 constexpr std::size_t slab_bytes_min = 2048, slab_bytes_max = 2u << 20;
 // Of a slab that fits: what is left of a column that shrank can go back.
 constexpr std::size_t known_bytes_max = 4u << 20;
-constexpr std::size_t gap = poisons ? block_line : 0;  // so that a write past a block's end is found
+// Finds writes past the end of a block.
+constexpr std::size_t gap = poisons ? block_line : 0;
 
 std::size_t slab_bytes_after(std::size_t total) noexcept {
   return std::clamp(std::max(total / share_large, std::min(total / share_small, slab_bytes_small)), slab_bytes_min,
