@@ -70,9 +70,7 @@ def head_of(compile_commands, libc, valgrind):
     words = shlex.split(entry["command"])
     compiler = next(word for word in words if not word.endswith("ccache"))
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-    # Functions of one unit are inlined into each other.
-    beside = f", {entry['others']} files beside delivery.cc" if entry["others"] else ""
-    return {"compiler": version, "libc": libc, "valgrind": valgrind, "flags": flags_of(entry["command"]) + beside}
+    return {"compiler": version, "libc": libc, "valgrind": valgrind, "flags": flags_of(entry["command"])}
 
 
 def read_table(path):

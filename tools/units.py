@@ -17,16 +17,15 @@ def sources_of(unit):
 
 
 def compile_commands(path):
-    """Returns the entries of a compile_commands.json. A combined unit has one for each source, which
-    compiles it alone. `others` is the number of other sources in the unit."""
+    """Returns the entries of a compile_commands.json. A combined unit has one per source, which
+    compiles it alone."""
     text = pathlib.Path(path).read_text(encoding="utf-8")
     entries = []
     for entry in json.loads(text):
         if not COMBINED.search(entry["file"]):
-            entries.append(entry | {"others": 0})
+            entries.append(entry)
             continue
-        sources = sources_of(pathlib.Path(entry["directory"]) / entry["file"])
-        for source in sources:
+        for source in sources_of(pathlib.Path(entry["directory"]) / entry["file"]):
             command = entry["command"].replace(f" {entry['file']}", f" {source}")
-            entries.append(entry | {"file": source, "command": command, "others": len(sources) - 1})
+            entries.append(entry | {"file": source, "command": command})
     return entries
