@@ -2,6 +2,8 @@
 #include "bench/handlers.h"
 #include "bench/support.h"
 
+namespace pass_bench {
+
 using namespace muster;
 using namespace bench;
 
@@ -193,3 +195,4 @@ const Entry tree_row("tree/in_order", ratio(4 / 1.5), tree<false>);
 const Entry tree_shuffled_row("tree/shuffled", ratio(10 / 1.5), tree<true>);
 
 }  // namespace
+}  // namespace pass_bench

@@ -10,6 +10,8 @@
 #include "messages/single_batch.h"
 #include "registry/storage/hierarchy.h"
 
+namespace promised_bench {
+
 using namespace muster;
 using namespace bench;
 
@@ -481,3 +483,4 @@ void reparent(Measure& measure) {
 const Entry reparent_row("reparent_100k/as_promised", no_goal, reparent);
 
 }  // namespace
+}  // namespace promised_bench

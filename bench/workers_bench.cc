@@ -8,6 +8,8 @@
 #include "bench/measuring_pool.h"
 #include "bench/support.h"
 
+namespace workers_bench {
+
 using namespace muster;
 using namespace bench;
 
@@ -114,3 +116,4 @@ const Rows<Crowd<1'000'000>, heavy, 1'000'000, true> heavy_rows("heavy_1m", 1 / 
 const Rows<Skeletons, bones, Skeletons::chains * Skeletons::length> bones_rows("bones_1000x20", 0);
 
 }  // namespace
+}  // namespace workers_bench

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "schema/attribute_text.h"
 #include "schema/kinds.h"
 
 namespace muster::schema_detail {
@@ -54,14 +55,6 @@ bool is_field_attribute(std::string_view name) {
 bool is_number(FieldKind kind) { return kind >= FieldKind::int8 && kind <= FieldKind::float64; }
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
-
-std::unexpected<std::string> fail(std::string what) { return std::unexpected(std::move(what)); }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
 
 bool parse_double(std::string_view text, double& value) {
   text = trimmed(text);

@@ -6,18 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "schema/attribute_text.h"
+
 namespace muster::schema_detail {
 namespace {
 
 using Result = std::expected<void, std::string>;
-
-std::unexpected<std::string> fail(std::string what) { return std::unexpected(std::move(what)); }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;

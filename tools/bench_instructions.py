@@ -10,7 +10,6 @@ HEAD says what was counted: --compile-commands FILE (compiler and flags), --libc
 WORK/VARIANT; variants whose names begin with `limit` are loops by hand, which the comparison prints and does not judge.
 """
 import argparse
-import json
 import os
 import re
 import shlex
@@ -18,6 +17,7 @@ import subprocess
 import sys
 
 import bench_report
+import units
 
 TITLE = "# Instructions per item under callgrind, written by tools/bench --instructions --store."
 HEAD_KEYS = ("compiler", "libc", "valgrind", "flags")
@@ -61,12 +61,12 @@ def table_of(rows):
 def flags_of(command):
     """Returns the flags that affect the code: optimisation, language, -f, -m and -D; not paths, warnings and colours."""
     words = [word for word in shlex.split(command) if re.match(r"-(O|std=|f|m|D|pthread)", word)]
-    return " ".join(word for word in words if not word.startswith("-fdiagnostics") and word != "-fcolor-diagnostics")
+    return " ".join(word for word in words if not word.startswith(("-fdiagnostics", "-fmacro-prefix-map")) and word != "-fcolor-diagnostics")
 
 
 def head_of(compile_commands, libc, valgrind):
-    with open(compile_commands, encoding="utf-8") as file:
-        entry = next(entry for entry in json.load(file) if entry["file"].endswith("registry/delivery/delivery.cc"))
+    entry = next(entry for entry in units.compile_commands(compile_commands)
+                 if entry["file"].endswith("registry/delivery/delivery.cc"))
     words = shlex.split(entry["command"])
     compiler = next(word for word in words if not word.endswith("ccache"))
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]

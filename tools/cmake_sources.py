@@ -8,6 +8,7 @@ import json
 import pathlib
 import sys
 
+import units
 from public_headers import public_headers
 
 # list -> the Meson libraries whose sources it holds
@@ -27,7 +28,8 @@ def lists(source, build):
     for target in targets:
         if target["type"] != "executable" or target["name"] == "schemac":
             compiled[target["name"]] = {str(pathlib.Path(file).relative_to(source)) for part in target["target_sources"]
-                                        for file in part["sources"] if file.endswith(".cc")}
+                                        for unit in part["sources"] + part["generated_sources"]
+                                        for file in units.sources_of(unit) if file.endswith(".cc")}
     for name, libraries in LISTS.items():
         yield name, sorted(set.union(*(compiled[library] for library in libraries)))
     headers = public_headers(source, build).values()

@@ -15,7 +15,7 @@ namespace muster {
 
 namespace {
 
-constexpr TypeId name_type = TypeTraits<Name>::id;
+constexpr TypeId name_component = TypeTraits<Name>::id;
 constexpr TypeId spawn_type = TypeTraits<Spawn>::id;
 constexpr TypeId merge_type = TypeTraits<MergeTemplate>::id;
 
@@ -42,7 +42,7 @@ void Structure::plan_node(TemplateTable::Entry& entry, std::uint32_t number, boo
   const Template::Node& node = what.nodes()[number];
   TemplateTable::NodePlan& plan = entry.plans[number];
   types_scratch_.clear();
-  if (named) types_scratch_.push_back(name_type);
+  if (named) types_scratch_.push_back(name_component);
   for (const Template::Value& value : what.components(node)) types_scratch_.push_back(value.type);
   if (number == 0)
     for (const RowSetEntry& row : entry.root_rows) types_scratch_.push_back(row.type);
@@ -59,7 +59,7 @@ void Structure::plan_node(TemplateTable::Entry& entry, std::uint32_t number, boo
     for (const TemplateReference& reference : what.references(value))
       plan.patches.push_back({slot, value.bytes, reference.offset, reference.node});
   }
-  plan.name_slot = named ? plan.archetype->column(name_type) : no_column;
+  plan.name_slot = named ? plan.archetype->column(name_component) : no_column;
 }
 
 void Structure::plan_root(TemplateTable::Entry& entry, bool named) {

@@ -12,11 +12,6 @@
 namespace muster {
 namespace {
 
-const FieldDescriptor* field_named(const TypeDescriptor& type, const std::string& name) {
-  const auto found = std::ranges::find(type.fields, name, &FieldDescriptor::name);
-  return found == type.fields.end() ? nullptr : &*found;
-}
-
 /// The field that has this one's values now, as LayoutChange finds it.
 const FieldDescriptor* field_now(const FieldDescriptor& then, const TypeDescriptor& then_type,
                                  const TypeDescriptor& now) {

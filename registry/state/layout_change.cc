@@ -9,6 +9,11 @@
 #include "messages/number_kinds.h"
 
 namespace muster {
+
+const FieldDescriptor* field_named(const TypeDescriptor& type, const std::string& name) {
+  const auto found = std::ranges::find(type.fields, name, &FieldDescriptor::name);
+  return found == type.fields.end() ? nullptr : &*found;
+}
 namespace {
 
 bool is_integer(FieldKind kind) noexcept { return kind >= FieldKind::boolean && kind <= FieldKind::uint64; }
@@ -53,11 +58,6 @@ std::string shown(const FieldDescriptor& field) {
   std::string text = field.enumeration != nullptr ? field.enumeration->name : word(field.kind);
   if (field.is_array) text += "[" + std::to_string(field.count) + "]";
   return text;
-}
-
-const FieldDescriptor* field_named(const TypeDescriptor& type, const std::string& name) {
-  const auto found = std::ranges::find(type.fields, name, &FieldDescriptor::name);
-  return found == type.fields.end() ? nullptr : &*found;
 }
 
 /// Names decide: an enum may have given its values other numbers.

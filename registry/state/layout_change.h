@@ -72,6 +72,9 @@ class LayoutChange {
   std::string text_;
 };
 
+/// Returns the field of that name, or null.
+[[nodiscard]] const FieldDescriptor* field_named(const TypeDescriptor& type, const std::string& name);
+
 /// Null where a table of the older layout can be read as one of the newer, as FlatBuffers has it: fields of one name are in one place
 /// and of one kind, structs and tables that it holds are too, enums have their numbers. Otherwise the field that is not.
 [[nodiscard]] std::optional<SchemaError> table_change(const TypeDescriptor& then, const LayoutChange::Find& find_then,

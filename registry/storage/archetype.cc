@@ -7,11 +7,11 @@
 namespace muster {
 
 namespace {
-constexpr std::uint32_t line = 64;
+constexpr std::uint32_t chunk_line = 64;
 constexpr std::uint32_t full_bytes = 64u << 10;
 constexpr std::uint32_t first_bytes = 4u << 10;
 constexpr std::uint32_t apart_bytes = 8u << 10;  // chunks of so many bytes have a block for each column
-constexpr std::uint32_t to_line(std::uint32_t n) noexcept { return (n + line - 1) & ~(line - 1); }
+constexpr std::uint32_t to_line(std::uint32_t n) noexcept { return (n + chunk_line - 1) & ~(chunk_line - 1); }
 }  // namespace
 
 std::uint32_t chunk_capacity(const Archetype& archetype, std::uint32_t place) noexcept {
@@ -77,7 +77,7 @@ Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t 
   chunk->archetype_index = archetype.index;
   chunk->depth = depth;
   chunk->capacity = capacity;
-  chunk->header_lines = static_cast<std::uint16_t>(layout.header / line);
+  chunk->header_lines = static_cast<std::uint16_t>(layout.header / chunk_line);
   chunk->lone = depth == 0 && archetype.name_column == no_column && archetype.plain();
   chunk->in_one_block = layout.in_one_block();
   auto* at = chunk->in_one_block ? static_cast<std::byte*>(blocks_.take(rows, layout.bytes)) : nullptr;
@@ -94,7 +94,8 @@ Chunk* ChunkPool::make(Archetype& archetype, std::uint32_t depth, std::uint32_t 
 }
 
 void ChunkPool::recycle(Chunk* chunk) noexcept {
-  const std::size_t slots = chunk->in_one_block ? 1 : (chunk->header_lines * line - sizeof(Chunk)) / sizeof(ColumnSlot);
+  const std::size_t slots =
+      chunk->in_one_block ? 1 : (chunk->header_lines * chunk_line - sizeof(Chunk)) / sizeof(ColumnSlot);
   for (std::size_t slot = 0; slot < slots; ++slot)
     if (std::byte* const column = chunk->slots()[slot].data) blocks_.give_back(column);
   blocks_.give_back(chunk);

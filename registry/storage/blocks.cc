@@ -11,7 +11,7 @@
 namespace muster {
 
 namespace {
-constexpr std::size_t line = 64, page = 4096;
+constexpr std::size_t block_line = 64, page_bytes = 4096;
 // How much of a shelf was perhaps never used: an eighth, as long as that is no more than 256 KiB, then a part that becomes small.
 // Each slab is a place where a column breaks off, so larger ones are better.
 constexpr std::size_t share_small = 8, share_large = 32;
@@ -20,7 +20,8 @@ constexpr std::size_t slab_bytes_small = 256u << 10;
 constexpr std::size_t slab_bytes_min = 2048, slab_bytes_max = 2u << 20;
 // Of a slab that fits: what is left of a column that shrank can go back.
 constexpr std::size_t known_bytes_max = 4u << 20;
-constexpr std::size_t gap = poisons ? line : 0;  // so that who runs over a block's end is found
+// Finds writes past the end of a block.
+constexpr std::size_t gap = poisons ? block_line : 0;
 
 std::size_t slab_bytes_after(std::size_t total) noexcept {
   return std::clamp(std::max(total / share_large, std::min(total / share_small, slab_bytes_small)), slab_bytes_min,
@@ -67,7 +68,7 @@ Blocks::Slab& Blocks::add_slab(std::uint32_t number, std::size_t blocks) {
   const std::size_t room = shelf.bytes + gap;
   const std::size_t bytes = blocks * room;
   // To begin on a page costs up to one: too much for small slabs, which the cache holds anyhow.
-  const std::size_t align = bytes >= 16 * page ? page : line;
+  const std::size_t align = bytes >= 16 * page_bytes ? page_bytes : block_line;
   auto made = std::make_unique<Slab>();
   make_room(slabs_);
   make_room(shelf.slabs);

@@ -16,10 +16,11 @@ std::string TemplateError::text() const {
   return file + ':' + std::to_string(line) + ": " + (path.empty() ? "" : path + ": ") + what;
 }
 
-namespace {
-
 using Kind = Json::Kind;
 using Node = TemplateTree::Node;
+
+namespace {
+
 using template_text::joined;
 using template_text::quoted;
 

@@ -7,6 +7,9 @@
 
 namespace muster {
 
+/// Time for a client to read why its connection is closed.
+constexpr auto linger_max = std::chrono::milliseconds(1000);
+
 /// Used on the listener's thread. The listener owns it until it has ended.
 class Connection {
  public:

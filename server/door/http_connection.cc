@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t head_bytes_max = 8192;
 constexpr std::size_t piece_bytes = 65536;                      // of a file, read and written at a time
-constexpr auto linger_max = std::chrono::milliseconds(1000);    // for a client to read why it is closed
 constexpr auto figures_time = std::chrono::milliseconds(2000);  // for the world's thread to tell its figures
 
 /// Listener's thread only. What is pending on the stream keeps it alive. One request after the other: the next one is looked at when

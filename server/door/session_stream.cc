@@ -8,8 +8,7 @@
 namespace muster {
 namespace {
 
-constexpr auto retry_after = std::chrono::milliseconds(1);    // the world is behind
-constexpr auto linger_max = std::chrono::milliseconds(1000);  // for a client to read why it is closed
+constexpr auto retry_after = std::chrono::milliseconds(1);  // the world is behind
 
 /// Listener's thread only. What is pending on the stream keeps it alive.
 ///

@@ -21,12 +21,12 @@ namespace http = beast::http;
 namespace websocket = beast::websocket;
 using asio::ip::tcp;
 using error_code = boost::system::error_code;
-using Socket = asio::basic_stream_socket<tcp, asio::io_context::executor_type>;
+using TcpSocket = asio::basic_stream_socket<tcp, asio::io_context::executor_type>;
 
 class WebStream final : public WireStream {
  public:
   WebStream(asio::io_context& io, int descriptor, const WebHandshake& asked)
-      : web_(Socket(io.get_executor(), asked.is_v6 ? tcp::v6() : tcp::v4(), descriptor)) {
+      : web_(TcpSocket(io.get_executor(), asked.is_v6 ? tcp::v6() : tcp::v4(), descriptor)) {
     // Of handshake and farewell; how long a session may be silent is not decided here.
     web_.set_option(websocket::stream_base::timeout{std::chrono::seconds(1), websocket::stream_base::none(), false});
     web_.binary(true);
@@ -133,7 +133,7 @@ class WebStream final : public WireStream {
     web_.async_close(why, [done = std::move(done)](error_code) mutable { done({0, StreamRead::End::broken}); });
   }
 
-  websocket::stream<Socket, false> web_;
+  websocket::stream<TcpSocket, false> web_;
   WrittenParts<asio::const_buffer> written_;
   std::weak_ptr<Waiting> waiting_;  // until the handshake is over
   bool refused_ = false;            // by the handshake: there is no WebSocket

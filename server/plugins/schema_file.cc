@@ -18,7 +18,7 @@ extern char** environ;
 namespace muster {
 namespace {
 
-std::expected<std::vector<std::byte>, std::string> read_whole(const std::string& path) {
+std::expected<std::vector<std::byte>, std::string> bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::unexpected(path + ": cannot be read: " + std::strerror(errno));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -89,14 +89,14 @@ std::expected<std::vector<std::byte>, std::string> compile(const std::string& pa
   }
   const auto made =
       std::filesystem::path(scratch.path) / std::filesystem::path(path).filename().replace_extension(".bfbs");
-  return read_whole(made.string());
+  return bytes_of(made.string());
 }
 
 }  // namespace
 
 std::expected<std::vector<std::byte>, std::string> read_schema_file(const std::string& path,
                                                                     const std::vector<std::string>& include_folders) {
-  if (!path.ends_with(".fbs")) return read_whole(path);
+  if (!path.ends_with(".fbs")) return bytes_of(path);
   if (::access(path.c_str(), R_OK) != 0) return std::unexpected(path + ": cannot be read: " + std::strerror(errno));
   return compile(path, include_folders);
 }

@@ -5,7 +5,7 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t state_bytes = 512;
+constexpr std::size_t durable_state_bytes = 512;
 
 session::Durability told(Durability durability) {
   switch (durability) {
@@ -37,7 +37,7 @@ std::unique_ptr<Inquiry> DurableQuestions::begin(const Asked& asked, BatchView q
         answer(asked.to(), asked.request, state());
         followers_.add(asked.from);
       },
-      state_bytes);
+      durable_state_bytes);
 }
 
 void DurableQuestions::notice() {
@@ -52,7 +52,7 @@ void DurableQuestions::notice() {
 void DurableQuestions::tell() {
   if (followers_.empty()) return;
   notice();
-  followers_.tell(state_bytes, [this] { return state(); });
+  followers_.tell(durable_state_bytes, [this] { return state(); });
 }
 
 void DurableQuestions::leave(const Session& session) { followers_.remove(session); }

@@ -38,7 +38,7 @@ bool set_outgoing(ServerLimits& limits, std::uint64_t value) noexcept {
 // ever.
 constexpr std::uint64_t page_bytes_least = 1024, slice_steps_least = 64;
 
-constexpr std::array all = {
+constexpr std::array all_limits = {
     Named{"all_request_bytes_max", set<&ServerLimits::all_request_bytes_max>},
     Named{"depth_max", set<&ServerLimits::depth_max>},
     Named{"edit_steps_max", set<&ServerLimits::edit_steps_max>},
@@ -91,20 +91,20 @@ constexpr std::array all = {
 }  // namespace
 
 bool set_limit(ServerLimits& limits, std::string_view name, std::uint64_t value) noexcept {
-  for (const Named& each : all)
+  for (const Named& each : all_limits)
     if (each.name == name) return value >= each.least && each.set(limits, value);
   return false;
 }
 
 std::uint64_t least_of_limit(std::string_view name) noexcept {
-  for (const Named& each : all)
+  for (const Named& each : all_limits)
     if (each.name == name) return each.least;
   return 0;
 }
 
 std::vector<std::string_view> limit_names() {
   std::vector<std::string_view> names;
-  for (const Named& each : all) names.push_back(each.name);
+  for (const Named& each : all_limits) names.push_back(each.name);
   return names;
 }
 

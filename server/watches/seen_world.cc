@@ -12,7 +12,7 @@
 namespace muster {
 namespace {
 
-constexpr std::uint32_t block = 16;  // rows that are compared at once
+constexpr std::uint32_t block_rows = 16;  // rows that are compared at once
 
 /// Sorts by index in two passes; a comparison sort of many entities needs sixteen and more.
 void sort_by_index(std::vector<Entity>& entities) {
@@ -322,8 +322,8 @@ void SeenWorld::compare(std::size_t at, Look& look, const Look::ChunkNews& news,
   if (!look.columns.take(number, fresh_.data())) return;
   const std::byte* const values = fresh_.data();
   const std::vector<Entity>& ids = *chunks_[news.number].ids;
-  for (std::uint32_t first = 0; first < news.rows; first += block) {
-    const std::uint32_t end = std::min(first + block, news.rows);
+  for (std::uint32_t first = 0; first < news.rows; first += block_rows) {
+    const std::uint32_t end = std::min(first + block_rows, news.rows);
     const std::size_t part = (end - first) * size;
     if (std::memcmp(own.get() + first * size, values + first * size, part) == 0) continue;
     for (std::uint32_t row = first; row < end; ++row)
@@ -356,8 +356,8 @@ void SeenWorld::compare_moved(std::size_t at, Look& look, const Look::ChunkNews&
   const std::span<const Entity> ids_before =
       had ? std::span<const Entity>(*moved_[moved].ids) : std::span<const Entity>();
   const bool alike = !kinds.each && !(had && moved_[moved].kinds.each);
-  for (std::uint32_t first = 0; first < news.rows && !finding.is_new; first += block) {
-    const std::uint32_t end = std::min(first + block, news.rows);
+  for (std::uint32_t first = 0; first < news.rows && !finding.is_new; first += block_rows) {
+    const std::uint32_t end = std::min(first + block_rows, news.rows);
     // Most rows have not moved, even here.
     if (alike && end <= ids_before.size() && std::equal(ids.begin() + first, ids.begin() + end, &ids_before[first]) &&
         (size == 0 || std::memcmp(before + first * size, values + first * size, (end - first) * size) == 0))

@@ -11,17 +11,12 @@
 
 #include "server/world/rows/checksum.h"
 #include "server/world/rows/format.h"
+#include "server/world/rows/hex.h"
 
 namespace muster {
 namespace {
 
 using Values = std::map<std::string, std::string>;
-
-std::string hex(std::uint64_t value) {
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(value));
-  return digits;
-}
 
 std::string checksum_of(const Values& values) {
   std::string all;

@@ -1,20 +1,14 @@
 #include "server/world/file_source.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "server/world/rows/format.h"
+#include "server/world/rows/hex.h"
 
 namespace muster {
 namespace {
 
 constexpr const char* reading = "reading the state";
-
-std::string hex(std::uint64_t value) {
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(value));
-  return digits;
-}
 
 }  // namespace
 

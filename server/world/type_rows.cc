@@ -1,15 +1,9 @@
 #include "server/world/type_rows.h"
 
-#include <cstdio>
+#include "server/world/rows/hex.h"
 
 namespace muster {
 namespace {
-
-std::string hex(std::uint64_t value) {
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(value));
-  return digits;
-}
 
 const char* role_name(TypeRole role) noexcept {
   switch (role) {

@@ -47,6 +47,18 @@ class Instructions(unittest.TestCase):
         self.assertEqual(list(report.counted(files).items()),
                          [("create/limit", 5.0), ("create/muster", 89.5), ("tree/limit", 11.0), ("snapshot/limit", 4.0)])
 
+    def test_the_head_is_found_where_the_file_is_compiled_with_others(self):
+        unit = self.folder / "registry-unity1.cpp"
+        unit.write_text("#include</a/registry/delivery/delivery.cc>\n#include</a/registry/delivery/inputs.cc>\n", encoding="utf-8")
+        commands = self.folder / "compile_commands.json"
+        commands.write_text(json.dumps([{"directory": str(self.folder), "file": unit.name,
+                                         "command": f"true -O2 -fmacro-prefix-map=/a= -o a.o -c {unit.name}"}]), encoding="utf-8")
+        sources = report.units.compile_commands(commands)
+        self.assertEqual([entry["file"] for entry in sources], ["/a/registry/delivery/delivery.cc", "/a/registry/delivery/inputs.cc"])
+        self.assertEqual(sources[1]["command"], f"true -O2 -fmacro-prefix-map=/a= -o a.o -c /a/registry/delivery/inputs.cc")
+        commands.write_text(commands.read_text(encoding="utf-8").replace("true", "echo"), encoding="utf-8")
+        self.assertEqual(report.head_of(commands, "l", "v")["flags"], "-O2")
+
     def test_two_rows_of_one_name_are_an_error(self):
         with self.assertRaisesRegex(ValueError, "two rows are named a/b"):
             report.counted([self.part("x", 1, "a/b", 1, 1), self.part("x", 2, "a/b", 1, 1)])

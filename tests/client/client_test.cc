@@ -9,6 +9,8 @@
 #include "changed_game.h"
 #include "tests/client/made_up_server.h"
 
+namespace client_test {
+
 using namespace muster;
 using namespace muster::testing;
 using namespace std::chrono_literals;
@@ -314,3 +316,5 @@ TEST_CASE("a message that nobody may send from outside is refused before anythin
   CHECK(client.destroy(Entity{1, 1}));
   CHECK(server.asked().size() == before + 1);
 }
+
+}  // namespace client_test

@@ -4,6 +4,8 @@
 
 #include "tests/client/made_up_server.h"
 
+namespace epoch_test {
+
 using namespace muster;
 using namespace muster::testing;
 using namespace std::chrono_literals;
@@ -92,3 +94,5 @@ TEST_CASE("nobody waits for an Ack of another epoch: its sequence may be another
   CHECK(server.count<session::FollowDurable>() == 0);
   CHECK(client.wait_durable(client.destroy({1, 1}).value()).has_value());
 }
+
+}  // namespace epoch_test

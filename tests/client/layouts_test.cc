@@ -10,6 +10,8 @@
 #include "tests/client/made_up_server.h"
 #include "tests/support/folder.h"
 
+namespace layouts_test {
+
 using namespace muster;
 using namespace muster::testing;
 using namespace std::chrono_literals;
@@ -317,3 +319,5 @@ TEST_CASE("a program that says it was compiled with nothing is handed all bytes 
   each.append(creep, td::Hit{.amount = 7});
   CHECK(it.client.push_batch(each.bytes()));
 }
+
+}  // namespace layouts_test

@@ -8,6 +8,8 @@
 #include "changed_game.h"
 #include "tests/client/made_up_server.h"
 
+namespace watch_test {
+
 using namespace muster;
 using namespace muster::testing;
 using namespace std::chrono_literals;
@@ -189,3 +191,5 @@ TEST_CASE("credit for as much as there is goes on counting from what came, and i
   REQUIRE(client.save());
   CHECK(server.last<session::Credit>().through > std::uint64_t{1} << 62);
 }
+
+}  // namespace watch_test

@@ -12,6 +12,8 @@
 #include "tests/support/folder.h"
 #include "tests/support/seeds.h"
 
+namespace broken_models_test {
+
 using namespace muster;
 
 namespace {
@@ -294,3 +296,5 @@ TEST_CASE("what broken models bring passes the rule for what comes from outside"
   CHECK(read > 10);
   CHECK(warned > 5);
 }
+
+}  // namespace broken_models_test

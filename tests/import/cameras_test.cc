@@ -7,6 +7,8 @@
 #include "tests/import/paths.h"
 #include "tests/support/folder.h"
 
+namespace cameras_test {
+
 using namespace muster;
 
 namespace {
@@ -122,3 +124,5 @@ TEST_CASE("a 3DS camera is where the file says, and its direction is told to be 
   CHECK(own.z + node.z == Approx(-2.4250183));
   CHECK(has(model.warnings, "turn it yourself"));
 }
+
+}  // namespace cameras_test

@@ -7,6 +7,8 @@
 
 #include "tests/support/seeds.h"
 
+namespace decompose_test {
+
 using namespace muster;
 
 namespace {
@@ -111,3 +113,5 @@ TEST_CASE("a matrix that is not finite is the identity and says so") {
     CHECK(apart.transform.position.z == 0);
   }
 }
+
+}  // namespace decompose_test

@@ -6,6 +6,8 @@
 
 #include "tests/support/folder.h"
 
+namespace file_kind_test {
+
 using namespace muster;
 
 TEST_CASE("each format is known by what its files begin with, whatever they are called") {
@@ -117,3 +119,5 @@ TEST_CASE("what is no model is told before a reader is asked") {
   }
   CHECK(why("a.stl", std::string("a\0b", 3)).empty());
 }
+
+}  // namespace file_kind_test

@@ -9,6 +9,8 @@
 #include "tests/import/paths.h"
 #include "tests/support/folder.h"
 
+namespace formats_test {
+
 using namespace muster;
 
 namespace {
@@ -168,3 +170,5 @@ TEST_CASE("the truck of glTF 1.0 that Assimp ships has the names of its nodes, a
   check_point(world(model, place_of(model, "Wheels"), {1, 0, 0}), {2.4170105, 0.2514458, 0});
   check_point(world(model, place_of(model, "Wheels__2_"), {0, 0, 0}), {-1.35233, 0.427722, 0});
 }
+
+}  // namespace formats_test

@@ -6,6 +6,8 @@
 #include "client/import/model.h"
 #include "tests/import/paths.h"
 
+namespace parts_test {
+
 using namespace muster;
 
 namespace {
@@ -115,3 +117,5 @@ TEST_CASE("a camera that its file turns away from -Z is a part that carries the 
   }
   CHECK(cameras == 2);
 }
+
+}  // namespace parts_test

@@ -6,6 +6,8 @@
 #include "registry/entity_registry.h"
 #include "tests/import/paths.h"
 
+namespace registry_test {
+
 using namespace muster;
 
 namespace {
@@ -89,3 +91,5 @@ TEST_CASE("a model without a name of its own for each node is imported all the s
   CHECK(registry.find_path("/names/twin~3"));
   CHECK(registry.find_path("/names/a\\/b"));
 }
+
+}  // namespace registry_test

@@ -13,6 +13,8 @@
 #include "client/import/model.h"
 #include "tests/import/paths.h"
 
+namespace tree_test {
+
 using namespace muster;
 
 namespace {
@@ -153,3 +155,5 @@ TEST_CASE("models of four formats have the entities of Assimp's tree") {
                               "OBJ/regr01.obj", "OBJ/WusonOBJ.obj");
   compare(test::assimp_models / file);
 }
+
+}  // namespace tree_test

@@ -15,6 +15,8 @@
 #include "tests/lineage/lineage.h"
 #include "tests/registry/death.h"
 
+namespace bitsquid_test {
+
 using namespace muster;
 using namespace lineage;
 
@@ -369,3 +371,5 @@ TEST_CASE("bitsquid 26: components are compiled from text, and what an editor sh
   REQUIRE_FALSE(wrong.has_value());
   CHECK(wrong.error().text().find("from 0 to 1000") != std::string::npos);
 }
+
+}  // namespace bitsquid_test

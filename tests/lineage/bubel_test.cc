@@ -13,6 +13,8 @@
 #include "registry/templates/template_tree.h"
 #include "tests/lineage/lineage.h"
 
+namespace bubel_test {
+
 using namespace muster;
 using namespace lineage;
 
@@ -461,3 +463,5 @@ TEST_CASE(
   std::ranges::sort(in_order);
   CHECK(by_id == in_order);
 }
+
+}  // namespace bubel_test

@@ -13,6 +13,8 @@
 #include "tests/lineage/parts.h"
 #include "tests/lineage/recorder.h"
 
+namespace nebula_later_test {
+
 using namespace muster;
 using namespace lineage;
 using Catch::Contains;
@@ -305,3 +307,5 @@ TEST_CASE("nebula 24: several components are added in one move; one that goes is
   CHECK((schemas > 0 && texts > 0));
   CHECK(columns == 1);
 }
+
+}  // namespace nebula_later_test

@@ -14,6 +14,8 @@
 #include "tests/lineage/parts.h"
 #include "tests/lineage/recorder.h"
 
+namespace nebula_test {
+
 using namespace muster;
 using namespace lineage;
 using Catch::Contains;
@@ -303,3 +305,5 @@ TEST_CASE("nebula 13: the registry carries data between subsystems that know nei
   CHECK(screen.drawn == std::vector<float>{16});
   CHECK(engine.step(2) == 4);  // alone
 }
+
+}  // namespace nebula_test

@@ -7,8 +7,10 @@
 #include "messages/batch_builder.h"
 #include "tests/messages/test_types.h"
 
+namespace append_messages_test {
+
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 namespace {
 
@@ -85,3 +87,5 @@ TEST_CASE(
     REQUIRE(direct.batches() == merged.batches());
   }
 }
+
+}  // namespace append_messages_test

@@ -30,7 +30,7 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std
 namespace {
 
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 TEST_CASE("an arena gives back every message in the order it was appended, whatever the mix") {
   for (std::uint32_t seed = 1; seed <= 60; ++seed) {

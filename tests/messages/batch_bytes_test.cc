@@ -10,10 +10,11 @@
 #include "tests/messages/one_batch.h"
 #include "tests/messages/test_types.h"
 
+namespace batch_bytes_test {
 namespace {
 
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 /// Writes with both makers and compares with the golden bytes; the verifier must accept them and a reader find them.
 template <class Write>
@@ -178,3 +179,4 @@ TEST_CASE("a batch that was copied whole stays byte for byte the same, and is no
 }
 
 }  // namespace
+}  // namespace batch_bytes_test

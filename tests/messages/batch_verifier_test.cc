@@ -14,10 +14,11 @@
 #include "tests/messages/one_batch.h"
 #include "tests/messages/test_types.h"
 
+namespace batch_verifier_test {
 namespace {
 
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 template <class M>
 std::vector<std::byte> one_of(const M& message, int count = 1) {
@@ -142,3 +143,5 @@ TEST_CASE("what a header does not tell is looked at in every batch, and other ba
   verifier.forget();
   CHECK_FALSE(verifier.again(AlignedBytes(damage).span()));
 }
+
+}  // namespace batch_verifier_test

@@ -16,7 +16,7 @@
 namespace {
 
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 struct Ended {
   bool well = false;

@@ -8,10 +8,11 @@
 
 #include "tests/messages/test_types.h"
 
+namespace type_table_test {
 namespace {
 
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 void add_test_types(TypeTable& table) {
   const auto added = table.add<Damage>();
@@ -248,3 +249,4 @@ TEST_CASE("the first difference between two layouts of one type is named, whatev
 }
 
 }  // namespace
+}  // namespace type_table_test

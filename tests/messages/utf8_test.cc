@@ -7,6 +7,8 @@
 
 #include "messages/json_writer.h"
 
+namespace utf8_test {
+
 using namespace muster;
 
 TEST_CASE("names that are UTF-8 already stay as they are") {
@@ -123,3 +125,5 @@ TEST_CASE("what is not seen are the control characters and marks of direction an
   }
   CHECK(wrong == 0);
 }
+
+}  // namespace utf8_test

@@ -8,6 +8,8 @@
 #include "tests/messages/known_references.h"
 #include "tests/messages/test_types.h"
 
+namespace value_kinds_test {
+
 using namespace muster;
 using namespace kinds;
 
@@ -350,3 +352,5 @@ TEST_CASE("JSON has commas between values and nowhere else, and numbers as short
                       R"(18446744073709551615, 0.1, 0.1, -0, 1e+300])");
   CHECK(json_string("\x1f \x7f/") == "\"\\u001f \x7f/\"");
 }
+
+}  // namespace value_kinds_test

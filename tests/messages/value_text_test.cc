@@ -8,6 +8,8 @@
 #include "tests/messages/known_references.h"
 #include "tests/messages/test_types.h"
 
+namespace value_text_test {
+
 using namespace muster;
 
 namespace {
@@ -200,3 +202,5 @@ TEST_CASE("ids are written index:generation, and nothing else is one") {
     CHECK_FALSE(parse_id(text, e));
   }
 }
+
+}  // namespace value_text_test

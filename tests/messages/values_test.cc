@@ -15,10 +15,11 @@
 #include "tests/messages/hex.h"
 #include "tests/messages/test_types.h"
 
+namespace values_test {
 namespace {
 
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 constexpr float no_number = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
 constexpr Entity orc{1, 1};
@@ -322,3 +323,5 @@ TEST_CASE("values that no outsider may send are valid JSON all the same") {
   CHECK(out.text().find(R"("weight": "-inf")") != std::string::npos);
   CHECK(out.text().find("\"name\": \"\xef\xbf\xbd\\u0000\\u001b\"") != std::string::npos);
 }
+
+}  // namespace values_test

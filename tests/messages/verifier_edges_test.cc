@@ -10,10 +10,11 @@
 #include "tests/messages/one_batch.h"
 #include "tests/messages/test_types.h"
 
+namespace verifier_edges_test {
 namespace {
 
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 std::vector<std::byte> damage(std::uint32_t count = 1) {
   return batch([&](BatchWriter& to) {
@@ -282,3 +283,5 @@ TEST_CASE("what is mended in a batch leaves a batch that is taken, and other fau
   CHECK(mend(with(damage(), 12, u32{0}), all).first == "batch says it holds no message");
   CHECK(all.count == 0);
 }
+
+}  // namespace verifier_edges_test

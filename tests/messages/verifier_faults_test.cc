@@ -10,10 +10,11 @@
 #include "tests/messages/one_batch.h"
 #include "tests/messages/test_types.h"
 
+namespace verifier_faults_test {
 namespace {
 
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 std::vector<std::byte> damage() {
   return batch([](BatchWriter& to) { to.append(Entity{1, 1}, Damage{}); });
@@ -364,3 +365,4 @@ TEST_CASE("every fault has a name of its own") {
 }
 
 }  // namespace
+}  // namespace verifier_faults_test

@@ -11,10 +11,11 @@
 #include "tests/messages/rebuild.h"
 #include "tests/messages/test_types.h"
 
+namespace verifier_test {
 namespace {
 
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 TEST_CASE("batches made here are accepted, and every truncation of them is refused") {
   for (const auto& bytes : good_batches()) {
@@ -73,3 +74,4 @@ TEST_CASE("200,000 mutations are judged without a fault of ours; what is accepte
 }
 
 }  // namespace
+}  // namespace verifier_test

@@ -8,10 +8,11 @@
 #include "tests/messages/hex.h"
 #include "tests/messages/test_types.h"
 
+namespace without_causes_test {
 namespace {
 
 using namespace muster;
-using namespace test;
+using namespace ::test;
 
 using Write = std::function<void(BatchWriter&, std::uint32_t)>;
 
@@ -87,3 +88,5 @@ TEST_CASE("a timed batch has no causes to lose") {
   append_without_causes(to, outer.front(), types, 0);
   CHECK(hex_text(to.bytes()) == hex_text(outer.bytes()));
 }
+
+}  // namespace without_causes_test

@@ -3,6 +3,8 @@
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 
+namespace hello_test {
+
 using namespace muster;
 
 namespace {
@@ -60,3 +62,5 @@ TEST_CASE("a pass runs over every matching row, parents first") {
   CHECK(registry.path(grandchild) == "/top/child/grandchild");
   CHECK(registry.find_path("/top/child/grandchild") == grandchild);
 }
+
+}  // namespace hello_test

@@ -4,6 +4,8 @@
 #include "tests/registry/death.h"
 #include "tests/registry/game.h"
 
+namespace missing_component_test {
+
 using namespace muster;
 using game::Armor, game::Health;
 
@@ -23,3 +25,5 @@ TEST_CASE("get() of what is not there names the entity, its path and the compone
           (void)registry.get<Health>({});
         }).starts_with("muster: EntityRegistry::get<game.Health>: entity #0:0 is nil; "));
 }
+
+}  // namespace missing_component_test

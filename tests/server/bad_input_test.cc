@@ -3,6 +3,8 @@
 
 #include "tests/server/live_world.h"
 
+namespace bad_input_test {
+
 using namespace muster;
 using namespace muster::testing;
 
@@ -287,3 +289,5 @@ TEST_CASE("a client that reads nothing is dropped; nobody waits for it", "[bad]"
   }
   CHECK(scene.world.listener().streams() == 1);
 }
+
+}  // namespace bad_input_test

@@ -6,6 +6,8 @@
 
 #include "tests/server/live_world.h"
 
+namespace client_test {
+
 using namespace muster;
 using namespace muster::testing;
 using namespace std::chrono_literals;
@@ -236,3 +238,5 @@ TEST_CASE("a client that gives credit as it fetches is told all, and little wait
   CHECK(rows == 50'000);
   CHECK(fetched > 400'000);  // of which all but the first part came by credit that was given on the way
 }
+
+}  // namespace client_test

@@ -10,6 +10,8 @@
 #include "tests/server/live_world.h"
 #include "tests/support/folder.h"
 
+namespace epoch_test {
+
 using namespace muster;
 using namespace muster::testing;
 
@@ -109,3 +111,5 @@ TEST_CASE("acknowledgements of one start are of one epoch, whoever gets them, an
   CHECK(client.wait_durable(ack).has_value());
   CHECK(client.wait_durable(last).error().kind == ClientError::Kind::mistaken);
 }
+
+}  // namespace epoch_test

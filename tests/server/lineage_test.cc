@@ -4,6 +4,8 @@
 #include "registry/templates/template_tree.h"
 #include "tests/server/live_world.h"
 
+namespace lineage_test {
+
 using namespace muster;
 using namespace muster::testing;
 
@@ -135,3 +137,5 @@ TEST_CASE("bitsquid 27: data that was compiled anew is told to the engine, which
   REQUIRE(define(tool, stronger).has_value());
   CHECK(spawned() == 60);
 }
+
+}  // namespace lineage_test

@@ -15,6 +15,8 @@
 #include "tests/messages/hex.h"
 #include "tests/server/live_world.h"
 
+namespace protocol_doc_test {
+
 using namespace muster;
 
 namespace {
@@ -132,3 +134,5 @@ TEST_CASE("a path's names are escaped as docs/protocol.md says, in Resolve and i
   CHECK(resolved("#1:1").empty());
   CHECK(client.show(below)->about.path == "/a\\/b\\\\c/tower");
 }
+
+}  // namespace protocol_doc_test

@@ -3,6 +3,8 @@
 #include "tests/server/live_world.h"
 #include "tests/support/folder.h"
 
+namespace session_test {
+
 using namespace muster;
 using namespace muster::testing;
 
@@ -47,7 +49,7 @@ TEST_CASE("set by a component's name changes the fields that are named and keeps
 }
 
 TEST_CASE("the same over a Unix socket that only its owner may open", "[session]") {
-  const test::Folder folder;
+  const muster::test::Folder folder;
   const std::string path = folder / "socket";
   LiveWorldOptions options;
   options.tcp = false;
@@ -248,3 +250,5 @@ TEST_CASE("a trace that takes several frames comes whole", "[session]") {
   for (std::size_t at = text.find(R"({"ph": "X")"); at != text.npos; at = text.find(R"({"ph": "X")", at + 1)) ++slices;
   CHECK(slices == trace->slices);
 }
+
+}  // namespace session_test

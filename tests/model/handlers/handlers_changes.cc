@@ -8,7 +8,7 @@ using namespace trial;
 
 namespace {
 
-const HandlerKind kinds[] = {
+const HandlerKind change_kinds[] = {
     // --- what comes, goes and changes
     {"tally.changed", id_of<Changed<Tally>>,
      [](EntityRegistry& r, Recorder& rec, std::string name, HandlerOptions o) {
@@ -160,6 +160,6 @@ const HandlerKind kinds[] = {
 
 }  // namespace
 
-std::span<const HandlerKind> change_handlers() { return kinds; }
+std::span<const HandlerKind> change_handlers() { return change_kinds; }
 
 }  // namespace naive

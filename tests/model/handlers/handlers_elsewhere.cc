@@ -9,7 +9,7 @@ using namespace trial;
 
 namespace {
 
-const HandlerKind kinds[] = {
+const HandlerKind elsewhere_kinds[] = {
     // --- Other
     {"hit.other", id_of<Hit>,
      [](EntityRegistry& r, Recorder& rec, std::string name, HandlerOptions o) {
@@ -337,6 +337,6 @@ const HandlerKind kinds[] = {
 
 }  // namespace
 
-std::span<const HandlerKind> elsewhere_handlers() { return kinds; }
+std::span<const HandlerKind> elsewhere_handlers() { return elsewhere_kinds; }
 
 }  // namespace naive

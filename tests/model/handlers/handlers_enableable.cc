@@ -11,7 +11,7 @@ namespace {
 std::uint64_t seen(const Shield* shield) { return shield ? mix(static_cast<std::uint64_t>(shield->strength), 5) : 3; }
 const Shield* shield_of(const Call& c, std::size_t term, Shield& room) { return c.value_or_null<Shield>(term, room); }
 
-const HandlerKind kinds[] = {
+const HandlerKind enableable_kinds[] = {
     // --- of the entity's own
     {"hit.guarded", id_of<Hit>,
      [](EntityRegistry& r, Recorder&, std::string name, HandlerOptions o) {
@@ -377,6 +377,6 @@ const HandlerKind kinds[] = {
 
 }  // namespace
 
-std::span<const HandlerKind> enableable_handlers() { return kinds; }
+std::span<const HandlerKind> enableable_handlers() { return enableable_kinds; }
 
 }  // namespace naive

@@ -31,7 +31,7 @@ Subscription subscribe_member(EntityRegistry& registry, Recorder& recorder, std:
   return registry.subscribe(std::move(name), *system, &Subsystem::on_nudge, std::move(options));
 }
 
-const HandlerKind kinds[] = {
+const HandlerKind hit_kinds[] = {
     // --- Hit: handlers that change and end the message, write, push, read from ancestors
     {"hit.armor", id_of<Hit>,
      [](EntityRegistry& r, Recorder& rec, std::string name, HandlerOptions o) {
@@ -309,6 +309,6 @@ const HandlerKind kinds[] = {
 
 }  // namespace
 
-std::span<const HandlerKind> hit_handlers() { return kinds; }
+std::span<const HandlerKind> hit_handlers() { return hit_kinds; }
 
 }  // namespace naive

@@ -26,7 +26,7 @@ Entity raise(const Raise& message, Entity e, Spawn& spawner, Out& out) {
   return made;
 }
 
-const HandlerKind kinds[] = {
+const HandlerKind life_kinds[] = {
     {"activated.life", id_of<muster::Activated>,
      [](EntityRegistry& r, Recorder& rec, std::string name, HandlerOptions o) {
        return r.subscribe(
@@ -208,6 +208,6 @@ const HandlerKind kinds[] = {
 
 }  // namespace
 
-std::span<const HandlerKind> life_handlers() { return kinds; }
+std::span<const HandlerKind> life_handlers() { return life_kinds; }
 
 }  // namespace naive

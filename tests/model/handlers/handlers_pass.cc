@@ -8,7 +8,7 @@ using namespace trial;
 
 namespace {
 
-const HandlerKind kinds[] = {
+const HandlerKind pass_kinds[] = {
     // --- Tick and Beat: passes
     {"tick.up", id_of<Tick>,
      [](EntityRegistry& r, Recorder& rec, std::string name, HandlerOptions o) {
@@ -241,6 +241,6 @@ const HandlerKind kinds[] = {
 
 }  // namespace
 
-std::span<const HandlerKind> pass_handlers() { return kinds; }
+std::span<const HandlerKind> pass_handlers() { return pass_kinds; }
 
 }  // namespace naive

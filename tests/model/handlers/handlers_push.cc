@@ -73,7 +73,7 @@ void alarm(const Alarm& message, Entity e, Out& out) {
   }
 }
 
-const HandlerKind kinds[] = {
+const HandlerKind push_kinds[] = {
     // --- what pushes on
     {"grow", id_of<Grow>,
      [](EntityRegistry& r, Recorder& rec, std::string name, HandlerOptions o) {
@@ -253,6 +253,6 @@ const HandlerKind kinds[] = {
 
 }  // namespace
 
-std::span<const HandlerKind> push_handlers() { return kinds; }
+std::span<const HandlerKind> push_handlers() { return push_kinds; }
 
 }  // namespace naive

@@ -114,7 +114,7 @@ void enlist(const Enlist& message, Recorder& rec, Out& out) {
   }
 }
 
-const HandlerKind kinds[] = {
+const HandlerKind request_kinds[] = {
     {"enlist", id_of<Enlist>,
      [](EntityRegistry& r, Recorder& rec, std::string name, HandlerOptions o) {
        return r.subscribe(
@@ -142,6 +142,6 @@ void install_late(EntityRegistry& registry, Recorder& recorder, std::uint32_t sl
   recorder.late[slot] = std::move(made);
 }
 
-std::span<const HandlerKind> request_handlers() { return kinds; }
+std::span<const HandlerKind> request_handlers() { return request_kinds; }
 
 }  // namespace naive

@@ -7,7 +7,7 @@ using namespace trial;
 
 namespace {
 
-const HandlerKind kinds[] = {
+const HandlerKind structure_kinds[] = {
     // --- structure messages
     {"create.log", id_of<muster::Create>,
      [](EntityRegistry& r, Recorder& rec, std::string name, HandlerOptions o) {
@@ -209,6 +209,6 @@ const HandlerKind kinds[] = {
 
 }  // namespace
 
-std::span<const HandlerKind> structure_handlers() { return kinds; }
+std::span<const HandlerKind> structure_handlers() { return structure_kinds; }
 
 }  // namespace naive

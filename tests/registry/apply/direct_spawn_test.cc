@@ -9,6 +9,8 @@
 #include "registry/templates/template_tree.h"
 #include "tests/registry/game.h"
 
+namespace direct_spawn_test {
+
 using namespace muster;
 using namespace game;
 
@@ -186,3 +188,5 @@ TEST_CASE("a name below one who is gone is not found among the children of who h
   }
   CHECK(reused > 0);
 }
+
+}  // namespace direct_spawn_test

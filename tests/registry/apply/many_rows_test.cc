@@ -9,6 +9,8 @@
 #include "tests/registry/counted_bytes.h"
 #include "tests/registry/game.h"
 
+namespace many_rows_test {
+
 using namespace muster;
 using namespace game;
 
@@ -142,3 +144,5 @@ TEST_CASE("rows with any number of columns of any size move and go as they do th
     CHECK(fast.counters().refused == slow.counters().refused);
   }
 }
+
+}  // namespace many_rows_test

@@ -14,6 +14,8 @@
 #include "tests/registry/game.h"
 #include "tests/registry/many.h"
 
+namespace refusal_words_test {
+
 using namespace muster;
 using game::Armor, game::Health, game::Member, game::Position;
 
@@ -379,3 +381,5 @@ TEST_CASE("a refused DefineTemplate says which value of which node, and which pa
   is("no name", registry.push(DefineTemplate{}),
      {bad_name, {}, TypeTraits<DefineTemplate>::id, part("name"), Refusal::no_node});
 }
+
+}  // namespace refusal_words_test

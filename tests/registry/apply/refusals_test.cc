@@ -6,6 +6,8 @@
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 
+namespace refusals_test {
+
 using namespace muster;
 
 namespace {
@@ -280,3 +282,5 @@ TEST_CASE("the hash tells which number the next timer gets") {
   REQUIRE(one.sequence() == other.sequence());
   CHECK(one.hash() != other.hash());
 }
+
+}  // namespace refusals_test

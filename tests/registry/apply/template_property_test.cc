@@ -7,6 +7,8 @@
 #include "registry/templates/template_tree.h"
 #include "tests/registry/templates/barracks.h"
 
+namespace template_property_test {
+
 using namespace muster;
 using namespace barracks;
 
@@ -138,3 +140,5 @@ TEST_CASE("a warm spawn makes no new chunk, plan or archetype") {
   CHECK(registry.storage().next_archetype() == archetypes);
   CHECK(registry.storage().chunk_numbers() == numbers);
 }
+
+}  // namespace template_property_test

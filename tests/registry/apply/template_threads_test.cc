@@ -6,6 +6,8 @@
 #include "registry/templates/template_tree.h"
 #include "tests/registry/templates/barracks.h"
 
+namespace template_threads_test {
+
 using namespace muster;
 using namespace barracks;
 
@@ -42,3 +44,5 @@ TEST_CASE("bubel 8: one template is spawned by many threads at once, under ids g
   registry.each<Soldier>([&](Entity e, const Soldier& soldier) { right += soldier.leader == registry.parent(e); });
   CHECK(right == threads * rounds);
 }
+
+}  // namespace template_threads_test

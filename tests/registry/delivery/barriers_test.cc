@@ -14,6 +14,8 @@
 
 #include "tests/registry/delivery/busy_world.h"
 
+namespace barriers_test {
+
 using namespace muster;
 using namespace busy;
 
@@ -200,3 +202,5 @@ TEST_CASE("a row that holds its worker is seen by those who need not wait: the o
   CHECK(here.rested);
   CHECK(here.early > static_cast<int>(all.size()) / 2);
 }
+
+}  // namespace barriers_test

@@ -11,6 +11,8 @@
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 
+namespace inbox_threads_test {
+
 using namespace muster;
 
 namespace {
@@ -142,3 +144,5 @@ TEST_CASE("bubel 7: threads create with the ids that were granted to them") {
     for (std::uint32_t i = 0; i < count; ++i)
       REQUIRE(registry.get<game::Health>({grants[w].index + i, 1}).value == static_cast<float>(i));
 }
+
+}  // namespace inbox_threads_test

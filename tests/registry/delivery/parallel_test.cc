@@ -6,6 +6,8 @@
 
 #include "tests/registry/delivery/busy_world.h"
 
+namespace parallel_test {
+
 using namespace muster;
 using namespace busy;
 
@@ -465,3 +467,5 @@ TEST_CASE("a pool of threads is shared by registries of several threads") {
   CHECK(hashes[0] == hashes[1]);
   CHECK(hashes[0] == hashes[2]);
 }
+
+}  // namespace parallel_test

@@ -9,6 +9,8 @@
 #include "registry/templates/template_tree.h"
 #include "tests/registry/game.h"
 
+namespace replay_test {
+
 using namespace muster;
 
 namespace {
@@ -186,3 +188,5 @@ TEST_CASE("a replay draws ids where they were drawn, and none where a message on
   r.create("a");
   check_replay(original);
 }
+
+}  // namespace replay_test

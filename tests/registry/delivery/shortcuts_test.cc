@@ -9,6 +9,8 @@
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 
+namespace shortcuts_test {
+
 using namespace muster;
 using namespace game;
 
@@ -429,3 +431,5 @@ TEST_CASE("a sink that throws leaves what was not delivered for the next flush, 
   CHECK(registry.get<Count>(e).hits == 4);
   CHECK(registry.counters().messages == before + 8);
 }
+
+}  // namespace shortcuts_test

@@ -4,6 +4,8 @@
 #include "messages/single_batch.h"
 #include "tests/registry/game.h"
 
+namespace single_batch_test {
+
 using namespace muster;
 
 namespace {
@@ -39,3 +41,5 @@ TEST_CASE("a single Create with components on the stack has the bytes of the sam
   const auto c = empty.bytes(), d = alone.bytes();
   CHECK((c.size() == d.size() && std::memcmp(c.data(), d.data(), c.size()) == 0));
 }
+
+}  // namespace single_batch_test

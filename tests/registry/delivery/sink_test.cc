@@ -6,6 +6,8 @@
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 
+namespace sink_test {
+
 using namespace muster;
 
 namespace {
@@ -170,3 +172,5 @@ TEST_CASE("the same inputs make the same state") {
   CHECK(replayed.sequence() == original.sequence());
   CHECK(replayed.hash() == original.hash());
 }
+
+}  // namespace sink_test

@@ -7,6 +7,8 @@
 #include "schema/table.h"
 #include "tests/registry/game.h"
 
+namespace tables_test {
+
 using namespace muster;
 
 namespace {
@@ -93,3 +95,5 @@ TEST_CASE("texts are made known by a message and found by their hash") {
   const std::string zero("a\0b", 3);
   CHECK(registry.text(registry.intern(zero)) == zero);
 }
+
+}  // namespace tables_test

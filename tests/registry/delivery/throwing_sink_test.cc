@@ -9,6 +9,8 @@
 #include "registry/templates/template_tree.h"
 #include "tests/registry/game.h"
 
+namespace throwing_sink_test {
+
 using namespace muster;
 using namespace game;
 
@@ -213,3 +215,5 @@ TEST_CASE("a sink before the one that throws hears that the input was withdrawn"
   CHECK(world.last.withdrawn.empty());
   CHECK(world.registry.get<Health>(world.a).value == Health{}.value);
 }
+
+}  // namespace throwing_sink_test

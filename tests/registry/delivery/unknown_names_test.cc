@@ -4,6 +4,8 @@
 #include "tests/registry/death.h"
 #include "tests/registry/game.h"
 
+namespace unknown_names_test {
+
 using namespace muster;
 using game::Damage, game::Heal, game::Health;
 
@@ -108,3 +110,5 @@ TEST_CASE("Without an on_warning an unknown name is said on standard error", "[u
   CHECK(said ==
         "muster: handler \"aim\" of game.Damage names \"wind\" in `before`, but that message has no such handler\n");
 }
+
+}  // namespace unknown_names_test

@@ -12,6 +12,8 @@
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 
+namespace at_work_test {
+
 using namespace muster;
 
 namespace {
@@ -165,3 +167,5 @@ TEST_CASE("who looks from another thread sees handlers that there are, and chang
   }
   CHECK(hashes[0] == hashes[1]);
 }
+
+}  // namespace at_work_test

@@ -8,6 +8,8 @@
 #include "tests/registry/death.h"
 #include "tests/registry/game.h"
 
+namespace filter_test {
+
 using namespace muster;
 using Catch::Contains;
 using test::last_words;
@@ -92,3 +94,5 @@ TEST_CASE("a filter that throws while state is loaded stops the program, naming 
              }),
              names_the_handler);
 }
+
+}  // namespace filter_test

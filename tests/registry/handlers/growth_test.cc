@@ -10,6 +10,8 @@
 #include "registry/handlers/handler_table.h"
 #include "registry/handlers/run_rules.h"
 
+namespace growth_test {
+
 using namespace muster;
 
 namespace {
@@ -243,3 +245,5 @@ TEST_CASE("a follower of a component makes each handler that writes it be looked
   CHECK(std::ranges::all_of(route.active, [](const Handler* h) { return h->followed.empty(); }));
   CHECK(table.steps() - before < count * 16);
 }
+
+}  // namespace growth_test

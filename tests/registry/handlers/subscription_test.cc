@@ -6,6 +6,8 @@
 #include "registry/handlers/dynamic_handler.h"
 #include "tests/registry/game.h"
 
+namespace subscription_test {
+
 using namespace muster;
 
 namespace {
@@ -161,3 +163,5 @@ TEST_CASE("a handler that comes while others are disabled has its place among th
   registry.push(orc, game::Damage{});
   CHECK(log == "abcdef");
 }
+
+}  // namespace subscription_test

@@ -10,6 +10,8 @@
 #include "tests/registry/game.h"
 #include "tests/registry/observe/json.h"
 
+namespace causes_test {
+
 using namespace muster;
 using muster::test::Json;
 using muster::test::JsonReader;
@@ -166,3 +168,5 @@ TEST_CASE("causes reach every outbox of a pass on several workers") {
   CHECK(links(2) == links(1));
   CHECK(links(2).at("game.Damage").cause == links(2).at("muster.Update").message);
 }
+
+}  // namespace causes_test

@@ -8,6 +8,8 @@
 #include "registry/observe/trace.h"
 #include "tests/registry/game.h"
 
+namespace figures_test {
+
 using namespace muster;
 
 namespace {
@@ -280,3 +282,5 @@ TEST_CASE("figures of a pass on several workers have the counts of one") {
   CHECK(figures(2) == figures(1));
   CHECK(figures(3) == figures(1));
 }
+
+}  // namespace figures_test

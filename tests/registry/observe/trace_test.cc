@@ -10,6 +10,8 @@
 #include "tests/registry/game.h"
 #include "tests/registry/observe/json.h"
 
+namespace trace_test {
+
 using namespace muster;
 using muster::test::Json;
 using muster::test::JsonReader;
@@ -207,3 +209,5 @@ TEST_CASE("a trace of a pass on several workers has a track for each") {
   CHECK(tracks[0] == "registry");
   CHECK(tracks[1] == "worker 1");
 }
+
+}  // namespace trace_test

@@ -9,6 +9,8 @@
 #include "tests/registry/state/converted.h"
 #include "tests/registry/state/layouts.h"
 
+namespace conversion_test {
+
 using namespace muster;
 using layouts::World;
 
@@ -132,3 +134,5 @@ TEST_CASE("an older value says what it has by dotted paths, and zero of what it 
     CHECK(old.name(none).empty());
   }
 }
+
+}  // namespace conversion_test

@@ -8,6 +8,8 @@
 #include "messages/row_set.h"
 #include "tests/registry/state/layouts.h"
 
+namespace enableable_edges_test {
+
 using namespace muster;
 using layouts::World;
 
@@ -119,3 +121,5 @@ TEST_CASE("who changes what an entity has and asks for it, again and again, leav
     REQUIRE(archetype.present.size() <= 256);
   }
 }
+
+}  // namespace enableable_edges_test

@@ -5,6 +5,8 @@
 #include "messages/batch_builder.h"
 #include "tests/registry/state/layouts.h"
 
+namespace enableable_layouts_test {
+
 using namespace muster;
 using layouts::World;
 
@@ -135,3 +137,5 @@ TEST_CASE("messages that wait give a component that became enableable, or is it 
     CHECK_FALSE(after.has("/it", "Health"));
   }
 }
+
+}  // namespace enableable_layouts_test

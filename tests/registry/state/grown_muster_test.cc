@@ -8,6 +8,8 @@
 #include "registry/templates/template_tree.h"
 #include "tests/registry/state/layouts.h"
 
+namespace grown_muster_test {
+
 using namespace muster;
 using layouts::Edits;
 using layouts::World;
@@ -165,3 +167,5 @@ TEST_CASE("a message of muster.fbs that waits and cannot be read here refuses th
   World here({game});
   CHECK(here.load(rows) == "timers 1: muster.CancelTimer.timer: was double and is ulong: that cannot be converted");
 }
+
+}  // namespace grown_muster_test

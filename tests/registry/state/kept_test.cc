@@ -11,6 +11,8 @@
 #include "tests/model/state_rows.h"
 #include "tests/registry/game.h"
 
+namespace kept_test {
+
 using namespace muster;
 
 namespace {
@@ -168,3 +170,5 @@ TEST_CASE("the links of a spawned tree are saved, though it has no parent and it
   save(registry, keeper);
   CHECK(naive::saved_rows(registry) == keeper.rows());
 }
+
+}  // namespace kept_test

@@ -9,6 +9,8 @@
 #include "tests/registry/death.h"
 #include "tests/support/seeds.h"
 
+namespace entity_allocator_test {
+
 using namespace muster;
 
 namespace {
@@ -165,3 +167,5 @@ TEST_CASE("Bitsquid's layout reuses an index after its generation wraps") {
   CHECK(allocator.create() == 0u);
   CHECK(allocator.retired() == 0);
 }
+
+}  // namespace entity_allocator_test

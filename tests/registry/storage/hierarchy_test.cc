@@ -5,6 +5,8 @@
 #include "registry/entity_registry.h"
 #include "tests/registry/game.h"
 
+namespace hierarchy_test {
+
 using namespace muster;
 
 namespace {
@@ -273,3 +275,5 @@ TEST_CASE("a child that becomes a root has no siblings any more, and its sibling
   CHECK_FALSE(registry.next_sibling(first));
   CHECK(registry.first_child(top) == last);
 }
+
+}  // namespace hierarchy_test

@@ -12,6 +12,8 @@
 #include "tests/model/state_rows.h"
 #include "tests/registry/many.h"
 
+namespace idle_archetypes_test {
+
 using namespace muster;
 
 namespace {
@@ -276,3 +278,5 @@ TEST_CASE("a row that moves to an archetype in the memory of one that was droppe
   for (const std::size_t i : valued)
     if (here->has(types[i])) CHECK(value(both[1], types[i]) == (types[i] == kept ? 7u : 0u));
 }
+
+}  // namespace idle_archetypes_test

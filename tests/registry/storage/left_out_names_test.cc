@@ -9,6 +9,8 @@
 #include "registry/templates/template_tree.h"
 #include "tests/registry/game.h"
 
+namespace left_out_names_test {
+
 using namespace muster;
 using namespace game;
 
@@ -106,3 +108,5 @@ TEST_CASE("an only child of a spawned tree is found by its name after it was put
     CHECK(r.child_count(ids[i]) == 1);
   }
 }
+
+}  // namespace left_out_names_test

@@ -8,6 +8,8 @@
 
 #include "registry/storage/names.h"
 
+namespace names_suffixes_test {
+
 using namespace muster;
 
 namespace {
@@ -87,3 +89,5 @@ TEST_CASE("nothing is remembered of a name whose siblings have all gone") {
   }
   CHECK(roots.names.suffixed() == 0);
 }
+
+}  // namespace names_suffixes_test

@@ -7,6 +7,8 @@
 #include "registry/templates/template_tree.h"
 #include "tests/server/live_world.h"
 
+namespace bounds_test {
+
 using namespace muster;
 using namespace muster::testing;
 
@@ -353,3 +355,5 @@ TEST_CASE("the schemas of a world have a stated number of bytes when a session a
     if (!added) CHECK(added.error().fault.reason == "schemas_bytes_max");
   }
 }
+
+}  // namespace bounds_test

@@ -4,6 +4,8 @@
 #include "registry/templates/template_tree.h"
 #include "tests/server/live_world.h"
 
+namespace edits_test {
+
 using namespace muster;
 using namespace muster::testing;
 using namespace std::chrono_literals;
@@ -474,3 +476,5 @@ TEST_CASE("who sends little waits for one edit of somebody else, not for all of 
   for (const std::uint64_t each : sent) before += greedy.wait_ack(each)->sequence < ack->sequence ? 1 : 0;
   CHECK(before <= 2);
 }
+
+}  // namespace edits_test

@@ -5,6 +5,8 @@
 
 #include "server/desk/desk.h"
 
+namespace ends_test {
+
 using namespace muster;
 
 TEST_CASE("sessions that end together are done with in several flushes, each soon after the one before") {
@@ -39,3 +41,5 @@ TEST_CASE("sessions that end together are done with in several flushes, each soo
     if (desk.sessions() > 0) CHECK(wakes > woken);
   }
 }
+
+}  // namespace ends_test

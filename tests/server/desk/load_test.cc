@@ -11,6 +11,8 @@
 #include "server/world/time/work_time.h"
 #include "tests/server/live_world.h"
 
+namespace load_test {
+
 using namespace muster;
 using namespace muster::testing;
 
@@ -441,3 +443,5 @@ TEST_CASE("an edit that had no room in its session's queue waited from when it c
   CHECK(edits == 20);
   CHECK(short_waits == 0);
 }
+
+}  // namespace load_test

@@ -4,6 +4,8 @@
 #include "registry/templates/template_tree.h"
 #include "tests/server/live_world.h"
 
+namespace desk_refusals_test {
+
 using namespace muster;
 using namespace muster::testing;
 
@@ -168,3 +170,5 @@ TEST_CASE("of a batch of many the name that is told is the one that was refused"
   CHECK(renamed({{imp, orc}, {scene.orc, goblin}, {imp, orc}}) ==
         shown(imp, "/town/orc") + " would get the name \"orc\", which a sibling has");
 }
+
+}  // namespace desk_refusals_test

@@ -6,6 +6,8 @@
 #include "server/desk/desk.h"
 #include "tests/server/arena.h"
 
+namespace turns_test {
+
 using namespace muster;
 
 namespace {
@@ -128,3 +130,5 @@ TEST_CASE("after edits that took long questions are answered in the next flush, 
   world.flush();
   CHECK(world.infos == 2);
 }
+
+}  // namespace turns_test

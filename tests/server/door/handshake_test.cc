@@ -2,6 +2,8 @@
 
 #include "tests/server/live_world.h"
 
+namespace handshake_test {
+
 using namespace muster;
 using namespace muster::testing;
 
@@ -188,3 +190,5 @@ TEST_CASE("addresses that are not loopback, not addresses, or taken are errors a
   REQUIRE(failure("", "/nonexistent/socket").find("cannot listen on") != std::string::npos);
   REQUIRE(failure("", "/tmp").find("is no socket") != std::string::npos);
 }
+
+}  // namespace handshake_test

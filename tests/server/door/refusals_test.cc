@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+namespace door_refusals_test {
+
 using namespace muster;
 using namespace std::chrono_literals;
 
@@ -104,3 +106,5 @@ TEST_CASE("one refusal is told as it is, and what was told is not told again", "
                                           "the last was c: third",
                                           "refused d: fourth"});
 }
+
+}  // namespace door_refusals_test

@@ -4,6 +4,8 @@
 
 #include "tests/server/live_world.h"
 
+namespace strangers_test {
+
 using namespace muster;
 using namespace muster::testing;
 using namespace std::chrono_literals;
@@ -81,3 +83,5 @@ TEST_CASE("wrong tokens are answered later and later, a right one at once", "[do
   CHECK(seconds_since(start) < 0.25);
   for (RawClient& client : guessing) CHECK(client.receive_fault().code == session::FaultCode::bad_token);
 }
+
+}  // namespace strangers_test

@@ -6,6 +6,8 @@
 #include "tests/registry/sight.h"
 #include "tests/server/live_world.h"
 
+namespace values_test {
+
 using namespace muster;
 using namespace muster::testing;
 using namespace std::chrono_literals;
@@ -190,3 +192,5 @@ TEST_CASE("what the world's own code wrote is shown as it is, and other fields b
   CHECK(shown->get<arena::Health>()->value != shown->get<arena::Health>()->value);
   CHECK(client.set_field(orc, "Health.armored", "true").has_value());
 }
+
+}  // namespace values_test

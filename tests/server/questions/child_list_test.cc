@@ -7,6 +7,8 @@
 #include "registry/entity_registry.h"
 #include "tests/server/queued_frames.h"
 
+namespace child_list_test {
+
 using namespace muster;
 
 namespace {
@@ -83,3 +85,5 @@ TEST_CASE("a page that begins anew behind more children than are remembered is c
   const auto first = list.houses.begin() + 138 + (140 - 10);
   CHECK(page.entities == std::vector<Entity>(first, first + 3));
 }
+
+}  // namespace child_list_test

@@ -13,6 +13,8 @@
 #include "tests/server/queued_frames.h"
 #include "tests/support/folder.h"
 
+namespace clock_test {
+
 using namespace muster;
 using namespace muster::testing;
 using namespace std::chrono_literals;
@@ -299,3 +301,5 @@ TEST_CASE("a clock that its host sets has no author until a session sets it agai
   pace.speed = 3;
   CHECK(ask(session::GetClock{}) == 0);
 }
+
+}  // namespace clock_test

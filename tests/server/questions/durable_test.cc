@@ -11,6 +11,8 @@
 #include "tests/support/faulty_disk.h"
 #include "tests/support/folder.h"
 
+namespace durable_test {
+
 using namespace muster;
 using namespace muster::testing;
 using namespace std::chrono_literals;
@@ -218,3 +220,5 @@ TEST_CASE(
   CHECK_THAT(warnings[0], Catch::StartsWith("nothing is recorded any more, and edits are refused: "));
   CHECK_THAT(warnings[1], Catch::StartsWith("the world was saved"));
 }
+
+}  // namespace durable_test

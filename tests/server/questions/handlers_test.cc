@@ -7,6 +7,8 @@
 
 #include "tests/server/live_world.h"
 
+namespace handlers_test {
+
 using namespace muster;
 using namespace muster::testing;
 
@@ -168,3 +170,5 @@ TEST_CASE("a page of as many handlers as are looked for at once says that there 
   CHECK(told == 131);  // and the one of the arena
   CHECK(pages == 3);
 }
+
+}  // namespace handlers_test

@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 
+namespace question_queue_test {
+
 using namespace muster;
 
 namespace {
@@ -217,3 +219,5 @@ TEST_CASE("what takes longer than its steps counts by its time, and others are l
   });
   CHECK(slow.log == "aebcfd");
 }
+
+}  // namespace question_queue_test

@@ -2,6 +2,8 @@
 
 #include "tests/server/live_world.h"
 
+namespace questions_test {
+
 using namespace muster;
 using namespace muster::testing;
 using namespace std::chrono_literals;
@@ -373,3 +375,5 @@ TEST_CASE("a hundred thousand timers are listed in slices", "[abuse]") {
   CHECK(seen == 100'000);
   CHECK(world.desk_counters().slice_steps_max < 3 * ServerLimits{}.slice_steps);
 }
+
+}  // namespace questions_test

@@ -11,6 +11,8 @@
 #include "registry/observe/clock.h"
 #include "tests/server/arena.h"
 
+namespace outgoing_test {
+
 using namespace muster;
 
 namespace {
@@ -555,3 +557,5 @@ TEST_CASE("what is shared counts for a piece: an answer waits for no more of it 
   }
   CHECK(queue.take().empty());
 }
+
+}  // namespace outgoing_test

@@ -8,6 +8,8 @@
 #include "tests/registry/sight.h"
 #include "tests/server/live_world.h"
 
+namespace requests_test {
+
 using namespace muster;
 using namespace muster::testing;
 using namespace std::chrono_literals;
@@ -336,3 +338,5 @@ TEST_CASE("of messages whose schema says latest, those that a client sends while
   CHECK(std::ranges::count(acks, 0u, &session::Ack::handled) > 9);
   CHECK(world.run([&](EntityRegistry& registry) { return registry.get<arena::Health>(e).value; }) == 50);
 }
+
+}  // namespace requests_test

@@ -11,6 +11,8 @@
 #include "tests/server/live_world.h"
 #include "tests/server/rights.h"
 
+namespace rights_test {
+
 using namespace muster;
 
 namespace {
@@ -223,3 +225,5 @@ TEST_CASE(
   CHECK(nobody.error().text.find("arena.Score is not written from outside") != std::string::npos);
   CHECK(editor.read_templates(R"({templates: [{name: "free", components: {Health: {value: 31}}}]})", "f.json"));
 }
+
+}  // namespace rights_test

@@ -10,6 +10,8 @@
 #include "tests/server/rights.h"
 #include "tests/support/random.h"
 
+namespace session_judge_test {
+
 using namespace muster;
 using muster::test::Random;
 
@@ -119,3 +121,5 @@ TEST_CASE("a right that depends on what a message says is judged in each of a ro
   CHECK(refused.error().code == session::FaultCode::no_right);
   CHECK(kept.judge(mine.bytes(), types(), session::Role::edit, limits));
 }
+
+}  // namespace session_judge_test

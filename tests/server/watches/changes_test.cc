@@ -8,6 +8,8 @@
 #include "tests/server/arena.h"
 #include "tests/server/watches/seen_changes.h"
 
+namespace changes_test {
+
 using namespace muster;
 using muster::testing::Changes;
 
@@ -245,3 +247,5 @@ TEST_CASE("a long list is sorted as a short one is, and names nobody twice") {
     CHECK(some == expected);
   }
 }
+
+}  // namespace changes_test

@@ -3,6 +3,8 @@
 #include "tests/server/watches/follower.h"
 #include "tests/support/random.h"
 
+namespace enableable_test {
+
 using namespace muster;
 using namespace ward;
 using muster::test::Random;
@@ -146,3 +148,5 @@ TEST_CASE("watches know what the registry knows, however enableable components c
     }
   }
 }
+
+}  // namespace enableable_test

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+namespace entity_set_test {
+
 using namespace muster;
 
 TEST_CASE("a set of entities has of an index one generation, and gives memory back", "[follow]") {
@@ -37,3 +39,5 @@ TEST_CASE("a set of entities has of an index one generation, and gives memory ba
   REQUIRE(set.size() == 0);
   REQUIRE_FALSE(set.contains({1u << 20, 1}));
 }
+
+}  // namespace entity_set_test

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+namespace equal_rows_test {
+
 using namespace muster;
 
 TEST_CASE("what equal watches are told is kept up to a bound, then all of it is forgotten but by who sends it",
@@ -29,3 +31,5 @@ TEST_CASE("what equal watches are told is kept up to a bound, then all of it is 
   other.as_values = true;
   CHECK_FALSE(rows.find(other, entities));
 }
+
+}  // namespace equal_rows_test

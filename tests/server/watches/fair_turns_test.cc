@@ -11,6 +11,8 @@
 #include "tests/server/large.h"
 #include "tests/server/queued_frames.h"
 
+namespace fair_turns_test {
+
 using namespace muster;
 
 namespace {
@@ -530,3 +532,5 @@ TEST_CASE("equal watches are told all batches of a slice that fills several, and
     CHECK(last == 0);
   }
 }
+
+}  // namespace fair_turns_test

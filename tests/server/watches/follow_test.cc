@@ -6,6 +6,8 @@
 #include "tests/server/watches/follower.h"
 #include "tests/support/random.h"
 
+namespace follow_test {
+
 using namespace muster;
 using namespace muster::testing;
 using muster::test::Random;
@@ -476,3 +478,5 @@ TEST_CASE("after random changes of world and watch every follower knows what a n
     check_equals_new(world, slow);
   }
 }
+
+}  // namespace follow_test

@@ -4,6 +4,8 @@
 #include "tests/server/arena.h"
 #include "tests/server/watches/follower.h"
 
+namespace follow_texts_test {
+
 using namespace muster;
 using namespace muster::testing;
 
@@ -74,3 +76,5 @@ TEST_CASE("of two who follow the same values each knows the texts that they ment
     for (const char* title : {"first", "second"}) CHECK(follower->texts.contains(text_of(title).hash));
   }
 }
+
+}  // namespace follow_texts_test

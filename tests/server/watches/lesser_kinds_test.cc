@@ -7,6 +7,8 @@
 #include "server/watches/lesser_kinds.h"
 #include "tests/support/random.h"
 
+namespace lesser_kinds_test {
+
 using namespace muster;
 using muster::test::Random;
 
@@ -80,3 +82,5 @@ TEST_CASE("kinds that nobody is of any more are forgotten, and those that somebo
   for (LesserKinds::Said& one : said) one.rows[0] = 0;
   CHECK(kinds.of_rows(whole, said)->kinds[0] == first->kinds[0]);
 }
+
+}  // namespace lesser_kinds_test

@@ -7,6 +7,8 @@
 
 #include "tests/server/desk/hand_desk.h"
 
+namespace pains_test {
+
 using namespace muster;
 using muster::testing::HandDesk;
 
@@ -211,3 +213,5 @@ TEST_CASE("a value is pushed when it changes, with the sequence and the clock th
     CHECK(world.registry.now_ns() >= tick * 16'666'667);
   }
 }
+
+}  // namespace pains_test

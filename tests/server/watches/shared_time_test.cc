@@ -7,6 +7,8 @@
 
 #include "tests/server/desk/hand_desk.h"
 
+namespace shared_time_test {
+
 using namespace muster;
 using muster::testing::HandDesk;
 
@@ -356,3 +358,5 @@ TEST_CASE("what the thread took to open and change watches is told once", "[watc
   CHECK(watches.take_orders_ns() > 0);
   CHECK(watches.take_orders_ns() == 0);
 }
+
+}  // namespace shared_time_test

@@ -7,6 +7,8 @@
 #include "tests/server/watches/changer.h"
 #include "tests/server/watches/follower.h"
 
+namespace states_test {
+
 using namespace muster;
 using namespace muster::testing;
 
@@ -207,3 +209,5 @@ TEST_CASE("watches come and go, change, and end with their sessions and with the
     CHECK(watches.entities() == 0);
   }
 }
+
+}  // namespace states_test

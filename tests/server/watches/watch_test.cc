@@ -4,6 +4,8 @@
 #include "schema/scene.h"
 #include "tests/server/live_world.h"
 
+namespace watch_test {
+
 using namespace muster;
 using namespace muster::testing;
 using namespace std::chrono_literals;
@@ -561,3 +563,5 @@ TEST_CASE("a client that does not read costs a bounded queue, sees the newest va
   REQUIRE(mirror.gaps > 0);
   REQUIRE(mirror.events.size() + mirror.lost == 400);
 }
+
+}  // namespace watch_test

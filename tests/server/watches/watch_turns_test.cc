@@ -10,6 +10,8 @@
 #include "tests/server/queued_frames.h"
 #include "tests/server/watches/seen_changes.h"
 
+namespace watch_turns_test {
+
 using namespace muster;
 using muster::testing::Changes;
 
@@ -218,3 +220,5 @@ TEST_CASE("before a watch is due nobody looks for what changed, and where nothin
   CHECK(watches.after_flush(now_ns + 300'000'000) == 0);
   CHECK(told.entities().empty());
 }
+
+}  // namespace watch_turns_test

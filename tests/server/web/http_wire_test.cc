@@ -3,6 +3,8 @@
 
 #include "server/web/http_wire.h"
 
+namespace http_wire_test {
+
 using namespace muster;
 
 namespace {
@@ -120,3 +122,5 @@ TEST_CASE("the head of an answer tells length, date and whether more may follow"
   CHECK(http_head(answer, false, 0).find("Content-Length") == std::string::npos);
   CHECK(http_head(answer, false, 0).find("Connection: close\r\n") != std::string::npos);
 }
+
+}  // namespace http_wire_test

@@ -4,6 +4,8 @@
 
 #include "server/web/metrics_text.h"
 
+namespace metrics_test {
+
 using namespace muster;
 
 namespace {
@@ -184,3 +186,5 @@ TEST_CASE("health and metrics say what is wrong with the disk", "[metrics]") {
   CHECK(of(unsaved).at("muster_edits_taken") == 1);
   CHECK(of(unsaved).at("muster_save_failed") == 1);
 }
+
+}  // namespace metrics_test

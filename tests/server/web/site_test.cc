@@ -6,6 +6,8 @@
 #include "server/web/web_address.h"
 #include "tests/support/folder.h"
 
+namespace site_test {
+
 using namespace muster;
 
 namespace {
@@ -422,3 +424,5 @@ TEST_CASE("common fields are these, and a policy of one's own stays", "[site]") 
         "frame-ancestors 'none'");
   CHECK(field(page, "Cache-Control") == "no-cache");
 }
+
+}  // namespace site_test

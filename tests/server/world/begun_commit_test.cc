@@ -6,6 +6,8 @@
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
 
+namespace begun_commit_test {
+
 using namespace muster;
 using namespace muster::test;
 
@@ -141,3 +143,5 @@ TEST_CASE("commits that are begun and such that are not come to the same, whatev
   const World again(path, install);
   CHECK(again.registry().hash() == hash);
 }
+
+}  // namespace begun_commit_test

@@ -7,6 +7,8 @@
 #include "tests/server/world/saved_registry.h"
 #include "tests/support/faulty_disk.h"
 
+namespace disk_lags_test {
+
 using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
@@ -125,3 +127,5 @@ TEST_CASE("a world whose journal is as long as it may be goes on likewise while 
     return world.saver.durable() == world.registry.sequence();
   });
 }
+
+}  // namespace disk_lags_test

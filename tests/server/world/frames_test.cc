@@ -13,6 +13,8 @@
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
 
+namespace frames_test {
+
 using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
@@ -282,3 +284,5 @@ TEST_CASE("a world of several workers, saved half-way and read back by one of a 
   CHECK(again.registry().hash() == one.registry().hash());
   CHECK(tick(again.registry(), 20) == tick(one.registry(), 20));
 }
+
+}  // namespace frames_test

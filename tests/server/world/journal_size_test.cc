@@ -5,6 +5,8 @@
 #include "tests/server/world/saved_registry.h"
 #include "tests/server/world/write_lock.h"
 
+namespace journal_size_test {
+
 using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
@@ -192,3 +194,5 @@ TEST_CASE(
   world.hand_over_idle(now + 3s);
   world.wait_durable();
 }
+
+}  // namespace journal_size_test

@@ -9,6 +9,8 @@
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
 
+namespace pace_test {
+
 using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
@@ -219,3 +221,5 @@ TEST_CASE("without hz a paused world's clock does not follow the wall clock, and
   CHECK(std::chrono::steady_clock::now() - begin < 30s);  // the minute passed at a hundred times its speed
   CHECK(registry.now_ns() >= 60'000'000'000);
 }
+
+}  // namespace pace_test

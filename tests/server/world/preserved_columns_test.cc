@@ -10,6 +10,8 @@
 #include "tests/server/world/write_lock.h"
 #include "tests/support/seeds.h"
 
+namespace preserved_columns_test {
+
 using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
@@ -344,3 +346,5 @@ TEST_CASE("a world that ends while a commit is under way has it on the disk, tho
   const World world(path, install);
   for (const Entity e : many) REQUIRE(world.registry().get<game::Health>(e).value >= 2);
 }
+
+}  // namespace preserved_columns_test

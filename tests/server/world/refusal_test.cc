@@ -8,6 +8,8 @@
 #include "tests/server/world/made_up_rows.h"
 #include "tests/server/world/run_sql.h"
 
+namespace refusal_test {
+
 using namespace muster;
 using namespace muster::test;
 
@@ -363,3 +365,5 @@ TEST_CASE("a world that is still to be created has one owner too") {
   REQUIRE(file);
   CHECK(refusal(directory / "w.muster", WorldErrorCode::in_use) == "in use by process " + std::to_string(::getpid()));
 }
+
+}  // namespace refusal_test

@@ -11,6 +11,8 @@
 #include "tests/server/world/saved_registry.h"
 #include "tests/support/faulty_disk.h"
 
+namespace saver_test {
+
 using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
@@ -264,3 +266,5 @@ TEST_CASE("a schema that a save could not write is written by the next, though n
   CHECK_FALSE(world.saver.due());
   CHECK(world.saver.error() == nullptr);
 }
+
+}  // namespace saver_test

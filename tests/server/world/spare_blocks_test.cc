@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+namespace spare_blocks_test {
+
 using namespace muster;
 
 namespace {
@@ -89,3 +91,5 @@ TEST_CASE("what rounds need stays, and what they do not need goes") {
   for (int i = 0; i < 40; ++i) spare.settle();
   CHECK(spare.bytes() == 0);
 }
+
+}  // namespace spare_blocks_test

@@ -7,6 +7,8 @@
 #include "tests/server/world/made_up_groups.h"
 #include "tests/support/faulty_disk.h"
 
+namespace steps_test {
+
 using namespace muster;
 using namespace muster::test;
 
@@ -443,3 +445,5 @@ TEST_CASE(
   REQUIRE(load_all(*file).value() == contents(rows));
   CHECK(sql(path, "SELECT count(*) FROM state") == std::to_string(rows.size()));
 }
+
+}  // namespace steps_test

@@ -9,6 +9,8 @@
 #include "tests/server/world/run_sql.h"
 #include "tests/support/faulty_disk.h"
 
+namespace takeover_test {
+
 using namespace muster;
 using namespace muster::test;
 
@@ -193,3 +195,5 @@ TEST_CASE(
   }
   CHECK(untouched > 5);
 }
+
+}  // namespace takeover_test

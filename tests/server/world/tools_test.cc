@@ -4,6 +4,8 @@
 
 #include "tests/server/world/made_up_rows.h"
 
+namespace tools_test {
+
 using namespace muster;
 using namespace muster::test;
 
@@ -96,3 +98,5 @@ TEST_CASE("a program that holds a write transaction delays a checkpoint, and is 
   ::pclose(holder);
   REQUIRE(file->checkpoint({}, saving({})));
 }
+
+}  // namespace tools_test

@@ -11,6 +11,8 @@
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
 
+namespace world_test {
+
 using namespace muster;
 using namespace muster::test;
 
@@ -450,3 +452,5 @@ TEST_CASE("a world opens though a handler wrote what no enum has, reports it, an
   CHECK(world.load_report().mended == 0);
   CHECK(world.registry().get<game::Oath>(who) == right);
 }
+
+}  // namespace world_test

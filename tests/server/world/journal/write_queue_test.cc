@@ -9,6 +9,8 @@
 
 #include "server/world/journal/write_queue.h"
 
+namespace write_queue_test {
+
 using namespace muster;
 
 TEST_CASE("between two steps one piece of the work that came meanwhile is done, in order") {
@@ -139,3 +141,5 @@ TEST_CASE("a step that may go on while it is being done is called again, though 
   CHECK(calls == 2);
   queue.go_on();
 }
+
+}  // namespace write_queue_test

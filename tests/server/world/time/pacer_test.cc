@@ -5,6 +5,8 @@
 
 #include "server/world/time/pacer.h"
 
+namespace pacer_test {
+
 using namespace muster;
 using namespace std::chrono_literals;
 
@@ -123,3 +125,5 @@ TEST_CASE("a polled clock without hz makes frames as long as what passed times i
   pacer.begin_following(start);
   CHECK(reason(pacer.set({.paused = true, .steps = 1}, start)) == "steps: no_ticks");
 }
+
+}  // namespace pacer_test
