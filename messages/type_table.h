@@ -49,7 +49,8 @@ struct ValueLimit {
   const FieldDescriptor* field = nullptr;  ///< of all of them; of floats without a range, of the first
 };
 
-/// Not thread-safe while a schema is added; otherwise const and free to share. Descriptors never move or go away.
+/// Not thread-safe while a schema is added; otherwise const and free to share. Descriptors never move, and only
+/// take_back() makes some go away.
 class TypeTable {
  public:
   TypeTable();
@@ -69,6 +70,14 @@ class TypeTable {
       return {};
     return add_schema(std::as_bytes(TypeTraits<T>::schema));
   }
+
+  /// How much a table knows.
+  struct Mark {
+    std::size_t schemas, types;
+  };
+  Mark mark() const noexcept { return {schemas().size(), types().size()}; }
+  /// Forgets the schemas and types that were added after mark() gave `mark`. Nothing may refer to them.
+  void take_back(const Mark& mark);
 
   /// Null where unknown. One probe of a table without collisions.
   const TypeDescriptor* find(TypeId id) const noexcept;
