@@ -364,8 +364,8 @@ void HandlerTable::bind_all(std::span<const std::unique_ptr<Archetype>> archetyp
   for (const auto& route : routes_) {
     route->calls.assign(archetypes_, {});
     route->receivers.assign(archetypes_, 0);
-    refresh(*route);
   }
+  for (const auto& route : routes_) refresh(*route);  // which may refresh others
 }
 
 void HandlerTable::take_back_messages(std::size_t count) {
