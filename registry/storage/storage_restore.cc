@@ -27,7 +27,6 @@ void Storage::swap(Storage& other) {
   chunk_changes_ = std::max(chunk_changes_, other.chunk_changes_) + 1;
   structure_ = std::max(structure_, other.structure_) + 1;
   archetype_drops_ = std::max(archetype_drops_, other.archetype_drops_) + 1;
-  holes_ = {};
   if (preservers_.empty()) return;
   // What came is not of the past that is being read, so it is not offered when it changes.
   for (Chunk* chunk : chunks_)
