@@ -1,4 +1,5 @@
-// Keeps the managers of a registry, by name, and the saved states of those that are not here. Private to registry/*.cc.
+// Keeps the managers of a registry, by name, and the saved states of those that are not here.
+// Private to registry/*.cc.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ class ManagerRows {
                     std::span<const std::byte> bytes) = 0;
 };
 
-// --- managers' rows on their way into a state that is read; each returns what is wrong, an empty text if nothing is ---
+// --- managers' rows on their way into a state that is read; each returns what is wrong, an empty
+// text if nothing is ---
 
 /// Keeps a saved head.
 std::string keep_manager(ManagerStates& states, std::uint64_t key, std::span<const std::byte> head);
@@ -40,7 +42,8 @@ class Managers {
  public:
   explicit Managers(RegistryState& state) : storage_(state.storage), waiting_(state.managers) {}
 
-  /// Throws SetupError where the name is taken, empty, or where the manager refuses the state that waits for it.
+  /// Throws SetupError where the name is taken, empty, or where the manager refuses the state that
+  /// waits for it.
   void add(std::string name, Manager& manager);
   /// Takes a manager away. What it would save is kept, and given to the next manager of its name.
   void remove(Manager& manager);
@@ -55,15 +58,17 @@ class Managers {
   }
   void describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const;
 
-  /// Gives the rows of each manager and of each state that waits, ascending by the hash64 of their names:
+  /// Gives the rows of each manager and of each state that waits, ascending by the hash64 of their
+  /// names:
   ///   head   | version 4 | name length 4 | name | state |   bit 31 of version: the state is in parts, and here is | parts 4 |
   ///   parts  the manager's bytes, ascending by number
   void save(ManagerRows& to) const;
-  /// To be called right before the registry's state is exchanged for one that has `incoming`. Gives each manager what that
-  /// holds for it, and takes it out of there; a manager of which nothing is there gets what it had when it was added. What
-  /// the managers would have saved goes to the registry's state. Returns what is wrong, an empty text if nothing is: then
-  /// `key` says with which manager, and all managers and both states are as they were. A manager that does not take back
-  /// what it saved itself stops the program.
+  /// To be called right before the registry's state is exchanged for one that has `incoming`. Gives
+  /// each manager what that holds for it, and takes it out of there; a manager of which nothing is
+  /// there gets what it had when it was added. What the managers would have saved goes to the
+  /// registry's state. Returns what is wrong, an empty text if nothing is: then `key` says with
+  /// which manager, and all managers and both states are as they were. A manager that does not take
+  /// back what it saved itself stops the program.
   std::string exchange(ManagerStates& incoming, std::uint64_t& key);
 
  private:

@@ -5,9 +5,10 @@
 //                  | templates, timers, what waits, |
 //                  | clock, sequence, counters      |
 //
-// A registry has its state at a fixed place. What is loaded, or put in its place (EntityRegistry::swap_state), moves in
-// there: references to a registry's Storage, Hierarchy and the like stay valid and show the contents that are there now.
-// Pointers into the contents (rows, chunks, archetypes, texts, templates) go with the state that they are of.
+// A registry has its state at a fixed place. What is loaded, or put in its place
+// (EntityRegistry::swap_state), moves in there: references to a registry's Storage, Hierarchy and
+// the like stay valid and show the contents that are there now. Pointers into the contents (rows,
+// chunks, archetypes, texts, templates) go with the state that they are of.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +44,8 @@ struct RegistryCounters {
   }
 };
 
-/// What handlers of one input may cause, in messages and in bytes of their payloads; the rest is carried over.
+/// What handlers of one input may cause, in messages and in bytes of their payloads; the rest is
+/// carried over.
 struct CascadeBounds {
   std::uint64_t messages_max = 10'000'000;
   std::uint64_t bytes_max = 128u << 20;
@@ -55,17 +57,18 @@ struct BatchCursor {
   std::size_t offset = 0;  ///< of tables: where the next item begins in the body
 };
 
-/// Empty, or taken out of a registry: EntityRegistry::make_state() and swap_state() are how users come by one. Belongs to
-/// that registry, whose thread uses it and which must outlive it. The members are for the registry's own parts.
+/// Empty, or taken out of a registry: EntityRegistry::make_state() and swap_state() are how users
+/// come by one. Belongs to that registry, whose thread uses it and which must outlive it. The
+/// members are for the registry's own parts.
 struct RegistryState {
-  /// An empty state that shares the component types of other states of a registry, with memory for messages in segments of
-  /// `segment_bytes` (Arena).
+  /// An empty state that shares the component types of other states of a registry, with memory for
+  /// messages in segments of `segment_bytes` (Arena).
   RegistryState(std::shared_ptr<ComponentTypes> types, std::size_t segment_bytes);
   /// Leaves an empty state behind.
   RegistryState(RegistryState&& other);
   RegistryState& operator=(RegistryState&& other);
-  /// Exchanges all contents with another state of the same registry. Pays no heed to what is remembered of them outside:
-  /// EntityRegistry::swap_state does.
+  /// Exchanges all contents with another state of the same registry. Pays no heed to what is
+  /// remembered of them outside: EntityRegistry::swap_state does.
   void swap(RegistryState& other);
 
   Storage storage;

@@ -16,8 +16,9 @@ struct ReadParts {
   bool insist_on_bounds;           ///< refuse rows that were saved with other bounds of cascades than `into` has
 };
 
-/// Reads a saved registry into an empty state, without its managers and its values of runtime components: managers' rows are
-/// kept in RegistryState::managers, values are default-constructed. On an error `into` is to be thrown away.
+/// Reads a saved registry into an empty state, without its managers and its values of runtime
+/// components: managers' rows are kept in RegistryState::managers, values are default-constructed.
+/// On an error `into` is to be thrown away.
 [[nodiscard]] std::expected<LoadReport, StateError> read_state(StateSource& source, RegistryState& into,
                                                                const ReadParts& parts);
 

@@ -1,5 +1,5 @@
-// The component types that a registry stores. All of its states share them: the one that it has, and those that wait
-// outside of it (registry/apply/registry_state.h).
+// The component types that a registry stores. All of its states share them: the one that it has,
+// and those that wait outside of it (registry/apply/registry_state.h).
 #pragma once
 
 #include <cstddef>
@@ -33,8 +33,9 @@ class ComponentTypes {
   std::span<const std::unique_ptr<StoredType>> all() const noexcept { return types_; }
   /// Forgets all but the first `count` types. No storage may have an archetype of the others.
   void take_back(std::size_t count) noexcept;
-  /// Turns a type without data into one with values, which are default-constructed in the rows that have it; with `ops`
-  /// null, back. In every storage that shares the types, the chunks of its archetypes are laid out anew.
+  /// Turns a type without data into one with values, which are default-constructed in the rows that
+  /// have it; with `ops` null, back. In every storage that shares the types, the chunks of its
+  /// archetypes are laid out anew.
   void set_runtime(TypeId type, const RuntimeOps* ops, std::uint32_t size, std::uint32_t align);
 
  private:
